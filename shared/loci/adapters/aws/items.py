@@ -1,0 +1,61 @@
+"""How a record lies in the table: one item, or an item that points to a blob."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from loci.model.identity import Owner
+
+if TYPE_CHECKING:
+    from types_boto3_dynamodb.type_defs import AttributeValueTypeDef as Attribute
+
+
+@dataclass(frozen=True, slots=True)
+class InBlob:
+    """Where a large value lies. Each write has a blob of its own, so that a reader never sees half of two."""
+
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A record as the table has it."""
+
+    key: str
+    version: str
+    value: str | InBlob
+    expires_at: float | None
+
+
+def partition_of(owner: Owner, kind: str) -> "Attribute":
+    return {"S": f"{owner.key}#{kind}"}
+
+
+def place_of(owner: Owner, kind: str, key: str) -> "dict[str, Attribute]":
+    return {"pk": partition_of(owner, kind), "sk": {"S": key}}
+
+
+def item_of(owner: Owner, kind: str, row: Row) -> "dict[str, Attribute]":
+    item = place_of(owner, kind, row.key)
+    item["version"] = {"S": row.version}
+    match row.value:
+        case str(text):
+            item["value"] = {"S": text}  # not a map: DynamoDB would round numbers
+        case InBlob(key):
+            item["blob"] = {"S": key}
+    if row.expires_at is not None:
+        item["expires_at"] = {"N": repr(float(row.expires_at))}
+        item["expires"] = {"N": str(math.ceil(row.expires_at))}  # for DynamoDB, which counts in whole seconds
+    return item
+
+
+def row_of(item: "Mapping[str, Attribute]") -> Row:
+    # Each attribute is one type and its text: {"S": "abc"}, {"N": "1.5"}.
+    text = {name: str(*attribute.values()) for name, attribute in item.items()}
+    return Row(
+        key=text["sk"],
+        version=text["version"],
+        value=InBlob(text["blob"]) if "blob" in text else text["value"],
+        expires_at=float(text["expires_at"]) if "expires_at" in text else None,
+    )

@@ -1,0 +1,236 @@
+"""`RecordStore` in one DynamoDB table; a value too large for an item lies beside it, in a blob."""
+
+import json
+import math
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager, suppress
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal, TypedDict
+
+from loci.adapters.aws.items import InBlob, Row, item_of, partition_of, place_of, row_of
+from loci.errors import Conflict, NotFound, Unavailable
+from loci.ids import random_id
+from loci.model.identity import Owner
+from loci.model.records import Page, Record, checked_key
+from loci.model.values import JsonObject
+from loci.ports import ABSENT, BlobStore
+
+if TYPE_CHECKING:
+    from types_boto3_dynamodb import DynamoDBClient
+    from types_boto3_dynamodb.type_defs import AttributeValueTypeDef as Attribute
+    from types_boto3_dynamodb.type_defs import QueryInputTypeDef as Query
+
+LARGEST_VALUE = 350 * 1024  # of the 400 KB that an item may have with all its names
+NEVER = "never"
+CLOCK_SKEW = 3600
+RESOLUTIONS = {
+    "ResourceNotFoundException": "Deploy the stack, or set LOCI_TABLE to the table it made",
+    "AccessDeniedException": "Allow this role to query the table, and to get, put and delete its items",
+}
+
+
+class Condition(TypedDict, total=False):
+    """The arguments that let a write happen only over what is expected."""
+
+    ConditionExpression: str
+    ExpressionAttributeValues: "dict[str, Attribute]"
+    ReturnValuesOnConditionCheckFailure: Literal["ALL_OLD"]
+
+
+class DynamoRecords:
+    """Records in a table whose keys are `pk` and `sk`. Nothing of AWS is loaded before the first call."""
+
+    def __init__(self, table: str, blobs: BlobStore, clock: Callable[[], float]) -> None:
+        self._table = table
+        self._blobs = blobs
+        self._clock = clock
+
+    def get(self, owner: Owner, kind: str, key: str) -> Record | None:
+        return self._record(owner, kind, self._row(owner, kind, checked_key(key)))
+
+    def put(
+        self,
+        owner: Owner,
+        kind: str,
+        key: str,
+        value: JsonObject,
+        *,
+        expect_version: str | None = None,
+        expires_at: float | None = None,
+        durable: bool = True,  # noqa: ARG002 (here every write is)
+    ) -> Record:
+        record = Record(checked_key(key), value, random_id(), expires_at)
+        row = Row(key, record.version, self._placed(owner, kind, record), expires_at)
+        try:
+            replaced = self._put(owner, kind, row, expect_version)
+        except Conflict:
+            self._discard(owner, row)
+            raise
+        if replaced is not None and replaced.value != row.value:
+            self._discard(owner, replaced)
+        if isinstance(row.value, InBlob) and expires_at is not None:
+            self._sweep(owner, kind)
+        return record
+
+    def remove(self, owner: Owner, kind: str, key: str, *, expect_version: str | None = None) -> bool:
+        place = place_of(owner, kind, checked_key(key))
+        with _explained(self._table):
+            try:
+                answer = self._client.delete_item(
+                    TableName=self._table, Key=place, ReturnValues="ALL_OLD", **self._expected(expect_version)
+                )
+            except self._client.exceptions.ConditionalCheckFailedException:
+                raise _conflict(kind) from None
+        if not (held := answer.get("Attributes")):
+            return False
+        row = row_of(held)
+        self._discard(owner, row)
+        return self._is_live(row)
+
+    def list(self, owner: Owner, kind: str, *, prefix: str = "", limit: int = 100, after: str | None = None) -> Page:
+        records: list[Record] = []
+        for row in self._rows(owner, kind, prefix, after, limit + 1):
+            if len(records) == limit:
+                return Page(tuple(records), records[-1].key)
+            if (record := self._record(owner, kind, row)) is not None:
+                records.append(record)
+        return Page(tuple(records), None)
+
+    def _record(self, owner: Owner, kind: str, row: Row | None) -> Record | None:
+        """The row with its value; where the row has been replaced meanwhile, what is there now."""
+        while row is not None:
+            try:
+                return Record(row.key, json.loads(self._text(owner, row)), row.version, row.expires_at)
+            except NotFound:
+                # A blob goes after the item that pointed to it has: by now there is another item, or none.
+                now = self._row(owner, kind, row.key)
+                if now is not None and now.version == row.version:
+                    raise Unavailable(
+                        f"The value of the {kind} {row.key!r} is missing from the bucket",
+                        "Check that LOCI_BUCKET names the bucket that belongs to the table",
+                    ) from None
+                row = now
+        return None
+
+    def _text(self, owner: Owner, row: Row) -> str:
+        match row.value:
+            case str(text):
+                return text
+            case InBlob(key):
+                return self._blobs.read(owner, key).decode()
+
+    def _row(self, owner: Owner, kind: str, key: str) -> Row | None:
+        with _explained(self._table):
+            answer = self._client.get_item(TableName=self._table, Key=place_of(owner, kind, key), ConsistentRead=True)
+        row = row_of(answer["Item"]) if "Item" in answer else None
+        return row if row is not None and self._is_live(row) else None
+
+    def _rows(self, owner: Owner, kind: str, prefix: str, after: str | None, first: int) -> Iterator[Row]:
+        """All that have not expired, in order; the first request asks for no more than `first`."""
+        values: dict[str, Attribute] = {":pk": partition_of(owner, kind)}
+        query: Query = {"TableName": self._table, "ConsistentRead": True, "ExpressionAttributeValues": values}
+        query["KeyConditionExpression"] = "pk = :pk"
+        if prefix:
+            query["KeyConditionExpression"] = "pk = :pk AND begins_with(sk, :prefix)"
+            values[":prefix"] = {"S": checked_key(prefix)}
+        if after is not None and checked_key(after) >= prefix:
+            if not after.startswith(prefix):
+                return  # behind them all, where DynamoDB refuses to start
+            query["ExclusiveStartKey"] = place_of(owner, kind, after)
+        query["Limit"] = first
+        while True:
+            with _explained(self._table):
+                answer = self._client.query(**query)
+            yield from (row for row in map(row_of, answer["Items"]) if self._is_live(row))
+            if "LastEvaluatedKey" not in answer:
+                return
+            query["ExclusiveStartKey"] = answer["LastEvaluatedKey"]
+            query.pop("Limit", None)  # some had expired: from now on as many as fit into an answer
+
+    def _put(self, owner: Owner, kind: str, row: Row, expect_version: str | None) -> Row | None:
+        """Write the row; what it replaced."""
+        item, condition = item_of(owner, kind, row), self._expected(expect_version)
+        with _explained(self._table):
+            try:
+                answer = self._client.put_item(TableName=self._table, Item=item, ReturnValues="ALL_OLD", **condition)
+            except self._client.exceptions.ConditionalCheckFailedException as error:
+                held = error.response.get("Item")
+                # An answer that got lost makes boto3 write again, over what it has itself written.
+                if held and row_of(held).version == row.version:
+                    return None
+                raise _conflict(kind) from None
+        replaced = answer.get("Attributes")
+        return row_of(replaced) if replaced else None
+
+    def _expected(self, version: str | None) -> Condition:
+        if version is None:
+            return {}
+        values: dict[str, Attribute] = {":now": {"N": repr(float(self._clock()))}}
+        condition = "attribute_not_exists(pk) OR expires_at <= :now"
+        if version != ABSENT:
+            values[":version"] = {"S": version}
+            condition = "version = :version AND (attribute_not_exists(expires_at) OR expires_at > :now)"
+        return {
+            "ConditionExpression": condition,
+            "ExpressionAttributeValues": values,
+            "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+        }
+
+    def _is_live(self, row: Row) -> bool:
+        """DynamoDB itself takes hours to remove what has expired."""
+        return row.expires_at is None or row.expires_at > self._clock()
+
+    def _placed(self, owner: Owner, kind: str, record: Record) -> str | InBlob:
+        """The value as the item will hold it; a large one is written to its blob here, before the item."""
+        text = json.dumps(record.value, separators=(",", ":"), allow_nan=False)
+        if len(text) <= LARGEST_VALUE:  # JSON here is ASCII: a character is a byte
+            return text
+        until = NEVER if record.expires_at is None else math.ceil(record.expires_at)
+        blob = InBlob(f"records/{kind}/{until}/{record.version}")
+        self._blobs.write(owner, blob.key, text.encode())
+        return blob
+
+    def _discard(self, owner: Owner, row: Row) -> None:
+        if isinstance(row.value, InBlob):
+            # What was asked for has happened. A blob left behind costs space; an error would be untrue.
+            with suppress(Unavailable):
+                self._blobs.remove(owner, row.value.key)
+
+    def _sweep(self, owner: Owner, kind: str) -> None:
+        """Take out what expired items have left: DynamoDB removes only them. As in SQLite, who adds also clears."""
+        with suppress(Unavailable):
+            for key in self._blobs.list(owner, f"records/{kind}/"):
+                until = key.split("/")[-2]
+                if until != NEVER and int(until) < self._clock() - CLOCK_SKEW:
+                    self._blobs.remove(owner, key)
+
+    @cached_property
+    def _client(self) -> "DynamoDBClient":
+        import boto3  # 0.2 s, which a request that touches no store does not pay
+        from botocore.config import Config
+
+        config = Config(retries={"mode": "standard"}, connect_timeout=3, read_timeout=10)
+        # A session of its own: the default one is not safe where two threads come first.
+        return boto3.Session().client("dynamodb", config=config)  # pyright: ignore[reportUnknownMemberType]
+
+
+def _conflict(kind: str) -> Conflict:
+    return Conflict(f"Somebody else wrote this {kind} first", "Read it again, then decide")
+
+
+@contextmanager
+def _explained(table: str) -> Generator[None, None, None]:
+    from botocore.exceptions import BotoCoreError, ClientError  # with boto3, at the first call
+
+    try:
+        yield
+    except ClientError as error:
+        code = error.response.get("Error", {}).get("Code", "no code")
+        raise Unavailable(
+            f"DynamoDB did not serve the table {table} ({code})",
+            RESOLUTIONS.get(code, "Try again; if it stays, check the credentials"),
+        ) from error
+    except BotoCoreError as error:
+        raise Unavailable(
+            f"DynamoDB cannot be reached ({error})", "Check the network, the region and the credentials, then try again"
+        ) from error

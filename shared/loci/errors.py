@@ -1,0 +1,52 @@
+"""Every failure a caller can act on.
+
+LociError                 code, what happened, what to do next
+├─ NotFound               the thing named does not exist (or is not yours)
+├─ Refused                understood, and will not be done as asked
+│  └─ Conflict            somebody else wrote first
+├─ Unavailable            a store cannot be reached now; trying again may help
+└─ Misconfigured          the operator must change something before Loci can run
+
+Anything else that is raised is a bug.
+"""
+
+from typing import ClassVar
+
+
+class LociError(Exception):
+    """A failure with a code, a sentence that says what happened and one that says what to do."""
+
+    default_code: ClassVar[str] = "REFUSED"
+
+    def __init__(self, what: str, resolution: str, *, code: str | None = None) -> None:
+        super().__init__(what)
+        self.code = code or self.default_code
+        self.what = what
+        self.resolution = resolution
+
+    def __str__(self) -> str:
+        return f"{_sentence(self.what)} {_sentence(self.resolution)}"
+
+
+class NotFound(LociError):
+    default_code = "NOT_FOUND"
+
+
+class Refused(LociError):
+    default_code = "REFUSED"
+
+
+class Conflict(Refused):
+    default_code = "CONFLICT"
+
+
+class Unavailable(LociError):
+    default_code = "STORE_UNAVAILABLE"
+
+
+class Misconfigured(LociError):
+    default_code = "MISCONFIGURED"
+
+
+def _sentence(text: str) -> str:
+    return text if text.endswith((".", "!", "?")) else f"{text}."

@@ -1,0 +1,111 @@
+"""Every adapter of the stores, empty and ready, and what the tests ask of each."""
+
+import threading
+from collections.abc import Callable, Generator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+from urllib.parse import unquote
+
+import pytest
+import requests
+from moto import mock_aws
+
+from loci.adapters.aws.blobs import S3Blobs
+from loci.adapters.aws.records import DynamoRecords
+from loci.adapters.embedded.blobs import FolderBlobs
+from loci.adapters.embedded.records import SqliteRecords
+from loci.adapters.embedded.sqlite import Database
+from loci.model.identity import Owner
+from loci.ports import BlobStore, Linked, RecordStore
+from loci.signing import Keyring
+from tests.support.moto_aws import BUCKET, TABLE, credentials, maker, one_request_at_a_time
+
+ANN = Owner("acme", "ann")
+BOB = Owner("acme", "bob")
+BASE_URL = "http://127.0.0.1:8765"
+START = 1_700_000_000.25
+SURROGATE = "a\ud800"
+
+T = TypeVar("T")
+
+
+@dataclass
+class Clock:
+    """A clock that stands still until it is set."""
+
+    now: float = START
+
+    def __call__(self) -> float:
+        return self.now
+
+
+CLOCK = Clock()
+
+
+@dataclass(frozen=True, slots=True)
+class Stores:
+    """One adapter's stores, and its links as whoever holds them follows them."""
+
+    records: RecordStore
+    blobs: BlobStore
+    follow: Callable[[str], Linked]
+
+
+Opener = Callable[[Path], AbstractContextManager[Stores]]
+"""Gives empty stores, which may keep files in the folder."""
+
+
+def in_folder(folder: Path) -> Stores:
+    blobs = FolderBlobs(folder / "blobs", Keyring(["s" * 32]).seal("link"), BASE_URL, CLOCK)
+    records = SqliteRecords(Database(folder / "loci.db"), CLOCK)
+    return Stores(records, blobs, lambda url: blobs.follow(url.rsplit("/", 1)[-1]))
+
+
+@contextmanager
+def embedded() -> Generator[Opener, None, None]:
+    yield lambda folder: nullcontext(in_folder(folder))
+
+
+@contextmanager
+def moto() -> Generator[Opener, None, None]:
+    """The clients serve many tests, as they take longer to make than all else here; each test has its own AWS."""
+    with pytest.MonkeyPatch.context() as environment:
+        credentials(environment)
+        one_request_at_a_time(environment)
+        blobs = S3Blobs(BUCKET)
+        stores = Stores(DynamoRecords(TABLE, blobs, CLOCK), blobs, _download)
+        make = maker()
+
+        @contextmanager
+        def opened(_: Path) -> Generator[Stores, None, None]:
+            with mock_aws():
+                make()
+                yield stores
+
+        yield opened
+
+
+ADAPTERS: dict[str, Callable[[], AbstractContextManager[Opener]]] = {"embedded": embedded, "moto": moto}
+
+
+def at_once(times: int, work: Callable[[int], T]) -> list[T]:
+    """What `work(0)`, `work(1)`, … give when they all start together, each in its thread."""
+    start = threading.Barrier(times)
+
+    def begin(number: int) -> T:
+        start.wait()
+        return work(number)
+
+    with ThreadPoolExecutor(times) as threads:
+        return list(threads.map(begin, range(times)))
+
+
+def _download(url: str) -> Linked:
+    answer = requests.get(url, timeout=10)
+    answer.raise_for_status()
+    kind, _, name = answer.headers["Content-Disposition"].partition("; filename*=UTF-8''")
+    assert kind == "attachment"
+    return Linked(unquote(name), answer.content)

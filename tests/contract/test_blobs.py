@@ -1,0 +1,122 @@
+"""What every `BlobStore` does: whole bytes under a key, lists, and links that end."""
+
+import random
+from collections.abc import Callable
+
+import pytest
+
+from loci.errors import NotFound, Refused
+from loci.ports import BlobStore
+from tests.contract.stores import ANN, BOB, Stores, at_once
+from tests.contract.test_records import BAD_KEYS, KEYS
+
+SIZES = (0, 1, 65_537, 6 * 1024 * 1024)
+METHODS: dict[str, Callable[[BlobStore, str], object]] = {
+    "read": lambda blobs, key: blobs.read(ANN, key),
+    "write": lambda blobs, key: blobs.write(ANN, key, b""),
+    "remove": lambda blobs, key: blobs.remove(ANN, key),
+    "link": lambda blobs, key: blobs.link(ANN, key, 60),
+}
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_bytes_come_back_exactly(blobs: BlobStore, size: int) -> None:
+    content = random.Random(size).randbytes(size)
+    blobs.write(ANN, "a", content)
+    assert blobs.read(ANN, "a") == content
+
+
+def test_a_later_write_replaces_an_earlier_one(blobs: BlobStore) -> None:
+    blobs.write(ANN, "a", b"long and old")
+    blobs.write(ANN, "a", b"new")
+    assert blobs.read(ANN, "a") == b"new"
+
+
+def test_nothing_is_read_where_nothing_was_written(blobs: BlobStore) -> None:
+    blobs.write(ANN, "a", b"")
+    for key in ("b", "a/", "a/b", "A", "aa"):
+        with pytest.raises(NotFound) as missing:
+            blobs.read(ANN, key)
+        assert missing.value.code == "BLOB_NOT_FOUND"
+
+
+def test_what_is_removed_is_gone_and_may_be_removed_again(blobs: BlobStore) -> None:
+    blobs.write(ANN, "a", b"x")
+    blobs.remove(ANN, "a")
+    blobs.remove(ANN, "a")
+    assert blobs.list(ANN) == []
+    with pytest.raises(NotFound):
+        blobs.read(ANN, "a")
+
+
+def test_every_key_that_the_model_allows_is_a_blob_of_its_own(blobs: BlobStore) -> None:
+    for key in KEYS:
+        blobs.write(ANN, key, key.encode())
+    assert blobs.list(ANN) == sorted(KEYS, key=str.encode)
+    assert all(blobs.read(ANN, key) == key.encode() for key in KEYS)
+    for key in KEYS:
+        blobs.remove(ANN, key)
+    assert blobs.list(ANN) == []
+
+
+@pytest.mark.parametrize(
+    "prefix", ["", "a", "a/", ".", "..", "../", "~", "~/", "/", "%", "é", "e", "🐎", "\x00", "none"]
+)
+def test_a_prefix_lists_what_begins_with_it(blobs: BlobStore, prefix: str) -> None:
+    for key in KEYS:
+        blobs.write(ANN, key, b"")
+    assert blobs.list(ANN, prefix) == sorted((key for key in KEYS if key.startswith(prefix)), key=str.encode)
+
+
+def test_a_list_goes_on_past_1000_keys(blobs: BlobStore) -> None:
+    keys = [f"{number:04}" for number in range(1001)]
+    for key in keys:
+        blobs.write(ANN, key, b"")
+    assert blobs.list(ANN) == keys
+
+
+@pytest.mark.parametrize("key", BAD_KEYS.values(), ids=BAD_KEYS)
+@pytest.mark.parametrize("call", METHODS.values(), ids=METHODS)
+def test_a_key_that_not_every_store_can_hold_is_refused(
+    blobs: BlobStore, call: Callable[[BlobStore, str], object], key: str
+) -> None:
+    with pytest.raises(Refused) as refusal:
+        call(blobs, key)
+    assert refusal.value.code == "BAD_KEY"
+
+
+@pytest.mark.parametrize("prefix", [BAD_KEYS["too long"], BAD_KEYS["half a pair"]])
+def test_a_prefix_that_no_key_can_have_is_refused(blobs: BlobStore, prefix: str) -> None:
+    with pytest.raises(Refused) as refusal:
+        blobs.list(ANN, prefix)
+    assert refusal.value.code == "BAD_KEY"
+
+
+@pytest.mark.parametrize("key", ["a", "folder/report 1.pdf", "š/\"quotes\"; and 'more'.txt", "🐎", "..", "a/../b", "~"])
+def test_a_link_gives_the_bytes_as_a_download_with_their_name(stores: Stores, key: str) -> None:
+    stores.blobs.write(ANN, key, b"content")
+    linked = stores.follow(stores.blobs.link(ANN, key, 60))
+    assert linked.content == b"content"
+    assert linked.name == key.rsplit("/", 1)[-1]
+
+
+def test_there_is_no_link_to_nothing(blobs: BlobStore) -> None:
+    blobs.write(BOB, "a", b"")
+    with pytest.raises(NotFound) as missing:
+        blobs.link(ANN, "a", 60)
+    assert missing.value.code == "BLOB_NOT_FOUND"
+
+
+def test_a_reader_beside_writers_never_sees_a_torn_blob(blobs: BlobStore) -> None:
+    versions = [bytes([number]) * 300_000 for number in range(1, 5)]
+    blobs.write(ANN, "a", versions[0])
+
+    def work(number: int) -> bool:
+        for _ in range(20):
+            if number < len(versions):
+                blobs.write(ANN, "a", versions[number])
+            if blobs.read(ANN, "a") not in versions:
+                return False
+        return True
+
+    assert all(at_once(8, work))

@@ -1,0 +1,129 @@
+"""What was acknowledged is there after a kill; who starts together agrees. Only where Loci keeps the files itself."""
+
+import random
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from loci.ports import ABSENT
+from tests.contract.stores import ANN, Stores, in_folder
+
+LATEST_KILL = 250
+
+IMPORTS = """
+import itertools, sys, time
+from pathlib import Path
+from loci.adapters.embedded.blobs import FolderBlobs
+from loci.adapters.embedded.records import SqliteRecords
+from loci.adapters.embedded.sqlite import Database
+from loci.model.identity import Owner
+from loci.signing import Keyring
+"""
+OPENED = """
+folder, owner = Path(sys.argv[1]), Owner("acme", "ann")
+blobs = FolderBlobs(folder / "blobs", Keyring(["s" * 32]).seal("link"), "http://127.0.0.1", time.time)
+records = SqliteRecords(Database(folder / "loci.db"), time.time)
+"""
+WRITER = f"""{IMPORTS}{OPENED}
+for number in itertools.count():
+    records.put(owner, "note", f"{{number:04}}", {{"number": number, "text": str(number) * 2000}})
+    blobs.write(owner, f"{{number:04}}", str(number).encode() * 20_000)
+    # One that is overwritten all the time: the kill is likely to come in the middle.
+    records.put(owner, "note", "last", {{"number": number, "text": str(number) * 2000}})
+    blobs.write(owner, "last", str(number).encode() * 20_000)
+    print(number, flush=True)
+"""
+STARTER = f"""{IMPORTS}
+from loci.compose import _kept_secret
+print("ready", flush=True)
+sys.stdin.readline()
+{OPENED}
+records.put(owner, "start", sys.argv[2], {{}})
+print(_kept_secret(folder / "secret"), flush=True)
+"""
+
+
+def killed_writer(folder: Path, after: int) -> int:
+    """The last number that a writer had acknowledged when it was killed."""
+    with subprocess.Popen([sys.executable, "-c", WRITER, folder], stdout=subprocess.PIPE, text=True) as writer:
+        assert writer.stdout is not None
+        for line in writer.stdout:
+            if int(line) >= after:
+                break
+        writer.send_signal(signal.SIGKILL)
+        unread = writer.stdout.read().split("\n")[:-1]  # acknowledged before the kill, read after it
+    assert writer.returncode == -signal.SIGKILL
+    return int(unread[-1]) if unread else after
+
+
+@pytest.fixture(params=range(3))
+def drawn(request: pytest.FixtureRequest) -> int:
+    return random.randrange(LATEST_KILL)
+
+
+@pytest.fixture
+def left(tmp_path: Path, drawn: int) -> tuple[Stores, int]:
+    """The stores as a killed writer left them, and the last number it had acknowledged."""
+    acknowledged = killed_writer(tmp_path, drawn)
+    return in_folder(tmp_path), acknowledged
+
+
+def test_what_was_acknowledged_is_there_and_whole_after_a_kill(left: tuple[Stores, int]) -> None:
+    stores, acknowledged = left
+    for number in range(acknowledged + 1):
+        record = stores.records.get(ANN, "note", f"{number:04}")
+        assert record is not None
+        assert record.value == {"number": number, "text": str(number) * 2000}
+        assert stores.blobs.read(ANN, f"{number:04}") == str(number).encode() * 20_000
+
+
+def test_what_was_being_written_is_whole_or_absent_after_a_kill(left: tuple[Stores, int]) -> None:
+    stores, acknowledged = left
+    listed = stores.records.list(ANN, "note", limit=acknowledged + 10)
+    assert listed.next is None
+    assert all(record.value["text"] == str(record.value["number"]) * 2000 for record in listed.records)
+    last = listed.records[-1]
+    assert last.key == "last"
+    assert last.value["number"] in (acknowledged, acknowledged + 1)
+    keys = stores.blobs.list(ANN)
+    assert len(keys) - 2 in (acknowledged, acknowledged + 1)
+    whole = {str(number).encode() * 20_000 for number in (acknowledged, acknowledged + 1)}
+    assert stores.blobs.read(ANN, "last") in whole
+    assert stores.blobs.read(ANN, keys[-2]) in whole
+
+
+def test_new_writes_are_taken_after_a_kill(left: tuple[Stores, int]) -> None:
+    stores, _ = left
+    last = stores.records.get(ANN, "note", "last")
+    assert last is not None
+    stores.records.put(ANN, "note", "last", {"new": True}, expect_version=last.version)
+    stores.records.put(ANN, "note", "new", {}, expect_version=ABSENT)
+    stores.blobs.write(ANN, "last", b"new")
+    assert stores.blobs.read(ANN, "last") == b"new"
+
+
+def test_8_first_starts_together_agree_on_the_tables_and_the_secret(tmp_path: Path) -> None:
+    starters = [
+        subprocess.Popen(
+            [sys.executable, "-c", STARTER, tmp_path, str(number)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for number in range(8)
+    ]
+    for starter in starters:
+        assert starter.stdout is not None
+        assert starter.stdout.readline() == "ready\n"
+    for starter in starters:
+        assert starter.stdin is not None
+        starter.stdin.write("go\n")
+        starter.stdin.flush()
+    ends = [(*starter.communicate(), starter.returncode) for starter in starters]
+    assert [(errors, code) for _, errors, code in ends] == [("", 0)] * 8
+    assert len({secret for secret, _, _ in ends}) == 1
+    assert len(in_folder(tmp_path).records.list(ANN, "start").records) == 8
