@@ -1,0 +1,111 @@
+"""API keys: shown once, stored hashed."""
+
+import hashlib
+import hmac
+import re
+import secrets
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from loci.errors import NotFound
+from loci.ids import random_id
+from loci.model.identity import SYSTEM, Owner
+from loci.model.records import Record
+from loci.ports import ABSENT, RecordStore
+
+KIND = "api_key"
+SHAPE = re.compile(r"loci_([0-9a-f]{12})_[A-Za-z0-9_-]{43}")
+
+
+@dataclass(frozen=True, slots=True)
+class ApiKey:
+    id: str
+    name: str
+    owner: Owner
+    created: str
+    revoked: str | None
+
+
+class ApiKeys:
+    """The keys of this deployment. Whoever shows one acts as its owner."""
+
+    def __init__(self, records: RecordStore, clock: Callable[[], float]) -> None:
+        self._records = records
+        self._clock = clock
+
+    def create(self, owner: Owner, name: str) -> tuple[ApiKey, str]:
+        """A new key and its text, which nobody can read again."""
+        id = random_id(12)
+        text = f"loci_{id}_{secrets.token_urlsafe(32)}"
+        record = self._records.put(
+            SYSTEM,
+            KIND,
+            id,
+            {
+                "name": name,
+                "hash": _hash(text),
+                "tenant": owner.tenant,
+                "subject": owner.subject,
+                "created": self._now(),
+                "revoked": None,
+            },
+            expect_version=ABSENT,
+        )
+        return _key(record), text
+
+    def list(self) -> list[ApiKey]:
+        """All keys, revoked ones too, oldest first."""
+        return sorted((_key(record) for record in self._all()), key=lambda key: key.created)
+
+    def exist(self) -> bool:
+        """Whether any key is good now."""
+        return any(record.value["revoked"] is None for record in self._all())
+
+    def revoke(self, id: str) -> ApiKey:
+        """The key is refused from now on."""
+        record = self._records.get(SYSTEM, KIND, id)
+        if record is None:
+            raise NotFound(f"There is no key {id}", "List the keys with: loci keys list", code="KEY_NOT_FOUND")
+        if record.value["revoked"] is None:
+            record = self._records.put(
+                SYSTEM, KIND, id, record.value | {"revoked": self._now()}, expect_version=record.version
+            )
+        return _key(record)
+
+    def owner_of(self, text: str) -> Owner | None:
+        """Whose key this is; None where it is none of ours, or revoked."""
+        shape = SHAPE.fullmatch(text)
+        record = self._records.get(SYSTEM, KIND, shape[1]) if shape else None
+        if record is None or record.value["revoked"] is not None:
+            return None
+        return _key(record).owner if hmac.compare_digest(str(record.value["hash"]), _hash(text)) else None
+
+    def _all(self) -> Iterator[Record]:
+        after: str | None = None
+        while True:
+            page = self._records.list(SYSTEM, KIND, after=after)
+            yield from page.records
+            after = page.next
+            if after is None:
+                return
+
+    def _now(self) -> str:
+        return datetime.fromtimestamp(self._clock(), UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def _hash(text: str) -> str:
+    # 256 random bits need no slow hash.
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _key(record: Record) -> ApiKey:
+    value = record.value
+    revoked = value["revoked"]
+    return ApiKey(
+        record.key,
+        str(value["name"]),
+        Owner(str(value["tenant"]), str(value["subject"])),
+        str(value["created"]),
+        None if revoked is None else str(revoked),
+    )

@@ -1,0 +1,47 @@
+"""The command line: what it takes, and how a failure reads."""
+
+import sys
+from importlib.metadata import version
+from typing import Annotated
+
+import typer
+
+from loci.cli import keys
+from loci.cli.serve import serve
+from loci.errors import LociError
+
+cli = typer.Typer(
+    name="loci",
+    help="Loci: one MCP endpoint that gives an agent memory and tools.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+cli.command()(serve)
+cli.add_typer(keys.cli, name="keys")
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"loci {version('loci')}")
+        raise typer.Exit
+
+
+@cli.callback()
+def options(
+    _: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Loci: one MCP endpoint that gives an agent memory and tools."""
+
+
+def main() -> None:
+    """Run the command; a failure that somebody can act on is one line, and exit code 1."""
+    try:
+        cli(prog_name="loci")
+    except LociError as error:
+        print(f"loci: {error}", file=sys.stderr)
+        sys.exit(1)

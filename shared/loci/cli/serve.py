@@ -1,0 +1,149 @@
+"""`loci serve`: over HTTP for people who start it, over stdio for clients that do."""
+
+import contextlib
+import ipaddress
+import json
+import os
+import shlex
+import socket
+import stat
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import anyio
+import typer
+
+from loci.app import App
+from loci.cli.options import ConfigOption, DataOption
+from loci.errors import Misconfigured
+from loci.settings import Settings, load_settings
+
+
+def serve(
+    host: Annotated[
+        str | None, typer.Option("--host", metavar="H", help="Address to serve on. [127.0.0.1]", show_default=False)
+    ] = None,
+    port: Annotated[
+        int | None, typer.Option("--port", metavar="P", help="Port to serve on. [8765]", show_default=False)
+    ] = None,
+    data: DataOption = None,
+    config: ConfigOption = None,
+    stdio: Annotated[bool, typer.Option("--stdio", help="Speak MCP on standard input and output.")] = False,
+) -> None:
+    """Serve MCP.
+
+    Over HTTP, at http://127.0.0.1:8765/mcp unless told otherwise. Over stdio with --stdio, or by itself
+    where a client started it: standard input is a pipe and neither --host nor --port is given.
+    """
+    settings = load_settings({"host": host, "port": port, "data": data}, config)
+    if stdio or (host is None and port is None and _started_by_a_client()):
+        _serve_stdio(settings)
+    else:
+        _serve_http(settings)
+
+
+def _started_by_a_client() -> bool:
+    try:
+        mode = os.fstat(0).st_mode
+    except OSError:  # standard input is closed
+        return False
+    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
+
+
+def _serve_stdio(settings: Settings) -> None:
+    from loci.compose import build_app  # loaded after the command line was understood: help answers at once
+    from loci.server.build import build_server
+    from loci.server.stdio import serve_stdio
+
+    with contextlib.suppress(KeyboardInterrupt):
+        anyio.run(serve_stdio, build_server(build_app(settings)))
+
+
+def _serve_http(settings: Settings) -> None:
+    # uvicorn closes its connections at Ctrl-C, and raises it again.
+    with contextlib.suppress(KeyboardInterrupt):
+        _serve_until_interrupted(settings)
+    typer.echo("Stopped.")
+
+
+def _serve_until_interrupted(settings: Settings) -> None:
+    import uvicorn
+
+    from loci.compose import build_app
+    from loci.server.http import asgi
+
+    class Server(uvicorn.Server):
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets)
+            _welcome(settings, on_loopback=on_loopback)
+
+    listener = _listen(settings.host, settings.port)
+    settings = settings.model_copy(update={"port": listener.getsockname()[1]})
+    app = build_app(settings)
+    on_loopback = _is_loopback(settings.host)
+    if not on_loopback:
+        _need_auth(app)
+    config = uvicorn.Config(
+        asgi(app, on_loopback=on_loopback),
+        log_level="warning",
+        # Its lines would hold query strings, and so keys.
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=3,
+    )
+    Server(config).run(sockets=[listener])
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    try:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        # asyncio turns Nagle's algorithm off only where the protocol is named: with it on, each answer waits 40 ms.
+        listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host, port))
+    except OSError as error:
+        raise Misconfigured(
+            f"Cannot serve on {host}:{port} ({error.strerror})",
+            f"Stop what uses that port, or choose another: loci serve --port {port + 1}",
+        ) from None
+    listener.listen(1024)
+    return listener
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _need_auth(app: App) -> None:
+    """Nobody serves their memory to a network by accident."""
+    settings = app.settings
+    if settings.auth != "open" and not settings.oidc_issuer and not app.api_keys.exist():
+        raise Misconfigured(
+            f"Serving on {settings.host} lets other machines in, and no key exists",
+            "Make one with: loci keys create NAME (or set oidc_issuer), then start again",
+        )
+
+
+def _welcome(settings: Settings, *, on_loopback: bool) -> None:
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    url = f"{settings.public_url or f'http://{host}:{settings.port}'}/mcp"
+    needs_key = not (settings.auth == "open" or (settings.auth == "auto" and on_loopback and not settings.oidc_issuer))
+    headers = {"headers": {"Authorization": "Bearer YOUR_KEY"}} if needs_key else {}
+    option = ' --header "Authorization: Bearer YOUR_KEY"' if needs_key else ""
+    snippet = {"mcpServers": {"loci": {"type": "http", "url": url, **headers}}}
+    typer.echo(
+        f"Loci serves {url}\n"
+        f"Data in {_shown(settings.data)}, models in {_shown(settings.models_folder)}\n\n"
+        f"Claude Code:    claude mcp add --transport http loci {url}{option}\n"
+        f"Other clients:  {json.dumps(snippet)}\n\n"
+        "Stop with Ctrl-C."
+    )
+    sys.stdout.flush()
+
+
+def _shown(path: Path) -> str:
+    return shlex.quote(str(path))

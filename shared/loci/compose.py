@@ -1,0 +1,101 @@
+"""The composition root: the only file that names adapters."""
+
+import os
+import secrets
+import time
+from pathlib import Path
+
+from loci.api_keys import ApiKeys
+from loci.app import App
+from loci.errors import Misconfigured
+from loci.ports import BlobStore, LocalLinks, RecordStore
+from loci.scratchpad import Scratchpad
+from loci.settings import Settings, load_settings
+from loci.signing import Keyring
+from loci.telemetry import Telemetry
+
+SHORTEST_SECRET = 32
+
+
+def build_app(settings: Settings | None = None) -> App:
+    """Loci on the adapters that the settings name."""
+    settings = settings or load_settings()
+    keyring = _keyring(settings)
+    records, blobs, links = _embedded(settings, keyring) if settings.mode == "embedded" else _aws(settings)
+    return App(
+        settings=settings,
+        telemetry=Telemetry(settings.log_level),
+        keyring=keyring,
+        records=records,
+        blobs=blobs,
+        local_links=links,
+        scratchpad=Scratchpad(records, blobs, time.time),
+        api_keys=ApiKeys(records, time.time),
+    )
+
+
+def _embedded(settings: Settings, keyring: Keyring) -> tuple[RecordStore, BlobStore, LocalLinks]:
+    from loci.adapters.embedded.blobs import FolderBlobs  # each runtime loads its own adapters only
+    from loci.adapters.embedded.records import SqliteRecords
+    from loci.adapters.embedded.sqlite import Database
+
+    folder = _writable(settings.data)
+    base_url = settings.public_url or f"http://{settings.host}:{settings.port}"
+    blobs = FolderBlobs(folder / "blobs", keyring.seal("link"), base_url, time.time)
+    return SqliteRecords(Database(folder / "loci.db"), time.time), blobs, blobs
+
+
+def _aws(settings: Settings) -> tuple[RecordStore, BlobStore, None]:
+    from loci.adapters.aws.blobs import S3Blobs
+    from loci.adapters.aws.records import DynamoRecords
+
+    if settings.auth == "open":
+        raise Misconfigured("auth = open would let everybody in", "In AWS mode set LOCI_AUTH=required")
+    if not settings.table or not settings.bucket:
+        raise Misconfigured("In AWS mode a table and a bucket are needed", "Set LOCI_TABLE and LOCI_BUCKET")
+    blobs = S3Blobs(settings.bucket)
+    return DynamoRecords(settings.table, blobs, time.time), blobs, None
+
+
+def _keyring(settings: Settings) -> Keyring:
+    given = [secret.get_secret_value() for secret in settings.secrets]
+    if any(len(secret) < SHORTEST_SECRET for secret in given):
+        raise Misconfigured(
+            f"A signing secret has fewer than {SHORTEST_SECRET} characters", "Set longer ones in LOCI_SECRETS"
+        )
+    if given:
+        return Keyring(given)
+    if settings.mode == "aws":
+        raise Misconfigured("In AWS mode a signing secret is needed", "Set LOCI_SECRETS")
+    return Keyring([_kept_secret(_writable(settings.data) / "secret")])
+
+
+def _kept_secret(path: Path) -> str:
+    """The data folder's secret, made at the first start; of two first starts one wins for both."""
+    scratch = path.with_name(f".secret-{secrets.token_hex(4)}")
+    if not path.exists():
+        scratch.touch(mode=0o600)
+        scratch.write_text(secrets.token_hex(32), encoding="ascii")
+        try:
+            os.link(scratch, path)
+        except FileExistsError:
+            pass
+        except OSError:  # this file system has no links
+            scratch.replace(path)
+        finally:
+            scratch.unlink(missing_ok=True)
+    return path.read_text(encoding="ascii").strip()
+
+
+def _writable(folder: Path) -> Path:
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        probe = folder / f".probe-{secrets.token_hex(4)}"
+        probe.touch()
+        probe.unlink()
+    except OSError as error:
+        raise Misconfigured(
+            f"Cannot write to the data folder {folder} ({error.strerror})",
+            "Choose another with --data DIR or LOCI_DATA",
+        ) from None
+    return folder

@@ -1,0 +1,138 @@
+"""Results too large for an answer, kept whole for their owner and read piece by piece."""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from loci.errors import Conflict, NotFound
+from loci.ids import content_id
+from loci.model.identity import Owner
+from loci.model.records import Record
+from loci.ports import BlobStore, RecordStore
+
+KIND = "scratchpad"
+CAPACITY = 10 * 1024 * 1024
+ID = re.compile(r"[0-9a-f]{12}")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    id: str
+    tool: str
+    size_bytes: int
+    timestamp: str
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """Part of an entry, in characters."""
+
+    text: str
+    offset: int
+    total: int
+
+    @property
+    def next_offset(self) -> int | None:
+        end = self.offset + len(self.text)
+        return end if end < self.total else None
+
+
+class Scratchpad:
+    """Entries of each owner, the least recently used of them out when they exceed the capacity."""
+
+    def __init__(
+        self, records: RecordStore, blobs: BlobStore, clock: Callable[[], float], capacity: int = CAPACITY
+    ) -> None:
+        self._records = records
+        self._blobs = blobs
+        self._clock = clock
+        self.capacity = capacity
+
+    def keep(self, owner: Owner, tool: str, text: str) -> Entry:
+        """Keep the text whole. The same text of the same tool has the same id."""
+        raw = text.encode("utf-8", "replace")
+        entry = Entry(content_id(tool, text), tool, len(raw), _iso(self._clock()))
+        self._blobs.write(owner, _blob(entry.id), raw)
+        self._records.put(
+            owner,
+            KIND,
+            entry.id,
+            {"tool": tool, "size_bytes": len(raw), "timestamp": entry.timestamp, "used_at": self._clock()},
+        )
+        self._make_room(owner, keeping=entry.id)
+        return entry
+
+    def read(self, owner: Owner, id: str, offset: int = 0, limit: int | None = None) -> Slice:
+        """The characters from `offset` on, `limit` at most."""
+        record = self._records.get(owner, KIND, id) if ID.fullmatch(id) else None
+        if record is None:
+            raise _missing(id)
+        try:
+            text = self._blobs.read(owner, _blob(id)).decode()
+        except NotFound:
+            self._records.remove(owner, KIND, id)
+            raise _missing(id) from None
+        self._touch(owner, record)
+        return Slice(text[offset : None if limit is None else offset + limit], min(offset, len(text)), len(text))
+
+    def list(self, owner: Owner) -> list[Entry]:
+        """All entries, newest first."""
+        entries = [_entry(record) for record in self._all(owner)]
+        return sorted(entries, key=lambda entry: entry.timestamp, reverse=True)
+
+    def _all(self, owner: Owner) -> Iterator[Record]:
+        after: str | None = None
+        while True:
+            page = self._records.list(owner, KIND, limit=500, after=after)
+            yield from page.records
+            after = page.next
+            if after is None:
+                return
+
+    def _touch(self, owner: Owner, record: Record) -> None:
+        try:
+            value = record.value | {"used_at": self._clock()}
+            self._records.put(owner, KIND, record.key, value, expect_version=record.version, durable=False)
+        except Conflict:
+            return  # somebody else used it at this moment, or it has just gone
+
+    def _make_room(self, owner: Owner, keeping: str) -> None:
+        """Take out the least recently used, but never what was just kept: its reader was told where it is."""
+        records = list(self._all(owner))
+        excess = sum(_size(record) for record in records) - self.capacity
+        for record in sorted(records, key=_used_at):
+            if excess <= 0:
+                return
+            if record.key != keeping:
+                self._records.remove(owner, KIND, record.key)
+                self._blobs.remove(owner, _blob(record.key))
+                excess -= _size(record)
+
+
+def _blob(id: str) -> str:
+    return f"{KIND}/{id}"
+
+
+def _entry(record: Record) -> Entry:
+    return Entry(record.key, str(record.value["tool"]), _size(record), str(record.value["timestamp"]))
+
+
+def _size(record: Record) -> int:
+    return int(str(record.value["size_bytes"]))
+
+
+def _used_at(record: Record) -> float:
+    return float(str(record.value["used_at"]))
+
+
+def _iso(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def _missing(id: str) -> NotFound:
+    return NotFound(
+        f"Scratchpad entry not found: {id}",
+        "Use scratchpad_list() to find valid entries",
+        code="SCRATCHPAD_NOT_FOUND",
+    )

@@ -1,0 +1,143 @@
+"""The MCP server. Every tool is registered here, by hand: what is not in this list does not exist."""
+
+import json
+import logging
+import time
+from collections.abc import Sequence
+from importlib.metadata import version
+from typing import Any
+
+from mcp.server import MCPServer
+from mcp.server.caching import CacheHint
+from mcp.server.mcpserver import Context, RequestStateSecurity
+from mcp.server.mcpserver import server as sdk
+from mcp.server.mcpserver.tools import Tool
+from mcp.shared._stream_protocols import ReadStream, WriteStream
+from mcp.shared.exceptions import MCPError
+from mcp.shared.message import SessionMessage
+from mcp_types import INVALID_PARAMS, CallToolResult, GetPromptResult, InputRequiredResult, TextContent
+
+from loci.app import App
+from loci.server.budget import within_budget
+from loci.server.caller import caller_of, principal
+from loci.server.door import Door, Surface
+from loci.server.errors import Failure, ToolAnswer, attempt, unknown_tool
+from loci.server.names import Names
+from loci.server.scratchpad import scratchpad_doors
+
+# The SDK would put a handler of its own on the root logger, and load rich for it (17 ms): Loci logs by itself.
+setattr(sdk, "configure_logging", logging.getLogger)  # noqa: B010 (the name is the SDK's own)
+
+INSTRUCTIONS = """\
+Loci keeps what you learn and runs what you need, behind one endpoint.
+
+Results too large for an answer are kept whole for you. Such an answer ends with \
+"Results cached. Use scratchpad_read('<id>') for full output" and carries `scratchpad_id`:
+- scratchpad_read(id, offset, limit): the whole result, or a part of it. Read parts when you need parts.
+- scratchpad_list(): what is kept. Look here before you repeat an expensive call.
+
+Errors read "CODE: what happened. What to do." Do what the last sentence says, then call again."""
+
+
+def doors(app: App) -> list[Door]:
+    """All tools of Loci."""
+    return [*scratchpad_doors(app)]
+
+
+def build_server(app: App, surface: Surface = "all", offered: Sequence[Door] | None = None) -> "LociServer":
+    """The server of one endpoint, for stdio, HTTP and Lambda alike."""
+    return LociServer(app, [door for door in offered or doors(app) if surface in door.surfaces])
+
+
+class LociServer(MCPServer[Any]):
+    """The SDK's server with Loci's names, errors, budgets and telemetry around each call."""
+
+    def __init__(self, app: App, doors: Sequence[Door]) -> None:
+        self._app = app
+        self._names = Names(door.id for door in doors)
+        self._doors = {door.tool.name: door for door in doors}
+        super().__init__(
+            "loci",
+            title="Loci",
+            version=version("loci"),
+            instructions=INSTRUCTIONS,
+            tools=_listed(doors, colon=app.settings.tool_names == "colon"),
+            # Nothing may stay open on Lambda.
+            subscriptions=False,
+            request_state_security=RequestStateSecurity(
+                keys=app.keyring.keys("request-state"), bind_principal=principal
+            ),
+            cache_hints={"tools/list": CacheHint(ttl_ms=300_000), "server/discover": CacheHint(ttl_ms=300_000)},
+            log_level="WARNING",
+        )
+
+    async def serve(
+        self, requests: ReadStream[SessionMessage | Exception], answers: WriteStream[SessionMessage]
+    ) -> None:
+        """Serve one client over a pair of streams."""
+        inner = self._lowlevel_server
+        await inner.run(requests, answers, inner.create_initialization_options())
+
+    def is_quick(self, name: str) -> bool:
+        """Whether calls of this tool are soon done and say nothing before they are."""
+        door = self._doors.get(self._names.find(name) or "")
+        return door is None or door.quick
+
+    async def call_tool(
+        self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
+    ) -> CallToolResult | InputRequiredResult:
+        """Answer the call, whichever way it spells the tool's name."""
+        if context is None:
+            context = Context(mcp_server=self)
+        started = time.perf_counter()
+
+        async def call() -> ToolAnswer:
+            door = self._doors.get(self._names.find(name) or "")
+            if door is None:
+                raise unknown_tool(name, list(self._doors))
+            answer = door.answer(await door.tool.run(arguments, context))
+            if not isinstance(answer, CallToolResult):
+                return answer
+            return within_budget(door, answer, caller_of(context.request_context).owner, self._app.scratchpad)
+
+        answer = await attempt(call)
+        self._tell(name, arguments, context, answer, (time.perf_counter() - started) * 1000)
+        return answer.result if isinstance(answer, Failure) else answer
+
+    async def get_prompt(
+        self, name: str, arguments: dict[str, Any] | None = None, context: Context[Any, Any] | None = None
+    ) -> GetPromptResult | InputRequiredResult:
+        """The prompt; the SDK takes an unknown name for a crash of the server."""
+        if name not in {prompt.name for prompt in await self.list_prompts()}:
+            raise MCPError(INVALID_PARAMS, "There is no prompt of that name: use prompts/list")
+        return await super().get_prompt(name, arguments, context)
+
+    def _tell(
+        self, name: str, arguments: dict[str, Any], context: Context[Any, Any], answer: ToolAnswer | Failure, ms: float
+    ) -> None:
+        failure = answer if isinstance(answer, Failure) else None
+        result = answer.result if isinstance(answer, Failure) else answer
+        if failure and failure.bug:
+            self._app.telemetry.bug(name[:80], failure.bug)
+        self._app.telemetry.call(
+            # A name that is no tool's is the caller's text.
+            tool=self._names.find(name) or "unknown",
+            owner=caller_of(context.request_context).owner.key,
+            ms=ms,
+            outcome="ok" if failure is None else "bug" if failure.bug else "error",
+            code=failure.code if failure else "",
+            asked=len(json.dumps(arguments)),
+            answered=_text_size(result),
+        )
+
+
+def _listed(doors: Sequence[Door], *, colon: bool) -> list[Tool]:
+    """The tools in the order of their names, so that every listing is the same."""
+    tools = [door.tool.model_copy(update={"name": door.id}) if colon else door.tool for door in doors]
+    return sorted(tools, key=lambda tool: tool.name)
+
+
+def _text_size(result: ToolAnswer) -> int:
+    if not isinstance(result, CallToolResult):
+        return 0
+    return sum(len(block.text) for block in result.content if isinstance(block, TextContent))

@@ -1,0 +1,126 @@
+"""Loci over HTTP: one ASGI application for uvicorn and Lambda."""
+
+import mimetypes
+from collections.abc import AsyncGenerator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from importlib.metadata import version
+from urllib.parse import quote
+
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from loci.app import App
+from loci.errors import NotFound, Unavailable
+from loci.model.identity import SYSTEM
+from loci.server.address import public_base
+from loci.server.auth import METADATA
+from loci.server.build import LociServer, build_server, doors
+from loci.server.door import SURFACES, Surface
+from loci.server.front import Front
+from loci.server.line import Line
+
+
+def path_of(surface: Surface) -> str:
+    """Where the subset is served."""
+    return "/mcp" if surface == "all" else f"/mcp/{surface}"
+
+
+Build = Callable[[App, Surface], LociServer]
+
+
+def asgi(app: App, *, on_loopback: bool = False, build: Build | None = None) -> Starlette:
+    """The application. On loopback, without any auth configured, whoever asks is the person at this machine."""
+    settings = app.settings
+    unconfigured = settings.auth == "auto" and on_loopback and not settings.oidc_issuer
+    managers: list[StreamableHTTPSessionManager] = []
+    offered = doors(app)
+
+    def line(surface: Surface) -> Line:
+        server = build_server(app, surface, offered) if build is None else build(app, surface)
+
+        def manager(*, json: bool) -> StreamableHTTPSessionManager:
+            # Host and origin are checked in front, where the refusal can be explained.
+            server.streamable_http_app(json_response=json, stateless_http=True, host="")
+            managers.append(server.session_manager)
+            return server.session_manager
+
+        stream, json = manager(json=False), manager(json=True)
+        return Line(stream.handle_request, json.handle_request, server.is_quick)
+
+    lines = {path_of(surface): line(surface) for surface in SURFACES}
+    front = Front(app, lines, is_open=settings.auth == "open" or unconfigured)
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncGenerator[None, None]:
+        async with AsyncExitStack() as stack:
+            for manager in managers:
+                await stack.enter_async_context(manager.run())
+            yield
+
+    routes = [
+        Route("/mcp{rest:path}", front),
+        Route("/healthz", _health(app)),
+        Route("/blobs/{token}", _blob(app)),
+        Route(METADATA, _metadata(app)),
+        Route(METADATA + "/{path:path}", _metadata(app)),
+    ]
+    return Starlette(routes=routes, lifespan=lifespan)
+
+
+Endpoint = Callable[[Request], Response]
+
+
+def _health(app: App) -> Endpoint:
+    def health(_: Request) -> Response:
+        """Whether the store answers."""
+        try:
+            app.records.get(SYSTEM, "health", "probe")
+        except Unavailable as error:
+            return JSONResponse({"status": "unavailable", "reason": error.what}, 503)
+        return JSONResponse({"status": "ok", "version": version("loci")})
+
+    return health
+
+
+def _blob(app: App) -> Endpoint:
+    def blob(request: Request) -> Response:
+        """What a signed link leads to, as a download."""
+        try:
+            if app.local_links is None:
+                raise NotFound("Links lead elsewhere here", "Ask for a new one")
+            linked = app.local_links.follow(request.path_params["token"])
+        except NotFound as error:
+            return JSONResponse({"error": {"code": error.code, "message": str(error)}}, 404)
+        headers = {
+            # Never shown in the page's origin: stored files are other people's content.
+            "Content-Disposition": f"attachment; filename*=UTF-8''{quote(linked.name, safe='')}",
+            "X-Content-Type-Options": "nosniff",
+            "Cache-Control": "private, no-store",
+        }
+        kind = mimetypes.guess_type(linked.name)[0] or "application/octet-stream"
+        return Response(linked.content, media_type=kind, headers=headers)
+
+    return blob
+
+
+def _metadata(app: App) -> Endpoint:
+    paths = {path_of(surface) for surface in SURFACES}
+
+    def metadata(request: Request) -> Response:
+        """The protected resource's document (RFC 9728), which tells a client where to get a token."""
+        path = "/" + request.path_params.get("path", "mcp")
+        if not app.settings.oidc_issuer or path not in paths:
+            return JSONResponse({"error": "no authorization server is configured for this resource"}, 404)
+        document = {
+            "resource": public_base(app.settings, request.scope, request.headers) + path,
+            "authorization_servers": [app.settings.oidc_issuer],
+            "scopes_supported": list(app.settings.oidc_scopes),
+            "bearer_methods_supported": ["header"],
+            "resource_name": "Loci",
+        }
+        return JSONResponse(document, headers={"Access-Control-Allow-Origin": "*"})
+
+    return metadata

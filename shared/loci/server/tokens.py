@@ -1,0 +1,144 @@
+"""Access tokens of an OpenID Connect issuer."""
+
+import json
+import threading
+import urllib.request
+from collections.abc import Callable
+from http.client import HTTPException
+from typing import Any, cast
+from urllib.parse import urlsplit
+
+import jwt
+
+from loci.errors import Misconfigured, Unavailable
+from loci.model.identity import Caller, Owner
+from loci.settings import Settings
+
+ASYMMETRIC = frozenset({"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"})
+LONGEST = 16 * 1024
+LEEWAY = 60
+FRESH = 600
+COOLDOWN = 30
+PATIENCE = 5
+LARGEST_DOCUMENT = 1024 * 1024
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+class BadToken(Exception):
+    """Why a token is not accepted. Holds nothing of the token itself."""
+
+
+class AccessTokens:
+    """Recognises callers by the tokens of one issuer."""
+
+    def __init__(self, settings: Settings, clock: Callable[[], float]) -> None:
+        self._issuer = str(settings.oidc_issuer)
+        self._audience = settings.oidc_audience
+        self._base = (settings.public_url or "").rstrip("/")
+        self._algorithms = settings.oidc_algorithms
+        self._tenant_claim = settings.oidc_tenant_claim
+        if not self._audience and not self._base:
+            raise Misconfigured("Tokens need an audience", "Set oidc_audience, or public_url")
+        if weak := set(self._algorithms) - ASYMMETRIC:
+            raise Misconfigured(
+                f"oidc_algorithms names {', '.join(sorted(weak))}", f"Use some of {', '.join(sorted(ASYMMETRIC))}"
+            )
+        self._keys = IssuerKeys(self._issuer, settings.oidc_jwks_url, clock)
+
+    def caller_of(self, token: str, path: str) -> Caller:
+        """Who the token says it is, once everything about it is right at this endpoint."""
+        if len(token) > LONGEST:
+            raise BadToken("it is too long")
+        try:
+            header = jwt.get_unverified_header(token)
+            if header.get("alg") not in self._algorithms:
+                raise BadToken("its algorithm is not accepted")
+            claims = jwt.decode(
+                token,
+                self._keys.find(str(header.get("kid", ""))).key,
+                algorithms=list(self._algorithms),
+                # A client asks for a token for the endpoint it uses; one for the whole is good at its parts.
+                audience=self._audience or {f"{self._base}/mcp", f"{self._base}{path}"},
+                issuer=self._issuer,
+                leeway=LEEWAY,
+                options={"require": ["exp", "iat", "sub", "iss", "aud"]},
+            )
+        except TypeError:  # PyJWT's answer to an algorithm that the key is not for
+            raise BadToken("its algorithm is not its key's") from None
+        except jwt.PyJWTError as error:
+            raise BadToken(type(error).__name__.removesuffix("Error")) from None
+        if claims.get("token_use", "access") != "access":
+            raise BadToken("it is not an access token")
+        try:
+            return Caller(Owner(self._tenant(claims), str(claims["sub"])), "token", _scopes(claims))
+        except ValueError:
+            raise BadToken("its subject or its tenant cannot be used") from None
+
+    def _tenant(self, claims: dict[str, Any]) -> str:
+        tenant = claims.get(self._tenant_claim) if self._tenant_claim else self._issuer
+        if not isinstance(tenant, str) or not tenant:
+            raise BadToken("it names no tenant")
+        return tenant
+
+
+class IssuerKeys:
+    """The issuer's public keys, fetched when needed, kept when the issuer cannot be reached."""
+
+    def __init__(self, issuer: str, url: str | None, clock: Callable[[], float]) -> None:
+        self._issuer = issuer
+        self._url = url
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._keys: dict[str, jwt.PyJWK] = {}
+        self._tried_at = float("-inf")
+
+    def find(self, kid: str) -> jwt.PyJWK:
+        """The key of that id; an unknown one makes the keys be fetched again, but not at every request."""
+        known = self._keys.get(kid)
+        # While one thread asks the issuer, those that have a key need not wait.
+        if known is not None and self._age() <= FRESH:
+            return known
+        with self._lock:
+            if self._age() > (FRESH if kid in self._keys else COOLDOWN):
+                self._fetch()
+            if not self._keys:
+                raise Unavailable(f"The keys of {self._issuer} cannot be fetched", "Try again in a minute")
+            if kid not in self._keys:
+                raise BadToken("its key is unknown")
+            return self._keys[kid]
+
+    def _age(self) -> float:
+        return self._clock() - self._tried_at
+
+    def _fetch(self) -> None:
+        self._tried_at = self._clock()
+        try:
+            url = self._url or self._discovered()
+            keys = jwt.PyJWKSet.from_dict(_document(url)).keys
+        except (OSError, HTTPException, ValueError, KeyError, RecursionError, jwt.PyJWTError):
+            return  # the keys that are known stay good
+        self._keys = {key.key_id or "": key for key in keys}
+
+    def _discovered(self) -> str:
+        document = _document(f"{self._issuer.rstrip('/')}/.well-known/openid-configuration")
+        if document["issuer"] != self._issuer:
+            raise ValueError("the discovery document is of another issuer")
+        return str(document["jwks_uri"])
+
+
+def _document(url: str) -> dict[str, Any]:
+    parts = urlsplit(url)
+    if parts.scheme != "https" and not (parts.scheme == "http" and parts.hostname in LOOPBACK):
+        raise ValueError("keys are fetched over https only")
+    with urllib.request.urlopen(url, timeout=PATIENCE) as answer:  # noqa: S310 (the scheme was checked)
+        document = json.loads(answer.read(LARGEST_DOCUMENT))
+    if not isinstance(document, dict):
+        raise ValueError("the document is no object")
+    return cast("dict[str, Any]", document)
+
+
+def _scopes(claims: dict[str, Any]) -> frozenset[str]:
+    given = claims.get("scope", claims.get("scp", ""))
+    if isinstance(given, str):
+        return frozenset(given.split())
+    return frozenset(str(one) for one in cast("list[object]", given)) if isinstance(given, list) else frozenset()

@@ -1,0 +1,106 @@
+"""What an operator can set. Command line before environment (LOCI_…) before config.toml before the default."""
+
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
+
+from loci.errors import Misconfigured
+
+PREFIX = "LOCI_"
+
+
+def _split(value: object) -> object:
+    return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
+
+
+Words = Annotated[tuple[str, ...], BeforeValidator(_split)]
+"""A list: an array in config.toml, separated by commas in the environment."""
+
+
+def _data_folder() -> Path:
+    from platformdirs import user_data_path  # not needed where the folder is given
+
+    return user_data_path("loci", appauthor=False)
+
+
+class Settings(BaseModel):
+    """Every setting, with its default."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    mode: Literal["embedded", "aws"] = Field("embedded", description="where data lies: this machine, or AWS")
+    data: Path = Field(default_factory=_data_folder, description="the data folder")
+    models: Path | None = Field(None, description="the models folder, shared by all data folders")
+    host: str = Field("127.0.0.1", description="the address to serve on")
+    port: int = Field(8765, ge=0, le=65535, description="the port to serve on (0: any free one)")
+    public_url: str | None = Field(None, description="the address that clients see, such as https://loci.example.com")
+    auth: Literal["auto", "required", "open"] = Field(
+        "auto", description="auto: on loopback no key is needed; required: always; open: never, one owner for all"
+    )
+    allowed_hosts: Words = Field((), description="accepted Host headers; name:* accepts any port")
+    allowed_origins: Words = Field((), description="accepted Origin headers beside those of this machine; * for all")
+    secrets: Annotated[tuple[SecretStr, ...], BeforeValidator(_split)] = Field(
+        (), description="signing secrets, newest first; embedded, one is made and kept in the data folder"
+    )
+    oidc_issuer: str | None = Field(None, description="accept access tokens of this OpenID Connect issuer")
+    oidc_audience: str | None = Field(None, description="the audience they must name; the public URL by default")
+    oidc_jwks_url: str | None = Field(None, description="the issuer's keys; found through discovery by default")
+    oidc_algorithms: Words = Field(("RS256", "ES256"), description="accepted signature algorithms")
+    oidc_tenant_claim: str | None = Field(None, description="the claim that names the tenant; the issuer by default")
+    oidc_scopes: Words = Field((), description="scopes that every token must have")
+    tool_names: Literal["wire", "colon"] = Field("wire", description="list tools as pml_search_tools or with a colon")
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="what is logged")
+    table: str | None = Field(None, description="on AWS: the DynamoDB table")
+    bucket: str | None = Field(None, description="on AWS: the S3 bucket")
+
+    @property
+    def models_folder(self) -> Path:
+        """Where models lie."""
+        from platformdirs import user_cache_path  # not needed where the folder is given
+
+        return self.models or user_cache_path("loci", appauthor=False) / "models"
+
+
+def load_settings(given: Mapping[str, object] | None = None, config: Path | None = None) -> Settings:
+    """The settings of this process; `given` holds what the command line said."""
+    said = {name: value for name, value in (given or {}).items() if value is not None}
+    names = {name: PREFIX + name.upper() for name in Settings.model_fields}
+    environment = {name: os.environ[key] for name, key in names.items() if key in os.environ}
+    file = _file(said, environment, config)
+    try:
+        return Settings.model_validate({**(_read(file) if file else {}), **environment, **said})
+    except ValidationError as error:
+        fault = error.errors()[0]
+        name = str(fault["loc"][0])
+        problem = "unknown setting" if fault["type"] == "extra_forbidden" else fault["msg"]
+        raise Misconfigured(
+            f"Setting {name!r}: {problem}",
+            f"Correct it on the command line, in {names.get(name, 'the environment')} or in {file or 'config.toml'}",
+        ) from None
+
+
+def _file(said: Mapping[str, object], environment: Mapping[str, str], config: Path | None) -> Path | None:
+    """The settings file: the one that was named, else config.toml in the data folder, if it is there."""
+    named = config or os.environ.get(f"{PREFIX}CONFIG")
+    if named is not None:
+        if not Path(named).is_file():
+            raise Misconfigured(f"There is no settings file {named}", "Correct --config or LOCI_CONFIG")
+        return Path(named)
+    above = {**environment, **said}
+    if above.get("mode") == "aws":
+        return None
+    file = Path(str(above.get("data") or _data_folder())) / "config.toml"
+    return file if file.is_file() else None
+
+
+def _read(file: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(file.read_text("utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise Misconfigured(f"{file} is not valid TOML: {error}", "Correct that line, or remove the file") from None
+    except OSError as error:
+        raise Misconfigured(f"Cannot read {file} ({error.strerror})", "Correct its permissions") from None

@@ -1,0 +1,71 @@
+"""The commands beside `serve`."""
+
+import json
+import re
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+
+from tests.support.serving import loci
+
+COMMANDS = [(), ("serve",), ("keys",), ("keys", "create"), ("keys", "list"), ("keys", "revoke")]
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    return tmp_path / "data"
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help(data: Path, command: tuple[str, ...]) -> None:
+    ended = loci(data, *command, "--help")
+    assert ended.returncode == 0
+    assert "Usage: loci" in ended.stdout
+    assert not data.exists()
+
+
+@pytest.mark.parametrize("command", [one for one in COMMANDS if one not in ((), ("keys",))])
+def test_every_command_takes_a_data_folder(data: Path, command: tuple[str, ...]) -> None:
+    assert "--data" in loci(data, *command, "--help").stdout
+
+
+def test_the_version_is_told(data: Path) -> None:
+    assert loci(data, "--version").stdout == f"loci {version('loci')}\n"
+
+
+def test_a_created_key_is_listed_without_its_text(data: Path) -> None:
+    created = json.loads(loci(data, "keys", "create", "laptop", "--json").stdout)
+    [listed] = json.loads(loci(data, "keys", "list", "--json").stdout)
+    assert listed == {name: value for name, value in created.items() if name != "key"}
+    assert re.fullmatch(r"loci_[0-9a-f]{12}_[A-Za-z0-9_-]{43}", created["key"])
+
+
+def test_a_key_is_shown_to_people_once(data: Path) -> None:
+    assert "This is shown once" in loci(data, "keys", "create").stdout
+
+
+def test_a_revoked_key_stays_in_the_list(data: Path) -> None:
+    id = json.loads(loci(data, "keys", "create", "--json").stdout)["id"]
+    assert json.loads(loci(data, "keys", "revoke", id, "--json").stdout)["revoked"]
+    assert "revoked" in loci(data, "keys", "list").stdout
+
+
+def test_revoking_an_unknown_key_says_what_to_do(data: Path) -> None:
+    ended = loci(data, "keys", "revoke", "nope")
+    assert ended.returncode == 1
+    assert ended.stderr == "loci: There is no key nope. List the keys with: loci keys list.\n"
+
+
+def test_an_owner_needs_both_names(data: Path) -> None:
+    assert loci(data, "keys", "create", "--tenant", "acme").returncode == 1
+
+
+def test_the_data_option_wins_over_the_environment(data: Path, tmp_path: Path) -> None:
+    loci(data, "keys", "create", "--data", str(tmp_path / "elsewhere"))
+    assert not data.exists()
+    assert (tmp_path / "elsewhere" / "loci.db").exists()
+
+
+def test_an_unknown_command_is_an_error(data: Path) -> None:
+    assert loci(data, "fly").returncode == 2

@@ -1,0 +1,97 @@
+"""The gateway function: API Gateway's events in, its answers out, one fresh process a function."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.api_events import Request, Response, Version, event, response
+from tests.support.event_front import ROOT
+from tests.support.serving import PATIENCE, call, clean_environment, initialize
+
+HANDLER = ROOT / "functions" / "gateway" / "handler.py"
+OPEN = {"LOCI_AUTH": "open", "LOCI_ALLOWED_HOSTS": "api.example.com"}
+PROGRAM = """
+import json, runpy, sys
+handler = runpy.run_path(sys.argv[1])["lambda_handler"]
+print(json.dumps([handler(event, None) for event in json.load(sys.stdin)]))
+"""
+
+
+@pytest.fixture(params=["v1", "v2"])
+def version(request: pytest.FixtureRequest) -> Version:
+    """A REST API's events, and an HTTP API's."""
+    return request.param
+
+
+def asks(message: object, method: str = "POST", **headers: str) -> Request:
+    given = {"Content-Type": "application/json", "Accept": "application/json", "Host": "api.example.com"} | {
+        name.replace("_", "-"): value for name, value in headers.items()
+    }
+    return Request(method, "/mcp", tuple(given.items()), json.dumps(message).encode(), "192.0.2.1", 443)
+
+
+def answers(data: Path, version: Version, requests: Iterable[Request], **environment: str) -> list[Response]:
+    """What one function answers to the requests, one after the other."""
+    ended = subprocess.run(
+        [sys.executable, "-c", PROGRAM, str(HANDLER)],
+        env=clean_environment(data, **environment),
+        input=json.dumps([event(request, version) for request in requests]),
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=True,
+    )
+    return [response(answer, version) for answer in json.loads(ended.stdout)]
+
+
+def message(answer: Response) -> dict[str, Any]:
+    return json.loads(answer.body)
+
+
+def header(answer: Response, name: str) -> str:
+    return next(value for key, value in answer.headers if key.lower() == name)
+
+
+def test_the_handler_is_a_door_of_a_few_lines() -> None:
+    assert len(HANDLER.read_text("utf-8").splitlines()) <= 15
+
+
+def test_three_warm_calls_in_a_row_answer(tmp_path: Path, version: Version) -> None:
+    for answer in answers(tmp_path, version, [asks(call("scratchpad_list"))] * 3, **OPEN):
+        assert answer.status == 200
+        assert message(answer)["result"]["structuredContent"]["entries"] == []
+
+
+def test_a_session_of_one_instance_is_good_on_another_until_a_third_ends_it(tmp_path: Path, version: Version) -> None:
+    [begun] = answers(tmp_path, version, [asks(initialize("2025-06-18"))], **OPEN)
+    session = header(begun, "mcp-session-id")
+    use = asks(call("scratchpad_list"), Mcp_Session_Id=session)
+    [used] = answers(tmp_path, version, [use], **OPEN)
+    [ended] = answers(tmp_path, version, [asks(None, "DELETE", Mcp_Session_Id=session)], **OPEN)
+    [after] = answers(tmp_path, version, [use], **OPEN)
+    assert (used.status, ended.status, after.status) == (200, 204, 404)
+
+
+def test_a_stream_comes_whole(tmp_path: Path, version: Version) -> None:
+    request = asks(call("scratchpad_list"), Accept="application/json, text/event-stream")
+    [answer] = answers(tmp_path, version, [request], **OPEN)
+    assert header(answer, "content-type").startswith("text/event-stream")
+    assert b'\ndata: {"jsonrpc":"2.0","id":2,' in answer.body
+
+
+def test_who_shows_nothing_is_turned_away(tmp_path: Path, version: Version) -> None:
+    [answer] = answers(tmp_path, version, [asks(call("scratchpad_list"))])
+    assert answer.status == 401
+    assert header(answer, "www-authenticate").startswith("Bearer ")
+
+
+def test_on_aws_nobody_can_be_let_in_without_proof(tmp_path: Path, version: Version) -> None:
+    environment = {"LOCI_MODE": "aws", "LOCI_TABLE": "t", "LOCI_BUCKET": "b", "LOCI_SECRETS": "s" * 32}
+    with pytest.raises(subprocess.CalledProcessError) as failed:
+        answers(tmp_path, version, [], LOCI_AUTH="open", **environment)
+    assert "auth = open" in failed.value.stderr

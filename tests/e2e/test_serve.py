@@ -1,0 +1,230 @@
+"""`loci serve`, as a person or a client starts it."""
+
+import json
+import socket
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.support.serving import LOCI, PATIENCE, call, clean_environment, initialize, loci, post, serving
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    return tmp_path / "data"
+
+
+def test_the_welcome_says_where_data_lies_and_how_to_connect(data: Path) -> None:
+    with serving(data) as server:
+        assert str(data) in server.welcome
+        assert f"claude mcp add --transport http loci {server.url}/mcp" in server.welcome
+        snippet = server.welcome.partition("Other clients:")[2].splitlines()[0]
+        assert json.loads(snippet)["mcpServers"]["loci"] == {"type": "http", "url": f"{server.url}/mcp"}
+
+
+def test_ctrl_c_ends_it_cleanly(data: Path) -> None:
+    with serving(data) as server:
+        assert server.stop() == 0
+    assert "Traceback" not in (data.parent / "stderr.txt").read_text("utf-8")
+
+
+def test_it_starts_again_on_the_same_data_with_the_same_sessions(data: Path) -> None:
+    with serving(data) as server:
+        session = post(f"{server.url}/mcp", initialize("2025-06-18")).headers["Mcp-Session-Id"]
+        server.stop()
+    with serving(data) as server:
+        answer = post(f"{server.url}/mcp", call("scratchpad_list"), {"Mcp-Session-Id": session})
+    assert answer.status == 200
+    assert not answer.message()["result"]["isError"]
+
+
+def test_two_servers_may_share_a_data_folder(data: Path) -> None:
+    with serving(data) as one, serving(data) as other:
+        session = post(f"{one.url}/mcp", initialize("2025-06-18")).headers["Mcp-Session-Id"]
+        post(f"{one.url}/mcp", b"", {"Mcp-Session-Id": session}, method="DELETE")
+        assert post(f"{other.url}/mcp", call("scratchpad_list"), {"Mcp-Session-Id": session}).status == 404
+
+
+def test_health_is_told(data: Path) -> None:
+    with serving(data) as server:
+        answer = post(f"{server.url}/healthz", b"", method="GET")
+    assert (answer.status, json.loads(answer.text)["status"]) == (200, "ok")
+
+
+def test_a_port_in_use_is_one_clear_line(data: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        ended = loci(data, "serve", "--port", str(port))
+    assert ended.returncode == 1
+    assert ended.stderr.strip().splitlines() == [
+        f"loci: Cannot serve on 127.0.0.1:{port} (Address already in use). "
+        f"Stop what uses that port, or choose another: loci serve --port {port + 1}."
+    ]
+
+
+def test_a_data_folder_that_cannot_be_written_is_one_clear_line(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    ended = loci(tmp_path / "file" / "data", "serve", "--port", "0")
+    assert (ended.returncode, ended.stdout) == (1, "")
+    [line] = ended.stderr.strip().splitlines()
+    assert "Cannot write to the data folder" in line
+    assert "--data DIR or LOCI_DATA" in line
+
+
+@pytest.mark.parametrize(
+    ("config", "told"),
+    [
+        ("port = [", "is not valid TOML"),
+        ('log_level = "LOUD"', "Setting 'log_level'"),
+        ("colour = 1", "Setting 'colour': unknown setting"),
+    ],
+)
+def test_a_corrupt_settings_file_is_one_clear_line(data: Path, config: str, told: str) -> None:
+    data.mkdir()
+    (data / "config.toml").write_text(config)
+    ended = loci(data, "serve", "--port", "0")
+    assert ended.returncode == 1
+    [line] = ended.stderr.strip().splitlines()
+    assert told in line
+    assert "config.toml" in line
+
+
+def test_a_missing_settings_file_is_one_clear_line(data: Path) -> None:
+    [line] = loci(data, "serve", "--config", "nowhere.toml").stderr.strip().splitlines()
+    assert "There is no settings file nowhere.toml" in line
+
+
+def test_a_damaged_database_is_one_clear_line(data: Path) -> None:
+    data.mkdir()
+    (data / "loci.db").write_bytes(b"no database " * 1000)
+    [line] = loci(data, "serve", "--port", "0").stderr.strip().splitlines()
+    assert "is damaged or is no Loci database" in line
+
+
+def test_settings_come_from_the_command_line_before_the_environment_before_the_file(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    data.mkdir()
+    (data / "config.toml").write_text('host = "127.0.0.2"\nmodels = "/file"\n')
+    with serving(data, LOCI_HOST="127.0.0.3") as server:
+        assert server.url.startswith("http://127.0.0.3:")
+        assert "models in /file" in server.welcome
+    with serving(data, "--host", "127.0.0.4", LOCI_HOST="127.0.0.3", LOCI_MODELS="/environment") as server:
+        assert server.url.startswith("http://127.0.0.4:")
+        assert "models in /environment" in server.welcome
+
+
+def test_serving_to_a_network_without_any_key_is_refused(data: Path) -> None:
+    ended = loci(data, "serve", "--host", "0.0.0.0", "--port", "0")
+    assert ended.returncode == 1
+    assert "no key exists" in ended.stderr
+    assert "loci keys create" in ended.stderr
+
+
+def test_serving_to_a_network_needs_the_key(data: Path) -> None:
+    key = json.loads(loci(data, "keys", "create", "laptop", "--json").stdout)["key"]
+    with serving(data, "--host", "0.0.0.0") as server:
+        url = server.url.replace("0.0.0.0", "127.0.0.1")
+        assert "Authorization: Bearer YOUR_KEY" in server.welcome
+        assert post(f"{url}/mcp", initialize("2025-06-18")).status == 401
+        assert post(f"{url}/mcp", initialize("2025-06-18"), {"Authorization": f"Bearer {key}"}).status == 200
+
+
+def stdio(data: Path, *arguments: str, stdin: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*LOCI, "serve", *arguments],
+        env=clean_environment(data),
+        input=stdin,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=PATIENCE,
+        check=False,
+    )
+
+
+HELLO = "".join(
+    json.dumps(message) + "\n"
+    for message in (
+        initialize("2025-06-18"),
+        {"jsonrpc": "2.0", "method": "notifications/initialized"},
+        call("scratchpad_read", {"id": "nope"}),
+    )
+)
+
+
+@pytest.mark.parametrize("arguments", [[], ["--stdio"]])
+def test_from_a_pipe_it_speaks_stdio_and_writes_nothing_else(data: Path, arguments: list[str]) -> None:
+    ended = stdio(data, *arguments, stdin=HELLO)
+    answers = [json.loads(line) for line in ended.stdout.splitlines()]
+    assert [answer["id"] for answer in answers] == [1, 2]
+    assert "SCRATCHPAD_NOT_FOUND" in answers[1]["result"]["content"][0]["text"]
+    assert '"message":"call"' in ended.stderr
+    assert ended.returncode == 0
+
+
+def test_from_a_socket_it_speaks_stdio(data: Path) -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        process = subprocess.Popen(
+            [*LOCI, "serve"],
+            env=clean_environment(data),
+            stdin=theirs.fileno(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        ours.sendall(HELLO.encode())
+        ours.shutdown(socket.SHUT_WR)
+        output, _ = process.communicate(timeout=PATIENCE)
+    assert json.loads(output.splitlines()[0])["id"] == 1
+
+
+def test_from_a_pipe_with_a_port_it_speaks_http(data: Path) -> None:
+    process = subprocess.Popen(
+        [*LOCI, "serve", "--port", "0"],
+        env=clean_environment(data),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    with process:
+        assert process.stdout is not None
+        assert process.stdout.readline().startswith("Loci serves http://127.0.0.1:")
+        process.kill()
+
+
+@pytest.mark.parametrize("kind", ["null", "file"])
+def test_from_no_pipe_it_speaks_http(data: Path, tmp_path: Path, kind: str) -> None:
+    source = Path("/dev/null") if kind == "null" else tmp_path / "input"
+    if kind == "file":
+        source.write_text(HELLO)
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    with source.open() as stdin:
+        process = subprocess.Popen(
+            [*LOCI, "serve"],
+            env=clean_environment(data, LOCI_PORT=str(port)),
+            stdin=stdin,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+    with process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == f"Loci serves http://127.0.0.1:{port}/mcp\n"
+        process.kill()
+
+
+def test_a_line_that_is_no_message_is_answered_and_does_not_end_stdio(data: Path) -> None:
+    ended = stdio(data, stdin="this is no JSON\n[]\n" + HELLO)
+    answers = [json.loads(line) for line in ended.stdout.splitlines()]
+    assert [answer["error"]["code"] for answer in answers[:2]] == [-32700, -32600]
+    assert [answer["id"] for answer in answers] == [None, None, 1, 2]
+
+
+def test_the_port_is_the_one_that_was_asked_for(data: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    with serving(data, "--port", str(port)) as server:
+        assert server.url == f"http://127.0.0.1:{port}"

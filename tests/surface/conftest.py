@@ -1,0 +1,51 @@
+"""Loci on each of its runtimes, and a client for each era of the protocol."""
+
+from collections.abc import AsyncGenerator, Callable, Generator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+from typing import Literal
+
+import pytest
+from mcp import Client
+
+from loci.app import App
+from loci.compose import build_app
+from loci.server.build import build_server, doors
+from loci.server.door import Door, Surface
+from loci.settings import load_settings
+from tests.support.moto_aws import BUCKET, TABLE, moto_aws
+
+Mode = Literal["legacy", "auto", "2026-07-28"]
+Connect = Callable[..., AbstractAsyncContextManager[Client]]
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture(params=["embedded", "aws"])
+def app(request: pytest.FixtureRequest, tmp_path: Path) -> Generator[App, None, None]:
+    """The whole product, on this machine and on AWS."""
+    if request.param == "embedded":
+        yield build_app(load_settings({"data": tmp_path}))
+        return
+    with moto_aws():
+        yield build_app(load_settings({"mode": "aws", "table": TABLE, "bucket": BUCKET, "secrets": "s" * 32}))
+
+
+@pytest.fixture(params=["legacy", "auto", "2026-07-28"])
+def mode(request: pytest.FixtureRequest) -> Mode:
+    return request.param
+
+
+@pytest.fixture
+def connect(app: App, mode: Mode) -> Connect:
+    """A client at an endpoint of the app, with more tools if a test brings some."""
+
+    @asynccontextmanager
+    async def connected(surface: Surface = "all", extra: tuple[Door, ...] = ()) -> AsyncGenerator[Client, None]:
+        async with Client(build_server(app, surface, [*doors(app), *extra]), mode=mode) as client:
+            yield client
+
+    return connected

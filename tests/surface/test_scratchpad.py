@@ -1,0 +1,173 @@
+"""The scratchpad's tools, on both runtimes, in each era of the protocol."""
+
+import json
+import re
+
+import pytest
+from mcp import Client
+
+from loci.app import App
+from loci.compose import build_app
+from loci.model.identity import LOCAL, Owner
+from loci.scratchpad import Scratchpad
+from loci.server.build import build_server
+from tests.surface.conftest import Connect
+from tests.surface.results import structured, texts
+
+pytestmark = pytest.mark.anyio
+TEXT = 'Grüße, 世界 🌍\n{"quoted": "\\"yes\\""}\n' * 50
+
+
+async def test_a_kept_result_is_read_back_exactly(app: App, connect: Connect) -> None:
+    entry = app.scratchpad.keep(LOCAL, "search_documents", TEXT)
+    async with connect() as client:
+        result = await client.call_tool("scratchpad_read", {"id": entry.id})
+    assert texts(result) == [TEXT]
+    assert structured(result)["result"] == TEXT
+
+
+async def test_an_id_has_twelve_characters(app: App) -> None:
+    assert re.fullmatch(r"[0-9a-f]{12}", app.scratchpad.keep(LOCAL, "search_documents", TEXT).id)
+
+
+async def test_the_same_result_is_kept_once(app: App) -> None:
+    first, second = (app.scratchpad.keep(LOCAL, "search_documents", TEXT) for _ in range(2))
+    assert first.id == second.id
+    assert len(app.scratchpad.list(LOCAL)) == 1
+
+
+async def test_an_unknown_id_is_an_error_that_says_what_to_do(connect: Connect) -> None:
+    async with connect() as client:
+        result = await client.call_tool("scratchpad_read", {"id": "abc123"})
+    assert result.is_error
+    assert texts(result) == [
+        "SCRATCHPAD_NOT_FOUND: Scratchpad entry not found: abc123. Use scratchpad_list() to find valid entries."
+    ]
+    assert structured(result)["error"]["code"] == "SCRATCHPAD_NOT_FOUND"
+
+
+@pytest.mark.parametrize("id", ["", "../../../secret", "a" * 2000, "ABCDEF012345", "0123456789a\x00", "é" * 12])
+async def test_an_id_of_no_entry_reaches_nothing(connect: Connect, id: str) -> None:
+    async with connect() as client:
+        result = await client.call_tool("scratchpad_read", {"id": id})
+    assert structured(result)["error"]["code"] == "SCRATCHPAD_NOT_FOUND"
+
+
+async def test_a_range_is_counted_in_characters(app: App, connect: Connect) -> None:
+    entry = app.scratchpad.keep(LOCAL, "x", "äöü🌍abcdef")
+    async with connect() as client:
+        result = await client.call_tool("scratchpad_read", {"id": entry.id, "offset": 2, "limit": 3})
+    assert structured(result) == {"result": "ü🌍a", "offset": 2, "total": 10, "next_offset": 5}
+
+
+async def test_pieces_put_together_are_the_whole(app: App, connect: Connect) -> None:
+    entry = app.scratchpad.keep(LOCAL, "x", TEXT)
+    whole, offset = "", 0
+    async with connect() as client:
+        while offset is not None:
+            piece = structured(
+                await client.call_tool("scratchpad_read", {"id": entry.id, "offset": offset, "limit": 333})
+            )
+            whole, offset = whole + piece["result"], piece["next_offset"]
+    assert whole == TEXT
+
+
+async def test_behind_the_end_there_is_an_empty_piece(app: App, connect: Connect) -> None:
+    entry = app.scratchpad.keep(LOCAL, "x", "abc")
+    async with connect() as client:
+        result = await client.call_tool("scratchpad_read", {"id": entry.id, "offset": 99})
+    assert structured(result) == {"result": "", "offset": 3, "total": 3, "next_offset": None}
+
+
+@pytest.mark.parametrize("arguments", [{"offset": -1}, {"limit": 0}, {"limit": "many"}, {"offset": 1.5}])
+async def test_a_senseless_range_is_refused(app: App, connect: Connect, arguments: dict[str, object]) -> None:
+    entry = app.scratchpad.keep(LOCAL, "x", "abc")
+    async with connect() as client:
+        result = await client.call_tool("scratchpad_read", {"id": entry.id, **arguments})
+    assert structured(result)["error"]["code"] == "INVALID_PARAMS"
+
+
+@pytest.mark.parametrize("unit", ["x", '"', "\x01", "世"])
+async def test_a_piece_fits_into_a_lambda_answer_and_says_where_to_read_on(
+    app: App, connect: Connect, unit: str
+) -> None:
+    entry = app.scratchpad.keep(LOCAL, "x", unit * 3_000_000)
+    async with connect() as client:
+        result = await client.call_tool("scratchpad_read", {"id": entry.id})
+    body = result.model_dump_json(by_alias=True)
+    assert len(json.dumps(body, ensure_ascii=False).encode()) < 6_000_000
+    following = structured(result)["next_offset"]
+    assert len(texts(result)[0].encode()) <= 2_000_000
+    assert f"offset={following}" in texts(result)[1]
+
+
+async def test_the_list_has_the_fields_of_the_reference(app: App, connect: Connect) -> None:
+    entry = app.scratchpad.keep(LOCAL, "search_documents", "hällo")
+    async with connect() as client:
+        listing = structured(await client.call_tool("scratchpad_list", {}))
+    assert listing["entries"] == [
+        {"id": entry.id, "tool": "search_documents", "size_bytes": 6, "timestamp": entry.timestamp}
+    ]
+    assert listing["stats"] == {"total_entries": 1, "total_size_bytes": 6, "max_size_bytes": 10_485_760}
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", entry.timestamp)
+
+
+async def test_the_text_of_the_list_is_the_same_object_as_json(connect: Connect) -> None:
+    async with connect() as client:
+        result = await client.call_tool("scratchpad_list", {})
+    assert json.loads(texts(result)[0]) == structured(result)
+
+
+async def test_an_empty_scratchpad_lists_nothing(connect: Connect) -> None:
+    async with connect() as client:
+        listing = structured(await client.call_tool("scratchpad_list", {}))
+    assert listing["entries"] == []
+    assert listing["stats"]["total_entries"] == 0
+
+
+async def test_another_owners_entries_do_not_exist(app: App, connect: Connect) -> None:
+    entry = app.scratchpad.keep(Owner("other", "owner"), "x", "secret")
+    async with connect() as client:
+        read = await client.call_tool("scratchpad_read", {"id": entry.id})
+        listing = structured(await client.call_tool("scratchpad_list", {}))
+    assert structured(read)["error"]["code"] == "SCRATCHPAD_NOT_FOUND"
+    assert listing["entries"] == []
+
+
+async def test_the_least_recently_used_entry_makes_room(app: App) -> None:
+    ticks = iter(range(1, 1000))
+    pad = Scratchpad(app.records, app.blobs, lambda: float(next(ticks)), capacity=300)
+    first, second, third = (pad.keep(LOCAL, "x", letter * 100).id for letter in "abc")
+    pad.read(LOCAL, first)
+    fourth = pad.keep(LOCAL, "x", "d" * 100).id
+    assert {entry.id for entry in pad.list(LOCAL)} == {first, third, fourth}
+    assert second not in {key.rpartition("/")[2] for key in app.blobs.list(LOCAL)}
+
+
+async def test_what_was_just_kept_stays_even_if_it_is_larger_than_the_room(app: App) -> None:
+    pad = Scratchpad(app.records, app.blobs, lambda: 1.0, capacity=300)
+    pad.keep(LOCAL, "x", "small")
+    large = pad.keep(LOCAL, "x", "y" * 5000)
+    assert [entry.id for entry in pad.list(LOCAL)] == [large.id]
+    assert pad.read(LOCAL, large.id).text == "y" * 5000
+
+
+async def test_reading_needs_an_id(connect: Connect) -> None:
+    async with connect() as client:
+        result = await client.call_tool("scratchpad_read", {})
+    assert texts(result)[0].startswith("INVALID_PARAMS: id: Field required")
+
+
+async def test_an_entry_outlives_a_restart(app: App) -> None:
+    entry = app.scratchpad.keep(LOCAL, "x", "kept")
+    restarted = build_app(app.settings)
+    async with Client(build_server(restarted)) as client:
+        assert texts(await client.call_tool("scratchpad_read", {"id": entry.id})) == ["kept"]
+
+
+async def test_an_evicted_entry_is_not_found(app: App, connect: Connect) -> None:
+    pad = Scratchpad(app.records, app.blobs, lambda: 1.0, capacity=5)
+    first, _ = pad.keep(LOCAL, "x", "first"), pad.keep(LOCAL, "x", "second")
+    async with connect() as client:
+        result = await client.call_tool("scratchpad_read", {"id": first.id})
+    assert structured(result)["error"]["code"] == "SCRATCHPAD_NOT_FOUND"
