@@ -1,0 +1,169 @@
+"""The issuer's keys: found, renewed, and done without where the issuer cannot be reached."""
+
+import base64
+import json
+from collections.abc import Generator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from mcp_types import INTERNAL_ERROR
+
+from loci.errors import Misconfigured, Unavailable
+from loci.server.tokens import AccessTokens, BadToken
+from tests.attack.conftest import ANN
+from tests.attack.doors import PATIENCE
+from tests.attack.guarded import accepting, tokens_of
+from tests.attack.issuer import CUT_OFF, Issuer, issuing, new_ec_key, new_rsa_key, signed
+from tests.attack.malformed import PING
+from tests.attack.wire import legacy
+from tests.contract.stores import Clock
+
+DISCOVERY, KEYS = "/.well-known/openid-configuration", "/keys"
+ELEVEN_MINUTES, HALF_A_MINUTE = 660, 31
+
+
+@pytest.fixture
+def own() -> Generator[Issuer, None, None]:
+    """An issuer that the test may break."""
+    with issuing() as one:
+        yield one
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def tokens(own: Issuer, clock: Clock, tmp_path: Path) -> AccessTokens:
+    return tokens_of(own, tmp_path, clock)
+
+
+def test_a_new_key_is_picked_up(own: Issuer, tokens: AccessTokens, clock: Clock) -> None:
+    tokens.caller_of(own.token(), "/mcp")
+    own.keys["new"] = new_ec_key()
+    clock.now += HALF_A_MINUTE
+    assert tokens.caller_of(own.token("new"), "/mcp").owner == ANN
+
+
+def test_a_key_that_was_withdrawn_is_dropped(own: Issuer, tokens: AccessTokens, clock: Clock) -> None:
+    old = own.token()
+    tokens.caller_of(old, "/mcp")
+    own.keys = {"new": new_rsa_key()}
+    clock.now += ELEVEN_MINUTES
+    with pytest.raises(BadToken, match="its key is unknown"):
+        tokens.caller_of(old, "/mcp")
+
+
+def test_a_key_that_was_replaced_under_its_id_is_picked_up(own: Issuer, tokens: AccessTokens, clock: Clock) -> None:
+    tokens.caller_of(own.token(), "/mcp")
+    own.keys["rsa"] = new_rsa_key()
+    clock.now += ELEVEN_MINUTES
+    assert tokens.caller_of(own.token(), "/mcp").owner == ANN
+
+
+def test_unknown_keys_do_not_make_the_issuer_be_asked_each_time(own: Issuer, tokens: AccessTokens) -> None:
+    key = new_ec_key()
+    for number in range(20):
+        with pytest.raises(BadToken):
+            tokens.caller_of(signed(own.claims(), key, {"kid": f"unknown-{number}"}), "/mcp")
+    assert own.asked == [DISCOVERY, KEYS]
+
+
+def test_a_known_key_does_not_wait_for_the_issuer(own: Issuer, tokens: AccessTokens, clock: Clock) -> None:
+    tokens.caller_of(own.token(), "/mcp")
+    clock.now += ELEVEN_MINUTES
+    own.free.clear()
+    with ThreadPoolExecutor(1) as elsewhere:
+        asking = elsewhere.submit(tokens.caller_of, own.token(), "/mcp")
+        assert own.reached.wait(PATIENCE)
+        assert tokens.caller_of(own.token(), "/mcp").owner == ANN
+        waited = not asking.done()
+        own.free.set()
+    assert waited
+
+
+def test_a_symmetric_key_among_the_issuers_is_of_no_use(own: Issuer, tokens: AccessTokens) -> None:
+    secret = "s" * 64
+    encoded = base64.urlsafe_b64encode(secret.encode()).rstrip(b"=").decode()
+    own.pages[KEYS] = json.dumps({"keys": [{"kty": "oct", "kid": "mac", "k": encoded}]}).encode()
+    with pytest.raises(BadToken, match="its algorithm is not accepted"):
+        tokens.caller_of(signed(own.claims(), secret, {"kid": "mac"}, "HS256"), "/mcp")
+
+
+def test_keys_at_an_address_that_is_set_need_no_discovery(own: Issuer, clock: Clock, tmp_path: Path) -> None:
+    tokens_of(own, tmp_path, clock, oidc_jwks_url=f"{own.url}{KEYS}").caller_of(own.token(), "/mcp")
+    assert own.asked == [KEYS]
+
+
+NONSENSE: dict[str, tuple[str, object]] = {
+    "a page for people": (DISCOVERY, b"<html>"),
+    "a list": (DISCOVERY, []),
+    "nothing that it knows": (DISCOVERY, {}),
+    "another issuer": (DISCOVERY, {"issuer": "https://evil.test", "jwks_uri": "https://evil.test/keys"}),
+    "brackets without an end": (DISCOVERY, b"[" * 100_000),
+    "a page for people as keys": (KEYS, b"<html>"),
+    "keys in a list": (KEYS, []),
+    "no keys": (KEYS, {"keys": []}),
+    "keys in an object": (KEYS, {"keys": {"kty": "RSA"}}),
+    "keys of no kind": (KEYS, {"keys": [{"kid": "rsa"}, 5, None]}),
+    "keys that are cut off": (KEYS, CUT_OFF),
+}
+
+
+@pytest.mark.parametrize("name", NONSENSE)
+def test_an_issuer_that_answers_nonsense_cannot_be_asked_now(own: Issuer, tokens: AccessTokens, name: str) -> None:
+    path, page = NONSENSE[name]
+    own.pages[path] = page if isinstance(page, bytes) else json.dumps(page).encode()
+    with pytest.raises(Unavailable):
+        tokens.caller_of(own.token(), "/mcp")
+
+
+@pytest.mark.parametrize("name", NONSENSE)
+def test_known_keys_stay_good_while_the_issuer_answers_nonsense(
+    own: Issuer, tokens: AccessTokens, clock: Clock, name: str
+) -> None:
+    tokens.caller_of(own.token(), "/mcp")
+    path, page = NONSENSE[name]
+    own.pages[path] = page if isinstance(page, bytes) else json.dumps(page).encode()
+    clock.now += ELEVEN_MINUTES
+    assert tokens.caller_of(own.token(), "/mcp").owner == ANN
+
+
+@pytest.mark.parametrize(
+    "address", ["http://192.0.2.1/keys", "file:///etc/passwd", "ftp://127.0.0.1/keys", "/keys", ""]
+)
+def test_keys_are_fetched_from_safe_addresses_only(own: Issuer, tokens: AccessTokens, address: str) -> None:
+    own.pages[DISCOVERY] = json.dumps({"issuer": own.url, "jwks_uri": address}).encode()
+    with pytest.raises(Unavailable):
+        tokens.caller_of(own.token(), "/mcp")
+
+
+@pytest.fixture
+def gone() -> Issuer:
+    """An issuer that cannot be reached."""
+    with issuing() as one:
+        return one
+
+
+def test_without_its_issuer_a_token_is_asked_to_come_again(gone: Issuer, tmp_path: Path) -> None:
+    with accepting(gone, tmp_path) as (_, door):
+        answer = door.ask(legacy(PING, gone.token()))
+    assert (answer.status, answer.code, answer.header("retry-after")) == (503, INTERNAL_ERROR, "60")
+
+
+def test_without_its_issuer_a_key_works(gone: Issuer, tmp_path: Path) -> None:
+    with accepting(gone, tmp_path) as (app, door):
+        assert door.ask(legacy(PING, app.api_keys.create(ANN, "ann")[1])).status == 200
+
+
+@pytest.mark.parametrize("algorithm", ["HS256", "none", "RS256,HS512"])
+def test_only_algorithms_with_public_keys_can_be_set(own: Issuer, clock: Clock, tmp_path: Path, algorithm: str) -> None:
+    with pytest.raises(Misconfigured, match="oidc_algorithms"):
+        tokens_of(own, tmp_path, clock, oidc_algorithms=algorithm)
+
+
+def test_without_any_audience_no_token_is_accepted(own: Issuer, clock: Clock, tmp_path: Path) -> None:
+    with pytest.raises(Misconfigured, match="audience"):
+        tokens_of(own, tmp_path, clock, public_url=None)
