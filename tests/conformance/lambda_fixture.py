@@ -1,0 +1,7 @@
+"""The server under test in Lambda: built when the module is imported, as the deployed handler is."""
+
+from loci.server.lambda_asgi import keep_alive
+
+from .serve_fixture import application
+
+lambda_handler = keep_alive(application())

