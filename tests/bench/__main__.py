@@ -1,0 +1,56 @@
+"""Speed and memory against the budgets: `python -m tests.bench` prints a table, and fails where one is broken."""
+
+import argparse
+import json
+import signal
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import FrameType
+from typing import NoReturn
+
+from tests.bench.cold import cold
+from tests.bench.figures import Figure, as_json, table
+from tests.bench.imports import imports
+from tests.bench.latency import latency
+from tests.bench.load import load
+from tests.bench.memory import memory
+from tests.bench.servers import Servers, servers
+from tests.bench.warm import warm
+
+PARTS: Mapping[str, Callable[[Servers], list[Figure]]] = {
+    "cold": cold,
+    "warm": warm,
+    "imports": imports,
+    "latency": latency,
+    "memory": memory,
+    "load": load,
+}
+
+
+def _leave(_: int, __: FrameType | None) -> NoReturn:
+    sys.exit(1)
+
+
+def main() -> int:
+    options = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
+    options.add_argument("--json", type=Path, metavar="FILE", help="write the numbers there, too")
+    options.add_argument("--only", choices=PARTS, action="append", metavar="NAME", help=f"one of {', '.join(PARTS)}")
+    given = options.parse_args()
+    # So that the children end, too, where this process is asked to.
+    signal.signal(signal.SIGTERM, _leave)
+    figures: list[Figure] = []
+    with servers() as stage:
+        for name in given.only or PARTS:
+            began = time.perf_counter()
+            figures += PARTS[name](stage)
+            print(f"{name}: {time.perf_counter() - began:.0f} s", file=sys.stderr)
+    print(table(figures))
+    if given.json:
+        given.json.write_text(json.dumps(as_json(figures), indent=1), encoding="utf-8")
+    return int(any(figure.verdict == "BROKEN" for figure in figures))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

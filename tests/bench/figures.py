@@ -1,0 +1,73 @@
+"""What was measured, against what it may cost."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from statistics import median
+from typing import Literal
+
+MOST_ADDED = 0.001
+Verdict = Literal["ok", "BROKEN", "no budget"]
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One line of the table."""
+
+    name: str
+    budget: str
+    measured: str
+    verdict: Verdict
+    bare: str = ""
+    loci: str = ""
+    numbers: Mapping[str, object] = field(default_factory=dict[str, object])
+
+
+def verdict(*, kept: bool) -> Verdict:
+    return "ok" if kept else "BROKEN"
+
+
+def ratio_figure(name: str, bare: Sequence[float], loci: Sequence[float], most: float | None) -> Figure:
+    """CPU seconds of both in the same rounds; the median of the rounds' ratios counts."""
+    ratio = median(one / other for one, other in zip(loci, bare, strict=True))
+    least = min(loci) / min(bare)
+    return Figure(
+        name,
+        budget="" if most is None else f"<= {most:.2f} x",
+        measured=f"{ratio:.2f} x (best rounds {least:.2f} x)",
+        verdict="no budget" if most is None else verdict(kept=ratio <= most),
+        bare=milliseconds(median(bare)),
+        loci=milliseconds(median(loci)),
+        numbers={"ratio": ratio, "ratio_of_best": least, "bare_seconds": [*bare], "loci_seconds": [*loci]},
+    )
+
+
+def added_figure(name: str, bare: float, loci: float) -> Figure:
+    """What Loci adds to the time of a call."""
+    return Figure(
+        name,
+        budget="<= 1.00 ms more",
+        measured=f"{(loci - bare) * 1000:+.2f} ms",
+        verdict=verdict(kept=loci - bare <= MOST_ADDED),
+        bare=milliseconds(bare),
+        loci=milliseconds(loci),
+        numbers={"bare_seconds": bare, "loci_seconds": loci},
+    )
+
+
+def milliseconds(seconds: float) -> str:
+    return f"{seconds * 1000:.0f} ms" if seconds >= 0.1 else f"{seconds * 1000:.2f} ms"
+
+
+def table(figures: Sequence[Figure]) -> str:
+    """The figures, in columns."""
+    rows = [["figure", "budget", "bare SDK", "Loci", "measured", "verdict"]]
+    rows += [[one.name, one.budget, one.bare, one.loci, one.measured, one.verdict] for one in figures]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    rows.insert(1, ["-" * width for width in widths])
+    return "\n".join(
+        "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    )
+
+
+def as_json(figures: Sequence[Figure]) -> list[dict[str, object]]:
+    return [asdict(one) for one in figures]

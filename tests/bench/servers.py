@@ -1,0 +1,76 @@
+"""The servers that are compared: how each is started, and what it has to be asked."""
+
+import os
+import sys
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from loci.compose import build_app
+from loci.model.identity import LOCAL
+from loci.settings import load_settings
+from tests.bench.bare import ID
+from tests.bench.calls import Call, Tool, Wire
+from tests.bench.entry import TEXT, TOOL
+
+ROOT = Path(__file__).resolve().parents[2]
+GATEWAY = "functions/gateway/handler.py"
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """One of them: as a Lambda handler, and as a process that serves HTTP."""
+
+    name: str
+    handler: str
+    serve: tuple[str, ...]
+    entry: str
+    env: Mapping[str, str] = field(default_factory=dict[str, str])
+    credential: str | None = None
+
+    def call(self, wire: Wire, tool: Tool) -> Call:
+        return Call(wire, tool, self.entry, self.credential)
+
+    def environment(self) -> dict[str, str]:
+        """The environment of its process: nothing of the person's own Loci or AWS settings."""
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(("LOCI_", "AWS_"))}
+        return {**kept, **self.env}
+
+
+@dataclass(frozen=True, slots=True)
+class Servers:
+    """All of them, with one small entry in each scratchpad."""
+
+    bare: Server
+    bare_json: Server
+    """The same, answering legacy calls as JSON; Loci does either, as the client accepts."""
+    loci: Server
+    with_metrics: Server
+    """Loci as on Lambda, where each call also writes its metrics."""
+    with_key: Server
+    """Loci that asks for an API key."""
+
+    def bare_for(self, wire: Wire) -> Server:
+        return self.bare_json if wire == "legacy json" else self.bare
+
+
+@contextmanager
+def servers() -> Generator[Servers]:
+    """The servers, with data in a folder that lasts as long as the block."""
+    with TemporaryDirectory(prefix="loci-bench-") as folder:
+        app = build_app(load_settings({"data": folder, "mode": "embedded"}))
+        entry = app.scratchpad.keep(LOCAL, TOOL, TEXT)
+        _, key = app.api_keys.create(LOCAL, "bench")
+        bare = Server("bare", "tests/bench/bare_handler.py", (sys.executable, "-m", "tests.bench.bare_serve"), ID)
+        serve = (sys.executable, "-m", "loci", "serve", "--port", "0", "--data", folder)
+        env = {"LOCI_DATA": folder, "LOCI_AUTH": "open"}
+        loci = Server("loci", GATEWAY, serve, entry.id, env)
+        yield Servers(
+            bare=bare,
+            bare_json=replace(bare, name="bare json", env={"BARE_JSON": "1"}),
+            loci=loci,
+            with_metrics=replace(loci, name="loci, metrics", env={**env, "AWS_LAMBDA_FUNCTION_NAME": "bench"}),
+            with_key=replace(loci, name="loci, key", env={**env, "LOCI_AUTH": "required"}, credential=key),
+        )
