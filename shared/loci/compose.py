@@ -40,8 +40,7 @@ def _embedded(settings: Settings, keyring: Keyring) -> tuple[RecordStore, BlobSt
     from loci.adapters.embedded.sqlite import Database
 
     folder = _writable(settings.data)
-    base_url = settings.public_url or f"http://{settings.host}:{settings.port}"
-    blobs = FolderBlobs(folder / "blobs", keyring.seal("link"), base_url, time.time)
+    blobs = FolderBlobs(folder / "blobs", keyring.seal("link"), settings.base_url, time.time)
     return SqliteRecords(Database(folder / "loci.db"), time.time), blobs, blobs
 
 

@@ -58,6 +58,13 @@ class Settings(BaseModel):
     bucket: str | None = Field(None, description="on AWS: the S3 bucket")
 
     @property
+    def base_url(self) -> str:
+        """The address that clients see."""
+        # Every address is the one to listen on, and none to connect to.
+        host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.host, self.host)  # noqa: S104
+        return (self.public_url or f"http://{f'[{host}]' if ':' in host else host}:{self.port}").rstrip("/")
+
+    @property
     def models_folder(self) -> Path:
         """Where models lie."""
         from platformdirs import user_cache_path  # not needed where the folder is given

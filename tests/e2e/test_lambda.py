@@ -46,7 +46,7 @@ def answers(data: Path, version: Version, requests: Iterable[Request], **environ
         timeout=PATIENCE,
         check=True,
     )
-    return [response(answer, version) for answer in json.loads(ended.stdout)]
+    return [response(answer, version) for answer in json.loads(ended.stdout.splitlines()[-1])]
 
 
 def message(answer: Response) -> dict[str, Any]:
@@ -95,3 +95,19 @@ def test_on_aws_nobody_can_be_let_in_without_proof(tmp_path: Path, version: Vers
     with pytest.raises(subprocess.CalledProcessError) as failed:
         answers(tmp_path, version, [], LOCI_AUTH="open", **environment)
     assert "auth = open" in failed.value.stderr
+
+
+def test_on_lambda_each_call_is_a_metric(tmp_path: Path, version: Version, capfd: pytest.CaptureFixture[str]) -> None:
+    request = event(asks(call("scratchpad_list")), version)
+    subprocess.run(
+        [sys.executable, "-c", PROGRAM, str(HANDLER)],
+        env=clean_environment(tmp_path, AWS_LAMBDA_FUNCTION_NAME="gateway", **OPEN),
+        input=json.dumps([request]),
+        text=True,
+        timeout=PATIENCE,
+        check=True,
+    )
+    [metrics] = [json.loads(line) for line in capfd.readouterr().out.splitlines() if "_aws" in line]
+    assert metrics["_aws"]["CloudWatchMetrics"][0]["Namespace"] == "Loci"
+    assert (metrics["tool"], metrics["Errors"]) == ("scratchpad_list", [0.0])
+    assert metrics["Duration"][0] > 0

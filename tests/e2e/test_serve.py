@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from loci.compose import build_app
+from loci.model.identity import LOCAL
+from loci.settings import load_settings
 from tests.support.serving import LOCI, PATIENCE, call, clean_environment, initialize, loci, post, serving
 
 
@@ -124,10 +127,9 @@ def test_serving_to_a_network_without_any_key_is_refused(data: Path) -> None:
 def test_serving_to_a_network_needs_the_key(data: Path) -> None:
     key = json.loads(loci(data, "keys", "create", "laptop", "--json").stdout)["key"]
     with serving(data, "--host", "0.0.0.0") as server:
-        url = server.url.replace("0.0.0.0", "127.0.0.1")
         assert "Authorization: Bearer YOUR_KEY" in server.welcome
-        assert post(f"{url}/mcp", initialize("2025-06-18")).status == 401
-        assert post(f"{url}/mcp", initialize("2025-06-18"), {"Authorization": f"Bearer {key}"}).status == 200
+        assert post(f"{server.url}/mcp", initialize("2025-06-18")).status == 401
+        assert post(f"{server.url}/mcp", initialize("2025-06-18"), {"Authorization": f"Bearer {key}"}).status == 200
 
 
 def stdio(data: Path, *arguments: str, stdin: str) -> subprocess.CompletedProcess[str]:
@@ -228,3 +230,17 @@ def test_the_port_is_the_one_that_was_asked_for(data: Path) -> None:
         port = free.getsockname()[1]
     with serving(data, "--port", str(port)) as server:
         assert server.url == f"http://127.0.0.1:{port}"
+
+
+def test_a_link_gives_the_blob_as_a_download_to_whoever_holds_it(data: Path) -> None:
+    with serving(data) as server:
+        port = int(server.url.rpartition(":")[2])
+        blobs = build_app(load_settings({"data": data, "port": port})).blobs
+        blobs.write(LOCAL, "files/Grüße <b>.html", b"<script>alert(1)</script>")
+        url = blobs.link(LOCAL, "files/Grüße <b>.html", 60)
+        good, forged = post(url, b"", method="GET"), post(f"{url[:-1]}_", b"", method="GET")
+    assert url.startswith(server.url)
+    assert (good.status, good.text) == (200, "<script>alert(1)</script>")
+    assert good.headers["Content-Disposition"] == "attachment; filename*=UTF-8''Gr%C3%BC%C3%9Fe%20%3Cb%3E.html"
+    assert good.headers["X-Content-Type-Options"] == "nosniff"
+    assert (forged.status, json.loads(forged.text)["error"]["code"]) == (404, "LINK_INVALID")

@@ -129,8 +129,7 @@ def _need_auth(app: App) -> None:
 
 
 def _welcome(settings: Settings, *, on_loopback: bool) -> None:
-    host = f"[{settings.host}]" if ":" in settings.host else settings.host
-    url = f"{settings.public_url or f'http://{host}:{settings.port}'}/mcp"
+    url = f"{settings.base_url}/mcp"
     needs_key = not (settings.auth == "open" or (settings.auth == "auto" and on_loopback and not settings.oidc_issuer))
     headers = {"headers": {"Authorization": "Bearer YOUR_KEY"}} if needs_key else {}
     option = ' --header "Authorization: Bearer YOUR_KEY"' if needs_key else ""
