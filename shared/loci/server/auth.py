@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs
 
-import anyio.to_thread
 from starlette.datastructures import Headers
 from starlette.types import Scope
 
@@ -13,6 +12,7 @@ from loci.app import App
 from loci.model.identity import LOCAL_CALLER, Caller
 from loci.server.address import public_base
 from loci.server.refusal import Refusal
+from loci.server.threads import on_thread
 
 if TYPE_CHECKING:
     from loci.server.tokens import AccessTokens
@@ -51,7 +51,7 @@ class Gate:
         from loci.server.tokens import BadToken
 
         try:
-            caller = await anyio.to_thread.run_sync(tokens.caller_of, token, scope["path"].rstrip("/"))
+            caller = await on_thread(tokens.caller_of, token, scope["path"].rstrip("/"))
         except BadToken as error:
             raise self._unauthorised(
                 scope, headers, f"This access token is not valid here: {error}", {"error": "invalid_token"}

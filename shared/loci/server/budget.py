@@ -9,6 +9,7 @@ from mcp_types import CallToolResult, TextContent
 from loci.model.identity import Owner
 from loci.scratchpad import Scratchpad
 from loci.server.door import Door, as_text
+from loci.server.threads import on_thread
 
 # A string under one of these cannot be cut without becoming invalid.
 UNCUTTABLE = frozenset({"enum", "const", "pattern", "format", "minLength"})
@@ -17,12 +18,12 @@ Schema = Mapping[str, Any]
 EMPTY: Schema = {}
 
 
-def within_budget(door: Door, result: CallToolResult, owner: Owner, scratchpad: Scratchpad) -> CallToolResult:
+async def within_budget(door: Door, result: CallToolResult, owner: Owner, scratchpad: Scratchpad) -> CallToolResult:
     """The result as it is, or its head with the whole kept in the scratchpad."""
     text = _only_text(result)
     if door.budget is None or result.is_error or text is None or len(text.encode()) <= door.budget:
         return result
-    entry = scratchpad.keep(owner, door.tool.name, text)
+    entry = await on_thread(scratchpad.keep, owner, door.tool.name, text)
     line = f"Results cached. Use scratchpad_read('{entry.id}') for full output"
     schema = door.tool.output_schema
     whole = cast("object", result.structured_content)

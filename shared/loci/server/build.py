@@ -98,7 +98,7 @@ class LociServer(MCPServer[Any]):
             answer = door.answer(await door.tool.run(arguments, context))
             if not isinstance(answer, CallToolResult):
                 return answer
-            return within_budget(door, answer, caller_of(context.request_context).owner, self._app.scratchpad)
+            return await within_budget(door, answer, caller_of(context.request_context).owner, self._app.scratchpad)
 
         answer = await attempt(call)
         self._tell(name, arguments, context, answer, (time.perf_counter() - started) * 1000)

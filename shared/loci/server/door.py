@@ -1,12 +1,8 @@
 """A tool as it is offered: under which id, at which endpoints, how large an answer may be."""
 
-import asyncio
-import contextvars
-import functools
 import inspect
 import json
 from collections.abc import Awaitable, Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -18,11 +14,11 @@ from pydantic_core import to_jsonable_python
 from loci.model.identity import Caller
 from loci.server.caller import caller_of
 from loci.server.names import wire_name
+from loci.server.threads import on_thread
 
 Surface = Literal["all", "documents", "files", "tools"]
 SURFACES: tuple[Surface, ...] = get_args(Surface)
 BUDGET = 16 * 1024
-THREADS = ThreadPoolExecutor(max_workers=64, thread_name_prefix="tool")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +48,7 @@ class Door:
 def _offered(fn: Callable[..., Any]) -> Callable[..., Awaitable[Any]]:
     """The tool as the SDK calls it: it hands over the context, the tool gets the `Caller` where it asks for one.
 
-    A tool that is not async runs on a thread of ours: anyio's own end with every Lambda event, and the stores'
-    connections with them.
+    A tool that is not async runs on a thread.
     """
     wanted = inspect.signature(fn, eval_str=True)
     callers = [name for name, parameter in wanted.parameters.items() if parameter.annotation is Caller]
@@ -65,8 +60,7 @@ def _offered(fn: Callable[..., Any]) -> Callable[..., Awaitable[Any]]:
             arguments[name] = caller_of(mcp_context.request_context)
         if inspect.iscoroutinefunction(fn):
             return await fn(**arguments)
-        work = functools.partial(contextvars.copy_context().run, functools.partial(fn, **arguments))
-        return await asyncio.get_running_loop().run_in_executor(THREADS, work)
+        return await on_thread(fn, **arguments)
 
     call.__name__, call.__doc__ = fn.__name__, fn.__doc__
     call.__annotations__ = {one.name: one.annotation for one in (*shown, handed)} | {"return": wanted.return_annotation}
