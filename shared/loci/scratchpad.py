@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from loci.errors import Conflict, NotFound
+from loci.errors import Conflict, NotFound, Unavailable
 from loci.ids import content_id
 from loci.model.identity import Owner
 from loci.model.records import Record
@@ -71,7 +72,8 @@ class Scratchpad:
         try:
             text = self._blobs.read(owner, _blob(id)).decode()
         except NotFound:
-            self._records.remove(owner, KIND, id)
+            with suppress(Conflict):  # it was kept again meanwhile
+                self._records.remove(owner, KIND, id, expect_version=record.version)
             raise _missing(id) from None
         self._touch(owner, record)
         return Slice(text[offset : None if limit is None else offset + limit], min(offset, len(text)), len(text))
@@ -91,11 +93,10 @@ class Scratchpad:
                 return
 
     def _touch(self, owner: Owner, record: Record) -> None:
-        try:
-            value = record.value | {"used_at": self._clock()}
+        value = record.value | {"used_at": self._clock()}
+        # Somebody else used it at this moment, or it has just gone, or the store is too busy for a mark.
+        with suppress(Conflict, Unavailable):
             self._records.put(owner, KIND, record.key, value, expect_version=record.version, durable=False)
-        except Conflict:
-            return  # somebody else used it at this moment, or it has just gone
 
     def _make_room(self, owner: Owner, keeping: str) -> None:
         """Take out the least recently used, but never what was just kept: its reader was told where it is."""

@@ -5,6 +5,7 @@ import ipaddress
 import json
 import os
 import shlex
+import signal
 import socket
 import stat
 import sys
@@ -56,8 +57,9 @@ def _serve_stdio(settings: Settings) -> None:
     from loci.server.build import build_server
     from loci.server.stdio import serve_stdio
 
-    with contextlib.suppress(KeyboardInterrupt):
-        anyio.run(serve_stdio, build_server(build_app(settings)))
+    # The thread that waits for input cannot be interrupted, so Ctrl-C ends the process as it does elsewhere.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    anyio.run(serve_stdio, build_server(build_app(settings)))
 
 
 def _serve_http(settings: Settings) -> None:

@@ -20,13 +20,18 @@ def public_base(settings: Settings, scope: Scope, headers: Headers) -> str:
     return f"{scope.get('scheme', 'http')}://{headers.get('host', 'localhost')}"
 
 
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach it."""
+    return _without_port(host) in LOOPBACK
+
+
 class Addresses:
     """Refuses what a page in a browser could send behind its user's back (DNS rebinding, foreign origins)."""
 
     def __init__(self, settings: Settings, *, is_open: bool) -> None:
         public = urlsplit(settings.public_url or "")
         self._hosts = {*settings.allowed_hosts, public.netloc} - {""}
-        self._origins = {*settings.allowed_origins, f"{public.scheme}://{public.netloc}"}
+        self._origins = {*settings.allowed_origins, *([f"{public.scheme}://{public.netloc}"] if public.netloc else [])}
         # Who must show a key cannot be impersonated by rebinding, so there any host will do unless some are set.
         self._any_host = not is_open and not settings.allowed_hosts
 

@@ -17,6 +17,8 @@ from loci.server.threads import on_thread
 if TYPE_CHECKING:
     from loci.server.tokens import AccessTokens
 
+# Who asks through a proxy need not be at this machine.
+FORWARDED = frozenset({"forwarded", "x-forwarded-for", "x-real-ip"})
 METADATA = "/.well-known/oauth-protected-resource"
 
 
@@ -36,7 +38,7 @@ class Gate:
         """The caller; `Refusal` where the credential is missing, wrong, or not enough."""
         shown = _credential(scope, headers)
         if shown is None:
-            if self.is_open:
+            if self.is_open and (self._app.settings.auth == "open" or FORWARDED.isdisjoint(headers.keys())):
                 return LOCAL_CALLER
             raise self._unauthorised(scope, headers, "Show an API key or an access token", {})
         owner = self._app.api_keys.owner_of(shown)
@@ -83,7 +85,8 @@ def _credential(scope: Scope, headers: Headers) -> str | None:
         return value.strip() if scheme.lower() == "bearer" else ""
     if (key := headers.get("x-api-key")) is not None:
         return key.strip()
-    if b"apikey=" in scope["query_string"]:
+    if scope["query_string"]:
         query = parse_qs(scope["query_string"].decode("latin-1"), keep_blank_values=True)
-        return query["apikey"][0] if len(query.get("apikey", [])) == 1 else ""
+        keys = query.get("apikey", [])
+        return keys[0] if len(keys) == 1 else "" if keys else None
     return None

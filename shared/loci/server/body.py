@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, cast
 
+import anyio
 from starlette.types import Receive
 
 from loci.server.refusal import Refusal, not_json
@@ -12,6 +13,9 @@ from loci.server.refusal import Refusal, not_json
 LARGEST = 4 * 1024 * 1024
 DEEPEST = 100
 LARGEST_BATCH = 50
+MOST_PARTS = 100_000
+PATIENCE = 60
+"""Seconds that a client has to send its body."""
 SPACE = " \t\r\n"
 
 
@@ -29,6 +33,12 @@ async def read_body(receive: Receive, declared: str | None) -> bytes:
     """All bytes of the request, if they are not too many."""
     if declared is not None and declared.isdecimal() and int(declared[:20]) > LARGEST:
         raise _too_large()
+    with anyio.move_on_after(PATIENCE):
+        return await _all_bytes(receive)
+    raise Refusal(408, f"The body took longer than {PATIENCE} seconds")
+
+
+async def _all_bytes(receive: Receive) -> bytes:
     parts: list[bytes] = []
     size, more = 0, True
     while more:
@@ -79,7 +89,10 @@ def _part(value: Any) -> Body | Refusal:
         return refusal
     if message.get("method") == "initialize":
         return Refusal(400, "A handshake comes alone, not in a batch", id=message.get("id"))
-    return Body(json.dumps(value).encode(), message, tolerated=False)
+    raw = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+    if len(raw) > LARGEST:  # 1e9 became 1000000000.0
+        return Refusal(400, "This message is too large for a batch", id=message.get("id"))
+    return Body(raw, message, tolerated=False)
 
 
 def _first_value(text: str) -> tuple[Any, int]:
@@ -91,8 +104,8 @@ def _first_value(text: str) -> tuple[Any, int]:
     except ValueError as error:
         raise not_json(error.msg if isinstance(error, json.JSONDecodeError) else str(error)[:100]) from None
     # Counting is fast; only what could be too deep is walked.
-    if text.count("[") + text.count("{") > DEEPEST and _depth_exceeds(value, DEEPEST):
-        raise _too_deep()
+    if text.count("[") + text.count("{") > DEEPEST:
+        _check_shape(value)
     if "\\u" in text and _has_half_a_character(value):
         raise not_json("a string holds half of a surrogate pair")
     return value, end
@@ -141,13 +154,18 @@ def _no_constant(name: str) -> Any:
 DECODER = json.JSONDecoder(parse_constant=_no_constant)
 
 
-def _depth_exceeds(value: Any, limit: int) -> bool:
+def _check_shape(value: Any) -> None:
+    """Refuse what would take long to validate."""
     level: list[Any] = [value]
-    for _ in range(limit):
+    seen = 0
+    for _ in range(DEEPEST):
         level = [below for one in level for below in _inside(one) if isinstance(below, dict | list)]
+        seen += len(level)
+        if seen > MOST_PARTS:
+            raise Refusal(413, f"The body has more than {MOST_PARTS} objects and arrays; send less, or as text")
         if not level:
-            return False
-    return True
+            return
+    raise _too_deep()
 
 
 def _inside(one: Any) -> Iterable[Any]:

@@ -16,11 +16,12 @@ from loci.model.identity import Caller
 from loci.server.address import Addresses
 from loci.server.auth import Gate
 from loci.server.batch import answer_batch
-from loci.server.body import Batch, parse_body, read_body
+from loci.server.body import Batch, Body, parse_body, read_body
 from loci.server.caller import SCOPE_KEY
 from loci.server.line import Form, Line
 from loci.server.refusal import Refusal, respond
 from loci.server.sessions import Sessions
+from loci.server.threads import on_thread
 
 SESSION = b"mcp-session-id"
 # A second one of these could be read by one part of the way and the first by another.
@@ -28,6 +29,7 @@ SINGLE = frozenset(
     {b"authorization", b"x-api-key", b"content-type", b"content-length", b"host", b"origin"}
     | {SESSION, b"mcp-protocol-version", b"mcp-method", b"mcp-name"}
 )
+LONGEST_UNREAD = 64 * 1024
 # The revisions whose clients may send several messages at once.
 BATCHED = (None, "2024-11-05", "2025-03-26")
 # Which form it is was decided here; the SDK asks for both types, even where it answers with one.
@@ -54,13 +56,17 @@ class Front:
         except Refusal as refusal:
             await self._refuse(refusal, scope, origin, send)
         except LociError as error:  # raised before the SDK was asked: by the store, or by the issuer of tokens
-            refusal = Refusal(503, str(error), code=INTERNAL_ERROR, headers={"Retry-After": "60"})
-            await self._refuse(refusal, scope, origin, send)
+            # Only the log says more: who is not yet known need not learn where the store lies.
+            what = f"{error.code}: Loci cannot answer now. Try again in a minute"
+            refusal = Refusal(503, what, code=INTERNAL_ERROR, headers={"Retry-After": "60"})
+            await self._refuse(refusal, scope, origin, send, reason=str(error))
 
-    async def _refuse(self, refusal: Refusal, scope: Scope, origin: str | None, send: Send) -> None:
+    async def _refuse(
+        self, refusal: Refusal, scope: Scope, origin: str | None, send: Send, reason: str | None = None
+    ) -> None:
         path = scope["path"] if scope["path"] in self._lines else "elsewhere"
-        self._app.telemetry.refused(path=path, status=refusal.status, reason=refusal.message)
-        await refusal.send(send, _cross_origin(origin))
+        self._app.telemetry.refused(path=path, status=refusal.status, reason=reason or refusal.message)
+        await refusal.send(send, [*_cross_origin(origin), *_closing(scope)])
 
     async def _serve(self, scope: Scope, headers: Headers, origin: str | None, receive: Receive, send: Send) -> None:
         line = self._lines.get(scope["path"].rstrip("/"))
@@ -85,7 +91,8 @@ class Front:
         if isinstance(body, Batch):
             if version not in BATCHED:
                 raise Refusal(400, "This protocol revision has no batches: send one message a request")
-            return await answer_batch(line, body, passed, receive, send, extra)
+            parts = [_checked(part, version) for part in body.parts]
+            return await answer_batch(line, parts, passed, receive, send, extra)
         _check_version(body.message, version)
         if body.tolerated:
             self._app.telemetry.tolerated("closing braces behind the message")
@@ -102,7 +109,7 @@ class Front:
         id = headers.get("mcp-session-id")
         if id is None:
             raise Refusal(400, "DELETE ends a session: name it in the session header")
-        self._sessions.end(id, caller)
+        await on_thread(self._sessions.end, id, caller)
         await respond(send, 204, b"", _cross_origin(origin))
 
 
@@ -143,6 +150,24 @@ def _check_version(message: Mapping[str, Any], version: str | None) -> None:
         unsupported = unsupported_protocol_version_rejection(version)
         if unsupported is not None:
             raise Refusal(400, unsupported.message, code=unsupported.code, id=message.get("id"), data=unsupported.data)
+
+
+def _checked(part: Body | Refusal, version: str | None) -> Body | Refusal:
+    """The part of a batch, held to what a message alone is held to."""
+    if isinstance(part, Body):
+        try:
+            _check_version(part.message, version)
+        except Refusal as refusal:
+            return refusal
+    return part
+
+
+def _closing(scope: Scope) -> list[tuple[bytes, bytes]]:
+    """Who is refused does not go on sending: a long or endless body would be read to its end otherwise."""
+    headers = dict(scope["headers"])
+    length = headers.get(b"content-length", b"0")
+    is_long = b"transfer-encoding" in headers or not length.isdigit() or int(length[:20]) > LONGEST_UNREAD
+    return [(b"connection", b"close")] if is_long else []
 
 
 def _passed_on(scope: Scope, caller: Caller) -> Scope:

@@ -4,7 +4,7 @@ import mimetypes
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from importlib.metadata import version
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.applications import Starlette
@@ -13,14 +13,15 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from loci.app import App
-from loci.errors import NotFound, Unavailable
+from loci.errors import LociError, NotFound
 from loci.model.identity import SYSTEM
-from loci.server.address import public_base
+from loci.server.address import is_loopback, public_base
 from loci.server.auth import METADATA
 from loci.server.build import LociServer, build_server, doors
 from loci.server.door import SURFACES, Surface
 from loci.server.front import Front
 from loci.server.line import Line
+from loci.settings import Settings
 
 
 def path_of(surface: Surface) -> str:
@@ -34,7 +35,7 @@ Build = Callable[[App, Surface], LociServer]
 def asgi(app: App, *, on_loopback: bool = False, build: Build | None = None) -> Starlette:
     """The application. On loopback, without any auth configured, whoever asks is the person at this machine."""
     settings = app.settings
-    unconfigured = settings.auth == "auto" and on_loopback and not settings.oidc_issuer
+    unconfigured = settings.auth == "auto" and not settings.oidc_issuer and _is_home(settings, on_loopback=on_loopback)
     managers: list[StreamableHTTPSessionManager] = []
     offered = doors(app)
 
@@ -67,10 +68,17 @@ def asgi(app: App, *, on_loopback: bool = False, build: Build | None = None) -> 
         Route(METADATA, _metadata(app)),
         Route(METADATA + "/{path:path}", _metadata(app)),
     ]
-    return Starlette(routes=routes, lifespan=lifespan)
+    web = Starlette(routes=routes, lifespan=lifespan)
+    web.router.redirect_slashes = False  # it would lead to whatever host the request names
+    return web
 
 
 Endpoint = Callable[[Request], Response]
+
+
+def _is_home(settings: Settings, *, on_loopback: bool) -> bool:
+    """Whether only this machine can ask: a public address on top of loopback is a proxy's."""
+    return on_loopback and (settings.public_url is None or is_loopback(urlsplit(settings.public_url).netloc))
 
 
 def _health(app: App) -> Endpoint:
@@ -78,8 +86,8 @@ def _health(app: App) -> Endpoint:
         """Whether the store answers."""
         try:
             app.records.get(SYSTEM, "health", "probe")
-        except Unavailable as error:
-            return JSONResponse({"status": "unavailable", "reason": error.what}, 503)
+        except LociError as error:
+            return JSONResponse({"status": "unavailable", "reason": error.code}, 503)
         return JSONResponse({"status": "ok", "version": version("loci")})
 
     return health

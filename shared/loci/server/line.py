@@ -1,6 +1,5 @@
 """One endpoint in the forms that its answers may take."""
 
-import json
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -33,16 +32,15 @@ class Line:
         else:
             await self.json(scope, _replay(body, receive), send)
 
-    async def answer(self, body: Body, scope: Scope, receive: Receive) -> Any:
-        """The JSON that answers the message; None where it needs no answer."""
+    async def answer(self, body: Body, scope: Scope, receive: Receive) -> str | None:
+        """The JSON text that answers the message; None where it needs no answer."""
         parts: list[bytes] = []
 
         async def keep(message: Message) -> None:
             parts.append(message.get("body", b""))
 
         await self.json(scope, _replay(body, receive), keep)
-        text = b"".join(parts)
-        return json.loads(text) if text else None
+        return b"".join(parts).decode() or None
 
     def _may_notify(self, message: Mapping[str, Any]) -> bool:
         params: Mapping[str, Any] = message.get("params") or {}

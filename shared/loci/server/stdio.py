@@ -73,7 +73,7 @@ class _Answers:
         match item.message:
             case JSONRPCRequest(id=id):
                 self._owed.add(id)
-            case JSONRPCNotification(method="notifications/cancelled", params={"requestId": id}):
+            case JSONRPCNotification(method="notifications/cancelled", params={"requestId": str(id) | int(id)}):
                 self._settle(id)
             case _:
                 pass

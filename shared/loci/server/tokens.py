@@ -2,6 +2,7 @@
 
 import json
 import threading
+import time
 import urllib.request
 from collections.abc import Callable
 from http.client import HTTPException
@@ -98,7 +99,9 @@ class IssuerKeys:
         # While one thread asks the issuer, those that have a key need not wait.
         if known is not None and self._age() <= FRESH:
             return known
-        with self._lock:
+        if not self._lock.acquire(timeout=PATIENCE):
+            raise Unavailable(f"The keys of {self._issuer} take long to come", "Try again in a minute")
+        try:
             if self._age() > (FRESH if kid in self._keys else COOLDOWN):
                 self._fetch()
             if not self._keys:
@@ -106,6 +109,8 @@ class IssuerKeys:
             if kid not in self._keys:
                 raise BadToken("its key is unknown")
             return self._keys[kid]
+        finally:
+            self._lock.release()
 
     def _age(self) -> float:
         return self._clock() - self._tried_at
@@ -131,10 +136,21 @@ def _document(url: str) -> dict[str, Any]:
     if parts.scheme != "https" and not (parts.scheme == "http" and parts.hostname in LOOPBACK):
         raise ValueError("keys are fetched over https only")
     with urllib.request.urlopen(url, timeout=PATIENCE) as answer:  # noqa: S310 (the scheme was checked)
-        document = json.loads(answer.read(LARGEST_DOCUMENT))
+        document = json.loads(_all_bytes(answer))
     if not isinstance(document, dict):
         raise ValueError("the document is no object")
     return cast("dict[str, Any]", document)
+
+
+def _all_bytes(answer: Any) -> bytes:
+    """The body, if it comes soon enough: the timeout above is one for each piece."""
+    parts: list[bytes] = []
+    until = time.monotonic() + PATIENCE
+    while part := answer.read1(LARGEST_DOCUMENT):
+        parts.append(part)
+        if time.monotonic() > until or sum(map(len, parts)) > LARGEST_DOCUMENT:
+            raise OSError("the issuer's document is too slow or too large")
+    return b"".join(parts)
 
 
 def _scopes(claims: dict[str, Any]) -> frozenset[str]:
