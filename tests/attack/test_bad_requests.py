@@ -50,6 +50,14 @@ def test_what_can_be_understood_is_answered(door: Door, ann: str, body: bytes) -
     assert door.ask(legacy(body, ann)).message["result"] == {}
 
 
+def test_too_many_parts_are_refused(door: Door, ann: str) -> None:
+    assert refused(door.ask(legacy(message(params={"x": [[1]] * 100_001}), ann))) == (413, INVALID_REQUEST)
+
+
+def test_many_parts_are_taken(door: Door, ann: str) -> None:
+    assert door.ask(legacy(message(params={"x": [[1]] * 99_000}), ann)).message["result"] == {}
+
+
 def test_too_large_a_body_is_refused(door: Door, ann: str) -> None:
     assert refused(door.ask(legacy(padded(LARGEST + 1), ann))) == (413, INVALID_REQUEST)
 

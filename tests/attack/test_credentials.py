@@ -189,6 +189,16 @@ def test_elsewhere_everybody_needs_a_key(tmp_path: Path, auth: str, on_loopback:
         assert door.ask(legacy(PING)).status == 401
 
 
+def test_behind_a_public_address_everybody_needs_a_key(tmp_path: Path) -> None:
+    with served(tmp_path, public_url="https://loci.example.com") as (_, door):
+        assert door.ask(legacy(PING)).status == 401
+
+
+def test_a_public_address_on_this_machine_changes_nothing(tmp_path: Path) -> None:
+    with served(tmp_path, public_url="http://localhost:8765") as (app, door):
+        assert told(door.ask(read(app, LOCAL))) == SECRET
+
+
 def test_a_function_is_never_open_by_itself(tmp_path: Path) -> None:
     app = build_app(load_settings({"data": tmp_path, "log_level": "ERROR"}))
     with lambda_doors(asgi(app)) as doors:

@@ -194,3 +194,26 @@ async def test_an_unknown_prompt_is_an_invalid_parameter(server: Serving) -> Non
         with pytest.raises(MCPError, match="prompts/list") as failed:
             await client.get_prompt("nothing")
     assert failed.value.code == -32602
+
+
+def test_a_part_of_a_batch_is_held_to_what_a_message_alone_is(server: Serving) -> None:
+    meta = {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}
+    [refused] = json.loads(post(f"{server.url}/mcp", [call("scratchpad_list", _meta=meta)]).text)
+    assert refused["error"]["code"] == -32020
+
+
+def test_the_answers_of_a_batch_have_a_size(server: Serving, data: Path) -> None:
+    id = build_app(load_settings({"data": data})).scratchpad.keep(LOCAL, "test", "x" * 900_000).id
+    answers = json.loads(post(f"{server.url}/mcp", [call("scratchpad_read", {"id": id})] * 5).text)
+    assert ["result" in answer for answer in answers] == [True, True, False, False, False]
+    assert "ask for this one alone" in answers[-1]["error"]["message"]
+
+
+@pytest.mark.parametrize("header", ["X-Forwarded-For", "Forwarded", "X-Real-IP"])
+def test_who_comes_through_a_proxy_is_not_the_person_at_this_machine(server: Serving, header: str) -> None:
+    assert post(f"{server.url}/mcp", PING, {header: "192.0.2.1"}).status == 401
+
+
+@pytest.mark.parametrize("path", ["/healthz/", "/blobs/token/"])
+def test_nothing_redirects_to_the_host_that_was_named(server: Serving, path: str) -> None:
+    assert post(f"{server.url}{path}?apikey=secret", b"", method="GET").status == 404

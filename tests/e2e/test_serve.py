@@ -1,6 +1,7 @@
 """`loci serve`, as a person or a client starts it."""
 
 import json
+import signal
 import socket
 import subprocess
 from pathlib import Path
@@ -244,3 +245,22 @@ def test_a_link_gives_the_blob_as_a_download_to_whoever_holds_it(data: Path) -> 
     assert good.headers["Content-Disposition"] == "attachment; filename*=UTF-8''Gr%C3%BC%C3%9Fe%20%3Cb%3E.html"
     assert good.headers["X-Content-Type-Options"] == "nosniff"
     assert (forged.status, json.loads(forged.text)["error"]["code"]) == (404, "LINK_INVALID")
+
+
+def test_ctrl_c_ends_stdio_though_its_input_stays_open(data: Path) -> None:
+    process = subprocess.Popen(
+        [*LOCI, "serve"], env=clean_environment(data), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    with process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        print(json.dumps(initialize("2025-06-18")), file=process.stdin, flush=True)
+        assert json.loads(process.stdout.readline())["id"] == 1
+        process.send_signal(signal.SIGINT)
+        assert process.wait(PATIENCE) == -signal.SIGINT
+
+
+def test_a_senseless_cancellation_does_not_end_stdio(data: Path) -> None:
+    cancel = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": {"no": "id"}}}
+    ended = stdio(data, stdin=json.dumps(cancel) + "\n" + HELLO)
+    assert [json.loads(line)["id"] for line in ended.stdout.splitlines()] == [1, 2]

@@ -131,8 +131,10 @@ def _need_auth(app: App) -> None:
 
 
 def _welcome(settings: Settings, *, on_loopback: bool) -> None:
+    from loci.server.address import is_open
+
     url = f"{settings.base_url}/mcp"
-    needs_key = not (settings.auth == "open" or (settings.auth == "auto" and on_loopback and not settings.oidc_issuer))
+    needs_key = not is_open(settings, on_loopback=on_loopback)
     headers = {"headers": {"Authorization": "Bearer YOUR_KEY"}} if needs_key else {}
     option = ' --header "Authorization: Bearer YOUR_KEY"' if needs_key else ""
     snippet = {"mcpServers": {"loci": {"type": "http", "url": url, **headers}}}

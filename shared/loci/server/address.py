@@ -20,9 +20,11 @@ def public_base(settings: Settings, scope: Scope, headers: Headers) -> str:
     return f"{scope.get('scheme', 'http')}://{headers.get('host', 'localhost')}"
 
 
-def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach it."""
-    return _without_port(host) in LOOPBACK
+def is_open(settings: Settings, *, on_loopback: bool) -> bool:
+    """Whether who shows nothing is the person at this machine: only this machine can ask, and no auth is set."""
+    # A public address on top of loopback is a proxy's.
+    at_home = settings.public_url is None or _without_port(urlsplit(settings.public_url).netloc) in LOOPBACK
+    return settings.auth == "open" or (settings.auth == "auto" and on_loopback and at_home and not settings.oidc_issuer)
 
 
 class Addresses:

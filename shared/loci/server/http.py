@@ -4,7 +4,7 @@ import mimetypes
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from importlib.metadata import version
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.applications import Starlette
@@ -15,13 +15,12 @@ from starlette.routing import Route
 from loci.app import App
 from loci.errors import LociError, NotFound
 from loci.model.identity import SYSTEM
-from loci.server.address import is_loopback, public_base
+from loci.server.address import is_open, public_base
 from loci.server.auth import METADATA
 from loci.server.build import LociServer, build_server, doors
 from loci.server.door import SURFACES, Surface
 from loci.server.front import Front
 from loci.server.line import Line
-from loci.settings import Settings
 
 
 def path_of(surface: Surface) -> str:
@@ -34,8 +33,6 @@ Build = Callable[[App, Surface], LociServer]
 
 def asgi(app: App, *, on_loopback: bool = False, build: Build | None = None) -> Starlette:
     """The application. On loopback, without any auth configured, whoever asks is the person at this machine."""
-    settings = app.settings
-    unconfigured = settings.auth == "auto" and not settings.oidc_issuer and _is_home(settings, on_loopback=on_loopback)
     managers: list[StreamableHTTPSessionManager] = []
     offered = doors(app)
 
@@ -52,7 +49,7 @@ def asgi(app: App, *, on_loopback: bool = False, build: Build | None = None) -> 
         return Line(stream.handle_request, json.handle_request, server.is_quick)
 
     lines = {path_of(surface): line(surface) for surface in SURFACES}
-    front = Front(app, lines, is_open=settings.auth == "open" or unconfigured)
+    front = Front(app, lines, is_open=is_open(app.settings, on_loopback=on_loopback))
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncGenerator[None, None]:
@@ -74,11 +71,6 @@ def asgi(app: App, *, on_loopback: bool = False, build: Build | None = None) -> 
 
 
 Endpoint = Callable[[Request], Response]
-
-
-def _is_home(settings: Settings, *, on_loopback: bool) -> bool:
-    """Whether only this machine can ask: a public address on top of loopback is a proxy's."""
-    return on_loopback and (settings.public_url is None or is_loopback(urlsplit(settings.public_url).netloc))
 
 
 def _health(app: App) -> Endpoint:
