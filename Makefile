@@ -43,6 +43,7 @@ clean: ## remove what was installed and built here (your data stays)
 
 $(BIN)/python:
 	@test -n "$(PYTHON)" || { echo "Loci needs Python 3.11 or newer with venv; none was found. Install one, or say which: make PYTHON=/path/to/python3"; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Loci needs Python 3.11 or newer; $(PYTHON) is older"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 
 # The package comes without dependencies: pip takes no `-e .` in hash mode, and the lock has them all.

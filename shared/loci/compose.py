@@ -3,6 +3,7 @@
 import os
 import secrets
 import time
+from importlib.util import find_spec
 from pathlib import Path
 
 from loci.api_keys import ApiKeys
@@ -50,6 +51,8 @@ def _aws(settings: Settings) -> tuple[RecordStore, BlobStore, None]:
 
     if settings.auth == "open":
         raise Misconfigured("auth = open would let everybody in", "In AWS mode set LOCI_AUTH=required")
+    if find_spec("boto3") is None:
+        raise Misconfigured("AWS mode needs boto3", "Install Loci with its extra: pip install 'loci[aws]'")
     if not settings.table or not settings.bucket:
         raise Misconfigured("In AWS mode a table and a bucket are needed", "Set LOCI_TABLE and LOCI_BUCKET")
     blobs = S3Blobs(settings.bucket)
@@ -71,19 +74,32 @@ def _keyring(settings: Settings) -> Keyring:
 
 def _kept_secret(path: Path) -> str:
     """The data folder's secret, made at the first start; of two first starts one wins for both."""
+    try:
+        if not path.exists():
+            _make_secret(path)
+        secret = path.read_text(encoding="ascii").strip()
+    except OSError as error:
+        raise Misconfigured(f"Cannot keep a secret in {path} ({error.strerror})", "Free some space there") from None
+    if len(secret) < SHORTEST_SECRET:
+        raise Misconfigured(f"{path} holds no secret", "Restore it from a copy, or remove it: sessions begin anew")
+    return secret
+
+
+def _make_secret(path: Path) -> None:
     scratch = path.with_name(f".secret-{secrets.token_hex(4)}")
-    if not path.exists():
-        scratch.touch(mode=0o600)
-        scratch.write_text(secrets.token_hex(32), encoding="ascii")
+    try:
+        with os.fdopen(os.open(scratch, os.O_WRONLY | os.O_CREAT, 0o600), "w", encoding="ascii") as file:
+            file.write(secrets.token_hex(32))
+            file.flush()
+            os.fsync(file.fileno())
         try:
             os.link(scratch, path)
         except FileExistsError:
-            pass
+            return
         except OSError:  # this file system has no links
             scratch.replace(path)
-        finally:
-            scratch.unlink(missing_ok=True)
-    return path.read_text(encoding="ascii").strip()
+    finally:
+        scratch.unlink(missing_ok=True)
 
 
 def _writable(folder: Path) -> Path:

@@ -53,13 +53,14 @@ class Scratchpad:
     def keep(self, owner: Owner, tool: str, text: str) -> Entry:
         """Keep the text whole. The same text of the same tool has the same id."""
         raw = text.encode("utf-8", "replace")
-        entry = Entry(content_id(tool, text), tool, len(raw), _iso(self._clock()))
+        now = self._clock()
+        entry = Entry(content_id(tool, text), tool, len(raw), _iso(now))
         self._blobs.write(owner, _blob(entry.id), raw)
         self._records.put(
             owner,
             KIND,
             entry.id,
-            {"tool": tool, "size_bytes": len(raw), "timestamp": entry.timestamp, "used_at": self._clock()},
+            {"tool": tool, "size_bytes": len(raw), "kept_at": now, "used_at": now},
         )
         self._make_room(owner, keeping=entry.id)
         return entry
@@ -80,8 +81,8 @@ class Scratchpad:
 
     def list(self, owner: Owner) -> list[Entry]:
         """All entries, newest first."""
-        entries = [_entry(record) for record in self._all(owner)]
-        return sorted(entries, key=lambda entry: entry.timestamp, reverse=True)
+        records = sorted(self._all(owner), key=lambda record: _moment(record, "kept_at"), reverse=True)
+        return [_entry(record) for record in records]
 
     def _all(self, owner: Owner) -> Iterator[Record]:
         after: str | None = None
@@ -102,7 +103,7 @@ class Scratchpad:
         """Take out the least recently used, but never what was just kept: its reader was told where it is."""
         records = list(self._all(owner))
         excess = sum(_size(record) for record in records) - self.capacity
-        for record in sorted(records, key=_used_at):
+        for record in sorted(records, key=lambda record: _moment(record, "used_at")):
             if excess <= 0:
                 return
             if record.key != keeping:
@@ -116,15 +117,15 @@ def _blob(id: str) -> str:
 
 
 def _entry(record: Record) -> Entry:
-    return Entry(record.key, str(record.value["tool"]), _size(record), str(record.value["timestamp"]))
+    return Entry(record.key, str(record.value["tool"]), _size(record), _iso(_moment(record, "kept_at")))
 
 
 def _size(record: Record) -> int:
     return int(str(record.value["size_bytes"]))
 
 
-def _used_at(record: Record) -> float:
-    return float(str(record.value["used_at"]))
+def _moment(record: Record, name: str) -> float:
+    return float(str(record.value[name]))
 
 
 def _iso(seconds: float) -> str:

@@ -17,6 +17,11 @@ def _split(value: object) -> object:
     return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
 
 
+def _expanded(value: object) -> object:
+    return Path(value).expanduser() if isinstance(value, str | Path) else value
+
+
+Folder = Annotated[Path, BeforeValidator(_expanded)]
 Words = Annotated[tuple[str, ...], BeforeValidator(_split)]
 """A list: an array in config.toml, separated by commas in the environment."""
 
@@ -33,11 +38,15 @@ class Settings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     mode: Literal["embedded", "aws"] = Field("embedded", description="where data lies: this machine, or AWS")
-    data: Path = Field(default_factory=_data_folder, description="the data folder")
-    models: Path | None = Field(None, description="the models folder, shared by all data folders")
+    data: Folder = Field(default_factory=_data_folder, description="the data folder")
+    models: Folder | None = Field(None, description="the models folder, shared by all data folders")
     host: str = Field("127.0.0.1", description="the address to serve on")
     port: int = Field(8765, ge=0, le=65535, description="the port to serve on (0: any free one)")
-    public_url: str | None = Field(None, description="the address that clients see, such as https://loci.example.com")
+    public_url: str | None = Field(
+        None,
+        pattern=r"^https?://[^/\s]+/?$",
+        description="the address that clients see, such as https://loci.example.com",
+    )
     auth: Literal["auto", "required", "open"] = Field(
         "auto", description="auto: on loopback no key is needed; required: always; open: never, one owner for all"
     )
@@ -76,7 +85,7 @@ def load_settings(given: Mapping[str, object] | None = None, config: Path | None
     """The settings of this process; `given` holds what the command line said."""
     said = {name: value for name, value in (given or {}).items() if value is not None}
     names = {name: PREFIX + name.upper() for name in Settings.model_fields}
-    environment = {name: os.environ[key] for name, key in names.items() if key in os.environ}
+    environment = {name: os.environ[key] for name, key in names.items() if os.environ.get(key)}
     file = _file(said, environment, config)
     try:
         return Settings.model_validate({**(_read(file) if file else {}), **environment, **said})
@@ -93,14 +102,15 @@ def load_settings(given: Mapping[str, object] | None = None, config: Path | None
 def _file(said: Mapping[str, object], environment: Mapping[str, str], config: Path | None) -> Path | None:
     """The settings file: the one that was named, else config.toml in the data folder, if it is there."""
     named = config or os.environ.get(f"{PREFIX}CONFIG")
-    if named is not None:
-        if not Path(named).is_file():
+    if named:
+        named = Path(named).expanduser()
+        if not named.is_file():
             raise Misconfigured(f"There is no settings file {named}", "Correct --config or LOCI_CONFIG")
-        return Path(named)
+        return named
     above = {**environment, **said}
     if above.get("mode") == "aws":
         return None
-    file = Path(str(above.get("data") or _data_folder())) / "config.toml"
+    file = Path(str(above.get("data") or _data_folder())).expanduser() / "config.toml"
     return file if file.is_file() else None
 
 

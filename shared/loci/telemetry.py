@@ -3,7 +3,7 @@
 import logging
 import os
 import sys
-from typing import Any, Literal, TextIO
+from typing import Literal, TextIO
 
 from aws_lambda_powertools.logging import Logger
 from aws_lambda_powertools.metrics import Metrics, MetricUnit
@@ -32,16 +32,18 @@ class _Plain(logging.Formatter):
 
 
 class Telemetry:
-    """Where Loci says what it did."""
+    """Where Loci says what it did: lines of JSON, or on a terminal lines for people."""
 
     def __init__(self, level: str = "INFO", *, plain: bool | None = None) -> None:
         on_lambda = "AWS_LAMBDA_FUNCTION_NAME" in os.environ
-        self._plain = sys.stderr.isatty() if plain is None else plain
         self._metrics = Metrics(namespace="Loci", service="loci") if on_lambda else None
-        formatter: dict[str, Any] = {"logger_formatter": _Plain()} if self._plain else {}
-        self._log = Logger(service="loci", level=level, logger_handler=_Stderr(), location=None, **formatter)
-        self._log.setLevel(level)  # Powertools keeps a second app's logger at the first one's level
+        self._plain = _for_people() if plain or (plain is None and sys.stderr.isatty()) else None
+        self._json = Logger(service="loci", level=level, logger_handler=_Stderr(), location=None)
+        self._json.setLevel(level)  # Powertools keeps a second app's logger at the first one's level
         logging.getLogger("loci").propagate = False  # Lambda has a handler of its own on the root
+        if self._plain:
+            self._plain.setLevel(level)
+        setattr(logging, "logAsyncioTasks", False)  # noqa: B010 (Python 3.12 would put a task's name on each line)
         # The SDK's transport writes a line about each request.
         logging.getLogger("mcp").setLevel(logging.WARNING)
 
@@ -66,10 +68,22 @@ class Telemetry:
 
     def bug(self, where: str, error: BaseException) -> None:
         """A failure that nobody planned for, with its traceback."""
-        self._log.error("bug", exc_info=error, extra={"where": where})
+        self._say("bug", error, where=where)
 
-    def _say(self, message: str, **fields: object) -> None:
+    def _say(self, message: str, error: BaseException | None = None, **fields: object) -> None:
+        level = logging.INFO if error is None else logging.ERROR
         if self._plain:
-            self._log.info(message, extra={"fields": fields})
+            self._plain.log(level, message, exc_info=error, extra={"fields": fields})
+        elif error is None:
+            self._json.info(message, extra=fields)
         else:
-            self._log.info(message, extra=fields)
+            self._json.error(message, exc_info=error, extra=fields)
+
+
+def _for_people() -> logging.Logger:
+    logger = logging.getLogger("loci.terminal")
+    handler = _Stderr()
+    handler.setFormatter(_Plain())
+    logger.handlers = [handler]
+    logger.propagate = False
+    return logger

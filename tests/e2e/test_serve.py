@@ -1,6 +1,7 @@
 """`loci serve`, as a person or a client starts it."""
 
 import json
+import os
 import signal
 import socket
 import subprocess
@@ -63,7 +64,7 @@ def test_a_port_in_use_is_one_clear_line(data: Path) -> None:
     assert ended.returncode == 1
     assert ended.stderr.strip().splitlines() == [
         f"loci: Cannot serve on 127.0.0.1:{port} (Address already in use). "
-        f"Stop what uses that port, or choose another: loci serve --port {port + 1}."
+        f"Stop what uses that port, or choose another with --port, such as {port + 1}."
     ]
 
 
@@ -264,3 +265,56 @@ def test_a_senseless_cancellation_does_not_end_stdio(data: Path) -> None:
     cancel = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": {"no": "id"}}}
     ended = stdio(data, stdin=json.dumps(cancel) + "\n" + HELLO)
     assert [json.loads(line)["id"] for line in ended.stdout.splitlines()] == [1, 2]
+
+
+@pytest.mark.parametrize("arguments", [("keys", "create"), ("keys", "list")])
+def test_a_command_works_on_a_terminal(data: Path, arguments: tuple[str, ...]) -> None:
+    ours, terminal = os.openpty()
+    with os.fdopen(ours, "rb", buffering=0), os.fdopen(terminal, "wb", buffering=0):
+        ended = subprocess.run(
+            [*LOCI, *arguments],
+            env=clean_environment(data),
+            stdin=terminal,
+            stdout=subprocess.PIPE,
+            stderr=terminal,
+            timeout=PATIENCE,
+            check=False,
+        )
+    assert ended.returncode == 0
+    assert ended.stdout
+
+
+def test_on_a_terminal_a_call_is_a_line_for_people(data: Path) -> None:
+    ours, terminal = os.openpty()
+    process = subprocess.Popen(
+        [*LOCI, "serve", "--port", "0"],
+        env=clean_environment(data),
+        stdin=terminal,
+        stdout=subprocess.PIPE,
+        stderr=terminal,
+        text=True,
+    )
+    with process, os.fdopen(ours, "rb", buffering=0) as screen, os.fdopen(terminal, "wb", buffering=0):
+        assert process.stdout is not None
+        url = process.stdout.readline().removeprefix("Loci serves ").strip()
+        post(url, call("scratchpad_list"))
+        shown = screen.read(4096).decode()
+        process.kill()
+    assert "info call tool=scratchpad_list" in shown
+    assert "outcome=ok" in shown
+
+
+def test_another_loopback_address_serves_what_it_prints(data: Path) -> None:
+    with serving(data, "--host", "127.0.0.2") as server:
+        assert post(f"{server.url}/mcp", initialize("2025-06-18")).status == 200
+
+
+def test_a_tilde_in_a_folder_is_the_home_folder(tmp_path: Path) -> None:
+    ended = loci(Path("~/memory"), "keys", "create", HOME=str(tmp_path))
+    assert ended.returncode == 0
+    assert (tmp_path / "memory" / "loci.db").exists()
+
+
+def test_a_public_address_is_one(data: Path) -> None:
+    [line] = loci(data, "serve", "--port", "0", LOCI_PUBLIC_URL="loci.example.com/mcp").stderr.strip().splitlines()
+    assert "Setting 'public_url'" in line

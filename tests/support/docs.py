@@ -15,8 +15,8 @@ CONFIGURATION = """\
 # Configuration
 
 A setting comes from the command line, else from the environment, else from `config.toml` in the data folder (or from
-the file that `--config` names), else it has its default. A list is an array in the file, and separated by commas in
-the environment.
+the file that `--config` or `LOCI_CONFIG` names), else it has its default. A list is an array in the file, and
+separated by commas in the environment.
 
 | in `config.toml` | in the environment | default | what it is |
 |---|---|---|---|

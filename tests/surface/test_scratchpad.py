@@ -171,3 +171,22 @@ async def test_an_evicted_entry_is_not_found(app: App, connect: Connect) -> None
     async with connect() as client:
         result = await client.call_tool("scratchpad_read", {"id": first.id})
     assert structured(result)["error"]["code"] == "SCRATCHPAD_NOT_FOUND"
+
+
+async def test_the_newest_entry_comes_first_and_the_sums_are_of_all(app: App, connect: Connect) -> None:
+    ticks = iter(range(1, 10_000))
+    pad = Scratchpad(app.records, app.blobs, lambda: 1_700_000_000 + next(ticks) / 1000)
+    entries = [pad.keep(LOCAL, f"tool_{n}", "x" * n) for n in (30, 10, 20)]
+    async with connect() as client:
+        listing = structured(await client.call_tool("scratchpad_list", {}))
+    assert [one["id"] for one in listing["entries"]] == [entry.id for entry in reversed(entries)]
+    assert listing["stats"] == {"total_entries": 3, "total_size_bytes": 60, "max_size_bytes": 10_485_760}
+
+
+async def test_every_entry_is_listed_however_many_there_are(app: App, connect: Connect) -> None:
+    kept = {app.scratchpad.keep(LOCAL, "x", str(n)).id for n in range(130)}
+    async with connect() as client:
+        first = structured(await client.call_tool("scratchpad_list", {}))
+        second = structured(await client.call_tool("scratchpad_list", {}))
+    assert {one["id"] for one in first["entries"]} == kept
+    assert second == first

@@ -13,6 +13,8 @@ from loci.errors import Refused
 from loci.model.identity import LOCAL, Owner
 from loci.settings import load_settings
 
+LONGEST_NAME = 100
+
 cli = typer.Typer(help="API keys: who shows one acts as its owner.", no_args_is_help=True, rich_markup_mode=None)
 
 
@@ -33,6 +35,8 @@ def create(
     """Create a key and show it, once."""
     if (tenant is None) != (subject is None) or tenant == "" or subject == "":
         raise Refused("An owner has a tenant and a subject", "Give both --tenant and --subject, or neither")
+    if not 0 < len(name) <= LONGEST_NAME or not name.isprintable():
+        raise Refused(f"A key's name has 1 to {LONGEST_NAME} printable characters", "Choose another name")
     owner = LOCAL if tenant is None or subject is None else Owner(tenant, subject)
     key, text = _keys(data, config).create(owner, name)
     if as_json:

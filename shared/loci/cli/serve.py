@@ -1,6 +1,7 @@
 """`loci serve`: over HTTP for people who start it, over stdio for clients that do."""
 
 import contextlib
+import errno
 import ipaddress
 import json
 import os
@@ -105,9 +106,10 @@ def _listen(host: str, port: int) -> socket.socket:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((host, port))
     except OSError as error:
+        taken = error.errno == errno.EADDRINUSE
+        advice = f"Stop what uses that port, or choose another with --port, such as {port + 1}"
         raise Misconfigured(
-            f"Cannot serve on {host}:{port} ({error.strerror})",
-            f"Stop what uses that port, or choose another: loci serve --port {port + 1}",
+            f"Cannot serve on {host}:{port} ({error.strerror})", advice if taken else "Correct --host or --port"
         ) from None
     listener.listen(1024)
     return listener
@@ -138,9 +140,10 @@ def _welcome(settings: Settings, *, on_loopback: bool) -> None:
     headers = {"headers": {"Authorization": "Bearer YOUR_KEY"}} if needs_key else {}
     option = ' --header "Authorization: Bearer YOUR_KEY"' if needs_key else ""
     snippet = {"mcpServers": {"loci": {"type": "http", "url": url, **headers}}}
+    where = _shown(settings.data) if settings.mode == "embedded" else f"table {settings.table}"
     typer.echo(
         f"Loci serves {url}\n"
-        f"Data in {_shown(settings.data)}, models in {_shown(settings.models_folder)}\n\n"
+        f"Data in {where}, models in {_shown(settings.models_folder)}\n\n"
         f"Claude Code:    claude mcp add --transport http loci {url}{option}\n"
         f"Other clients:  {json.dumps(snippet)}\n\n"
         "Stop with Ctrl-C."
@@ -149,4 +152,4 @@ def _welcome(settings: Settings, *, on_loopback: bool) -> None:
 
 
 def _shown(path: Path) -> str:
-    return shlex.quote(str(path))
+    return shlex.quote(str(path.absolute()))

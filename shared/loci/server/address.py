@@ -32,7 +32,7 @@ class Addresses:
 
     def __init__(self, settings: Settings, *, is_open: bool) -> None:
         public = urlsplit(settings.public_url or "")
-        self._hosts = {*settings.allowed_hosts, public.netloc} - {""}
+        self._hosts = {*settings.allowed_hosts, public.netloc, f"{settings.host}:*"} - {""}
         self._origins = {*settings.allowed_origins, *([f"{public.scheme}://{public.netloc}"] if public.netloc else [])}
         # Who must show a key cannot be impersonated by rebinding, so there any host will do unless some are set.
         self._any_host = not is_open and not settings.allowed_hosts

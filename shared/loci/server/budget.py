@@ -16,22 +16,43 @@ UNCUTTABLE = frozenset({"enum", "const", "pattern", "format", "minLength"})
 ELLIPSIS = "…"
 Schema = Mapping[str, Any]
 EMPTY: Schema = {}
+KINDS: dict[str, type | tuple[type, ...]] = {
+    "null": type(None),
+    "boolean": bool,
+    "integer": int,
+    "number": (int, float),
+    "string": str,
+    "array": list,
+    "object": dict,
+}
 
 
 async def within_budget(door: Door, result: CallToolResult, owner: Owner, scratchpad: Scratchpad) -> CallToolResult:
     """The result as it is, or its head with the whole kept in the scratchpad."""
-    text = _only_text(result)
-    if door.budget is None or result.is_error or text is None or len(text.encode()) <= door.budget:
+    structured = cast("object", result.structured_content)
+    text = "\n".join(block.text for block in result.content if isinstance(block, TextContent))
+    whole = text if structured is None else as_text(_bare(door, structured))
+    if door.budget is None or result.is_error or max(_length(text), _length(whole)) <= door.budget:
         return result
-    entry = await on_thread(scratchpad.keep, owner, door.tool.name, text)
-    line = f"Results cached. Use scratchpad_read('{entry.id}') for full output"
-    schema = door.tool.output_schema
-    whole = cast("object", result.structured_content)
-    if schema is None or not isinstance(whole, dict):
-        return _blocks(_cut(text, door.budget), line, {"scratchpad_id": entry.id})
-    short = head(cast("dict[str, Any]", whole), schema, door.budget)
-    structured = {**short, "scratchpad_id": entry.id}
-    return _blocks(as_text(short["result"] if door.tool.fn_metadata.wrap_output else structured), line, structured)
+    entry = await on_thread(scratchpad.keep, owner, door.tool.name, whole)
+    line = TextContent(type="text", text=f"Results cached. Use scratchpad_read('{entry.id}') for full output")
+    others = [block for block in result.content if not isinstance(block, TextContent)]
+    kept: dict[str, Any] = {"scratchpad_id": entry.id}
+    if door.tool.output_schema is None or not isinstance(structured, dict):
+        shown = _cut(whole, door.budget)
+    else:
+        kept = head(cast("dict[str, Any]", structured), door.tool.output_schema, door.budget) | kept
+        shown = as_text(_bare(door, kept))
+    return CallToolResult(content=[TextContent(type="text", text=shown), *others, line], structured_content=kept)
+
+
+def _bare(door: Door, structured: Any) -> Any:
+    """What the text shows: the tool's own value, without the wrapper of a bare string or array."""
+    return structured["result"] if door.tool.fn_metadata.wrap_output else structured
+
+
+def _length(text: str) -> int:
+    return len(text.encode("utf-8", "replace"))
 
 
 def head(value: Any, schema: Schema, room: int) -> Any:
@@ -39,31 +60,17 @@ def head(value: Any, schema: Schema, room: int) -> Any:
     return _Head(schema).of(value, schema, room)
 
 
-def _blocks(text: str, line: str, structured: dict[str, Any]) -> CallToolResult:
-    return CallToolResult(
-        content=[TextContent(type="text", text=text), TextContent(type="text", text=line)],
-        structured_content=structured,
-    )
-
-
-def _only_text(result: CallToolResult) -> str | None:
-    match result.content:
-        case [TextContent(text=text)]:
-            return text
-        case _:
-            return None
-
-
 class _Head:
     """Walks a value with its schema, in the order of the document, spending bytes of JSON."""
 
     def __init__(self, root: Schema) -> None:
         self._root = root
+        self._floors: dict[int, int] = {}
 
     def of(self, value: Any, schema: Schema, room: int) -> Any:
         if _size(value) <= room:
             return value
-        schema = self._plain(schema)
+        schema = self._plain(schema, value)
         match value:
             case str():
                 return value if UNCUTTABLE & schema.keys() else _cut(value, room)
@@ -75,17 +82,17 @@ class _Head:
                 return value
 
     def _of_list(self, items: Sequence[Any], schema: Schema, room: int) -> list[Any]:
-        """The first items that fit; of the first one at least its head."""
+        """The first items that fit; where not even one does, its head."""
         below: Schema = schema.get("items", {})
-        fewest = max(1, schema.get("minItems", 0))
+        fewest: int = schema.get("minItems", 0)
         kept: list[Any] = []
         left = room - 2
         for item in items:
-            size = _size(item) + 1
-            if size > left and len(kept) >= fewest:
+            least = _size(item) if kept else self._floor(item, below)
+            if least + 1 > left and len(kept) >= fewest:
                 break
             kept.append(self.of(item, below, max(left - 1, 0)))
-            left -= size
+            left -= _size(kept[-1]) + 1
         return kept
 
     def _of_object(self, value: dict[str, Any], schema: Schema, room: int) -> dict[str, Any]:
@@ -93,32 +100,70 @@ class _Head:
         fields: Schema = schema.get("properties", {})
         other = schema.get("additionalProperties")
         below = cast("Schema", other) if isinstance(other, dict) else EMPTY
-        floors = {
-            name: _size(name) + 2 + _size(self.of(part, fields.get(name, below), 0)) for name, part in value.items()
-        }
-        floors = dict(floors.items())
+        floors = {name: _size(name) + 2 + self._floor(part, fields.get(name, below)) for name, part in value.items()}
         left = room - 2 - sum(floor for name, floor in floors.items() if name in fields)
         kept: dict[str, Any] = {}
         for name, part in value.items():
             overhead = _size(name) + 2
             if name not in fields:
-                if kept and floors[name] > left:
+                if floors[name] > left:
                     continue
                 left -= floors[name]
             kept[name] = self.of(part, fields.get(name, below), max(left, 0) + floors[name] - overhead)
             left -= _size(kept[name]) + overhead - floors[name]
         return kept
 
-    def _plain(self, schema: Schema) -> Schema:
-        """The schema behind references and behind «or null»."""
+    def _floor(self, value: Any, schema: Schema) -> int:
+        """The size of the smallest form. Each value is measured once: they nest."""
+        known = self._floors.get(id(value))
+        if known is None:
+            known = self._floors[id(value)] = self._smallest(value, schema)
+        return known
+
+    def _smallest(self, value: Any, schema: Schema) -> int:
+        schema = self._plain(schema, value)
+        match value:
+            case str():
+                return _size(value if UNCUTTABLE & schema.keys() else _cut(value, 0))
+            case list():
+                items = cast("list[Any]", value)[: schema.get("minItems", 0)]
+                return 2 + sum(self._floor(item, schema.get("items", EMPTY)) + 1 for item in items)
+            case dict():
+                fields: Schema = schema.get("properties", {})
+                parts = cast("dict[str, Any]", value)
+                return 2 + sum(
+                    _size(name) + 2 + self._floor(parts[name], below) for name, below in fields.items() if name in parts
+                )
+            case _:
+                return _size(value)
+
+    def _plain(self, schema: Schema, value: Any) -> Schema:
+        """The schema behind references, and of alternatives the one that the value is of."""
         while True:
             match schema:
                 case {"$ref": str(ref)}:
                     schema = self._root["$defs"][ref.rpartition("/")[2]]
-                case {"anyOf": [*options]} if len(solid := [one for one in options if one.get("type") != "null"]) == 1:
-                    schema = solid[0]
+                case {"anyOf": [*options]} | {"oneOf": [*options]}:
+                    schema = next((one for one in options if self._holds(one, value)), EMPTY)
                 case _:
                     return schema
+
+    def _holds(self, schema: Schema, value: Any) -> bool:
+        """Whether the value is of this alternative, as far as its kind, its fields and what tells them apart say."""
+        if "$ref" in schema:
+            return self._holds(self._root["$defs"][schema["$ref"].rpartition("/")[2]], value)
+        if "const" in schema or "enum" in schema:
+            return value in schema.get("enum", [schema.get("const")])
+        if not isinstance(value, KINDS.get(schema.get("type", ""), object)):
+            return False
+        if not isinstance(value, dict):
+            return True
+        fields: Schema = schema.get("properties", {})
+        telling = {name: one for name, one in fields.items() if "const" in one or "enum" in one}
+        parts = cast("dict[str, Any]", value)
+        return parts.keys() >= set(schema.get("required", ())) and all(
+            self._holds(one, parts[name]) for name, one in telling.items() if name in parts
+        )
 
 
 def _size(value: Any) -> int:

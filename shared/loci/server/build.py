@@ -46,7 +46,7 @@ def doors(app: App) -> list[Door]:
 
 def build_server(app: App, surface: Surface = "all", offered: Sequence[Door] | None = None) -> "LociServer":
     """The server of one endpoint, for stdio, HTTP and Lambda alike."""
-    return LociServer(app, [door for door in offered or doors(app) if surface in door.surfaces])
+    return LociServer(app, [door for door in (doors(app) if offered is None else offered) if surface in door.surfaces])
 
 
 class LociServer(MCPServer[Any]):

@@ -92,6 +92,7 @@ def door(
         _offered(fn),
         name=wire_name(id),
         title=title,
+        description=inspect.getdoc(fn),  # without the indentation, which Python before 3.13 keeps
         annotations=ToolAnnotations(
             read_only_hint=not writes,
             destructive_hint=destructive,

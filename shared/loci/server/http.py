@@ -33,19 +33,19 @@ Build = Callable[[App, Surface], LociServer]
 
 def asgi(app: App, *, on_loopback: bool = False, build: Build | None = None) -> Starlette:
     """The application. On loopback, without any auth configured, whoever asks is the person at this machine."""
-    managers: list[StreamableHTTPSessionManager] = []
+    transports: list[StreamableHTTPSessionManager] = []
     offered = doors(app)
 
     def line(surface: Surface) -> Line:
         server = build_server(app, surface, offered) if build is None else build(app, surface)
 
-        def manager(*, json: bool) -> StreamableHTTPSessionManager:
+        def transport(*, json: bool) -> StreamableHTTPSessionManager:
             # Host and origin are checked in front, where the refusal can be explained.
             server.streamable_http_app(json_response=json, stateless_http=True, host="")
-            managers.append(server.session_manager)
+            transports.append(server.session_manager)
             return server.session_manager
 
-        stream, json = manager(json=False), manager(json=True)
+        stream, json = transport(json=False), transport(json=True)
         return Line(stream.handle_request, json.handle_request, server.is_quick)
 
     lines = {path_of(surface): line(surface) for surface in SURFACES}
@@ -54,8 +54,8 @@ def asgi(app: App, *, on_loopback: bool = False, build: Build | None = None) -> 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncGenerator[None, None]:
         async with AsyncExitStack() as stack:
-            for manager in managers:
-                await stack.enter_async_context(manager.run())
+            for transport in transports:
+                await stack.enter_async_context(transport.run())
             yield
 
     routes = [
@@ -94,6 +94,8 @@ def _blob(app: App) -> Endpoint:
             linked = app.local_links.follow(request.path_params["token"])
         except NotFound as error:
             return JSONResponse({"error": {"code": error.code, "message": str(error)}}, 404)
+        except LociError as error:
+            return JSONResponse({"error": {"code": error.code, "message": "Try again in a minute"}}, 503)
         headers = {
             # Never shown in the page's origin: stored files are other people's content.
             "Content-Disposition": f"attachment; filename*=UTF-8''{quote(linked.name, safe='')}",

@@ -92,7 +92,7 @@ def scratchpad_doors(app: App) -> list[Door]:
 
     return [
         door(scratchpad_read, title="Read a kept result", budget=None, quick=True),
-        door(scratchpad_list, title="List kept results", quick=True),
+        door(scratchpad_list, title="List kept results", budget=None, quick=True),
     ]
 
 

@@ -13,6 +13,7 @@ import jwt
 
 from loci.errors import Misconfigured, Unavailable
 from loci.model.identity import Caller, Owner
+from loci.server.address import LOOPBACK
 from loci.settings import Settings
 
 ASYMMETRIC = frozenset({"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"})
@@ -22,7 +23,16 @@ FRESH = 600
 COOLDOWN = 30
 PATIENCE = 5
 LARGEST_DOCUMENT = 1024 * 1024
-LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
+    """An issuer's documents lie where it says: whither a redirect leads was not checked."""
+
+    def redirect_request(self, *_: Any, **__: Any) -> None:
+        return None
+
+
+STRAIGHT = urllib.request.build_opener(_NoRedirect)
 
 
 class BadToken(Exception):
@@ -133,9 +143,9 @@ class IssuerKeys:
 
 def _document(url: str) -> dict[str, Any]:
     parts = urlsplit(url)
-    if parts.scheme != "https" and not (parts.scheme == "http" and parts.hostname in LOOPBACK):
+    if parts.scheme != "https" and not (parts.scheme == "http" and parts.hostname in {*LOOPBACK, "::1"}):
         raise ValueError("keys are fetched over https only")
-    with urllib.request.urlopen(url, timeout=PATIENCE) as answer:  # noqa: S310 (the scheme was checked)
+    with STRAIGHT.open(url, timeout=PATIENCE) as answer:
         document = json.loads(_all_bytes(answer))
     if not isinstance(document, dict):
         raise ValueError("the document is no object")

@@ -1,7 +1,7 @@
 """The head of an answer."""
 
 import json
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import jsonschema
 from hypothesis import given, settings
@@ -11,11 +11,23 @@ from pydantic import BaseModel, Field
 from loci.server.budget import head
 
 
+class Done(BaseModel):
+    kind: Literal["done"]
+    text: str
+
+
+class Failed(BaseModel):
+    kind: Literal["failed"]
+    why: str
+    code: int
+
+
 class Node(BaseModel):
     id: str
     kind: str = Field(json_schema_extra={"enum": ["brief", "debrief", "playbook"]})
     score: float | None
     note: str | None = None
+    end: Done | Failed | None = None
     tags: list[str] = []
     children: list["Node"] = []
 
@@ -28,9 +40,19 @@ class Answer(BaseModel):
 
 
 words = st.text(max_size=400)
+ends = st.one_of(
+    st.none(),
+    st.builds(Done, kind=st.just("done"), text=words),
+    st.builds(Failed, kind=st.just("failed"), why=words, code=st.integers()),
+)
 nodes = st.recursive(
     st.builds(
-        Node, id=words, kind=st.sampled_from(["brief", "debrief", "playbook"]), score=st.floats(0, 1), note=words
+        Node,
+        id=words,
+        kind=st.sampled_from(["brief", "debrief", "playbook"]),
+        score=st.floats(0, 1),
+        note=words,
+        end=ends,
     ),
     lambda below: st.builds(
         Node, id=words, kind=st.just("brief"), score=st.none(), children=st.lists(below, max_size=4)
@@ -78,3 +100,11 @@ def test_a_lone_large_text_fills_its_room() -> None:
     short = cast("dict[str, Any]", head({"text": "wörter " * 9000}, {"properties": {"text": {"type": "string"}}}, 4000))
     assert 3900 < size(short) <= 4000
     assert short["text"].endswith("…")
+
+
+def test_deep_answers_are_shortened_as_fast_as_flat_ones() -> None:
+    """Each level once: twice at every level would be 2^40 steps here."""
+    deep: dict[str, Any] = {"id": "x" * 500, "children": []}
+    for _ in range(40):
+        deep = {"id": "x" * 500, "children": [deep]}
+    assert size(head(deep, SCHEMA["$defs"]["Node"] | {"$defs": SCHEMA["$defs"]}, 5000)) < 15_000

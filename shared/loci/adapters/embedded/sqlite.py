@@ -8,20 +8,23 @@ from pathlib import Path
 
 from loci.errors import Misconfigured, Unavailable
 
-MIGRATIONS = (
-    """
-    CREATE TABLE record (
-        owner TEXT NOT NULL,
-        kind TEXT NOT NULL,
-        key BLOB NOT NULL,  -- UTF-8, so that order and prefixes are those of bytes, as in DynamoDB
-        value TEXT NOT NULL,
-        version TEXT NOT NULL,
-        expires_at REAL,
-        PRIMARY KEY (owner, kind, key)
-    ) WITHOUT ROWID;
-    CREATE INDEX record_expiry ON record (expires_at) WHERE expires_at IS NOT NULL;
-    """,
+MIGRATIONS: tuple[tuple[str, ...], ...] = (
+    (
+        """
+        CREATE TABLE record (
+            owner TEXT NOT NULL,
+            kind TEXT NOT NULL,
+            key BLOB NOT NULL,  -- UTF-8, so that order and prefixes are those of bytes, as in DynamoDB
+            value TEXT NOT NULL,
+            version TEXT NOT NULL,
+            expires_at REAL,
+            PRIMARY KEY (owner, kind, key)
+        ) WITHOUT ROWID
+        """,
+        "CREATE INDEX record_expiry ON record (expires_at) WHERE expires_at IS NOT NULL",
+    ),
 )
+"""The statements of each step. A step that was released is never changed: what comes later is another step."""
 
 
 class Database:
@@ -34,8 +37,11 @@ class Database:
             # Before the first connection: the files that SQLite puts beside it get the same permissions.
             path.touch(mode=0o600)
             path.chmod(0o600)
-        with self.write() as connection:
-            migrate(connection)
+        with self.read() as connection:
+            current = connection.execute("PRAGMA user_version").fetchone()[0] == len(MIGRATIONS)
+        if not current:  # a full disk can still be read
+            with self.write() as connection:
+                migrate(connection)
 
     @contextmanager
     def read(self) -> Generator[sqlite3.Connection, None, None]:
@@ -100,7 +106,7 @@ def migrate(connection: sqlite3.Connection) -> None:
             "The data folder was written by a newer Loci", "Upgrade Loci, or choose another folder with --data DIR"
         )
     for statements in MIGRATIONS[version:]:
-        for statement in statements.split(";"):
+        for statement in statements:
             connection.execute(statement)
     connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
 
