@@ -29,10 +29,12 @@ KINDS: dict[str, type | tuple[type, ...]] = {
 
 async def within_budget(door: Door, result: CallToolResult, owner: Owner, scratchpad: Scratchpad) -> CallToolResult:
     """The result as it is, or its head with the whole kept in the scratchpad."""
+    if door.budget is None or result.is_error:
+        return result
     structured = cast("object", result.structured_content)
     text = "\n".join(block.text for block in result.content if isinstance(block, TextContent))
     whole = text if structured is None else as_text(_bare(door, structured))
-    if door.budget is None or result.is_error or max(_length(text), _length(whole)) <= door.budget:
+    if max(_length(text), _length(whole)) <= door.budget:
         return result
     entry = await on_thread(scratchpad.keep, owner, door.tool.name, whole)
     line = TextContent(type="text", text=f"Results cached. Use scratchpad_read('{entry.id}') for full output")

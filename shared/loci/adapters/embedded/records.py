@@ -46,7 +46,8 @@ class SqliteRecords:
         record = Record(checked_key(key), value, random_id(), expires_at)
         text = json.dumps(value, separators=(",", ":"), allow_nan=False)
         with self._database.write(durable=durable) as connection:
-            self._expect(connection, owner, kind, key, expect_version)
+            if expect_version is not None:
+                self._expect(connection, owner, kind, key, expect_version)
             connection.execute(
                 "INSERT OR REPLACE INTO record (owner, kind, key, value, version, expires_at) VALUES (?,?,?,?,?,?)",
                 (owner.key, kind, key.encode(), text, record.version, expires_at),

@@ -44,7 +44,7 @@ class Database:
                 migrate(connection)
 
     @contextmanager
-    def read(self) -> Generator[sqlite3.Connection, None, None]:
+    def read(self) -> Generator["_Connection", None, None]:
         """A connection; what SQLite complains about becomes `Unavailable`."""
         try:
             yield self._connection()
@@ -55,8 +55,7 @@ class Database:
     def write(self, *, durable: bool = True) -> Generator[sqlite3.Connection, None, None]:
         """A connection inside a transaction that holds the write lock from its start."""
         with self.read() as connection:
-            # FULL: an acknowledged write survives a power cut, not only a killed process.
-            connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
+            connection.sync(durable=durable)
             connection.execute("BEGIN IMMEDIATE")
             try:
                 yield connection
@@ -66,8 +65,8 @@ class Database:
                     connection.execute("ROLLBACK")
                 raise
 
-    def _connection(self) -> sqlite3.Connection:
-        connection = getattr(self._local, "connection", None)
+    def _connection(self) -> "_Connection":
+        connection: _Connection | None = getattr(self._local, "connection", None)
         if connection is None:
             connection = sqlite3.connect(
                 self._path, timeout=30, isolation_level=None, check_same_thread=False, factory=_Connection
@@ -79,6 +78,14 @@ class Database:
 
 class _Connection(sqlite3.Connection):
     """Closed when its thread ends: Python 3.13 warns of one that is only forgotten."""
+
+    durable: bool | None = None
+
+    def sync(self, *, durable: bool) -> None:
+        """FULL: an acknowledged write survives a power cut, not only a killed process."""
+        if self.durable is not durable:
+            self.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
+            self.durable = durable
 
     def __del__(self) -> None:
         with suppress(sqlite3.ProgrammingError):  # where the file could not be opened
