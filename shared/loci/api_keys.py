@@ -4,15 +4,15 @@ import hashlib
 import hmac
 import re
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 from loci.errors import NotFound
 from loci.ids import random_id
 from loci.model.identity import SYSTEM, Owner
+from loci.model.moments import iso
 from loci.model.records import Record
-from loci.ports import ABSENT, RecordStore
+from loci.ports import ABSENT, RecordStore, every
 
 KIND = "api_key"
 SHAPE = re.compile(r"loci_([0-9a-f]{12})_[A-Za-z0-9_-]{43}")
@@ -56,11 +56,11 @@ class ApiKeys:
 
     def list(self) -> list[ApiKey]:
         """All keys, revoked ones too, oldest first."""
-        return sorted((_key(record) for record in self._all()), key=lambda key: key.created)
+        return sorted((_key(record) for record in every(self._records, SYSTEM, KIND)), key=lambda key: key.created)
 
     def exist(self) -> bool:
         """Whether any key is good now."""
-        return any(record.value["revoked"] is None for record in self._all())
+        return any(record.value["revoked"] is None for record in every(self._records, SYSTEM, KIND))
 
     def revoke(self, id: str) -> ApiKey:
         """The key is refused from now on."""
@@ -81,17 +81,8 @@ class ApiKeys:
             return None
         return _key(record).owner if hmac.compare_digest(str(record.value["hash"]), _hash(text)) else None
 
-    def _all(self) -> Iterator[Record]:
-        after: str | None = None
-        while True:
-            page = self._records.list(SYSTEM, KIND, after=after)
-            yield from page.records
-            after = page.next
-            if after is None:
-                return
-
     def _now(self) -> str:
-        return datetime.fromtimestamp(self._clock(), UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+        return iso(self._clock())
 
 
 def _hash(text: str) -> str:

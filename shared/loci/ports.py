@@ -4,6 +4,7 @@ Every stored thing has an owner: it is the first argument, it has no default, an
 reaches another owner's things.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -48,6 +49,17 @@ class RecordStore(Protocol):
     def list(self, owner: Owner, kind: str, *, prefix: str = "", limit: int = 100, after: str | None = None) -> Page:
         """The records whose keys begin with `prefix`, by key, from the one behind `after` on."""
         ...
+
+
+def every(records: RecordStore, owner: Owner, kind: str) -> Iterator[Record]:
+    """All records of a kind, page by page."""
+    after: str | None = None
+    while True:
+        page = records.list(owner, kind, limit=500, after=after)
+        yield from page.records
+        after = page.next
+        if after is None:
+            return
 
 
 class BlobStore(Protocol):

@@ -1,16 +1,16 @@
 """Results too large for an answer, kept whole for their owner and read piece by piece."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 from loci.errors import Conflict, NotFound, Unavailable
 from loci.ids import content_id
 from loci.model.identity import Owner
+from loci.model.moments import iso
 from loci.model.records import Record
-from loci.ports import BlobStore, RecordStore
+from loci.ports import BlobStore, RecordStore, every
 
 KIND = "scratchpad"
 CAPACITY = 10 * 1024 * 1024
@@ -54,7 +54,7 @@ class Scratchpad:
         """Keep the text whole. The same text of the same tool has the same id."""
         raw = text.encode("utf-8", "replace")
         now = self._clock()
-        entry = Entry(content_id(tool, text), tool, len(raw), _iso(now))
+        entry = Entry(content_id(tool, text), tool, len(raw), iso(now))
         self._blobs.write(owner, _blob(entry.id), raw)
         self._records.put(
             owner,
@@ -81,17 +81,8 @@ class Scratchpad:
 
     def list(self, owner: Owner) -> list[Entry]:
         """All entries, newest first."""
-        records = sorted(self._all(owner), key=lambda record: _moment(record, "kept_at"), reverse=True)
+        records = sorted(every(self._records, owner, KIND), key=lambda record: _moment(record, "kept_at"), reverse=True)
         return [_entry(record) for record in records]
-
-    def _all(self, owner: Owner) -> Iterator[Record]:
-        after: str | None = None
-        while True:
-            page = self._records.list(owner, KIND, limit=500, after=after)
-            yield from page.records
-            after = page.next
-            if after is None:
-                return
 
     def _touch(self, owner: Owner, record: Record) -> None:
         value = record.value | {"used_at": self._clock()}
@@ -101,7 +92,7 @@ class Scratchpad:
 
     def _make_room(self, owner: Owner, keeping: str) -> None:
         """Take out the least recently used, but never what was just kept: its reader was told where it is."""
-        records = list(self._all(owner))
+        records = list(every(self._records, owner, KIND))
         excess = sum(_size(record) for record in records) - self.capacity
         for record in sorted(records, key=lambda record: _moment(record, "used_at")):
             if excess <= 0:
@@ -117,7 +108,7 @@ def _blob(id: str) -> str:
 
 
 def _entry(record: Record) -> Entry:
-    return Entry(record.key, str(record.value["tool"]), _size(record), _iso(_moment(record, "kept_at")))
+    return Entry(record.key, str(record.value["tool"]), _size(record), iso(_moment(record, "kept_at")))
 
 
 def _size(record: Record) -> int:
@@ -126,10 +117,6 @@ def _size(record: Record) -> int:
 
 def _moment(record: Record, name: str) -> float:
     return float(str(record.value[name]))
-
-
-def _iso(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
 def _missing(id: str) -> NotFound:
