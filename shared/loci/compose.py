@@ -21,6 +21,8 @@ SHORTEST_SECRET = 32
 def build_app(settings: Settings | None = None) -> App:
     """Loci on the adapters that the settings name."""
     settings = settings or load_settings()
+    if settings.mode == "embedded":
+        _make_writable(settings.data)
     keyring = _keyring(settings)
     records, blobs, links = _embedded(settings, keyring) if settings.mode == "embedded" else _aws(settings)
     return App(
@@ -40,7 +42,7 @@ def _embedded(settings: Settings, keyring: Keyring) -> tuple[RecordStore, BlobSt
     from loci.adapters.embedded.records import SqliteRecords
     from loci.adapters.embedded.sqlite import Database
 
-    folder = _writable(settings.data)
+    folder = settings.data
     blobs = FolderBlobs(folder / "blobs", keyring.seal("link"), settings.base_url, time.time)
     return SqliteRecords(Database(folder / "loci.db"), time.time), blobs, blobs
 
@@ -69,7 +71,7 @@ def _keyring(settings: Settings) -> Keyring:
         return Keyring(given)
     if settings.mode == "aws":
         raise Misconfigured("In AWS mode a signing secret is needed", "Set LOCI_SECRETS")
-    return Keyring([_kept_secret(_writable(settings.data) / "secret")])
+    return Keyring([_kept_secret(settings.data / "secret")])
 
 
 def _kept_secret(path: Path) -> str:
@@ -102,7 +104,7 @@ def _make_secret(path: Path) -> None:
         scratch.unlink(missing_ok=True)
 
 
-def _writable(folder: Path) -> Path:
+def _make_writable(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         probe = folder / f".probe-{secrets.token_hex(4)}"
@@ -113,4 +115,3 @@ def _writable(folder: Path) -> Path:
             f"Cannot write to the data folder {folder} ({error.strerror})",
             "Choose another with --data DIR or LOCI_DATA",
         ) from None
-    return folder

@@ -8,12 +8,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, Protocol
 
+from loci.errors import Conflict
 from loci.model.identity import Owner
 from loci.model.records import Page, Record
 from loci.model.values import JsonObject
 
 ABSENT: Final = ""
 """As an expected version: there must be no such record yet."""
+
+
+def lost_race(kind: str) -> Conflict:
+    """What a write raises that expected another version."""
+    return Conflict(f"Somebody else wrote this {kind} first", "Read it again, then decide")
 
 
 class RecordStore(Protocol):

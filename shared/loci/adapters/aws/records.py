@@ -13,7 +13,7 @@ from loci.ids import random_id
 from loci.model.identity import Owner
 from loci.model.records import Page, Record, checked_key
 from loci.model.values import JsonObject
-from loci.ports import ABSENT, BlobStore
+from loci.ports import ABSENT, BlobStore, lost_race
 
 if TYPE_CHECKING:
     from types_boto3_dynamodb import DynamoDBClient
@@ -80,7 +80,7 @@ class DynamoRecords:
                     TableName=self._table, Key=place, ReturnValues="ALL_OLD", **self._expected(expect_version)
                 )
             except self._client.exceptions.ConditionalCheckFailedException:
-                raise _conflict(kind) from None
+                raise lost_race(kind) from None
         if not (held := answer.get("Attributes")):
             return False
         row = row_of(held)
@@ -158,7 +158,7 @@ class DynamoRecords:
                 # An answer that got lost makes boto3 write again, over what it has itself written.
                 if held and row_of(held).version == row.version:
                     return None
-                raise _conflict(kind) from None
+                raise lost_race(kind) from None
         replaced = answer.get("Attributes")
         return row_of(replaced) if replaced else None
 
@@ -212,10 +212,6 @@ class DynamoRecords:
         config = Config(retries={"mode": "standard"}, connect_timeout=3, read_timeout=10)
         # A session of its own: the default one is not safe where two threads come first.
         return boto3.Session().client("dynamodb", config=config)  # pyright: ignore[reportUnknownMemberType]
-
-
-def _conflict(kind: str) -> Conflict:
-    return Conflict(f"Somebody else wrote this {kind} first", "Read it again, then decide")
 
 
 @contextmanager

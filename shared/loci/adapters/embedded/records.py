@@ -5,12 +5,11 @@ import sqlite3
 from collections.abc import Callable
 
 from loci.adapters.embedded.sqlite import Database
-from loci.errors import Conflict
 from loci.ids import random_id
 from loci.model.identity import Owner
 from loci.model.records import Page, Record, checked_key
 from loci.model.values import JsonObject
-from loci.ports import ABSENT
+from loci.ports import ABSENT, lost_race
 
 # No UTF-8 text has this byte, so it sorts behind every key that begins with the prefix.
 BEHIND_PREFIX = b"\xff"
@@ -95,7 +94,7 @@ class SqliteRecords:
             (owner.key, kind, key.encode(), self._clock()),
         ).fetchone()
         if expect_version is not None and expect_version != (ABSENT if held is None else held[0]):
-            raise Conflict(f"Somebody else wrote this {kind} first", "Read it again, then decide")
+            raise lost_race(kind)
         return held is not None
 
 
