@@ -17,7 +17,7 @@ run: setup ## serve on this machine, at http://127.0.0.1:8765/mcp (PORT=…)
 setup: $(VENV)/.laptop ## install Loci into .venv (the command is .venv/bin/loci)
 
 test: $(VENV)/.dev ## run all tests that need nothing outside this machine
-	$(BIN)/pytest -q -n 2 -m "not conformance" $(TESTS)
+	$(BIN)/pytest -q -n 2 -m "not conformance and not aws" $(TESTS)
 
 check: $(VENV)/.dev ## format, lint, types and import rules
 	$(BIN)/ruff format --check .

@@ -1,22 +1,33 @@
-"""Renew the hash-pinned locks from pyproject.toml. They record no download address. Run by `make lock`."""
+"""Renew the hash-pinned locks. They record no download address. Run by `make lock`."""
 
 import subprocess
 import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
+EVERYWHERE = ("--universal", "--python-version", "3.11")
+# Lambda's own interpreter, which is also the only one that LocalStack starts on.
+ON_LAMBDA = ("--python-version", "3.13", "--python-platform", "x86_64-manylinux_2_28")
 LOCKS = {
-    "laptop.lock": ["--group", "build"],
-    "dev.lock": ["--extra", "aws", "--group", "build", "--group", "dev", "--constraint", "requirements/laptop.lock"],
+    "laptop.lock": ["pyproject.toml", "--group", "build", *EVERYWHERE],
+    "dev.lock": [
+        *("pyproject.toml", "--extra", "aws", "--group", "build", "--group", "dev", "--group", "infra", *EVERYWHERE),
+        *("--constraint", "requirements/laptop.lock"),
+    ],
+    # What lies in the functions' layer.
+    "functions.lock": ["--group", "functions", *ON_LAMBDA, "--constraint", "requirements/dev.lock"],
+    # LocalStack binds older versions than ours, and Lambda's runtime has next to nothing: each has its environment.
+    "localstack.lock": ["tests/servers/localstack/requirements.in", *ON_LAMBDA],
+    "lambda-runtime.lock": ["tests/servers/localstack/lambda-runtime.in", *ON_LAMBDA],
 }
-OPTIONS = ["--universal", "--python-version", "3.11", "--generate-hashes", "--no-header", "--no-annotate", "--quiet"]
+OPTIONS = ["--generate-hashes", "--no-header", "--no-annotate", "--quiet"]
 
 
 def main() -> None:
-    """Write each lock in turn; the second is bound to the first's versions."""
+    """Write each lock in turn; a later one is bound to an earlier one's versions."""
     uv = Path(sys.executable).with_name("uv")
     for name, what in LOCKS.items():
-        command = [uv, "pip", "compile", "pyproject.toml", *OPTIONS, *what, *sys.argv[1:], "--output-file", HERE / name]
+        command = [uv, "pip", "compile", *what, *OPTIONS, *sys.argv[1:], "--output-file", HERE / name]
         subprocess.run(command, check=True, cwd=HERE.parent)  # noqa: S603
 
 

@@ -3,8 +3,8 @@
 import os
 import secrets
 import time
-from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from loci.api_keys import ApiKeys
 from loci.app import App
@@ -15,6 +15,9 @@ from loci.settings import Settings, load_settings
 from loci.signing import Keyring
 from loci.telemetry import Telemetry
 
+if TYPE_CHECKING:
+    from loci.adapters.aws.clients import Clients
+
 SHORTEST_SECRET = 32
 
 
@@ -23,8 +26,14 @@ def build_app(settings: Settings | None = None) -> App:
     settings = settings or load_settings()
     if settings.mode == "embedded":
         _make_writable(settings.data)
-    keyring = _keyring(settings)
-    records, blobs, links = _embedded(settings, keyring) if settings.mode == "embedded" else _aws(settings)
+        keyring = Keyring(_given(settings) or [_kept_secret(settings.data / "secret")])
+        records, blobs, links = _embedded(settings, keyring)
+    else:
+        from loci.adapters.aws.clients import Clients  # each runtime loads its own adapters only
+
+        clients = Clients()
+        keyring = Keyring(_given(settings) or _stored(settings, clients))
+        (records, blobs), links = _aws(settings, clients), None
     return App(
         settings=settings,
         telemetry=Telemetry(settings.log_level),
@@ -37,6 +46,24 @@ def build_app(settings: Settings | None = None) -> App:
     )
 
 
+def keys_of_stack(stack: str) -> ApiKeys:
+    """The API keys of a deployment on AWS. They need none of the secrets that its server has."""
+    from loci.adapters.aws.clients import Clients
+    from loci.adapters.aws.stack import settings_of
+
+    clients = Clients()
+    records, _ = _aws(load_settings(settings_of(stack, clients)), clients)
+    return ApiKeys(records, time.time)
+
+
+def rotate_secret(name: str, token: str, step: str) -> None:
+    """One step of the rotation of a deployment's signing secret."""
+    from loci.adapters.aws.clients import Clients
+    from loci.adapters.aws.secrets import rotate
+
+    rotate(name, token, step, Clients())
+
+
 def _embedded(settings: Settings, keyring: Keyring) -> tuple[RecordStore, BlobStore, LocalLinks]:
     from loci.adapters.embedded.blobs import FolderBlobs  # each runtime loads its own adapters only
     from loci.adapters.embedded.records import SqliteRecords
@@ -47,31 +74,33 @@ def _embedded(settings: Settings, keyring: Keyring) -> tuple[RecordStore, BlobSt
     return SqliteRecords(Database(folder / "loci.db"), time.time), blobs, blobs
 
 
-def _aws(settings: Settings) -> tuple[RecordStore, BlobStore, None]:
+def _aws(settings: Settings, clients: "Clients") -> tuple[RecordStore, BlobStore]:
     from loci.adapters.aws.blobs import S3Blobs
     from loci.adapters.aws.records import DynamoRecords
 
     if settings.auth == "open":
         raise Misconfigured("auth = open would let everybody in", "In AWS mode set LOCI_AUTH=required")
-    if find_spec("boto3") is None:
-        raise Misconfigured("AWS mode needs boto3", "Install Loci with its extra: pip install 'loci[aws]'")
     if not settings.table or not settings.bucket:
         raise Misconfigured("In AWS mode a table and a bucket are needed", "Set LOCI_TABLE and LOCI_BUCKET")
-    blobs = S3Blobs(settings.bucket)
-    return DynamoRecords(settings.table, blobs, time.time), blobs, None
+    blobs = S3Blobs(settings.bucket, clients)
+    return DynamoRecords(settings.table, blobs, time.time, clients), blobs
 
 
-def _keyring(settings: Settings) -> Keyring:
+def _given(settings: Settings) -> list[str]:
     given = [secret.get_secret_value() for secret in settings.secrets]
     if any(len(secret) < SHORTEST_SECRET for secret in given):
         raise Misconfigured(
             f"A signing secret has fewer than {SHORTEST_SECRET} characters", "Set longer ones in LOCI_SECRETS"
         )
-    if given:
-        return Keyring(given)
-    if settings.mode == "aws":
-        raise Misconfigured("In AWS mode a signing secret is needed", "Set LOCI_SECRETS")
-    return Keyring([_kept_secret(settings.data / "secret")])
+    return given
+
+
+def _stored(settings: Settings, clients: "Clients") -> list[str]:
+    from loci.adapters.aws.secrets import read_secrets
+
+    if not settings.secrets_from:
+        raise Misconfigured("In AWS mode a signing secret is needed", "Set LOCI_SECRETS_FROM or LOCI_SECRETS")
+    return read_secrets(settings.secrets_from, clients)
 
 
 def _kept_secret(path: Path) -> str:

@@ -11,6 +11,9 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, V
 from loci.errors import Misconfigured
 
 PREFIX = "LOCI_"
+# How the table on AWS is keyed: the stack makes it so, and the adapter relies on it.
+TABLE_KEYS = ("pk", "sk")
+TABLE_EXPIRY = "expires"
 
 
 def _split(value: object) -> object:
@@ -44,7 +47,7 @@ class Settings(BaseModel):
     port: int = Field(8765, ge=0, le=65535, description="the port to serve on (0: any free one)")
     public_url: str | None = Field(
         None,
-        pattern=r"^https?://[^/\s]+/?$",
+        pattern=r"^https?://[^/\s?#]+(/[^\s?#]*)?$",
         description="the address that clients see, such as https://loci.example.com",
     )
     auth: Literal["auto", "required", "open"] = Field(
@@ -65,6 +68,9 @@ class Settings(BaseModel):
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="what is logged")
     table: str | None = Field(None, description="on AWS: the DynamoDB table")
     bucket: str | None = Field(None, description="on AWS: the S3 bucket")
+    secrets_from: str | None = Field(
+        None, description="on AWS: the secret in Secrets Manager that holds the signing secrets, unless they are set"
+    )
 
     @property
     def base_url(self) -> str:

@@ -177,3 +177,12 @@ def test_no_change_of_a_token_breaks_the_server(issuer: Issuer, tokens: AccessTo
         assert (tokens.caller_of(changed, "/mcp").owner, changed) == (ANN, token)
     except BadToken:
         assert changed != token
+
+
+def test_a_public_address_below_a_path_is_named_whole(issuer: Issuer, tmp_path: Path) -> None:
+    base = f"{PUBLIC}/prod"
+    with accepting(issuer, tmp_path, public_url=base) as (_, door):
+        answer = door.ask(legacy(PING, issuer.token(aud=f"{base}/mcp")))
+        refused = door.ask(legacy(PING, issuer.token(aud=f"{PUBLIC}/mcp")))
+    assert (answer.status, refused.status) == (200, 401)
+    assert f'resource_metadata="{base}{METADATA}/mcp"' in challenge(refused)

@@ -12,6 +12,7 @@ import boto3
 import pytest
 
 from loci.adapters.aws.blobs import S3Blobs
+from loci.adapters.aws.clients import Clients
 from loci.adapters.aws.records import DynamoRecords
 from loci.errors import Conflict, Unavailable
 from loci.model.identity import Owner
@@ -58,15 +59,14 @@ def item(key: str) -> dict[str, Any]:
     return dict(answer.get("Item", {}))
 
 
-def send_again_once(records: DynamoRecords) -> None:
+def send_again_once(clients: Clients) -> None:
     """Make boto3 do what it does where DynamoDB has written but its answer got lost: send the write once more."""
     delays = [0.0]
 
     def delay(**_: object) -> Any:
         return delays.pop() if delays else None
 
-    client = records._client  # pyright: ignore[reportPrivateUsage]
-    client.meta.events.register_first("needs-retry.dynamodb.PutItem", delay)
+    clients.dynamodb.meta.events.register_first("needs-retry.dynamodb.PutItem", delay)
 
 
 def test_nothing_of_aws_is_loaded_before_the_first_call() -> None:
@@ -98,8 +98,9 @@ def test_a_small_value_needs_no_blob_and_a_large_one_one(stores: Stores) -> None
 def test_a_write_whose_answer_got_lost_is_no_conflict_with_itself(
     stores: Stores, clock: Clock, size: int, expected: str | None
 ) -> None:
-    records = DynamoRecords(TABLE, stores.blobs, clock)
-    send_again_once(records)
+    clients = Clients()
+    records = DynamoRecords(TABLE, stores.blobs, clock, clients)
+    send_again_once(clients)
     written = records.put(ANN, "note", "a", text(size), expect_version=expected)
     assert records.get(ANN, "note", "a") == written
     records.remove(ANN, "note", "a")

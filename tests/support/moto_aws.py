@@ -1,5 +1,6 @@
-"""A table and a bucket of moto's, in this process."""
+"""A table, a bucket and a secret of moto's, in this process."""
 
+import json
 import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -10,8 +11,11 @@ import requests
 from moto import mock_aws
 from moto.core.botocore_stubber import BotocoreStubber
 
+from loci.settings import TABLE_KEYS
+
 TABLE = "loci-records"
 BUCKET = "loci-blobs"
+SECRET = "loci-signing"
 REGION = "eu-south-2"  # opted in and young: the old global S3 host does not serve it
 
 
@@ -27,20 +31,22 @@ def moto_aws() -> Generator[None, None, None]:
 
 
 def maker() -> Callable[[], None]:
-    """Makes the table and the bucket, as the stack does."""
+    """Makes the table, the bucket and the secret, as the stack does."""
     session = boto3.Session()
     dynamodb = session.client("dynamodb")  # pyright: ignore[reportUnknownMemberType]
     s3 = session.client("s3")  # pyright: ignore[reportUnknownMemberType]
+    secrets = session.client("secretsmanager")  # pyright: ignore[reportUnknownMemberType]
 
     def make() -> None:
+        secrets.create_secret(Name=SECRET, SecretString=json.dumps({"current": "s" * 64}))
         s3.create_bucket(Bucket=BUCKET, CreateBucketConfiguration={"LocationConstraint": REGION})
         dynamodb.create_table(
             TableName=TABLE,
-            KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}],
-            AttributeDefinitions=[
-                {"AttributeName": "pk", "AttributeType": "S"},
-                {"AttributeName": "sk", "AttributeType": "S"},
+            KeySchema=[
+                {"AttributeName": TABLE_KEYS[0], "KeyType": "HASH"},
+                {"AttributeName": TABLE_KEYS[1], "KeyType": "RANGE"},
             ],
+            AttributeDefinitions=[{"AttributeName": name, "AttributeType": "S"} for name in TABLE_KEYS],
             BillingMode="PAY_PER_REQUEST",
         )
 

@@ -13,7 +13,7 @@ from loci.compose import build_app
 from loci.server.build import build_server, doors
 from loci.server.door import Door, Surface
 from loci.settings import load_settings
-from tests.support.moto_aws import BUCKET, TABLE, moto_aws
+from tests.support.moto_aws import BUCKET, SECRET, TABLE, moto_aws
 
 Mode = Literal["legacy", "auto", "2026-07-28"]
 Connect = Callable[..., AbstractAsyncContextManager[Client]]
@@ -31,7 +31,7 @@ def app(request: pytest.FixtureRequest, tmp_path: Path) -> Generator[App, None, 
         yield build_app(load_settings({"data": tmp_path}))
         return
     with moto_aws():
-        yield build_app(load_settings({"mode": "aws", "table": TABLE, "bucket": BUCKET, "secrets": "s" * 32}))
+        yield build_app(load_settings({"mode": "aws", "table": TABLE, "bucket": BUCKET, "secrets_from": SECRET}))
 
 
 @pytest.fixture(params=["legacy", "auto", "2026-07-28"])

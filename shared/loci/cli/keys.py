@@ -15,6 +15,16 @@ from loci.settings import load_settings
 
 LONGEST_NAME = 100
 
+StackOption = Annotated[
+    str | None,
+    typer.Option(
+        "--stack",
+        metavar="NAME",
+        help="The keys of a deployment on AWS: its gateway's stack, such as loci-dev-gateway.",
+        show_default=False,
+    ),
+]
+
 cli = typer.Typer(help="API keys: who shows one acts as its owner.", no_args_is_help=True, rich_markup_mode=None)
 
 
@@ -28,6 +38,7 @@ def create(
         str | None,
         typer.Option(help="Subject of the key's owner; the person at this machine by default.", show_default=False),
     ] = None,
+    stack: StackOption = None,
     data: DataOption = None,
     config: ConfigOption = None,
     as_json: JsonOption = False,
@@ -38,7 +49,7 @@ def create(
     if not 0 < len(name) <= LONGEST_NAME or not name.isprintable():
         raise Refused(f"A key's name has 1 to {LONGEST_NAME} printable characters", "Choose another name")
     owner = LOCAL if tenant is None or subject is None else Owner(tenant, subject)
-    key, text = _keys(data, config).create(owner, name)
+    key, text = _keys(stack, data, config).create(owner, name)
     if as_json:
         typer.echo(json.dumps({**_view(key), "key": text}))
     else:
@@ -46,9 +57,11 @@ def create(
 
 
 @cli.command(name="list")
-def list_keys(data: DataOption = None, config: ConfigOption = None, as_json: JsonOption = False) -> None:
+def list_keys(
+    stack: StackOption = None, data: DataOption = None, config: ConfigOption = None, as_json: JsonOption = False
+) -> None:
     """List the keys. Their texts are not stored."""
-    keys = _keys(data, config).list()
+    keys = _keys(stack, data, config).list()
     if as_json:
         typer.echo(json.dumps([_view(key) for key in keys]))
         return
@@ -62,18 +75,23 @@ def list_keys(data: DataOption = None, config: ConfigOption = None, as_json: Jso
 @cli.command()
 def revoke(
     id: Annotated[str, typer.Argument(help="The key's id, as `loci keys list` shows it.")],
+    stack: StackOption = None,
     data: DataOption = None,
     config: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Revoke a key: it is refused from now on."""
-    key = _keys(data, config).revoke(id)
+    key = _keys(stack, data, config).revoke(id)
     typer.echo(json.dumps(_view(key)) if as_json else f"Revoked {key.id} ({key.name}).")
 
 
-def _keys(data: Path | None, config: Path | None) -> ApiKeys:
-    from loci.compose import build_app  # loaded after the command line was understood: help answers at once
+def _keys(stack: str | None, data: Path | None, config: Path | None) -> ApiKeys:
+    from loci.compose import build_app, keys_of_stack  # after the command line was understood: help answers at once
 
+    if stack is not None:
+        if data or config:
+            raise Refused("A stack keeps its keys itself", "Give --stack, or --data and --config")
+        return keys_of_stack(stack)
     return build_app(load_settings({"data": data}, config)).api_keys
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from loci.model.identity import Owner
+from loci.settings import TABLE_EXPIRY, TABLE_KEYS
 
 if TYPE_CHECKING:
     from types_boto3_dynamodb.type_defs import AttributeValueTypeDef as Attribute
@@ -28,12 +29,15 @@ class Row:
     expires_at: float | None
 
 
+PARTITION, SORT = TABLE_KEYS
+
+
 def partition_of(owner: Owner, kind: str) -> "Attribute":
     return {"S": f"{owner.key}#{kind}"}
 
 
 def place_of(owner: Owner, kind: str, key: str) -> "dict[str, Attribute]":
-    return {"pk": partition_of(owner, kind), "sk": {"S": key}}
+    return {PARTITION: partition_of(owner, kind), SORT: {"S": key}}
 
 
 def item_of(owner: Owner, kind: str, row: Row) -> "dict[str, Attribute]":
@@ -46,7 +50,7 @@ def item_of(owner: Owner, kind: str, row: Row) -> "dict[str, Attribute]":
             item["blob"] = {"S": key}
     if row.expires_at is not None:
         item["expires_at"] = {"N": repr(float(row.expires_at))}
-        item["expires"] = {"N": str(math.ceil(row.expires_at))}  # for DynamoDB, which counts in whole seconds
+        item[TABLE_EXPIRY] = {"N": str(math.ceil(row.expires_at))}  # for DynamoDB, which counts in whole seconds
     return item
 
 
@@ -54,7 +58,7 @@ def row_of(item: "Mapping[str, Attribute]") -> Row:
     # Each attribute is one type and its text: {"S": "abc"}, {"N": "1.5"}.
     text = {name: str(*attribute.values()) for name, attribute in item.items()}
     return Row(
-        key=text["sk"],
+        key=text[SORT],
         version=text["version"],
         value=InBlob(text["blob"]) if "blob" in text else text["value"],
         expires_at=float(text["expires_at"]) if "expires_at" in text else None,

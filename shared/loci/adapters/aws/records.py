@@ -2,12 +2,12 @@
 
 import json
 import math
-from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager, suppress
-from functools import cached_property
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, suppress
 from typing import TYPE_CHECKING, Literal, TypedDict
 
-from loci.adapters.aws.items import InBlob, Row, item_of, partition_of, place_of, row_of
+from loci.adapters.aws.clients import Clients, explained
+from loci.adapters.aws.items import PARTITION, SORT, InBlob, Row, item_of, partition_of, place_of, row_of
 from loci.errors import Conflict, NotFound, Unavailable
 from loci.ids import random_id
 from loci.model.identity import Owner
@@ -16,7 +16,6 @@ from loci.model.values import JsonObject
 from loci.ports import ABSENT, BlobStore, lost_race
 
 if TYPE_CHECKING:
-    from types_boto3_dynamodb import DynamoDBClient
     from types_boto3_dynamodb.type_defs import AttributeValueTypeDef as Attribute
     from types_boto3_dynamodb.type_defs import QueryInputTypeDef as Query
 
@@ -38,12 +37,15 @@ class Condition(TypedDict, total=False):
 
 
 class DynamoRecords:
-    """Records in a table whose keys are `pk` and `sk`. Nothing of AWS is loaded before the first call."""
+    """Records in a table. Nothing of AWS is loaded before the first call."""
 
-    def __init__(self, table: str, blobs: BlobStore, clock: Callable[[], float]) -> None:
+    def __init__(
+        self, table: str, blobs: BlobStore, clock: Callable[[], float], clients: Clients | None = None
+    ) -> None:
         self._table = table
         self._blobs = blobs
         self._clock = clock
+        self._clients = clients or Clients()
 
     def get(self, owner: Owner, kind: str, key: str) -> Record | None:
         return self._record(owner, kind, self._row(owner, kind, checked_key(key)))
@@ -74,12 +76,12 @@ class DynamoRecords:
 
     def remove(self, owner: Owner, kind: str, key: str, *, expect_version: str | None = None) -> bool:
         place = place_of(owner, kind, checked_key(key))
-        with _explained(self._table):
+        with self._explained():
             try:
-                answer = self._client.delete_item(
+                answer = self._clients.dynamodb.delete_item(
                     TableName=self._table, Key=place, ReturnValues="ALL_OLD", **self._expected(expect_version)
                 )
-            except self._client.exceptions.ConditionalCheckFailedException:
+            except self._clients.dynamodb.exceptions.ConditionalCheckFailedException:
                 raise lost_race(kind) from None
         if not (held := answer.get("Attributes")):
             return False
@@ -120,8 +122,10 @@ class DynamoRecords:
                 return self._blobs.read(owner, key).decode()
 
     def _row(self, owner: Owner, kind: str, key: str) -> Row | None:
-        with _explained(self._table):
-            answer = self._client.get_item(TableName=self._table, Key=place_of(owner, kind, key), ConsistentRead=True)
+        with self._explained():
+            answer = self._clients.dynamodb.get_item(
+                TableName=self._table, Key=place_of(owner, kind, key), ConsistentRead=True
+            )
         row = row_of(answer["Item"]) if "Item" in answer else None
         return row if row is not None and self._is_live(row) else None
 
@@ -129,9 +133,9 @@ class DynamoRecords:
         """All that have not expired, in order; the first request asks for no more than `first`."""
         values: dict[str, Attribute] = {":pk": partition_of(owner, kind)}
         query: Query = {"TableName": self._table, "ConsistentRead": True, "ExpressionAttributeValues": values}
-        query["KeyConditionExpression"] = "pk = :pk"
+        query["KeyConditionExpression"] = f"{PARTITION} = :pk"
         if prefix:
-            query["KeyConditionExpression"] = "pk = :pk AND begins_with(sk, :prefix)"
+            query["KeyConditionExpression"] = f"{PARTITION} = :pk AND begins_with({SORT}, :prefix)"
             values[":prefix"] = {"S": checked_key(prefix)}
         if after is not None and checked_key(after) >= prefix:
             if not after.startswith(prefix):
@@ -139,8 +143,8 @@ class DynamoRecords:
             query["ExclusiveStartKey"] = place_of(owner, kind, after)
         query["Limit"] = first
         while True:
-            with _explained(self._table):
-                answer = self._client.query(**query)
+            with self._explained():
+                answer = self._clients.dynamodb.query(**query)
             yield from (row for row in map(row_of, answer["Items"]) if self._is_live(row))
             if "LastEvaluatedKey" not in answer:
                 return
@@ -150,10 +154,12 @@ class DynamoRecords:
     def _put(self, owner: Owner, kind: str, row: Row, expect_version: str | None) -> Row | None:
         """Write the row; what it replaced."""
         item, condition = item_of(owner, kind, row), self._expected(expect_version)
-        with _explained(self._table):
+        with self._explained():
             try:
-                answer = self._client.put_item(TableName=self._table, Item=item, ReturnValues="ALL_OLD", **condition)
-            except self._client.exceptions.ConditionalCheckFailedException as error:
+                answer = self._clients.dynamodb.put_item(
+                    TableName=self._table, Item=item, ReturnValues="ALL_OLD", **condition
+                )
+            except self._clients.dynamodb.exceptions.ConditionalCheckFailedException as error:
                 held = error.response.get("Item")
                 # An answer that got lost makes boto3 write again, over what it has itself written.
                 if held and row_of(held).version == row.version:
@@ -166,7 +172,7 @@ class DynamoRecords:
         if version is None:
             return {}
         values: dict[str, Attribute] = {":now": {"N": repr(float(self._clock()))}}
-        condition = "attribute_not_exists(pk) OR expires_at <= :now"
+        condition = f"attribute_not_exists({PARTITION}) OR expires_at <= :now"
         if version != ABSENT:
             values[":version"] = {"S": version}
             condition = "version = :version AND (attribute_not_exists(expires_at) OR expires_at > :now)"
@@ -204,29 +210,5 @@ class DynamoRecords:
                 if until != NEVER and int(until) < self._clock() - CLOCK_SKEW:
                     self._blobs.remove(owner, key)
 
-    @cached_property
-    def _client(self) -> "DynamoDBClient":
-        import boto3  # 0.2 s, which a request that touches no store does not pay
-        from botocore.config import Config
-
-        config = Config(retries={"mode": "standard"}, connect_timeout=3, read_timeout=10)
-        # A session of its own: the default one is not safe where two threads come first.
-        return boto3.Session().client("dynamodb", config=config)  # pyright: ignore[reportUnknownMemberType]
-
-
-@contextmanager
-def _explained(table: str) -> Generator[None, None, None]:
-    from botocore.exceptions import BotoCoreError, ClientError  # with boto3, at the first call
-
-    try:
-        yield
-    except ClientError as error:
-        code = error.response.get("Error", {}).get("Code", "no code")
-        raise Unavailable(
-            f"DynamoDB did not serve the table {table} ({code})",
-            RESOLUTIONS.get(code, "Try again; if it stays, check the credentials"),
-        ) from error
-    except BotoCoreError as error:
-        raise Unavailable(
-            f"DynamoDB cannot be reached ({error})", "Check the network, the region and the credentials, then try again"
-        ) from error
+    def _explained(self) -> AbstractContextManager[None]:
+        return explained("DynamoDB", f"the table {self._table}", RESOLUTIONS)

@@ -1,0 +1,93 @@
+"""The signing secrets in AWS Secrets Manager, three generations of them, and their rotation."""
+
+import json
+import secrets
+from dataclasses import dataclass
+
+from loci.adapters.aws.clients import Clients, explained
+from loci.errors import Misconfigured, Refused
+
+RESOLUTIONS = {
+    "ResourceNotFoundException": "Deploy the stack, or set LOCI_SECRETS_FROM to the secret it made",
+    "AccessDeniedException": "Allow this role to get the secret's value",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Generations:
+    """Instances read the secret when they start. One that read it before a rotation signs with what the others
+    call `previous`, and knows as `next` what they sign with: each accepts what the others have signed."""
+
+    current: str
+    next: str | None = None
+    previous: str | None = None
+
+    def in_use(self) -> list[str]:
+        """The one that signs, then those that are accepted, too."""
+        return [secret for secret in (self.current, self.next, self.previous) if secret]
+
+    def rotated(self, fresh: str) -> "Generations":
+        """One generation on. As long as nobody knows of a next one, it must first be made known."""
+        if self.next is None:
+            return Generations(self.current, fresh, self.previous)
+        return Generations(self.next, fresh, self.current)
+
+    def text(self) -> str:
+        return json.dumps({"next": self.next, "current": self.current, "previous": self.previous})
+
+
+def read_secrets(name: str, clients: Clients) -> list[str]:
+    """The signing secrets: the first signs, all are accepted."""
+    return _read(name, clients, "AWSCURRENT").in_use()
+
+
+def rotate(name: str, token: str, step: str, clients: Clients) -> None:
+    """One of the four steps in which Secrets Manager rotates a secret; each may come again."""
+    match step:
+        case "createSecret":
+            _create(name, token, clients)
+        case "setSecret":
+            pass  # nobody else has to be told
+        case "testSecret":
+            _test(name, clients)
+        case "finishSecret":
+            _finish(name, token, clients)
+        case _:
+            raise Refused(f"Rotation has no step {step!r}", "Let Secrets Manager call this function")
+
+
+def _create(name: str, token: str, clients: Clients) -> None:
+    with explained("Secrets Manager", f"the secret {name}", RESOLUTIONS):
+        try:
+            clients.secretsmanager.get_secret_value(SecretId=name, VersionId=token, VersionStage="AWSPENDING")
+        except clients.secretsmanager.exceptions.ResourceNotFoundException:
+            fresh = _read(name, clients, "AWSCURRENT").rotated(secrets.token_urlsafe(48))
+            clients.secretsmanager.put_secret_value(
+                SecretId=name, ClientRequestToken=token, SecretString=fresh.text(), VersionStages=["AWSPENDING"]
+            )
+
+
+def _test(name: str, clients: Clients) -> None:
+    accepted = _read(name, clients, "AWSPENDING").in_use()
+    if _read(name, clients, "AWSCURRENT").current not in accepted:
+        raise Misconfigured("The rotated secret would not accept what is signed now", "Rotate it again")
+
+
+def _finish(name: str, token: str, clients: Clients) -> None:
+    with explained("Secrets Manager", f"the secret {name}", RESOLUTIONS):
+        versions = clients.secretsmanager.describe_secret(SecretId=name).get("VersionIdsToStages", {})
+        current = next(version for version, stages in versions.items() if "AWSCURRENT" in stages)
+        if current != token:
+            clients.secretsmanager.update_secret_version_stage(
+                SecretId=name, VersionStage="AWSCURRENT", MoveToVersionId=token, RemoveFromVersionId=current
+            )
+
+
+def _read(name: str, clients: Clients, stage: str) -> Generations:
+    with explained("Secrets Manager", f"the secret {name}", RESOLUTIONS):
+        text = clients.secretsmanager.get_secret_value(SecretId=name, VersionStage=stage)["SecretString"]
+    try:
+        return Generations(**json.loads(text))
+    except (ValueError, TypeError):
+        # Not `from`: the text of the error would hold the secret.
+        raise Misconfigured(f"The secret {name} is not one of Loci's", "Restore its previous version") from None
