@@ -4,6 +4,8 @@ SHELL := /bin/sh
 VENV := .venv
 BIN := $(VENV)/bin
 PORT ?= 8765
+STAGE ?= dev
+CDK = $(BIN)/python -m infra.cdk --context stage=$(STAGE)
 # The first interpreter that is at least 3.11 and starts (a shim on the path may not).
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
 	$$p -c 'import sys, venv, sqlite3; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && echo $$p && break; done)
@@ -28,6 +30,38 @@ check: $(VENV)/.dev ## format, lint, types and import rules
 conformance: $(VENV)/.dev ## run the official MCP conformance suite and the Inspector (npm packages)
 	$(BIN)/pytest -q -m conformance tests/conformance
 
+test-aws: $(VENV)/.dev ## run the tests on LocalStack, DynamoDB Local and OpenSearch, which it starts (no Docker)
+	$(BIN)/pytest -q -m aws $(TESTS)
+
+layers: $(VENV)/.dev ## build the Lambda layers (ARCH=arm64)
+	$(BIN)/python -m layers.build $(if $(ARCH),--arch $(ARCH))
+
+synth: $(VENV)/.dev ## write the CloudFormation templates; needs no AWS account (STAGE=prod, OUT=DIR)
+	$(CDK) synth --quiet $(if $(OUT),--output $(OUT))
+
+bootstrap: $(VENV)/.dev ## prepare an AWS account and region for deployments, once
+	$(CDK) bootstrap
+
+deploy: $(VENV)/.dev ## deploy into your AWS account (STAGE=prod)
+	$(CDK) deploy --all
+
+destroy: $(VENV)/.dev ## take a deployment down again, with what it holds unless the stage retains it (STAGE=…)
+	$(BIN)/python -m infra.empty --stage $(STAGE)
+	$(CDK) destroy --all
+
+opensearch: $(VENV)/.dev ## start a real OpenSearch node on a free port (needs Java 17 and Maven)
+	@exec $(BIN)/python -m tests.servers.java opensearch
+
+dynamodb: $(VENV)/.dev ## start DynamoDB Local on a free port (needs Java 17 and Maven)
+	@exec $(BIN)/python -m tests.servers.java dynamodb
+
+localstack: $(VENV)/.dev ## start LocalStack on a free port (needs Python 3.13)
+	@exec $(BIN)/python -m tests.servers.localstack
+
+# What cdk.json runs, for who has the CDK's command line: `cdk deploy --all` does all of it by itself.
+cdk-app: $(VENV)/.dev
+	@exec $(BIN)/python -m infra.app
+
 bench: $(VENV)/.dev ## measure speed and memory against the budgets
 	$(BIN)/python -m tests.bench
 
@@ -39,7 +73,7 @@ lock: $(VENV)/.dev ## renew requirements/*.lock from pyproject.toml (UPGRADE=1: 
 	$(BIN)/python requirements/renew.py $(if $(UPGRADE),--upgrade)
 
 clean: ## remove what was installed and built here (your data stays)
-	rm -rf $(VENV) build dist tests/conformance/node_modules .ruff_cache .import_linter_cache
+	rm -rf $(VENV) build dist tests/conformance/node_modules infra/node_modules .ruff_cache .import_linter_cache
 
 $(BIN)/python:
 	@test -n "$(PYTHON)" || { echo "Loci needs Python 3.11 or newer with venv; none was found. Install one, or say which: make PYTHON=/path/to/python3"; exit 1; }
@@ -52,4 +86,5 @@ $(VENV)/.%: requirements/%.lock pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@ && if [ $* = dev ]; then touch $(VENV)/.laptop; fi
 
-.PHONY: help run setup test check conformance bench format lock clean
+.PHONY: help run setup test test-aws check conformance bench format lock clean layers synth bootstrap deploy destroy
+.PHONY: cdk-app opensearch dynamodb localstack

@@ -35,8 +35,9 @@ class Telemetry:
     """Where Loci says what it did: lines of JSON, or on a terminal lines for people."""
 
     def __init__(self, level: str = "INFO", *, plain: bool | None = None) -> None:
-        on_lambda = "AWS_LAMBDA_FUNCTION_NAME" in os.environ
-        self._metrics = Metrics(namespace="Loci", service="loci") if on_lambda else None
+        function = os.environ.get("AWS_LAMBDA_FUNCTION_NAME")
+        # The function's name says which stage it is: two may lie in one account.
+        self._metrics = Metrics(namespace="Loci", service=function) if function else None
         self._plain = _for_people() if plain or (plain is None and sys.stderr.isatty()) else None
         self._json = Logger(service="loci", level=level, logger_handler=_Stderr(), location=None)
         self._json.setLevel(level)  # Powertools keeps a second app's logger at the first one's level

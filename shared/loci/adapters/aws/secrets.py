@@ -68,6 +68,11 @@ def _create(name: str, token: str, clients: Clients) -> None:
 
 
 def _test(name: str, clients: Clients) -> None:
+    with explained("Secrets Manager", f"the secret {name}", RESOLUTIONS):
+        try:
+            clients.secretsmanager.get_secret_value(SecretId=name, VersionStage="AWSPENDING")
+        except clients.secretsmanager.exceptions.ResourceNotFoundException:
+            return  # when a rotation is set up, this step alone is tried, before there is anything to test
     accepted = _read(name, clients, "AWSPENDING").in_use()
     if _read(name, clients, "AWSCURRENT").current not in accepted:
         raise Misconfigured("The rotated secret would not accept what is signed now", "Rotate it again")

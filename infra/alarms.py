@@ -1,0 +1,79 @@
+"""What somebody should be told about."""
+
+from collections.abc import Iterator
+
+from aws_cdk import Stack
+from aws_cdk.aws_cloudwatch import Alarm, ComparisonOperator, IMetric, MathExpression, TreatMissingData
+
+from infra import metrics
+from infra.defaults import FUNCTIONS_OF_LOCI, in_template
+from infra.stage import Stage
+
+NEAR_TIMEOUT = 0.9
+API_ERRORS = 5  # in five minutes: one may be a client that went away
+LOW_STORAGE = 0.2
+MB_PER_GB = 1024
+TABLE_OPERATIONS = ("GetItem", "PutItem", "DeleteItem", "Query")
+
+
+def all_of(stack: Stack, stage: Stage, table: str) -> Iterator[Alarm]:
+    """Every alarm of the stage."""
+    for name in FUNCTIONS_OF_LOCI:
+        yield from _function(stack, stage, name)
+    failures = metrics.of_api(stage, "5XXError")
+    yield _above(stack, "ApiErrors", failures, API_ERRORS, "The API answers with 5xx")
+    yield _above(stack, "TableThrottles", _throttles(table), 1, "DynamoDB refuses requests: the table grows too fast")
+    if stage.search == "domain":
+        yield from _domain(stack, stage)
+
+
+def _function(stack: Stack, stage: Stage, name: str) -> Iterator[Alarm]:
+    size = stage.gateway if name == "gateway" else stage.rotate
+    called = in_template(name)
+    what = "The signing secret was not renewed" if name == "rotate" else f"The function {name} fails"
+    yield _above(stack, f"{called}Errors", metrics.of_function(stage, name, "Errors"), 1, what)
+    throttles = metrics.of_function(stage, name, "Throttles")
+    yield _above(stack, f"{called}Throttles", throttles, 1, f"Lambda refuses to run {name}: raise its concurrency")
+    slowest = metrics.of_function(stage, name, "Duration", "Maximum")
+    near = size.timeout_s * NEAR_TIMEOUT * 1000
+    yield _above(stack, f"{called}Duration", slowest, near, f"The function {name} comes near its timeout")
+
+
+def _throttles(table: str) -> MathExpression:
+    by_operation = [metrics.of_table(table, "ThrottledRequests", operation) for operation in TABLE_OPERATIONS]
+    using: dict[str, IMetric] = {f"m{index}": metric for index, metric in enumerate(by_operation)}
+    return MathExpression(
+        expression=" + ".join(f"FILL({name}, 0)" for name in using),
+        using_metrics=using,
+        label="Throttled requests",
+        period=metrics.PERIOD,
+    )
+
+
+def _domain(stack: Stack, stage: Stage) -> Iterator[Alarm]:
+    red = metrics.of_domain(stage, "ClusterStatus.red", "Maximum")
+    yield _above(stack, "SearchRed", red, 1, "OpenSearch has lost a primary shard: restore the index from a snapshot")
+    low = stage.opensearch.volume_gb * MB_PER_GB * LOW_STORAGE
+    free = metrics.of_domain(stage, "FreeStorageSpace", "Minimum")
+    below = ComparisonOperator.LESS_THAN_OR_EQUAL_TO_THRESHOLD
+    yield _alarm(stack, "SearchStorage", free, low, "OpenSearch runs out of storage: raise volume_gb", below)
+
+
+def _above(stack: Stack, id: str, metric: IMetric, threshold: float, what: str) -> Alarm:
+    at_least = ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD
+    return _alarm(stack, id, metric, threshold, what, at_least)
+
+
+def _alarm(
+    stack: Stack, id: str, metric: IMetric, threshold: float, what: str, comparison: ComparisonOperator
+) -> Alarm:
+    return Alarm(
+        stack,
+        id,
+        metric=metric,
+        threshold=threshold,
+        comparison_operator=comparison,
+        evaluation_periods=1,
+        alarm_description=what,
+        treat_missing_data=TreatMissingData.NOT_BREACHING,  # nobody asked anything
+    )

@@ -1,0 +1,47 @@
+"""The CDK application: `python -m infra.app`, which the CDK's command line runs."""
+
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from infra.node import use_packaged_node
+from infra.stage import BadStage, read_stage
+from layers.build import Arch, Layers, build
+
+if TYPE_CHECKING:
+    from aws_cdk import App
+
+
+def define(app: "App", layers: Callable[[Arch], Layers]) -> None:
+    """Put the stacks of the stage that the context names into the app."""
+    from aws_cdk import Validations  # imports of the CDK start Node, which has to be found first
+    from cdk_nag import AwsSolutionsChecks
+
+    from infra.stacks.data import Data
+    from infra.stacks.gateway import Gateway
+    from infra.stacks.operations import Operations
+
+    stage = read_stage(app.node.try_get_context("stage"), app.node.try_get_context("stages"))
+    folders = layers(stage.architecture)
+    data = Data(app, stage, folders)
+    Gateway(app, stage, folders, data)
+    if not stage.localstack:  # which has no dashboards and no budgets, and whose alarms nobody would hear
+        Operations(app, stage, data)
+    Validations.of(app).add_plugins(AwsSolutionsChecks())
+
+
+def main() -> None:
+    """Synthesise, into the folder that the CDK's command line names."""
+    use_packaged_node()
+    from aws_cdk import App  # see `define`
+
+    app = App()
+    try:
+        define(app, build)
+    except BadStage as error:
+        sys.exit(str(error))
+    app.synth()
+
+
+if __name__ == "__main__":
+    main()

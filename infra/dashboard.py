@@ -1,0 +1,73 @@
+"""The stage at a glance."""
+
+from collections.abc import Sequence
+
+from aws_cdk import Stack
+from aws_cdk.aws_cloudwatch import Dashboard, GraphWidget, IMetric, IWidget, MathExpression
+
+from infra import metrics
+from infra.defaults import FUNCTIONS_OF_LOCI
+from infra.stage import Stage
+
+WIDTH = 12  # of 24 columns: two graphs a row
+BY_TOOL = "{Loci,service,tool}"  # the namespace and dimensions of Loci's own metrics
+
+
+def dashboard(stack: Stack, stage: Stage, table: str) -> None:
+    """API, functions, table and search from top to bottom, and Loci's own view of its tools."""
+    rows = [_api(stage), _tools(stage), *(_function(stage, name) for name in FUNCTIONS_OF_LOCI), _table(table)]
+    if stage.search == "domain":
+        rows.append(_domain(stage))
+    # Of one name there is one dashboard in an account, whatever the region.
+    Dashboard(stack, "Dashboard", dashboard_name=f"{stage.prefix}-{stack.region}", widgets=rows)
+
+
+def _api(stage: Stage) -> list[IWidget]:
+    requests = [metrics.of_api(stage, metric) for metric in ("Count", "4XXError", "5XXError")]
+    latency = [metrics.of_api(stage, "Latency", statistic) for statistic in ("p50", "p95", "p99")]
+    return [_graph("API: requests", requests), _graph("API: latency (ms)", latency)]
+
+
+def _tools(stage: Stage) -> list[IWidget]:
+    return [
+        _graph("Tools: duration, p95 (ms)", [_by_tool(stage, "Duration", "p95")]),
+        _graph("Tools: errors", [_by_tool(stage, "Errors", "Sum")]),
+    ]
+
+
+def _function(stage: Stage, name: str) -> list[IWidget]:
+    counts = [metrics.of_function(stage, name, metric) for metric in ("Invocations", "Errors", "Throttles")]
+    durations = [metrics.of_function(stage, name, "Duration", statistic) for statistic in ("p50", "p95", "Maximum")]
+    concurrent = metrics.of_function(stage, name, "ConcurrentExecutions", "Maximum")
+    return [
+        _graph(f"{name}: calls and concurrency", [*counts, concurrent]),
+        _graph(f"{name}: duration (ms)", durations),
+    ]
+
+
+def _table(table: str) -> list[IWidget]:
+    ways = ("Read", "Write")
+    capacity = [metrics.of_table(table, f"Consumed{way}CapacityUnits") for way in ways]
+    throttles = [metrics.of_table(table, f"{way}ThrottleEvents") for way in ways]
+    return [_graph("Table: consumed capacity", capacity), _graph("Table: throttles", throttles)]
+
+
+def _domain(stage: Stage) -> list[IWidget]:
+    health = [metrics.of_domain(stage, f"ClusterStatus.{colour}", "Maximum") for colour in ("green", "yellow", "red")]
+    load = [metrics.of_domain(stage, metric, "Maximum") for metric in ("CPUUtilization", "JVMMemoryPressure")]
+    return [_graph("Search: health", health), _graph("Search: load (%)", load)]
+
+
+def _by_tool(stage: Stage, metric: str, statistic: str) -> MathExpression:
+    seconds = metrics.PERIOD.to_seconds()
+    wanted = f'{BY_TOOL} MetricName="{metric}" service="{stage.prefix}-gateway"'
+    return MathExpression(
+        expression=f"SEARCH('{wanted}', '{statistic}', {seconds:.0f})",
+        using_metrics={},
+        label="",
+        period=metrics.PERIOD,
+    )
+
+
+def _graph(title: str, lines: Sequence[IMetric]) -> IWidget:
+    return GraphWidget(title=title, left=lines, width=WIDTH)

@@ -1,0 +1,81 @@
+"""CloudFront in front of the API: one host, with the well-known paths at its root."""
+
+import json
+from pathlib import Path
+from typing import cast
+
+from aws_cdk import Duration, Stack
+from aws_cdk import aws_certificatemanager as acm
+from aws_cdk import aws_cloudfront as cloudfront
+from aws_cdk import aws_cloudfront_origins as origins
+
+from infra.acknowledged import acknowledge
+from infra.stage import Stage
+
+VIEWER_REQUEST = Path(__file__).resolve().parent / "edge" / "viewer_request.js"
+ADDRESS_HEADER = "x-viewer-ip"
+ORIGIN_HEADER = "x-loci-origin"
+SHORTEST_READ_S = 30  # CloudFront's own default; above 60 the account needs a raised quota
+
+
+def distribution(stack: Stack, stage: Stage, host: str, origin_secret: str) -> cloudfront.Distribution:
+    """Forwards every request to the API's stage with the secret that lets it in; keeps no answer."""
+    certificate = _certificate(stack, stage)
+    function = cloudfront.Function(
+        stack,
+        "ViewerRequest",
+        runtime=cloudfront.FunctionRuntime.JS_2_0,
+        code=cloudfront.FunctionCode.from_inline(viewer_request(stage)),
+        comment="Answers who shows nothing, and names the viewer's address",
+    )
+    origin = origins.HttpOrigin(
+        host,
+        origin_path=f"/{stage.name}",
+        custom_headers={ORIGIN_HEADER: origin_secret},
+        protocol_policy=cloudfront.OriginProtocolPolicy.HTTPS_ONLY,
+        origin_ssl_protocols=[cloudfront.OriginSslPolicy.TLS_V1_2],
+        read_timeout=Duration.seconds(max(SHORTEST_READ_S, stage.gateway.timeout_s + 1)),
+    )
+    made = cloudfront.Distribution(
+        stack,
+        "Edge",
+        comment=stage.prefix,
+        default_behavior=cloudfront.BehaviorOptions(
+            origin=cast("cloudfront.IOrigin", origin),
+            allowed_methods=cloudfront.AllowedMethods.ALLOW_ALL,
+            cache_policy=cloudfront.CachePolicy.CACHING_DISABLED,
+            # The API knows itself by its own host name only.
+            origin_request_policy=cloudfront.OriginRequestPolicy.ALL_VIEWER_EXCEPT_HOST_HEADER,
+            viewer_protocol_policy=cloudfront.ViewerProtocolPolicy.HTTPS_ONLY,
+            function_associations=[
+                cloudfront.FunctionAssociation(
+                    function=function, event_type=cloudfront.FunctionEventType.VIEWER_REQUEST
+                )
+            ],
+        ),
+        http_version=cloudfront.HttpVersion.HTTP2_AND_3,
+        domain_names=[stage.domain] if stage.domain else None,
+        certificate=certificate,
+        minimum_protocol_version=cloudfront.SecurityPolicyProtocol.TLS_V1_2_2021 if certificate else None,
+    )
+    acknowledge(made, _ACKNOWLEDGED)
+    return made
+
+
+def viewer_request(stage: Stage) -> str:
+    """The source of the function on viewer request; a line above it says whether and for which scopes to challenge."""
+    signs_in = "oidc_issuer" in stage.settings
+    scopes = stage.settings.get("oidc_scopes", "").replace(",", " ").split()
+    return f"const SCOPES = {json.dumps(scopes if signs_in else None)};\n{VIEWER_REQUEST.read_text('utf-8')}"
+
+
+def _certificate(stack: Stack, stage: Stage) -> acm.ICertificate | None:
+    return acm.Certificate.from_certificate_arn(stack, "Certificate", stage.certificate) if stage.certificate else None
+
+
+_ACKNOWLEDGED = {
+    "AwsSolutions-CFR1": "Who may use Loci is a matter of keys, not of countries",
+    "AwsSolutions-CFR2": "The web ACL stands at the API, which lets in nobody who comes around CloudFront",
+    "AwsSolutions-CFR3": "CloudFront's log has query strings, which may hold an API key; the API logs each request",
+    "AwsSolutions-CFR4": "Without a domain of one's own, CloudFront's certificate decides on the TLS version",
+}

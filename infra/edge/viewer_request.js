@@ -1,0 +1,45 @@
+// CloudFront runs this on every request. Above it, at synthesis, comes SCOPES: those that a token must have where the
+// stage takes tokens of an OpenID Connect issuer, else null.
+
+const METADATA = '/.well-known/oauth-protected-resource';
+
+function handler(event) {
+  const request = event.request;
+  if (SCOPES !== null && needsCredential(request) && !showsCredential(request)) {
+    return challenge(request);
+  }
+  // The firewall counts by it, so whatever a client sent under this name is overwritten.
+  request.headers['x-viewer-ip'] = { value: event.viewer.ip };
+  return request;
+}
+
+function needsCredential(request) {
+  const isEndpoint = request.uri === '/mcp' || request.uri.startsWith('/mcp/');
+  return isEndpoint && (request.method === 'POST' || request.method === 'DELETE');
+}
+
+// An `origin` is a page in a browser: which may read the answer is Loci's to decide.
+function showsCredential(request) {
+  const headers = request.headers;
+  return 'authorization' in headers || 'x-api-key' in headers || 'origin' in headers || 'apikey' in request.querystring;
+}
+
+// Loci's own answer, given here: API Gateway would rename its WWW-Authenticate, from which a client learns where to
+// sign in, and CloudFront runs no function on a response of 400 or above that could rename it back.
+function challenge(request) {
+  const resource = request.uri.replace(/\/+$/, '');
+  const fields = ['realm="loci"', `resource_metadata="https://${request.headers.host.value}${METADATA}${resource}"`];
+  if (SCOPES.length > 0) {
+    fields.push(`scope="${SCOPES.join(' ')}"`);
+  }
+  const error = { code: -32600, message: 'Show an API key or an access token' };
+  return {
+    statusCode: 401,
+    statusDescription: 'Unauthorized',
+    headers: {
+      'content-type': { value: 'application/json' },
+      'www-authenticate': { value: `Bearer ${fields.join(', ')}` },
+    },
+    body: { encoding: 'text', data: JSON.stringify({ jsonrpc: '2.0', id: null, error: error }) },
+  };
+}

@@ -1,0 +1,113 @@
+"""Delete all that a stage holds, so that its stacks can be destroyed: `python -m infra.empty --stage dev`.
+
+CloudFormation deletes no bucket that holds a version of an object, and no table that is protected.
+"""
+
+import argparse
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import boto3
+from botocore.exceptions import BotoCoreError, ClientError
+
+from infra.stage import BadStage, Stage, read_stage
+
+if TYPE_CHECKING:
+    from types_boto3_cloudformation import CloudFormationClient
+    from types_boto3_dynamodb import DynamoDBClient
+    from types_boto3_s3 import S3Client
+    from types_boto3_s3.type_defs import ObjectIdentifierTypeDef
+
+CONTEXT = Path(__file__).resolve().parent.parent / "cdk.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What the stack `data` of a stage made to keep things in."""
+
+    buckets: tuple[str, ...]
+    tables: tuple[str, ...]
+
+
+def held_by(stack: str, cloudformation: "CloudFormationClient") -> Held:
+    """The stack's buckets and tables; none where there is no such stack."""
+    try:
+        found = cloudformation.describe_stack_resources(StackName=stack)["StackResources"]
+    except ClientError as error:
+        if "does not exist" not in str(error):
+            raise
+        return Held((), ())
+    names = [
+        (resource["ResourceType"], resource.get("PhysicalResourceId", ""))
+        for resource in found
+        if resource["ResourceStatus"] != "DELETE_COMPLETE"
+    ]
+    return Held(
+        buckets=tuple(name for kind, name in names if kind == "AWS::S3::Bucket" and name),
+        tables=tuple(name for kind, name in names if kind == "AWS::DynamoDB::Table" and name),
+    )
+
+
+def empty(bucket: str, s3: "S3Client") -> int:
+    """Remove every version of every object; returns how many there were."""
+    removed = 0
+    while True:
+        page = s3.list_object_versions(Bucket=bucket)  # always the first: what it had is gone the next time
+        found = [*page.get("Versions", []), *page.get("DeleteMarkers", [])]
+        if not found:
+            return removed
+        versions: list[ObjectIdentifierTypeDef] = [
+            {"Key": one.get("Key", ""), "VersionId": one.get("VersionId", "")} for one in found
+        ]
+        answer = s3.delete_objects(Bucket=bucket, Delete={"Objects": versions, "Quiet": True})
+        if errors := answer.get("Errors"):
+            sys.exit(f"S3 refused to delete {errors[0].get('Key')}: {errors[0].get('Message')}")
+        removed += len(versions)
+
+
+def unprotect(table: str, dynamodb: "DynamoDBClient") -> None:
+    """Let the table be deleted."""
+    if dynamodb.describe_table(TableName=table)["Table"].get("DeletionProtectionEnabled"):
+        dynamodb.update_table(TableName=table, DeletionProtectionEnabled=False)
+        dynamodb.get_waiter("table_exists").wait(TableName=table)
+
+
+def main() -> None:
+    """Ask, then empty the stage's bucket and unprotect its table."""
+    parser = argparse.ArgumentParser(prog="python -m infra.empty", description="Delete all that a stage holds.")
+    parser.add_argument("--stage", required=True, help="a stage of cdk.json")
+    parser.add_argument("--yes", action="store_true", help="do not ask")
+    arguments = parser.parse_args()
+    try:
+        stage = read_stage(arguments.stage, json.loads(CONTEXT.read_text("utf-8"))["context"]["stages"])
+        _empty(stage, asks=not arguments.yes)
+    except (BadStage, BotoCoreError, ClientError) as error:
+        sys.exit(str(error))
+
+
+def _empty(stage: Stage, *, asks: bool) -> None:
+    if stage.retains:
+        print(f"The stage {stage.name} retains its table and its bucket: nothing is deleted here")
+        return
+    session = boto3.Session()
+    cloudformation = session.client("cloudformation")  # pyright: ignore[reportUnknownMemberType]
+    stack = f"{stage.prefix}-data"
+    held = held_by(stack, cloudformation)
+    if not held.buckets and not held.tables:
+        print(f"The stack {stack} holds nothing in {session.region_name}")
+        return
+    print(f"All that {stack} holds in {session.region_name} will be gone: {', '.join(held.buckets + held.tables)}")
+    if asks and input(f"Type {stage.name} to go on: ") != stage.name:
+        sys.exit("Nothing was deleted")
+    for table in held.tables:
+        unprotect(table, session.client("dynamodb"))  # pyright: ignore[reportUnknownMemberType]
+    for bucket in held.buckets:
+        removed = empty(bucket, session.client("s3"))  # pyright: ignore[reportUnknownMemberType]
+        print(f"{removed} object versions deleted from {bucket}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,124 @@
+"""What Loci keeps: the table, the bucket, the signing secret and the search index."""
+
+from typing import cast
+
+from aws_cdk import CfnOutput, Duration, Stack
+from aws_cdk import aws_dynamodb as dynamodb
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_s3 as s3
+from aws_cdk import aws_secretsmanager as secretsmanager
+from constructs import Construct
+
+from infra import defaults
+from infra.acknowledged import acknowledge
+from infra.search import search
+from infra.stage import Stage
+from layers.build import Layers
+from loci.settings import TABLE_EXPIRY, TABLE_KEYS
+
+SECRET_LENGTH = 64
+UPLOAD_DAYS = 1  # a multipart upload that has not ended in a day never will
+
+
+class Data(Stack):
+    """Apart from what changes often, so that no deployment of the gateway can replace a table."""
+
+    def __init__(self, scope: Construct, stage: Stage, folders: Layers) -> None:
+        super().__init__(scope, f"{stage.prefix}-data", description="Loci: what it keeps")
+        self.table = _table(self, stage)
+        self.bucket = _bucket(self, stage)
+        self.secret = secretsmanager.Secret(
+            self,
+            "Secret",
+            description="Signs sessions, request states and links of Loci",
+            generate_secret_string=secretsmanager.SecretStringGenerator(
+                secret_string_template="{}",  # noqa: S106 (a template, no secret)
+                generate_string_key="current",
+                password_length=SECRET_LENGTH,
+                exclude_punctuation=True,
+            ),
+            removal_policy=defaults.removal(stage),
+        )
+        CfnOutput(self, "SigningSecret", value=self.secret.secret_arn)
+        _rotate(self, stage, folders)
+        search(self, stage)
+
+
+def _table(stack: Stack, stage: Stage) -> dynamodb.Table:
+    partition, sort = TABLE_KEYS
+    return dynamodb.Table(
+        stack,
+        "Table",
+        partition_key=dynamodb.Attribute(name=partition, type=dynamodb.AttributeType.STRING),
+        sort_key=dynamodb.Attribute(name=sort, type=dynamodb.AttributeType.STRING),
+        time_to_live_attribute=TABLE_EXPIRY,
+        billing_mode=dynamodb.BillingMode.PAY_PER_REQUEST,
+        encryption=dynamodb.TableEncryption.AWS_MANAGED,
+        point_in_time_recovery_specification=dynamodb.PointInTimeRecoverySpecification(
+            point_in_time_recovery_enabled=True
+        ),
+        deletion_protection=stage.retains,
+        removal_policy=defaults.removal(stage),
+    )
+
+
+def _bucket(stack: Stack, stage: Stage) -> s3.Bucket:
+    bucket = s3.Bucket(
+        stack,
+        "Bucket",
+        block_public_access=s3.BlockPublicAccess.BLOCK_ALL,
+        object_ownership=s3.ObjectOwnership.BUCKET_OWNER_ENFORCED,
+        encryption=s3.BucketEncryption.S3_MANAGED,
+        enforce_ssl=True,
+        minimum_tls_version=1.2,
+        versioned=True,
+        lifecycle_rules=[
+            s3.LifecycleRule(
+                noncurrent_version_expiration=Duration.days(stage.noncurrent_days),
+                expired_object_delete_marker=True,
+                abort_incomplete_multipart_upload_after=Duration.days(UPLOAD_DAYS),
+            )
+        ],
+        removal_policy=defaults.removal(stage),
+    )
+    reason = "Only Loci's own functions reach it; the access log would keep the names of people's files"
+    acknowledge(bucket, {"AwsSolutions-S1": reason})
+    return bucket
+
+
+def _rotate(stack: Data, stage: Stage, folders: Layers) -> None:
+    """A new secret every `rotation_days`; whatever the last one signed stays good until the next rotation."""
+    secret = stack.secret.secret_arn
+    function = defaults.function(
+        stack,
+        "rotate",
+        stage,
+        size=stage.rotate,
+        layers=defaults.loci_layers(stack, stage, folders),
+        settings={},
+        may=[
+            defaults.allow(
+                [
+                    "secretsmanager:DescribeSecret",
+                    "secretsmanager:GetSecretValue",
+                    "secretsmanager:PutSecretValue",
+                    "secretsmanager:UpdateSecretVersionStage",
+                ],
+                [secret],
+            )
+        ],
+        description="Renews the signing secret of Loci",
+    )
+    function.add_permission("Rotation", principal=defaults.service("secretsmanager.amazonaws.com"), source_arn=secret)
+    # The CDK's own construct would also allow GetRandomPassword on everything.
+    schedule = secretsmanager.CfnRotationSchedule(
+        stack,
+        "Rotation",
+        secret_id=secret,
+        rotation_lambda_arn=function.function_arn,
+        rotation_rules=secretsmanager.CfnRotationSchedule.RotationRulesProperty(
+            automatically_after_days=stage.rotation_days
+        ),
+        rotate_immediately_on_update=False,
+    )
+    schedule.add_resource_dependency(cast("lambda_.CfnPermission", function.node.find_child("Rotation")))

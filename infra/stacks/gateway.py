@@ -1,0 +1,106 @@
+"""The door: the gateway function, the API in front of it, the firewall, and CloudFront where the stage wants it."""
+
+from aws_cdk import CfnOutput, Stack
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_secretsmanager as secretsmanager
+from constructs import Construct
+
+from infra import defaults
+from infra.acknowledged import acknowledge
+from infra.distribution import distribution
+from infra.firewall import protect
+from infra.rest_api import address, rest_api, route_everything
+from infra.stacks.data import Data
+from infra.stage import Stage
+from layers.build import Layers
+
+ORIGIN_SECRET_LENGTH = 40
+GRACE_S = 1  # the API gives up first, so its log has the end of every request
+
+
+class Gateway(Stack):
+    """Everything between a client and what Loci keeps."""
+
+    def __init__(self, scope: Construct, stage: Stage, folders: Layers, data: Data) -> None:
+        super().__init__(scope, f"{stage.prefix}-gateway", description="Loci: the MCP endpoint")
+        api = rest_api(self, stage)
+        host = address(self, api)
+        public_url = f"https://{host}/{stage.name}"
+        origin_secret: str | None = None
+        if stage.edge:
+            origin_secret = _origin_secret(self)
+            edge = distribution(self, stage, host, origin_secret)
+            public_url = f"https://{stage.domain or edge.distribution_domain_name}"
+            if stage.domain:
+                CfnOutput(self, "PointDomainTo", value=edge.distribution_domain_name)
+        function = _function(self, stage, folders, data, public_url)
+        acknowledge(self, {f"AwsSolutions-IAM5[Resource::{_exported(self, data)}/*]": "The objects of Loci's bucket"})
+        route_everything(api, function, stage)
+        if stage.localstack:
+            acknowledge(api, {"AwsSolutions-APIG3": "LocalStack has no WAF"})
+            # Its API Gateway is not AWS's own, so the suite asks the function directly, too.
+            url = function.add_function_url(auth_type=lambda_.FunctionUrlAuthType.NONE)
+            CfnOutput(self, "FunctionUrl", value=url.url)
+        else:
+            protect(self, stage, api, origin_secret)
+        CfnOutput(self, "Endpoint", value=f"{public_url}/mcp")
+        with_key = '--header "Authorization: Bearer KEY"'
+        CfnOutput(self, "Connect", value=f"claude mcp add --transport http loci {public_url}/mcp {with_key}")
+        CfnOutput(self, "CreateKey", value=f"loci keys create --stack {self.stack_name}")
+        CfnOutput(self, "Table", value=data.table.table_name)
+        CfnOutput(self, "Bucket", value=data.bucket.bucket_name)
+
+
+def _origin_secret(stack: Stack) -> str:
+    """What CloudFront shows the firewall, as a reference that CloudFormation resolves: no template has the value."""
+    secret = secretsmanager.Secret(
+        stack,
+        "OriginSecret",
+        description="Shows the firewall of Loci that a request came through CloudFront",
+        generate_secret_string=secretsmanager.SecretStringGenerator(
+            password_length=ORIGIN_SECRET_LENGTH, exclude_punctuation=True
+        ),
+    )
+    reason = "CloudFront and the firewall read it at deployment only, so rotating it would lock everybody out"
+    acknowledge(secret, {"AwsSolutions-SMG4": reason})
+    return secret.secret_value.unsafe_unwrap()
+
+
+def _function(stack: Stack, stage: Stage, folders: Layers, data: Data, public_url: str) -> lambda_.IFunction:
+    settings = {
+        "mode": "aws",
+        "auth": "required",
+        "log_level": stage.log_level,
+        "public_url": public_url,
+        "table": data.table.table_name,
+        "bucket": data.bucket.bucket_name,
+        "secrets_from": data.secret.secret_arn,
+    }
+    return defaults.function(
+        stack,
+        "gateway",
+        stage,
+        size=stage.gateway.model_copy(update={"timeout_s": stage.gateway.timeout_s + GRACE_S}),
+        layers=defaults.loci_layers(stack, stage, folders),
+        settings={**stage.settings, **settings},
+        may=_permissions(data),
+        description="Every MCP request of Loci",
+    )
+
+
+def _exported(stack: Stack, data: Data) -> str:
+    """The name under which the bucket's ARN comes here, which is how cdk-nag quotes it."""
+    return stack.resolve(data.export_value(data.bucket.bucket_arn))["Fn::ImportValue"]
+
+
+def _permissions(data: Data) -> list[iam.PolicyStatement]:
+    table = ["dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:DeleteItem", "dynamodb:Query"]
+    objects = ["s3:GetObject", "s3:PutObject", "s3:DeleteObject"]
+    return [
+        defaults.allow(table, [data.table.table_arn]),
+        defaults.allow(objects, [data.bucket.arn_for_objects("*")]),
+        # Without it S3 answers 403 for an object that is not there.
+        defaults.allow(["s3:ListBucket"], [data.bucket.bucket_arn]),
+        defaults.allow(["secretsmanager:GetSecretValue"], [data.secret.secret_arn]),
+    ]

@@ -1,0 +1,80 @@
+"""How it goes and what it costs: a dashboard, alarms and a budget."""
+
+from typing import cast
+
+from aws_cdk import CfnOutput, Stack
+from aws_cdk import aws_budgets as budgets
+from aws_cdk import aws_cloudwatch as cloudwatch
+from aws_cdk import aws_cloudwatch_actions as actions
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_sns as sns
+from aws_cdk import aws_sns_subscriptions as subscriptions
+from constructs import Construct
+
+from infra import alarms
+from infra.dashboard import dashboard
+from infra.defaults import service
+from infra.stacks.data import Data
+from infra.stage import Stage
+
+BUDGET_WARNINGS = (("ACTUAL", 80), ("FORECASTED", 100))  # per cent of the amount
+
+
+class Operations(Stack):
+    """Watches the other stacks by the names of what they made: a reference would be an export that locks them."""
+
+    def __init__(self, scope: Construct, stage: Stage, data: Data) -> None:
+        super().__init__(scope, f"{stage.prefix}-operations", description="Loci: dashboard, alarms, budget")
+        table = data.table.table_name  # the one reference: a table is never replaced
+        topic = _topic(self, stage)
+        tell = cast("cloudwatch.IAlarmAction", actions.SnsAction(cast("sns.ITopic", topic)))
+        for alarm in alarms.all_of(self, stage, table):
+            alarm.add_alarm_action(tell)
+            alarm.add_ok_action(tell)
+        dashboard(self, stage, table)
+        _budget(self, stage)
+        CfnOutput(self, "AlarmTopic", value=topic.topic_arn)
+
+
+def _topic(stack: Stack, stage: Stage) -> sns.Topic:
+    topic = sns.Topic(stack, "Alarms", display_name=stage.prefix, enforce_ssl=True)
+    # A policy of its own takes the place of the topic's first one, which let CloudWatch in.
+    topic.add_to_resource_policy(
+        iam.PolicyStatement(
+            principals=[service("cloudwatch.amazonaws.com")],
+            actions=["sns:Publish"],
+            resources=[topic.topic_arn],
+            conditions={"StringEquals": {"aws:SourceAccount": stack.account}},
+        )
+    )
+    if stage.alarm_email:
+        subscription = subscriptions.EmailSubscription(stage.alarm_email)
+        topic.add_subscription(cast("sns.ITopicSubscription", subscription))
+    return topic
+
+
+def _budget(stack: Stack, stage: Stage) -> None:
+    """Of the whole account: a filter by tag would have to be switched on in the billing console first."""
+    if stage.budget_usd is None:
+        return
+    spend = budgets.CfnBudget.SpendProperty(amount=stage.budget_usd, unit="USD")
+    budgets.CfnBudget(
+        stack,
+        "Budget",
+        budget=budgets.CfnBudget.BudgetDataProperty(
+            budget_name=f"{stage.prefix}-{stack.region}", budget_type="COST", time_unit="MONTHLY", budget_limit=spend
+        ),
+        notifications_with_subscribers=[
+            budgets.CfnBudget.NotificationWithSubscribersProperty(
+                notification=budgets.CfnBudget.NotificationProperty(
+                    comparison_operator="GREATER_THAN", notification_type=kind, threshold=per_cent
+                ),
+                subscribers=[
+                    budgets.CfnBudget.SubscriberProperty(subscription_type="EMAIL", address=stage.alarm_email)
+                ],
+            )
+            for kind, per_cent in BUDGET_WARNINGS
+        ]
+        if stage.alarm_email
+        else None,
+    )

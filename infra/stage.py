@@ -1,0 +1,121 @@
+"""What differs between stages, read from the context in `cdk.json`."""
+
+from typing import Annotated, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
+
+from loci.settings import PREFIX, Settings
+
+Positive = Annotated[int, Field(gt=0)]
+Days = Literal[1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653]
+"""For so long CloudWatch Logs can keep something."""
+FROM_THE_STACKS = frozenset({"mode", "auth", "log_level", "public_url", "table", "bucket", "secrets", "secrets_from"})
+"""Settings that say where the stacks are, or that a deployment must not change."""
+
+
+class BadStage(Exception):
+    """The context names no such stage, or says of it what cannot be."""
+
+
+class Part(BaseModel):
+    """A part of a stage: nothing unknown, nothing converted, nothing changed later."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class FunctionSize(Part):
+    """What a function gets."""
+
+    memory_mb: int = Field(ge=128, le=10_240)
+    timeout_s: int = Field(gt=0, le=900)
+    reserved_concurrency: Positive | None = None
+
+
+class Throttle(Part):
+    """What the API lets through, in all."""
+
+    rate: Positive
+    burst: Positive
+
+
+class OpenSearchDomain(Part):
+    """The managed OpenSearch domain."""
+
+    instance: str = Field(pattern=r"\.search$")
+    nodes: Positive
+    volume_gb: int = Field(ge=10)
+
+
+class Serverless(Part):
+    """At most so many OpenSearch Compute Units."""
+
+    indexing_units: Positive
+    search_units: Positive
+
+
+class Stage(Part):
+    """One stage: everything that a stack may ask."""
+
+    name: str = Field(pattern=r"^[a-z][a-z0-9]{0,11}$")
+    removal: Literal["destroy", "retain"]
+    localstack: bool
+    architecture: Literal["x86_64", "arm64"]
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"]
+    log_days: Days
+    gateway: FunctionSize
+    rotate: FunctionSize
+    throttle: Throttle
+    requests_per_address: int = Field(ge=10)
+    account_log_role: bool
+    edge: bool
+    domain: str | None = None
+    certificate: str | None = Field(None, pattern=r"^arn:[\w-]+:acm:us-east-1:\d{12}:certificate/[\w-]+$")
+    rotation_days: int = Field(ge=1, le=1000)
+    noncurrent_days: Positive
+    search: Literal["domain", "serverless", "none"]
+    opensearch: OpenSearchDomain
+    serverless: Serverless
+    alarm_email: str | None = Field(None, pattern=r"^[^@\s]+@[^@\s]+$")
+    budget_usd: Positive | None = None
+    settings: dict[str, str] = {}
+
+    @property
+    def prefix(self) -> str:
+        """What the names of its resources begin with."""
+        return f"loci-{self.name}"
+
+    @property
+    def retains(self) -> bool:
+        """Whether its table and bucket outlive the stacks."""
+        return self.removal == "retain"
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        if (self.domain is None) != (self.certificate is None):
+            raise ValueError("domain and certificate come together")
+        if self.domain is not None and not self.edge:
+            raise ValueError("domain is CloudFront's: it needs edge")
+        if self.localstack and (self.edge or self.search != "none"):
+            raise ValueError("LocalStack has neither CloudFront nor OpenSearch: edge must be false and search none")
+        for setting in self.settings:
+            if setting not in Settings.model_fields:
+                raise ValueError(f"settings has {setting!r}, which is no setting of Loci")
+            if setting in FROM_THE_STACKS:
+                raise ValueError(f"settings has {setting!r}: {PREFIX}{setting.upper()} is what the stacks make it")
+        return self
+
+
+def read_stage(name: object, stages: object) -> Stage:
+    """The stage of that name; `BadStage` says which key is wrong, and how."""
+    try:
+        known = TypeAdapter(dict[str, dict[str, object]]).validate_python(stages)
+    except ValidationError:
+        raise BadStage("The context has no stages: run this beside cdk.json") from None
+    if not isinstance(name, str) or name not in known:
+        raise BadStage(f"There is no stage {name!r} in cdk.json: choose one of {', '.join(known)}")
+    try:
+        return Stage.model_validate({**known[name], "name": name})
+    except ValidationError as error:
+        fault = error.errors()[0]
+        key = ".".join(map(str, fault["loc"]))
+        raise BadStage(f"Stage {name!r} in cdk.json: {f'{key}: ' if key else ''}{fault['msg']}") from None

@@ -1,0 +1,60 @@
+"""Each stage is synthesised once in a test process: half a second, and three more for the first."""
+
+from collections.abc import Callable
+
+import pytest
+
+from infra.node import use_packaged_node
+from tests.infra.synthesis import Stacks, synthesise
+
+use_packaged_node()  # before a test imports the CDK
+
+CERTIFICATE = "arn:aws:acm:us-east-1:123456789012:certificate/0f5e3a1c-1111-2222-3333-444455556666"
+CHANGES: dict[str, tuple[str, dict[str, object]]] = {
+    "dev": ("dev", {}),
+    "prod": ("prod", {"alarm_email": "ops@example.com"}),
+    "local": ("local", {}),
+    "serverless": ("dev", {"search": "serverless"}),
+    "arm64": ("dev", {"architecture": "arm64"}),
+    "no search": ("dev", {"search": "none"}),
+    "own domain": ("prod", {"domain": "loci.example.com", "certificate": CERTIFICATE}),
+    "sign-in": (
+        "prod",
+        {"settings": {"oidc_issuer": "https://id.example.com", "oidc_scopes": "loci:read,loci:write"}},
+    ),
+}
+Synthesised = Callable[[str], Stacks]
+
+
+@pytest.fixture(scope="session")
+def stacks_of(tmp_path_factory: pytest.TempPathFactory) -> Synthesised:
+    """The stacks of a stage of `cdk.json`, or of one of its variations."""
+    made: dict[str, Stacks] = {}
+
+    def of(name: str) -> Stacks:
+        if name not in made:
+            made[name] = synthesise(tmp_path_factory.mktemp("cdk"), *CHANGES[name])
+        return made[name]
+
+    return of
+
+
+@pytest.fixture(params=CHANGES)
+def stacks(request: pytest.FixtureRequest, stacks_of: Synthesised) -> Stacks:
+    """Each of them in turn."""
+    return stacks_of(request.param)
+
+
+@pytest.fixture
+def dev(stacks_of: Synthesised) -> Stacks:
+    return stacks_of("dev")
+
+
+@pytest.fixture
+def prod(stacks_of: Synthesised) -> Stacks:
+    return stacks_of("prod")
+
+
+@pytest.fixture
+def local(stacks_of: Synthesised) -> Stacks:
+    return stacks_of("local")

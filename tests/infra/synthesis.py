@@ -1,0 +1,79 @@
+"""The stacks of a stage, synthesised in this process without an AWS account, credentials or the real layers."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from infra.app import define
+from infra.stage import Stage, read_stage
+from layers.build import Layers
+from tests.infra.template import Template
+
+if TYPE_CHECKING:
+    from aws_cdk import App
+
+CONTEXT: dict[str, Any] = json.loads((Path(__file__).resolve().parents[2] / "cdk.json").read_text("utf-8"))["context"]
+STAGES: dict[str, dict[str, Any]] = CONTEXT["stages"]
+
+
+@dataclass(frozen=True, slots=True)
+class Stacks:
+    """What a stage comes to."""
+
+    stage: Stage
+    templates: Mapping[str, Template]
+
+    @property
+    def data(self) -> Template:
+        return self.templates["data"]
+
+    @property
+    def gateway(self) -> Template:
+        return self.templates["gateway"]
+
+    @property
+    def operations(self) -> Template:
+        return self.templates["operations"]
+
+
+class Refused(Exception):
+    """What the CDK, or cdk-nag in it, has against the stacks."""
+
+
+def synthesise(
+    folder: Path, name: str, changes: Mapping[str, object], also: Callable[["App"], None] = lambda _: None
+) -> Stacks:
+    """The stage of `cdk.json`, changed. The second in a process takes half a second."""
+    from aws_cdk import App  # starts Node
+
+    said = {**STAGES[name], **changes}
+    stage = read_stage(name, {name: said})
+    app = App(context={**CONTEXT, "stage": name, "stages": {name: said}}, outdir=str(folder / "out"))
+    try:
+        define(app, lambda _: _stand_ins(folder))
+        also(app)
+        found = {stack.stack_name: stack.template for stack in app.synth().stacks}
+    except RuntimeError as error:
+        # Without its traceback: pytest would take a quarter of a minute to quote the CDK's sources.
+        raise Refused(str(error)) from None
+    exports = {name: value for template in found.values() for name, value in _exports(template)}
+    return Stacks(
+        stage,
+        {name.removeprefix(f"{stage.prefix}-"): Template(template, exports) for name, template in found.items()},
+    )
+
+
+def _exports(template: Mapping[str, Any]) -> list[tuple[str, object]]:
+    outputs: list[Mapping[str, Any]] = list(template.get("Outputs", {}).values())
+    return [(output["Export"]["Name"], output["Value"]) for output in outputs if "Export" in output]
+
+
+def _stand_ins(folder: Path) -> Layers:
+    """Layers with nothing of ours in them: the real ones take the network and half a minute."""
+    layers = Layers(folder / "dependencies", folder / "product")
+    for layer in (layers.dependencies, layers.product):
+        (layer / "python").mkdir(parents=True)
+        (layer / "python" / f"{layer.name}.py").write_text("", encoding="utf-8")
+    return layers

@@ -1,0 +1,188 @@
+"""The way in: the API, its log, the firewall and, where the stage wants it, CloudFront."""
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.infra.conftest import CERTIFICATE, Synthesised
+from tests.infra.synthesis import Stacks
+
+STAGE = "AWS::ApiGateway::Stage"
+METHOD = "AWS::ApiGateway::Method"
+ACL = "AWS::WAFv2::WebACL"
+DISTRIBUTION = "AWS::CloudFront::Distribution"
+URL = "AWS::Lambda::Url"
+OVERALL = "/*"
+SECRET = "{{resolve:secretsmanager:<OriginSecret>:SecretString:::}}"
+API = "https://<Api>.execute-api.<AWS::Region>.<AWS::URLSuffix>"
+
+
+def rules(stacks: Stacks) -> dict[str, dict[str, Any]]:
+    """The firewall's rules by name, in the order in which they are asked."""
+    found = sorted(stacks.gateway.one(ACL)["Rules"], key=lambda rule: rule["Priority"])
+    return {rule["Name"]: rule for rule in found}
+
+
+def edge(stacks: Stacks) -> dict[str, Any]:
+    return stacks.gateway.one(DISTRIBUTION)["DistributionConfig"]
+
+
+def test_every_path_and_method_goes_to_the_gateway(stacks: Stacks) -> None:
+    methods = stacks.gateway.of_type(METHOD).values()
+    paths = {stacks.gateway.read(method["ResourceId"]) for method in methods}
+    assert paths == {"<Api.RootResourceId>", "<Apiproxy>"}
+    assert {method["HttpMethod"] for method in methods} == {"ANY"}
+    assert {method["Integration"]["Type"] for method in methods} == {"AWS_PROXY"}
+    assert all("<Gateway.Arn>" in stacks.gateway.read(method["Integration"]["Uri"]) for method in methods)
+
+
+def test_the_api_is_regional_and_waits_as_long_as_the_stage_says(stacks: Stacks) -> None:
+    methods = stacks.gateway.of_type(METHOD).values()
+    assert stacks.gateway.one("AWS::ApiGateway::RestApi")["EndpointConfiguration"] == {"Types": ["REGIONAL"]}
+    assert {method["Integration"]["TimeoutInMillis"] for method in methods} == {stacks.stage.gateway.timeout_s * 1000}
+
+
+def test_only_the_api_may_call_the_gateway(stacks: Stacks) -> None:
+    permissions = stacks.gateway.of_type("AWS::Lambda::Permission").values()
+    callers = {permission["Principal"] for permission in permissions}
+    assert callers == {"apigateway.amazonaws.com"} | ({"*"} if stacks.stage.localstack else set())
+
+
+def test_the_stage_throttles(stacks: Stacks) -> None:
+    [setting] = stacks.gateway.one(STAGE)["MethodSettings"]
+    assert (setting["HttpMethod"], setting["ResourcePath"]) == ("*", OVERALL)
+    assert setting["ThrottlingRateLimit"] == stacks.stage.throttle.rate
+    assert setting["ThrottlingBurstLimit"] == stacks.stage.throttle.burst
+
+
+def test_the_access_log_is_json_without_query_or_headers(stacks: Stacks) -> None:
+    logged = json.loads(stacks.gateway.one(STAGE)["AccessLogSetting"]["Format"])
+    assert logged["path"] == "$context.path"
+    allowed = ("$context.", "$context.identity.sourceIp")
+    assert all(value.startswith(allowed) for value in logged.values())
+    assert not [value for value in logged.values() if "query" in value.lower() or "header" in value.lower()]
+
+
+def test_the_api_keeps_no_log_of_what_was_asked(stacks: Stacks) -> None:
+    [setting] = stacks.gateway.one(STAGE)["MethodSettings"]
+    assert (setting["LoggingLevel"], setting["DataTraceEnabled"]) == ("OFF", False)
+
+
+@pytest.mark.parametrize("stage", ["dev", "prod"])
+def test_the_firewall_keeps_no_samples_of_what_was_asked(stacks_of: Synthesised, stage: str) -> None:
+    acl = stacks_of(stage).gateway.one(ACL)
+    seen = [part["VisibilityConfig"]["SampledRequestsEnabled"] for part in (acl, *acl["Rules"])]
+    assert not any(seen)
+
+
+@pytest.mark.parametrize("stage", ["dev", "prod"])
+def test_the_firewall_stands_at_the_api(stacks_of: Synthesised, stage: str) -> None:
+    template = stacks_of(stage).gateway
+    association = template.one("AWS::WAFv2::WebACLAssociation")
+    assert template.read(association["ResourceArn"]).endswith(f"/restapis/<Api>/stages/<ApiDeploymentStage{stage}>")
+    assert template.read(association["WebACLArn"]) == "<Firewall.Arn>"
+
+
+def test_without_cloudfront_the_rate_counts_by_address(dev: Stacks) -> None:
+    [(name, rule)] = rules(dev).items()
+    assert (name, rule["Action"]) == ("rate", {"Block": {}})
+    assert rule["Statement"]["RateBasedStatement"] == {
+        "AggregateKeyType": "IP",
+        "Limit": dev.stage.requests_per_address,
+    }
+
+
+def test_behind_cloudfront_the_rate_counts_by_the_viewers_address(prod: Stacks) -> None:
+    rate = rules(prod)["rate"]["Statement"]["RateBasedStatement"]
+    assert rate["AggregateKeyType"] == "FORWARDED_IP"
+    assert rate["ForwardedIPConfig"] == {"HeaderName": "x-viewer-ip", "FallbackBehavior": "MATCH"}
+
+
+def test_whoever_comes_around_cloudfront_is_blocked_first(prod: Stacks) -> None:
+    name, rule = next(iter(rules(prod).items()))
+    match = rule["Statement"]["NotStatement"]["Statement"]["ByteMatchStatement"]
+    assert (name, rule["Action"]) == ("edge-only", {"Block": {}})
+    assert match["FieldToMatch"] == {"SingleHeader": {"Name": "x-loci-origin"}}
+    assert (match["PositionalConstraint"], prod.gateway.read(match["SearchString"])) == ("EXACTLY", SECRET)
+
+
+def test_cloudfront_shows_the_secret_that_the_firewall_asks_for(prod: Stacks) -> None:
+    [origin] = edge(prod)["Origins"]
+    [header] = origin["OriginCustomHeaders"]
+    assert (header["HeaderName"], prod.gateway.read(header["HeaderValue"])) == ("x-loci-origin", SECRET)
+
+
+def test_cloudfront_puts_the_apis_stage_at_the_root(prod: Stacks) -> None:
+    [origin] = edge(prod)["Origins"]
+    assert f"https://{prod.gateway.read(origin['DomainName'])}{origin['OriginPath']}" == f"{API}/prod"
+
+
+def test_cloudfront_speaks_tls_on_both_sides(prod: Stacks) -> None:
+    [origin] = edge(prod)["Origins"]
+    assert edge(prod)["DefaultCacheBehavior"]["ViewerProtocolPolicy"] == "https-only"
+    assert origin["CustomOriginConfig"]["OriginProtocolPolicy"] == "https-only"
+    assert origin["CustomOriginConfig"]["OriginSSLProtocols"] == ["TLSv1.2"]
+
+
+def test_cloudfront_passes_on_every_method_and_header_and_keeps_nothing(prod: Stacks) -> None:
+    behaviour = edge(prod)["DefaultCacheBehavior"]
+    assert {"GET", "POST", "DELETE", "OPTIONS"} <= set(behaviour["AllowedMethods"])
+    assert behaviour["CachePolicyId"] == "4135ea2d-6df8-44a3-9df3-4b5a84be39ad"  # CachingDisabled
+    assert behaviour["OriginRequestPolicyId"] == "b689b0a8-53d0-40ab-baf2-68738e2966ac"  # AllViewerExceptHostHeader
+
+
+def test_cloudfront_outwaits_the_api(prod: Stacks) -> None:
+    [origin] = edge(prod)["Origins"]
+    assert origin["CustomOriginConfig"]["OriginReadTimeout"] > prod.stage.gateway.timeout_s
+
+
+def test_cloudfront_is_where_the_stage_wants_it(stacks: Stacks) -> None:
+    assert len(stacks.gateway.of_type(DISTRIBUTION)) == stacks.stage.edge
+
+
+@pytest.mark.parametrize(
+    ("stage", "address"),
+    [
+        ("dev", f"{API}/dev"),
+        ("prod", "https://<Edge.DomainName>"),
+        ("own domain", "https://loci.example.com"),
+        ("local", f"{API}/local"),
+    ],
+)
+def test_the_gateway_and_the_outputs_name_the_address_that_clients_see(
+    stacks_of: Synthesised, stage: str, address: str
+) -> None:
+    template = stacks_of(stage).gateway
+    variables = template.one("AWS::Lambda::Function")["Environment"]["Variables"]
+    assert template.read(variables["LOCI_PUBLIC_URL"]) == address
+    assert template.output("Endpoint") == f"{address}/mcp"
+    assert f" {address}/mcp " in template.output("Connect")
+
+
+def test_a_domain_of_ones_own_comes_with_its_certificate_and_a_new_tls(stacks_of: Synthesised) -> None:
+    own = edge(stacks_of("own domain"))
+    assert own["Aliases"] == ["loci.example.com"]
+    assert own["ViewerCertificate"]["AcmCertificateArn"] == CERTIFICATE
+    assert own["ViewerCertificate"]["MinimumProtocolVersion"] == "TLSv1.2_2021"
+
+
+@pytest.mark.parametrize(
+    ("stage", "more"),
+    [("dev", set[str]()), ("prod", set[str]()), ("own domain", {"PointDomainTo"}), ("local", {"FunctionUrl"})],
+)
+def test_the_outputs_are_what_a_client_and_an_operator_need(stacks_of: Synthesised, stage: str, more: set[str]) -> None:
+    stacks = stacks_of(stage)
+    assert set(stacks.gateway.document["Outputs"]) == {"Endpoint", "Connect", "CreateKey", "Table", "Bucket", *more}
+    assert stacks.gateway.output("CreateKey") == f"loci keys create --stack {stacks.stage.prefix}-gateway"
+    assert [stacks.gateway.output(name) for name in ("Table", "Bucket")] == ["<Table>", "<Bucket>"]
+
+
+def test_the_function_has_an_address_of_its_own_on_localstack_only(stacks: Stacks) -> None:
+    assert len(stacks.gateway.of_type(URL)) == stacks.stage.localstack
+
+
+def test_the_accounts_role_for_logs_is_there_before_the_stage_and_stays(dev: Stacks) -> None:
+    account = dev.gateway.whole("AWS::ApiGateway::Account")
+    assert any(name.startswith("ApiAccount") for name in dev.gateway.whole(STAGE)["DependsOn"])
+    assert account["DeletionPolicy"] == "Retain"

@@ -1,0 +1,75 @@
+"""A stage of `cdk.json` is right, or refused with the key that is wrong."""
+
+from pathlib import Path
+from typing import Any
+
+import pydantic
+import pytest
+
+import infra.stage
+from infra.stage import BadStage, Stage, read_stage
+from tests.infra.synthesis import STAGES
+
+CERTIFICATE = "arn:aws:acm:us-east-1:123456789012:certificate/0f5e3a1c-1111-2222-3333-444455556666"
+
+
+def changed(**changes: object) -> dict[str, Any]:
+    return {"dev": {**STAGES["dev"], **changes}}
+
+
+@pytest.mark.parametrize("name", STAGES)
+def test_every_stage_that_is_shipped_can_be_read(name: str) -> None:
+    assert read_stage(name, STAGES).name == name
+
+
+@pytest.mark.parametrize(
+    ("changes", "complaint"),
+    [
+        ({"edgee": True}, "edgee: Extra inputs are not permitted"),
+        ({"edge": "yes"}, "edge: Input should be a valid boolean"),
+        ({"removal": "snapshot"}, "removal: Input should be 'destroy' or 'retain'"),
+        ({"log_days": 31}, "log_days: Input should be 1, 3, 5"),
+        ({"gateway": {"memory_mb": 64, "timeout_s": 29}}, "gateway.memory_mb: Input should be greater than or equal"),
+        ({"gateway": {"memory_mb": "1024", "timeout_s": 29}}, "gateway.memory_mb: Input should be a valid integer"),
+        ({"opensearch": {"instance": "t3.small", "nodes": 1, "volume_gb": 10}}, "opensearch.instance: String should"),
+        ({"alarm_email": "nobody"}, "alarm_email: String should match"),
+        ({"settings": {"colour": "red"}}, "settings has 'colour', which is no setting of Loci"),
+        ({"settings": {"table": "mine"}}, "settings has 'table': LOCI_TABLE is what the stacks make it"),
+        ({"edge": True, "domain": "loci.example.com"}, "domain and certificate come together"),
+        ({"domain": "loci.example.com", "certificate": CERTIFICATE}, "domain is CloudFront's: it needs edge"),
+        ({"certificate": CERTIFICATE.replace("us-east-1", "eu-west-1")}, "certificate: String should match"),
+        ({"localstack": True}, "LocalStack has neither CloudFront nor OpenSearch"),
+    ],
+)
+def test_a_stage_that_is_wrong_is_refused_with_what_is_wrong(changes: dict[str, object], complaint: str) -> None:
+    with pytest.raises(BadStage) as refused:
+        read_stage("dev", changed(**changes))
+    assert str(refused.value).startswith("Stage 'dev' in cdk.json: ")
+    assert complaint in str(refused.value)
+
+
+def test_the_readme_explains_every_key() -> None:
+    readme = (Path(infra.stage.__file__).parent / "README.md").read_text("utf-8")
+    assert [key for key in Stage.model_fields if key != "name" and f"`{key}" not in readme] == []
+
+
+def test_a_key_that_is_missing_is_named() -> None:
+    said = {name: value for name, value in STAGES["dev"].items() if name != "throttle"}
+    with pytest.raises(BadStage, match="throttle: Field required"):
+        read_stage("dev", {"dev": said})
+
+
+def test_an_unknown_stage_is_refused_with_those_there_are() -> None:
+    with pytest.raises(BadStage, match=r"no stage 'production' in cdk\.json: choose one of dev, prod, local"):
+        read_stage("production", STAGES)
+
+
+def test_without_a_context_it_says_where_to_run() -> None:
+    with pytest.raises(BadStage, match=r"beside cdk\.json"):
+        read_stage(None, None)
+
+
+def test_a_stage_cannot_be_changed() -> None:
+    stage = read_stage("dev", STAGES)
+    with pytest.raises(pydantic.ValidationError, match="frozen"):
+        setattr(stage, "edge", True)  # noqa: B010 (pyright would refuse it, too)
