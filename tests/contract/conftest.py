@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from loci.ports import BlobStore, RecordStore
-from tests.contract.stores import ADAPTERS, CLOCK, START, Clock, Opener, Stores
+from tests.contract.stores import ADAPTERS, CLOCK, NEED_A_SERVER, START, Clock, Opener, Stores
+
+MARKED = [pytest.param(name, marks=[pytest.mark.aws] if name in NEED_A_SERVER else []) for name in ADAPTERS]
 
 
 @pytest.fixture
@@ -15,10 +17,16 @@ def clock() -> Clock:
     return CLOCK
 
 
-@pytest.fixture(scope="module", params=ADAPTERS)
+@pytest.fixture(scope="module", params=MARKED)
 def adapter(request: pytest.FixtureRequest) -> Iterator[Opener]:
     with ADAPTERS[request.param]() as opener:
         yield opener
+
+
+@pytest.fixture
+def many(request: pytest.FixtureRequest) -> int:
+    """Records that take some pages; fewer where each takes milliseconds to write."""
+    return 2_500 if request.node.get_closest_marker("aws") else 10_000
 
 
 @pytest.fixture

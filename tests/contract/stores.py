@@ -21,6 +21,8 @@ from loci.adapters.embedded.sqlite import Database
 from loci.model.identity import Owner
 from loci.ports import BlobStore, Linked, RecordStore
 from loci.signing import Keyring
+from tests.servers.java.stores import dynamodb
+from tests.servers.localstack.stores import localstack
 from tests.support.moto_aws import BUCKET, TABLE, credentials, maker, one_request_at_a_time
 
 ANN = Owner("acme", "ann")
@@ -88,7 +90,17 @@ def moto() -> Generator[Opener, None, None]:
         yield opened
 
 
-ADAPTERS: dict[str, Callable[[], AbstractContextManager[Opener]]] = {"embedded": embedded, "moto": moto}
+def _in_cloud(records: RecordStore, blobs: BlobStore) -> Stores:
+    return Stores(records, blobs, _download)
+
+
+ADAPTERS: dict[str, Callable[[], AbstractContextManager[Opener]]] = {
+    "embedded": embedded,
+    "moto": moto,
+    "dynamodb-local": lambda: dynamodb(CLOCK, _in_cloud),
+    "localstack": lambda: localstack(CLOCK, _in_cloud),
+}
+NEED_A_SERVER = ("dynamodb-local", "localstack")
 
 
 def at_once(times: int, work: Callable[[int], T]) -> list[T]:

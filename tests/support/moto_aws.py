@@ -4,6 +4,7 @@ import json
 import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import boto3
 import pytest
@@ -12,6 +13,9 @@ from moto import mock_aws
 from moto.core.botocore_stubber import BotocoreStubber
 
 from loci.settings import TABLE_KEYS
+
+if TYPE_CHECKING:
+    from types_boto3_dynamodb import DynamoDBClient
 
 TABLE = "loci-records"
 BUCKET = "loci-blobs"
@@ -40,17 +44,20 @@ def maker() -> Callable[[], None]:
     def make() -> None:
         secrets.create_secret(Name=SECRET, SecretString=json.dumps({"current": "s" * 64}))
         s3.create_bucket(Bucket=BUCKET, CreateBucketConfiguration={"LocationConstraint": REGION})
-        dynamodb.create_table(
-            TableName=TABLE,
-            KeySchema=[
-                {"AttributeName": TABLE_KEYS[0], "KeyType": "HASH"},
-                {"AttributeName": TABLE_KEYS[1], "KeyType": "RANGE"},
-            ],
-            AttributeDefinitions=[{"AttributeName": name, "AttributeType": "S"} for name in TABLE_KEYS],
-            BillingMode="PAY_PER_REQUEST",
-        )
+        create_table(dynamodb, TABLE)
 
     return make
+
+
+def create_table(dynamodb: "DynamoDBClient", name: str) -> None:
+    """A table as the stack makes it."""
+    partition, sort = TABLE_KEYS
+    dynamodb.create_table(
+        TableName=name,
+        KeySchema=[{"AttributeName": partition, "KeyType": "HASH"}, {"AttributeName": sort, "KeyType": "RANGE"}],
+        AttributeDefinitions=[{"AttributeName": key, "AttributeType": "S"} for key in TABLE_KEYS],
+        BillingMode="PAY_PER_REQUEST",
+    )
 
 
 def credentials(environment: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,23 @@
+"""Serve until Ctrl-C: `python -m tests.servers.localstack`."""
+
+import signal
+import sys
+
+from tests.servers.localstack.environments import NoInterpreter
+from tests.servers.localstack.running import localstack
+
+
+def main() -> None:
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        with localstack() as server:
+            print(server.url, flush=True)
+            server.process.wait()
+    except NoInterpreter as missing:
+        sys.exit(str(missing))
+    except KeyboardInterrupt:
+        sys.exit(0)
+
+
+if __name__ == "__main__":
+    main()

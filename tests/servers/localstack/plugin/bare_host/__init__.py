@@ -1,0 +1,1 @@
+"""Plugins that let LocalStack run without Docker, without downloads and on loopback only."""
