@@ -1,9 +1,15 @@
 """Services that LocalStack would serve otherwise: chosen with PROVIDER_OVERRIDE_<SERVICE>=<name>."""
 
+import threading
+
+from localstack.aws.api import RequestContext, ServiceRequest, ServiceResponse
 from localstack.aws.skeleton import Skeleton
 from localstack.aws.spec import load_service
 from localstack.services.plugins import Service, aws_provider
 from plux import PluginSpec
+
+# DynamoDB serves each request as one step; moto's checks and writes interleave where threads call it.
+_ONE_AT_A_TIME = threading.Lock()
 
 
 def _on_moto(api: str) -> PluginSpec:
@@ -12,8 +18,12 @@ def _on_moto(api: str) -> PluginSpec:
     def make() -> Service:
         from localstack.services.moto import call_moto  # takes a second: not before the first request
 
+        def serve(context: RequestContext, _: ServiceRequest) -> ServiceResponse:
+            with _ONE_AT_A_TIME:
+                return call_moto(context)
+
         model = load_service(api)
-        operations = {name: lambda context, _request: call_moto(context) for name in model.operation_names}
+        operations = dict.fromkeys(model.operation_names, serve)
         return Service(api, skeleton=Skeleton(model, operations))
 
     return aws_provider(api=api, name="moto")(make)
