@@ -37,7 +37,7 @@ layers: $(VENV)/.dev ## build the Lambda layers (ARCH=arm64)
 	$(BIN)/python -m layers.build $(if $(ARCH),--arch $(ARCH))
 
 synth: $(VENV)/.dev ## write the CloudFormation templates; needs no AWS account (STAGE=prod, OUT=DIR)
-	$(CDK) synth --quiet $(if $(OUT),--output $(OUT))
+	$(CDK) synth --quiet $(if $(OUT),--output "$(OUT)")
 
 bootstrap: $(VENV)/.dev ## prepare an AWS account and region for deployments, once
 	$(CDK) bootstrap
@@ -46,6 +46,7 @@ deploy: $(VENV)/.dev ## deploy into your AWS account (STAGE=prod)
 	$(CDK) deploy --all
 
 destroy: $(VENV)/.dev ## take a deployment down again, with what it holds unless the stage retains it (STAGE=…)
+	$(CDK) destroy loci-$(STAGE)-operations loci-$(STAGE)-gateway
 	$(BIN)/python -m infra.empty --stage $(STAGE)
 	$(CDK) destroy --all
 

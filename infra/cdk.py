@@ -21,7 +21,9 @@ def command(arguments: Sequence[str]) -> list[str]:
         fcntl.flock(lock, fcntl.LOCK_EX)  # two processes may arrive here together
         wanted = hashlib.sha256((HERE / "package-lock.json").read_bytes()).hexdigest()
         if not STAMP.is_file() or STAMP.read_text() != wanted:
-            subprocess.run([NODE, NPM, "ci", "--no-progress", "--no-audit", "--silent"], cwd=HERE, check=True)  # noqa: S603
+            install = [NODE, NPM, "ci", "--no-progress", "--no-audit", "--no-fund", "--loglevel=error"]
+            if subprocess.run(install, cwd=HERE, stdout=sys.stderr, check=False).returncode:  # noqa: S603
+                sys.exit("The CDK's command line could not be installed: npm says why above")
             STAMP.write_text(wanted)
     return [str(NODE), str(CDK), *arguments]
 

@@ -93,7 +93,8 @@ def _collection(stack: Stack, stage: Stage) -> None:
     before: tuple[CfnResource, ...] = (encryption, network, group)
     for resource_before in before:
         collection.add_resource_dependency(resource_before)
-    collection.apply_removal_policy(defaults.removal(stage))
+    for kept in (*before, collection):  # a collection that stays is of no use without its policies
+        kept.apply_removal_policy(defaults.removal(stage))
 
 
 _ACKNOWLEDGED = {

@@ -9,7 +9,10 @@ from loci.settings import PREFIX, Settings
 Positive = Annotated[int, Field(gt=0)]
 Days = Literal[1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653]
 """For so long CloudWatch Logs can keep something."""
-FROM_THE_STACKS = frozenset({"mode", "auth", "log_level", "public_url", "table", "bucket", "secrets", "secrets_from"})
+FROM_THE_STACKS = frozenset(
+    {"mode", "auth", "log_level", "public_url", "table", "bucket", "secrets", "secrets_from"}
+    | {"allowed_hosts", "data", "models", "host", "port"}  # behind CloudFront, Loci sees API Gateway's host
+)
 """Settings that say where the stacks are, or that a deployment must not change."""
 
 

@@ -105,7 +105,7 @@ def _compile(folder: Path) -> None:
 
 
 def _fingerprint(files: Iterable[Path]) -> str:
-    digest = hashlib.sha256(str(interpreter.find() is not None).encode())
+    digest = hashlib.sha256(f"{interpreter.VERSION} {interpreter.find() is not None}\n".encode())
     for file in files:
         if "__pycache__" not in file.parts:
             digest.update(f"{file.relative_to(ROOT)}\0{hashlib.sha256(file.read_bytes()).hexdigest()}\n".encode())

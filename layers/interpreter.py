@@ -19,7 +19,7 @@ PLACES = (
     "/opt/homebrew/bin",
     "/Library/Frameworks/Python.framework/Versions/{version}/bin",
 )
-PROBE = "import sys, venv, ensurepip; print('%d.%d' % sys.version_info[:2])"
+PROBE = "import sys; print('%d.%d' % sys.version_info[:2])"
 
 
 @cache

@@ -57,7 +57,7 @@ def _table(stack: Stack, stage: Stage) -> dynamodb.Table:
         point_in_time_recovery_specification=dynamodb.PointInTimeRecoverySpecification(
             point_in_time_recovery_enabled=True
         ),
-        deletion_protection=stage.retains,
+        deletion_protection=not stage.localstack,  # `make destroy` lifts it, after it has asked
         removal_policy=defaults.removal(stage),
     )
 

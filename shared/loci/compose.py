@@ -52,7 +52,7 @@ def keys_of_stack(stack: str) -> ApiKeys:
     from loci.adapters.aws.stack import settings_of
 
     clients = Clients()
-    records, _ = _aws(load_settings(settings_of(stack, clients)), clients)
+    records, _ = _aws(Settings.model_validate(settings_of(stack, clients)), clients)
     return ApiKeys(records, time.time)
 
 

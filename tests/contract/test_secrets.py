@@ -95,7 +95,9 @@ def test_a_secret_that_is_not_there_says_what_to_set(clients: Clients) -> None:
         read_secrets("elsewhere", clients)
 
 
-@pytest.mark.parametrize("text", ["no json", "[]", '{"other": "x"}', "{}"])
+@pytest.mark.parametrize(
+    "text", ["no json", "[]", '{"other": "x"}', "{}", '{"current": ""}', '{"current": "short"}', '{"current": 7}']
+)
 def test_a_secret_of_somebody_else_is_not_used_and_not_shown(clients: Clients, text: str) -> None:
     clients.secretsmanager.put_secret_value(SecretId=NAME, SecretString=text)
     with pytest.raises(Misconfigured, match="not one of Loci's") as raised:

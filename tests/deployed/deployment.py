@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -81,7 +82,7 @@ def deploy(server: LocalStack, aws: Aws) -> Deployment:
         assembly, outputs = Path(scratch) / "assembly", Path(scratch) / "outputs.json"
         began = time.monotonic()
         bootstrapped = threads.submit(_bootstrap, aws)  # on the other core
-        app = f"{sys.executable} -m infra.app"
+        app = shlex.join([sys.executable, "-m", "infra.app"])  # the CDK gives it to a shell
         _cdk(server, "synth", "--quiet", "--app", app, "--output", assembly, "--context", "stage=local", DATA, GATEWAY)
         bootstrapped.result()
         STAGES["CDK synth, bootstrap"], began = time.monotonic() - began, time.monotonic()

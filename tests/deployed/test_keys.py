@@ -17,7 +17,7 @@ LIST = call("scratchpad_list")
 
 def test_who_shows_nothing_is_asked_for_a_key(door: Door) -> None:
     answer = door.post(LIST)
-    # API Gateway renames the header of the challenge; CloudFront, which LocalStack lacks, names it back.
+    # API Gateway renames the header of the challenge, as LocalStack may.
     challenge = answer.headers["WWW-Authenticate"] or answer.headers["x-amzn-Remapped-WWW-Authenticate"]
     assert (answer.status, challenge.split()[0]) == (401, "Bearer")
 

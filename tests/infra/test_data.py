@@ -13,7 +13,9 @@ SECRET = "AWS::SecretsManager::Secret"
 ROTATION = "AWS::SecretsManager::RotationSchedule"
 DOMAIN = "AWS::OpenSearchService::Domain"
 COLLECTION = "AWS::OpenSearchServerless::Collection"
-KEPT = {TABLE, BUCKET, SECRET, DOMAIN, COLLECTION, "AWS::Logs::LogGroup"}
+GROUP = "AWS::OpenSearchServerless::CollectionGroup"
+POLICY = "AWS::OpenSearchServerless::SecurityPolicy"
+KEPT = {TABLE, BUCKET, SECRET, DOMAIN, COLLECTION, GROUP, POLICY, "AWS::Logs::LogGroup"}
 
 
 def test_the_table_has_the_keys_that_the_adapter_uses(stacks: Stacks) -> None:
@@ -94,8 +96,8 @@ def test_what_keeps_something_outlives_its_stack_in_prod_only(stacks_of: Synthes
     assert found == dict.fromkeys(found, (policy, policy))
 
 
-@pytest.mark.parametrize(("stage", "protected"), [("dev", False), ("prod", True), ("local", False)])
-def test_the_table_is_protected_in_prod_only(stacks_of: Synthesised, stage: str, protected: bool) -> None:
+@pytest.mark.parametrize(("stage", "protected"), [("dev", True), ("prod", True), ("local", False)])
+def test_the_table_is_protected_in_every_account(stacks_of: Synthesised, stage: str, protected: bool) -> None:
     assert stacks_of(stage).data.one(TABLE)["DeletionProtectionEnabled"] is protected
 
 

@@ -3,6 +3,7 @@
 import atexit
 import os
 import secrets
+import time
 from collections.abc import Generator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -17,6 +18,8 @@ from tests.servers.java.opensearch import opensearch
 from tests.servers.java.server import Server
 
 NOT_TESTED = "NOT TESTED"
+STARTS: dict[str, float] = {}
+"""Seconds until each server answered, what it was assembled from included."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +59,10 @@ def _own_dynamodb() -> str:
 
 
 def _for_all_tests(name: str, variable: str, server: AbstractContextManager[Server]) -> str:
+    began = time.monotonic()
     with tested_on(name, f"Install that, or set {variable} to a running one."):
         url = server.__enter__().url
+    STARTS[name] = time.monotonic() - began
     atexit.register(server.__exit__, None, None, None)
     return url
 
@@ -72,7 +77,9 @@ def tested_on(name: str, way_out: str) -> Generator[None, None, None]:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """One loud line for each server that was missing, however many tests it took with it."""
+    """How long each start took; a loud line for each server that was missing, however many tests it took with it."""
+    for name, seconds in STARTS.items():
+        terminalreporter.write_line(f"{name + ' start':<22} {seconds:6.1f} s")
     skipped: list[pytest.TestReport] = terminalreporter.stats.get("skipped", [])
     reasons = {str(report.longrepr[2]) for report in skipped if isinstance(report.longrepr, tuple)}
     for reason in sorted(reasons):

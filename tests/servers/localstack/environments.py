@@ -17,7 +17,7 @@ PLUGIN = Path(__file__).with_name("plugin")
 UV = Path(sys.executable).with_name("uv")
 MISSING = (
     "LocalStack needs Python 3.13 and none was found, so its tests are skipped. "
-    "Install it (`uv python install 3.13`, or your system's python3.13) and run them again"
+    "Install it (`.venv/bin/uv python install 3.13`, or your system's python3.13) and run them again"
 )
 
 

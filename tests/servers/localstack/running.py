@@ -154,5 +154,5 @@ def _clear_old_runs() -> None:
     for folder in RUNS.glob("*"):
         try:
             os.kill(int(folder.name.partition("-")[0]), 0)
-        except ProcessLookupError:
+        except (ProcessLookupError, PermissionError):  # nobody, or somebody else, has its number by now
             shutil.rmtree(folder, ignore_errors=True)

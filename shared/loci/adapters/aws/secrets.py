@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from loci.adapters.aws.clients import Clients, explained
 from loci.errors import Misconfigured, Refused
 
+SHORTEST = 32  # characters
 RESOLUTIONS = {
     "ResourceNotFoundException": "Deploy the stack, or set LOCI_SECRETS_FROM to the secret it made",
     "AccessDeniedException": "Allow this role to get the secret's value",
@@ -92,7 +93,10 @@ def _read(name: str, clients: Clients, stage: str) -> Generations:
     with explained("Secrets Manager", f"the secret {name}", RESOLUTIONS):
         text = clients.secretsmanager.get_secret_value(SecretId=name, VersionStage=stage)["SecretString"]
     try:
-        return Generations(**json.loads(text))
+        found = Generations(**json.loads(text))
+        if min(len(found.current), *map(len, found.in_use())) < SHORTEST:
+            raise ValueError
     except (ValueError, TypeError):
         # Not `from`: the text of the error would hold the secret.
         raise Misconfigured(f"The secret {name} is not one of Loci's", "Restore its previous version") from None
+    return found
