@@ -14,12 +14,12 @@ help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 run: setup ## serve on this machine, at http://127.0.0.1:8765/mcp (PORT=…)
-	@exec $(BIN)/loci serve --port $(PORT)
+	@exec $(BIN)/loci serve --port $(PORT) --example
 
 setup: $(VENV)/.laptop ## install Loci into .venv (the command is .venv/bin/loci)
 
 test: $(VENV)/.dev ## run all tests that need nothing outside this machine
-	$(BIN)/pytest -q -n 2 -m "not conformance and not aws" $(TESTS)
+	$(BIN)/pytest -q -n 2 -m "not conformance and not aws and not models" $(TESTS)
 
 check: $(VENV)/.dev ## format, lint, types and import rules
 	$(BIN)/ruff format --check .
@@ -27,11 +27,14 @@ check: $(VENV)/.dev ## format, lint, types and import rules
 	$(BIN)/lint-imports
 	$(BIN)/pyright
 
+quality: $(VENV)/.dev ## measure search on retrieval sets (EVAL=DIR)
+	$(BIN)/python -m tests.quality "$(EVAL)" $(QUALITY)
+
 conformance: $(VENV)/.dev ## run the official MCP conformance suite and the Inspector (npm packages)
 	$(BIN)/pytest -q -m conformance tests/conformance
 
 test-aws: $(VENV)/.dev ## run the tests on LocalStack, DynamoDB Local and OpenSearch, which it starts (no Docker)
-	$(BIN)/pytest -q -m aws $(TESTS)
+	$(BIN)/pytest -q -m "aws or models" $(TESTS)
 
 layers: $(VENV)/.dev ## build the Lambda layers (ARCH=arm64)
 	$(BIN)/python -m layers.build $(if $(ARCH),--arch $(ARCH))
@@ -88,4 +91,4 @@ $(VENV)/.%: requirements/%.lock pyproject.toml | $(BIN)/python
 	@touch $@ && if [ $* = dev ]; then touch $(VENV)/.laptop; fi
 
 .PHONY: help run setup test test-aws check conformance bench format lock clean layers synth bootstrap deploy destroy
-.PHONY: cdk-app opensearch dynamodb localstack
+.PHONY: quality cdk-app opensearch dynamodb localstack

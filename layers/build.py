@@ -26,6 +26,11 @@ LOCK = ROOT / "requirements" / "functions.lock"
 MACHINES: dict[Arch, str] = {"x86_64": "x86_64", "arm64": "aarch64"}
 # Amazon Linux 2023 has glibc 2.34: wheels for an older one run, too.
 GLIBC = ("manylinux_2_34", "manylinux_2_28", "manylinux_2_17", "manylinux2014")
+# Those that the adapters call, and those that boto3 gets credentials from.
+SERVICES = frozenset(
+    {"bedrock-runtime", "cloudformation", "dynamodb", "lambda", "s3", "secretsmanager", "sqs", "stepfunctions"}
+    | {"sso", "sso-oidc", "sts"}
+)
 LARGEST = 120_000_000  # of the 250 MB that Lambda allows: the rest is for what comes
 
 
@@ -56,8 +61,20 @@ def _install(arch: Arch, folder: Path) -> None:
     platforms = [f"--platform={glibc}_{MACHINES[arch]}" for glibc in GLIBC]
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-compile"]
     wanted = ["--require-hashes", "--no-deps", "--only-binary=:all:", f"--python-version={interpreter.VERSION}"]
-    _run([*pip, *wanted, "--implementation=cp", *platforms, f"--target={folder}", "-r", str(LOCK)])
-    shutil.rmtree(folder / "bin", ignore_errors=True)
+    # The lock is of that version; pip would ask this interpreter.
+    wanted += ["--implementation=cp", "--ignore-requires-python", *platforms, f"--target={folder}"]
+    _run([*pip, *wanted, "-r", str(LOCK)])
+    _prune(folder)
+
+
+def _prune(folder: Path) -> None:
+    """Take out what no function uses: tests, gRPC, and the descriptions of four hundred other AWS services."""
+    unwanted = ("bin", "grpc", "grpcio-*", "google", "opensearch", "opensearch_protobufs-*", "protobuf-*")
+    for unused in (found for pattern in (*unwanted, "numpy/f2py", "numpy/**/tests") for found in folder.glob(pattern)):
+        shutil.rmtree(unused, ignore_errors=True)
+    for service in (folder / "botocore" / "data").iterdir():
+        if service.is_dir() and service.name not in SERVICES:
+            shutil.rmtree(service)
 
 
 def _unpack_wheel(folder: Path) -> None:

@@ -3,8 +3,13 @@
 from dataclasses import dataclass
 
 from loci.api_keys import ApiKeys
-from loci.ports import BlobStore, LocalLinks, RecordStore
+from loci.documents.catalog import Catalog
+from loci.documents.fill import Fill
+from loci.documents.ingest import Ingest
+from loci.documents.library import Library
+from loci.ports import BlobStore, DocumentIndex, Embedder, LocalLinks, RecordStore
 from loci.scratchpad import Scratchpad
+from loci.search.search import Search
 from loci.settings import Settings
 from loci.signing import Keyring
 from loci.telemetry import Telemetry
@@ -22,3 +27,10 @@ class App:
     local_links: LocalLinks | None
     scratchpad: Scratchpad
     api_keys: ApiKeys
+    index: DocumentIndex
+    embedder: Embedder
+    search: Search
+    documents: Library
+    ingest: Ingest
+    fill: Fill
+    catalog: Catalog

@@ -3,14 +3,22 @@
 import os
 import secrets
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from loci.api_keys import ApiKeys
 from loci.app import App
+from loci.documents.catalog import Catalog
+from loci.documents.fill import Fill
+from loci.documents.ingest import Ingest
+from loci.documents.library import Library
+from loci.documents.writer import Writer
 from loci.errors import Misconfigured
-from loci.ports import BlobStore, LocalLinks, RecordStore
+from loci.ports import BlobStore, DocumentIndex, Embedder, LanguageModel, LocalLinks, RecordStore, Reranker
 from loci.scratchpad import Scratchpad
+from loci.search.reading import Reader
+from loci.search.search import Search
 from loci.settings import Settings, load_settings
 from loci.signing import Keyring
 from loci.telemetry import Telemetry
@@ -21,28 +29,44 @@ if TYPE_CHECKING:
 SHORTEST_SECRET = 32
 
 
+@dataclass(frozen=True, slots=True)
+class _Adapters:
+    """What the ports are made of, on one runtime."""
+
+    keyring: Keyring
+    records: RecordStore
+    blobs: BlobStore
+    local_links: LocalLinks | None
+    index: DocumentIndex
+    embedder: Embedder
+    reranker: Reranker
+
+
 def build_app(settings: Settings | None = None) -> App:
     """Loci on the adapters that the settings name."""
     settings = settings or load_settings()
-    if settings.mode == "embedded":
-        _make_writable(settings.data)
-        keyring = Keyring(_given(settings) or [_kept_secret(settings.data / "secret")])
-        records, blobs, links = _embedded(settings, keyring)
-    else:
-        from loci.adapters.aws.clients import Clients  # each runtime loads its own adapters only
-
-        clients = Clients()
-        keyring = Keyring(_given(settings) or _stored(settings, clients))
-        (records, blobs), links = _aws(settings, clients), None
+    made = _embedded(settings) if settings.mode == "embedded" else _aws(settings)
+    catalog = Catalog(made.records)
+    writer = Writer(catalog, made.index, made.embedder, time.time)
+    reader = Reader(
+        _language_model(settings, made.records), settings.language_model or "", seconds=settings.language_model_seconds
+    )
     return App(
         settings=settings,
         telemetry=Telemetry(settings.log_level),
-        keyring=keyring,
-        records=records,
-        blobs=blobs,
-        local_links=links,
-        scratchpad=Scratchpad(records, blobs, time.time),
-        api_keys=ApiKeys(records, time.time),
+        keyring=made.keyring,
+        records=made.records,
+        blobs=made.blobs,
+        local_links=made.local_links,
+        scratchpad=Scratchpad(made.records, made.blobs, time.time),
+        api_keys=ApiKeys(made.records, time.time),
+        index=made.index,
+        embedder=made.embedder,
+        search=Search(made.index, made.embedder, made.reranker, reader, rerank_seconds=settings.rerank_seconds),
+        documents=Library(catalog, writer, made.blobs),
+        ingest=Ingest(catalog, writer),
+        fill=Fill(catalog, writer),
+        catalog=catalog,
     )
 
 
@@ -52,7 +76,7 @@ def keys_of_stack(stack: str) -> ApiKeys:
     from loci.adapters.aws.stack import settings_of
 
     clients = Clients()
-    records, _ = _aws(Settings.model_validate(settings_of(stack, clients)), clients)
+    records, _ = _cloud_stores(Settings.model_validate(settings_of(stack, clients)), clients)
     return ApiKeys(records, time.time)
 
 
@@ -64,17 +88,74 @@ def rotate_secret(name: str, token: str, step: str) -> None:
     rotate(name, token, step, Clients())
 
 
-def _embedded(settings: Settings, keyring: Keyring) -> tuple[RecordStore, BlobStore, LocalLinks]:
+def _embedded(settings: Settings) -> _Adapters:
     from loci.adapters.embedded.blobs import FolderBlobs  # each runtime loads its own adapters only
+    from loci.adapters.embedded.index import SqliteIndex
     from loci.adapters.embedded.records import SqliteRecords
     from loci.adapters.embedded.sqlite import Database
 
     folder = settings.data
+    _make_writable(folder)
+    keyring = Keyring(_given(settings) or [_kept_secret(folder / "secret")])
     blobs = FolderBlobs(folder / "blobs", keyring.seal("link"), settings.base_url, time.time)
-    return SqliteRecords(Database(folder / "loci.db"), time.time), blobs, blobs
+    database = Database(folder / "loci.db")
+    embedder, reranker = _local_inference(settings)
+    return _Adapters(
+        keyring, SqliteRecords(database, time.time), blobs, blobs, SqliteIndex(database), embedder, reranker
+    )
 
 
-def _aws(settings: Settings, clients: "Clients") -> tuple[RecordStore, BlobStore]:
+def _aws(settings: Settings) -> _Adapters:
+    from loci.adapters.aws.clients import Clients
+    from loci.adapters.aws.index import OpenSearchIndex
+    from loci.adapters.aws.inference import LambdaEmbedder, LambdaInference, LambdaReranker
+    from loci.adapters.aws.no_index import NoIndex
+    from loci.adapters.aws.opensearch import Domain
+
+    clients = Clients()
+    records, blobs = _cloud_stores(settings, clients)
+    keyring = Keyring(_given(settings) or _stored(settings, clients))
+    index = OpenSearchIndex(Domain(settings.search_url), "loci") if settings.search_url else NoIndex()
+    if settings.inference_function is None:
+        return _Adapters(keyring, records, blobs, None, index, *_local_inference(settings))
+    inference = LambdaInference(settings.inference_function, clients)
+    return _Adapters(keyring, records, blobs, None, index, LambdaEmbedder(inference), LambdaReranker(inference))
+
+
+def _local_inference(settings: Settings) -> tuple[Embedder, Reranker]:
+    from loci.adapters.embedded.inference.embedder import OnnxEmbedder
+    from loci.adapters.embedded.inference.in_use import InUse
+    from loci.adapters.embedded.inference.reranker import OnnxReranker
+    from loci.models.shelf import Shelf
+
+    shelf = Shelf(settings.models_folder)
+    return (
+        OnnxEmbedder(InUse(shelf, "embedder", settings.embedder)),
+        OnnxReranker(InUse(shelf, "reranker", settings.reranker)),
+    )
+
+
+def _language_model(settings: Settings, records: RecordStore) -> LanguageModel | None:
+    """The one that is set, within the day's allowance of tokens."""
+    if settings.language_model is None:
+        return None
+    from loci.adapters.language_model.allowance import DailyAllowance  # only where there is one
+    from loci.adapters.language_model.checked import CheckedModel
+
+    provider, _, name = settings.language_model.partition(":")
+    if provider == "bedrock":
+        from loci.adapters.aws.language import BedrockModel
+
+        writer = BedrockModel(name)
+    else:
+        from loci.adapters.language_model.openai import OpenAiModel
+
+        key = settings.language_model_key
+        writer = OpenAiModel(name, settings.language_model_url, key.get_secret_value() if key else None)
+    return CheckedModel(writer, DailyAllowance(records, settings.language_model_daily_tokens, time.time))
+
+
+def _cloud_stores(settings: Settings, clients: "Clients") -> tuple[RecordStore, BlobStore]:
     from loci.adapters.aws.blobs import S3Blobs
     from loci.adapters.aws.records import DynamoRecords
 

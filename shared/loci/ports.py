@@ -4,13 +4,15 @@ Every stored thing has an owner: it is the first argument, it has no default, an
 reaches another owner's things.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
 from loci.errors import Conflict
 from loci.model.identity import Owner
+from loci.model.inference import EmbeddingModel, QueryEmbedding
 from loci.model.records import Page, Record
+from loci.model.search import Candidate, Chunk, Counts, Embedding, Marks, Vector, Where
 from loci.model.values import JsonObject
 
 ABSENT: Final = ""
@@ -103,4 +105,83 @@ class LocalLinks(Protocol):
 
     def follow(self, token: str) -> Linked:
         """What the link leads to; `NotFound` where it has expired, was tampered with, or leads nowhere."""
+        ...
+
+
+class DocumentIndex(Protocol):
+    """Chunks, found by their words and by their vectors. A collection is a part of what is an owner's."""
+
+    def put(self, owner: Owner, collection: str, document: str, chunks: Sequence[Chunk], marks: Marks) -> None:
+        """The document has these chunks from now on, and no others: all or none. A search after it sees them."""
+        ...
+
+    def remove(self, owner: Owner, collection: str, document: str) -> None:
+        """Take the document's chunks out; no error where there are none. A search after it sees none."""
+        ...
+
+    def embeddings(self, owner: Owner, model: str, hashes: Sequence[str]) -> dict[str, Embedding]:
+        """Those that the owner's chunks already have from that model, by the chunks' hashes."""
+        ...
+
+    def candidates(
+        self, owner: Owner, collection: str, words: Sequence[str], vector: Vector | None, *, limit: int, where: Where
+    ) -> list[Candidate]:
+        """The best `limit` chunks by BM25 over the words, and the `limit` nearest to the vector, together.
+
+        A chunk that holds none of the words is in the lexical leg's place nowhere; one without an embedding of the
+        vector's model is in the vector leg's place nowhere. Ties go by chunk id.
+        """
+        ...
+
+    def chunks(self, owner: Owner, collection: str, ids: Sequence[str]) -> dict[str, Chunk]:
+        """Those of the chunks that are there, whole, by id."""
+        ...
+
+    def counts(self, owner: Owner, collection: str) -> Counts: ...
+
+
+class Embedder(Protocol):
+    """Texts as vectors, by a model that may come, go and change while Loci runs."""
+
+    def model(self) -> EmbeddingModel | None:
+        """The one that is used now; None while there is none."""
+        ...
+
+    def passages(self, texts: Sequence[str]) -> list[Embedding]:
+        """One embedding a text, in order; `Unavailable` where there is no model now."""
+        ...
+
+    def query(self, text: str) -> QueryEmbedding:
+        """The question as a vector, and its words as vectors; `Unavailable` where there is no model now."""
+        ...
+
+    def count(self, texts: Sequence[str]) -> list[int]:
+        """How many of the model's tokens each text has; without a model an estimate that is seldom too low."""
+        ...
+
+
+class Reranker(Protocol):
+    """A cross-encoder: reads the question and a passage together."""
+
+    def model(self) -> str | None:
+        """The identity of the one that is used now; None while there is none."""
+        ...
+
+    def scores(self, query: str, texts: Sequence[str], *, seconds: float) -> list[float]:
+        """The relevance, 0 to 1, of the first texts: of as many as were read until the time was up.
+
+        The first batch is always read. `Unavailable` where there is no model now.
+        """
+        ...
+
+
+class LanguageModel(Protocol):
+    """Reads a prompt and answers in JSON. There may be none."""
+
+    def complete(self, prompt: str, schema: JsonObject, *, seconds: float, most_tokens: int) -> JsonObject:
+        """An answer that fits the schema, within the time.
+
+        `Unavailable` where there is none: too slow, refused, unreachable, its tokens for today spent, or an answer
+        that did not fit, and did not fit when it was asked for again.
+        """
         ...

@@ -66,8 +66,28 @@ class Settings(BaseModel):
     oidc_scopes: Words = Field((), description="scopes that every token must have")
     tool_names: Literal["wire", "colon"] = Field("wire", description="list tools as pml_search_tools or with a colon")
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="what is logged")
+    pull_models: bool = Field(True, description="at the first start, pull the models that are missing")
+    embedder: str | None = Field(None, description="the embedder; by default bge-small-en-v1.5, else one that is here")
+    reranker: str | None = Field(None, description="the reranker; by default bge-reranker-base, else one that is here")
+    rerank_seconds: float = Field(0.3, ge=0, le=20, description="how long a search may rerank; 0 switches it off")
+    model_hub: str = Field(
+        "https://huggingface.co", pattern=r"^https?://\S+$", description="where models are pulled from"
+    )
+    language_model: str | None = Field(
+        None,
+        pattern=r"^(bedrock|openai):\S+$",
+        description="bedrock:MODEL or openai:MODEL reads the best hits of a search again; none by default",
+    )
+    language_model_url: str = Field(
+        "https://api.openai.com/v1", pattern=r"^https?://\S+$", description="where openai: models are asked"
+    )
+    language_model_key: SecretStr | None = Field(None, description="the key for them")
+    language_model_seconds: float = Field(6, gt=0, le=25, description="how long a search may wait for it")
+    language_model_daily_tokens: int = Field(2_000_000, ge=0, description="tokens a day, of all instances together")
     table: str | None = Field(None, description="on AWS: the DynamoDB table")
     bucket: str | None = Field(None, description="on AWS: the S3 bucket")
+    search_url: str | None = Field(None, pattern=r"^https?://\S+$", description="on AWS: the OpenSearch domain")
+    inference_function: str | None = Field(None, description="on AWS: the function that embeds and reranks")
     secrets_from: str | None = Field(
         None, description="on AWS: the secret in Secrets Manager that holds the signing secrets, unless they are set"
     )

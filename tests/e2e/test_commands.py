@@ -9,7 +9,10 @@ import pytest
 
 from tests.support.serving import loci
 
-COMMANDS = [(), ("serve",), ("keys",), ("keys", "create"), ("keys", "list"), ("keys", "revoke")]
+COMMANDS = [
+    *((), ("serve",), ("ingest",), ("search",), ("forget",), ("keys",), ("keys", "create"), ("keys", "list")),
+    *(("keys", "revoke"), ("models",), ("models", "list"), ("models", "pull"), ("models", "check")),
+]
 
 
 @pytest.fixture
@@ -25,7 +28,7 @@ def test_every_command_has_help(data: Path, command: tuple[str, ...]) -> None:
     assert not data.exists()
 
 
-@pytest.mark.parametrize("command", [one for one in COMMANDS if one not in ((), ("keys",))])
+@pytest.mark.parametrize("command", [one for one in COMMANDS if one not in ((), ("keys",), ("models",))])
 def test_every_command_takes_a_data_folder(data: Path, command: tuple[str, ...]) -> None:
     assert "--data" in loci(data, *command, "--help").stdout
 

@@ -111,7 +111,7 @@ def test_settings_come_from_the_command_line_before_the_environment_before_the_f
     data = tmp_path / "data"
     data.mkdir()
     (data / "config.toml").write_text('host = "127.0.0.2"\nmodels = "/file"\n')
-    with serving(data, LOCI_HOST="127.0.0.3") as server:
+    with serving(data, LOCI_HOST="127.0.0.3", LOCI_MODELS="") as server:
         assert server.url.startswith("http://127.0.0.3:")
         assert "models in /file" in server.welcome
     with serving(data, "--host", "127.0.0.4", LOCI_HOST="127.0.0.3", LOCI_MODELS="/environment") as server:

@@ -9,7 +9,10 @@ from typing import cast
 from loci.settings import PREFIX, Settings
 
 DOCS = Path(__file__).parents[2] / "docs"
-COMMANDS = ("", "serve", "keys", "keys create", "keys list", "keys revoke")
+COMMANDS = (
+    *("", "serve", "ingest", "search", "forget", "models", "models list", "models pull", "models check"),
+    *("keys", "keys create", "keys list", "keys revoke"),
+)
 
 CONFIGURATION = """\
 # Configuration
@@ -53,7 +56,7 @@ def _shown(default: object) -> str:
     match default:
         case None | ():
             return "none"
-        case str() | int():
+        case str() | int() | float():
             return f"`{default}`"
         case _:
             return f"`{', '.join(cast('tuple[str, ...]', default))}`"

@@ -21,9 +21,10 @@ PATIENCE = 60
 
 
 def clean_environment(data: Path, **more: str) -> dict[str, str]:
-    """The environment without anything of Loci's, but for the data folder."""
+    """The environment without anything of Loci's, but for the data folder. Nothing is pulled from anywhere."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("LOCI_", "AWS_"))}
-    return kept | {"LOCI_DATA": str(data)} | more
+    own = {"LOCI_DATA": str(data), "LOCI_MODELS": str(data.parent / "models"), "LOCI_PULL_MODELS": "false"}
+    return kept | own | more
 
 
 @dataclass(frozen=True)

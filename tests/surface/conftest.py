@@ -28,7 +28,7 @@ def anyio_backend() -> str:
 def app(request: pytest.FixtureRequest, tmp_path: Path) -> Generator[App, None, None]:
     """The whole product, on this machine and on AWS."""
     if request.param == "embedded":
-        yield build_app(load_settings({"data": tmp_path}))
+        yield build_app(load_settings({"data": tmp_path, "models": tmp_path / "models"}))
         return
     with moto_aws():
         yield build_app(load_settings({"mode": "aws", "table": TABLE, "bucket": BUCKET, "secrets_from": SECRET}))

@@ -6,7 +6,10 @@ from typing import Annotated
 
 import typer
 
-from loci.cli import keys
+from loci.cli import keys, models
+from loci.cli.forget import forget
+from loci.cli.ingest import ingest
+from loci.cli.search import search
 from loci.cli.serve import serve
 from loci.errors import LociError
 
@@ -20,6 +23,10 @@ cli = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 cli.command()(serve)
+cli.command()(ingest)
+cli.command()(forget)
+cli.command()(search)
+cli.add_typer(models.cli, name="models")
 cli.add_typer(keys.cli, name="keys")
 
 

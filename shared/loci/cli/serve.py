@@ -32,17 +32,23 @@ def serve(
     data: DataOption = None,
     config: ConfigOption = None,
     stdio: Annotated[bool, typer.Option("--stdio", help="Speak MCP on standard input and output.")] = False,
+    models: Annotated[
+        bool | None,
+        typer.Option("--models/--no-models", help="Pull the models that are missing. [yes]", show_default=False),
+    ] = None,
+    example: Annotated[bool, typer.Option("--example", help="Begin with an example, if nothing is here yet.")] = False,
 ) -> None:
     """Serve MCP.
 
     Over HTTP, at http://127.0.0.1:8765/mcp unless told otherwise. Over stdio with --stdio, or by itself
     where a client started it: standard input is a pipe and neither --host nor --port is given.
     """
-    settings = load_settings({"host": host, "port": port, "data": data}, config)
+    given = {"host": host, "port": port, "data": data, "pull_models": models}
+    settings = load_settings(given, config)
     if stdio or (host is None and port is None and _started_by_a_client()):
         _serve_stdio(settings)
     else:
-        _serve_http(settings)
+        _serve_http(settings, example=example)
 
 
 def _started_by_a_client() -> bool:
@@ -60,17 +66,19 @@ def _serve_stdio(settings: Settings) -> None:
 
     # The thread that waits for input cannot be interrupted, so Ctrl-C ends the process as it does elsewhere.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    anyio.run(serve_stdio, build_server(build_app(settings)))
+    app = build_app(settings)
+    with _background(app):
+        anyio.run(serve_stdio, build_server(app))
 
 
-def _serve_http(settings: Settings) -> None:
+def _serve_http(settings: Settings, *, example: bool) -> None:
     # uvicorn closes its connections at Ctrl-C, and raises it again.
     with contextlib.suppress(KeyboardInterrupt):
-        _serve_until_interrupted(settings)
+        _serve_until_interrupted(settings, example=example)
     typer.echo("Stopped.")
 
 
-def _serve_until_interrupted(settings: Settings) -> None:
+def _serve_until_interrupted(settings: Settings, *, example: bool) -> None:
     import uvicorn
 
     from loci.compose import build_app
@@ -95,7 +103,17 @@ def _serve_until_interrupted(settings: Settings) -> None:
         server_header=False,
         timeout_graceful_shutdown=3,
     )
-    Server(config).run(sockets=[listener])
+    with _background(app, example=example):
+        Server(config).run(sockets=[listener])
+
+
+def _background(app: App, *, example: bool = False) -> contextlib.AbstractContextManager[object]:
+    """Models and vectors, while the server runs; on AWS functions of their own see to them."""
+    if app.settings.mode != "embedded":
+        return contextlib.nullcontext()
+    from loci.cli.background import Background
+
+    return Background(app, lambda line: print(line, file=sys.stderr, flush=True), example=example)
 
 
 def _listen(host: str, port: int) -> socket.socket:

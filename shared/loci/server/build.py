@@ -20,6 +20,7 @@ from mcp_types import INVALID_PARAMS, CallToolResult, GetPromptResult, InputRequ
 from loci.app import App
 from loci.server.budget import within_budget
 from loci.server.caller import caller_of, principal
+from loci.server.documents import document_doors
 from loci.server.door import Door, Surface
 from loci.server.errors import Failure, ToolAnswer, attempt, unknown_tool
 from loci.server.names import Names
@@ -41,7 +42,7 @@ Errors read "CODE: what happened. What to do." Do what the last sentence says, t
 
 def doors(app: App) -> list[Door]:
     """All tools of Loci."""
-    return [*scratchpad_doors(app)]
+    return [*document_doors(app), *scratchpad_doors(app)]
 
 
 def build_server(app: App, surface: Surface = "all", offered: Sequence[Door] | None = None) -> "LociServer":

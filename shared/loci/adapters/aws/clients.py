@@ -13,8 +13,10 @@ from loci.errors import Misconfigured, Unavailable
 if TYPE_CHECKING:
     from boto3 import Session
     from botocore.exceptions import ClientError
+    from types_boto3_bedrock_runtime import BedrockRuntimeClient
     from types_boto3_cloudformation import CloudFormationClient
     from types_boto3_dynamodb import DynamoDBClient
+    from types_boto3_lambda import LambdaClient
     from types_boto3_s3 import S3Client
     from types_boto3_secretsmanager import SecretsManagerClient
 
@@ -52,6 +54,19 @@ class Clients:
             return self._session.client("cloudformation", config=_config(seconds=20))  # pyright: ignore[reportUnknownMemberType]
 
     @cached_property
+    def bedrock(self) -> "BedrockRuntimeClient":
+        # Who asks waits for seconds: a second attempt would come too late, and would cost as much as the first.
+        config = _config(seconds=30, attempts=1)
+        with self._making:
+            return self._session.client("bedrock-runtime", config=config)  # pyright: ignore[reportUnknownMemberType]
+
+    @cached_property
+    def lambda_(self) -> "LambdaClient":
+        # A cold start loads a model, and a batch of long texts takes its time.
+        with self._making:
+            return self._session.client("lambda", config=_config(seconds=120))  # pyright: ignore[reportUnknownMemberType]
+
+    @cached_property
     def _session(self) -> "Session":
         import boto3  # 0.3 s, which a request that touches no store does not pay
 
@@ -59,10 +74,11 @@ class Clients:
         return boto3.Session()
 
 
-def _config(*, seconds: float, **more: Any) -> Any:
+def _config(*, seconds: float, attempts: int | None = None, **more: Any) -> Any:
     from botocore.config import Config
 
-    return Config(retries={"mode": "standard"}, connect_timeout=3, read_timeout=seconds, **more)
+    retries: Any = {"mode": "standard"} if attempts is None else {"mode": "standard", "total_max_attempts": attempts}
+    return Config(retries=retries, connect_timeout=3, read_timeout=seconds, **more)
 
 
 @contextmanager

@@ -6,25 +6,8 @@ from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from loci.adapters.embedded.migrations import MIGRATIONS
 from loci.errors import Misconfigured, Unavailable
-
-MIGRATIONS: tuple[tuple[str, ...], ...] = (
-    (
-        """
-        CREATE TABLE record (
-            owner TEXT NOT NULL,
-            kind TEXT NOT NULL,
-            key BLOB NOT NULL,  -- UTF-8, so that order and prefixes are those of bytes, as in DynamoDB
-            value TEXT NOT NULL,
-            version TEXT NOT NULL,
-            expires_at REAL,
-            PRIMARY KEY (owner, kind, key)
-        ) WITHOUT ROWID
-        """,
-        "CREATE INDEX record_expiry ON record (expires_at) WHERE expires_at IS NOT NULL",
-    ),
-)
-"""The statements of each step. A step that was released is never changed: what comes later is another step."""
 
 
 class Database:
@@ -50,6 +33,17 @@ class Database:
             yield self._connection()
         except sqlite3.Error as error:
             raise _explained(self._path, error) from error
+
+    @contextmanager
+    def snapshot(self) -> Generator[sqlite3.Connection, None, None]:
+        """A connection whose reads all see what the first of them sees."""
+        with self.read() as connection:
+            connection.execute("BEGIN")
+            try:
+                yield connection
+            finally:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
 
     @contextmanager
     def write(self, *, durable: bool = True) -> Generator[sqlite3.Connection, None, None]:

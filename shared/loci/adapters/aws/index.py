@@ -1,0 +1,241 @@
+"""`DocumentIndex` in OpenSearch: one index for all owners, each reached only through a filter and its own shard."""
+
+import json
+import time
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any, TypeVar
+
+from loci.adapters.aws.indexed import (
+    Json,
+    body_of,
+    chunk_of,
+    embedding_of,
+    filters_of,
+    id_of,
+    source_of,
+    term,
+    terms,
+    vector_fields,
+)
+from loci.adapters.aws.legs import lexical, nearest, together
+from loci.adapters.aws.opensearch import Domain, explained, refused
+from loci.errors import Refused, Unavailable
+from loci.model.identity import Owner
+from loci.model.search import Candidate, Chunk, Counts, Embedding, Marks, Vector, Where
+
+LARGEST_REQUEST = 4 * 1024**2
+"""Bytes, of the 10 MiB that the smallest domains take."""
+AT_ONCE = 500
+MOST_HITS = 10_000
+"""OpenSearch gives no more from one search."""
+EVERYTHING = Where()
+T = TypeVar("T")
+
+
+class OpenSearchIndex:
+    """Chunks in an index that is made at the first call. Nothing of OpenSearch is loaded before it.
+
+    A put writes the document's chunks anew, as a generation of their own, and then takes the older ones out. So a
+    search meanwhile finds at least one version whole, and of a chunk that both versions have the newer.
+    """
+
+    def __init__(
+        self,
+        domain: Domain,
+        name: str,
+        *,
+        engine: str = "lucene",
+        shards: int = 1,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._domain = domain
+        self._name = name
+        self._engine = engine
+        self._shards = shards
+        self._clock = clock
+        self._is_made = False
+        self._dimensions: set[int] = set()
+
+    def put(self, owner: Owner, collection: str, document: str, chunks: Sequence[Chunk], marks: Marks) -> None:
+        if not chunks:
+            self.remove(owner, collection, document)
+            return
+        with self._calling({len(one.embedding.vector) // 2 for one in chunks if one.embedding}):
+            _, before = self._generations(owner, collection, document)
+            # Clocks differ: what is written later is newer all the same.
+            generation = max(int(self._clock() * 1e6), before + 1)
+            ids = [id_of(owner, collection, chunk.id, generation) for chunk in chunks]
+            sources = (source_of(owner, collection, chunk, marks, generation) for chunk in chunks)
+            try:
+                self._bulk(owner, (_writing(id, source) for id, source in zip(ids, sources, strict=True)))
+            except BaseException:
+                with suppress(Unavailable), self._calling():  # what it leaves the next put takes out
+                    self._bulk(owner, (_line({"delete": {"_id": id}}) for id in ids))
+                raise
+            # Of two writers at once each takes out what is older than the newest: one document stays, whole.
+            oldest, newest = self._generations(owner, collection, document)
+            if oldest < newest:
+                self._delete(owner, [*_of(owner, collection, document), _range(lt=newest)])
+
+    def remove(self, owner: Owner, collection: str, document: str) -> None:
+        with self._calling():
+            self._delete(owner, _of(owner, collection, document))
+
+    def embeddings(self, owner: Owner, model: str, hashes: Sequence[str]) -> dict[str, Embedding]:
+        found: dict[str, Embedding] = {}
+        with self._calling():
+            for some in _batches(list(dict.fromkeys(hashes))):
+                filters = [term("owner", owner.key), term("model", model), terms("hash", some)]
+                wanted = ["hash", "model", "vector", "bits"]
+                body = {"size": len(some), "_source": wanted, "collapse": {"field": "hash"}, **_filtered(filters)}
+                found.update((hit["_source"]["hash"], embedding_of(hit["_source"])) for hit in self._hits(owner, body))
+        return found
+
+    def candidates(
+        self, owner: Owner, collection: str, words: Sequence[str], vector: Vector | None, *, limit: int, where: Where
+    ) -> list[Candidate]:
+        filters = filters_of(owner, collection, where)
+        legs: list[Json] = []
+        if words:
+            legs.append(lexical(words, filters, limit, with_vectors=vector is not None))
+        if vector is not None:
+            legs.append(nearest(vector, filters, limit))
+        if not legs or limit < 1:
+            return []
+        with self._calling([len(vector.values) // 4] if vector else []):
+            answers = self._answers(owner, legs)
+        said = answers.pop(0) if words else None
+        return together(said, answers[0] if vector else None, vector)
+
+    def chunks(self, owner: Owner, collection: str, ids: Sequence[str]) -> dict[str, Chunk]:
+        found: dict[str, Chunk] = {}
+        with self._calling():
+            for some in _batches(list(dict.fromkeys(ids))):
+                filters = [*filters_of(owner, collection, EVERYTHING), terms("chunk", some)]
+                # Newer ones replace older ones, where a document is being replaced right now.
+                body = {"size": MOST_HITS, "sort": [{"generation": "asc"}], **_filtered(filters)}
+                found.update((hit["_source"]["chunk"], chunk_of(hit["_source"])) for hit in self._hits(owner, body))
+        return found
+
+    def counts(self, owner: Owner, collection: str) -> Counts:
+        with self._calling():
+            body: Json = {
+                "size": 0,
+                "track_total_hits": True,
+                **_filtered(filters_of(owner, collection, EVERYTHING)),
+                "aggs": {
+                    # Exact up to the threshold, and nearly so beyond it.
+                    "documents": {"cardinality": {"field": "document", "precision_threshold": 40_000}},
+                    "models": {"terms": {"field": "model", "size": 1000}},
+                },
+            }
+            [answer] = self._answers(owner, [body])
+        found = answer["aggregations"]
+        embedded = {bucket["key"]: bucket["doc_count"] for bucket in found["models"]["buckets"]}
+        return Counts(found["documents"]["value"], answer["hits"]["total"]["value"], embedded)
+
+    @contextmanager
+    def _calling(self, dimensions: Collection[int] = ()) -> Generator[None, None, None]:
+        """Inside, the index is there, with fields for vectors of those lengths, and errors are explained."""
+        try:
+            with explained(f"the index {self._name}"):
+                if not self._is_made:
+                    self._make()
+                    self._is_made = True
+                for missing in set(dimensions) - self._dimensions:
+                    fields = {"properties": vector_fields(missing, self._engine)}
+                    self._domain.client.indices.put_mapping(index=self._name, body=fields)
+                    self._dimensions.add(missing)
+                yield
+        except Unavailable:
+            self._is_made, self._dimensions = False, set()  # it may have gone: the next call looks
+            raise
+
+    def _make(self) -> None:
+        from opensearchpy.exceptions import RequestError
+
+        client = self._domain.client
+        if not client.indices.exists(index=self._name):
+            try:
+                client.indices.create(index=self._name, body=body_of(self._shards))
+                return
+            except RequestError as error:
+                if error.error != "resource_already_exists_exception":  # somebody else was faster
+                    raise
+        # Whoever makes it waits until it can be searched; so does whoever finds it. It counts as yellow before.
+        client.cluster.health(index=self._name, params={"wait_for_active_shards": str(self._shards)})
+
+    def _bulk(self, owner: Owner, operations: Iterable[bytes]) -> None:
+        """All of them, in order, in as few requests as can be. They are seen after the last."""
+        some: list[bytes] = []
+        size = 0
+        for operation in operations:
+            if some and size + len(operation) > LARGEST_REQUEST:
+                self._send(owner, some, refresh="false")
+                some, size = [], 0
+            some.append(operation)
+            size += len(operation)
+        self._send(owner, some, refresh="true")
+
+    def _send(self, owner: Owner, operations: list[bytes], *, refresh: str) -> None:
+        params = {"routing": owner.key, "refresh": refresh}
+        answer = self._domain.client.bulk(body=b"".join(operations), index=self._name, params=params)
+        errors = [done["index"] for done in answer["items"] if "error" in done.get("index", {})]
+        if not errors:
+            return
+        status, reason = errors[0]["status"], errors[0]["error"].get("reason", "")
+        if status == 400:
+            raise Refused(
+                f"OpenSearch cannot hold a chunk of this document ({reason})", "Shorten its path and its tags"
+            )
+        raise refused(f"the index {self._name}", str(status), reason)
+
+    def _generations(self, owner: Owner, collection: str, document: str) -> tuple[int, int]:
+        """The oldest and the newest of the document's chunks; 0 where there are none."""
+        ends = {name: {name: {"field": "generation"}} for name in ("min", "max")}
+        [answer] = self._answers(owner, [{"size": 0, "aggs": ends, **_filtered(_of(owner, collection, document))}])
+        oldest, newest = (answer["aggregations"][name]["value"] for name in ends)
+        return int(oldest or 0), int(newest or 0)  # they come as floats, which have 53 bits: microseconds until 2255
+
+    def _delete(self, owner: Owner, filters: list[Json]) -> None:
+        # What somebody else is taking out at the same time is no conflict.
+        params = {"routing": owner.key, "refresh": "true", "conflicts": "proceed"}
+        self._domain.client.delete_by_query(index=self._name, body=_filtered(filters), params=params)
+
+    def _hits(self, owner: Owner, body: Json) -> list[Json]:
+        [answer] = self._answers(owner, [body])
+        return answer["hits"]["hits"]
+
+    def _answers(self, owner: Owner, bodies: Sequence[Json]) -> list[Any]:
+        """All in one round trip."""
+        lines = [line for body in bodies for line in ({"routing": owner.key}, body)]
+        answers = self._domain.client.msearch(body=lines, index=self._name)["responses"]
+        for answer in answers:
+            if "error" in answer:
+                raise refused(f"the index {self._name}", str(answer["status"]), answer["error"].get("reason", ""))
+        return answers
+
+
+def _of(owner: Owner, collection: str, document: str) -> list[Json]:
+    return [*filters_of(owner, collection, EVERYTHING), term("document", document)]
+
+
+def _range(**bounds: int) -> Json:
+    return {"range": {"generation": bounds}}
+
+
+def _filtered(filters: list[Json]) -> Json:
+    return {"query": {"bool": {"filter": filters}}}
+
+
+def _writing(id: str, source: Json) -> bytes:
+    return _line({"index": {"_id": id}}) + _line(source)
+
+
+def _line(value: Json) -> bytes:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+
+
+def _batches(values: Sequence[T]) -> Iterator[Sequence[T]]:
+    return (values[start : start + AT_ONCE] for start in range(0, len(values), AT_ONCE))

@@ -1,0 +1,134 @@
+"""How a chunk lies in OpenSearch: the fields of the index, and what is in them."""
+
+import json
+from base64 import b64decode, b64encode
+from collections.abc import Sequence
+from struct import unpack
+from typing import Any
+
+from loci.ids import content_id
+from loci.model.identity import Owner
+from loci.model.search import Chunk, Embedding, Marks, Where
+
+Json = dict[str, Any]
+
+WORD: Json = {"type": "keyword"}
+# Kept and given back, never looked for. Keywords are, so that a list stays one; their length has no limit here.
+KEPT: Json = {"type": "keyword", "index": False, "doc_values": False}
+FIELDS: Json = {
+    "owner": WORD,
+    "collection": WORD,
+    "document": WORD,
+    "chunk": WORD,
+    "generation": {"type": "long"},
+    "tags": WORD,
+    "date": WORD,
+    "heading": KEPT,
+    "first_line": {"type": "integer", "index": False, "doc_values": False},
+    "last_line": {"type": "integer", "index": False, "doc_values": False},
+    "text": KEPT,
+    "hash": WORD,
+    # They come cut and stemmed, as SQLite gets them: both find the same.
+    "words": {"type": "text", "analyzer": "whitespace", "similarity": "words", "index_options": "freqs"},
+    "model": WORD,
+    "vector": {"type": "binary", "doc_values": True},
+    "bits": {"type": "binary"},
+}
+SIMILARITY: Json = {"words": {"type": "BM25", "k1": 1.2, "b": 0.75}}
+
+
+def body_of(shards: int) -> Json:
+    """Of the request that makes the index. The fields for vectors come later, when their dimensions are known."""
+    return {
+        # Nothing is seen before a writer says so: a search between two of its requests sees the document as it was.
+        "settings": {
+            "index": {"knn": True, "number_of_shards": shards, "refresh_interval": "-1", "similarity": SIMILARITY}
+        },
+        "mappings": {"dynamic": "strict", "_source": {"excludes": ["near_*"]}, "properties": FIELDS},
+    }
+
+
+def vector_field(dimensions: int) -> str:
+    return f"near_{dimensions}"
+
+
+def vector_fields(dimensions: int, engine: str) -> Json:
+    """What the mapping has for vectors of one length."""
+    method = {"name": "hnsw", "engine": engine, "space_type": "cosinesimil"}
+    return {vector_field(dimensions): {"type": "knn_vector", "dimension": dimensions, "method": method}}
+
+
+def cosine_of(score: float) -> float:
+    """What k-NN's score says with `cosinesimil`."""
+    return 2 * score - 1
+
+
+def id_of(owner: Owner, collection: str, chunk: str, generation: int) -> str:
+    return content_id(owner.key, collection, chunk, str(generation), length=40)
+
+
+def source_of(owner: Owner, collection: str, chunk: Chunk, marks: Marks, generation: int) -> Json:
+    source: Json = {
+        "owner": owner.key,
+        "collection": collection,
+        "document": chunk.document,
+        "chunk": chunk.id,
+        "generation": generation,
+        "tags": marks.tags,
+        "heading": json.dumps(chunk.heading, ensure_ascii=False),
+        "first_line": chunk.first_line,
+        "last_line": chunk.last_line,
+        "text": chunk.text,
+        "hash": chunk.hash,
+        "words": chunk.words,
+    }
+    if marks.date is not None:
+        source["date"] = marks.date
+    if chunk.embedding is not None:
+        vector = chunk.embedding.vector
+        source["model"] = chunk.embedding.model
+        source["vector"] = b64encode(vector).decode()
+        source["bits"] = b64encode(chunk.embedding.bits).decode()
+        numbers = [round(number, 7) for number in unpack(f"<{len(vector) // 2}e", vector)]
+        source[vector_field(len(numbers))] = numbers
+    return source
+
+
+def chunk_of(source: Json) -> Chunk:
+    return Chunk(
+        id=source["chunk"],
+        document=source["document"],
+        heading=tuple(json.loads(source["heading"])),
+        first_line=source["first_line"],
+        last_line=source["last_line"],
+        text=source["text"],
+        hash=source["hash"],
+        words=source["words"],
+        embedding=embedding_of(source) if "model" in source else None,
+    )
+
+
+def embedding_of(source: Json) -> Embedding:
+    return Embedding(source["model"], b64decode(source["vector"]), b64decode(source["bits"]))
+
+
+def filters_of(owner: Owner, collection: str, where: Where) -> list[Json]:
+    """What every chunk fits that a search may find."""
+    filters = [term("owner", owner.key), term("collection", collection)]
+    if where.any_tags:
+        filters.append(terms("tags", where.any_tags))
+    filters.extend(term("tags", tag) for tag in where.all_tags)
+    if where.no_tags:
+        filters.append({"bool": {"must_not": [terms("tags", where.no_tags)]}})
+    bounds = {"gte": where.since, "lte": where.until}
+    if any(bounds.values()):
+        filters.append({"range": {"date": {name: day for name, day in bounds.items() if day is not None}}})
+    return filters
+
+
+def term(field: str, value: str) -> Json:
+    return {"term": {field: value}}
+
+
+def terms(field: str, values: Sequence[str]) -> Json:
+    return {"terms": {field: list(values)}}

@@ -1,0 +1,41 @@
+# ruff: noqa: ARG002 (nothing is used where everything is refused)
+"""`DocumentIndex` where the deployment has none: every question says so."""
+
+from collections.abc import Sequence
+from typing import NoReturn
+
+from loci.errors import Unavailable
+from loci.model.identity import Owner
+from loci.model.search import Candidate, Chunk, Counts, Embedding, Marks, Vector, Where
+
+
+class NoIndex:
+    """Nothing can be put in or found."""
+
+    def put(self, owner: Owner, collection: str, document: str, chunks: Sequence[Chunk], marks: Marks) -> None:
+        _refuse()
+
+    def remove(self, owner: Owner, collection: str, document: str) -> None:
+        _refuse()
+
+    def embeddings(self, owner: Owner, model: str, hashes: Sequence[str]) -> dict[str, Embedding]:
+        _refuse()
+
+    def candidates(
+        self, owner: Owner, collection: str, words: Sequence[str], vector: Vector | None, *, limit: int, where: Where
+    ) -> list[Candidate]:
+        _refuse()
+
+    def chunks(self, owner: Owner, collection: str, ids: Sequence[str]) -> dict[str, Chunk]:
+        _refuse()
+
+    def counts(self, owner: Owner, collection: str) -> Counts:
+        _refuse()
+
+
+def _refuse() -> NoReturn:
+    raise Unavailable(
+        "This deployment has no search index",
+        'Set "search" to "domain" in cdk.json and deploy, or set LOCI_SEARCH_URL',
+        code="INDEX_UNAVAILABLE",
+    )

@@ -1,0 +1,209 @@
+"""`DocumentIndex` in SQLite: chunks, the words that find them and their vectors, in one file and one transaction."""
+
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeVar
+
+from loci.adapters.embedded.bm25 import Bm25
+from loci.adapters.embedded.conditions import documents_of, marks
+from loci.adapters.embedded.sqlite import Database
+from loci.adapters.embedded.vectors import Key, Vectors
+from loci.model.identity import Owner
+from loci.model.search import Candidate, Chunk, Counts, Embedding, Marks, Vector, Where
+
+VECTOR_MEMORY = 512 * 1024**2
+"""Bytes: some 300,000 vectors of 384 dimensions."""
+MOST_GONE = 100_000
+"""Removals that are remembered. Who has not looked for longer loads all vectors anew."""
+AT_ONCE = 500
+
+COLUMNS = "id, heading, first_line, last_line, text, hash, words, model, vector, bits"
+DOCUMENT = "(SELECT id FROM document WHERE number = chunk.document)"
+Row = tuple[str, str, int, int, str, str, str, str | None, bytes | None, bytes | None]
+T = TypeVar("T")
+
+
+class SqliteIndex:
+    """An index in a database that other processes may use at the same time: each search sees what they have written.
+
+    Nothing of numpy is loaded before the first search with a vector.
+    """
+
+    def __init__(self, database: Database, *, vector_memory: int = VECTOR_MEMORY) -> None:
+        self._database = database
+        self._bm25 = Bm25()
+        self._vectors = Vectors(vector_memory)
+
+    def put(self, owner: Owner, collection: str, document: str, chunks: Sequence[Chunk], marks: Marks) -> None:
+        if not chunks:
+            self.remove(owner, collection, document)
+            return
+        # A power cut may take the last writes, but never one without those after it: no record outlives its chunks.
+        with self._database.write(durable=False) as connection:
+            scope = _made_scope(connection, owner, collection)
+            number = _marked_document(connection, scope, document, marks)
+            new = {chunk.id: _row(chunk) for chunk in chunks}
+            held = connection.execute(f"SELECT {COLUMNS}, number FROM chunk WHERE document = ?", (number,))  # noqa: S608
+            gone: list[int] = []
+            for *row, place in held:
+                if new.get(row[0]) == tuple(row):
+                    del new[row[0]]
+                else:
+                    gone.append(place)
+            _remove_chunks(connection, gone)
+            connection.executemany(
+                f"INSERT INTO chunk (scope, document, {COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",  # noqa: S608
+                ((scope, number, *row) for row in new.values()),
+            )
+
+    def remove(self, owner: Owner, collection: str, document: str) -> None:
+        with self._database.write(durable=False) as connection:
+            found = connection.execute(
+                "SELECT number FROM document WHERE id = ? AND scope ="
+                " (SELECT number FROM scope WHERE owner = ? AND collection = ?)",
+                (document, owner.key, collection),
+            ).fetchone()
+            if found is None:
+                return
+            held = connection.execute("SELECT number FROM chunk WHERE document = ?", found)
+            _remove_chunks(connection, [number for [number] in held])
+            connection.execute("DELETE FROM tag WHERE document = ?", found)
+            connection.execute("DELETE FROM document WHERE number = ?", found)
+
+    def embeddings(self, owner: Owner, model: str, hashes: Sequence[str]) -> dict[str, Embedding]:
+        found: dict[str, Embedding] = {}
+        with self._database.read() as connection:
+            for some in _batches(hashes):
+                rows = connection.execute(
+                    f"SELECT hash, vector, bits FROM chunk WHERE hash IN ({marks(some)}) AND model = ?"  # noqa: S608
+                    " AND scope IN (SELECT number FROM scope WHERE owner = ?)",
+                    (*some, model, owner.key),
+                )
+                found.update((hash, Embedding(model, vector, bits)) for hash, vector, bits in rows)
+        return found
+
+    def candidates(
+        self, owner: Owner, collection: str, words: Sequence[str], vector: Vector | None, *, limit: int, where: Where
+    ) -> list[Candidate]:
+        with self._database.snapshot() as connection:
+            cosines = None
+            if vector is not None:
+                key = Key(owner.key, collection, vector.model, len(vector.values) // 4)
+                cosines = self._vectors.cosines(connection, key, vector.values)
+            scope = _scope(connection, owner, collection)
+            if scope is None:
+                return []
+            among = documents_of(scope, where)
+            said = dict(self._bm25.best(connection, scope, words, limit, among))
+            near: dict[int, float] = {}
+            if cosines is not None:
+                documents = None if among is None else _column(connection, among.sql, among.values)
+                near = cosines.nearest(limit, documents)
+            names = _names(connection, said.keys() | near.keys())
+        said_ranks, near_ranks = _ranks(said, names, limit), _ranks(near, names, limit)
+        if cosines is not None:
+            near |= cosines.of(list(said_ranks))
+        return [
+            Candidate(
+                *names[number],
+                bm25=said[number] if number in said_ranks else None,
+                lexical_rank=said_ranks.get(number),
+                cosine=near.get(number),
+                vector_rank=near_ranks.get(number),
+            )
+            for number in dict.fromkeys([*said_ranks, *near_ranks])
+        ]
+
+    def chunks(self, owner: Owner, collection: str, ids: Sequence[str]) -> dict[str, Chunk]:
+        found: dict[str, Chunk] = {}
+        with self._database.snapshot() as connection:
+            scope = _scope(connection, owner, collection)
+            for some in _batches(ids):
+                rows = connection.execute(
+                    f"SELECT {COLUMNS}, {DOCUMENT} FROM chunk WHERE scope = ? AND id IN ({marks(some)})",  # noqa: S608
+                    (scope, *some),
+                )
+                found.update((row[0], _chunk(row[:-1], row[-1])) for row in rows)
+        return found
+
+    def counts(self, owner: Owner, collection: str) -> Counts:
+        with self._database.snapshot() as connection:
+            scope = _scope(connection, owner, collection)
+            [documents] = connection.execute("SELECT count(*) FROM document WHERE scope = ?", (scope,)).fetchone()
+            by_model: dict[str | None, int] = dict(
+                connection.execute("SELECT model, count(*) FROM chunk WHERE scope = ? GROUP BY model", (scope,))
+            )
+        embedded = {model: count for model, count in by_model.items() if model is not None}
+        return Counts(documents, sum(by_model.values()), embedded)
+
+
+def _scope(connection: sqlite3.Connection, owner: Owner, collection: str) -> int | None:
+    found = connection.execute(
+        "SELECT number FROM scope WHERE owner = ? AND collection = ?", (owner.key, collection)
+    ).fetchone()
+    return found and found[0]
+
+
+def _made_scope(connection: sqlite3.Connection, owner: Owner, collection: str) -> int:
+    connection.execute("INSERT OR IGNORE INTO scope (owner, collection) VALUES (?, ?)", (owner.key, collection))
+    return _scope(connection, owner, collection) or 0  # it is there: numbers begin at 1
+
+
+def _marked_document(connection: sqlite3.Connection, scope: int, document: str, marks: Marks) -> int:
+    [number] = connection.execute(
+        "INSERT INTO document (scope, id, date) VALUES (?, ?, ?)"
+        " ON CONFLICT (scope, id) DO UPDATE SET date = excluded.date RETURNING number",
+        (scope, document, marks.date),
+    ).fetchone()
+    connection.execute("DELETE FROM tag WHERE document = ?", (number,))
+    tags = ((scope, tag, number) for tag in dict.fromkeys(marks.tags))
+    connection.executemany("INSERT INTO tag (scope, tag, document) VALUES (?, ?, ?)", tags)
+    return number
+
+
+def _remove_chunks(connection: sqlite3.Connection, numbers: list[int]) -> None:
+    connection.executemany("DELETE FROM chunk WHERE number = ?", ((number,) for number in numbers))
+    if numbers:
+        connection.execute("DELETE FROM gone WHERE number <= (SELECT max(number) FROM gone) - ?", (MOST_GONE,))
+
+
+def _names(connection: sqlite3.Connection, numbers: Iterable[int]) -> dict[int, tuple[str, str]]:
+    """The ids of chunks and of their documents."""
+    found: dict[int, tuple[str, str]] = {}
+    for some in _batches(list(numbers)):
+        rows = connection.execute(
+            f"SELECT number, id, {DOCUMENT} FROM chunk WHERE number IN ({marks(some)})",  # noqa: S608
+            some,
+        )
+        found.update((number, (chunk, document)) for number, chunk, document in rows)
+    return found
+
+
+def _ranks(scores: dict[int, float], names: dict[int, tuple[str, str]], limit: int) -> dict[int, int]:
+    """The places of the best, from 1 on; ties by chunk id."""
+    order = sorted(scores, key=lambda number: (-scores[number], names[number]))
+    return {number: rank for rank, number in enumerate(order[:limit], 1)}
+
+
+def _row(chunk: Chunk) -> Row:
+    heading = json.dumps(chunk.heading, ensure_ascii=False)
+    found_by = chunk.id, heading, chunk.first_line, chunk.last_line, chunk.text, chunk.hash, chunk.words
+    if chunk.embedding is None:
+        return (*found_by, None, None, None)
+    return (*found_by, chunk.embedding.model, chunk.embedding.vector, chunk.embedding.bits)
+
+
+def _chunk(row: Row, document: str) -> Chunk:
+    id, heading, first_line, last_line, text, hash, words, model, vector, bits = row
+    embedding = None if model is None or vector is None or bits is None else Embedding(model, vector, bits)
+    return Chunk(id, document, tuple(json.loads(heading)), first_line, last_line, text, hash, words, embedding)
+
+
+def _column(connection: sqlite3.Connection, sql: str, values: tuple[str | int, ...]) -> list[int]:
+    return [value for [value] in connection.execute(sql, values)]
+
+
+def _batches(values: Sequence[T]) -> Iterator[Sequence[T]]:
+    """A few at a time: SQLite takes a bounded number of parameters."""
+    return (values[start : start + AT_ONCE] for start in range(0, len(values), AT_ONCE))

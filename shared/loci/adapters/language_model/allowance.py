@@ -1,0 +1,58 @@
+"""How many tokens all instances together may still spend today."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import cast
+
+from loci.errors import Conflict, Unavailable
+from loci.model.identity import SYSTEM
+from loci.ports import ABSENT, RecordStore
+
+KIND = "language_tokens"
+TWO_DAYS = 2 * 24 * 3600
+ATTEMPTS = 50
+"""Each time that one loses the race another has won it: as many as may write at once."""
+
+
+class DailyAllowance:
+    """One counter a day, in UTC, in the store that the instances share."""
+
+    def __init__(self, records: RecordStore, most_tokens: int, clock: Callable[[], float]) -> None:
+        self._records = records
+        self._most = most_tokens
+        self._clock = clock
+
+    def reserve(self, tokens: int) -> str:
+        """The day whose allowance has room for them, and from now on has less; `Unavailable` where it has none."""
+        day = datetime.fromtimestamp(self._clock(), UTC).date().isoformat()
+        self._add(day, tokens, most=self._most)
+        return day
+
+    def correct(self, day: str, tokens: int) -> None:
+        """Count so many more (or fewer) than were reserved."""
+        # Where this fails the reservation stays: too much is counted rather than too little.
+        with suppress(Unavailable):
+            self._add(day, tokens, most=None)
+
+    def _add(self, day: str, tokens: int, *, most: int | None) -> None:
+        for _ in range(ATTEMPTS):
+            record = self._records.get(SYSTEM, KIND, day)
+            spent = cast("int", record.value["tokens"]) if record else 0
+            if most is not None and spent + tokens > most:
+                raise Unavailable(
+                    f"The language model's {most:,} tokens a day are spent",
+                    "Wait until midnight UTC, or raise LOCI_LANGUAGE_MODEL_DAILY_TOKENS",
+                )
+            with suppress(Conflict):
+                self._records.put(
+                    SYSTEM,
+                    KIND,
+                    day,
+                    {"tokens": max(0, spent + tokens)},
+                    expect_version=record.version if record else ABSENT,
+                    expires_at=self._clock() + TWO_DAYS,
+                    durable=False,
+                )
+                return
+        raise Unavailable("Too many ask the language model at once", "Try again")

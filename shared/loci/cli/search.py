@@ -1,0 +1,77 @@
+"""`loci search`: a question answered in the terminal."""
+
+import json
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from loci.cli.options import ConfigOption, DataOption, JsonOption
+from loci.model.identity import LOCAL
+from loci.model.search import Hit, Ranking
+from loci.settings import load_settings
+
+ROOM = 400
+
+
+def search(
+    query: Annotated[str, typer.Argument(help="The question, in plain words. Behind --, it may begin with a hyphen.")],
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=100, help="Documents at most.")] = 5,
+    explain: Annotated[bool, typer.Option("--explain", help="Say how each result came to its place.")] = False,
+    data: DataOption = None,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Search the documents, as search_documents does."""
+    settings = load_settings({"data": data}, config)
+    from loci.compose import build_app  # after the command line was understood: help answers at once
+    from loci.documents.writer import COLLECTION
+
+    app = build_app(settings)
+    ranking = app.search.find(LOCAL, COLLECTION, query, limit=limit, room=ROOM)
+    if as_json:
+        typer.echo(json.dumps({"results": [_view(hit) for hit in ranking.hits], "reason": ranking.reason}))
+        return
+    for place, hit in enumerate(ranking.hits, 1):
+        typer.echo(_shown(place, hit, explain=explain))
+    if not ranking.hits:
+        empty = not app.documents.documents(LOCAL)
+        typer.echo("There are no documents yet. Take some in with: loci ingest PATH" if empty else ranking.reason)
+    if explain:
+        typer.echo(_stages(ranking))
+
+
+def _view(hit: Hit) -> dict[str, object]:
+    return {
+        "id": hit.chunk.document,
+        "score": hit.score,
+        "source": hit.source,
+        "heading": list(hit.chunk.heading),
+        "lines": [hit.chunk.first_line, hit.chunk.last_line],
+        "snippet": hit.snippet,
+        "explain": asdict(hit.why),
+    }
+
+
+def _shown(place: int, hit: Hit, *, explain: bool) -> str:
+    where = " > ".join([hit.chunk.document, *hit.chunk.heading])
+    head = f"{place}. {where}  (lines {hit.chunk.first_line}-{hit.chunk.last_line})  {hit.score:.2f} {hit.source}"
+    lines = [_printable(head), *(f"   {_printable(line)}" for line in hit.snippet.splitlines())]
+    if explain:
+        known = {name: value for name, value in asdict(hit.why).items() if value is not None}
+        shown = (
+            f"{name} {value:.3f}" if isinstance(value, float) else f"{name} #{value}" for name, value in known.items()
+        )
+        lines.append(f"   [{', '.join(shown)}]")
+    return "\n".join([*lines, ""])
+
+
+def _stages(ranking: Ranking) -> str:
+    return "\n".join(
+        f"{one.name:<15} {f'{one.ms:8.1f} ms' if one.ran else '   not run'}  {one.note}" for one in ranking.stages
+    )
+
+
+def _printable(text: str) -> str:
+    """A document may hold anything: no part of it reaches the terminal as a command."""
+    return "".join(one if one.isprintable() or one == "\t" else "\N{REPLACEMENT CHARACTER}" for one in text)

@@ -1,0 +1,93 @@
+"""Folders and files into the library: what is new, changed or gone since the last time."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import count
+
+from loci.documents.catalog import Catalog
+from loci.documents.places import Place, file_of, is_below, path_of, place, root_of
+from loci.documents.run import Run, Source
+from loci.documents.scan import SUFFIXES, Found, scan
+from loci.documents.writer import Progress, Writer, silent
+from loci.errors import Refused
+from loci.model.documents import Document, Root, Summary
+from loci.model.identity import Owner
+
+Known = Mapping[str, tuple[Document, str]]
+"""Documents with their versions, by path."""
+
+
+class Ingest:
+    """Takes documents in. Killed at any moment, the next time completes it; others may read and write meanwhile."""
+
+    def __init__(self, catalog: Catalog, writer: Writer) -> None:
+        self._catalog = catalog
+        self._writer = writer
+
+    def run(self, owner: Owner, paths: Sequence[str], progress: Progress = silent) -> Summary:
+        """Bring the library up to what these folders and files are now. What lies elsewhere is not touched."""
+        places = [place(path) for path in paths]
+        found = _found(places)
+        known = {document.path: (document, version) for document, version in self._catalog.versions(owner)}
+        if not found.files and not found.unread:
+            raise _nothing(places, len(list(_below(places, self._catalog.roots(owner), known))))
+        roots = self._roots(owner, places)
+        by_folder = {root.folder: root for root in roots.values()}
+        sources = [Source(path_of(file, root), root) for file in found.files for root in root_of(file, by_folder)]
+        done = count(1)
+        run = Run(owner, self._catalog, self._writer, known, lambda path: progress(next(done), len(sources), path))
+        for source in sources:
+            run.take(source)
+        run.flush()
+        for folder in found.unread:
+            run.fail(folder.path, folder.reason)
+        # Last, so that what was moved finds its embeddings where it was.
+        seen = {source.path for source in sources}
+        unread = [folder.path for folder in found.unread]
+        for document, file in _below(places, roots, known):
+            if document.path not in seen and not is_below(file, unread):
+                run.remove(document)
+        self._catalog.remove_empty_roots(owner)
+        return run.summary(found.skipped)
+
+    def _roots(self, owner: Owner, places: Sequence[Place]) -> dict[str, Root]:
+        """All roots; new ones where a place lies in none."""
+        for one in places:
+            roots = self._catalog.roots(owner)
+            if not root_of(one.folder, {root.folder: root for root in roots.values()}):
+                self._catalog.make_root(owner, one.folder, one.name)
+        return self._catalog.roots(owner)
+
+
+def _found(places: Sequence[Place]) -> Found:
+    """What is in all of them, each file once."""
+    parts = [scan(one.path) if one.is_folder else Found((one.path,)) for one in places]
+    return Found(
+        files=tuple(sorted({file for part in parts for file in part.files})),
+        skipped=tuple(dict.fromkeys(one for part in parts for one in part.skipped)),
+        unread=tuple(dict.fromkeys(one for part in parts for one in part.unread)),
+    )
+
+
+def _below(places: Sequence[Place], roots: Mapping[str, Root], known: Known) -> Iterator[tuple[Document, str]]:
+    """The documents that lie in these places, or did, and where."""
+    for document, _ in known.values():
+        root = roots.get(document.root or "")
+        if root is not None:
+            file = file_of(document.path, root)
+            if is_below(file, [one.path for one in places]):
+                yield document, file
+
+
+def _nothing(places: Sequence[Place], known: int) -> Refused:
+    where = ", ".join(one.path for one in places)
+    if known:  # a disk that is not mounted looks like this
+        return Refused(
+            f"{where} holds no document any more, and {known} are known from there",
+            "If they are gone for good, take them out with: loci forget PATH",
+            code="NOTHING_LEFT",
+        )
+    return Refused(
+        f"There is nothing to ingest in {where}",
+        f"Documents end in {', '.join(sorted(SUFFIXES))}; hidden ones are left out",
+        code="NOTHING_TO_INGEST",
+    )

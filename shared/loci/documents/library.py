@@ -1,0 +1,154 @@
+"""The documents that were taken in: known, listed, read, forgotten."""
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from pathlib import Path, PurePosixPath
+
+from loci.documents.catalog import Catalog
+from loci.documents.files import LARGEST, read_file
+from loci.documents.places import below_root, file_of, is_below
+from loci.documents.scan import is_document
+from loci.documents.writer import TRIES, Writer
+from loci.errors import Conflict, NotFound, Refused
+from loci.model.documents import Document, Text
+from loci.model.identity import Owner
+from loci.ports import BlobStore
+
+NEAREST = 3
+
+
+class Library:
+    """Every owner's documents. Those of this machine are read from their files, the others from the blob store."""
+
+    def __init__(self, catalog: Catalog, writer: Writer, blobs: BlobStore) -> None:
+        self._catalog = catalog
+        self._writer = writer
+        self._blobs = blobs
+
+    def get(self, owner: Owner, id: str) -> Document:
+        """What is known of it; `NotFound`, with the nearest ids, where there is none of that id."""
+        document = self._catalog.document(owner, id)
+        if document is None:
+            raise self._missing(owner, id)
+        return document
+
+    def documents(self, owner: Owner) -> list[Document]:
+        """All documents, by path."""
+        return sorted(self._catalog.documents(owner), key=lambda document: document.path)
+
+    def nearest(self, owner: Owner, id: str, limit: int = NEAREST) -> list[str]:
+        """The ids that look most like this one, most alike first."""
+        wanted = _threes(id)
+        likeness = {one.id: _likeness(wanted, _threes(one.id)) for one in self._catalog.documents(owner)}
+        close = [one for one, value in likeness.items() if value > 0]
+        return sorted(close, key=lambda one: (-likeness[one], one))[:limit]
+
+    def tagged(self, owner: Owner, wanted: Sequence[str], unwanted: Sequence[str], *, every: bool) -> list[Document]:
+        """Those that have every one of the tags, or any; those with more of them first, then the newest."""
+        found = [
+            one
+            for one in self._catalog.documents(owner)
+            if (set(wanted) <= set(one.tags) if every else set(wanted) & set(one.tags))
+            and not set(unwanted) & set(one.tags)
+        ]
+        found.sort(key=lambda one: one.path)
+        found.sort(key=lambda one: (len(set(wanted) & set(one.tags)), one.date or ""), reverse=True)
+        return found
+
+    def folders(self, owner: Owner) -> list[str]:
+        """The folders that documents are in, and those above them, as in `docs/`, `docs/briefs/`."""
+        found = {above for one in self._catalog.documents(owner) for above in PurePosixPath(one.path).parents}
+        return sorted(f"{folder}/" for folder in found if folder.name)
+
+    def read(self, owner: Owner, id: str) -> Text:
+        """The document as it reads now: its file, where it is one of this machine."""
+        document = self.get(owner, id)
+        from loci.documents.markdown import decoded  # 0.1 s, which a search does not pay
+
+        content = self._content(owner, document)
+        return Text(document, decoded(content)[0], hashlib.sha256(content).hexdigest())
+
+    def matching(self, owner: Owner, name: str) -> list[Document]:
+        """The document of that id or path, or all below that folder; a path may also be one of this machine."""
+        if document := self._catalog.document(owner, name):
+            return [document]
+        documents = self.documents(owner)
+        roots = self._catalog.roots(owner)
+        here = str(Path(name).expanduser().resolve()) if "\0" not in name else name
+        found = [
+            one
+            for one in documents
+            if (root := roots.get(one.root or "")) and is_below(file_of(one.path, root), [here])
+        ]
+        found = found or [one for one in documents if is_below(one.path, [name.rstrip("/")])]
+        if not found:
+            raise self._missing(owner, name)
+        return found
+
+    def add(self, owner: Owner, path: str, content: bytes) -> Document:
+        """Take in a text that is no file of this machine. It is kept, whole; what had that path is replaced."""
+        path = _checked(path)
+        if len(content) > LARGEST:
+            raise Refused(f"{path} is larger than {LARGEST // 2**20} MB", "Split it", code="FILE_TOO_LARGE")
+        for _ in range(TRIES):
+            id, version = self._catalog.find(owner, path)
+            held = self._catalog.document(owner, id)
+            if held and held.root is not None:
+                raise Refused(f"{path} is a file of this machine", "Choose another path", code="PATH_TAKEN")
+            if held and held.sha256 == hashlib.sha256(content).hexdigest() and self._writer.is_current(held):
+                return held
+            draft = self._writer.embed(owner, [self._writer.draft(id, path, None, content, version)]).drafts[0]
+            try:
+                self._blobs.write(owner, blob_key(id), content)
+                self._writer.write(owner, draft)
+            except Conflict:
+                continue
+            return draft.document
+        raise Refused(f"Others write {path} all the time", "Try again when they are done", code="BUSY")
+
+    def remove(self, owner: Owner, documents: Iterable[Document]) -> None:
+        """Forget them. Their files stay where they are; the texts that are kept here go."""
+        for document in documents:
+            self._writer.remove(owner, document.id)
+            if document.root is None:
+                self._blobs.remove(owner, blob_key(document.id))
+        self._catalog.remove_empty_roots(owner)
+
+    def _content(self, owner: Owner, document: Document) -> bytes:
+        if document.root is None:
+            return self._blobs.read(owner, blob_key(document.id))
+        root = self._catalog.root(owner, document.root)
+        if root is None:
+            raise NotFound(
+                f"The folder that {document.path} lies in is not known any more",
+                "Take it in again with: loci ingest FOLDER",
+                code="ROOT_NOT_FOUND",
+            )
+        return read_file(root.folder, below_root(document.path))
+
+    def _missing(self, owner: Owner, name: str) -> NotFound:
+        near = self.nearest(owner, name)
+        advice = f"Did you mean {', '.join(near)}?" if near else "Take documents in with: loci ingest PATH"
+        return NotFound("Node not found.", advice, code="NODE_NOT_FOUND")
+
+
+def blob_key(id: str) -> str:
+    """Where the text of a document is kept that is no file of this machine."""
+    return f"documents/{id}"
+
+
+def _checked(path: str) -> str:
+    """The path without what only looks like a part of it; `Refused` where it leads out, or is none."""
+    parts = [part for part in path.split("/") if part not in ("", ".")]
+    if not parts or ".." in parts or not path.isprintable() or not is_document(path):
+        raise Refused(f"{path!r} is no path of a document", "Name it as in briefs/auth.md, without ..", code="BAD_PATH")
+    return "/".join(parts)
+
+
+def _threes(text: str) -> frozenset[str]:
+    padded = f"  {text.lower()} "
+    return frozenset(padded[at : at + 3] for at in range(len(padded) - 2))
+
+
+def _likeness(one: frozenset[str], other: frozenset[str]) -> float:
+    return len(one & other) / len(one | other)

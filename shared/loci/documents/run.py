@@ -1,0 +1,139 @@
+"""One ingestion on its way: file by file, embedded in batches, then what is gone."""
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from loci.documents.catalog import Catalog
+from loci.documents.files import read_file
+from loci.documents.ids import ids_for
+from loci.documents.places import below_root
+from loci.documents.writer import TRIES, Draft, Writer
+from loci.errors import Conflict, NotFound, Refused
+from loci.model.documents import Document, Failure, Problem, Root, Summary
+from loci.model.identity import Owner
+from loci.ports import ABSENT
+
+BATCH = 128
+"""Chunks that are embedded together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file that is a document."""
+
+    path: str
+    """As people know it."""
+    root: Root
+
+
+class Run:
+    """What was done so far. Each file is taken once; then come `flush` and `removed`, then the summary."""
+
+    def __init__(
+        self,
+        owner: Owner,
+        catalog: Catalog,
+        writer: Writer,
+        known: Mapping[str, tuple[Document, str]],
+        progress: Callable[[str], None],
+    ) -> None:
+        self._owner = owner
+        self._catalog = catalog
+        self._writer = writer
+        self._known = known
+        self._ids = {document.id for document, _ in known.values()}
+        self._progress = progress
+        self._pending: list[tuple[Source, Draft]] = []
+        self._waiting = 0
+        self._processed = self._unchanged = self._removed = self._chunks = self._embedded = 0
+        self._failed: list[Failure] = []
+        self._problems: list[tuple[str, Problem]] = []
+
+    def take(self, source: Source) -> None:
+        """Look at the file; where it is as it was, that is all."""
+        try:
+            source.path.encode()
+            content = read_file(source.root.folder, below_root(source.path))
+        except UnicodeEncodeError:
+            self._fail(source.path.encode("utf-8", "backslashreplace").decode(), "Its name is not UTF-8. Rename it.")
+            return
+        except (NotFound, Refused) as error:
+            self._fail(source.path, str(error))
+            return
+        document, version = self._known.get(source.path, (None, ABSENT))
+        is_same = document is not None and document.sha256 == hashlib.sha256(content).hexdigest()
+        if document and is_same and self._writer.is_current(document):
+            self._unchanged += 1
+            self._progress(source.path)
+            return
+        draft = self._writer.draft(
+            document.id if document else self._new_id(source.path), source.path, source.root.id, content, version
+        )
+        self._pending.append((source, draft))
+        self._waiting += max(1, len(draft.chunks))
+        if self._waiting >= BATCH:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what was taken."""
+        pending, self._pending, self._waiting = self._pending, [], 0
+        embedded = self._writer.embed(self._owner, [draft for _, draft in pending])
+        self._embedded += embedded.made
+        for (source, _), draft in zip(pending, embedded.drafts, strict=True):
+            try:
+                self._done(self._written(source, draft))
+            except (NotFound, Refused) as error:
+                self._fail(source.path, str(error))
+
+    def fail(self, path: str, reason: str) -> None:
+        """Count what cannot be taken."""
+        self._failed.append(Failure(path, reason))
+
+    def remove(self, document: Document) -> None:
+        """Take out a document whose file is gone."""
+        self._writer.remove(self._owner, document.id)
+        self._removed += 1
+
+    def summary(self, skipped: tuple[Failure, ...]) -> Summary:
+        """What was done."""
+        return Summary(
+            processed=self._processed,
+            unchanged=self._unchanged,
+            removed=self._removed,
+            chunks=self._chunks,
+            embedded=self._embedded,
+            model=self._writer.model(),
+            failed=tuple(self._failed),
+            skipped=skipped,
+            problems=tuple(self._problems),
+        )
+
+    def _written(self, source: Source, draft: Draft) -> Draft:
+        """What was written in the end: who loses a race looks at the file again, so that the last one writes it."""
+        for _ in range(TRIES):
+            try:
+                self._writer.write(self._owner, draft)
+            except Conflict:
+                id, version = self._catalog.find(self._owner, source.path)
+                content = read_file(source.root.folder, below_root(source.path))
+                again = self._writer.draft(id, source.path, source.root.id, content, version)
+                draft = self._writer.embed(self._owner, [again]).drafts[0]
+            else:
+                return draft
+        raise Refused("Others write it all the time", "Try again when they are done", code="BUSY")
+
+    def _done(self, draft: Draft) -> None:
+        self._processed += 1
+        self._chunks += len(draft.chunks)
+        self._problems += [(draft.document.path, problem) for problem in draft.document.problems]
+        self._progress(draft.document.path)
+
+    def _fail(self, path: str, reason: str) -> None:
+        self.fail(path, reason)
+        self._progress(path)
+
+    def _new_id(self, path: str) -> str:
+        id = next(id for id in ids_for(path) if id not in self._ids)
+        self._ids.add(id)
+        return id

@@ -1,0 +1,147 @@
+"""Documents into the index: read, cut, embedded, and written one by one."""
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from loci.documents.catalog import Catalog
+from loci.errors import Unavailable
+from loci.model.documents import Document, Problem
+from loci.model.identity import Owner
+from loci.model.moments import iso
+from loci.model.search import Chunk, Embedding, Marks
+from loci.ports import DocumentIndex, Embedder
+
+COLLECTION = "documents"
+MOST_CHUNKS = 20_000
+TRIES = 3
+"""For who loses a race of two that write one document."""
+
+Progress = Callable[[int, int, str], None]
+"""How many are done, of how many, and the path of the last one."""
+
+
+def silent(done: int, total: int, path: str) -> None:
+    """Progress that nobody looks at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A document that is ready to be embedded and written."""
+
+    document: Document
+    version: str
+    """Of the record that it is to replace."""
+    chunks: tuple[Chunk, ...]
+    is_indexed: bool = False
+    """The index has this text already, without these embeddings."""
+
+
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """Drafts whose chunks have all the embeddings that can be had now."""
+
+    drafts: tuple[Draft, ...]
+    made: int
+    """Embeddings that nobody had made before."""
+
+
+class Writer:
+    """Writes documents, each whole: after a crash, or a race of two, what is known of one tells that it is not done."""
+
+    def __init__(self, catalog: Catalog, index: DocumentIndex, embedder: Embedder, clock: Callable[[], float]) -> None:
+        self._catalog = catalog
+        self._index = index
+        self._embedder = embedder
+        self._clock = clock
+
+    def model(self) -> str | None:
+        """The identity of the model that embeds now."""
+        model = self._embedder.model()
+        return model and model.identity
+
+    def is_current(self, document: Document) -> bool:
+        """Whether the model of now, if there is one, has embedded it."""
+        return self.model() in (None, document.model)
+
+    def draft(self, id: str, path: str, root: str | None, content: bytes, version: str) -> Draft:
+        """The document, parsed and cut into passages."""
+        from loci.documents.markdown import parse  # 0.1 s, which a search does not pay
+        from loci.search.chunk import LONGEST, chunks, passages
+
+        parsed = parse(path, content)
+        model = self._embedder.model()
+        longest = min(LONGEST, model.longest) if model else LONGEST
+        found = passages(parsed.text, parsed.blocks, self._embedder.count, longest)
+        problems = parsed.problems
+        if len(found) > MOST_CHUNKS:
+            line = parsed.text.count("\n", 0, found[MOST_CHUNKS].start) + 1
+            problems += (Problem(f"Only its first {MOST_CHUNKS:,} passages are searched: split it", line),)
+        kept = tuple(chunks(id, parsed.text, found[:MOST_CHUNKS]))
+        document = Document(
+            id=id,
+            path=path,
+            root=root,
+            title=parsed.title,
+            tags=parsed.tags,
+            date=parsed.date,
+            sha256=hashlib.sha256(content).hexdigest(),
+            bytes=len(content),
+            lines=parsed.lines,
+            chunks=len(kept),
+            model=None,
+            ingested_at=iso(self._clock()),
+            problems=problems,
+        )
+        return Draft(document, version, kept)
+
+    def indexed(self, owner: Owner, id: str) -> Draft | None:
+        """The document as the index has it, without its embeddings; None where it is just being written, or gone."""
+        document, version = self._catalog.version(owner, id)
+        if document is None or not document.sha256:
+            return None
+        ids = [f"{document.id}#{number}" for number in range(document.chunks)]
+        held = self._index.chunks(owner, COLLECTION, ids)
+        if len(held) < len(ids):
+            return None
+        kept = tuple(replace(held[id], embedding=None) for id in ids)
+        return Draft(replace(document, model=None), version, kept, is_indexed=True)
+
+    def embed(self, owner: Owner, drafts: Sequence[Draft]) -> Embedded:
+        """The drafts with their embeddings: those that the owner's chunks have already are not made again."""
+        from loci.search.chunk import embedded_text  # as above
+
+        model = self.model()
+        every = [chunk for draft in drafts for chunk in draft.chunks]
+        if model is None:
+            return Embedded(tuple(drafts), 0)
+        held = self._index.embeddings(owner, model, list({chunk.hash for chunk in every}))
+        missing = {chunk.hash: embedded_text(chunk.heading, chunk.text) for chunk in every if chunk.hash not in held}
+        try:
+            made = dict(zip(missing, self._embedder.passages(list(missing.values())), strict=True))
+        except Unavailable:  # it has gone since: on words alone the documents are found all the same
+            return Embedded(tuple(drafts), 0)
+        if made:  # perhaps by another model, which came just now
+            model = next(iter(made.values())).model
+        known = {hash: one for hash, one in (held | made).items() if one.model == model}
+        return Embedded(tuple(_with(draft, known, model) for draft in drafts), len(made))
+
+    def write(self, owner: Owner, draft: Draft) -> None:
+        """The document is found from now on; `Conflict` where somebody else wrote it since the draft's version."""
+        document = draft.document
+        # Whoever claims it later makes the last step of this one fail, and then writes it whole.
+        begun = replace(document, model=None, sha256=document.sha256 if draft.is_indexed else "")
+        version = self._catalog.put(owner, begun, draft.version)
+        self._index.put(owner, COLLECTION, document.id, draft.chunks, Marks(document.tags, document.date))
+        self._catalog.put(owner, document, version)
+
+    def remove(self, owner: Owner, id: str) -> None:
+        """The document is found no more."""
+        self._index.remove(owner, COLLECTION, id)
+        self._catalog.remove(owner, id)
+
+
+def _with(draft: Draft, known: Mapping[str, Embedding], model: str) -> Draft:
+    kept = tuple(replace(chunk, embedding=known.get(chunk.hash)) for chunk in draft.chunks)
+    is_whole = all(chunk.embedding for chunk in kept)
+    return replace(draft, document=replace(draft.document, model=model if is_whole else None), chunks=kept)

@@ -1,0 +1,67 @@
+"""The words that a text is found by: the same on every index, because they are cut here."""
+
+import re
+import unicodedata
+from functools import lru_cache
+from typing import cast
+
+from snowballstemmer.porter_stemmer import PorterStemmer  # pyright: ignore[reportMissingTypeStubs]
+
+LONGEST_WORD = 64
+# Chinese, Japanese and Korean write no spaces between words.
+CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af"
+# Accents and vowel signs that are characters of their own; Python takes them for the end of a word.
+MARKS = "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0900-\u0963\u0966-\u0eff"
+WORD = rf"[^\W{CJK}]+(?:[{MARKS}]+[^\W{CJK}]*)*"
+RUN = re.compile(rf"[{CJK}]+|{WORD}(?:[.\-'\u2019]{WORD})*")
+# Where an identifier has its seams: at its separators, in fooBar, and in HTTPServer before the last capital.
+SEAM = re.compile(r"[_.\-]+|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+IS_CJK = re.compile(f"[{CJK}]")
+APOSTROPHE = re.compile(r"['\u2019]")
+
+# With question words, which questions have and few answers.
+STOP_WORDS = """
+    a an the this that these those such i me my we us our you your he him his she her it its they them their
+    am is are was were be been being do does did have has had having can could will would should may might must
+    and or but if so than then because as until while of at by for with about against between into through during
+    before after above below to from up down in out on off over under again further once
+    what which who whom whose when where why how there here all any both each few more most other some
+    no nor not only own same too very just also
+"""
+
+
+def index_words(text: str) -> list[str]:
+    """Every word, in order: pairs of CJK characters, stems of others; identifiers whole and in parts."""
+    found: list[str] = []
+    for run in RUN.findall(unicodedata.normalize("NFKC", text)):
+        if IS_CJK.match(run):
+            found += [run[at : at + 2] for at in range(len(run) - 1)] or [run]
+        else:
+            found += _of_identifier(run[: 4 * LONGEST_WORD])
+    return found
+
+
+def query_words(text: str) -> list[str]:
+    """The words to look for, each once: without the commonest, unless there are no others."""
+    said = dict.fromkeys(index_words(text))
+    return [word for word in said if word not in _STOP_STEMS] or list(said)
+
+
+# Texts say the same words again and again: this is what makes cutting them fast.
+@lru_cache(maxsize=50_000)
+def _of_identifier(run: str) -> tuple[str, ...]:
+    plain = APOSTROPHE.sub("", run)
+    parts = [part for part in SEAM.split(plain) if part]
+    whole = [re.sub(r"[.\-]", "_", plain)] if len(parts) > 1 else []
+    return tuple(stem for one in (*whole, *parts) if (stem := _stem(one[:LONGEST_WORD].lower())))
+
+
+def _stem(word: str) -> str:
+    bare = "".join(one for one in unicodedata.normalize("NFD", word) if not unicodedata.combining(one))
+    if not (bare.isascii() and bare.isalpha()):  # Porter knows English, and numbers have no endings
+        return bare
+    return cast("str", _porter.stemWord(bare)) or bare  # pyright: ignore[reportUnknownMemberType]
+
+
+_porter = PorterStemmer()
+_STOP_STEMS = frozenset(_stem(word) for word in STOP_WORDS.split())

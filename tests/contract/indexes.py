@@ -1,0 +1,131 @@
+"""Every adapter of the document index, ready, and what the tests put into it."""
+
+import secrets
+from collections.abc import Callable, Generator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from pathlib import Path
+from struct import pack
+
+import pytest
+
+from loci.adapters.aws.index import OpenSearchIndex
+from loci.adapters.aws.opensearch import Domain
+from loci.adapters.embedded.index import SqliteIndex
+from loci.adapters.embedded.sqlite import Database
+from loci.ids import content_id
+from loci.model.identity import Owner
+from loci.model.search import Candidate, Chunk, Embedding, Marks, Vector, Where
+from loci.ports import DocumentIndex
+from loci.search.words import index_words, query_words
+from tests.servers.java.nodes import opensearch_node
+
+MODEL = "small@0123456789ab"
+OTHER_MODEL = "large@ba9876543210"
+NOTES = "notes"
+UNMARKED = Marks()
+EVERYTHING = Where()
+
+Opener = Callable[[Path], AbstractContextManager[DocumentIndex]]
+"""Gives an index that may keep files in the folder. What it holds of other owners is not the test's concern."""
+
+
+@contextmanager
+def embedded() -> Generator[Opener, None, None]:
+    yield lambda folder: nullcontext(SqliteIndex(Database(folder / "loci.db")))
+
+
+@contextmanager
+def node() -> Generator[tuple[Domain, str], None, None]:
+    """An OpenSearch node, and a name for an index that goes with the block."""
+    with opensearch_node() as found:
+        domain = Domain(found.url)
+        try:
+            yield domain, f"{found.prefix}chunks"
+        finally:
+            domain.client.close()
+
+
+@contextmanager
+def opensearch() -> Generator[Opener, None, None]:
+    """One index for many tests, each with owners of its own."""
+    with node() as (domain, name):
+        index = OpenSearchIndex(domain, name)
+        yield lambda _: nullcontext(index)
+
+
+ADAPTERS: dict[str, Callable[[], AbstractContextManager[Opener]]] = {"embedded": embedded, "opensearch": opensearch}
+PARAMETERS = [pytest.param("embedded"), pytest.param("opensearch", marks=pytest.mark.aws)]
+
+
+def someone() -> Owner:
+    """An owner whom no other test has."""
+    return Owner("acme", secrets.token_hex(8))
+
+
+def embedding(*values: float, model: str = MODEL) -> Embedding:
+    """Of the direction in which the values point."""
+    numbers = _unit(values)
+    return Embedding(model, pack(f"<{len(numbers)}e", *numbers), b"\xa5" * 3)
+
+
+def vector(*values: float, model: str = MODEL) -> Vector:
+    numbers = _unit(values)
+    return Vector(model, pack(f"<{len(numbers)}f", *numbers))
+
+
+def chunk(id: str, text: str = "", embedded: Embedding | None = None) -> Chunk:
+    """A passage of the document that its id begins with."""
+    words = " ".join(index_words(text))
+    return Chunk(id, id.rpartition("#")[0], ("Top", "Below"), 3, 7, text, content_id(text), words, embedded)
+
+
+def put(index: DocumentIndex, owner: Owner, *chunks: Chunk, marks: Marks = UNMARKED, collection: str = NOTES) -> None:
+    """Put each document that the chunks are of."""
+    for document in dict.fromkeys(one.document for one in chunks):
+        its = [one for one in chunks if one.document == document]
+        index.put(owner, collection, document, its, marks)
+
+
+def find(
+    index: DocumentIndex,
+    owner: Owner,
+    question: str = "",
+    near: Vector | None = None,
+    *,
+    limit: int = 50,
+    where: Where = EVERYTHING,
+    collection: str = NOTES,
+) -> list[Candidate]:
+    return index.candidates(owner, collection, query_words(question), near, limit=limit, where=where)
+
+
+def candidate(candidates: Sequence[Candidate], id: str) -> Candidate:
+    """The one of that chunk."""
+    [found] = [one for one in candidates if one.chunk == id]
+    return found
+
+
+def by_words(candidates: Sequence[Candidate]) -> list[str]:
+    """The chunks that the words found, best first."""
+    return _in_order([(one.lexical_rank, one.chunk) for one in candidates])
+
+
+def by_vector(candidates: Sequence[Candidate]) -> list[str]:
+    """The chunks that the vector found, nearest first."""
+    return _in_order([(one.vector_rank, one.chunk) for one in candidates])
+
+
+def _in_order(ranked: Sequence[tuple[int | None, str]]) -> list[str]:
+    placed = sorted((rank, id) for rank, id in ranked if rank is not None)
+    assert [rank for rank, _ in placed] == list(range(1, len(placed) + 1)), "ranks count from 1, each once"
+    return [id for _, id in placed]
+
+
+def _unit(values: Sequence[float]) -> list[float]:
+    """Of length 1, in eight dimensions at least."""
+    padded = [*values, *[0.0] * (8 - len(values))]
+    length = sum(value * value for value in padded) ** 0.5
+    return [value / length for value in padded]
+
+
+EAST, NORTH, SOUTH_WEST = embedding(1, 0), embedding(0, 1), embedding(-1, -1)

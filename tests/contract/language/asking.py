@@ -1,0 +1,42 @@
+"""What the tests ask of a language model."""
+
+import pytest
+
+from loci.adapters.language_model.allowance import KIND, DailyAllowance
+from loci.adapters.language_model.checked import CheckedModel, Writer
+from loci.errors import Unavailable
+from loci.model.identity import SYSTEM
+from loci.model.values import JsonObject
+from loci.ports import LanguageModel, RecordStore
+from tests.contract.stores import Clock
+
+SCHEMA: JsonObject = {
+    "type": "object",
+    "properties": {"colour": {"type": "string"}, "count": {"type": "integer"}},
+    "required": ["colour", "count"],
+    "additionalProperties": False,
+}
+FITS: JsonObject = {"colour": "blue", "count": 2}
+KEY = "sk-secret-4711"
+BEDROCK_MODEL = "anthropic.claude-test-v1:0"
+DAY = "2023-11-14"
+LIMIT = 1_000_000
+
+
+def checked(writer: Writer, records: RecordStore, clock: Clock, most_tokens: int = LIMIT) -> CheckedModel:
+    return CheckedModel(writer, DailyAllowance(records, most_tokens, clock))
+
+
+def ask(model: LanguageModel, prompt: str = "Which colour?", seconds: float = 5.0) -> JsonObject:
+    return model.complete(prompt, SCHEMA, seconds=seconds, most_tokens=200)
+
+
+def refused(model: LanguageModel, seconds: float = 5.0) -> Unavailable:
+    with pytest.raises(Unavailable) as raised:
+        ask(model, seconds=seconds)
+    return raised.value
+
+
+def spent(records: RecordStore) -> int:
+    record = records.get(SYSTEM, KIND, DAY)
+    return int(str(record.value["tokens"])) if record else 0

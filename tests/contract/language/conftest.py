@@ -1,0 +1,60 @@
+"""Each test of the contract runs on both providers, which the stub speaks for."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from loci.adapters.aws.clients import Clients
+from loci.adapters.aws.language import BedrockModel
+from loci.adapters.language_model.checked import Writer
+from loci.adapters.language_model.openai import OpenAiModel
+from loci.ports import LanguageModel, RecordStore
+from tests.contract.language.asking import BEDROCK_MODEL, KEY, checked
+from tests.contract.stores import Clock, in_folder
+from tests.support.moto_aws import credentials
+from tests.support.stub_model import StubModel, stub_model
+
+
+@pytest.fixture(scope="module")
+def served() -> Iterator[StubModel]:
+    with stub_model() as stub:
+        yield stub
+
+
+@pytest.fixture
+def stub(served: StubModel) -> StubModel:
+    served.requests.clear()
+    return served
+
+
+@pytest.fixture(scope="module")
+def openai(served: StubModel) -> Iterator[OpenAiModel]:
+    model = OpenAiModel("test-model", f"{served.url}/v1/", KEY)
+    yield model
+    model.close()
+
+
+@pytest.fixture(scope="module")
+def bedrock(served: StubModel) -> Iterator[BedrockModel]:
+    with pytest.MonkeyPatch.context() as environment:
+        credentials(environment)
+        environment.setenv("AWS_ENDPOINT_URL_BEDROCK_RUNTIME", served.url)
+        clients = Clients()
+        yield BedrockModel(BEDROCK_MODEL, clients)
+        clients.bedrock.close()
+
+
+@pytest.fixture(params=["openai", "bedrock"])
+def writer(request: pytest.FixtureRequest) -> Writer:
+    return request.getfixturevalue(request.param)
+
+
+@pytest.fixture
+def kept(tmp_path: Path, clock: Clock) -> RecordStore:
+    return in_folder(tmp_path).records
+
+
+@pytest.fixture
+def model(writer: Writer, kept: RecordStore, clock: Clock) -> LanguageModel:
+    return checked(writer, kept, clock)

@@ -1,0 +1,195 @@
+"""The embedded index after kills, and beside other processes: nothing acknowledged is lost, nothing is out of step."""
+
+import random
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from loci.adapters.embedded.index import SqliteIndex
+from loci.adapters.embedded.sqlite import Database
+from loci.model.identity import Owner
+from loci.model.search import Where
+from tests.contract.indexes import MODEL, NOTES, by_vector, by_words, chunk, embedding, find, put, vector
+
+KILLS = 20
+ANN = Owner("acme", "ann")
+CHUNKS = 5
+
+IMPORTS = """
+import itertools, sys
+from pathlib import Path
+from loci.adapters.embedded.index import SqliteIndex
+from loci.adapters.embedded.sqlite import Database
+from loci.model.identity import Owner
+from loci.model.search import Marks
+from tests.contract.indexes import NOTES, chunk, embedding, put
+index, owner = SqliteIndex(Database(Path(sys.argv[1]) / "loci.db")), Owner("acme", "ann")
+"""
+WRITER = f"""{IMPORTS}
+for number in itertools.count(int(sys.argv[2])):
+    text = f"river number{{number}} " + "stone " * 200
+    whole = [chunk(f"d{{number}}#{{n}}", text, embedding(1, n)) for n in range({CHUNKS})]
+    put(index, owner, *whole, marks=Marks((f"tag{{number}}",), "2026-01-01"))
+    # One that is replaced all the time, by fewer or more: the kill is likely to come in the middle.
+    put(index, owner, *[chunk(f"last#{{n}}", f"garden turn{{number}}", embedding(1, n)) for n in range(1 + number % 7)])
+    print(number, flush=True)
+"""
+OBEDIENT = f"""{IMPORTS}
+print("ready", flush=True)
+for line in sys.stdin:
+    command, document, word = line.split()
+    if command == "put":
+        put(index, owner, *[chunk(f"{{document}}#{{n}}", word, embedding(1, n)) for n in range(3)])
+    else:
+        index.remove(owner, NOTES, document)
+    print("done", flush=True)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """What the killed writers left, and the last number that was acknowledged."""
+
+    database: Database
+    index: SqliteIndex
+    acknowledged: int
+
+
+def killed_writer(folder: Path, start: int) -> int:
+    """The last number that a writer had acknowledged when it was killed."""
+    command = [sys.executable, "-c", WRITER, folder, str(start)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as writer:
+        assert writer.stdout is not None
+        enough = start + random.randrange(25)
+        for line in writer.stdout:
+            if int(line) >= enough:
+                break
+        writer.send_signal(signal.SIGKILL)
+        unread = writer.stdout.read().split("\n")[:-1]  # acknowledged before the kill, read after it
+    assert writer.returncode == -signal.SIGKILL
+    return int(unread[-1]) if unread else enough
+
+
+@pytest.fixture(scope="module")
+def left(tmp_path_factory: pytest.TempPathFactory) -> Left:
+    folder = tmp_path_factory.mktemp("killed")
+    acknowledged = -1
+    for _ in range(KILLS):
+        acknowledged = killed_writer(folder, acknowledged + 1)
+    database = Database(folder / "loci.db")
+    return Left(database, SqliteIndex(database), acknowledged)
+
+
+def test_the_file_is_sound_after_20_kills(left: Left) -> None:
+    with left.database.read() as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+
+
+def test_words_and_chunks_are_in_step_after_20_kills(left: Left) -> None:
+    with left.database.write() as connection:
+        connection.execute("INSERT INTO word (word, rank) VALUES ('integrity-check', 1)")  # raises where they are not
+
+
+def test_every_acknowledged_document_is_whole_after_20_kills(left: Left) -> None:
+    for number in range(left.acknowledged + 1):
+        wanted = {f"d{number}#{n}" for n in range(CHUNKS)}
+        assert left.index.chunks(ANN, NOTES, list(wanted)).keys() == wanted
+        found = find(left.index, ANN, f"number{number}", vector(1, 0), where=Where(any_tags=(f"tag{number}",)))
+        assert set(by_words(found)) == set(by_vector(found)) == wanted
+
+
+def test_the_document_that_was_being_replaced_is_whole_after_20_kills(left: Left) -> None:
+    kept = left.index.chunks(ANN, NOTES, [f"last#{n}" for n in range(10)])
+    [text] = {one.text for one in kept.values()}
+    turn = int(text.removeprefix("garden turn"))
+    assert turn in (left.acknowledged, left.acknowledged + 1)
+    assert kept.keys() == {f"last#{n}" for n in range(1 + turn % 7)}
+    assert set(by_words(find(left.index, ANN, "garden"))) == kept.keys()
+
+
+def test_what_is_counted_is_what_is_found_after_20_kills(left: Left) -> None:
+    counts = left.index.counts(ANN, NOTES)
+    found = find(left.index, ANN, "river garden", vector(1, 0), limit=100_000)
+    assert len(by_words(found)) == len(by_vector(found)) == counts.chunks == counts.embedded[MODEL]
+
+
+def test_the_next_put_is_found_after_20_kills(left: Left) -> None:
+    put(left.index, ANN, chunk("new#0", "quixotic", embedding(0, 0, 1)))
+    found = find(left.index, ANN, "quixotic", vector(0, 0, 1), limit=1)
+    assert by_words(found) == by_vector(found) == ["new#0"]
+
+
+class Other:
+    """Another process with the same index; it does what it is told, and says when it is done."""
+
+    def __init__(self, process: "subprocess.Popen[str]") -> None:
+        self._process = process
+        self._wait_for("ready")
+
+    def put(self, document: str, word: str) -> None:
+        self._tell(f"put {document} {word}")
+
+    def remove(self, document: str) -> None:
+        self._tell(f"remove {document} -")
+
+    def _tell(self, line: str) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write(f"{line}\n")
+        self._process.stdin.flush()
+        self._wait_for("done")
+
+    def _wait_for(self, word: str) -> None:
+        assert self._process.stdout is not None
+        assert self._process.stdout.readline() == f"{word}\n"
+
+
+@pytest.fixture
+def other(tmp_path: Path) -> Iterator[Other]:
+    command = [sys.executable, "-c", OBEDIENT, tmp_path]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        yield Other(process)
+        assert process.stdin is not None
+        process.stdin.close()
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> SqliteIndex:
+    return SqliteIndex(Database(tmp_path / "loci.db"))
+
+
+def test_what_another_process_puts_the_next_search_finds(other: Other, index: SqliteIndex) -> None:
+    put(index, ANN, chunk("a#0", "river", embedding(1, 0)))
+    assert len(find(index, ANN, "river", vector(1, 0))) == 1
+    for turn in range(20):
+        other.put(f"d{turn}", "river")
+        found = find(index, ANN, "river", vector(1, 0), limit=1000)
+        assert len(by_words(found)) == len(by_vector(found)) == 1 + 3 * (turn + 1)
+
+
+def test_what_another_process_replaces_the_next_search_finds_replaced(other: Other, index: SqliteIndex) -> None:
+    put(index, ANN, *[chunk(f"a#{n}", "garden", embedding(0, 1)) for n in range(9)])
+    assert len(find(index, ANN, "garden", vector(1, 0))) == 9
+    other.put("a", "river")
+    found = find(index, ANN, "garden", vector(1, 0))
+    assert by_words(found) == []
+    assert by_vector(found) == ["a#0", "a#1", "a#2"]
+
+
+def test_what_another_process_removes_the_next_search_no_longer_finds(other: Other, index: SqliteIndex) -> None:
+    put(index, ANN, chunk("a#0", "river", embedding(1, 0)), chunk("b#0", "river", embedding(0, 1)))
+    assert len(find(index, ANN, "river", vector(1, 0))) == 2
+    other.remove("a")
+    found = find(index, ANN, "river", vector(1, 0))
+    assert by_words(found) == by_vector(found) == ["b#0"]
+
+
+def test_a_search_waits_for_no_writer(other: Other, index: SqliteIndex, tmp_path: Path) -> None:
+    other.put("a", "river")
+    with Database(tmp_path / "loci.db").write() as connection:
+        connection.execute("DELETE FROM chunk")
+        assert len(by_words(find(index, ANN, "river", vector(1, 0)))) == 3

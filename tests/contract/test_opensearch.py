@@ -1,0 +1,208 @@
+"""What only the index in OpenSearch promises: it is made once, requests are signed, failures are told and undone."""
+
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+import pytest
+
+from loci.adapters.aws import index as aws
+from loci.adapters.aws.index import OpenSearchIndex
+from loci.adapters.aws.opensearch import Domain
+from loci.errors import Misconfigured, Refused, Unavailable
+from loci.model.identity import Owner
+from loci.model.search import Chunk, Counts, Marks
+from tests.contract.indexes import (
+    MODEL,
+    NOTES,
+    by_vector,
+    by_words,
+    chunk,
+    embedding,
+    find,
+    node,
+    put,
+    vector,
+)
+from tests.contract.stores import at_once
+from tests.support.moto_aws import credentials
+
+ANN = Owner("acme", "ann")
+
+
+@pytest.fixture
+def opened() -> Iterator[tuple[Domain, str]]:
+    with node() as opened:
+        yield opened
+
+
+@pytest.fixture
+def domain(opened: tuple[Domain, str]) -> Domain:
+    return opened[0]
+
+
+@pytest.fixture
+def name(opened: tuple[Domain, str]) -> str:
+    return opened[1]
+
+
+class Asked(BaseHTTPRequestHandler):
+    """Answers every request as a node without indexes does, and remembers what it was asked."""
+
+    seen: list[tuple[str, str]] = []  # noqa: RUF012 (one server a test sets it)
+    status = 403
+
+    def _answer(self) -> None:
+        self.seen.append((self.path, self.headers.get("Authorization", "")))
+        self.send_response(self.status)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    do_GET = do_HEAD = do_PUT = do_POST = _answer  # noqa: N815
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+@pytest.fixture
+def port() -> Iterator[int]:
+    Asked.seen, Asked.status = [], 403
+    server = HTTPServer(("", 0), Asked)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield server.server_port
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def interrupt(**_: object) -> None:
+    raise KeyboardInterrupt
+
+
+def counts(url: str) -> Counts:
+    domain = Domain(url)
+    try:
+        return OpenSearchIndex(domain, "loci").counts(ANN, NOTES)
+    finally:
+        if "client" in domain.__dict__:
+            domain.client.close()
+
+
+def test_nothing_of_opensearch_is_loaded_before_the_first_call() -> None:
+    program = (
+        "import sys\n"
+        "from loci.adapters.aws.index import OpenSearchIndex\n"
+        "from loci.adapters.aws.opensearch import Domain\n"
+        "OpenSearchIndex(Domain('https://search.example'), 'loci')\n"
+        "print([name for name in sys.modules if name.startswith(('opensearch', 'boto', 'numpy'))])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_a_request_to_a_domain_is_signed(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    credentials(monkeypatch)
+    with pytest.raises(Unavailable, match="did not allow"):
+        counts(f"http://127.0.0.2:{port}")
+    path, authorization = Asked.seen[0]
+    assert path == "/loci"
+    assert authorization.startswith("AWS4-HMAC-SHA256 Credential=")
+    assert "/es/aws4_request" in authorization
+
+
+def test_a_request_to_a_node_on_this_machine_is_not_signed(port: int) -> None:
+    with pytest.raises(Unavailable):
+        counts(f"http://127.0.0.1:{port}")
+    assert [authorization for _, authorization in Asked.seen] == [""]
+
+
+def test_without_credentials_it_says_what_to_set(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_PROFILE"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", "/nonexistent")
+    monkeypatch.setenv("AWS_CONFIG_FILE", "/nonexistent")
+    with pytest.raises(Misconfigured) as told:
+        counts(f"http://127.0.0.2:{port}")
+    assert "AWS_PROFILE" in told.value.resolution
+    assert Asked.seen == []
+
+
+def test_a_node_that_does_not_listen_is_unavailable() -> None:
+    with pytest.raises(Unavailable, match="cannot be reached"):
+        counts("http://127.0.0.1:9")
+
+
+def test_a_node_that_fails_is_asked_again_and_then_unavailable(port: int) -> None:
+    Asked.status = 503
+    with pytest.raises(Unavailable, match="503"):
+        counts(f"http://127.0.0.1:{port}")
+    assert len(Asked.seen) == 3
+
+
+@pytest.mark.aws
+class TestOnANode:
+    """Needs a real one."""
+
+    def test_of_many_first_calls_one_makes_the_index(self, domain: Domain, name: str) -> None:
+        def start(number: int) -> None:
+            put(OpenSearchIndex(domain, name), ANN, chunk(f"{number}#0", "river", embedding(1, 0)))
+
+        at_once(6, start)
+        assert OpenSearchIndex(domain, name).counts(ANN, NOTES) == Counts(6, 6, {MODEL: 6})
+
+    def test_a_field_that_nobody_declared_is_refused(self, domain: Domain, name: str) -> None:
+        put(OpenSearchIndex(domain, name), ANN, chunk("a#0", "river"))
+        answer = domain.client.bulk(body=[{"index": {}}, {"colour": "red"}], index=name)
+        assert answer["items"][0]["index"]["error"]["type"] == "strict_dynamic_mapping_exception"
+
+    def test_a_put_that_fails_halfway_leaves_the_document_as_it_was(
+        self, domain: Domain, name: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(aws, "LARGEST_REQUEST", 1000)  # some of it has been sent when the last is refused
+        index = OpenSearchIndex(domain, name)
+        old = [chunk(f"a#{n}", "river", embedding(1, n)) for n in range(5)]
+        put(index, ANN, *old)
+        too_long = replace(chunk("a#9", "garden"), hash="x" * 40_000)
+        with pytest.raises(Refused, match="cannot hold"):
+            index.put(ANN, NOTES, "a", [*(chunk(f"a#{n}", "garden") for n in range(5)), too_long], Marks())
+        put(index, ANN, chunk("b#0", "stone"))  # which shows whatever is there
+        assert by_words(find(index, ANN, "garden")) == []
+        assert by_vector(find(index, ANN, "river", vector(1, 0))) == [one.id for one in old]
+
+    def test_what_a_killed_put_has_left_the_next_one_takes_out(
+        self, domain: Domain, name: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def version(word: str, size: int) -> list[Chunk]:
+            return [chunk(f"a#{n}", word, embedding(1, n)) for n in range(size)]
+
+        put(OpenSearchIndex(domain, name), ANN, *version("river", 5))
+        monkeypatch.setattr(domain.client, "delete_by_query", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            put(OpenSearchIndex(domain, name), ANN, *version("garden", 2))
+        monkeypatch.undo()
+        index = OpenSearchIndex(domain, name)
+        assert by_words(find(index, ANN, "garden")) == ["a#0", "a#1"]
+        assert {one.text for one in index.chunks(ANN, NOTES, ["a#0", "a#1"]).values()} == {"garden"}
+        put(index, ANN, *version("stone", 1))
+        assert index.counts(ANN, NOTES) == Counts(1, 1, {MODEL: 1})
+
+    def test_a_writer_whose_clock_is_behind_still_replaces(self, domain: Domain, name: str) -> None:
+        put(OpenSearchIndex(domain, name, clock=lambda: 2e9), ANN, chunk("a#0", "river"))
+        index = OpenSearchIndex(domain, name, clock=lambda: 1e9)
+        put(index, ANN, chunk("a#0", "garden"))
+        assert by_words(find(index, ANN, "river garden")) == ["a#0"]
+        assert index.chunks(ANN, NOTES, ["a#0"])["a#0"].text == "garden"
+
+    def test_an_index_that_was_deleted_is_made_anew_by_the_next_start(self, domain: Domain, name: str) -> None:
+        index = OpenSearchIndex(domain, name)
+        put(index, ANN, chunk("a#0", "river"))
+        domain.client.indices.delete(index=name)
+        with pytest.raises(Unavailable, match="no longer has"):
+            find(index, ANN, "river")
+        put(index, ANN, chunk("a#0", "garden", embedding(1, 0)))
+        assert by_vector(find(index, ANN, near=vector(1, 0))) == ["a#0"]

@@ -1,0 +1,171 @@
+"""`loci ingest` and `loci forget`, as people and programs run them."""
+
+import json
+import random
+import signal
+import sqlite3
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from loci.adapters.embedded.index import SqliteIndex
+from loci.adapters.embedded.sqlite import Database
+from loci.documents.writer import COLLECTION
+from loci.model.identity import LOCAL
+from loci.model.search import Where
+from loci.search.words import query_words
+from tests.support.serving import LOCI, clean_environment, loci, serving
+
+KILLS = 20
+MANY = 200
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """A data folder, and no models."""
+    (tmp_path / "models").mkdir()
+    return tmp_path / "data"
+
+
+@pytest.fixture
+def notes(tmp_path: Path) -> Path:
+    """A folder with two notes."""
+    folder = tmp_path / "notes"
+    (folder / "briefs").mkdir(parents=True)
+    (folder / "briefs" / "auth.md").write_text("# Login\n\nSafari drops the cookie.\n")
+    (folder / "plan.md").write_text("# Plan\n\nShip it.\n")
+    return folder
+
+
+def run(data: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return loci(data, *arguments, LOCI_MODELS=str(data.parent / "models"))
+
+
+def ingested(data: Path, notes: Path) -> dict[str, Any]:
+    return json.loads(run(data, "ingest", str(notes), "--json").stdout)
+
+
+def found(data: Path, word: str) -> set[str]:
+    """The documents that the index has for the word."""
+    index = SqliteIndex(Database(data / "loci.db"))
+    hits = index.candidates(LOCAL, COLLECTION, query_words(word), None, limit=2 * MANY, where=Where())
+    return {hit.document for hit in hits}
+
+
+def test_the_numbers_add_up(data: Path, notes: Path) -> None:
+    ingested(data, notes)
+    (notes / "new.md").write_text("new")
+    (notes / "plan.md").unlink()
+    with (notes / "huge.md").open("wb") as file:
+        file.truncate(20_000_000)
+    told = ingested(data, notes)
+    assert (told["processed"], told["unchanged"], told["failed"], told["removed"]) == (1, 1, 1, 1)
+    assert told["seen"] == 3
+
+
+def test_people_read_a_summary(data: Path, notes: Path) -> None:
+    ended = run(data, "ingest", str(notes))
+    assert ended.stdout == (
+        "2 seen: 2 processed, 0 unchanged, 0 failed. 0 removed.\n2 passages, found by words: no model is here.\n"
+    )
+
+
+def test_progress_is_no_part_of_the_answer(data: Path, notes: Path) -> None:
+    assert run(data, "ingest", str(notes)).stderr == "1 of 2\n2 of 2\n"
+
+
+def test_what_failed_is_told_and_is_an_error(data: Path, notes: Path) -> None:
+    with (notes / "huge.md").open("wb") as file:
+        file.truncate(20_000_000)
+    ended = run(data, "ingest", str(notes))
+    assert ended.returncode == 1
+    assert "Failed:\n  notes/huge.md: " in ended.stdout
+
+
+def test_a_problem_is_told_and_is_no_error(data: Path, notes: Path) -> None:
+    (notes / "plan.md").write_text("---\ntitle: a: b\n---\ntext")
+    ended = run(data, "ingest", str(notes))
+    assert ended.returncode == 0
+    assert "Taken in, with a problem:\n  notes/plan.md: line 2: The front matter is broken" in ended.stdout
+
+
+def test_a_name_cannot_command_the_terminal(data: Path, notes: Path) -> None:
+    (notes / "a\x1b[31m\n.md").write_bytes(b"\xff")
+    assert r"notes/a\x1b[31m\n.md: line 1" in run(data, "ingest", str(notes)).stdout
+
+
+@pytest.mark.parametrize(("path", "says"), [("nowhere", "There is no"), ("models", "nothing to ingest")])
+def test_nothing_to_take_in_is_one_line_and_an_error(data: Path, notes: Path, path: str, says: str) -> None:
+    ended = run(data, "ingest", str(notes.parent / path))
+    assert (ended.returncode, ended.stdout, ended.stderr.count("\n")) == (1, "", 1)
+    assert says in ended.stderr
+
+
+def test_a_name_that_begins_with_a_dash_can_be_taken(data: Path, notes: Path) -> None:
+    (notes / "-x.md").write_text("dash")
+    assert run(data, "ingest", "--", str(notes / "-x.md")).returncode == 0
+    assert found(data, "dash") == {"notes-x"}
+
+
+def test_it_works_while_a_server_runs(data: Path, notes: Path) -> None:
+    with serving(data, LOCI_MODELS=str(data.parent / "models")):
+        assert ingested(data, notes)["processed"] == 2
+
+
+def test_a_folder_is_forgotten_and_its_files_stay(data: Path, notes: Path) -> None:
+    ingested(data, notes)
+    ended = run(data, "forget", str(notes / "briefs"), "--yes", "--json")
+    assert json.loads(ended.stdout) == {"forgotten": ["notes-briefs-auth"]}
+    assert found(data, "safari") == set()
+    assert (notes / "briefs" / "auth.md").exists()
+
+
+def test_a_document_is_forgotten_by_its_id(data: Path, notes: Path) -> None:
+    ingested(data, notes)
+    assert run(data, "forget", "notes-plan", "--yes").stdout == "Forgot 1 document.\n"
+    assert (found(data, "ship"), found(data, "safari")) == (set(), {"notes-briefs-auth"})
+
+
+def test_nothing_is_forgotten_before_somebody_says_yes(data: Path, notes: Path) -> None:
+    ingested(data, notes)
+    ended = run(data, "forget", "notes")
+    assert ended.returncode == 1
+    assert "2 documents will be found no more" in ended.stderr
+    assert found(data, "safari") == {"notes-briefs-auth"}
+
+
+def test_forgetting_what_is_not_there_names_what_is(data: Path, notes: Path) -> None:
+    ingested(data, notes)
+    ended = run(data, "forget", "notes-plam", "--yes")
+    assert (ended.returncode, ended.stderr) == (
+        1,
+        "loci: Node not found. Did you mean notes-plan, notes-briefs-auth?\n",
+    )
+
+
+def kill_on_the_way(data: Path, notes: Path) -> None:
+    """Take the notes in, and be killed somewhere between the first and the last."""
+    environment = clean_environment(data, LOCI_MODELS=str(data.parent / "models"))
+    with subprocess.Popen(
+        [*LOCI, "ingest", str(notes)], env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stderr is not None
+        for _ in range(random.randint(1, 9)):
+            process.stderr.readline()
+        process.send_signal(signal.SIGKILL)
+    assert process.returncode == -signal.SIGKILL
+
+
+def test_after_twenty_kills_the_next_run_completes_it(data: Path, notes: Path) -> None:
+    for turn in range(KILLS):
+        for number in range(MANY):
+            (notes / f"{number}.md").write_text(f"# Note {number}\n\nturn{turn}\n")
+        kill_on_the_way(data, notes)
+    told = ingested(data, notes)
+    assert (told["seen"], told["failed"]) == (MANY + 2, 0)
+    assert [len(found(data, f"turn{turn}")) for turn in range(KILLS)] == [0] * (KILLS - 1) + [MANY]
+    with sqlite3.connect(data / "loci.db") as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    connection.close()

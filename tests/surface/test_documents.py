@@ -1,0 +1,189 @@
+"""The documents' tools as clients call them, on words alone: what a library without any model promises."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from loci.app import App
+from loci.model.identity import LOCAL
+from tests.surface.conftest import Connect
+from tests.surface.results import structured, texts
+
+pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("app", ["embedded"], indirect=True)]
+
+NOTES = {
+    "briefs/2026-01-10-login.md": "---\ntitle: Login\ntags: [auth, web]\n---\n# Login\n\nSign in with OAuth.\n",
+    "debriefs/2026-02-03-login.md": """\
+# Safari and cookies
+
+#auth
+
+Safari drops the cookie on redirect.
+
+## Lesson
+
+Set SameSite to Lax in session_cookie.
+""",
+    "decisions/database.md": "# Database\n\n<!-- tags: storage -->\n\nWe chose SQLite, as nobody runs a server.\n",
+    "README.md": "Plain words about nothing.\n",
+}
+ROW = {"id", "score", "preview", "source", "snippet", "context", "path", "heading", "lines", "explain"}
+
+
+@pytest.fixture
+def notes(app: App, tmp_path: Path) -> Path:
+    """A folder that was ingested."""
+    folder = tmp_path / "notes"
+    for name, text in NOTES.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    app.ingest.run(LOCAL, [str(folder)])
+    return folder
+
+
+async def call(connect: Connect, tool: str, **arguments: object) -> Any:
+    async with connect("documents") as client:
+        answer = await client.call_tool(tool, arguments)
+    assert not answer.is_error, texts(answer)
+    return structured(answer)
+
+
+async def failed(connect: Connect, tool: str, **arguments: object) -> str:
+    async with connect("documents") as client:
+        answer = await client.call_tool(tool, arguments)
+    assert answer.is_error
+    return texts(answer)[0]
+
+
+@pytest.mark.usefixtures("notes")
+async def test_a_search_gives_rows_and_metadata_of_the_reference(connect: Connect) -> None:
+    found = await call(connect, "search_documents", query="why does Safari lose the cookie?")
+    [best, *_] = found["results"]
+    assert best.keys() == ROW
+    assert (best["id"], best["preview"]) == ("notes-debriefs-2026-02-03-login", "Safari and cookies")
+    assert (best["path"], best["lines"], best["source"]) == ("notes/debriefs/2026-02-03-login.md", "3-5", "bm25")
+    assert {"query", "sonar_enabled", "intent", "analysis", "stages"} <= found["metadata"].keys()
+    assert (found["metadata"]["sonar_enabled"], found["metadata"]["intent"]) == (False, None)
+
+
+@pytest.mark.usefixtures("notes")
+async def test_a_search_says_what_ran_and_why_the_rest_did_not(connect: Connect) -> None:
+    stages = (await call(connect, "search_documents", query="cookie"))["metadata"]["stages"]
+    assert {one["stage"]: one["ran"] for one in stages} == {
+        "vector": False,
+        "words": True,
+        "late": False,
+        "rerank": False,
+        "language_model": False,
+    }
+    assert all(one["note"] for one in stages)
+
+
+@pytest.mark.usefixtures("notes")
+async def test_a_limit_is_kept(connect: Connect) -> None:
+    assert len((await call(connect, "search_documents", query="login Safari SQLite words", limit=2))["results"]) == 2
+
+
+@pytest.mark.usefixtures("notes")
+async def test_an_explanation_is_given_on_request(connect: Connect) -> None:
+    [best, *_] = (await call(connect, "search_documents", query="cookie", explain=True))["results"]
+    assert (best["explain"]["words"], best["explain"]["vector"]) == (1, None)
+
+
+@pytest.mark.usefixtures("notes")
+@pytest.mark.parametrize("query", ["-cookie", '"cookie" OR (NEAR', "cookie* AND", "cookie " * 5000, "\x00cookie"])
+async def test_what_looks_like_syntax_is_words(connect: Connect, query: str) -> None:
+    [best, *_] = (await call(connect, "search_documents", query=query))["results"]
+    assert best["id"] == "notes-debriefs-2026-02-03-login"
+
+
+@pytest.mark.usefixtures("notes")
+async def test_nothing_relevant_is_an_answer_with_a_reason(connect: Connect) -> None:
+    found = await call(connect, "search_documents", query="chromodynamics")
+    assert found["results"] == []
+    assert "has any of the question's words" in found["metadata"]["reason"]
+
+
+@pytest.mark.usefixtures("notes")
+async def test_an_identifier_is_found_by_its_parts(connect: Connect) -> None:
+    [best, *_] = (await call(connect, "search_documents", query="sessionCookie"))["results"]
+    assert best["heading"] == "Safari and cookies > Lesson"
+
+
+@pytest.mark.usefixtures("notes")
+async def test_an_answer_at_the_default_limit_has_8_kib_at_most(app: App, connect: Connect, tmp_path: Path) -> None:
+    many = tmp_path / "many"
+    many.mkdir()
+    for number in range(40):
+        (many / f"{number}.md").write_text(f"# Note {number}\n\n" + f"The ferry number {number} sails. " * 60)
+    app.ingest.run(LOCAL, [str(many)])
+    async with connect("documents") as client:
+        answer = await client.call_tool("search_documents", {"query": "which ferry sails"})
+    assert len(texts(answer)[0].encode()) <= 8 * 1024
+    whole = await call(connect, "scratchpad_read", id=structured(answer)["metadata"]["scratchpad_id"])
+    assert "The ferry number" in whole["result"]
+
+
+@pytest.mark.usefixtures("notes")
+async def test_a_time_is_a_condition(connect: Connect) -> None:
+    found = await call(connect, "temporal_search", query="login cookie", date_range="2026-02-01..2026-02-28")
+    assert [one["id"] for one in found["results"]] == ["notes-debriefs-2026-02-03-login"]
+
+
+@pytest.mark.usefixtures("notes")
+async def test_a_time_that_cannot_be_read_says_how_to_write_one(connect: Connect) -> None:
+    assert "BAD_DATE_RANGE" in await failed(connect, "temporal_search", query="x", date_range="whenever")
+
+
+@pytest.mark.usefixtures("notes")
+@pytest.mark.parametrize(
+    ("arguments", "found"),
+    [
+        ({"tags": ["auth"]}, {"notes-briefs-2026-01-10-login", "notes-debriefs-2026-02-03-login"}),
+        ({"tags": ["#Auth", "web"], "match": "all"}, {"notes-briefs-2026-01-10-login"}),
+        ({"tags": ["auth"], "without": ["web"]}, {"notes-debriefs-2026-02-03-login"}),
+        ({"tags": ["auth", "storage"], "query": "SQLite"}, {"notes-decisions-database"}),
+        ({"tags": ["none"]}, set[str]()),
+    ],
+)
+async def test_tags_choose_documents(connect: Connect, arguments: dict[str, object], found: set[str]) -> None:
+    rows = (await call(connect, "query_by_tags", **arguments))["results"]
+    assert {one["id"] for one in rows} == found
+
+
+async def test_a_document_is_read_as_it_stands_in_its_file(connect: Connect, notes: Path) -> None:
+    (notes / "README.md").write_text("Changed since.\n")
+    read = await call(connect, "read_node_content", id="notes-readme")
+    assert read["result"] == "Changed since.\n"
+
+
+@pytest.mark.usefixtures("notes")
+async def test_a_part_is_read_by_its_heading_and_by_its_lines(connect: Connect) -> None:
+    id = "notes-debriefs-2026-02-03-login"
+    by_heading = await call(connect, "read_node_content", id=id, heading="Lesson")
+    by_lines = await call(connect, "read_node_content", id=id, start_line=7, end_line=7)
+    assert by_heading["result"].startswith("## Lesson\n\nSet SameSite")
+    assert (by_lines["result"], by_lines["lines"]) == ("## Lesson", "7-7")
+
+
+@pytest.mark.usefixtures("notes")
+async def test_an_unknown_document_is_an_error_that_names_the_nearest(connect: Connect) -> None:
+    said = await failed(connect, "read_node_content", id="notes-decisions-databse")
+    assert "Node not found." in said
+    assert "notes-decisions-database" in said
+
+
+@pytest.mark.usefixtures("notes")
+async def test_the_folders_are_those_that_documents_are_in(connect: Connect) -> None:
+    assert (await call(connect, "list_directory_structure"))["result"] == [
+        "notes/",
+        "notes/briefs/",
+        "notes/debriefs/",
+        "notes/decisions/",
+    ]
+
+
+async def test_a_document_that_was_forgotten_is_found_no_more(app: App, connect: Connect, notes: Path) -> None:
+    app.documents.remove(LOCAL, app.documents.matching(LOCAL, str(notes / "debriefs")))
+    assert (await call(connect, "search_documents", query="Safari"))["results"] == []

@@ -1,0 +1,107 @@
+"""A library on the real embedded adapters, in a folder of its own."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from loci.adapters.embedded.blobs import FolderBlobs
+from loci.adapters.embedded.index import SqliteIndex
+from loci.adapters.embedded.inference.embedder import OnnxEmbedder
+from loci.adapters.embedded.inference.in_use import InUse
+from loci.adapters.embedded.records import SqliteRecords
+from loci.adapters.embedded.sqlite import Database
+from loci.documents.catalog import Catalog
+from loci.documents.fill import Fill
+from loci.documents.ingest import Ingest
+from loci.documents.library import Library
+from loci.documents.writer import COLLECTION, Writer
+from loci.model.documents import Document, Summary
+from loci.model.identity import LOCAL
+from loci.model.search import Chunk, Where
+from loci.models.shelf import Shelf
+from loci.search.words import query_words
+from loci.signing import Keyring
+from tests.support.small_models import lay_out_embedder
+
+START = 1_768_608_000.0  # 2026-01-17
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """The library, as one process has it, and a folder of notes to take in."""
+
+    data: Path
+    models: Path
+    notes: Path
+    index: SqliteIndex
+    catalog: Catalog
+    writer: Writer
+    library: Library
+    ingest: Ingest
+    fill: Fill
+
+    def write(self, path: str, text: str | bytes) -> Path:
+        """A note; its folders are made."""
+        file = self.notes / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return file
+
+    def run(self, *paths: Path) -> Summary:
+        """Take in these, or all notes."""
+        return self.ingest.run(LOCAL, [str(path) for path in paths or [self.notes]])
+
+    def found(self, query: str) -> set[str]:
+        """The documents that have a word of the query."""
+        words = query_words(query)
+        return {one.document for one in self.index.candidates(LOCAL, COLLECTION, words, None, limit=50, where=Where())}
+
+    def chunks(self, id: str) -> list[Chunk]:
+        """What the index has of the document."""
+        document = self.library.get(LOCAL, id)
+        held = self.index.chunks(LOCAL, COLLECTION, [f"{id}#{at}" for at in range(document.chunks)])
+        return list(held.values())
+
+    def document(self, id: str) -> Document:
+        return self.library.get(LOCAL, id)
+
+    def ids(self) -> set[str]:
+        return {document.id for document in self.library.documents(LOCAL)}
+
+
+def open_desk(folder: Path) -> Desk:
+    """The library in that folder, as a process sees it that has just started."""
+    data, models, notes = folder / "data", folder / "models", folder / "notes"
+    for one in (data, models, notes):
+        one.mkdir(exist_ok=True)
+    database = Database(data / "loci.db")
+    catalog = Catalog(SqliteRecords(database, lambda: START))
+    index = SqliteIndex(database)
+    writer = Writer(catalog, index, OnnxEmbedder(InUse(Shelf(models), "embedder")), lambda: START)
+    blobs = FolderBlobs(data / "blobs", Keyring(["s" * 32]).seal("link"), "http://127.0.0.1", lambda: START)
+    return Desk(
+        data,
+        models,
+        notes,
+        index,
+        catalog,
+        writer,
+        Library(catalog, writer, blobs),
+        Ingest(catalog, writer),
+        Fill(catalog, writer),
+    )
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    """A library without a model."""
+    return open_desk(tmp_path)
+
+
+@pytest.fixture
+def modelled(tmp_path: Path) -> Desk:
+    """A library with a small model."""
+    (tmp_path / "models").mkdir()
+    lay_out_embedder(tmp_path / "models")
+    return open_desk(tmp_path)

@@ -1,0 +1,64 @@
+"""One scheme of ids."""
+
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from loci.documents.ids import LONGEST_ID, ids_for
+
+PATHS = st.text(min_size=1).filter(lambda path: "\ud800" not in path)
+
+
+def first(path: str) -> str:
+    return next(ids_for(path))
+
+
+@pytest.mark.parametrize(
+    ("path", "id"),
+    [
+        ("docs/briefs/auth.md", "docs-briefs-auth"),
+        ("docs/2026-01-17 Über die Größe.md", "docs-2026-01-17-uber-die-grosse"),
+        ("docs/v1.2-notes.md", "docs-v1-2-notes"),
+        ("docs/README", "docs-readme"),
+    ],
+)
+def test_an_id_is_the_path_in_plain_letters(path: str, id: str) -> None:
+    assert first(path) == id
+
+
+@pytest.mark.parametrize("path", ["docs/会议.md", "docs/заметка.md", "会议.md", "docs/会议 notes.md", "---", "." * 300])
+def test_a_path_that_would_lose_letters_has_a_hash(path: str) -> None:
+    assert re.fullmatch(r"([a-z-]+-)?[0-9a-f]{8}", first(path))
+
+
+def test_names_that_are_written_alike_have_one_id() -> None:
+    assert first("docs/caf\u00e9.md") == first("docs/cafe\u0301.md")
+
+
+@settings(deadline=None)
+@given(PATHS)
+def test_every_id_is_short_plain_ascii(path: str) -> None:
+    for id in ids_for(path):
+        assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", id)
+        assert len(id) <= LONGEST_ID
+
+
+@settings(deadline=None)
+@given(PATHS)
+def test_an_id_is_the_same_from_run_to_run(path: str) -> None:
+    assert list(ids_for(path)) == list(ids_for(path))
+
+
+@settings(deadline=None)
+@given(st.lists(PATHS, unique=True, min_size=2, max_size=2))
+def test_two_paths_can_always_be_told_apart(paths: list[str]) -> None:
+    one, other = (list(ids_for(path))[-1] for path in paths)
+    assert one != other
+
+
+@settings(deadline=None)
+@given(st.text(alphabet="abcdefghij/", min_size=200, max_size=400))
+def test_a_long_path_ends_in_its_hash(path: str) -> None:
+    assert re.search(r"-[0-9a-f]{8}$", first(path))

@@ -1,0 +1,125 @@
+"""Documents that were taken in: known, listed, read, forgotten."""
+
+import hashlib
+
+import pytest
+
+from loci.errors import NotFound, Refused
+from loci.model.identity import LOCAL, Owner
+
+from .conftest import Desk
+
+ANN = Owner("acme", "ann")
+
+
+def test_a_document_is_read_as_its_file_is_now(desk: Desk) -> None:
+    desk.write("a.md", "one")
+    desk.run()
+    desk.write("a.md", "two")
+    assert desk.library.read(LOCAL, "notes-a").text == "two"
+
+
+def test_what_was_read_has_the_hash_of_its_bytes(desk: Desk) -> None:
+    desk.write("a.md", b"\xef\xbb\xbfone\r\n")
+    desk.run()
+    read = desk.library.read(LOCAL, "notes-a")
+    assert read.sha256 == read.document.sha256 == hashlib.sha256(b"\xef\xbb\xbfone\r\n").hexdigest()
+
+
+def test_a_file_that_is_gone_is_told(desk: Desk) -> None:
+    file = desk.write("a.md", "one")
+    desk.run()
+    file.unlink()
+    with pytest.raises(NotFound, match=r"a\.md is gone"):
+        desk.library.read(LOCAL, "notes-a")
+
+
+def test_an_unknown_id_is_answered_with_the_nearest(desk: Desk) -> None:
+    for name in ("auth-guide.md", "auth-notes.md", "zebra.md"):
+        desk.write(name, "text")
+    desk.run()
+    with pytest.raises(NotFound, match=r"Node not found\. Did you mean notes-auth-guide, ") as error:
+        desk.library.get(LOCAL, "auth-guid")
+    assert error.value.code == "NODE_NOT_FOUND"
+
+
+@pytest.mark.parametrize("id", ["", "../../etc/passwd", "a" * 100_000, "nul\0", "\ud800"])
+def test_what_can_be_no_id_is_not_found(desk: Desk, id: str) -> None:
+    with pytest.raises(NotFound):
+        desk.library.get(LOCAL, id)
+
+
+def test_folders_are_listed_with_those_above_them(desk: Desk) -> None:
+    desk.write("a/b/x.md", "text")
+    desk.write("y.md", "text")
+    desk.run()
+    assert desk.library.folders(LOCAL) == ["notes/", "notes/a/", "notes/a/b/"]
+
+
+def test_a_text_that_is_no_file_is_kept(desk: Desk) -> None:
+    added = desk.library.add(ANN, "briefs/auth.md", b"# Login\n\nstrawberry")
+    assert (added.id, added.title) == ("briefs-auth", "Login")
+    assert desk.library.read(ANN, "briefs-auth").text == "# Login\n\nstrawberry"
+
+
+def test_a_text_that_comes_again_replaces_itself(desk: Desk) -> None:
+    desk.library.add(ANN, "a.md", b"one")
+    desk.library.add(ANN, "a.md", b"two")
+    assert [desk.library.read(ANN, one.id).text for one in desk.library.documents(ANN)] == ["two"]
+
+
+def test_texts_whose_paths_make_one_id_are_both_kept(desk: Desk) -> None:
+    ids = {desk.library.add(ANN, path, path.encode()).id for path in ("a b.md", "a-b.md")}
+    assert len(ids) == 2
+
+
+@pytest.mark.parametrize("path", ["../a.md", "a/../../b.md", "", "/", "a\0.md", "a.exe"])
+def test_a_path_that_is_none_is_refused(desk: Desk, path: str) -> None:
+    with pytest.raises(Refused):
+        desk.library.add(ANN, path, b"text")
+
+
+def test_nobody_sees_what_is_another_owners(desk: Desk) -> None:
+    desk.library.add(ANN, "a.md", b"text")
+    with pytest.raises(NotFound, match="loci ingest"):
+        desk.library.get(LOCAL, "a")
+
+
+@pytest.mark.parametrize("name", ["notes-a-x", "notes/a/x.md", "notes/a", "notes/a/"])
+def test_a_document_is_named_by_id_path_or_folder(desk: Desk, name: str) -> None:
+    desk.write("a/x.md", "text")
+    desk.write("ab/y.md", "text")
+    desk.run()
+    assert [one.id for one in desk.library.matching(LOCAL, name)] == ["notes-a-x"]
+
+
+def test_a_document_is_named_by_where_its_file_was(desk: Desk) -> None:
+    file = desk.write("a/x.md", "text")
+    desk.run()
+    file.unlink()
+    assert [one.id for one in desk.library.matching(LOCAL, str(file))] == ["notes-a-x"]
+
+
+def test_what_names_nothing_is_not_found(desk: Desk) -> None:
+    with pytest.raises(NotFound):
+        desk.library.matching(LOCAL, "nothing\0")
+
+
+def test_a_forgotten_document_is_found_no_more_and_its_file_stays(desk: Desk) -> None:
+    file = desk.write("a.md", "strawberry")
+    desk.run()
+    desk.library.remove(LOCAL, desk.library.documents(LOCAL))
+    assert (desk.found("strawberry"), desk.ids(), file.exists()) == (set(), set(), True)
+
+
+def test_a_forgotten_text_is_kept_nowhere(desk: Desk) -> None:
+    desk.library.add(ANN, "a.md", b"text")
+    desk.library.remove(ANN, desk.library.documents(ANN))
+    assert [file for file in (desk.data / "blobs").rglob("*") if file.is_file()] == []
+
+
+def test_a_root_goes_with_its_last_document(desk: Desk) -> None:
+    desk.write("a.md", "text")
+    desk.run()
+    desk.library.remove(LOCAL, desk.library.documents(LOCAL))
+    assert desk.catalog.roots(LOCAL) == {}

@@ -1,0 +1,162 @@
+"""What a document says: title, headings, tags, date, blocks, and what is wrong with it."""
+
+import pytest
+
+from loci.documents.markdown import Parsed, parse
+
+
+def parsed(text: str | bytes, path: str = "notes/a.md") -> Parsed:
+    return parse(path, text if isinstance(text, bytes) else text.encode())
+
+
+def headings(text: str) -> list[tuple[int, str, int]]:
+    return [(one.level, one.title, one.line) for one in parsed(text).headings]
+
+
+def texts(one: Parsed) -> list[str]:
+    return [one.text[block.start : block.end] for block in one.blocks]
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("---\ntitle: From above\n---\n# Heading\n", "From above"),
+        ("text\n\n## Heading\n", "Heading"),
+        ("text", "a"),
+        ("---\ntitle:\n---\ntext", "a"),
+        ("---\ntitle: 'Auth: the fix'\n---\n", "Auth: the fix"),
+    ],
+)
+def test_the_title_is_that_of_the_front_matter_else_the_first_heading_else_the_name(text: str, title: str) -> None:
+    assert parsed(text).title == title
+
+
+def test_headings_have_their_lines() -> None:
+    assert headings("---\na: b\n---\n# One\n\ntext\n\n## Two ##\n") == [(1, "One", 4), (2, "Two", 8)]
+
+
+def test_underlined_headings_count() -> None:
+    assert headings("One\n===\n\nTwo\n---\n") == [(1, "One", 1), (2, "Two", 4)]
+
+
+@pytest.mark.parametrize("code", ["```\n# no\n```", "~~~sh\n# no\n~~~", "    # no", "`#` no", "> # quoted"])
+def test_what_looks_like_a_heading_in_code_or_a_quotation_is_none(code: str) -> None:
+    assert headings(f"# Yes\n\n{code}\n") == [(1, "Yes", 1)]
+
+
+def test_a_heading_is_told_without_its_markup() -> None:
+    assert headings("# The **`run`** of [us](x.md), [[b|them]] and [[it]]\n")[0][1] == "The run of us, them and it"
+
+
+def test_names_with_underscores_stay_whole_in_headings() -> None:
+    assert headings("# snake_case_name and _this_\n")[0][1] == "snake_case_name and this"
+
+
+def test_every_block_has_its_headings() -> None:
+    one = parsed("before\n\n# A\n\nin a\n\n## B\n\nin b\n\n# C\n\nin c\n")
+    assert [block.heading for block in one.blocks] == [(), ("A",), ("A", "B"), ("C",)]
+
+
+def test_a_title_that_is_no_heading_is_above_all_headings() -> None:
+    one = parsed("---\ntitle: T\n---\n# A\n\ntext\n")
+    assert [block.heading for block in one.blocks] == [("T", "A")]
+
+
+def test_a_title_that_is_the_first_heading_is_said_once() -> None:
+    one = parsed("---\ntitle: A\n---\n# A\n\ntext\n")
+    assert [block.heading for block in one.blocks] == [("A",)]
+
+
+def test_a_heading_with_nothing_below_it_is_text_of_the_section_above() -> None:
+    one = parsed("# A\n\n## B\n\n## C\n\ntext\n")
+    assert [(text, block.heading) for text, block in zip(texts(one), one.blocks, strict=True)] == [
+        ("## B", ("A",)),
+        ("text", ("A", "C")),
+    ]
+
+
+def test_all_text_is_in_some_block() -> None:
+    text = "a\n\n- b\n  - c\n\n> d\n\n```\ne\n\nf\n```\n\n| g | h |\n|---|---|\n| i | j |\n\n<div>k</div>\n\n[l]: http://m\n"
+    joined = "\n".join(texts(parsed(text)))
+    assert [letter for letter in "abcdefghijklm" if letter not in joined] == []
+
+
+def test_a_list_comes_in_items() -> None:
+    assert texts(parsed("- one\n  more\n- two\n\n1. three\n")) == ["- one\n  more", "- two", "1. three"]
+
+
+def test_a_table_stays_together_whatever_is_above_it() -> None:
+    one = parsed("Text:\n| a | b |\n|---|:-:|\n| 1 | 2 |\n")
+    assert [(text, block.kind) for text, block in zip(texts(one), one.blocks, strict=True)] == [
+        ("Text:", "prose"),
+        ("| a | b |\n|---|:-:|\n| 1 | 2 |", "lines"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "talk",
+    [
+        "Ann: hi\n\nBob: hello\n\nAnn: bye\n",
+        "Ann: hi\nBob: hello\nAnn: bye\n",
+        "**Ann:** hi\n\n**Bob**: yes\n\n[10:32] Ann: no\n",
+    ],
+)
+def test_turns_of_a_conversation_are_told_apart(talk: str) -> None:
+    assert [block.kind for block in parsed(talk).blocks] == ["turn"] * 3
+
+
+def test_two_paragraphs_that_begin_with_a_word_and_a_colon_are_no_conversation() -> None:
+    assert [block.kind for block in parsed("Note: this\n\nHint: that\n").blocks] == ["prose", "prose"]
+
+
+def test_a_plain_text_has_no_headings() -> None:
+    one = parsed("# no heading\nstill\n\nsecond\n", "notes/a.txt")
+    assert (one.title, one.headings, texts(one)) == ("a", (), ["# no heading\nstill", "second"])
+
+
+@pytest.mark.parametrize("text", ["a\r\nb\r\n", "a\rb\r", "\ufeffa\nb\n"])
+def test_line_ends_and_a_byte_order_mark_do_not_matter(text: str) -> None:
+    one = parsed(text)
+    assert (one.text, one.lines) == ("a\nb\n", 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"), [("", 0), ("\n", 1), ("a", 1), ("a\n", 1), ("a\n\nb", 3), ("a\u2028b\x0cc", 1)]
+)
+def test_lines_are_counted_as_editors_do(text: str, lines: int) -> None:
+    assert parsed(text).lines == lines
+
+
+def test_what_is_not_utf_8_is_told_with_its_line() -> None:
+    [problem] = parsed(b"one\ntwo\ncaf\xe9\n").problems
+    assert problem.line == 3
+
+
+def test_nul_is_told_with_its_line() -> None:
+    one = parsed(b"one\nt\0o\n")
+    assert (one.problems[0].line, "\0" in one.text) == (2, False)
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "date"),
+    [
+        ("---\ndate: 2026-01-17\n---\n# 2025-01-01\n", "n/2024-01-01-x.md", "2026-01-17"),
+        ("---\ncreated: 2026-01-17T10:00:00Z\n---\n", "n/x.md", "2026-01-17"),
+        ("# 2025-01-01 Standup\n", "n/2026-01-17-x.md", "2026-01-17"),
+        ("# 2025-01-01 Standup\n", "n/x.md", "2025-01-01"),
+        ("---\ndate: soon\n---\n", "n/2026-01-17.md", "2026-01-17"),
+        ("In 2026-01-17 it was\n", "n/x.md", None),
+        ("text", "2026-01-17/x.md", None),
+    ],
+)
+def test_the_date_is_that_of_the_front_matter_else_the_name_else_the_first_heading(
+    text: str, path: str, date: str | None
+) -> None:
+    assert parsed(text, path).date == date
+
+
+@pytest.mark.parametrize(
+    "text", ["> " * 5000 + "x", "- " * 5000 + "x", "[" * 50_000, "*" * 50_000, "`" * 50_000, "<" * 50_000]
+)
+def test_deep_nesting_is_text(text: str) -> None:
+    assert parsed(text).blocks

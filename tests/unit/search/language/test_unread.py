@@ -1,0 +1,61 @@
+"""Where a language model gives no answer, a search is what it was without."""
+
+import pytest
+
+from loci.adapters.embedded.records import SqliteRecords
+from loci.adapters.language_model.openai import OpenAiModel
+from loci.search.reading import Reader, Reading
+from tests.support.stub_model import Fails, Hangs, Reply, Says, StubModel
+from tests.unit.search.language.passages import QUERY, contexts, hits, judged, reader_of
+
+
+class TestWithoutAnAnswer:
+    @pytest.mark.parametrize(
+        ("reply", "why"),
+        [
+            (Says("no JSON"), "does not fit"),
+            (Says('{"intent": "i", "analysis": "a", "order": [2, 1]}'), "does not fit"),
+            (Says('{"intent": "i", "analysis": "a", "order": ["2", "1"], "best": []}'), "does not fit"),
+            (Says('{"intent": null, "analysis": "a", "order": [2, 1], "best": []}'), "does not fit"),
+            (Says("no", ends="refused"), "refused"),
+            (Says("{", ends="cut"), "longer than"),
+            (Fails(500, "server_error"), "500"),
+            (Fails(401, "invalid_api_key", "Incorrect API key provided: sk-secret"), "LOCI_LANGUAGE_MODEL_KEY"),
+        ],
+        ids=lambda value: value if isinstance(value, str) else "",
+    )
+    def test_nothing_changes_and_the_stage_says_why(
+        self, reader: Reader, stub: StubModel, reply: Reply, why: str
+    ) -> None:
+        stub.will(reply)
+        assert_unread(reader.read(QUERY, hits(3), room=300), why)
+
+    def test_in_time_nothing_changes(self, openai: OpenAiModel, records: SqliteRecords, stub: StubModel) -> None:
+        stub.will(Hangs())
+        assert_unread(reader_of(openai, records, seconds=0.3).read(QUERY, hits(3), room=300), "within 0.3 s")
+
+    def test_for_want_of_money_nothing_changes(
+        self, openai: OpenAiModel, records: SqliteRecords, stub: StubModel
+    ) -> None:
+        stub.will(judged([3, 2, 1]))
+        assert_unread(reader_of(openai, records, most_tokens=100).read(QUERY, hits(3), room=300), "are spent")
+        assert not stub.requests
+
+    def test_for_want_of_a_model_nothing_changes(self) -> None:
+        assert_unread(Reader(None, "", seconds=5).read(QUERY, hits(3), room=300), "LOCI_LANGUAGE_MODEL")
+
+    def test_for_want_of_hits_nobody_is_asked(self, reader: Reader, stub: StubModel) -> None:
+        assert not reader.read(QUERY, [], room=300).stage.ran
+        assert not stub.requests
+
+    def test_the_key_is_not_told(self, reader: Reader, stub: StubModel) -> None:
+        stub.will(Fails(401, "sk-secret", "Incorrect API key provided: sk-secret"))
+        assert "sk-secret" not in reader.read(QUERY, hits(3), room=300).stage.note
+
+
+def assert_unread(reading: Reading, why: str) -> None:
+    assert list(reading.hits) == hits(3)
+    assert contexts(reading) == [None, None, None]
+    assert (reading.intent, reading.analysis) == (None, None)
+    assert (reading.stage.name, reading.stage.ran) == ("language_model", False)
+    assert why in reading.stage.note

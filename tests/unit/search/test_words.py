@@ -1,0 +1,75 @@
+"""The words that a text is found by."""
+
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from loci.search.words import LONGEST_WORD, index_words, query_words
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("The cats are RUNNING", ["the", "cat", "ar", "run"]),
+        ("snake_case_name", ["snake_case_name", "snake", "case", "name"]),
+        ("camelCase HTTPServer", ["camelcas", "camel", "case", "httpserver", "http", "server"]),
+        ("v1.2.3 foo-bar a.b", ["v1_2_3", "v1", "2", "3", "foo_bar", "foo", "bar", "a_b", "a", "b"]),
+        ("don't user's user’s", ["dont", "user", "user"]),  # noqa: RUF001
+        ("Café naïve", ["cafe", "naiv"]),
+        ("ｆｕｌｌ ﬁne", ["full", "fine"]),  # noqa: RUF001
+        ("数据库", ["数据", "据库"]),
+        ("字", ["字"]),
+        ("用Python写", ["用", "python", "写"]),
+        ("заметки größe", ["заметки", "große"]),
+        ("a,b;c", ["a", "b", "c"]),
+        ("__init__", ["init"]),
+        ("हिन्दी में", ["हिनदी", "में"]),
+        ("vitamin s", ["vitamin", "s"]),
+        ("...", []),
+        ("", []),
+    ],
+)
+def test_a_text_is_cut_into_words(text: str, words: list[str]) -> None:
+    assert index_words(text) == words
+
+
+@pytest.mark.parametrize(
+    ("question", "words"),
+    [("What is the login?", ["login"]), ("who is the who", ["who", "i", "the"]), ("login LOGIN logins", ["login"])],
+)
+def test_a_question_is_cut_into_what_to_look_for(question: str, words: list[str]) -> None:
+    assert query_words(question) == words
+
+
+@pytest.mark.parametrize(
+    "text", ["getUserName", "user.name", "multi-word", "数据库系统", "running", "Größe", "don't", "İstanbul", "ΣΊΣΥΦΟΣ"]
+)
+def test_a_text_is_found_by_itself_whatever_the_case(text: str) -> None:
+    assert set(query_words(text.lower())) & set(index_words(text))
+
+
+def test_a_part_finds_the_whole_identifier() -> None:
+    assert set(query_words("user name")) <= set(index_words("def getUserName(self):"))
+
+
+@settings(deadline=None)
+@given(st.text())
+def test_no_word_can_be_taken_for_syntax_or_two_words(text: str) -> None:
+    for word in index_words(text):
+        assert word.isprintable() or not word.isascii()
+        assert not re.search(r"[\s\"'*():^]", word)
+        assert 0 < len(word) <= LONGEST_WORD
+
+
+@settings(deadline=None)
+@given(st.text())
+def test_a_question_asks_for_words_of_the_index_each_once(text: str) -> None:
+    asked = query_words(text)
+    assert set(asked) <= set(index_words(text))
+    assert len(asked) == len(set(asked))
+
+
+def test_a_million_characters_without_a_space_are_a_word() -> None:
+    assert index_words("x" * 1_000_000) == ["x" * LONGEST_WORD]
