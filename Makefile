@@ -49,7 +49,7 @@ deploy: $(VENV)/.dev ## deploy into your AWS account (STAGE=prod)
 	$(CDK) deploy --all
 
 destroy: $(VENV)/.dev ## take a deployment down again, with what it holds unless the stage retains it (STAGE=…)
-	$(CDK) destroy loci-$(STAGE)-operations loci-$(STAGE)-gateway
+	$(CDK) destroy 'loci-$(STAGE)-!(data)'
 	$(BIN)/python -m infra.empty --stage $(STAGE)
 	$(CDK) destroy --all
 

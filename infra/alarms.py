@@ -6,20 +6,24 @@ from aws_cdk import Stack
 from aws_cdk.aws_cloudwatch import Alarm, ComparisonOperator, IMetric, MathExpression, TreatMissingData
 
 from infra import metrics
-from infra.defaults import FUNCTIONS_OF_LOCI, in_template
-from infra.stage import Stage
+from infra.defaults import in_template
+from infra.stage import FunctionSize, Stage
+from infra.uploads import aside_name, queue_name
 
 NEAR_TIMEOUT = 0.9
 API_ERRORS = 5  # in five minutes: one may be a client that went away
 LOW_STORAGE = 0.2
 MB_PER_GB = 1024
+LONGEST_WAIT_S = 3600
 TABLE_OPERATIONS = ("GetItem", "PutItem", "DeleteItem", "Query")
 
 
 def all_of(stack: Stack, stage: Stage, table: str) -> Iterator[Alarm]:
     """Every alarm of the stage."""
-    for name in FUNCTIONS_OF_LOCI:
-        yield from _function(stack, stage, name)
+    for name, size in stage.functions.items():
+        yield from _function(stack, stage, name, size)
+    if stage.searches:
+        yield from _uploads(stack, stage)
     failures = metrics.of_api(stage, "5XXError")
     yield _above(stack, "ApiErrors", failures, API_ERRORS, "The API answers with 5xx")
     yield _above(stack, "TableThrottles", _throttles(table), 1, "DynamoDB refuses requests: the table grows too fast")
@@ -27,8 +31,7 @@ def all_of(stack: Stack, stage: Stage, table: str) -> Iterator[Alarm]:
         yield from _domain(stack, stage)
 
 
-def _function(stack: Stack, stage: Stage, name: str) -> Iterator[Alarm]:
-    size = stage.gateway if name == "gateway" else stage.rotate
+def _function(stack: Stack, stage: Stage, name: str, size: FunctionSize) -> Iterator[Alarm]:
     called = in_template(name)
     what = "The signing secret was not renewed" if name == "rotate" else f"The function {name} fails"
     yield _above(stack, f"{called}Errors", metrics.of_function(stage, name, "Errors"), 1, what)
@@ -37,6 +40,13 @@ def _function(stack: Stack, stage: Stage, name: str) -> Iterator[Alarm]:
     slowest = metrics.of_function(stage, name, "Duration", "Maximum")
     near = size.timeout_s * NEAR_TIMEOUT * 1000
     yield _above(stack, f"{called}Duration", slowest, near, f"The function {name} comes near its timeout")
+
+
+def _uploads(stack: Stack, stage: Stage) -> Iterator[Alarm]:
+    aside = metrics.of_queue(aside_name(stage), "ApproximateNumberOfMessagesVisible", "Maximum")
+    yield _above(stack, "UploadsAside", aside, 1, "Uploads could not be taken in: the log of ingest says which and why")
+    age = metrics.of_queue(queue_name(stage), "ApproximateAgeOfOldestMessage", "Maximum")
+    yield _above(stack, "UploadsWaiting", age, LONGEST_WAIT_S, "Uploads wait for an hour: raise ingest.at_once")
 
 
 def _throttles(table: str) -> MathExpression:

@@ -14,17 +14,25 @@ if TYPE_CHECKING:
 
 def define(app: "App", layers: Callable[[Arch], Layers]) -> None:
     """Put the stacks of the stage that the context names into the app."""
-    from aws_cdk import Validations  # imports of the CDK start Node, which has to be found first
+    from aws_cdk import Stack, Validations  # imports of the CDK start Node, which has to be found first
     from cdk_nag import AwsSolutionsChecks
 
     from infra.stacks.data import Data
     from infra.stacks.gateway import Gateway
+    from infra.stacks.inference import Inference
+    from infra.stacks.ingest import Ingest
     from infra.stacks.operations import Operations
 
     stage = read_stage(app.node.try_get_context("stage"), app.node.try_get_context("stages"))
     folders = layers(stage.architecture)
     data = Data(app, stage, folders)
-    Gateway(app, stage, folders, data)
+    users: list[Stack] = [Gateway(app, stage, folders, data)]
+    if stage.searches:
+        users.append(Ingest(app, stage, folders, data))
+    if stage.inference and stage.infers:
+        inference = Inference(app, stage, stage.inference)
+        for user in users:
+            user.add_stack_dependency(inference)
     if not stage.localstack:  # which has no dashboards and no budgets, and whose alarms nobody would hear
         Operations(app, stage, data)
     Validations.of(app).add_plugins(AwsSolutionsChecks())

@@ -6,8 +6,8 @@ from aws_cdk import Stack
 from aws_cdk.aws_cloudwatch import Dashboard, GraphWidget, IMetric, IWidget, MathExpression
 
 from infra import metrics
-from infra.defaults import FUNCTIONS_OF_LOCI
 from infra.stage import Stage
+from infra.uploads import aside_name, queue_name
 
 WIDTH = 12  # of 24 columns: two graphs a row
 BY_TOOL = "{Loci,service,tool}"  # the namespace and dimensions of Loci's own metrics
@@ -15,7 +15,9 @@ BY_TOOL = "{Loci,service,tool}"  # the namespace and dimensions of Loci's own me
 
 def dashboard(stack: Stack, stage: Stage, table: str) -> None:
     """API, functions, table and search from top to bottom, and Loci's own view of its tools."""
-    rows = [_api(stage), _tools(stage), *(_function(stage, name) for name in FUNCTIONS_OF_LOCI), _table(table)]
+    rows = [_api(stage), _tools(stage), *(_function(stage, name) for name in stage.functions), _table(table)]
+    if stage.searches:
+        rows.append(_uploads(stage))
     if stage.search == "domain":
         rows.append(_domain(stage))
     # Of one name there is one dashboard in an account, whatever the region.
@@ -50,6 +52,14 @@ def _table(table: str) -> list[IWidget]:
     capacity = [metrics.of_table(table, f"Consumed{way}CapacityUnits") for way in ways]
     throttles = [metrics.of_table(table, f"{way}ThrottleEvents") for way in ways]
     return [_graph("Table: consumed capacity", capacity), _graph("Table: throttles", throttles)]
+
+
+def _uploads(stage: Stage) -> list[IWidget]:
+    counts = ("ApproximateNumberOfMessagesVisible", "ApproximateNumberOfMessagesNotVisible")
+    waiting = [metrics.of_queue(queue_name(stage), metric, "Maximum") for metric in counts]
+    aside = metrics.of_queue(aside_name(stage), counts[0], "Maximum")
+    age = metrics.of_queue(queue_name(stage), "ApproximateAgeOfOldestMessage", "Maximum")
+    return [_graph("Uploads: waiting, at work, put aside", [*waiting, aside]), _graph("Uploads: oldest (s)", [age])]
 
 
 def _domain(stage: Stage) -> list[IWidget]:

@@ -15,8 +15,6 @@ from layers.build import Layers
 from loci.settings import PREFIX, Settings
 
 FUNCTIONS = Path(__file__).resolve().parent.parent / "functions"
-FUNCTIONS_OF_LOCI = ("gateway", "rotate")
-"""Those that the stacks make, by their folders."""
 RUNTIME = lambda_.Runtime.PYTHON_3_13
 ARCHITECTURES = {"x86_64": lambda_.Architecture.X86_64, "arm64": lambda_.Architecture.ARM_64}
 
@@ -72,12 +70,16 @@ def function(
     stage: Stage,
     *,
     size: FunctionSize,
-    layers: Sequence[lambda_.ILayerVersion],
     settings: Mapping[str, str],
     may: Sequence[iam.PolicyStatement],
     description: str,
+    layers: Sequence[lambda_.ILayerVersion] = (),
+    image: lambda_.Code | None = None,
 ) -> lambda_.IFunction:
-    """The function of `functions/<name>`, whose role may write its own log, send traces, and do what `may` says."""
+    """The function of `functions/<name>`, whose role may write its own log, send traces, and do what `may` says.
+
+    It is the folder with layers, or an image.
+    """
     construct = in_template(name)
     log = log_group(stack, f"{construct}Log", stage)
     role = iam.Role(stack, f"{construct}Role", assumed_by=service("lambda.amazonaws.com"))
@@ -89,11 +91,11 @@ def function(
         construct,
         function_name=f"{stage.prefix}-{name}",
         description=description,
-        runtime=RUNTIME,
+        runtime=lambda_.Runtime.FROM_IMAGE if image else RUNTIME,
         architecture=ARCHITECTURES[stage.architecture],
-        code=lambda_.Code.from_asset(str(FUNCTIONS / name), exclude=["**/__pycache__"]),
-        handler="handler.lambda_handler",
-        layers=list(layers),
+        code=image or lambda_.Code.from_asset(str(FUNCTIONS / name), exclude=["**/__pycache__"]),
+        handler=lambda_.Handler.FROM_IMAGE if image else "handler.lambda_handler",
+        layers=list(layers) or None,
         memory_size=size.memory_mb,
         timeout=Duration.seconds(size.timeout_s),
         reserved_concurrent_executions=size.reserved_concurrency,
@@ -103,7 +105,8 @@ def function(
         logging_format=lambda_.LoggingFormat.JSON,
         tracing=lambda_.Tracing.ACTIVE,  # the CDK adds what the role needs for it
     )
-    acknowledge(made, {"AwsSolutions-L1": "Python 3.13 is what the layers are built for and tested on"})
+    if not image:
+        acknowledge(made, {"AwsSolutions-L1": "Python 3.13 is what the layers are built for and tested on"})
     return cast("lambda_.IFunction", made)
 
 

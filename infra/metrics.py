@@ -25,6 +25,11 @@ def of_table(table: str, metric: str, operation: str | None = None) -> Metric:
     return _metric("AWS/DynamoDB", metric, "Sum", {"TableName": table, **by_operation})
 
 
+def of_queue(queue: str, metric: str, statistic: str) -> Metric:
+    """A metric of the queue of that name."""
+    return _metric("AWS/SQS", metric, statistic, {"QueueName": queue})
+
+
 def of_domain(stage: Stage, metric: str, statistic: str) -> Metric:
     """A metric of the OpenSearch domain."""
     return _metric("AWS/ES", metric, statistic, {"DomainName": search.name(stage), "ClientId": Aws.ACCOUNT_ID})

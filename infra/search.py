@@ -1,10 +1,10 @@
-"""The search index: a managed OpenSearch domain, a Serverless collection, or none yet."""
+"""The search index: a managed OpenSearch domain, or none.
 
-import json
+A Serverless collection cannot hold it: those for vectors take neither ids of ours nor a refresh.
+"""
 
-from aws_cdk import CfnResource, Stack
+from aws_cdk import Stack
 from aws_cdk import aws_ec2 as ec2
-from aws_cdk import aws_opensearchserverless as aoss
 from aws_cdk import aws_opensearchservice as opensearch
 
 from infra import defaults
@@ -13,25 +13,26 @@ from infra.stage import Stage
 
 VERSION = opensearch.EngineVersion.OPENSEARCH_2_19
 MOST_ZONES = 3
+VERBS = ("es:ESHttpGet", "es:ESHttpHead", "es:ESHttpPost", "es:ESHttpPut")
+"""What the adapter sends. It never deletes an index."""
 
 
-def search(stack: Stack, stage: Stage) -> None:
-    """What the stage's `search` names. No role may use it until there is an index to keep in it."""
-    match stage.search:
-        case "domain":
-            _domain(stack, stage)
-        case "serverless":
-            _collection(stack, stage)
-        case "none":
-            pass
+def search(stack: Stack, stage: Stage) -> str | None:
+    """Where the stage's index is; None where it has none."""
+    return f"https://{_domain(stack, stage).domain_endpoint}" if stage.search == "domain" else stage.search_url
 
 
 def name(stage: Stage) -> str:
-    """The name of the domain or the collection: given here, so that the alarms need no reference to it."""
+    """The name of the domain: given here, so that alarms and roles need no reference to it."""
     return f"{stage.prefix}-search"
 
 
-def _domain(stack: Stack, stage: Stage) -> None:
+def arn(stack: Stack, stage: Stage) -> str:
+    """The domain, as roles name it."""
+    return stack.format_arn(service="es", resource="domain", resource_name=name(stage))
+
+
+def _domain(stack: Stack, stage: Stage) -> opensearch.Domain:
     """Reached over its public endpoint; it has no resource policy, so a request needs a role that allows it."""
     size = stage.opensearch
     zones = min(size.nodes, MOST_ZONES)
@@ -56,45 +57,7 @@ def _domain(stack: Stack, stage: Stage) -> None:
         removal_policy=defaults.removal(stage),
     )
     acknowledge(domain, _ACKNOWLEDGED)
-
-
-def _collection(stack: Stack, stage: Stage) -> None:
-    """A NextGen collection in a group of its own, which bounds what it may cost."""
-    called, size = name(stage), stage.serverless
-    resource = {"ResourceType": "collection", "Resource": [f"collection/{called}"]}
-    encryption = aoss.CfnSecurityPolicy(
-        stack,
-        "SearchEncryption",
-        name=called,
-        type="encryption",
-        policy=json.dumps({"Rules": [resource], "AWSOwnedKey": True}),
-    )
-    network = aoss.CfnSecurityPolicy(
-        stack,
-        "SearchNetwork",
-        name=called,
-        type="network",
-        # Public, as the domain's endpoint is: a request still needs a role and a data access policy that allow it.
-        policy=json.dumps([{"Rules": [resource], "AllowFromPublic": True}]),
-    )
-    group = aoss.CfnCollectionGroup(
-        stack,
-        "SearchGroup",
-        name=called,
-        generation="NEXTGEN",
-        standby_replicas="ENABLED",
-        capacity_limits=aoss.CfnCollectionGroup.CapacityLimitsProperty(
-            max_indexing_capacity_in_ocu=size.indexing_units, max_search_capacity_in_ocu=size.search_units
-        ),
-    )
-    collection = aoss.CfnCollection(
-        stack, "Search", name=called, type="VECTORSEARCH", collection_group_name=called, standby_replicas="ENABLED"
-    )
-    before: tuple[CfnResource, ...] = (encryption, network, group)
-    for resource_before in before:
-        collection.add_resource_dependency(resource_before)
-    for kept in (*before, collection):  # a collection that stays is of no use without its policies
-        kept.apply_removal_policy(defaults.removal(stage))
+    return domain
 
 
 _ACKNOWLEDGED = {

@@ -11,6 +11,7 @@ Days = Literal[1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 10
 """For so long CloudWatch Logs can keep something."""
 FROM_THE_STACKS = frozenset(
     {"mode", "auth", "log_level", "public_url", "table", "bucket", "secrets", "secrets_from"}
+    | {"search_url", "inference_function"}
     | {"allowed_hosts", "data", "models", "host", "port"}  # behind CloudFront, Loci sees API Gateway's host
 )
 """Settings that say where the stacks are, or that a deployment must not change."""
@@ -49,11 +50,16 @@ class OpenSearchDomain(Part):
     volume_gb: int = Field(ge=10)
 
 
-class Serverless(Part):
-    """At most so many OpenSearch Compute Units."""
+class IngestSize(FunctionSize):
+    """What the ingestion gets."""
 
-    indexing_units: Positive
-    search_units: Positive
+    at_once: int = Field(ge=2, le=1000)
+
+
+class InferenceSize(FunctionSize):
+    """What the inference gets."""
+
+    models: list[str] = []
 
 
 class Stage(Part):
@@ -67,6 +73,8 @@ class Stage(Part):
     log_days: Days
     gateway: FunctionSize
     rotate: FunctionSize
+    ingest: IngestSize
+    inference: InferenceSize | None = None
     throttle: Throttle
     requests_per_address: int = Field(ge=10)
     account_log_role: bool
@@ -75,9 +83,9 @@ class Stage(Part):
     certificate: str | None = Field(None, pattern=r"^arn:[\w-]+:acm:us-east-1:\d{12}:certificate/[\w-]+$")
     rotation_days: int = Field(ge=1, le=1000)
     noncurrent_days: Positive
-    search: Literal["domain", "serverless", "none"]
+    search: Literal["domain", "none"]
+    search_url: str | None = Field(None, pattern=r"^http://(127\.0\.0\.1|localhost|\[::1\]):\d+$")
     opensearch: OpenSearchDomain
-    serverless: Serverless
     alarm_email: str | None = Field(None, pattern=r"^[^@\s]+@[^@\s]+$")
     budget_usd: Positive | None = None
     settings: dict[str, str] = {}
@@ -92,6 +100,26 @@ class Stage(Part):
         """Whether its table and bucket outlive the stacks."""
         return self.removal == "retain"
 
+    @property
+    def searches(self) -> bool:
+        """Whether there is an index, and so something to ingest for."""
+        return self.search == "domain" or self.search_url is not None
+
+    @property
+    def infers(self) -> bool:
+        """Whether there is a function that embeds and reranks."""
+        return self.searches and self.inference is not None
+
+    @property
+    def functions(self) -> dict[str, FunctionSize]:
+        """Loci's own functions by their folders, with their sizes."""
+        sizes: dict[str, FunctionSize] = {"gateway": self.gateway, "rotate": self.rotate}
+        if self.searches:
+            sizes["ingest"] = self.ingest
+        if self.inference and self.infers:
+            sizes["inference"] = self.inference
+        return sizes
+
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
         if (self.domain is None) != (self.certificate is None):
@@ -100,6 +128,12 @@ class Stage(Part):
             raise ValueError("domain is CloudFront's: it needs edge")
         if self.localstack and (self.edge or self.search != "none"):
             raise ValueError("LocalStack has neither CloudFront nor OpenSearch: edge must be false and search none")
+        if self.search_url and not self.localstack:
+            raise ValueError("search_url is for LocalStack: elsewhere the domain is the stacks' own")
+        if "language_model_key" in self.settings:
+            raise ValueError("settings has 'language_model_key': keep it in a secret, and set language_model_key_from")
+        if not self.settings.get("language_model_key_from", "arn:").startswith("arn:"):
+            raise ValueError("settings has a language_model_key_from that the role cannot name: it must be an ARN")
         for setting in self.settings:
             if setting not in Settings.model_fields:
                 raise ValueError(f"settings has {setting!r}, which is no setting of Loci")
@@ -110,8 +144,9 @@ class Stage(Part):
 
 def read_stage(name: object, stages: object) -> Stage:
     """The stage of that name; `BadStage` says which key is wrong, and how."""
-    try:
-        known = TypeAdapter(dict[str, dict[str, object]]).validate_python(stages)
+    known_stages = TypeAdapter(dict[str, dict[str, object]])
+    try:  # as a text it comes from the command line: --context stages=…
+        known = known_stages.validate_json(stages) if isinstance(stages, str) else known_stages.validate_python(stages)
     except ValidationError:
         raise BadStage("The context has no stages: run this beside cdk.json") from None
     if not isinstance(name, str) or name not in known:

@@ -26,11 +26,8 @@ LOCK = ROOT / "requirements" / "functions.lock"
 MACHINES: dict[Arch, str] = {"x86_64": "x86_64", "arm64": "aarch64"}
 # Amazon Linux 2023 has glibc 2.34: wheels for an older one run, too.
 GLIBC = ("manylinux_2_34", "manylinux_2_28", "manylinux_2_17", "manylinux2014")
-# Those that the adapters call, and those that boto3 gets credentials from.
-SERVICES = frozenset(
-    {"bedrock-runtime", "cloudformation", "dynamodb", "lambda", "s3", "secretsmanager", "sqs", "stepfunctions"}
-    | {"sso", "sso-oidc", "sts"}
-)
+# Those that a function calls, and those that boto3 gets credentials from.
+SERVICES = frozenset({"bedrock-runtime", "dynamodb", "lambda", "s3", "secretsmanager"} | {"sso", "sso-oidc", "sts"})
 LARGEST = 120_000_000  # of the 250 MB that Lambda allows: the rest is for what comes
 
 

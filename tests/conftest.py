@@ -1,11 +1,6 @@
-"""What a run says at its end: which servers it could not test on, and how long theirs took."""
+"""For all tests: the real model, and what a run says at its end."""
 
-import pytest
+from tests.servers.reporting import pytest_terminal_summary
+from tests.support.minilm import minilm
 
-from tests.servers.java import nodes
-from tests.servers.localstack import shared
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    nodes.pytest_terminal_summary(terminalreporter)
-    shared.pytest_terminal_summary(terminalreporter)
+__all__ = ["minilm", "pytest_terminal_summary"]

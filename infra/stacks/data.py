@@ -1,4 +1,4 @@
-"""What Loci keeps: the table, the bucket, the signing secret and the search index."""
+"""What Loci keeps: the table, the bucket with the queue of its uploads, the signing secret and the search index."""
 
 from typing import cast
 
@@ -13,6 +13,7 @@ from infra import defaults
 from infra.acknowledged import acknowledge
 from infra.search import search
 from infra.stage import Stage
+from infra.uploads import tell_of_uploads
 from layers.build import Layers
 from loci.settings import TABLE_EXPIRY, TABLE_KEYS
 
@@ -41,7 +42,9 @@ class Data(Stack):
         )
         CfnOutput(self, "SigningSecret", value=self.secret.secret_arn)
         _rotate(self, stage, folders)
-        search(self, stage)
+        self.search_url = search(self, stage)
+        if stage.searches:
+            tell_of_uploads(self, stage, self.bucket)
 
 
 def _table(stack: Stack, stage: Stage) -> dynamodb.Table:

@@ -1,12 +1,11 @@
 """The door: the gateway function, the API in front of it, the firewall, and CloudFront where the stage wants it."""
 
 from aws_cdk import CfnOutput, Stack
-from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_secretsmanager as secretsmanager
 from constructs import Construct
 
-from infra import defaults
+from infra import defaults, language, reach
 from infra.acknowledged import acknowledge
 from infra.distribution import distribution
 from infra.firewall import protect
@@ -14,6 +13,7 @@ from infra.rest_api import address, rest_api, route_everything
 from infra.stacks.data import Data
 from infra.stage import Stage
 from layers.build import Layers
+from loci.settings import UPLOADS_OF_LOCAL
 
 ORIGIN_SECRET_LENGTH = 40
 GRACE_S = 1  # the API gives up first, so its log has the end of every request
@@ -35,7 +35,6 @@ class Gateway(Stack):
             if stage.domain:
                 CfnOutput(self, "PointDomainTo", value=edge.distribution_domain_name)
         function = _function(self, stage, folders, data, public_url)
-        acknowledge(self, {f"AwsSolutions-IAM5[Resource::{_exported(self, data)}/*]": "The objects of Loci's bucket"})
         route_everything(api, function, stage)
         if stage.localstack:
             acknowledge(api, {"AwsSolutions-APIG3": "LocalStack has no WAF"})
@@ -50,6 +49,8 @@ class Gateway(Stack):
         CfnOutput(self, "CreateKey", value=f"loci keys create --stack {self.stack_name}")
         CfnOutput(self, "Table", value=data.table.table_name)
         CfnOutput(self, "Bucket", value=data.bucket.bucket_name)
+        if stage.searches:
+            CfnOutput(self, "Upload", value=f"s3://{data.bucket.bucket_name}/{UPLOADS_OF_LOCAL}")
 
 
 def _origin_secret(stack: Stack) -> str:
@@ -68,39 +69,19 @@ def _origin_secret(stack: Stack) -> str:
 
 
 def _function(stack: Stack, stage: Stage, folders: Layers, data: Data, public_url: str) -> lambda_.IFunction:
-    settings = {
-        "mode": "aws",
-        "auth": "required",
-        "log_level": stage.log_level,
-        "public_url": public_url,
-        "table": data.table.table_name,
-        "bucket": data.bucket.bucket_name,
-        "secrets_from": data.secret.secret_arn,
-    }
+    settings = {"public_url": public_url, "secrets_from": data.secret.secret_arn}
+    may = [
+        *reach.permissions(stack, stage, data),
+        *language.permissions(stack, stage),
+        defaults.allow(["secretsmanager:GetSecretValue"], [data.secret.secret_arn]),
+    ]
     return defaults.function(
         stack,
         "gateway",
         stage,
         size=stage.gateway.model_copy(update={"timeout_s": stage.gateway.timeout_s + GRACE_S}),
         layers=defaults.loci_layers(stack, stage, folders),
-        settings={**stage.settings, **settings},
-        may=_permissions(data),
+        settings={**reach.settings_of(stage, data), **settings},
+        may=may,
         description="Every MCP request of Loci",
     )
-
-
-def _exported(stack: Stack, data: Data) -> str:
-    """The name under which the bucket's ARN comes here, which is how cdk-nag quotes it."""
-    return stack.resolve(data.export_value(data.bucket.bucket_arn))["Fn::ImportValue"]
-
-
-def _permissions(data: Data) -> list[iam.PolicyStatement]:
-    table = ["dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:DeleteItem", "dynamodb:Query"]
-    objects = ["s3:GetObject", "s3:PutObject", "s3:DeleteObject"]
-    return [
-        defaults.allow(table, [data.table.table_arn]),
-        defaults.allow(objects, [data.bucket.arn_for_objects("*")]),
-        # Without it S3 answers 403 for an object that is not there.
-        defaults.allow(["s3:ListBucket"], [data.bucket.bucket_arn]),
-        defaults.allow(["secretsmanager:GetSecretValue"], [data.secret.secret_arn]),
-    ]

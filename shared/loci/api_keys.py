@@ -54,6 +54,10 @@ class ApiKeys:
         )
         return _key(record), text
 
+    def owners(self) -> list[Owner]:
+        """Whoever has a key, or had one, each once."""
+        return list(dict.fromkeys(key.owner for key in self.list()))
+
     def list(self) -> list[ApiKey]:
         """All keys, revoked ones too, oldest first."""
         return sorted((_key(record) for record in every(self._records, SYSTEM, KIND)), key=lambda key: key.created)

@@ -3,8 +3,10 @@
 from dataclasses import dataclass
 
 from loci.api_keys import ApiKeys
+from loci.documents.alike import Likeness
 from loci.documents.catalog import Catalog
 from loci.documents.fill import Fill
+from loci.documents.graphs import Graphs
 from loci.documents.ingest import Ingest
 from loci.documents.library import Library
 from loci.ports import BlobStore, DocumentIndex, Embedder, LocalLinks, RecordStore
@@ -34,3 +36,5 @@ class App:
     ingest: Ingest
     fill: Fill
     catalog: Catalog
+    graphs: Graphs
+    likeness: Likeness

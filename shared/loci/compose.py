@@ -1,17 +1,20 @@
 """The composition root: the only file that names adapters."""
 
 import os
-import secrets
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
+from functools import partial
 from typing import TYPE_CHECKING
 
 from loci.api_keys import ApiKeys
 from loci.app import App
+from loci.documents.alike import Likeness
 from loci.documents.catalog import Catalog
 from loci.documents.fill import Fill
+from loci.documents.graphs import Graphs
 from loci.documents.ingest import Ingest
+from loci.documents.intake import Intake
 from loci.documents.library import Library
 from loci.documents.writer import Writer
 from loci.errors import Misconfigured
@@ -20,13 +23,13 @@ from loci.scratchpad import Scratchpad
 from loci.search.reading import Reader
 from loci.search.search import Search
 from loci.settings import Settings, load_settings
-from loci.signing import Keyring
+from loci.signing import SHORTEST_SECRET, Keyring
 from loci.telemetry import Telemetry
 
 if TYPE_CHECKING:
     from loci.adapters.aws.clients import Clients
 
-SHORTEST_SECRET = 32
+DATABASE = "loci.db"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,17 +43,29 @@ class _Adapters:
     index: DocumentIndex
     embedder: Embedder
     reranker: Reranker
+    clients: "Clients | None" = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What finds documents, on AWS."""
+
+    index: DocumentIndex
+    embedder: Embedder
+    reranker: Reranker
 
 
 def build_app(settings: Settings | None = None) -> App:
     """Loci on the adapters that the settings name."""
     settings = settings or load_settings()
+    # numpy reads it when it is loaded, at the first search. Threads of its BLAS wait busily for the next product, on
+    # the processors that the model and other searches need: with them a search took twice the processor time.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     made = _embedded(settings) if settings.mode == "embedded" else _aws(settings)
     catalog = Catalog(made.records)
     writer = Writer(catalog, made.index, made.embedder, time.time)
-    reader = Reader(
-        _language_model(settings, made.records), settings.language_model or "", seconds=settings.language_model_seconds
-    )
+    language_model = _language_model(settings, made.records, made.clients)
+    reader = Reader(language_model, settings.language_model or "", seconds=settings.language_model_seconds)
     return App(
         settings=settings,
         telemetry=Telemetry(settings.log_level),
@@ -67,7 +82,24 @@ def build_app(settings: Settings | None = None) -> App:
         ingest=Ingest(catalog, writer),
         fill=Fill(catalog, writer),
         catalog=catalog,
+        graphs=Graphs(catalog, made.index),
+        likeness=Likeness(made.index, made.embedder),
     )
+
+
+def build_intake(settings: Settings | None = None) -> Intake:
+    """What makes documents of a deployment's uploads. It signs nothing, so it needs none of the server's secrets."""
+    from loci.adapters.aws.clients import Clients
+    from loci.adapters.aws.uploads import S3Uploads
+
+    settings = settings or load_settings()
+    clients = Clients()
+    records, blobs = _cloud_stores(settings, clients)
+    found = _cloud_search(settings, clients)
+    catalog = Catalog(records)
+    writer = Writer(catalog, found.index, found.embedder, time.time)
+    uploads = S3Uploads(settings.bucket or "", clients)
+    return Intake(uploads, Library(catalog, writer, blobs), writer, Telemetry(settings.log_level))
 
 
 def keys_of_stack(stack: str) -> ApiKeys:
@@ -80,6 +112,20 @@ def keys_of_stack(stack: str) -> ApiKeys:
     return ApiKeys(records, time.time)
 
 
+def checked_database(settings: Settings) -> str | None:
+    """What the embedded database is, in words; None where there is none. An error says what is wrong with it."""
+    from loci.adapters.embedded.checkup import checked
+
+    return checked(settings.data / DATABASE)
+
+
+def signing_secrets(settings: Settings) -> int:
+    """How many signing secrets a deployment on AWS accepts."""
+    from loci.adapters.aws.clients import Clients
+
+    return len(_given(settings) or _stored(settings, Clients()))
+
+
 def rotate_secret(name: str, token: str, step: str) -> None:
     """One step of the rotation of a deployment's signing secret."""
     from loci.adapters.aws.clients import Clients
@@ -90,15 +136,16 @@ def rotate_secret(name: str, token: str, step: str) -> None:
 
 def _embedded(settings: Settings) -> _Adapters:
     from loci.adapters.embedded.blobs import FolderBlobs  # each runtime loads its own adapters only
+    from loci.adapters.embedded.folder import kept_secret, make_writable
     from loci.adapters.embedded.index import SqliteIndex
     from loci.adapters.embedded.records import SqliteRecords
     from loci.adapters.embedded.sqlite import Database
 
     folder = settings.data
-    _make_writable(folder)
-    keyring = Keyring(_given(settings) or [_kept_secret(folder / "secret")])
+    make_writable(folder)
+    keyring = Keyring(_given(settings) or [kept_secret(folder / "secret")])
     blobs = FolderBlobs(folder / "blobs", keyring.seal("link"), settings.base_url, time.time)
-    database = Database(folder / "loci.db")
+    database = Database(folder / DATABASE)
     embedder, reranker = _local_inference(settings)
     return _Adapters(
         keyring, SqliteRecords(database, time.time), blobs, blobs, SqliteIndex(database), embedder, reranker
@@ -107,19 +154,26 @@ def _embedded(settings: Settings) -> _Adapters:
 
 def _aws(settings: Settings) -> _Adapters:
     from loci.adapters.aws.clients import Clients
+
+    clients = Clients()
+    records, blobs = _cloud_stores(settings, clients)
+    keyring = Keyring(_given(settings) or _stored(settings, clients))
+    found = _cloud_search(settings, clients)
+    return _Adapters(keyring, records, blobs, None, found.index, found.embedder, found.reranker, clients)
+
+
+def _cloud_search(settings: Settings, clients: "Clients") -> _Found:
     from loci.adapters.aws.index import OpenSearchIndex
     from loci.adapters.aws.inference import LambdaEmbedder, LambdaInference, LambdaReranker
     from loci.adapters.aws.no_index import NoIndex
     from loci.adapters.aws.opensearch import Domain
 
-    clients = Clients()
-    records, blobs = _cloud_stores(settings, clients)
-    keyring = Keyring(_given(settings) or _stored(settings, clients))
-    index = OpenSearchIndex(Domain(settings.search_url), "loci") if settings.search_url else NoIndex()
+    url, name = settings.search_url, settings.search_index
+    index = OpenSearchIndex(Domain(url), name) if url else NoIndex()
     if settings.inference_function is None:
-        return _Adapters(keyring, records, blobs, None, index, *_local_inference(settings))
+        return _Found(index, *_local_inference(settings))
     inference = LambdaInference(settings.inference_function, clients)
-    return _Adapters(keyring, records, blobs, None, index, LambdaEmbedder(inference), LambdaReranker(inference))
+    return _Found(index, LambdaEmbedder(inference), LambdaReranker(inference))
 
 
 def _local_inference(settings: Settings) -> tuple[Embedder, Reranker]:
@@ -135,7 +189,7 @@ def _local_inference(settings: Settings) -> tuple[Embedder, Reranker]:
     )
 
 
-def _language_model(settings: Settings, records: RecordStore) -> LanguageModel | None:
+def _language_model(settings: Settings, records: RecordStore, clients: "Clients | None") -> LanguageModel | None:
     """The one that is set, within the day's allowance of tokens."""
     if settings.language_model is None:
         return None
@@ -146,13 +200,23 @@ def _language_model(settings: Settings, records: RecordStore) -> LanguageModel |
     if provider == "bedrock":
         from loci.adapters.aws.language import BedrockModel
 
-        writer = BedrockModel(name)
+        writer = BedrockModel(name, clients)
     else:
         from loci.adapters.language_model.openai import OpenAiModel
 
-        key = settings.language_model_key
-        writer = OpenAiModel(name, settings.language_model_url, key.get_secret_value() if key else None)
+        writer = OpenAiModel(name, settings.language_model_url, _language_model_key(settings, clients))
     return CheckedModel(writer, DailyAllowance(records, settings.language_model_daily_tokens, time.time))
+
+
+def _language_model_key(settings: Settings, clients: "Clients | None") -> str | Callable[[], str] | None:
+    if settings.language_model_key:
+        return settings.language_model_key.get_secret_value()
+    secret = settings.language_model_key_from
+    if secret is None or clients is None:
+        return None
+    from loci.adapters.aws.secrets import read_key
+
+    return partial(read_key, secret, clients)
 
 
 def _cloud_stores(settings: Settings, clients: "Clients") -> tuple[RecordStore, BlobStore]:
@@ -182,46 +246,3 @@ def _stored(settings: Settings, clients: "Clients") -> list[str]:
     if not settings.secrets_from:
         raise Misconfigured("In AWS mode a signing secret is needed", "Set LOCI_SECRETS_FROM or LOCI_SECRETS")
     return read_secrets(settings.secrets_from, clients)
-
-
-def _kept_secret(path: Path) -> str:
-    """The data folder's secret, made at the first start; of two first starts one wins for both."""
-    try:
-        if not path.exists():
-            _make_secret(path)
-        secret = path.read_text(encoding="ascii").strip()
-    except OSError as error:
-        raise Misconfigured(f"Cannot keep a secret in {path} ({error.strerror})", "Free some space there") from None
-    if len(secret) < SHORTEST_SECRET:
-        raise Misconfigured(f"{path} holds no secret", "Restore it from a copy, or remove it: sessions begin anew")
-    return secret
-
-
-def _make_secret(path: Path) -> None:
-    scratch = path.with_name(f".secret-{secrets.token_hex(4)}")
-    try:
-        with os.fdopen(os.open(scratch, os.O_WRONLY | os.O_CREAT, 0o600), "w", encoding="ascii") as file:
-            file.write(secrets.token_hex(32))
-            file.flush()
-            os.fsync(file.fileno())
-        try:
-            os.link(scratch, path)
-        except FileExistsError:
-            return
-        except OSError:  # this file system has no links
-            scratch.replace(path)
-    finally:
-        scratch.unlink(missing_ok=True)
-
-
-def _make_writable(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        probe = folder / f".probe-{secrets.token_hex(4)}"
-        probe.touch()
-        probe.unlink()
-    except OSError as error:
-        raise Misconfigured(
-            f"Cannot write to the data folder {folder} ({error.strerror})",
-            "Choose another with --data DIR or LOCI_DATA",
-        ) from None

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from loci.errors import Conflict
+from loci.errors import Conflict, Unavailable
 from loci.model.identity import Owner
 from loci.model.inference import EmbeddingModel, QueryEmbedding
 from loci.model.records import Page, Record
@@ -22,6 +22,11 @@ ABSENT: Final = ""
 def lost_race(kind: str) -> Conflict:
     """What a write raises that expected another version."""
     return Conflict(f"Somebody else wrote this {kind} first", "Read it again, then decide")
+
+
+def damaged_vectors() -> Unavailable:
+    """What a search raises where the index holds vectors that no model has made: they would rank anywhere."""
+    return Unavailable("The index holds damaged vectors", "Run: loci doctor --fix", code="INDEX_DAMAGED")
 
 
 class RecordStore(Protocol):
@@ -77,7 +82,9 @@ class BlobStore(Protocol):
         """The bytes as last written; `NotFound` where there are none."""
         ...
 
-    def write(self, owner: Owner, key: str, content: bytes) -> None: ...
+    def write(self, owner: Owner, key: str, content: bytes, *, durable: bool = True) -> None:
+        """Put the bytes there. If not `durable`, they survive a killed process, too, but perhaps not a power cut."""
+        ...
 
     def remove(self, owner: Owner, key: str) -> None:
         """Take it out; no error where it was not there."""
@@ -105,6 +112,30 @@ class LocalLinks(Protocol):
 
     def follow(self, token: str) -> Linked:
         """What the link leads to; `NotFound` where it has expired, was tampered with, or leads nowhere."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """What somebody uploaded, as it was at one moment."""
+
+    version: str
+    content: bytes
+
+
+class Uploads(Protocol):
+    """Objects that people put where Loci only reads. Their keys say whose they are."""
+
+    def named(self, notice: str) -> list[str]:
+        """The keys of the objects that a notice says something of; none where it is about something else."""
+        ...
+
+    def version(self, key: str) -> str:
+        """What changes with the content of the object; `ABSENT` where there is none."""
+        ...
+
+    def read(self, key: str, most: int) -> Upload | None:
+        """The object as it is now, None where there is none; `Refused` where it has more than so many bytes."""
         ...
 
 
@@ -137,7 +168,19 @@ class DocumentIndex(Protocol):
         """Those of the chunks that are there, whole, by id."""
         ...
 
+    def passages(self, owner: Owner, collection: str) -> Iterator[Chunk]:
+        """Every chunk. One that is written meanwhile may be missing; none comes twice."""
+        ...
+
     def counts(self, owner: Owner, collection: str) -> Counts: ...
+
+    def state(self, owner: Owner, collection: str) -> str:
+        """Another one wherever the collection is another: who remembers something asks whether it still holds."""
+        ...
+
+    def documents(self, owner: Owner, collection: str) -> dict[str, int]:
+        """All documents that have chunks, by id, and how many each has."""
+        ...
 
 
 class Embedder(Protocol):

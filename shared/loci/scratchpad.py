@@ -14,6 +14,8 @@ from loci.ports import BlobStore, RecordStore, every
 
 KIND = "scratchpad"
 CAPACITY = 10 * 1024 * 1024
+LOOKS = 16
+"""In a capacity: so often what is there is counted, as others may keep entries of the same owner."""
 ID = re.compile(r"[0-9a-f]{12}")
 
 
@@ -49,20 +51,23 @@ class Scratchpad:
         self._blobs = blobs
         self._clock = clock
         self.capacity = capacity
+        self._room: dict[str, int] = {}  # of each owner: bytes until the next look
 
     def keep(self, owner: Owner, tool: str, text: str) -> Entry:
-        """Keep the text whole. The same text of the same tool has the same id."""
+        """Keep the text whole. The same text of the same tool has the same id. A power cut may take it."""
         raw = text.encode("utf-8", "replace")
         now = self._clock()
         entry = Entry(content_id(tool, text), tool, len(raw), iso(now))
-        self._blobs.write(owner, _blob(entry.id), raw)
+        self._blobs.write(owner, _blob(entry.id), raw, durable=False)
         self._records.put(
             owner,
             KIND,
             entry.id,
             {"tool": tool, "size_bytes": len(raw), "kept_at": now, "used_at": now},
+            durable=False,
         )
-        self._make_room(owner, keeping=entry.id)
+        room = self._room.get(owner.key, 0) - len(raw)
+        self._room[owner.key] = room if room >= 0 else self._made_room(owner, keeping=entry.id)
         return entry
 
     def read(self, owner: Owner, id: str, offset: int = 0, limit: int | None = None) -> Slice:
@@ -70,12 +75,7 @@ class Scratchpad:
         record = self._records.get(owner, KIND, id) if ID.fullmatch(id) else None
         if record is None:
             raise _missing(id)
-        try:
-            text = self._blobs.read(owner, _blob(id)).decode()
-        except NotFound:
-            with suppress(Conflict):  # it was kept again meanwhile
-                self._records.remove(owner, KIND, id, expect_version=record.version)
-            raise _missing(id) from None
+        text = self._text(owner, record)
         self._touch(owner, record)
         return Slice(text[offset : None if limit is None else offset + limit], min(offset, len(text)), len(text))
 
@@ -84,23 +84,38 @@ class Scratchpad:
         records = sorted(every(self._records, owner, KIND), key=lambda record: _moment(record, "kept_at"), reverse=True)
         return [_entry(record) for record in records]
 
+    def _text(self, owner: Owner, record: Record) -> str:
+        try:
+            raw = self._blobs.read(owner, _blob(record.key))
+        except NotFound:
+            raw = b""
+        if len(raw) == _size(record):
+            return raw.decode()
+        with suppress(Conflict):  # it was kept again meanwhile
+            self._records.remove(owner, KIND, record.key, expect_version=record.version)
+        raise _missing(record.key)
+
     def _touch(self, owner: Owner, record: Record) -> None:
         value = record.value | {"used_at": self._clock()}
         # Somebody else used it at this moment, or it has just gone, or the store is too busy for a mark.
         with suppress(Conflict, Unavailable):
             self._records.put(owner, KIND, record.key, value, expect_version=record.version, durable=False)
 
-    def _make_room(self, owner: Owner, keeping: str) -> None:
+    def _made_room(self, owner: Owner, keeping: str) -> int:
         """Take out the least recently used, but never what was just kept: its reader was told where it is."""
         records = list(every(self._records, owner, KIND))
-        excess = sum(_size(record) for record in records) - self.capacity
+        room = self.capacity - sum(_size(record) for record in records)
+        step = self.capacity // LOOKS
+        if room >= 0:
+            return min(room, step)
         for record in sorted(records, key=lambda record: _moment(record, "used_at")):
-            if excess <= 0:
-                return
+            if room >= step:
+                break
             if record.key != keeping:
                 self._records.remove(owner, KIND, record.key)
                 self._blobs.remove(owner, _blob(record.key))
-                excess -= _size(record)
+                room += _size(record)
+        return step
 
 
 def _blob(id: str) -> str:

@@ -3,6 +3,7 @@
 import os
 import tomllib
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -14,6 +15,10 @@ PREFIX = "LOCI_"
 # How the table on AWS is keyed: the stack makes it so, and the adapter relies on it.
 TABLE_KEYS = ("pk", "sk")
 TABLE_EXPIRY = "expires"
+UPLOADS = "uploads"
+"""What the keys of uploaded documents begin with: the stack says when something happens below it."""
+UPLOADS_OF_LOCAL = f"{UPLOADS}/-/local/"
+"""Of the person at a machine, whose keys `loci keys create` makes where it is not told of an owner."""
 
 
 def _split(value: object) -> object:
@@ -82,11 +87,15 @@ class Settings(BaseModel):
         "https://api.openai.com/v1", pattern=r"^https?://\S+$", description="where openai: models are asked"
     )
     language_model_key: SecretStr | None = Field(None, description="the key for them")
+    language_model_key_from: str | None = Field(
+        None, description="on AWS: the secret in Secrets Manager that holds the key, unless it is set"
+    )
     language_model_seconds: float = Field(6, gt=0, le=25, description="how long a search may wait for it")
     language_model_daily_tokens: int = Field(2_000_000, ge=0, description="tokens a day, of all instances together")
     table: str | None = Field(None, description="on AWS: the DynamoDB table")
     bucket: str | None = Field(None, description="on AWS: the S3 bucket")
     search_url: str | None = Field(None, pattern=r"^https?://\S+$", description="on AWS: the OpenSearch domain")
+    search_index: str = Field("loci", pattern=r"^[a-z0-9][a-z0-9_.-]*$", description="on AWS: the index in it")
     inference_function: str | None = Field(None, description="on AWS: the function that embeds and reranks")
     secrets_from: str | None = Field(
         None, description="on AWS: the secret in Secrets Manager that holds the signing secrets, unless they are set"
@@ -107,14 +116,29 @@ class Settings(BaseModel):
         return self.models or user_cache_path("loci", appauthor=False) / "models"
 
 
+@dataclass(frozen=True, slots=True)
+class Sourced:
+    """Settings, and where they come from."""
+
+    settings: Settings
+    sources: Mapping[str, str]
+    """Of those that were set: the command line, a variable, or the path of a file."""
+
+
 def load_settings(given: Mapping[str, object] | None = None, config: Path | None = None) -> Settings:
     """The settings of this process; `given` holds what the command line said."""
+    return sourced_settings(given, config).settings
+
+
+def sourced_settings(given: Mapping[str, object] | None = None, config: Path | None = None) -> Sourced:
+    """The same with the source of each that was set."""
     said = {name: value for name, value in (given or {}).items() if value is not None}
     names = {name: PREFIX + name.upper() for name in Settings.model_fields}
     environment = {name: os.environ[key] for name, key in names.items() if os.environ.get(key)}
     file = _file(said, environment, config)
+    written = _read(file) if file else {}
     try:
-        return Settings.model_validate({**(_read(file) if file else {}), **environment, **said})
+        settings = Settings.model_validate({**written, **environment, **said})
     except ValidationError as error:
         fault = error.errors()[0]
         name = str(fault["loc"][0])
@@ -123,6 +147,18 @@ def load_settings(given: Mapping[str, object] | None = None, config: Path | None
             f"Setting {name!r}: {problem}",
             f"Correct it on the command line, in {names.get(name, 'the environment')} or in {file or 'config.toml'}",
         ) from None
+    sources = {
+        **dict.fromkeys(written, str(file)),
+        **{name: names[name] for name in environment},
+        **dict.fromkeys(said, "the command line"),
+    }
+    return Sourced(settings, sources)
+
+
+def unknown_variables() -> list[str]:
+    """Variables that look like settings and are none, sorted."""
+    known = {PREFIX + name.upper() for name in (*Settings.model_fields, "config")}
+    return sorted(name for name in os.environ if name.startswith(PREFIX) and name not in known)
 
 
 def _file(said: Mapping[str, object], environment: Mapping[str, str], config: Path | None) -> Path | None:

@@ -8,6 +8,9 @@ from itsdangerous import BadData, URLSafeSerializer
 
 from loci.model.values import JsonObject
 
+SHORTEST_SECRET = 32
+"""Characters."""
+
 
 class Keyring:
     """The secrets of one deployment, newest first: the first signs, all verify."""

@@ -8,6 +8,8 @@ from typing import Literal, TextIO
 from aws_lambda_powertools.logging import Logger
 from aws_lambda_powertools.metrics import Metrics, MetricUnit
 
+from loci.errors import LociError
+
 Outcome = Literal["ok", "error", "bug"]
 
 
@@ -58,6 +60,17 @@ class Telemetry:
             self._metrics.add_metric("Duration", MetricUnit.Milliseconds, ms)
             self._metrics.add_metric("Errors", MetricUnit.Count, 0 if outcome == "ok" else 1)
             self._metrics.flush_metrics()
+
+    def looked_at(self, key: str, *, is_document: bool) -> None:
+        """One line about an upload, where somebody wants to see them all."""
+        self._json.debug("looked at", extra={"key": key, "is_document": is_document})
+
+    def not_taken_in(self, message: str, error: BaseException) -> None:
+        """One line about a message of the queue that comes again, and is put aside in the end."""
+        if isinstance(error, LociError):
+            self._say("not taken in", message_id=message, code=error.code, reason=str(error))
+        else:
+            self._say("bug", error, where="ingest", message_id=message)
 
     def refused(self, *, path: str, status: int, reason: str) -> None:
         """One line about a request that never became a call. The path comes without its query string."""

@@ -13,9 +13,13 @@ from typing import NoReturn
 from tests.bench.cold import cold
 from tests.bench.figures import Figure, as_json, table
 from tests.bench.imports import imports
+from tests.bench.ingestion import ingestion
 from tests.bench.latency import latency
 from tests.bench.load import load
 from tests.bench.memory import memory
+from tests.bench.opensearch import opensearch
+from tests.bench.rerank import rerank
+from tests.bench.search import passages, search
 from tests.bench.servers import Servers, servers
 from tests.bench.warm import warm
 
@@ -26,6 +30,11 @@ PARTS: Mapping[str, Callable[[Servers], list[Figure]]] = {
     "latency": latency,
     "memory": memory,
     "load": load,
+    "ingestion": ingestion,
+    "search": search,
+    "passages": passages,
+    "rerank": rerank,
+    "opensearch": opensearch,
 }
 
 
@@ -37,11 +46,12 @@ def main() -> int:
     options = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
     options.add_argument("--json", type=Path, metavar="FILE", help="write the numbers there, too")
     options.add_argument("--only", choices=PARTS, action="append", metavar="NAME", help=f"one of {', '.join(PARTS)}")
+    options.add_argument("--models", type=Path, metavar="DIR", help="has all-MiniLM-L6-v2; without it, it is pulled")
     given = options.parse_args()
     # So that the children end, too, where this process is asked to.
     signal.signal(signal.SIGTERM, _leave)
     figures: list[Figure] = []
-    with servers() as stage:
+    with servers(given.models) as stage:
         for name in given.only or PARTS:
             began = time.perf_counter()
             figures += PARTS[name](stage)

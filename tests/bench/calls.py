@@ -32,7 +32,12 @@ class Call:
 
     def post(self) -> Post:
         arguments = {"id": self.entry} if self.tool == "scratchpad_read" else {}
-        return message("tools/call", self.wire, {"name": self.tool, "arguments": arguments}, self.credential)
+        return tool_call(self.wire, self.tool, arguments, self.credential)
+
+
+def tool_call(wire: Wire, tool: str, arguments: Mapping[str, object], credential: str | None = None) -> Post:
+    """A call of any tool."""
+    return message("tools/call", wire, {"name": tool, "arguments": arguments}, credential)
 
 
 def message(method: str, wire: Wire, params: Mapping[str, object], credential: str | None = None) -> Post:

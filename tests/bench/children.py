@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.bench.calls import Call, is_result
+from tests.bench.calls import is_result
+from tests.bench.events import Post
 from tests.bench.servers import ROOT, Server
 
 
@@ -28,9 +29,9 @@ class Function:
         self._server = server
         self._process = process
 
-    def run(self, call: Call, calls: int) -> Batch:
-        """Call it so often."""
-        print(json.dumps({"event": call.post().event("v2"), "calls": calls}), file=self._process.stdin, flush=True)
+    def run(self, post: Post, calls: int) -> Batch:
+        """Send it so often."""
+        print(json.dumps({"event": post.event("v2"), "calls": calls}), file=self._process.stdin, flush=True)
         done = json.loads(self.line())
         answer: dict[str, Any] = done["answer"]
         if not is_result(answer["statusCode"], answer["body"]):
@@ -51,6 +52,38 @@ def function(server: Server) -> Generator[Function]:
         warm = Function(server, process)
         warm.line()
         yield warm
+
+
+class Floor:
+    """The floor of searches over a library, in a process of its own."""
+
+    def __init__(self, process: "subprocess.Popen[str]") -> None:
+        self._process = process
+        self.took: dict[str, list[float]] = {}
+        """Seconds by part of a search."""
+        self._line()
+
+    def run(self, questions: Sequence[str]) -> None:
+        """Search for each."""
+        print(json.dumps(questions), file=self._process.stdin, flush=True)
+        for part, seconds in json.loads(self._line()).items():
+            self.took.setdefault(part, []).extend(seconds)
+
+    def _line(self) -> str:
+        line = "" if self._process.stdout is None else self._process.stdout.readline()
+        if not line:
+            raise RuntimeError("the floor's process has ended")
+        return line
+
+
+@contextmanager
+def floor(data: Path, models: Path) -> Generator[Floor]:
+    """The floor of the library in that folder, loaded."""
+    # Threads of BLAS wait busily for its next product, on the processors that the model needs.
+    beside = Server("the floor", "", (), "", {"OPENBLAS_NUM_THREADS": "1"})
+    command = [sys.executable, "-m", "tests.bench.floor", str(data), str(models)]
+    with _child(beside, command, None) as process:
+        yield Floor(process)
 
 
 @dataclass(frozen=True, slots=True)

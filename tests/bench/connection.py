@@ -17,14 +17,19 @@ class Connection:
 
     async def call(self, raw: bytes) -> float:
         """Send the call; the seconds until its whole answer was here. ValueError where that is no result."""
+        seconds, _ = await self.answer(raw)
+        return seconds
+
+    async def answer(self, raw: bytes) -> tuple[float, str]:
+        """The same, with the answer's body."""
         began = time.perf_counter()
         self._writer.write(raw)
         head = (await self._reader.readuntil(b"\r\n\r\n")).decode("latin-1").lower()
-        body = await self._body(head)
+        body = (await self._body(head)).decode()
         seconds = time.perf_counter() - began
-        if not is_result(int(head.split(" ", 2)[1]), body.decode()):
-            raise ValueError(f"no result: {head}{body.decode()}")
-        return seconds
+        if not is_result(int(head.split(" ", 2)[1]), body):
+            raise ValueError(f"no result: {head}{body}")
+        return seconds, body
 
     async def _body(self, head: str) -> bytes:
         _, found, length = head.partition("content-length:")

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from statistics import median
+from statistics import median, quantiles
 from typing import Literal
 
 MOST_ADDED = 0.001
@@ -54,13 +54,50 @@ def added_figure(name: str, bare: float, loci: float) -> Figure:
     )
 
 
+def time_figure(
+    name: str, floor: Sequence[float], loci: Sequence[float], most: float | None = None, most_p95: float | None = None
+) -> Figure:
+    """Seconds of one call: the median and the 95th of a hundred, beside those of what cannot be left out."""
+    middle, slow = median(loci), p95(loci)
+    budgets = [
+        *([] if most is None else [f"<= {most * 1000:.0f} ms"]),
+        *([] if most_p95 is None else [f"p95 {most_p95 * 1000:.0f} ms"]),
+    ]
+    kept = (most is None or middle <= most) and (most_p95 is None or slow <= most_p95)
+    return Figure(
+        name,
+        budget=", ".join(budgets),
+        measured=f"p95 {milliseconds(slow)}, {middle / median(floor):.1f} x the floor",
+        verdict=verdict(kept=kept) if budgets else "no budget",
+        bare=f"{milliseconds(median(floor))}, p95 {milliseconds(p95(floor))}",
+        loci=milliseconds(middle),
+        numbers={"floor_seconds": [*floor], "loci_seconds": [*loci]},
+    )
+
+
+def growth_figure(name: str, few: int, many: int, most: float = 1.2) -> Figure:
+    """Resident KiB after few calls and after many."""
+    return Figure(
+        name,
+        budget=f"<= {most:.1f} x",
+        measured=f"{many / few:.2f} x",
+        verdict=verdict(kept=many <= most * few),
+        loci=f"{many / 1024:.0f} MiB",
+        numbers={"kib": [few, many]},
+    )
+
+
+def p95(seconds: Sequence[float]) -> float:
+    return quantiles(seconds, n=20)[-1]
+
+
 def milliseconds(seconds: float) -> str:
     return f"{seconds * 1000:.0f} ms" if seconds >= 0.1 else f"{seconds * 1000:.2f} ms"
 
 
 def table(figures: Sequence[Figure]) -> str:
     """The figures, in columns."""
-    rows = [["figure", "budget", "bare SDK", "Loci", "measured", "verdict"]]
+    rows = [["figure", "budget", "beside", "Loci", "measured", "verdict"]]
     rows += [[one.name, one.budget, one.bare, one.loci, one.measured, one.verdict] for one in figures]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     rows.insert(1, ["-" * width for width in widths])

@@ -41,7 +41,11 @@ class Server:
 
 @dataclass(frozen=True, slots=True)
 class Servers:
-    """All of them, with one small entry in each scratchpad."""
+    """All of them, with one small entry in each scratchpad, and where what is searched and its models lie."""
+
+    scratch: Path
+    models: Path | None
+    """The folder that was given; None: all-MiniLM-L6-v2 is pulled into the scratch folder where it is needed."""
 
     bare: Server
     bare_json: Server
@@ -57,9 +61,10 @@ class Servers:
 
 
 @contextmanager
-def servers() -> Generator[Servers]:
+def servers(models: Path | None = None) -> Generator[Servers]:
     """The servers, with data in a folder that lasts as long as the block."""
-    with TemporaryDirectory(prefix="loci-bench-") as folder:
+    with TemporaryDirectory(prefix="loci-bench-") as scratch:
+        folder = str(Path(scratch) / "data")
         app = build_app(load_settings({"data": folder, "mode": "embedded"}))
         entry = app.scratchpad.keep(LOCAL, TOOL, TEXT)
         _, key = app.api_keys.create(LOCAL, "bench")
@@ -68,6 +73,8 @@ def servers() -> Generator[Servers]:
         env = {"LOCI_DATA": folder, "LOCI_AUTH": "open"}
         loci = Server("loci", GATEWAY, serve, entry.id, env)
         yield Servers(
+            scratch=Path(scratch),
+            models=models,
             bare=bare,
             bare_json=replace(bare, name="bare json", env={"BARE_JSON": "1"}),
             loci=loci,

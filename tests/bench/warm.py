@@ -33,8 +33,8 @@ class Pair:
 
     def round(self, bare: Function, loci: Function, calls: int) -> None:
         """One turn of each."""
-        one = bare.run(self.bare.call(self.wire, self.tool), calls)
-        other = loci.run(self.loci.call(self.wire, self.tool), calls)
+        one = bare.run(self.bare.call(self.wire, self.tool).post(), calls)
+        other = loci.run(self.loci.call(self.wire, self.tool).post(), calls)
         self.bare_cpu.append(one.cpu_seconds)
         self.loci_cpu.append(other.cpu_seconds)
         self.bare_walls.extend(one.walls)

@@ -14,7 +14,7 @@ from loci.adapters.embedded.index import SqliteIndex
 from loci.adapters.embedded.sqlite import Database
 from loci.ids import content_id
 from loci.model.identity import Owner
-from loci.model.search import Candidate, Chunk, Embedding, Marks, Vector, Where
+from loci.model.search import EVERYTHING, Candidate, Chunk, Embedding, Marks, Vector, Where
 from loci.ports import DocumentIndex
 from loci.search.words import index_words, query_words
 from tests.servers.java.nodes import opensearch_node
@@ -23,7 +23,6 @@ MODEL = "small@0123456789ab"
 OTHER_MODEL = "large@ba9876543210"
 NOTES = "notes"
 UNMARKED = Marks()
-EVERYTHING = Where()
 
 Opener = Callable[[Path], AbstractContextManager[DocumentIndex]]
 """Gives an index that may keep files in the folder. What it holds of other owners is not the test's concern."""
@@ -42,7 +41,7 @@ def node() -> Generator[tuple[Domain, str], None, None]:
         try:
             yield domain, f"{found.prefix}chunks"
         finally:
-            domain.client.close()
+            domain.close()
 
 
 @contextmanager
@@ -76,7 +75,9 @@ def vector(*values: float, model: str = MODEL) -> Vector:
 def chunk(id: str, text: str = "", embedded: Embedding | None = None) -> Chunk:
     """A passage of the document that its id begins with."""
     words = " ".join(index_words(text))
-    return Chunk(id, id.rpartition("#")[0], ("Top", "Below"), 3, 7, text, content_id(text), words, embedded)
+    return Chunk(
+        id, id.rpartition("#")[0], "a.md", "A", ("Top", "Below"), 3, 7, text, content_id(text), words, embedded
+    )
 
 
 def put(index: DocumentIndex, owner: Owner, *chunks: Chunk, marks: Marks = UNMARKED, collection: str = NOTES) -> None:

@@ -1,7 +1,6 @@
 """What was acknowledged is there after a kill; who starts together agrees. Only where Loci keeps the files itself."""
 
 import random
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +9,7 @@ import pytest
 
 from loci.ports import ABSENT
 from tests.contract.stores import ANN, Stores, in_folder
+from tests.support.killed import killed_writer
 
 LATEST_KILL = 250
 
@@ -37,26 +37,13 @@ for number in itertools.count():
     print(number, flush=True)
 """
 STARTER = f"""{IMPORTS}
-from loci.compose import _kept_secret
+from loci.adapters.embedded.folder import kept_secret
 print("ready", flush=True)
 sys.stdin.readline()
 {OPENED}
 records.put(owner, "start", sys.argv[2], {{}})
-print(_kept_secret(folder / "secret"), flush=True)
+print(kept_secret(folder / "secret"), flush=True)
 """
-
-
-def killed_writer(folder: Path, after: int) -> int:
-    """The last number that a writer had acknowledged when it was killed."""
-    with subprocess.Popen([sys.executable, "-c", WRITER, folder], stdout=subprocess.PIPE, text=True) as writer:
-        assert writer.stdout is not None
-        for line in writer.stdout:
-            if int(line) >= after:
-                break
-        writer.send_signal(signal.SIGKILL)
-        unread = writer.stdout.read().split("\n")[:-1]  # acknowledged before the kill, read after it
-    assert writer.returncode == -signal.SIGKILL
-    return int(unread[-1]) if unread else after
 
 
 @pytest.fixture(params=range(3))
@@ -67,7 +54,7 @@ def drawn(request: pytest.FixtureRequest) -> int:
 @pytest.fixture
 def left(tmp_path: Path, drawn: int) -> tuple[Stores, int]:
     """The stores as a killed writer left them, and the last number it had acknowledged."""
-    acknowledged = killed_writer(tmp_path, drawn)
+    acknowledged = killed_writer(WRITER, tmp_path, after=drawn)
     return in_folder(tmp_path), acknowledged
 
 

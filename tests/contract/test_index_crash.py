@@ -1,7 +1,6 @@
 """The embedded index after kills, and beside other processes: nothing acknowledged is lost, nothing is out of step."""
 
 import random
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,6 +14,7 @@ from loci.adapters.embedded.sqlite import Database
 from loci.model.identity import Owner
 from loci.model.search import Where
 from tests.contract.indexes import MODEL, NOTES, by_vector, by_words, chunk, embedding, find, put, vector
+from tests.support.killed import killed_writer
 
 KILLS = 20
 ANN = Owner("acme", "ann")
@@ -60,27 +60,13 @@ class Left:
     acknowledged: int
 
 
-def killed_writer(folder: Path, start: int) -> int:
-    """The last number that a writer had acknowledged when it was killed."""
-    command = [sys.executable, "-c", WRITER, folder, str(start)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as writer:
-        assert writer.stdout is not None
-        enough = start + random.randrange(25)
-        for line in writer.stdout:
-            if int(line) >= enough:
-                break
-        writer.send_signal(signal.SIGKILL)
-        unread = writer.stdout.read().split("\n")[:-1]  # acknowledged before the kill, read after it
-    assert writer.returncode == -signal.SIGKILL
-    return int(unread[-1]) if unread else enough
-
-
 @pytest.fixture(scope="module")
 def left(tmp_path_factory: pytest.TempPathFactory) -> Left:
     folder = tmp_path_factory.mktemp("killed")
     acknowledged = -1
     for _ in range(KILLS):
-        acknowledged = killed_writer(folder, acknowledged + 1)
+        start = acknowledged + 1
+        acknowledged = killed_writer(WRITER, folder, str(start), after=start + random.randrange(25))
     database = Database(folder / "loci.db")
     return Left(database, SqliteIndex(database), acknowledged)
 

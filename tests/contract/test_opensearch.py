@@ -191,6 +191,14 @@ class TestOnANode:
         put(index, ANN, *version("stone", 1))
         assert index.counts(ANN, NOTES) == Counts(1, 1, {MODEL: 1})
 
+    def test_documents_are_listed_page_by_page(
+        self, domain: Domain, name: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(aws, "AT_ONCE", 2)
+        index = OpenSearchIndex(domain, name)
+        put(index, ANN, *[chunk(f"{number}#0", "river") for number in range(5)])
+        assert index.documents(ANN, NOTES) == {str(number): 1 for number in range(5)}
+
     def test_a_writer_whose_clock_is_behind_still_replaces(self, domain: Domain, name: str) -> None:
         put(OpenSearchIndex(domain, name, clock=lambda: 2e9), ANN, chunk("a#0", "river"))
         index = OpenSearchIndex(domain, name, clock=lambda: 1e9)

@@ -1,6 +1,7 @@
 """The deployed product, and who uses it."""
 
 import time
+from collections.abc import Iterator
 from functools import partial
 
 import pytest
@@ -12,6 +13,7 @@ from loci.scratchpad import Scratchpad
 from tests.deployed import users
 from tests.deployed.deployment import Deployment, Door, deploy
 from tests.deployed.users import NewUser, User
+from tests.servers.java.nodes import Node, opensearch_node
 from tests.servers.localstack.fixtures import Aws, aws, server
 from tests.servers.localstack.running import LocalStack
 
@@ -19,8 +21,14 @@ __all__ = ["aws", "server"]
 
 
 @pytest.fixture(scope="session")
-def deployment(server: LocalStack, aws: Aws) -> Deployment:
-    return deploy(server, aws)
+def node() -> Iterator[Node]:
+    with opensearch_node() as node:
+        yield node
+
+
+@pytest.fixture(scope="session")
+def deployment(server: LocalStack, aws: Aws, node: Node) -> Deployment:
+    return deploy(server, aws, node)
 
 
 @pytest.fixture(params=["REST API", "function URL"])

@@ -15,13 +15,14 @@ from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
 
+from tests.servers.java.nodes import Node
 from tests.servers.localstack.environments import ROOT
 from tests.servers.localstack.fixtures import Aws
 from tests.servers.localstack.running import ACCOUNT, REGION, LocalStack
-from tests.servers.localstack.shared import STAGES
+from tests.servers.reporting import SECONDS
 from tests.support.serving import Answer, post
 
-DATA, GATEWAY = "loci-local-data", "loci-local-gateway"
+DATA, GATEWAY, INGEST = STACKS = ("loci-local-data", "loci-local-gateway", "loci-local-ingest")
 FUNCTION, ROTATE = "loci-local-gateway", "loci-local-rotate"
 PATIENCE = 240
 
@@ -42,7 +43,7 @@ class Door:
 
 @dataclass(frozen=True, slots=True)
 class Deployment:
-    """The two stacks."""
+    """The stacks, which find documents on a node of this machine."""
 
     server: LocalStack
     aws: Aws
@@ -61,6 +62,14 @@ class Deployment:
         [name] = [one["PhysicalResourceId"] for one in found if one["ResourceType"] == kind]
         return name
 
+    def log(self, function: str) -> list[str]:
+        """All lines of a function, in the group that the stack made."""
+        made = self.aws("lambda").get_function_configuration(FunctionName=function)
+        pages = (
+            self.aws("logs").get_paginator("filter_log_events").paginate(logGroupName=made["LoggingConfig"]["LogGroup"])
+        )
+        return [event["message"] for page in pages for event in page["events"]]
+
     def forget_environments(self) -> None:
         """The next request finds none: every environment of the gateway has another configuration."""
         function = self.aws("lambda")
@@ -76,20 +85,27 @@ class Deployment:
         return [answer.result() for answer in sent]
 
 
-def deploy(server: LocalStack, aws: Aws) -> Deployment:
-    """Both stacks, by the command line that deploys to AWS, too."""
+def deploy(server: LocalStack, aws: Aws, node: Node) -> Deployment:
+    """All stacks, by the command line that deploys to AWS, too."""
     with tempfile.TemporaryDirectory() as scratch, ThreadPoolExecutor() as threads:
         assembly, outputs = Path(scratch) / "assembly", Path(scratch) / "outputs.json"
         began = time.monotonic()
         bootstrapped = threads.submit(_bootstrap, aws)  # on the other core
         app = shlex.join([sys.executable, "-m", "infra.app"])  # the CDK gives it to a shell
-        _cdk(server, "synth", "--quiet", "--app", app, "--output", assembly, "--context", "stage=local", DATA, GATEWAY)
+        told = ("--context", "stage=local", "--context", f"stages={json.dumps({'local': _stage(node)})}")
+        _cdk(server, "synth", "--quiet", "--app", app, "--output", assembly, *told, *STACKS)
         bootstrapped.result()
-        STAGES["CDK synth, bootstrap"], began = time.monotonic() - began, time.monotonic()
-        how = ("--method", "direct", "--require-approval", "never", "--progress", "events")
-        _cdk(server, "deploy", "--app", assembly, *how, "--outputs-file", outputs, DATA, GATEWAY)
-        STAGES["CDK deploy"] = time.monotonic() - began
+        SECONDS["CDK synth, bootstrap"], began = time.monotonic() - began, time.monotonic()
+        how = ("--method", "direct", "--require-approval", "never", "--progress", "events", "--concurrency", "2")
+        _cdk(server, "deploy", "--app", assembly, *how, "--outputs-file", outputs, *STACKS)
+        SECONDS["CDK deploy"] = time.monotonic() - began
         return Deployment(server, aws, json.loads(outputs.read_text("utf-8"))[GATEWAY])
+
+
+def _stage(node: Node) -> dict[str, object]:
+    """The stage `local` with an index on the node."""
+    stage = json.loads((ROOT / "cdk.json").read_text("utf-8"))["context"]["stages"]["local"]
+    return {**stage, "search_url": node.url, "settings": {"search_index": f"{node.prefix}deployed"}}
 
 
 def _bootstrap(aws: Aws) -> None:

@@ -7,7 +7,7 @@ import requests
 
 from loci.adapters.aws.blobs import S3Blobs
 from tests.deployed.users import User
-from tests.servers.localstack.functions import until
+from tests.support.polling import until
 
 pytestmark = pytest.mark.aws
 

@@ -9,21 +9,10 @@ import pytest
 from loci.scratchpad import Scratchpad
 from tests.deployed.deployment import FUNCTION, Deployment, Door
 from tests.deployed.users import User
-from tests.servers.localstack.functions import until
+from tests.support.polling import until
 from tests.support.serving import call, post
 
 pytestmark = pytest.mark.aws
-
-
-def logged(deployment: Deployment) -> list[str]:
-    """All lines, in the group that the stack made."""
-    function = deployment.aws("lambda").get_function_configuration(FunctionName=FUNCTION)
-    events = (
-        deployment.aws("logs")
-        .get_paginator("filter_log_events")
-        .paginate(logGroupName=function["LoggingConfig"]["LogGroup"])
-    )
-    return [event["message"] for page in events for event in page["events"]]
 
 
 def test_its_health_is_told_to_anybody(door: Door) -> None:
@@ -35,7 +24,7 @@ def test_a_call_is_a_line_of_json(deployment: Deployment, door: Door, user: User
     door.post(call("scratchpad_list"), user.headers)
 
     def lines() -> list[dict[str, object]]:
-        found = [json.loads(line) for line in logged(deployment) if line.startswith("{")]
+        found = [json.loads(line) for line in deployment.log(FUNCTION) if line.startswith("{")]
         return [line for line in found if line.get("message") == "call" and line.get("owner") == user.owner.key]
 
     assert until(lines)[-1]["tool"] == "scratchpad_list"
@@ -49,7 +38,7 @@ def test_arguments_results_queries_and_keys_are_not_logged(
     assert post(f"{door.url}/mcp?mark=a-query", read, {**door.headers, **user.headers}).status == 200
     marker = door.post(call("scratchpad_list", {"unheard": "of"}), user.headers)
     assert marker.status == 200
-    until(lambda: len(re.findall(r'"tool": ?"scratchpad_(?:read|list)"', "\n".join(logged(deployment)))) >= 2)
-    said = "\n".join(logged(deployment))
+    until(lambda: len(re.findall(r'"tool": ?"scratchpad_(?:read|list)"', "\n".join(deployment.log(FUNCTION)))) >= 2)
+    said = "\n".join(deployment.log(FUNCTION))
     secrets = (entry.id, "7654321", "a-result-of-somebody", "a-query", user.headers["Authorization"].split()[1])
     assert [secret for secret in secrets if secret in said] == []

@@ -10,7 +10,17 @@ import pytest
 from tests.support.serving import loci
 
 COMMANDS = [
-    *((), ("serve",), ("ingest",), ("search",), ("forget",), ("keys",), ("keys", "create"), ("keys", "list")),
+    *(
+        (),
+        ("serve",),
+        ("ingest",),
+        ("search",),
+        ("forget",),
+        ("doctor",),
+        ("keys",),
+        ("keys", "create"),
+        ("keys", "list"),
+    ),
     *(("keys", "revoke"), ("models",), ("models", "list"), ("models", "pull"), ("models", "check")),
 ]
 

@@ -16,7 +16,7 @@ from loci.documents.writer import COLLECTION
 from loci.model.identity import LOCAL
 from loci.model.search import Where
 from loci.search.words import query_words
-from tests.support.serving import LOCI, clean_environment, loci, serving
+from tests.support.serving import LOCI, call, clean_environment, loci, post, serving
 
 KILLS = 20
 MANY = 200
@@ -96,6 +96,12 @@ def test_a_name_cannot_command_the_terminal(data: Path, notes: Path) -> None:
     assert r"notes/a\x1b[31m\n.md: line 1" in run(data, "ingest", str(notes)).stdout
 
 
+def test_a_name_cannot_command_the_terminal_when_it_is_forgotten(data: Path, notes: Path) -> None:
+    (notes / "a\x1b[31m\n.md").write_text("text")
+    ingested(data, notes)
+    assert r"  notes/a\x1b[31m\n.md  (notes-a-31m)" in run(data, "forget", str(notes)).stderr
+
+
 @pytest.mark.parametrize(("path", "says"), [("nowhere", "There is no"), ("models", "nothing to ingest")])
 def test_nothing_to_take_in_is_one_line_and_an_error(data: Path, notes: Path, path: str, says: str) -> None:
     ended = run(data, "ingest", str(notes.parent / path))
@@ -109,9 +115,24 @@ def test_a_name_that_begins_with_a_dash_can_be_taken(data: Path, notes: Path) ->
     assert found(data, "dash") == {"notes-x"}
 
 
-def test_it_works_while_a_server_runs(data: Path, notes: Path) -> None:
-    with serving(data, LOCI_MODELS=str(data.parent / "models")):
+def test_a_running_server_sees_at_once_what_a_command_writes(data: Path, notes: Path) -> None:
+    with serving(data, LOCI_MODELS=str(data.parent / "models")) as server:
+
+        def answers() -> list[str]:
+            answer = post(f"{server.url}/mcp", call("search_documents", {"query": "safari"})).message()
+            return [row["id"] for row in answer["result"]["structuredContent"]["results"]]
+
+        assert answers() == []
         assert ingested(data, notes)["processed"] == 2
+        assert answers() == ["notes-briefs-auth"]
+        (notes / "briefs" / "auth.md").write_text("# Login\n\nNothing drops it any more.\n")
+        ingested(data, notes)
+        assert answers() == []
+        (notes / "briefs" / "auth.md").write_text("# Login\n\nSafari again.\n")
+        ingested(data, notes)
+        assert answers() == ["notes-briefs-auth"]
+        assert run(data, "forget", "notes-briefs-auth", "--yes").returncode == 0
+        assert answers() == []
 
 
 def test_a_folder_is_forgotten_and_its_files_stay(data: Path, notes: Path) -> None:
@@ -141,8 +162,14 @@ def test_forgetting_what_is_not_there_names_what_is(data: Path, notes: Path) -> 
     ended = run(data, "forget", "notes-plam", "--yes")
     assert (ended.returncode, ended.stderr) == (
         1,
-        "loci: Node not found. Did you mean notes-plan, notes-briefs-auth?\n",
+        "loci: Node not found. Did you mean notes-plan, notes-briefs-auth? search_documents gives the ids of now.\n",
     )
+
+
+def test_on_aws_it_says_where_to_upload(data: Path, notes: Path) -> None:
+    ended = loci(data, "ingest", str(notes), LOCI_MODE="aws", LOCI_BUCKET="loci-things")
+    assert ended.returncode == 1
+    assert "aws s3 sync FOLDER s3://loci-things/uploads/-/local/" in ended.stderr
 
 
 def kill_on_the_way(data: Path, notes: Path) -> None:

@@ -14,9 +14,14 @@ CHANGES: dict[str, tuple[str, dict[str, object]]] = {
     "dev": ("dev", {}),
     "prod": ("prod", {"alarm_email": "ops@example.com"}),
     "local": ("local", {}),
-    "serverless": ("dev", {"search": "serverless"}),
+    "on a node": ("local", {"search_url": "http://127.0.0.1:9200"}),
+    "words only": ("dev", {"inference": None}),
     "arm64": ("dev", {"architecture": "arm64"}),
     "no search": ("dev", {"search": "none"}),
+    "language model": (
+        "dev",
+        {"settings": {"language_model": "bedrock:eu.amazon.nova-lite-v1:0", "embedder": "all-MiniLM-L6-v2"}},
+    ),
     "own domain": ("prod", {"domain": "loci.example.com", "certificate": CERTIFICATE}),
     "sign-in": (
         "prod",

@@ -34,6 +34,14 @@ class Stacks:
         return self.templates["gateway"]
 
     @property
+    def ingest(self) -> Template:
+        return self.templates["ingest"]
+
+    @property
+    def inference(self) -> Template:
+        return self.templates["inference"]
+
+    @property
     def operations(self) -> Template:
         return self.templates["operations"]
 

@@ -12,10 +12,7 @@ BUCKET = "AWS::S3::Bucket"
 SECRET = "AWS::SecretsManager::Secret"
 ROTATION = "AWS::SecretsManager::RotationSchedule"
 DOMAIN = "AWS::OpenSearchService::Domain"
-COLLECTION = "AWS::OpenSearchServerless::Collection"
-GROUP = "AWS::OpenSearchServerless::CollectionGroup"
-POLICY = "AWS::OpenSearchServerless::SecurityPolicy"
-KEPT = {TABLE, BUCKET, SECRET, DOMAIN, COLLECTION, GROUP, POLICY, "AWS::Logs::LogGroup"}
+KEPT = {TABLE, BUCKET, SECRET, DOMAIN, "AWS::Logs::LogGroup"}
 
 
 def test_the_table_has_the_keys_that_the_adapter_uses(stacks: Stacks) -> None:
@@ -101,13 +98,8 @@ def test_the_table_is_protected_in_every_account(stacks_of: Synthesised, stage: 
     assert stacks_of(stage).data.one(TABLE)["DeletionProtectionEnabled"] is protected
 
 
-@pytest.mark.parametrize(
-    ("stage", "kinds"),
-    [("dev", [DOMAIN]), ("prod", [DOMAIN]), ("serverless", [COLLECTION]), ("no search", []), ("local", [])],
-)
-def test_the_stage_decides_on_what_searches(stacks_of: Synthesised, stage: str, kinds: list[str]) -> None:
-    found = [resource["Type"] for resource in stacks_of(stage).data.resources.values()]
-    assert [kind for kind in found if kind in {DOMAIN, COLLECTION}] == kinds
+def test_there_is_a_domain_where_the_stage_wants_one(stacks: Stacks) -> None:
+    assert len(stacks.data.of_type(DOMAIN)) == (stacks.stage.search == "domain")
 
 
 @pytest.mark.parametrize("stage", ["dev", "prod"])
@@ -125,15 +117,3 @@ def test_the_domain_is_encrypted_and_takes_signed_requests_only(stacks_of: Synth
 def test_two_nodes_lie_in_two_zones(prod: Stacks) -> None:
     cluster = prod.data.one(DOMAIN)["ClusterConfig"]
     assert (cluster["InstanceCount"], cluster["ZoneAwarenessEnabled"]) == (2, True)
-
-
-def test_the_collection_is_of_the_next_generation_and_bounded(stacks_of: Synthesised) -> None:
-    template = stacks_of("serverless").data
-    group = template.one("AWS::OpenSearchServerless::CollectionGroup")
-    assert (group["Generation"], template.one(COLLECTION)["CollectionGroupName"]) == ("NEXTGEN", group["Name"])
-    assert group["CapacityLimits"] == {"MaxIndexingCapacityInOcu": 2, "MaxSearchCapacityInOcu": 2}
-
-
-def test_the_collection_waits_for_its_encryption_and_its_group(stacks_of: Synthesised) -> None:
-    waits = map(plain, stacks_of("serverless").data.whole(COLLECTION)["DependsOn"])
-    assert {"SearchEncryption", "SearchGroup", "SearchNetwork"} == set(waits)

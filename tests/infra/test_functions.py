@@ -4,7 +4,6 @@ import re
 
 import pytest
 
-from infra.stage import FunctionSize
 from loci.settings import PREFIX, Settings
 from tests.infra.conftest import Synthesised
 from tests.infra.synthesis import Stacks
@@ -21,14 +20,16 @@ def functions(stacks: Stacks) -> dict[str, tuple[Template, Resource]]:
     }
 
 
-def test_the_functions_are_those_that_have_a_folder(stacks: Stacks) -> None:
-    assert set(functions(stacks)) == {"Gateway", "Rotate"}
+def test_the_functions_are_those_that_the_stage_needs(stacks: Stacks) -> None:
+    assert {name.lower() for name in functions(stacks)} == set(stacks.stage.functions)
 
 
-def test_every_function_runs_on_the_interpreter_that_its_layers_are_for(stacks: Stacks) -> None:
-    for template, function in functions(stacks).values():
-        assert (function["Runtime"], function["Architectures"]) == ("python3.13", [stacks.stage.architecture])
-        assert function["Handler"] == "handler.lambda_handler"
+def test_every_function_but_the_image_runs_on_the_interpreter_that_its_layers_are_for(stacks: Stacks) -> None:
+    for name, (template, function) in functions(stacks).items():
+        assert function["Architectures"] == [stacks.stage.architecture]
+        if name == "Inference":
+            continue
+        assert (function["Runtime"], function["Handler"]) == ("python3.13", "handler.lambda_handler")
         assert [template.read(layer) for layer in function["Layers"]] == ["<Dependencies>", "<Product>"]
 
 
@@ -46,10 +47,8 @@ def test_every_function_is_traced(stacks: Stacks) -> None:
 
 
 def test_every_function_has_the_size_of_its_stage(stacks: Stacks) -> None:
-    stage = stacks.stage
-    sizes: dict[str, tuple[FunctionSize, int]] = {"Gateway": (stage.gateway, 1), "Rotate": (stage.rotate, 0)}
     for name, (_, function) in functions(stacks).items():
-        size, grace = sizes[name]
+        size, grace = stacks.stage.functions[name.lower()], int(name == "Gateway")
         assert (function["MemorySize"], function["Timeout"]) == (size.memory_mb, size.timeout_s + grace)
         assert function.get("ReservedConcurrentExecutions") == size.reserved_concurrency
 
@@ -60,24 +59,43 @@ def test_every_variable_is_a_setting_of_loci(stacks: Stacks) -> None:
         assert set(function.get("Environment", {}).get("Variables", {})) <= known
 
 
-def test_loci_accepts_what_the_gateway_is_told(stacks: Stacks) -> None:
-    template, gateway = functions(stacks)["Gateway"]
+@pytest.mark.parametrize("name", ["Gateway", "Ingest"])
+def test_loci_accepts_what_a_function_is_told(dev: Stacks, name: str) -> None:
+    template, function = functions(dev)[name]
     told = {
         name.removeprefix(PREFIX).lower(): re.sub(r"[<>:]+", "-", template.read(value)).replace("https-//", "https://")
-        for name, value in gateway["Environment"]["Variables"].items()
+        for name, value in function["Environment"]["Variables"].items()
     }
     settings = Settings.model_validate(told)
     assert (settings.mode, settings.auth) == ("aws", "required")
-    assert settings.table
-    assert settings.bucket
-    assert settings.secrets_from
 
 
-def test_the_gateway_is_told_where_its_things_are(stacks: Stacks) -> None:
-    template, gateway = functions(stacks)["Gateway"]
-    variables = {name: template.read(value) for name, value in gateway["Environment"]["Variables"].items()}
-    places = ("LOCI_TABLE", "LOCI_BUCKET", "LOCI_SECRETS_FROM")
-    assert [variables[name] for name in places] == ["<Table>", "<Bucket>", "<Secret>"]
+@pytest.mark.parametrize("name", ["Gateway", "Ingest"])
+def test_who_uses_documents_is_told_where_things_are(dev: Stacks, name: str) -> None:
+    template, function = functions(dev)[name]
+    variables = {name: template.read(value) for name, value in function["Environment"]["Variables"].items()}
+    places = ("LOCI_TABLE", "LOCI_BUCKET", "LOCI_SEARCH_URL", "LOCI_INFERENCE_FUNCTION")
+    found = [variables[name] for name in places]
+    assert found == ["<Table>", "<Bucket>", "https://<Domain.DomainEndpoint>", "loci-dev-inference"]
+
+
+def test_only_the_gateway_knows_where_the_signing_secret_is(stacks: Stacks) -> None:
+    told = {
+        name: template.read(function["Environment"]["Variables"]["LOCI_SECRETS_FROM"])
+        for name, (template, function) in functions(stacks).items()
+        if "LOCI_SECRETS_FROM" in function.get("Environment", {}).get("Variables", {})
+    }
+    assert told == {"Gateway": "<Secret>"}
+
+
+def test_without_a_model_nobody_is_told_of_one(stacks_of: Synthesised) -> None:
+    for _, function in functions(stacks_of("words only")).values():
+        assert "LOCI_INFERENCE_FUNCTION" not in function.get("Environment", {}).get("Variables", {})
+
+
+def test_the_inference_is_told_the_models_of_the_stage(stacks_of: Synthesised) -> None:
+    _, function = functions(stacks_of("language model"))["Inference"]
+    assert function["Environment"]["Variables"] == {"LOCI_EMBEDDER": "all-MiniLM-L6-v2"}
 
 
 def test_the_settings_of_a_stage_reach_the_gateway(stacks_of: Synthesised) -> None:

@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+from loci.documents.intake import prefix_of
+from loci.model.identity import LOCAL
 from tests.infra.conftest import CERTIFICATE, Synthesised
 from tests.infra.synthesis import Stacks
 
@@ -169,13 +171,22 @@ def test_a_domain_of_ones_own_comes_with_its_certificate_and_a_new_tls(stacks_of
 
 @pytest.mark.parametrize(
     ("stage", "more"),
-    [("dev", set[str]()), ("prod", set[str]()), ("own domain", {"PointDomainTo"}), ("local", {"FunctionUrl"})],
+    [
+        ("dev", {"Upload"}),
+        ("no search", set[str]()),
+        ("own domain", {"Upload", "PointDomainTo"}),
+        ("local", {"FunctionUrl"}),
+    ],
 )
 def test_the_outputs_are_what_a_client_and_an_operator_need(stacks_of: Synthesised, stage: str, more: set[str]) -> None:
     stacks = stacks_of(stage)
     assert set(stacks.gateway.document["Outputs"]) == {"Endpoint", "Connect", "CreateKey", "Table", "Bucket", *more}
     assert stacks.gateway.output("CreateKey") == f"loci keys create --stack {stacks.stage.prefix}-gateway"
     assert [stacks.gateway.output(name) for name in ("Table", "Bucket")] == ["<Table>", "<Bucket>"]
+
+
+def test_uploads_go_below_the_owner_that_a_key_without_names_has(dev: Stacks) -> None:
+    assert dev.gateway.output("Upload") == f"s3://<Bucket>/{prefix_of(LOCAL)}"
 
 
 def test_the_function_has_an_address_of_its_own_on_localstack_only(stacks: Stacks) -> None:

@@ -16,11 +16,9 @@ ONE_CALL = """
 from loci.telemetry import Telemetry
 Telemetry("ERROR").call(tool="t", owner="o", ms=1, outcome="ok", code="", asked=0, answered=0)
 """
-EVERYWHERE = {
-    "ApiErrors",
-    "TableThrottles",
-    *(f"{function}{what}" for function in ("Gateway", "Rotate") for what in ("Errors", "Throttles", "Duration")),
-}
+EVERYWHERE = {"ApiErrors", "TableThrottles"}
+OF_THE_DOMAIN = {"SearchRed", "SearchStorage"}
+OF_UPLOADS = {"UploadsAside", "UploadsWaiting"}
 
 
 def alarms(stacks: Stacks) -> dict[str, dict[str, Any]]:
@@ -28,11 +26,19 @@ def alarms(stacks: Stacks) -> dict[str, dict[str, Any]]:
 
 
 @pytest.mark.parametrize(
-    ("stage", "of_the_domain"),
-    [("dev", ["SearchRed", "SearchStorage"]), ("prod", ["SearchRed", "SearchStorage"]), ("serverless", [])],
+    ("stage", "functions", "more"),
+    [
+        ("dev", {"Gateway", "Rotate", "Ingest", "Inference"}, OF_THE_DOMAIN | OF_UPLOADS),
+        ("prod", {"Gateway", "Rotate", "Ingest", "Inference"}, OF_THE_DOMAIN | OF_UPLOADS),
+        ("words only", {"Gateway", "Rotate", "Ingest"}, OF_THE_DOMAIN | OF_UPLOADS),
+        ("no search", {"Gateway", "Rotate"}, set[str]()),
+    ],
 )
-def test_the_alarms_watch_what_there_is(stacks_of: Synthesised, stage: str, of_the_domain: list[str]) -> None:
-    assert set(alarms(stacks_of(stage))) == EVERYWHERE | set(of_the_domain)
+def test_the_alarms_watch_what_there_is(
+    stacks_of: Synthesised, stage: str, functions: set[str], more: set[str]
+) -> None:
+    of_functions = {f"{function}{what}" for function in functions for what in ("Errors", "Throttles", "Duration")}
+    assert set(alarms(stacks_of(stage))) == EVERYWHERE | of_functions | more
 
 
 def test_every_alarm_tells_when_it_begins_and_ends(prod: Stacks) -> None:
@@ -49,7 +55,21 @@ def test_the_alarms_name_the_functions_that_are_there(prod: Stacks) -> None:
         for dimension in alarm.get("Dimensions", [])
         if dimension["Name"] == "FunctionName"
     }
-    assert watched == made == {"loci-prod-gateway", "loci-prod-rotate"}
+    assert watched == made
+
+
+def test_the_alarms_name_the_queues_that_are_there(prod: Stacks) -> None:
+    named = {
+        name: dimension["Value"]
+        for name, alarm in alarms(prod).items()
+        for dimension in alarm.get("Dimensions", [])
+        if dimension["Name"] == "QueueName"
+    }
+    queues = prod.data.of_type("AWS::SQS::Queue")
+    assert named == {
+        "UploadsAside": queues["UploadsAside"]["QueueName"],
+        "UploadsWaiting": queues["Uploads"]["QueueName"],
+    }
 
 
 def test_the_alarms_name_the_api_and_the_domain_that_are_there(prod: Stacks) -> None:
@@ -93,7 +113,7 @@ def test_the_budget_is_the_stages(stacks_of: Synthesised, stage: str) -> None:
 
 def test_the_dashboard_shows_every_part(prod: Stacks) -> None:
     body = prod.operations.read(prod.operations.one("AWS::CloudWatch::Dashboard")["DashboardBody"])
-    for namespace in ("AWS/ApiGateway", "AWS/Lambda", "AWS/DynamoDB", "AWS/ES", "{Loci,service,tool}"):
+    for namespace in ("AWS/ApiGateway", "AWS/Lambda", "AWS/DynamoDB", "AWS/SQS", "AWS/ES", "{Loci,service,tool}"):
         assert namespace in body
     widgets = json.loads(body)["widgets"]
     assert len({widget["properties"]["title"] for widget in widgets}) == len(widgets)

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from infra.stage import Stage
 from tests.infra.synthesis import Stacks
 from tests.infra.template import Template, listed
 
@@ -14,14 +15,25 @@ ROTATE = {
     "secretsmanager:DescribeSecret secretsmanager:GetSecretValue secretsmanager:PutSecretValue "
     "secretsmanager:UpdateSecretVersionStage": ("<Secret>",),
 }
-GATEWAY = {
-    **OWN,
-    "logs:CreateLogStream logs:PutLogEvents": ("<GatewayLog.Arn>",),
+DOCUMENTS = {
     "dynamodb:DeleteItem dynamodb:GetItem dynamodb:PutItem dynamodb:Query": ("<Table.Arn>",),
     "s3:DeleteObject s3:GetObject s3:PutObject": ("<Bucket.Arn>/*",),
     "s3:ListBucket": ("<Bucket.Arn>",),
+}
+GATEWAY = {
+    **OWN,
+    **DOCUMENTS,
+    "logs:CreateLogStream logs:PutLogEvents": ("<GatewayLog.Arn>",),
     "secretsmanager:GetSecretValue": ("<Secret>",),
 }
+HERE = "<AWS::Region>:<AWS::AccountId>"
+INGEST = {
+    **OWN,
+    **DOCUMENTS,
+    "logs:CreateLogStream logs:PutLogEvents": ("<IngestLog.Arn>",),
+}
+INFERENCE = {**OWN, "logs:CreateLogStream logs:PutLogEvents": ("<InferenceLog.Arn>",)}
+MODEL = "amazon.nova-lite-v1:0"
 # API Gateway asks for it by name, once in an account and region.
 MANAGED = ("arn:<AWS::Partition>:iam::aws:policy/service-role/AmazonAPIGatewayPushToCloudWatchLogs",)
 
@@ -44,18 +56,33 @@ def test_the_rotation_may_touch_its_secret_and_its_log(stacks: Stacks) -> None:
     assert allowed(stacks.data) == {"<RotateRole>": ROTATE}
 
 
-def test_the_gateway_may_use_the_table_the_bucket_the_secret_and_its_log(stacks: Stacks) -> None:
-    assert allowed(stacks.gateway) == {"<GatewayRole>": GATEWAY}
+def search(stage: Stage) -> dict[str, tuple[str, ...]]:
+    """To the index and to the models, where there are any."""
+    domain = f"arn:<AWS::Partition>:es:{HERE}:domain/{stage.prefix}-search/*"
+    inference = f"arn:<AWS::Partition>:lambda:{HERE}:function:{stage.prefix}-inference"
+    to_search = {"es:ESHttpGet es:ESHttpHead es:ESHttpPost es:ESHttpPut": (domain,)}
+    return (to_search if stage.search == "domain" else {}) | (
+        {"lambda:InvokeFunction": (inference,)} if stage.infers else {}
+    )
 
 
-def test_nobody_may_use_the_search_index_yet(stacks: Stacks) -> None:
-    actions = {
-        action
-        for template in stacks.templates.values()
-        for _, statement in template.statements()
-        for action in listed(statement["Action"])
-    }
-    assert not {action for action in actions if action.startswith(("es:", "aoss:"))}
+def test_the_gateway_may_use_the_stores_the_index_the_models_the_secret_and_its_log(stacks: Stacks) -> None:
+    found = allowed(stacks.gateway)["<GatewayRole>"]
+    found.pop("bedrock:InvokeModel", None)
+    assert found == GATEWAY | search(stacks.stage)
+
+
+def test_the_ingestion_may_use_the_stores_the_index_the_models_its_queue_and_its_log(stacks: Stacks) -> None:
+    if not stacks.stage.searches:
+        assert "ingest" not in stacks.templates
+        return
+    queue = f"arn:<AWS::Partition>:sqs:{HERE}:{stacks.stage.prefix}-ingest"
+    receive = {"sqs:DeleteMessage sqs:GetQueueAttributes sqs:ReceiveMessage": (queue,)}
+    assert allowed(stacks.ingest) == {"<IngestRole>": INGEST | search(stacks.stage) | receive}
+
+
+def test_the_inference_may_write_its_log(dev: Stacks) -> None:
+    assert allowed(dev.inference) == {"<InferenceRole>": INFERENCE}
 
 
 def test_no_statement_allows_every_action_of_a_service(stacks: Stacks) -> None:
@@ -78,7 +105,7 @@ def test_each_role_is_one_services_own(stacks: Stacks) -> None:
         for template in stacks.templates.values()
         for name, role in template.of_type("AWS::IAM::Role").items()
     }
-    functions = {name: {"Service": "lambda.amazonaws.com"} for name in ("GatewayRole", "RotateRole")}
+    functions = {f"{name.title()}Role": {"Service": "lambda.amazonaws.com"} for name in stacks.stage.functions}
     logs = {"ApiCloudWatchRole": {"Service": "apigateway.amazonaws.com"}} if stacks.stage.account_log_role else {}
     assert trusted == {**functions, **logs}
 

@@ -1,5 +1,6 @@
 """A stage of `cdk.json` is right, or refused with the key that is wrong."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -8,9 +9,8 @@ import pytest
 
 import infra.stage
 from infra.stage import BadStage, Stage, read_stage
+from tests.infra.conftest import CERTIFICATE
 from tests.infra.synthesis import STAGES
-
-CERTIFICATE = "arn:aws:acm:us-east-1:123456789012:certificate/0f5e3a1c-1111-2222-3333-444455556666"
 
 
 def changed(**changes: object) -> dict[str, Any]:
@@ -38,6 +38,13 @@ def test_every_stage_that_is_shipped_can_be_read(name: str) -> None:
         ({"edge": True, "domain": "loci.example.com"}, "domain and certificate come together"),
         ({"domain": "loci.example.com", "certificate": CERTIFICATE}, "domain is CloudFront's: it needs edge"),
         ({"certificate": CERTIFICATE.replace("us-east-1", "eu-west-1")}, "certificate: String should match"),
+        ({"search": "serverless"}, "search: Input should be 'domain' or 'none'"),
+        ({"search_url": "http://127.0.0.1:9200"}, "search_url is for LocalStack"),
+        ({"search_url": "https://search.example.com"}, "search_url: String should match"),
+        ({"ingest": {"memory_mb": 1769, "timeout_s": 300, "at_once": 1}}, "ingest.at_once: Input should be greater"),
+        ({"settings": {"search_url": "x"}}, "settings has 'search_url': LOCI_SEARCH_URL is what the stacks make it"),
+        ({"settings": {"language_model_key": "k"}}, "keep it in a secret"),
+        ({"settings": {"language_model_key_from": "loci/key"}}, "it must be an ARN"),
         ({"localstack": True}, "LocalStack has neither CloudFront nor OpenSearch"),
     ],
 )
@@ -62,6 +69,10 @@ def test_a_key_that_is_missing_is_named() -> None:
 def test_an_unknown_stage_is_refused_with_those_there_are() -> None:
     with pytest.raises(BadStage, match=r"no stage 'production' in cdk\.json: choose one of dev, prod, local"):
         read_stage("production", STAGES)
+
+
+def test_stages_may_come_as_a_text_from_the_command_line() -> None:
+    assert read_stage("dev", json.dumps(STAGES)) == read_stage("dev", STAGES)
 
 
 def test_without_a_context_it_says_where_to_run() -> None:

@@ -1,72 +1,119 @@
 """How well questions are answered: `python -m tests.quality FOLDER [--models DIR] [--runs DIR]`.
 
-FOLDER has retrieval sets. Each is ingested into a new library, and each of its questions is searched, as the tool does.
+FOLDER has retrieval sets. Each is ingested into a new library, and each of its questions is searched, as the tool does:
+on SQLite, and on an OpenSearch node (OPENSEARCH_URL, else one of this machine). Records are in SQLite both times.
 """
 
 import argparse
 import json
+import secrets
 import statistics
+import sys
 import tempfile
 import time
+from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 
-from loci.app import App
-from loci.compose import build_app
+from loci.adapters.aws.index import OpenSearchIndex
 from loci.documents.writer import COLLECTION
 from loci.model.identity import Owner
 from loci.model.search import Hit
-from loci.settings import load_settings
+from tests.quality.libraries import Searched, library
 from tests.quality.sets import Question, Retrieval, Text, gain_at_10, recall_at_10, sets_in
+from tests.servers.errors import NotInstalled
+from tests.support.domain import domain
 
 DEPTH = 10
+SAME = 0.01
+"""Between the two indexes, at most."""
 
 
-def main() -> None:
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One set on one index."""
+
+    gain: float
+    recall: float
+    milliseconds: float
+    """A question."""
+
+
+def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.quality", description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("folder", type=Path, help="where the sets are")
     parser.add_argument("--models", type=Path, help="the models folder; Loci's own by default")
     parser.add_argument("--runs", type=Path, help="write each set's answers there, a line a question")
     parser.add_argument("--rerank", type=float, default=0.0, help="seconds for the cross-encoder")
+    parser.add_argument("--no-opensearch", action="store_true", help="measure on SQLite only")
     given = parser.parse_args()
-    print("| set | documents | questions | nDCG@10 | recall@10 | ms a question | ingestion s |")
-    print("|---|--:|--:|--:|--:|--:|--:|")
-    for one in sets_in(given.folder):
-        print(_measured(one, given.models, given.runs, given.rerank), flush=True)
+    differ = False
+    with ExitStack() as stack:
+        index = None if given.no_opensearch else _opensearch(stack)
+        print("| set | documents | questions | nDCG@10: SQLite | OpenSearch | recall@10: SQLite | OpenSearch | ms |")
+        print("|---|--:|--:|--:|--:|--:|--:|--:|")
+        for one in sets_in(given.folder):
+            here = _measured(one, given.models, given.runs, given.rerank, None)
+            there = _measured(one, given.models, given.runs, given.rerank, index) if index else None
+            print(_row(one, here, there), flush=True)
+            differ = differ or (there is not None and _difference(here, there) > SAME)
+    if differ:
+        print(f"The two indexes differ by more than {SAME}.", file=sys.stderr)
+    return int(differ)
 
 
-def _measured(one: Retrieval, models: Path | None, runs: Path | None, rerank: float) -> str:
+def _opensearch(stack: ExitStack) -> OpenSearchIndex | None:
+    try:
+        return OpenSearchIndex(*stack.enter_context(domain()))
+    except NotInstalled as error:
+        print(f"On SQLite only: {error}", file=sys.stderr)
+        return None
+
+
+def _measured(
+    one: Retrieval, models: Path | None, runs: Path | None, rerank: float, index: OpenSearchIndex | None
+) -> Measured:
+    # One index has all sets: each has owners of its own, and so a library of its own.
+    tenant, texts = f"quality-{secrets.token_hex(4)}", dict[str, Text]()
     with tempfile.TemporaryDirectory() as data:
-        settings = load_settings({"data": Path(data), "models": models, "rerank_seconds": rerank})
-        app, texts = build_app(settings), dict[str, Text]()
-        began = time.perf_counter()
+        searched = library(Path(data), models, rerank, index)
         for text in one.texts:
-            document = app.documents.add(_owner(text.scope), text.path, text.markdown.encode())
+            document = searched.documents.add(_owner(tenant, text.scope), text.path, text.markdown.encode())
             texts[f"{text.scope}/{document.id}"] = text
-        ingestion = time.perf_counter() - began
         began = time.perf_counter()
-        found = {question.id: _answers(app, one, texts, question) for question in one.questions}
+        found = {question.id: _answers(searched, tenant, one, texts, question) for question in one.questions}
         each = (time.perf_counter() - began) / len(one.questions) * 1000
     if runs is not None:
         runs.mkdir(parents=True, exist_ok=True)
         lines = [json.dumps({"query_id": id, "doc_ids": ids}) for id, ids in found.items()]
-        (runs / f"{one.name}.jsonl").write_text("\n".join(lines) + "\n", "utf-8")
-    gain = statistics.mean(gain_at_10(question.answers, found[question.id]) for question in one.questions)
-    recall = statistics.mean(recall_at_10(question.answers, found[question.id]) for question in one.questions)
-    cells = (
-        one.name,
-        len(one.texts),
-        len(one.questions),
-        f"{gain:.3f}",
-        f"{recall:.3f}",
-        f"{each:.1f}",
-        f"{ingestion:.0f}",
+        file = runs / f"{one.name}-{'opensearch' if index else 'sqlite'}.jsonl"
+        file.write_text("\n".join(lines) + "\n", "utf-8")
+    return Measured(
+        statistics.mean(gain_at_10(question.answers, found[question.id]) for question in one.questions),
+        statistics.mean(recall_at_10(question.answers, found[question.id]) for question in one.questions),
+        each,
     )
-    return f"| {' | '.join(map(str, cells))} |"
 
 
-def _answers(app: App, one: Retrieval, texts: dict[str, Text], question: Question) -> list[str]:
-    ranking = app.search.find(
-        _owner(question.scope), COLLECTION, question.text, limit=DEPTH, one_each=not one.has_passages
+def _difference(here: Measured, there: Measured) -> float:
+    return max(abs(here.gain - there.gain), abs(here.recall - there.recall))
+
+
+def _row(one: Retrieval, here: Measured, there: Measured | None) -> str:
+    cells = [one.name, f"{len(one.texts):,}", f"{len(one.questions):,}"]
+    cells += [f"{here.gain:.3f}", _beside(here.gain, there and there.gain)]
+    cells += [f"{here.recall:.3f}", _beside(here.recall, there and there.recall)]
+    cells.append(f"{here.milliseconds:.0f} / {there.milliseconds:.0f}" if there else f"{here.milliseconds:.0f}")
+    return f"| {' | '.join(cells)} |"
+
+
+def _beside(here: float, there: float | None) -> str:
+    return "-" if there is None else f"{there:.3f} ({there - here:+.3f})"
+
+
+def _answers(searched: Searched, tenant: str, one: Retrieval, texts: dict[str, Text], question: Question) -> list[str]:
+    ranking = searched.search.find(
+        _owner(tenant, question.scope), COLLECTION, question.text, limit=DEPTH, one_each=not one.has_passages
     )
     ids = [id for hit in ranking.hits for id in _items(texts[f"{question.scope}/{hit.chunk.document}"], hit)]
     return list(dict.fromkeys(ids))[:DEPTH]
@@ -78,9 +125,9 @@ def _items(text: Text, hit: Hit) -> list[str]:
     return [id for id, begin, end in text.items if begin <= last and end >= first]
 
 
-def _owner(scope: str) -> Owner:
-    return Owner("quality", scope or "all")
+def _owner(tenant: str, scope: str) -> Owner:
+    return Owner(tenant, scope or "all")
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -1,10 +1,25 @@
 """Ports on loopback."""
 
+import random
 import socket
+
+# Below the ports that systems give to outgoing connections, and below 9300, from which on OpenSearch's runner gives up.
+PORTS = range(5000, 9300)
 
 
 def free_port() -> int:
-    """A port of 127.0.0.1 on which nobody listens at this moment."""
+    """A port on which nobody listens at this moment: any of many, so that two starts at once seldom meet."""
+    for port in random.sample(PORTS, len(PORTS)):
+        if is_free(port):
+            return port
+    raise OSError(f"No port from {PORTS.start} to {PORTS.stop - 1} is free")
+
+
+def is_free(port: int) -> bool:
     with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True

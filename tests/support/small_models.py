@@ -37,9 +37,12 @@ def lay_out_embedder(folder: Path, name: str = EMBEDDER, *, seed: int = 1, embed
     return _lay_out(folder, name, bert_graph(random_weights(seed), HEADS), embeds)
 
 
-def lay_out_reranker(folder: Path, name: str = RERANKER, *, seed: int = 2) -> Manifest:
+def lay_out_reranker(
+    folder: Path, name: str = RERANKER, *, seed: int = 2, layers: int = LAYERS, width: int = WIDTH
+) -> Manifest:
     """The reranker below the folder. Like the real ones it asks for no types of tokens."""
-    return _lay_out(folder, name, _scoring(bert_graph(random_weights(seed), HEADS), seed), None)
+    encoder = bert_graph(random_weights(seed, layers, width), HEADS)
+    return _lay_out(folder, name, _scoring(encoder, seed, width), None)
 
 
 def small_tokenizer() -> Tokenizer:
@@ -55,7 +58,7 @@ def small_tokenizer() -> Tokenizer:
     return tokenizer
 
 
-def random_weights(seed: int) -> Weights:
+def random_weights(seed: int, layers: int = LAYERS, width: int = WIDTH) -> Weights:
     """A BERT's, under the names that its makers gave them."""
     random = np.random.default_rng(seed)
     weights: Weights = {}
@@ -68,19 +71,19 @@ def random_weights(seed: int) -> Weights:
         put(f"{name}.bias", out)
 
     def norm(name: str) -> None:
-        put(f"{name}.weight", WIDTH, around=1.0)
-        put(f"{name}.bias", WIDTH)
+        put(f"{name}.weight", width, around=1.0)
+        put(f"{name}.bias", width)
 
     for name, rows in (("word", len(VOCABULARY)), ("position", LONGEST), ("token_type", 2)):
-        put(f"embeddings.{name}_embeddings.weight", rows, WIDTH, spread=1.0)
+        put(f"embeddings.{name}_embeddings.weight", rows, width, spread=1.0)
     norm("embeddings.LayerNorm")
-    for layer in (f"encoder.layer.{number}" for number in range(LAYERS)):
+    for layer in (f"encoder.layer.{number}" for number in range(layers)):
         for part in ("query", "key", "value"):
-            linear(f"{layer}.attention.self.{part}", WIDTH, WIDTH)
-        linear(f"{layer}.attention.output.dense", WIDTH, WIDTH)
+            linear(f"{layer}.attention.self.{part}", width, width)
+        linear(f"{layer}.attention.output.dense", width, width)
         norm(f"{layer}.attention.output.LayerNorm")
-        linear(f"{layer}.intermediate.dense", WIDTH, 4 * WIDTH)
-        linear(f"{layer}.output.dense", 4 * WIDTH, WIDTH)
+        linear(f"{layer}.intermediate.dense", width, 4 * width)
+        linear(f"{layer}.output.dense", 4 * width, width)
         norm(f"{layer}.output.LayerNorm")
     return weights
 
@@ -100,11 +103,11 @@ def _found(path: Path) -> ModelFile:
     return ModelFile(path.name, path.name, sha256_of(path), path.stat().st_size)
 
 
-def _scoring(encoder: bytes, seed: int) -> bytes:
+def _scoring(encoder: bytes, seed: int, width: int) -> bytes:
     """The encoder with a linear layer over its first token."""
     model = onnx.load_model_from_string(encoder)
     graph = model.graph
-    head = np.random.default_rng(seed).standard_normal((WIDTH, 1)).astype("float32")
+    head = np.random.default_rng(seed).standard_normal((width, 1)).astype("float32")
     graph.initializer.append(helper.make_tensor("head", TensorProto.FLOAT, head.shape, head.flatten().tolist()))
     graph.initializer.append(helper.make_tensor("first", TensorProto.INT64, [], [0]))
     types = helper.make_node("Sub", ["input_ids", "input_ids"], ["token_type_ids"])

@@ -1,5 +1,6 @@
 """Loci on each of its runtimes, and a client for each era of the protocol."""
 
+import secrets
 from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
@@ -8,11 +9,13 @@ from typing import Literal
 import pytest
 from mcp import Client
 
+from loci.adapters.aws.index import OpenSearchIndex
 from loci.app import App
 from loci.compose import build_app
 from loci.server.build import build_server, doors
 from loci.server.door import Door, Surface
 from loci.settings import load_settings
+from tests.servers.java.nodes import Node, opensearch_node
 from tests.support.moto_aws import BUCKET, SECRET, TABLE, moto_aws
 
 Mode = Literal["legacy", "auto", "2026-07-28"]
@@ -26,12 +29,26 @@ def anyio_backend() -> str:
 
 @pytest.fixture(params=["embedded", "aws"])
 def app(request: pytest.FixtureRequest, tmp_path: Path) -> Generator[App, None, None]:
-    """The whole product, on this machine and on AWS."""
+    """The whole product, on this machine and on AWS; there with an index where `opensearch` is asked for."""
     if request.param == "embedded":
         yield build_app(load_settings({"data": tmp_path, "models": tmp_path / "models"}))
         return
+    settings: dict[str, object] = {"mode": "aws", "table": TABLE, "bucket": BUCKET, "secrets_from": SECRET}
+    if request.param == "opensearch":
+        node: Node = request.getfixturevalue("node")
+        settings |= {"search_url": node.url, "search_index": f"{node.prefix}{secrets.token_hex(4)}"}
     with moto_aws():
-        yield build_app(load_settings({"mode": "aws", "table": TABLE, "bucket": BUCKET, "secrets_from": SECRET}))
+        app = build_app(load_settings({**settings, "models": tmp_path / "models"}))
+        yield app
+        if isinstance(app.index, OpenSearchIndex):
+            app.index.domain.close()
+
+
+@pytest.fixture(scope="session")
+def node() -> Generator[Node]:
+    """For documents on AWS."""
+    with opensearch_node() as node:
+        yield node
 
 
 @pytest.fixture(params=["legacy", "auto", "2026-07-28"])

@@ -1,8 +1,12 @@
-"""Reading results in tests."""
+"""Calling the documents' tools, and reading results."""
 
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, cast
 
 from mcp_types import CallToolResult, TextContent
+
+from tests.surface.conftest import Connect
 
 
 def texts(result: CallToolResult) -> list[str]:
@@ -15,3 +19,27 @@ def structured(result: CallToolResult) -> dict[str, Any]:
     content = cast("object", result.structured_content)
     assert isinstance(content, dict)
     return cast("dict[str, Any]", content)
+
+
+async def call(connect: Connect, tool: str, **arguments: object) -> Any:
+    """What the tool answers, as structure."""
+    async with connect("documents") as client:
+        answer = await client.call_tool(tool, arguments)
+    assert not answer.is_error, texts(answer)
+    return structured(answer)
+
+
+async def failed(connect: Connect, tool: str, **arguments: object) -> str:
+    """The text of the error that the tool answers with."""
+    async with connect("documents") as client:
+        answer = await client.call_tool(tool, arguments)
+    assert answer.is_error
+    return texts(answer)[0]
+
+
+def written(folder: Path, notes: Mapping[str, str]) -> Path:
+    """The folder, with these notes in it."""
+    for name, text in notes.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    return folder

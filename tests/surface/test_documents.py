@@ -1,16 +1,19 @@
 """The documents' tools as clients call them, on words alone: what a library without any model promises."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from loci.app import App
 from loci.model.identity import LOCAL
 from tests.surface.conftest import Connect
-from tests.surface.results import structured, texts
+from tests.surface.results import call, failed, structured, texts, written
 
-pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("app", ["embedded"], indirect=True)]
+RUNTIMES = [
+    *(pytest.param("embedded", mode) for mode in ("legacy", "auto", "2026-07-28")),
+    pytest.param("opensearch", "2026-07-28", marks=pytest.mark.aws),
+]
+pytestmark = [pytest.mark.anyio, pytest.mark.parametrize(("app", "mode"), RUNTIMES, indirect=True)]
 
 NOTES = {
     "briefs/2026-01-10-login.md": "---\ntitle: Login\ntags: [auth, web]\n---\n# Login\n\nSign in with OAuth.\n",
@@ -33,27 +36,19 @@ ROW = {"id", "score", "preview", "source", "snippet", "context", "path", "headin
 
 @pytest.fixture
 def notes(app: App, tmp_path: Path) -> Path:
-    """A folder that was ingested."""
-    folder = tmp_path / "notes"
-    for name, text in NOTES.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text)
-    app.ingest.run(LOCAL, [str(folder)])
+    """A folder that was taken in."""
+    folder = written(tmp_path / "notes", NOTES)
+    take_in(app, folder)
     return folder
 
 
-async def call(connect: Connect, tool: str, **arguments: object) -> Any:
-    async with connect("documents") as client:
-        answer = await client.call_tool(tool, arguments)
-    assert not answer.is_error, texts(answer)
-    return structured(answer)
-
-
-async def failed(connect: Connect, tool: str, **arguments: object) -> str:
-    async with connect("documents") as client:
-        answer = await client.call_tool(tool, arguments)
-    assert answer.is_error
-    return texts(answer)[0]
+def take_in(app: App, folder: Path) -> None:
+    """The folder as each runtime gets it: read here, or uploaded."""
+    if app.settings.mode == "embedded":
+        app.ingest.run(LOCAL, [str(folder)])
+        return
+    for file in sorted(folder.rglob("*.md")):
+        app.documents.add(LOCAL, f"{folder.name}/{file.relative_to(folder).as_posix()}", file.read_bytes())
 
 
 @pytest.mark.usefixtures("notes")
@@ -117,7 +112,7 @@ async def test_an_answer_at_the_default_limit_has_8_kib_at_most(app: App, connec
     many.mkdir()
     for number in range(40):
         (many / f"{number}.md").write_text(f"# Note {number}\n\n" + f"The ferry number {number} sails. " * 60)
-    app.ingest.run(LOCAL, [str(many)])
+    take_in(app, many)
     async with connect("documents") as client:
         answer = await client.call_tool("search_documents", {"query": "which ferry sails"})
     assert len(texts(answer)[0].encode()) <= 8 * 1024
@@ -152,8 +147,10 @@ async def test_tags_choose_documents(connect: Connect, arguments: dict[str, obje
     assert {one["id"] for one in rows} == found
 
 
-async def test_a_document_is_read_as_it_stands_in_its_file(connect: Connect, notes: Path) -> None:
+async def test_a_document_is_read_as_it_stands_in_its_file(app: App, connect: Connect, notes: Path) -> None:
     (notes / "README.md").write_text("Changed since.\n")
+    if app.settings.mode == "aws":  # where the file is on another machine
+        take_in(app, notes)
     read = await call(connect, "read_node_content", id="notes-readme")
     assert read["result"] == "Changed since.\n"
 
@@ -184,6 +181,7 @@ async def test_the_folders_are_those_that_documents_are_in(connect: Connect) -> 
     ]
 
 
-async def test_a_document_that_was_forgotten_is_found_no_more(app: App, connect: Connect, notes: Path) -> None:
-    app.documents.remove(LOCAL, app.documents.matching(LOCAL, str(notes / "debriefs")))
+@pytest.mark.usefixtures("notes")
+async def test_a_document_that_was_forgotten_is_found_no_more(app: App, connect: Connect) -> None:
+    app.documents.remove(LOCAL, app.documents.matching(LOCAL, "notes/debriefs"))
     assert (await call(connect, "search_documents", query="Safari"))["results"] == []

@@ -136,7 +136,7 @@ async def test_another_owners_entries_do_not_exist(app: App, connect: Connect) -
 
 async def test_the_least_recently_used_entry_makes_room(app: App) -> None:
     ticks = iter(range(1, 1000))
-    pad = Scratchpad(app.records, app.blobs, lambda: float(next(ticks)), capacity=300)
+    pad = Scratchpad(app.records, app.blobs, lambda: float(next(ticks)), capacity=320)
     first, second, third = (pad.keep(LOCAL, "x", letter * 100).id for letter in "abc")
     pad.read(LOCAL, first)
     fourth = pad.keep(LOCAL, "x", "d" * 100).id

@@ -44,7 +44,7 @@ from loci.adapters.embedded.sqlite import Database
 from loci.model.identity import LOCAL
 from loci.model.search import Chunk, Embedding, Marks, Vector, Where
 index = SqliteIndex(Database(Path(sys.argv[1]) / "loci.db"))
-chunk = Chunk("a#0", "a", (), 1, 1, "river", "hash", "river", Embedding("model", bytes(16), b""))
+chunk = Chunk("a#0", "a", "a.md", "A", (), 1, 1, "river", "hash", "river", Embedding("model", bytes(15) + b"<", b""))
 index.put(LOCAL, "notes", "a", [chunk], Marks())
 for vector in (None, Vector("model", bytes(32))):
     index.candidates(LOCAL, "notes", ["river"], vector, limit=10, where=Where())

@@ -2,11 +2,14 @@
 
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 
 from loci.app import App
 from loci.cli.example import bring_example
+from loci.documents.writer import COLLECTION
 from loci.errors import LociError
 from loci.model.identity import LOCAL, Owner
+from loci.model.search import Vector, Where
 from loci.models.known import DEFAULTS, known
 from loci.models.manifest import Kind
 from loci.models.pull import pull
@@ -23,6 +26,7 @@ class Background:
         self._app = app
         self._example = example
         self._say = say
+        self._warmed: str | None = None
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._work, name="background", daemon=True)
 
@@ -35,12 +39,14 @@ class Background:
         self._thread.join(timeout=2)
 
     def _work(self) -> None:
+        self._warm()
         if self._example:
             bring_example(self._app, self._say)
         if self._app.settings.pull_models:
             self._pull()
         filled: str | None = None
         while True:
+            self._warm()
             model = self._app.embedder.model()
             if model is not None and model.identity != filled and self._fill():
                 filled = model.identity
@@ -81,6 +87,20 @@ class Background:
 
         return progress
 
+    def _warm(self) -> None:
+        """Load a model that is new, and the vectors: the first search would wait half a second for them.
+
+        Not the cross-encoder: it may take gigabytes, and not every server is asked.
+        """
+        model = self._app.embedder.model()
+        if model is None or model.identity == self._warmed:
+            return
+        self._warmed = model.identity
+        with suppress(LociError):  # the first search says what is wrong
+            asked = self._app.embedder.query("warm")
+            near = Vector(asked.model, asked.vector)
+            self._app.index.candidates(LOCAL, COLLECTION, ["warm"], near, limit=1, where=Where())
+
     def _fill(self) -> bool:
         """Embed what has no vector of the model; whether all of it was done."""
         try:
@@ -92,7 +112,7 @@ class Background:
         return not self._ended.is_set()
 
     def _owners(self) -> list[Owner]:
-        return list(dict.fromkeys([LOCAL, *(key.owner for key in self._app.api_keys.list())]))
+        return list(dict.fromkeys([LOCAL, *self._app.api_keys.owners()]))
 
 
 class _StoppedError(LociError):

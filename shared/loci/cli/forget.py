@@ -5,10 +5,11 @@ from typing import Annotated
 
 import typer
 
+from loci.cli.opened import opened
 from loci.cli.options import ConfigOption, DataOption, JsonOption
+from loci.cli.terminal import printable
 from loci.model.documents import Document
 from loci.model.identity import LOCAL
-from loci.settings import load_settings
 
 SHOWN = 10
 
@@ -23,10 +24,7 @@ def forget(
     as_json: JsonOption = False,
 ) -> None:
     """Take documents out: they are found no more. Their files stay where they are."""
-    settings = load_settings({"data": data}, config)
-    from loci.compose import build_app  # after the command line was understood: help answers at once
-
-    library = build_app(settings).documents
+    library = opened(data, config).documents
     documents = {document.id: document for name in names for document in library.matching(LOCAL, name)}
     if not yes:
         typer.echo(_question(list(documents.values())), err=True)
@@ -38,7 +36,7 @@ def forget(
 def _question(documents: list[Document]) -> str:
     kept = sum(document.root is None for document in documents)
     lines = [f"{_count(len(documents))} will be found no more:"]
-    lines += [f"  {document.path}  ({document.id})" for document in documents[:SHOWN]]
+    lines += [f"  {printable(document.path)}  ({document.id})" for document in documents[:SHOWN]]
     lines += [f"  and {len(documents) - SHOWN:,} more"] if len(documents) > SHOWN else []
     if kept < len(documents):
         lines.append("Files on this machine stay where they are; `loci ingest` takes them in again.")

@@ -9,12 +9,14 @@ from typing import Annotated
 
 import typer
 
+from loci.cli.opened import opened
 from loci.cli.options import ConfigOption, DataOption, JsonOption
+from loci.cli.terminal import printable
 from loci.documents.writer import Progress
 from loci.errors import Refused
 from loci.model.documents import Summary
 from loci.model.identity import LOCAL
-from loci.settings import load_settings
+from loci.settings import UPLOADS_OF_LOCAL, Settings
 
 SHOWN = 20
 
@@ -31,17 +33,18 @@ def ingest(
 
     A server that runs sees it at once. What was interrupted is completed by the next time.
     """
-    settings = load_settings({"data": data}, config)
-    if settings.mode != "embedded":
-        raise Refused("On AWS documents come from the bucket", "Upload them there", code="NOT_EMBEDDED")
-    from loci.compose import build_app  # after the command line was understood: help answers at once
-
-    app = build_app(settings)
+    app = opened(data, config, _need_files)
     with _shown_progress() as progress:
         summary = app.ingest.run(LOCAL, paths, progress)
     typer.echo(json.dumps(_view(summary)) if as_json else _text(summary))
     if summary.failed:
         raise typer.Exit(1)
+
+
+def _need_files(settings: Settings) -> None:
+    if settings.mode != "embedded":
+        upload = f"aws s3 sync FOLDER s3://{settings.bucket or 'BUCKET'}/{UPLOADS_OF_LOCAL}"
+        raise Refused("On AWS documents come from the bucket", f"Upload them: {upload}", code="NOT_EMBEDDED")
 
 
 @contextmanager
@@ -56,7 +59,7 @@ def _shown_progress() -> Generator[Progress, None, None]:
     columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), TextColumn("{task.description}", markup=False))
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("", total=None)
-        yield lambda done, total, path: bar.update(task, completed=done, total=total, description=_printable(path))
+        yield lambda done, total, path: bar.update(task, completed=done, total=total, description=printable(path))
 
 
 def _plain(done: int, total: int, path: str) -> None:  # noqa: ARG001
@@ -98,9 +101,4 @@ def _text(summary: Summary) -> str:
 
 def _list(title: str, lines: Sequence[str]) -> list[str]:
     more = [f"  and {len(lines) - SHOWN:,} more: --json lists them all"] if len(lines) > SHOWN else []
-    return [f"{title}:", *(f"  {_printable(line)}" for line in lines[:SHOWN]), *more] if lines else []
-
-
-def _printable(text: str) -> str:
-    """A file may have any name: no part of it reaches the terminal as a command."""
-    return "".join(one if one.isprintable() else ascii(one)[1:-1] for one in text)
+    return [f"{title}:", *(f"  {printable(line)}" for line in lines[:SHOWN]), *more] if lines else []

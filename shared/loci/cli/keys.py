@@ -8,10 +8,11 @@ from typing import Annotated
 import typer
 
 from loci.api_keys import ApiKey, ApiKeys
+from loci.cli.opened import opened
 from loci.cli.options import ConfigOption, DataOption, JsonOption
+from loci.cli.terminal import printable
 from loci.errors import Refused
 from loci.model.identity import LOCAL, Owner
-from loci.settings import load_settings
 
 LONGEST_NAME = 100
 
@@ -86,13 +87,13 @@ def revoke(
 
 
 def _keys(stack: str | None, data: Path | None, config: Path | None) -> ApiKeys:
-    from loci.compose import build_app, keys_of_stack  # after the command line was understood: help answers at once
+    if stack is None:
+        return opened(data, config).api_keys
+    if data or config:
+        raise Refused("A stack keeps its keys itself", "Give --stack, or --data and --config")
+    from loci.compose import keys_of_stack  # after the command line was understood: help answers at once
 
-    if stack is not None:
-        if data or config:
-            raise Refused("A stack keeps its keys itself", "Give --stack, or --data and --config")
-        return keys_of_stack(stack)
-    return build_app(load_settings({"data": data}, config)).api_keys
+    return keys_of_stack(stack)
 
 
 def _view(key: ApiKey) -> dict[str, object]:
@@ -100,4 +101,4 @@ def _view(key: ApiKey) -> dict[str, object]:
 
 
 def _owner(owner: Owner) -> str:
-    return f"{owner.tenant}/{owner.subject}" if owner.tenant else owner.subject
+    return printable(f"{owner.tenant}/{owner.subject}" if owner.tenant else owner.subject)

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from loci.cli import keys, models
+from loci.cli.doctor import doctor
 from loci.cli.forget import forget
 from loci.cli.ingest import ingest
 from loci.cli.search import search
@@ -26,6 +27,7 @@ cli.command()(serve)
 cli.command()(ingest)
 cli.command()(forget)
 cli.command()(search)
+cli.command()(doctor)
 cli.add_typer(models.cli, name="models")
 cli.add_typer(keys.cli, name="keys")
 

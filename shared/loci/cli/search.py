@@ -6,10 +6,11 @@ from typing import Annotated
 
 import typer
 
+from loci.cli.opened import opened
 from loci.cli.options import ConfigOption, DataOption, JsonOption
+from loci.cli.terminal import printable
 from loci.model.identity import LOCAL
 from loci.model.search import Hit, Ranking
-from loci.settings import load_settings
 
 ROOM = 400
 
@@ -23,11 +24,9 @@ def search(
     as_json: JsonOption = False,
 ) -> None:
     """Search the documents, as search_documents does."""
-    settings = load_settings({"data": data}, config)
-    from loci.compose import build_app  # after the command line was understood: help answers at once
-    from loci.documents.writer import COLLECTION
+    from loci.documents.writer import COLLECTION  # after the command line was understood: help answers at once
 
-    app = build_app(settings)
+    app = opened(data, config)
     ranking = app.search.find(LOCAL, COLLECTION, query, limit=limit, room=ROOM)
     if as_json:
         typer.echo(json.dumps({"results": [_view(hit) for hit in ranking.hits], "reason": ranking.reason}))
@@ -56,7 +55,7 @@ def _view(hit: Hit) -> dict[str, object]:
 def _shown(place: int, hit: Hit, *, explain: bool) -> str:
     where = " > ".join([hit.chunk.document, *hit.chunk.heading])
     head = f"{place}. {where}  (lines {hit.chunk.first_line}-{hit.chunk.last_line})  {hit.score:.2f} {hit.source}"
-    lines = [_printable(head), *(f"   {_printable(line)}" for line in hit.snippet.splitlines())]
+    lines = [printable(head), *(f"   {printable(line)}" for line in hit.snippet.splitlines())]
     if explain:
         known = {name: value for name, value in asdict(hit.why).items() if value is not None}
         shown = (
@@ -70,8 +69,3 @@ def _stages(ranking: Ranking) -> str:
     return "\n".join(
         f"{one.name:<15} {f'{one.ms:8.1f} ms' if one.ran else '   not run'}  {one.note}" for one in ranking.stages
     )
-
-
-def _printable(text: str) -> str:
-    """A document may hold anything: no part of it reaches the terminal as a command."""
-    return "".join(one if one.isprintable() or one == "\t" else "\N{REPLACEMENT CHARACTER}" for one in text)

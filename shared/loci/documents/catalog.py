@@ -7,6 +7,7 @@ from typing import cast
 from loci.documents.ids import ids_for
 from loci.ids import content_id
 from loci.model.documents import Document, Problem, Root
+from loci.model.graph import NOTHING, Form, Mention, Relation, Said
 from loci.model.identity import Owner
 from loci.model.records import Record
 from loci.model.values import JsonObject
@@ -14,6 +15,7 @@ from loci.ports import ABSENT, RecordStore, every
 
 DOCUMENT = "document"
 ROOT = "root"
+SAID = "said"
 MOST_PROBLEMS = 20
 ID = re.compile(r"[a-z0-9-]{1,120}")
 
@@ -67,6 +69,7 @@ class Catalog:
             "chunks": document.chunks,
             "model": document.model,
             "ingested_at": document.ingested_at,
+            "reading": document.reading,
             "problems": [{"what": one.what, "line": one.line} for one in document.problems[:MOST_PROBLEMS]],
         }
         # After a power cut without it, the document is taken in again.
@@ -76,6 +79,19 @@ class Catalog:
     def remove(self, owner: Owner, id: str) -> None:
         """Forget the document."""
         self._records.remove(owner, DOCUMENT, id)
+
+    def say(self, owner: Owner, id: str, said: Said) -> None:
+        """Keep what the document says of itself and of others."""
+        if said == NOTHING:
+            self._records.remove(owner, SAID, id)
+            return
+        mentions = [[one.target, one.form, one.relation, one.line, one.evidence, one.anchor] for one in said.mentions]
+        value: JsonObject = {"aliases": [*said.aliases], "mentions": [[*one] for one in mentions]}
+        self._records.put(owner, SAID, id, value, durable=False)
+
+    def said(self, owner: Owner) -> dict[str, Said]:
+        """What each document says, by id; those that say nothing are left out."""
+        return {record.key: _said(record) for record in every(self._records, owner, SAID)}
 
     def roots(self, owner: Owner) -> dict[str, Root]:
         """All roots, by id."""
@@ -105,6 +121,12 @@ class Catalog:
             self._records.remove(owner, ROOT, id)
 
 
+def _said(record: Record) -> Said:
+    mentions = cast("list[tuple[str, Form, Relation, int, str, str | None]]", record.value["mentions"])
+    aliases = cast("list[str]", record.value["aliases"])
+    return Said(tuple(aliases), tuple(Mention(*one) for one in mentions))
+
+
 def _document(record: Record) -> Document:
     value = record.value
     tags, problems = cast("list[str]", value["tags"]), cast("list[JsonObject]", value["problems"])
@@ -122,6 +144,7 @@ def _document(record: Record) -> Document:
         model=_text(value["model"]),
         ingested_at=str(value["ingested_at"]),
         problems=tuple(Problem(str(one["what"]), cast("int | None", one["line"])) for one in problems),
+        reading=_number(value.get("reading", 0)),
     )
 
 

@@ -15,6 +15,8 @@ from loci.model.identity import Owner
 from loci.ports import BlobStore
 
 NEAREST = 3
+TEXTS = "documents/"
+"""What the keys of texts begin with that are no files of this machine."""
 
 
 class Library:
@@ -95,7 +97,7 @@ class Library:
             held = self._catalog.document(owner, id)
             if held and held.root is not None:
                 raise Refused(f"{path} is a file of this machine", "Choose another path", code="PATH_TAKEN")
-            if held and held.sha256 == hashlib.sha256(content).hexdigest() and self._writer.is_current(held):
+            if held and self._has(owner, held, content):
                 return held
             draft = self._writer.embed(owner, [self._writer.draft(id, path, None, content, version)]).drafts[0]
             try:
@@ -104,7 +106,31 @@ class Library:
             except Conflict:
                 continue
             return draft.document
-        raise Refused(f"Others write {path} all the time", "Try again when they are done", code="BUSY")
+        raise _busy(path)
+
+    def renew(self, owner: Owner, id: str) -> Document:
+        """Write it anew from its text as it is now, whatever the index holds of it."""
+        for _ in range(TRIES):
+            document, version = self._catalog.version(owner, id)
+            if document is None:
+                raise self._missing(owner, id)
+            content = self._content(owner, document)
+            draft = self._writer.draft(id, document.path, document.root, content, version)
+            draft = self._writer.embed(owner, [draft]).drafts[0]
+            try:
+                self._writer.write(owner, draft)
+            except Conflict:
+                continue
+            return draft.document
+        raise _busy(id)
+
+    def drop(self, owner: Owner, path: str) -> None:
+        """Forget the text of that path which was added; no error where there is none."""
+        id, _ = self._catalog.find(owner, path)
+        held = self._catalog.document(owner, id)
+        if held and held.path == path and held.root is None:
+            self._blobs.remove(owner, blob_key(id))  # first: who finishes an interrupted one finds the document
+            self._writer.remove(owner, id)
 
     def remove(self, owner: Owner, documents: Iterable[Document]) -> None:
         """Forget them. Their files stay where they are; the texts that are kept here go."""
@@ -113,6 +139,15 @@ class Library:
             if document.root is None:
                 self._blobs.remove(owner, blob_key(document.id))
         self._catalog.remove_empty_roots(owner)
+
+    def _has(self, owner: Owner, held: Document, content: bytes) -> bool:
+        """Whether this is what the document says, and its text is there: who wrote it may have been interrupted."""
+        if held.sha256 != hashlib.sha256(content).hexdigest() or not self._writer.is_current(held):
+            return False
+        try:
+            return self._blobs.read(owner, blob_key(held.id)) == content
+        except NotFound:
+            return False
 
     def _content(self, owner: Owner, document: Document) -> bytes:
         if document.root is None:
@@ -128,13 +163,18 @@ class Library:
 
     def _missing(self, owner: Owner, name: str) -> NotFound:
         near = self.nearest(owner, name)
-        advice = f"Did you mean {', '.join(near)}?" if near else "Take documents in with: loci ingest PATH"
+        meant = f"Did you mean {', '.join(near)}? search_documents gives the ids of now"
+        advice = meant if near else "Take documents in with: loci ingest PATH"
         return NotFound("Node not found.", advice, code="NODE_NOT_FOUND")
 
 
 def blob_key(id: str) -> str:
     """Where the text of a document is kept that is no file of this machine."""
-    return f"documents/{id}"
+    return f"{TEXTS}{id}"
+
+
+def _busy(name: str) -> Refused:
+    return Refused(f"Others write {name} all the time", "Try again when they are done", code="BUSY")
 
 
 def _checked(path: str) -> str:

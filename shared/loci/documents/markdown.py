@@ -7,9 +7,11 @@ from pathlib import PurePosixPath
 from loci.documents.blocks import blocks
 from loci.documents.dates import FIELDS, day_in
 from loci.documents.front_matter import FrontMatter, read_front_matter
+from loci.documents.links import mentions_in
 from loci.documents.outline import LONGEST_TITLE, Outline, outline_of_markdown, outline_of_text
 from loci.documents.tags import tags_of
 from loci.model.documents import Heading, Problem
+from loci.model.graph import Said
 from loci.search.chunk import Block
 
 PLAIN = frozenset((".txt", ".text"))
@@ -31,6 +33,7 @@ class Parsed:
     front_matter: FrontMatter
     blocks: tuple[Block, ...]
     problems: tuple[Problem, ...]
+    said: Said
 
 
 def parse(path: str, content: bytes) -> Parsed:
@@ -59,6 +62,10 @@ def parse(path: str, content: bytes) -> Parsed:
         front_matter=matter,
         blocks=tuple(blocks(lines, outline, given[:LONGEST_TITLE] if given and given != first else None)),
         problems=tuple(problems),
+        said=Said(
+            aliases=tuple(alias for field in ("aliases", "alias") for alias in matter.fields.get(field, ())),
+            mentions=mentions_in(lines, outline, matter.lines, is_markdown=not is_plain),
+        ),
     )
 
 

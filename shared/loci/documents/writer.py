@@ -7,12 +7,15 @@ from dataclasses import dataclass, replace
 from loci.documents.catalog import Catalog
 from loci.errors import Unavailable
 from loci.model.documents import Document, Problem
+from loci.model.graph import NOTHING, Said
 from loci.model.identity import Owner
 from loci.model.moments import iso
 from loci.model.search import Chunk, Embedding, Marks
 from loci.ports import DocumentIndex, Embedder
 
 COLLECTION = "documents"
+READING = 1
+"""One more than before where more is read out of documents: those of before are read again."""
 MOST_CHUNKS = 20_000
 TRIES = 3
 """For who loses a race of two that write one document."""
@@ -33,6 +36,7 @@ class Draft:
     version: str
     """Of the record that it is to replace."""
     chunks: tuple[Chunk, ...]
+    said: Said = NOTHING
     is_indexed: bool = False
     """The index has this text already, without these embeddings."""
 
@@ -61,8 +65,8 @@ class Writer:
         return model and model.identity
 
     def is_current(self, document: Document) -> bool:
-        """Whether the model of now, if there is one, has embedded it."""
-        return self.model() in (None, document.model)
+        """Whether it was read as it is now, and the model of now, if there is one, has embedded it."""
+        return document.reading == READING and self.model() in (None, document.model)
 
     def draft(self, id: str, path: str, root: str | None, content: bytes, version: str) -> Draft:
         """The document, parsed and cut into passages."""
@@ -77,7 +81,7 @@ class Writer:
         if len(found) > MOST_CHUNKS:
             line = parsed.text.count("\n", 0, found[MOST_CHUNKS].start) + 1
             problems += (Problem(f"Only its first {MOST_CHUNKS:,} passages are searched: split it", line),)
-        kept = tuple(chunks(id, parsed.text, found[:MOST_CHUNKS]))
+        kept = tuple(chunks(id, path, parsed.title, parsed.text, found[:MOST_CHUNKS]))
         document = Document(
             id=id,
             path=path,
@@ -92,8 +96,9 @@ class Writer:
             model=None,
             ingested_at=iso(self._clock()),
             problems=problems,
+            reading=READING,
         )
-        return Draft(document, version, kept)
+        return Draft(document, version, kept, parsed.said)
 
     def indexed(self, owner: Owner, id: str) -> Draft | None:
         """The document as the index has it, without its embeddings; None where it is just being written, or gone."""
@@ -132,11 +137,14 @@ class Writer:
         # Whoever claims it later makes the last step of this one fail, and then writes it whole.
         begun = replace(document, model=None, sha256=document.sha256 if draft.is_indexed else "")
         version = self._catalog.put(owner, begun, draft.version)
+        if not draft.is_indexed:  # before the index, whose new state says that there is something new
+            self._catalog.say(owner, document.id, draft.said)
         self._index.put(owner, COLLECTION, document.id, draft.chunks, Marks(document.tags, document.date))
         self._catalog.put(owner, document, version)
 
     def remove(self, owner: Owner, id: str) -> None:
         """The document is found no more."""
+        self._catalog.say(owner, id, NOTHING)
         self._index.remove(owner, COLLECTION, id)
         self._catalog.remove(owner, id)
 

@@ -55,6 +55,8 @@ class Document:
     """The identity of the model that all its chunks were embedded with."""
     ingested_at: str
     problems: tuple[Problem, ...] = ()
+    reading: int = 0
+    """How it was read: by a Loci that reads more out of a document it is taken in again."""
 
 
 @dataclass(frozen=True, slots=True)

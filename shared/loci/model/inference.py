@@ -17,6 +17,16 @@ class EmbeddingModel:
 
 
 @dataclass(frozen=True, slots=True)
+class Scale:
+    """What the closeness of late interaction means with a model."""
+
+    unrelated: float
+    """Of a passage that has nothing to do with the question."""
+    answering: float
+    """Of one that answers it in other words."""
+
+
+@dataclass(frozen=True, slots=True)
 class QueryEmbedding:
     """A question as a model sees it."""
 
@@ -25,3 +35,4 @@ class QueryEmbedding:
     """Normalised, little-endian float32."""
     tokens: bytes
     """Its words' vectors, each normalised, little-endian float32, one after the other: for late interaction."""
+    scale: Scale

@@ -1,7 +1,7 @@
 """What is searched, and what is found: chunks with their scores."""
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +23,10 @@ class Chunk:
     id: str
     """The document's id, `#`, and its number from 0 on."""
     document: str
+    path: str
+    """The document's, as people know it."""
+    title: str
+    """The document's."""
     heading: tuple[str, ...]
     """The path of headings above it, outermost first."""
     first_line: int
@@ -55,6 +59,9 @@ class Where:
     """YYYY-MM-DD, included; a document without a date fits no range."""
     until: str | None = None
     """YYYY-MM-DD, included."""
+
+
+EVERYTHING: Final = Where()
 
 
 class Vector(NamedTuple):

@@ -65,7 +65,7 @@ def passages(text: str, blocks: Sequence[Block], count: Count, longest: int = LO
     return _packed(_fitting(text, counted, room, count), room)
 
 
-def chunks(document: str, text: str, found: Sequence[Passage]) -> list[Chunk]:
+def chunks(document: str, path: str, title: str, text: str, found: Sequence[Passage]) -> list[Chunk]:
     """The passages as the index takes them, numbered from 0 on."""
     starts = [0, *(match.end() for match in LINE.finditer(text))]
     own = [index_words(text[one.start : one.end]) for one in found]
@@ -74,6 +74,8 @@ def chunks(document: str, text: str, found: Sequence[Passage]) -> list[Chunk]:
         Chunk(
             id=f"{document}#{number}",
             document=document,
+            path=path,
+            title=title,
             heading=one.heading,
             first_line=bisect_right(starts, one.start),
             last_line=bisect_right(starts, max(one.start, one.end - 1)),

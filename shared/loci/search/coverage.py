@@ -1,7 +1,11 @@
-"""How much of a question's words a passage has, from 0 to 1: a score that means the same from query to query."""
+"""How much of a question's words a passage has, from 0 to 1."""
 
 import math
 from collections.abc import Collection, Mapping, Sequence
+
+DOUBT = 10
+"""Passages that are imagined beside the candidates, half of them with each word: of few candidates all have it, because
+it is what they were found by."""
 
 
 def coverage(words: Sequence[str], passages: Mapping[str, Collection[str]]) -> dict[str, float]:
@@ -19,4 +23,4 @@ def coverage(words: Sequence[str], passages: Mapping[str, Collection[str]]) -> d
 
 
 def _rarity(having: int, of: int) -> float:
-    return math.log(1 + (of - having + 0.5) / (having + 0.5))
+    return math.log(1 + (of - having + DOUBT) / (having + DOUBT))

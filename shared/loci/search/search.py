@@ -2,24 +2,27 @@
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from loci.errors import Unavailable
 from loci.model.identity import Owner
 from loci.model.inference import EmbeddingModel, QueryEmbedding
-from loci.model.search import Chunk, Explanation, Hit, Ranking, Stage, StageName, Vector, Where
+from loci.model.search import EVERYTHING, Chunk, Explanation, Hit, Ranking, Vector, Where
 from loci.ports import DocumentIndex, Embedder, Reranker
 from loci.search.coverage import coverage
 from loci.search.fusion import ALPHA, Fused, best_of_each, fuse
 from loci.search.late import closeness, reorder
 from loci.search.reading import Reader
+from loci.search.relevance import falling, least, relevance
 from loci.search.scripts import is_known
 from loci.search.snippet import snippet
+from loci.search.steps import Steps
 from loci.search.words import query_words
 
 CANDIDATES = 50
 """Of each leg, whatever the limit: who asks for three gets the best three of these."""
-EVERYTHING = Where()
+NEAREST = 3
+"""That are named where nothing fits."""
 
 
 @dataclass(slots=True)
@@ -29,27 +32,11 @@ class _Found:
     fused: Fused
     chunk: Chunk
     closeness: float | None = None
+    fits: float = 0.0
+    """By what was read of it before the cross-encoder."""
     late: int | None = None
     relevance: float | None = None
     rerank: int | None = None
-
-
-@dataclass(slots=True)
-class _Log:
-    """The steps so far, each with its time."""
-
-    clock: Callable[[], float]
-    stages: list[Stage] = field(default_factory=list[Stage])
-    began: float = 0.0
-
-    def start(self) -> None:
-        self.began = self.clock()
-
-    def ran(self, name: StageName, note: str) -> None:
-        self.stages.append(Stage(name, True, round((self.clock() - self.began) * 1000, 2), note))
-
-    def skipped(self, name: StageName, why: str) -> None:
-        self.stages.append(Stage(name, False, 0.0, why))
 
 
 class Search:
@@ -87,42 +74,44 @@ class Search:
 
         Each is shown in `room` characters.
         """
-        log = _Log(self._clock)
+        log = Steps(self._clock)
         words = query_words(query)
         model, asked = self._embedded(query, log)
         log.start()
         vector = Vector(asked.model, asked.vector) if asked else None
         candidates = self._index.candidates(owner, collection, words, vector, limit=CANDIDATES, where=where)
         fused = fuse(candidates, ALPHA if asked else 0.0)
-        ranked = best_of_each(fused) if one_each else fused
+        ranked = (best_of_each(fused) if one_each else fused)[: max(CANDIDATES, limit)]
         chunks = self._index.chunks(owner, collection, [one.candidate.chunk for one in ranked])
         # One that has gone since it was found is not shown.
         found = [_Found(one, chunks[one.candidate.chunk]) for one in ranked if one.candidate.chunk in chunks]
         log.ran("words", f"{len(candidates)} passages of {len(found)} documents")
         found = self._late(found, model, asked, log)
+        _judge(words, found, asked)
+        if max((one.fits for one in found), default=0.0) < least(asked and asked.scale):
+            return _nothing(query, words, where, found, log)
         found = self._reranked(query, found, log)
-        scores = _scores(words, found)
         hits = tuple(
             Hit(
                 one.chunk,
-                scores[one.chunk.id],
+                score,
                 _source(one, by_words=bool(words), by_vector=asked is not None),
                 snippet(one.chunk.text, words, room),
                 _why(one),
             )
-            for one in found[: self._reader.depth(limit)]
+            for one, score in zip(found[: self._reader.depth(limit)], _scores(found), strict=False)
         )
         reading = self._reader.read(query, hits, room=room)
         return Ranking(
             query,
             reading.hits[:limit],
             (*log.stages, reading.stage),
-            None if hits else _reason(words, where),
+            None,
             reading.intent,
             reading.analysis,
         )
 
-    def _embedded(self, query: str, log: _Log) -> tuple[EmbeddingModel | None, QueryEmbedding | None]:
+    def _embedded(self, query: str, log: Steps) -> tuple[EmbeddingModel | None, QueryEmbedding | None]:
         log.start()
         model = self._embedder.model()
         if model is None:
@@ -140,7 +129,7 @@ class Search:
         return model, asked
 
     def _late(
-        self, found: list[_Found], model: EmbeddingModel | None, asked: QueryEmbedding | None, log: _Log
+        self, found: list[_Found], model: EmbeddingModel | None, asked: QueryEmbedding | None, log: Steps
     ) -> list[_Found]:
         if model is None or asked is None:
             log.skipped("late", "there is no vector of the question")
@@ -149,15 +138,15 @@ class Search:
         first, rest = found[:CANDIDATES], found[CANDIDATES:]
         bits = [_bits(one.chunk, asked.model) for one in first]
         near = closeness(asked.tokens, model.dimensions, bits)
-        for one, value in zip(first, near, strict=True):
-            one.closeness = value
+        for one, value, read in zip(first, near, bits, strict=True):
+            one.closeness = value if read else None  # its vectors may not be made yet
         order = reorder([one.fused.score for one in first], near)
         for rank, at in enumerate(order, 1):
             first[at].late = rank
         log.ran("late", f"{len(first)} passages")
         return [first[at] for at in order] + rest
 
-    def _reranked(self, query: str, found: list[_Found], log: _Log) -> list[_Found]:
+    def _reranked(self, query: str, found: list[_Found], log: Steps) -> list[_Found]:
         model = self._reranker.model() if self._rerank_seconds > 0 else None
         if model is None:
             why = (
@@ -176,8 +165,8 @@ class Search:
             log.skipped("rerank", str(error))
             return found
         read, rest = found[: len(relevances)], found[len(relevances) :]
-        for one, relevance in zip(read, relevances, strict=True):
-            one.relevance = relevance
+        for one, value in zip(read, relevances, strict=True):
+            one.relevance = value
         read.sort(key=lambda one: -(one.relevance or 0.0))  # stable: equals keep their order
         for rank, one in enumerate(read, 1):
             one.rerank = rank
@@ -185,17 +174,22 @@ class Search:
         return read + rest
 
 
-def _scores(words: Sequence[str], found: Sequence[_Found]) -> dict[str, float]:
-    """For each chunk what was read most closely. Who was not reached by the reranker is not above who was."""
-    had = coverage(words, {one.chunk.id: frozenset(one.chunk.words.split()) for one in found})
-    ceiling, scores = 1.0, dict[str, float]()
+def _judge(words: Sequence[str], found: Sequence[_Found], asked: QueryEmbedding | None) -> None:
+    had = coverage(words, {one.chunk.id: [word for word in words if _has(one.chunk, word)] for one in found})
     for one in found:
-        near = one.closeness if one.closeness is not None else one.fused.candidate.cosine
-        score = one.relevance if one.relevance is not None else had[one.chunk.id] if near is None else near
-        if one.relevance is not None:
-            ceiling = min(ceiling, one.relevance)
-        scores[one.chunk.id] = round(min(max(score, 0.0), 1.0 if one.relevance is not None else ceiling), 4)
-    return scores
+        one.fits = relevance(one.closeness, asked and asked.scale, had[one.chunk.id])
+
+
+def _has(chunk: Chunk, word: str) -> bool:
+    return f" {word} " in f" {chunk.words} "
+
+
+def _scores(found: Sequence[_Found]) -> list[float]:
+    """In order. Who was not reached by the reranker is not above who was."""
+    read = [one.relevance for one in found if one.relevance is not None]
+    ceiling = min(read, default=1.0)
+    rest = falling([min(one.fits, ceiling) for one in found[len(read) :]])
+    return [round(min(max(score, 0.0), 1.0), 4) for score in (*read, *rest)]
 
 
 def _source(one: _Found, *, by_words: bool, by_vector: bool) -> str:
@@ -229,9 +223,18 @@ def _read(chunk: Chunk) -> str:
     return "\n".join([" > ".join(chunk.heading), chunk.text]) if chunk.heading else chunk.text
 
 
-def _reason(words: Sequence[str], where: Where) -> str:
+def _nothing(query: str, words: Sequence[str], where: Where, found: Sequence[_Found], log: Steps) -> Ranking:
+    log.skipped("rerank", "there is nothing to put in order")
+    log.skipped("language_model", "there is nothing to read")
+    return Ranking(query, (), tuple(log.stages), _reason(words, where, found))
+
+
+def _reason(words: Sequence[str], where: Where, found: Sequence[_Found]) -> str:
+    which = "document" if where == EVERYTHING else "document that fits the conditions"
+    if found:
+        near = ", ".join(dict.fromkeys(one.chunk.document for one in found[:NEAREST]))
+        best = max(one.fits for one in found)
+        return f"No {which} is about it: {best:.2f} is the best score. The nearest are {near}"
     if not words:
         return "The question has no word to look for"
-    if where != EVERYTHING:
-        return "No document that fits the conditions has any of the question's words, or is near it"
-    return "No document has any of the question's words, or is near it"
+    return f"No {which} has any of the question's words, or is near it"

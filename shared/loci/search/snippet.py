@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 
-from loci.search.words import index_words
+from loci.search.words import places
 
 ELLIPSIS = "…"
 
@@ -12,8 +12,12 @@ def snippet(text: str, words: Collection[str], room: int) -> str:
     text = text.strip()
     if len(text) <= room:
         return text
-    wanted = frozenset(words)
-    start = max(_starts(text, room), key=lambda at: (len(wanted.intersection(index_words(text[at : at + room]))), -at))
+    said = places(text, frozenset(words))
+
+    def count(start: int) -> int:
+        return len({word for word, begin, end in said if start <= begin and end <= start + room})
+
+    start = max(_starts(text, room), key=lambda at: (count(at), -at))
     end = start + room
     head, tail = ELLIPSIS if start else "", ELLIPSIS if end < len(text) else ""
     span = text[start : end - len(head) - len(tail)]

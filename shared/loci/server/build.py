@@ -23,6 +23,7 @@ from loci.server.caller import caller_of, principal
 from loci.server.documents import document_doors
 from loci.server.door import Door, Surface
 from loci.server.errors import Failure, ToolAnswer, attempt, unknown_tool
+from loci.server.links import link_doors
 from loci.server.names import Names
 from loci.server.scratchpad import scratchpad_doors
 
@@ -42,7 +43,7 @@ Errors read "CODE: what happened. What to do." Do what the last sentence says, t
 
 def doors(app: App) -> list[Door]:
     """All tools of Loci."""
-    return [*document_doors(app), *scratchpad_doors(app)]
+    return [*document_doors(app), *link_doors(app), *scratchpad_doors(app)]
 
 
 def build_server(app: App, surface: Surface = "all", offered: Sequence[Door] | None = None) -> "LociServer":

@@ -13,7 +13,7 @@ from loci.documents.tags import normal_tag
 from loci.documents.writer import COLLECTION
 from loci.errors import Refused, Unavailable
 from loci.model.identity import Caller, Owner
-from loci.model.search import Where
+from loci.model.search import EVERYTHING, Where
 from loci.server.door import Door, door
 from loci.server.results import SearchResults, search_results, snippet_room, tagged_results
 
@@ -49,7 +49,7 @@ def document_doors(app: App) -> list[Door]:
 
         Example: search_documents(query="authentication debugging lessons", limit=5)
         """
-        return _search(app, caller.owner, query, limit, Where(), explain=explain, tool="search_documents")
+        return _search(app, caller.owner, query, limit, EVERYTHING, explain=explain, tool="search_documents")
 
     def temporal_search(
         query: Query,
@@ -143,9 +143,9 @@ def document_doors(app: App) -> list[Door]:
 
     surfaces: tuple[Literal["documents"], ...] = ("documents",)
     return [
-        door(search_documents, title="Search documents", surfaces=surfaces),
-        door(temporal_search, title="Search documents of a time", surfaces=surfaces),
-        door(query_by_tags, title="Find documents by tags", surfaces=surfaces),
+        door(search_documents, title="Search documents", surfaces=surfaces, quick=True),
+        door(temporal_search, title="Search documents of a time", surfaces=surfaces, quick=True),
+        door(query_by_tags, title="Find documents by tags", surfaces=surfaces, quick=True),
         door(read_node_content, title="Read a document", surfaces=surfaces, quick=True),
         door(list_directory_structure, title="List folders of documents", surfaces=surfaces, quick=True),
     ]
@@ -156,8 +156,8 @@ def _search(app: App, owner: Owner, query: str, limit: int, where: Where, *, exp
         ranking = app.search.find(owner, COLLECTION, query, limit=limit, room=snippet_room(limit), where=where)
         return search_results(app, owner, ranking, explain=explain, tool=tool)
     except Unavailable as error:
-        advice = f"{error.resolution}. If it stays, run: loci doctor"
-        raise Unavailable(f"Search Error: {error.what}", advice, code=error.code) from error
+        advice = f"{error.resolution}. `loci doctor` says what is wrong, `loci ingest` takes the documents in again"
+        raise Unavailable(f"Search Error: Vector search failed: {error.what}", advice, code=error.code) from error
 
 
 def _normal(tags: list[str]) -> tuple[str, ...]:

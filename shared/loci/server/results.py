@@ -16,7 +16,7 @@ ROOM = 8 * 1024
 """Bytes of an answer, so that it need not be read in two."""
 LONGEST_SNIPPET = 600
 SHORTEST_SNIPPET = 60
-LONGEST_QUERY = 1000
+LONGEST_SAID = 1000
 """Characters of a question that are said again."""
 
 
@@ -71,17 +71,16 @@ class SearchResults(BaseModel):
 
 def search_results(app: App, owner: Owner, ranking: Ranking, *, explain: bool, tool: str) -> SearchResults:
     """The ranking in at most `ROOM`; where passages had to be cut for that, all of it is kept in the scratchpad."""
-    documents = {id: app.catalog.document(owner, id) for id in {hit.chunk.document for hit in ranking.hits}}
     stages = [StageRun(stage=one.name, ran=one.ran, ms=one.ms, note=one.note) for one in ranking.stages]
     metadata = Metadata(
-        query=ranking.query[:LONGEST_QUERY],
+        query=_said(ranking.query),
         sonar_enabled=any(one.name == "language_model" and one.ran for one in ranking.stages),
         intent=ranking.intent,
         analysis=ranking.analysis,
         stages=stages,
         reason=ranking.reason,
     )
-    rows = [_row(hit, documents.get(hit.chunk.document), explain=explain) for hit in ranking.hits]
+    rows = [_row(hit, explain=explain) for hit in ranking.hits]
     answer = SearchResults(results=rows, metadata=metadata)
     if any(len(hit.chunk.text) > len(hit.snippet) for hit in ranking.hits):
         whole = [
@@ -92,23 +91,31 @@ def search_results(app: App, owner: Owner, ranking: Ranking, *, explain: bool, t
     return answer
 
 
-def _row(hit: Hit, document: Document | None, *, explain: bool) -> Result:
+def _row(hit: Hit, *, explain: bool) -> Result:
     return Result(
         id=hit.chunk.document,
         score=hit.score,
-        preview=document.title if document else hit.chunk.document,
+        preview=hit.chunk.title,
         source=hit.source,
         snippet=hit.snippet,
         context=hit.context,
-        path=document.path if document else "",
-        heading=" > ".join(hit.chunk.heading) or None,
-        lines=f"{hit.chunk.first_line}-{hit.chunk.last_line}",
+        path=hit.chunk.path,
+        heading=_heading(hit.chunk),
+        lines=_lines(hit.chunk),
         explain=Explained(**asdict(hit.why)) if explain else None,
     )
 
 
+def _heading(chunk: Chunk) -> str | None:
+    return " > ".join(chunk.heading) or None
+
+
+def _lines(chunk: Chunk) -> str:
+    return f"{chunk.first_line}-{chunk.last_line}"
+
+
 def snippet_room(limit: int) -> int:
-    """Characters of each snippet, so that so many results fit into `ROOM`, twice: as text and as structure."""
+    """Characters of each snippet, so that so many results fit into `ROOM`."""
     return max(SHORTEST_SNIPPET, min(LONGEST_SNIPPET, (ROOM - 1200) // limit - 260))
 
 
@@ -121,9 +128,13 @@ def tagged_results(
     stage = StageRun(stage="tags", ran=True, ms=0.0, note=f"{len(found)} documents")
     reason = None if rows else "No document has these tags"
     metadata = Metadata(
-        query=", ".join(wanted)[:500], sonar_enabled=False, intent=None, analysis=None, stages=[stage], reason=reason
+        query=_said(", ".join(wanted)), sonar_enabled=False, intent=None, analysis=None, stages=[stage], reason=reason
     )
     return SearchResults(results=rows, metadata=metadata)
+
+
+def _said(query: str) -> str:
+    return query[:LONGEST_SAID]
 
 
 def _tagged(document: Document, chunk: Chunk | None, wanted: Sequence[str], room: int) -> Result:
@@ -135,6 +146,6 @@ def _tagged(document: Document, chunk: Chunk | None, wanted: Sequence[str], room
         snippet=snippet(chunk.text, (), room) if chunk else "",
         context=None,
         path=document.path,
-        heading=(" > ".join(chunk.heading) or None) if chunk else None,
-        lines=f"{chunk.first_line}-{chunk.last_line}" if chunk else "0-0",
+        heading=_heading(chunk) if chunk else None,
+        lines=_lines(chunk) if chunk else "0-0",
     )

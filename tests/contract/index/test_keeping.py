@@ -136,13 +136,14 @@ def test_hundreds_of_changes_leave_what_was_put_last(index: DocumentIndex, ann: 
 
 def test_a_chunk_comes_back_whole(index: DocumentIndex, ann: Owner) -> None:
     text = 'Žluť "quoted" \\ \x00 \u2028 🐎 東京\n\n' + "long " * 20_000
-    kept = Chunk("dir/a.md#0", "dir/a.md", ("Ö > é", ""), 1, 99, text, "abc", "žluť river", embedding(3, 4))
+    where = "dir/a.md#0", "dir/a.md", "dir/Ä b.md", "Über > a"
+    kept = Chunk(*where, ("Ö > é", ""), 1, 99, text, "abc", "žluť river", embedding(3, 4))
     put(index, ann, kept, chunk("dir/a.md#1", "other"))
     assert index.chunks(ann, NOTES, ["dir/a.md#0"]) == {"dir/a.md#0": kept}
 
 
 def test_a_chunk_without_heading_words_or_vector_comes_back_whole(index: DocumentIndex, ann: Owner) -> None:
-    kept = Chunk("a#0", "a", (), 1, 1, "", "", "")
+    kept = Chunk("a#0", "a", "", "", (), 1, 1, "", "", "")
     put(index, ann, kept)
     assert index.chunks(ann, NOTES, ["a#0"]) == {"a#0": kept}
 
@@ -178,6 +179,20 @@ def test_documents_and_chunks_are_counted_and_who_embedded_them(index: DocumentI
     put(index, ann, chunk("a#0", "one", EAST), chunk("a#1", "two"), chunk("b#0", "three", EAST))
     put(index, ann, chunk("c#0", "four", embedding(1, model=OTHER_MODEL)))
     assert index.counts(ann, NOTES) == Counts(3, 4, {MODEL: 2, OTHER_MODEL: 1})
+
+
+def test_documents_are_listed_with_their_numbers_of_chunks(index: DocumentIndex, ann: Owner, bob: Owner) -> None:
+    put(index, ann, chunk("a#0", "one", EAST), chunk("a#1", "two"), chunk("b#0", "three"))
+    put(index, ann, chunk("c#0", "four"), collection="files")
+    put(index, bob, chunk("d#0", "five"))
+    assert index.documents(ann, NOTES) == {"a": 2, "b": 1}
+    put(index, ann, chunk("a#0", "one", EAST))
+    index.remove(ann, NOTES, "b")
+    assert index.documents(ann, NOTES) == {"a": 1}
+
+
+def test_who_has_no_documents_gets_an_empty_list(index: DocumentIndex, ann: Owner) -> None:
+    assert index.documents(ann, NOTES) == {}
 
 
 # Many at once
@@ -224,3 +239,37 @@ def test_a_search_meanwhile_finds_a_whole_version_of_the_document(index: Documen
     whole = {f"a#{n}" for n in range(6)}
     assert seen
     assert [pair for pair in seen if pair != (whole, whole)] == []
+
+
+def test_another_collection_has_another_state_and_no_search_changes_it(index: DocumentIndex, ann: Owner) -> None:
+    states = [index.state(ann, NOTES)]
+    put(index, ann, chunk("a#0", "river"))
+    states.append(index.state(ann, NOTES))
+    put(index, ann, chunk("a#0", "river"), marks=Marks(("tag",)))
+    states.append(index.state(ann, NOTES))
+    put(index, ann, chunk("b#0", "river"))
+    states.append(index.state(ann, NOTES))
+    index.remove(ann, NOTES, "b")
+    states.append(index.state(ann, NOTES))
+    put(index, ann, chunk("c#0", "river"))
+    states.append(index.state(ann, NOTES))
+    *contents, after_removal, last = states
+    assert len(set(contents)) == len(contents)
+    assert after_removal != contents[-1]
+    assert last not in (*contents, after_removal)
+    find(index, ann, "river")
+    assert index.state(ann, NOTES) == states[-1]
+
+
+def test_every_passage_comes_once_and_whole(index: DocumentIndex, ann: Owner, bob: Owner) -> None:
+    kept = [chunk(f"d{number}#0", f"river {number}", EAST) for number in range(3)]
+    put(index, ann, *kept)
+    put(index, ann, chunk("big#0", "other"), *[chunk(f"big#{number}", "stone") for number in range(1, 1_200)])
+    put(index, ann, chunk("elsewhere#0", "river"), collection="files")
+    put(index, bob, chunk("his#0", "river"))
+    put(index, ann, chunk("big#0", "newer"), *[chunk(f"big#{number}", "stone") for number in range(1, 1_200)])
+    found = list(index.passages(ann, NOTES))
+    assert len(found) == len({one.id for one in found}) == 1_203
+    by_id = {one.id: one for one in found}
+    assert [by_id[one.id] for one in kept] == kept
+    assert by_id["big#0"].text == "newer"

@@ -1,14 +1,18 @@
 """The key of a language model goes to its server, and nowhere else."""
 
 import logging
+from functools import partial
 
 import pytest
 
+from loci.adapters.aws.clients import Clients
+from loci.adapters.aws.secrets import read_key
 from loci.adapters.language_model.openai import OpenAiModel
-from loci.errors import LociError, Misconfigured
+from loci.errors import LociError, Misconfigured, Unavailable
 from loci.ports import RecordStore
 from tests.contract.language.asking import FITS, KEY, SCHEMA, checked, refused
 from tests.contract.stores import Clock
+from tests.support.moto_aws import moto_aws
 from tests.support.stub_model import Fails, Gives, StubModel
 
 
@@ -70,6 +74,37 @@ def test_a_key_is_not_needed(stub: StubModel) -> None:
     model.write("?", SCHEMA, seconds=5, most_tokens=10)
     model.close()
     assert "authorization" not in stub.requests[0].headers
+
+
+def test_a_key_in_a_secret_is_read_with_the_first_question_and_again_when_it_is_refused(stub: StubModel) -> None:
+    with moto_aws():
+        clients = Clients()
+        secret = clients.secretsmanager.create_secret(Name="language", SecretString="sk-old")["ARN"]
+        model = OpenAiModel("m", stub.url, partial(read_key, secret, clients))
+        clients.secretsmanager.put_secret_value(SecretId=secret, SecretString=f"{KEY}\n")
+        stub.will(Fails(401, "invalid_api_key"))
+        with pytest.raises(Unavailable):
+            model.write("?", SCHEMA, seconds=5, most_tokens=10)
+        clients.secretsmanager.put_secret_value(SecretId=secret, SecretString="sk-new")
+        stub.says(FITS)
+        model.write("?", SCHEMA, seconds=5, most_tokens=10)
+        model.close()
+    assert [asked.headers["authorization"] for asked in stub.requests] == [f"Bearer {KEY}", "Bearer sk-new"]
+
+
+def test_a_secret_that_is_missing_or_no_key_says_what_to_correct(stub: StubModel) -> None:
+    said: list[str] = []
+    with moto_aws():
+        clients = Clients()
+        for name, text in (("missing", None), ("spaces", f"{KEY} x")):
+            if text:
+                clients.secretsmanager.create_secret(Name=name, SecretString=text)
+            model = OpenAiModel("m", stub.url, partial(read_key, name, clients))
+            with pytest.raises(Unavailable) as raised:
+                model.write("?", SCHEMA, seconds=5, most_tokens=10)
+            said += [raised.value.resolution]
+            assert not [each for each in _texts(raised.value) if KEY in each]
+    assert said == ["Correct LOCI_LANGUAGE_MODEL_KEY_FROM", "Keep it in the secret without spaces"]
 
 
 def _texts(error: LociError) -> list[str]:

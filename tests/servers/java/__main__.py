@@ -7,8 +7,8 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
 
+from tests.servers.errors import NotInstalled, NotStarted
 from tests.servers.java.dynamodb import dynamodb
-from tests.servers.java.errors import NotInstalled, NotStarted
 from tests.servers.java.jars import renew
 from tests.servers.java.opensearch import opensearch
 from tests.servers.java.server import Server

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from tests.servers.java.jars import assembled
 from tests.servers.java.jvm import LIGHT, java
-from tests.servers.java.server import Server, free_port, started
+from tests.servers.java.server import Server, started
+from tests.servers.ports import free_port
 
 HEAP = "256m"
 MAIN = Path(__file__).with_name("LoopbackDynamoDb.java")  # which `java` compiles as it starts it

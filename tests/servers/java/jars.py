@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 from typing import Literal, get_args
 
-from tests.servers.java.errors import NotInstalled, NotStarted
+from tests.servers.errors import NotInstalled, NotStarted
 
 Name = Literal["opensearch", "dynamodb"]
 

@@ -6,7 +6,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from tests.servers.java.errors import NotInstalled
+from tests.servers.errors import NotInstalled
 
 OLDEST = 17
 WANTED = f"it needs Java {OLDEST} or newer, as a JDK (Debian: apt install openjdk-17-jdk-headless)"

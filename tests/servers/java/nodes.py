@@ -9,17 +9,12 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import cache
 
-import pytest
 from opensearchpy import OpenSearch
 
 from tests.servers.java.dynamodb import dynamodb
-from tests.servers.java.errors import NotInstalled
 from tests.servers.java.opensearch import opensearch
 from tests.servers.java.server import Server
-
-NOT_TESTED = "NOT TESTED"
-STARTS: dict[str, float] = {}
-"""Seconds until each server answered, what it was assembled from included."""
+from tests.servers.reporting import SECONDS, only_with
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,28 +55,8 @@ def _own_dynamodb() -> str:
 
 def _for_all_tests(name: str, variable: str, server: AbstractContextManager[Server]) -> str:
     began = time.monotonic()
-    with tested_on(name, f"Install that, or set {variable} to a running one."):
+    with only_with(name, f"Install that, or set {variable} to a running one."):
         url = server.__enter__().url
-    STARTS[name] = time.monotonic() - began
+    SECONDS[f"{name} start"] = time.monotonic() - began
     atexit.register(server.__exit__, None, None, None)
     return url
-
-
-@contextmanager
-def tested_on(name: str, way_out: str) -> Generator[None, None, None]:
-    """Skip what needs a program that this machine lacks. In CI it fails: there everything is tested."""
-    try:
-        yield
-    except NotInstalled as lacking:
-        (pytest.fail if os.environ.get("CI") else pytest.skip)(f"{NOT_TESTED} on {name}: {lacking}. {way_out}")
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """How long each start took; a loud line for each server that was missing, however many tests it took with it."""
-    for name, seconds in STARTS.items():
-        terminalreporter.write_line(f"{name + ' start':<22} {seconds:6.1f} s")
-    skipped: list[pytest.TestReport] = terminalreporter.stats.get("skipped", [])
-    reasons = {str(report.longrepr[2]) for report in skipped if isinstance(report.longrepr, tuple)}
-    for reason in sorted(reasons):
-        if NOT_TESTED in reason:
-            terminalreporter.write_line(reason.removeprefix("Skipped: "), red=True, bold=True)

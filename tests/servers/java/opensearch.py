@@ -8,10 +8,11 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.servers.java.errors import NotStarted
+from tests.servers.errors import NotStarted
 from tests.servers.java.jars import assembled
 from tests.servers.java.jvm import LIGHT, java
-from tests.servers.java.server import PORTS, Server, free_port, started
+from tests.servers.java.server import Server, started
+from tests.servers.ports import PORTS, free_port
 
 HEAP = "512m"
 PLUGINS = ("org.opensearch.knn.plugin.KNNPlugin", "org.opensearch.neuralsearch.plugin.NeuralSearch")

@@ -1,9 +1,7 @@
 """One server of tests: a process that listens on loopback and ends with whoever started it."""
 
 import os
-import random
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -14,13 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from tests.servers.errors import NotStarted
 from tests.servers.java import leash
-from tests.servers.java.errors import NotStarted
+from tests.servers.ports import is_free
 
 PATIENCE = 120
 TAIL = 4000
-# Below the ports that systems give to outgoing connections, and below 9300, from which on OpenSearch's runner gives up.
-PORTS = range(5000, 9300)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,26 +71,8 @@ def started(
             server.stop()
 
 
-def free_port() -> int:
-    """A port that OpenSearch takes, on which nobody listens; any of many, so that two starts at once seldom meet."""
-    for port in random.sample(PORTS, len(PORTS)):
-        if _is_free(port):
-            return port
-    raise NotStarted(f"No port from {PORTS.start} to {PORTS.stop - 1} is free")
-
-
-def _is_free(port: int) -> bool:
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind(("127.0.0.1", port))
-        except OSError:
-            return False
-    return True
-
-
 def _check_free(name: str, port: int) -> None:
-    if not _is_free(port):
+    if not is_free(port):
         raise NotStarted(f"{name} cannot have port {port}: it is taken. Choose another, or stop what listens there")
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.servers.java import nodes
-from tests.servers.java.errors import NotInstalled, NotStarted
+from tests.servers.errors import NotInstalled, NotStarted
 from tests.servers.java.jars import assembled, check, listing, maven
+from tests.servers.reporting import only_with
 
 pytestmark = pytest.mark.aws
 
@@ -34,7 +34,7 @@ def jars(tmp_path: Path) -> Path:
 
 
 def test_of_two_that_ask_at_once_one_brings_the_jars(tmp_path: Path) -> None:
-    with nodes.tested_on("DynamoDB Local", "Install that."):
+    with only_with("DynamoDB Local", "Install that."):
         maven()
     command = [sys.executable, "-c", PROGRAM, tmp_path]
     both = [

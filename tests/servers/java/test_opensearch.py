@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 from opensearchpy import OpenSearch
 
+from tests.servers.errors import NotStarted
 from tests.servers.java import nodes
 from tests.servers.java.chunks import INDEX, best, bm25, cosine, direction, drawn, fill, lexical, nearest
-from tests.servers.java.errors import NotStarted
 from tests.servers.java.nodes import Node
 from tests.servers.java.opensearch import opensearch
 from tests.servers.java.server import Server
+from tests.servers.reporting import only_with
 
 pytestmark = pytest.mark.aws
 
@@ -80,7 +81,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def keeping(folder: Path) -> Iterator[Server]:
-    with nodes.tested_on("OpenSearch", "Install that."), opensearch(data=folder) as server:
+    with only_with("OpenSearch", "Install that."), opensearch(data=folder) as server:
         yield server
 
 

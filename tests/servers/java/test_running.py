@@ -5,16 +5,16 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
-from tests.servers.java import nodes
 from tests.servers.java.jars import assembled
 from tests.servers.java.jvm import java
+from tests.servers.reporting import only_with
+from tests.support.polling import until
 
 pytestmark = [pytest.mark.aws, pytest.mark.usefixtures("installed")]
 
@@ -27,7 +27,7 @@ Start = Callable[[], subprocess.Popen[str]]
 
 @pytest.fixture(scope="module")
 def installed() -> None:
-    with nodes.tested_on("DynamoDB Local", "Install that."):
+    with only_with("DynamoDB Local", "Install that."):
         java()
         assembled("dynamodb")
 
@@ -79,15 +79,6 @@ def listens(port: int) -> bool:
     return True
 
 
-def comes_true(condition: Callable[[], bool]) -> bool:
-    until = time.monotonic() + PATIENCE
-    while not condition():
-        if time.monotonic() > until:
-            return False
-        time.sleep(0.05)
-    return True
-
-
 def test_two_that_start_at_once_listen_on_two_ports(start: Start) -> None:
     ports = [port_of(process) for process in (start(), start())]
     assert ports[0] != ports[1]
@@ -116,7 +107,7 @@ def test_a_killed_parent_leaves_nothing_behind(start: Start, tmp_path: Path) -> 
     port = port_of(process)
     assert list(tmp_path.iterdir())
     process.kill()
-    assert comes_true(lambda: not listens(port) and not list(tmp_path.iterdir()))
+    until(lambda: not listens(port) and not list(tmp_path.iterdir()), PATIENCE)
 
 
 def test_a_port_that_is_taken_is_told() -> None:

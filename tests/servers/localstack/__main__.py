@@ -3,7 +3,7 @@
 import signal
 import sys
 
-from tests.servers.localstack.environments import NoInterpreter
+from tests.servers.errors import NotInstalled
 from tests.servers.localstack.running import localstack
 
 
@@ -13,8 +13,8 @@ def main() -> None:
         with localstack() as server:
             print(server.url, flush=True)
             server.process.wait()
-    except NoInterpreter as missing:
-        sys.exit(str(missing))
+    except NotInstalled as lacking:
+        sys.exit(f"LocalStack cannot start: {lacking}")
     except KeyboardInterrupt:
         sys.exit(0)
 

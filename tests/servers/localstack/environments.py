@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from layers.interpreter import find
+from tests.servers.errors import NotInstalled
 
 ROOT = Path(__file__).resolve().parents[3]
 BUILD = ROOT / "build" / "servers"
@@ -16,16 +17,9 @@ LOCKS = ROOT / "requirements"
 PLUGIN = Path(__file__).with_name("plugin")
 UV = Path(sys.executable).with_name("uv")
 MISSING = (
-    "LocalStack needs Python 3.13 and none was found, so its tests are skipped. "
-    "Install it (`.venv/bin/uv python install 3.13`, or your system's python3.13) and run them again"
+    "it needs Python 3.13, and none that starts was found. "
+    "Install it (`.venv/bin/uv python install 3.13`, or your system's python3.13)"
 )
-
-
-class NoInterpreter(Exception):
-    """This machine has no Python 3.13 that starts."""
-
-    def __init__(self) -> None:
-        super().__init__(MISSING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +34,7 @@ def environments() -> Environments:
     """Both, made where they are missing or another lock's."""
     base = find()
     if base is None:
-        raise NoInterpreter
+        raise NotInstalled(MISSING)
     BUILD.mkdir(parents=True, exist_ok=True)
     with (BUILD / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # two test processes may arrive here together

@@ -2,10 +2,9 @@
 
 import io
 import json
-import time
 import uuid
 import zipfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -13,7 +12,6 @@ from tests.servers.localstack.fixtures import Aws
 from tests.servers.localstack.running import ACCOUNT
 
 ROLE = f"arn:aws:iam::{ACCOUNT}:role/any"
-PATIENCE = 30
 
 T = TypeVar("T")
 
@@ -88,15 +86,6 @@ def archive(files: Mapping[str, str]) -> bytes:
 def unique(name: str) -> str:
     """A name that no other test uses."""
     return f"{name}-{uuid.uuid4().hex[:12]}"
-
-
-def until(condition: Callable[[], T | None]) -> T:
-    """What the condition gives as soon as it is true."""
-    end = time.monotonic() + PATIENCE
-    while not (found := condition()):
-        assert time.monotonic() < end, f"not within {PATIENCE} s"
-        time.sleep(0.05)
-    return found
 
 
 def _make(aws: Aws, **settings: object) -> str:

@@ -6,8 +6,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from tests.servers.localstack.fixtures import Aws
-from tests.servers.localstack.functions import executable, image, invoke, layer, python, unique, until
+from tests.servers.localstack.functions import executable, image, invoke, layer, python, unique
 from tests.servers.localstack.running import IMAGES
+from tests.support.polling import until
 
 pytestmark = pytest.mark.aws
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.servers.localstack.environments import ROOT
-from tests.servers.localstack.functions import until
 from tests.servers.localstack.running import LocalStack, session_of
+from tests.support.polling import until
 
 pytestmark = pytest.mark.aws
 

@@ -7,7 +7,8 @@ import pytest
 from botocore.exceptions import ClientError
 
 from tests.servers.localstack.fixtures import Aws
-from tests.servers.localstack.functions import ROLE, python, unique, until
+from tests.servers.localstack.functions import ROLE, python, unique
+from tests.support.polling import until
 
 pytestmark = pytest.mark.aws
 

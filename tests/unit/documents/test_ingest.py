@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from loci.errors import NotFound, Refused
+from loci.model.graph import Said
 from loci.model.identity import LOCAL
 
 from .conftest import Desk, open_desk
@@ -184,6 +185,17 @@ def test_what_was_interrupted_is_completed(desk: Desk, tmp_path: Path) -> None:
         desk.ingest.run(LOCAL, [str(desk.notes)], interrupt)
     assert open_desk(tmp_path).run().seen == 200
     assert all(desk.found(f"number{number}") for number in range(200))
+
+
+def test_a_document_that_was_read_in_another_way_is_read_again(desk: Desk) -> None:
+    desk.write("a.md", "# A\n\n[[b]]\n")
+    desk.run()
+    document, version = desk.catalog.version(LOCAL, "notes-a")
+    assert document
+    desk.catalog.put(LOCAL, replace(document, reading=0), version)
+    desk.catalog.say(LOCAL, "notes-a", Said())
+    assert (desk.run().processed, desk.run().unchanged) == (1, 1)
+    assert [one.target for one in desk.catalog.said(LOCAL)["notes-a"].mentions] == ["b"]
 
 
 def test_a_document_that_was_only_begun_is_done_again(desk: Desk) -> None:

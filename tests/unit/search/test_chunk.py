@@ -23,7 +23,7 @@ def count(texts: Sequence[str]) -> list[int]:
 def cut(text: str, longest: int = LONGEST) -> list[Chunk]:
     """The chunks of a markdown text."""
     one = parse("notes/a.md", text.encode())
-    return chunks("a", one.text, passages(one.text, one.blocks, count, longest))
+    return chunks("a", "a.md", "A", one.text, passages(one.text, one.blocks, count, longest))
 
 
 def prose(text: str, longest: int) -> list[Passage]:

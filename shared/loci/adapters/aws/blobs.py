@@ -30,7 +30,7 @@ class S3Blobs:
         with _explained(self._bucket, key):
             return self._clients.s3.get_object(Bucket=self._bucket, Key=name)["Body"].read()
 
-    def write(self, owner: Owner, key: str, content: bytes) -> None:
+    def write(self, owner: Owner, key: str, content: bytes, *, durable: bool = True) -> None:  # noqa: ARG002 (it is)
         name = _name(owner, checked_key(key))
         with _explained(self._bucket, key):
             self._clients.s3.put_object(Bucket=self._bucket, Key=name, Body=content)

@@ -4,7 +4,7 @@ import json
 import time
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any, TypeVar
+from typing import Any
 
 from loci.adapters.aws.indexed import (
     Json,
@@ -20,17 +20,16 @@ from loci.adapters.aws.indexed import (
 )
 from loci.adapters.aws.legs import lexical, nearest, together
 from loci.adapters.aws.opensearch import Domain, explained, refused
+from loci.adapters.batches import batches
 from loci.errors import Refused, Unavailable
 from loci.model.identity import Owner
-from loci.model.search import Candidate, Chunk, Counts, Embedding, Marks, Vector, Where
+from loci.model.search import EVERYTHING, Candidate, Chunk, Counts, Embedding, Marks, Vector, Where
 
 LARGEST_REQUEST = 4 * 1024**2
 """Bytes, of the 10 MiB that the smallest domains take."""
 AT_ONCE = 500
 MOST_HITS = 10_000
 """OpenSearch gives no more from one search."""
-EVERYTHING = Where()
-T = TypeVar("T")
 
 
 class OpenSearchIndex:
@@ -49,7 +48,7 @@ class OpenSearchIndex:
         shards: int = 1,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self._domain = domain
+        self.domain = domain
         self._name = name
         self._engine = engine
         self._shards = shards
@@ -85,7 +84,7 @@ class OpenSearchIndex:
     def embeddings(self, owner: Owner, model: str, hashes: Sequence[str]) -> dict[str, Embedding]:
         found: dict[str, Embedding] = {}
         with self._calling():
-            for some in _batches(list(dict.fromkeys(hashes))):
+            for some in batches(list(dict.fromkeys(hashes)), AT_ONCE):
                 filters = [term("owner", owner.key), term("model", model), terms("hash", some)]
                 wanted = ["hash", "model", "vector", "bits"]
                 body = {"size": len(some), "_source": wanted, "collapse": {"field": "hash"}, **_filtered(filters)}
@@ -111,12 +110,28 @@ class OpenSearchIndex:
     def chunks(self, owner: Owner, collection: str, ids: Sequence[str]) -> dict[str, Chunk]:
         found: dict[str, Chunk] = {}
         with self._calling():
-            for some in _batches(list(dict.fromkeys(ids))):
+            for some in batches(list(dict.fromkeys(ids)), AT_ONCE):
                 filters = [*filters_of(owner, collection, EVERYTHING), terms("chunk", some)]
                 # Newer ones replace older ones, where a document is being replaced right now.
                 body = {"size": MOST_HITS, "sort": [{"generation": "asc"}], **_filtered(filters)}
                 found.update((hit["_source"]["chunk"], chunk_of(hit["_source"])) for hit in self._hits(owner, body))
         return found
+
+    def passages(self, owner: Owner, collection: str) -> Iterator[Chunk]:
+        # Of a chunk that is being replaced the newest comes first.
+        order = [{"chunk": "asc"}, {"generation": "desc"}]
+        page: Json = {"size": AT_ONCE, "sort": order, **_filtered(filters_of(owner, collection, EVERYTHING))}
+        last: str | None = None
+        while True:
+            with self._calling():
+                hits = self._hits(owner, page)
+            for hit in hits:
+                if hit["_source"]["chunk"] != last:
+                    yield chunk_of(hit["_source"])
+                last = hit["_source"]["chunk"]
+            if len(hits) < AT_ONCE:
+                return
+            page["search_after"] = hits[-1]["sort"]
 
     def counts(self, owner: Owner, collection: str) -> Counts:
         with self._calling():
@@ -135,6 +150,24 @@ class OpenSearchIndex:
         embedded = {bucket["key"]: bucket["doc_count"] for bucket in found["models"]["buckets"]}
         return Counts(found["documents"]["value"], answer["hits"]["total"]["value"], embedded)
 
+    def state(self, owner: Owner, collection: str) -> str:
+        newest = {"aggs": {"newest": {"max": {"field": "generation"}}}, "track_total_hits": True, "size": 0}
+        with self._calling():
+            [answer] = self._answers(owner, [{**newest, **_filtered(filters_of(owner, collection, EVERYTHING))}])
+        return f"{answer['aggregations']['newest']['value']} {answer['hits']['total']['value']}"
+
+    def documents(self, owner: Owner, collection: str) -> dict[str, int]:
+        found: dict[str, int] = {}
+        pages: Json = {"size": AT_ONCE, "sources": [{"id": {"terms": {"field": "document"}}}]}
+        listed = {"aggs": {"documents": {"composite": pages}}, **_filtered(filters_of(owner, collection, EVERYTHING))}
+        with self._calling():
+            while "after" not in pages or pages["after"]:
+                [answer] = self._answers(owner, [{"size": 0, **listed}])
+                page = answer["aggregations"]["documents"]
+                found.update((bucket["key"]["id"], bucket["doc_count"]) for bucket in page["buckets"])
+                pages["after"] = page.get("after_key")
+        return found
+
     @contextmanager
     def _calling(self, dimensions: Collection[int] = ()) -> Generator[None, None, None]:
         """Inside, the index is there, with fields for vectors of those lengths, and errors are explained."""
@@ -145,7 +178,7 @@ class OpenSearchIndex:
                     self._is_made = True
                 for missing in set(dimensions) - self._dimensions:
                     fields = {"properties": vector_fields(missing, self._engine)}
-                    self._domain.client.indices.put_mapping(index=self._name, body=fields)
+                    self.domain.client.indices.put_mapping(index=self._name, body=fields)
                     self._dimensions.add(missing)
                 yield
         except Unavailable:
@@ -155,7 +188,7 @@ class OpenSearchIndex:
     def _make(self) -> None:
         from opensearchpy.exceptions import RequestError
 
-        client = self._domain.client
+        client = self.domain.client
         if not client.indices.exists(index=self._name):
             try:
                 client.indices.create(index=self._name, body=body_of(self._shards))
@@ -180,7 +213,7 @@ class OpenSearchIndex:
 
     def _send(self, owner: Owner, operations: list[bytes], *, refresh: str) -> None:
         params = {"routing": owner.key, "refresh": refresh}
-        answer = self._domain.client.bulk(body=b"".join(operations), index=self._name, params=params)
+        answer = self.domain.client.bulk(body=b"".join(operations), index=self._name, params=params)
         errors = [done["index"] for done in answer["items"] if "error" in done.get("index", {})]
         if not errors:
             return
@@ -201,7 +234,7 @@ class OpenSearchIndex:
     def _delete(self, owner: Owner, filters: list[Json]) -> None:
         # What somebody else is taking out at the same time is no conflict.
         params = {"routing": owner.key, "refresh": "true", "conflicts": "proceed"}
-        self._domain.client.delete_by_query(index=self._name, body=_filtered(filters), params=params)
+        self.domain.client.delete_by_query(index=self._name, body=_filtered(filters), params=params)
 
     def _hits(self, owner: Owner, body: Json) -> list[Json]:
         [answer] = self._answers(owner, [body])
@@ -210,7 +243,7 @@ class OpenSearchIndex:
     def _answers(self, owner: Owner, bodies: Sequence[Json]) -> list[Any]:
         """All in one round trip."""
         lines = [line for body in bodies for line in ({"routing": owner.key}, body)]
-        answers = self._domain.client.msearch(body=lines, index=self._name)["responses"]
+        answers = self.domain.client.msearch(body=lines, index=self._name)["responses"]
         for answer in answers:
             if "error" in answer:
                 raise refused(f"the index {self._name}", str(answer["status"]), answer["error"].get("reason", ""))
@@ -235,7 +268,3 @@ def _writing(id: str, source: Json) -> bytes:
 
 def _line(value: Json) -> bytes:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
-
-
-def _batches(values: Sequence[T]) -> Iterator[Sequence[T]]:
-    return (values[start : start + AT_ONCE] for start in range(0, len(values), AT_ONCE))

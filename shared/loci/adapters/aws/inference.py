@@ -9,7 +9,7 @@ from typing import Any
 
 from loci.adapters.aws.clients import Clients, explained
 from loci.errors import Unavailable
-from loci.model.inference import EmbeddingModel, QueryEmbedding
+from loci.model.inference import EmbeddingModel, QueryEmbedding, Scale
 from loci.model.search import Embedding
 
 # A call takes and gives 6 MB at most. JSON writes a character in up to 6 bytes (two of these for an emoji), and
@@ -88,7 +88,9 @@ class LambdaEmbedder:
 
     def query(self, text: str) -> QueryEmbedding:
         made = self._inference.ask("query", text=text[:LONGEST_TEXT])
-        return QueryEmbedding(made["model"], b64decode(made["vector"]), b64decode(made["tokens"]))
+        return QueryEmbedding(
+            made["model"], b64decode(made["vector"]), b64decode(made["tokens"]), Scale(**made["scale"])
+        )
 
     def count(self, texts: Sequence[str]) -> list[int]:
         pieces = [(place, piece) for place, text in enumerate(texts) for piece in _pieces(text)]

@@ -1,7 +1,7 @@
 # ruff: noqa: ARG002 (nothing is used where everything is refused)
 """`DocumentIndex` where the deployment has none: every question says so."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NoReturn
 
 from loci.errors import Unavailable
@@ -29,7 +29,16 @@ class NoIndex:
     def chunks(self, owner: Owner, collection: str, ids: Sequence[str]) -> dict[str, Chunk]:
         _refuse()
 
+    def passages(self, owner: Owner, collection: str) -> Iterator[Chunk]:
+        _refuse()
+
     def counts(self, owner: Owner, collection: str) -> Counts:
+        _refuse()
+
+    def state(self, owner: Owner, collection: str) -> str:
+        _refuse()
+
+    def documents(self, owner: Owner, collection: str) -> dict[str, int]:
         _refuse()
 
 

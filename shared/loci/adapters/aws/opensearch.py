@@ -47,6 +47,11 @@ class Domain:
             **signed,
         )
 
+    def close(self) -> None:
+        """Let go of the connections, if there were any."""
+        if "client" in self.__dict__:
+            self.client.close()
+
     def _is_here(self) -> bool:
         parts = urlsplit(self.url)
         return parts.scheme == "http" and parts.hostname in LOOPBACK

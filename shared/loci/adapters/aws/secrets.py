@@ -1,4 +1,4 @@
-"""The signing secrets in AWS Secrets Manager, three generations of them, and their rotation."""
+"""AWS Secrets Manager: the signing secrets, three generations of them, their rotation, and keys of others."""
 
 import json
 import secrets
@@ -6,11 +6,15 @@ from dataclasses import dataclass
 
 from loci.adapters.aws.clients import Clients, explained
 from loci.errors import Misconfigured, Refused
+from loci.signing import SHORTEST_SECRET
 
-SHORTEST = 32  # characters
 RESOLUTIONS = {
     "ResourceNotFoundException": "Deploy the stack, or set LOCI_SECRETS_FROM to the secret it made",
     "AccessDeniedException": "Allow this role to get the secret's value",
+}
+KEY_RESOLUTIONS = {
+    "ResourceNotFoundException": "Correct LOCI_LANGUAGE_MODEL_KEY_FROM",
+    "AccessDeniedException": "Allow this role to get the secret's value, and to use the KMS key that it has",
 }
 
 
@@ -40,6 +44,12 @@ class Generations:
 def read_secrets(name: str, clients: Clients) -> list[str]:
     """The signing secrets: the first signs, all are accepted."""
     return _read(name, clients, "AWSCURRENT").in_use()
+
+
+def read_key(name: str, clients: Clients) -> str:
+    """The key that somebody keeps as the text of a secret."""
+    with explained("Secrets Manager", f"the secret {name}", KEY_RESOLUTIONS):
+        return clients.secretsmanager.get_secret_value(SecretId=name).get("SecretString", "")
 
 
 def rotate(name: str, token: str, step: str, clients: Clients) -> None:
@@ -94,7 +104,7 @@ def _read(name: str, clients: Clients, stage: str) -> Generations:
         text = clients.secretsmanager.get_secret_value(SecretId=name, VersionStage=stage)["SecretString"]
     try:
         found = Generations(**json.loads(text))
-        if min(len(found.current), *map(len, found.in_use())) < SHORTEST:
+        if min(len(found.current), *map(len, found.in_use())) < SHORTEST_SECRET:
             raise ValueError
     except (ValueError, TypeError):
         # Not `from`: the text of the error would hold the secret.

@@ -33,11 +33,11 @@ class FolderBlobs:
     def read(self, owner: Owner, key: str) -> bytes:
         return self._read(owner.key, checked_key(key))
 
-    def write(self, owner: Owner, key: str, content: bytes) -> None:
+    def write(self, owner: Owner, key: str, content: bytes, *, durable: bool = True) -> None:
         path = self._path(owner.key, checked_key(key))
         with _explained(self._folder):
             path.parent.mkdir(parents=True, exist_ok=True)
-            _replace(path, content)
+            _replace(path, content, durable=durable)
 
     def remove(self, owner: Owner, key: str) -> None:
         with _explained(self._folder):
@@ -97,18 +97,21 @@ def _missing(key: str) -> NotFound:
     return NotFound(f"There is nothing under {key!r}", "Check the key", code="BLOB_NOT_FOUND")
 
 
-def _replace(path: Path, content: bytes) -> None:
+def _replace(path: Path, content: bytes, *, durable: bool) -> None:
     """Put the content there in one step: a reader, or a crash, sees the old file or the new one."""
     descriptor, scratch = tempfile.mkstemp(dir=path.parent, prefix=".")
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
+            if durable:
+                file.flush()
+                os.fsync(file.fileno())
         Path(scratch).replace(path)
     except BaseException:
         Path(scratch).unlink(missing_ok=True)
         raise
+    if not durable:
+        return
     folder = os.open(path.parent, os.O_RDONLY)
     try:
         os.fsync(folder)

@@ -3,8 +3,8 @@
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TypeVar
 
+from loci.adapters.batches import batches
 from loci.adapters.embedded.bm25 import Bm25
 from loci.adapters.embedded.conditions import documents_of, marks
 from loci.adapters.embedded.sqlite import Database
@@ -17,11 +17,12 @@ VECTOR_MEMORY = 512 * 1024**2
 MOST_GONE = 100_000
 """Removals that are remembered. Who has not looked for longer loads all vectors anew."""
 AT_ONCE = 500
+"""SQLite takes a bounded number of parameters."""
 
-COLUMNS = "id, heading, first_line, last_line, text, hash, words, model, vector, bits"
+COLUMNS = "id, path, title, heading, first_line, last_line, text, hash, words, model, vector, bits"
+REVISED = "UPDATE revision SET number = number + 1"
 DOCUMENT = "(SELECT id FROM document WHERE number = chunk.document)"
-Row = tuple[str, str, int, int, str, str, str, str | None, bytes | None, bytes | None]
-T = TypeVar("T")
+Row = tuple[str, str, str, str, int, int, str, str, str, str | None, bytes | None, bytes | None]
 
 
 class SqliteIndex:
@@ -41,6 +42,7 @@ class SqliteIndex:
             return
         # A power cut may take the last writes, but never one without those after it: no record outlives its chunks.
         with self._database.write(durable=False) as connection:
+            connection.execute(REVISED)
             scope = _made_scope(connection, owner, collection)
             number = _marked_document(connection, scope, document, marks)
             new = {chunk.id: _row(chunk) for chunk in chunks}
@@ -53,7 +55,7 @@ class SqliteIndex:
                     gone.append(place)
             _remove_chunks(connection, gone)
             connection.executemany(
-                f"INSERT INTO chunk (scope, document, {COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",  # noqa: S608
+                f"INSERT INTO chunk (scope, document, {COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)",  # noqa: S608
                 ((scope, number, *row) for row in new.values()),
             )
 
@@ -66,6 +68,7 @@ class SqliteIndex:
             ).fetchone()
             if found is None:
                 return
+            connection.execute(REVISED)
             held = connection.execute("SELECT number FROM chunk WHERE document = ?", found)
             _remove_chunks(connection, [number for [number] in held])
             connection.execute("DELETE FROM tag WHERE document = ?", found)
@@ -74,7 +77,7 @@ class SqliteIndex:
     def embeddings(self, owner: Owner, model: str, hashes: Sequence[str]) -> dict[str, Embedding]:
         found: dict[str, Embedding] = {}
         with self._database.read() as connection:
-            for some in _batches(hashes):
+            for some in batches(hashes, AT_ONCE):
                 rows = connection.execute(
                     f"SELECT hash, vector, bits FROM chunk WHERE hash IN ({marks(some)}) AND model = ?"  # noqa: S608
                     " AND scope IN (SELECT number FROM scope WHERE owner = ?)",
@@ -119,13 +122,27 @@ class SqliteIndex:
         found: dict[str, Chunk] = {}
         with self._database.snapshot() as connection:
             scope = _scope(connection, owner, collection)
-            for some in _batches(ids):
+            for some in batches(ids, AT_ONCE):
                 rows = connection.execute(
                     f"SELECT {COLUMNS}, {DOCUMENT} FROM chunk WHERE scope = ? AND id IN ({marks(some)})",  # noqa: S608
                     (scope, *some),
                 )
                 found.update((row[0], _chunk(row[:-1], row[-1])) for row in rows)
         return found
+
+    def passages(self, owner: Owner, collection: str) -> Iterator[Chunk]:
+        last = 0
+        while True:  # a few at a time, so that no snapshot stays open while somebody works with them
+            with self._database.snapshot() as connection:
+                rows = connection.execute(
+                    f"SELECT {COLUMNS}, {DOCUMENT}, number FROM chunk WHERE scope = ? AND number > ?"  # noqa: S608
+                    " ORDER BY number LIMIT ?",
+                    (_scope(connection, owner, collection), last, AT_ONCE),
+                ).fetchall()
+            yield from (_chunk(row[:-2], row[-2]) for row in rows)
+            if len(rows) < AT_ONCE:
+                return
+            last = rows[-1][-1]
 
     def counts(self, owner: Owner, collection: str) -> Counts:
         with self._database.snapshot() as connection:
@@ -136,6 +153,20 @@ class SqliteIndex:
             )
         embedded = {model: count for model, count in by_model.items() if model is not None}
         return Counts(documents, sum(by_model.values()), embedded)
+
+    def state(self, owner: Owner, collection: str) -> str:  # noqa: ARG002 (a write of any collection counts)
+        with self._database.read() as connection:
+            [revision] = connection.execute("SELECT number FROM revision").fetchone()
+        return str(revision)
+
+    def documents(self, owner: Owner, collection: str) -> dict[str, int]:
+        with self._database.snapshot() as connection:
+            rows = connection.execute(
+                "SELECT id, (SELECT count(*) FROM chunk WHERE chunk.document = document.number)"
+                " FROM document WHERE scope = ?",
+                (_scope(connection, owner, collection),),
+            )
+            return {id: count for id, count in rows if count}
 
 
 def _scope(connection: sqlite3.Connection, owner: Owner, collection: str) -> int | None:
@@ -171,7 +202,7 @@ def _remove_chunks(connection: sqlite3.Connection, numbers: list[int]) -> None:
 def _names(connection: sqlite3.Connection, numbers: Iterable[int]) -> dict[int, tuple[str, str]]:
     """The ids of chunks and of their documents."""
     found: dict[int, tuple[str, str]] = {}
-    for some in _batches(list(numbers)):
+    for some in batches(list(numbers), AT_ONCE):
         rows = connection.execute(
             f"SELECT number, id, {DOCUMENT} FROM chunk WHERE number IN ({marks(some)})",  # noqa: S608
             some,
@@ -188,22 +219,18 @@ def _ranks(scores: dict[int, float], names: dict[int, tuple[str, str]], limit: i
 
 def _row(chunk: Chunk) -> Row:
     heading = json.dumps(chunk.heading, ensure_ascii=False)
-    found_by = chunk.id, heading, chunk.first_line, chunk.last_line, chunk.text, chunk.hash, chunk.words
+    above = chunk.id, chunk.path, chunk.title, heading
+    below = chunk.first_line, chunk.last_line, chunk.text, chunk.hash, chunk.words
     if chunk.embedding is None:
-        return (*found_by, None, None, None)
-    return (*found_by, chunk.embedding.model, chunk.embedding.vector, chunk.embedding.bits)
+        return (*above, *below, None, None, None)
+    return (*above, *below, chunk.embedding.model, chunk.embedding.vector, chunk.embedding.bits)
 
 
 def _chunk(row: Row, document: str) -> Chunk:
-    id, heading, first_line, last_line, text, hash, words, model, vector, bits = row
+    id, path, title, heading, first, last, text, hash, words, model, vector, bits = row
     embedding = None if model is None or vector is None or bits is None else Embedding(model, vector, bits)
-    return Chunk(id, document, tuple(json.loads(heading)), first_line, last_line, text, hash, words, embedding)
+    return Chunk(id, document, path, title, tuple(json.loads(heading)), first, last, text, hash, words, embedding)
 
 
 def _column(connection: sqlite3.Connection, sql: str, values: tuple[str | int, ...]) -> list[int]:
     return [value for [value] in connection.execute(sql, values)]
-
-
-def _batches(values: Sequence[T]) -> Iterator[Sequence[T]]:
-    """A few at a time: SQLite takes a bounded number of parameters."""
-    return (values[start : start + AT_ONCE] for start in range(0, len(values), AT_ONCE))

@@ -56,6 +56,8 @@ DOCUMENT_INDEX = (
         model TEXT,
         first_line INTEGER NOT NULL,
         last_line INTEGER NOT NULL,
+        path TEXT NOT NULL,
+        title TEXT NOT NULL,
         heading TEXT NOT NULL,
         vector BLOB,
         bits BLOB,
@@ -95,5 +97,10 @@ DOCUMENT_INDEX = (
     """,
 )
 
-MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (RECORDS, DOCUMENT_INDEX)
+REVISION = (
+    "CREATE TABLE revision (number INTEGER NOT NULL)",  # how often the index was written to
+    "INSERT INTO revision (number) VALUES (0)",
+)
+
+MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (RECORDS, DOCUMENT_INDEX, REVISION)
 """The statements of each step. A step that was released is never changed: what comes later is another step."""

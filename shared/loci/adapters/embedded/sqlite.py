@@ -32,7 +32,7 @@ class Database:
         try:
             yield self._connection()
         except sqlite3.Error as error:
-            raise _explained(self._path, error) from error
+            raise explained(self._path, error) from error
 
     @contextmanager
     def snapshot(self) -> Generator[sqlite3.Connection, None, None]:
@@ -102,14 +102,19 @@ def _write_ahead(connection: sqlite3.Connection) -> None:
 def migrate(connection: sqlite3.Connection) -> None:
     """Bring the tables up to this version of Loci, inside the caller's transaction."""
     version = connection.execute("PRAGMA user_version").fetchone()[0]
-    if version > len(MIGRATIONS):
-        raise Misconfigured(
-            "The data folder was written by a newer Loci", "Upgrade Loci, or choose another folder with --data DIR"
-        )
+    refuse_newer(version)
     for statements in MIGRATIONS[version:]:
         for statement in statements:
             connection.execute(statement)
     connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
+
+
+def refuse_newer(version: int) -> None:
+    """What a later version of Loci has written may mean something else there."""
+    if version > len(MIGRATIONS):
+        raise Misconfigured(
+            "The data folder was written by a newer Loci", "Upgrade Loci, or choose another folder with --data DIR"
+        )
 
 
 def _code(error: sqlite3.Error) -> int:
@@ -117,7 +122,8 @@ def _code(error: sqlite3.Error) -> int:
     return getattr(error, "sqlite_errorcode", 0) & 0xFF
 
 
-def _explained(path: Path, error: sqlite3.Error) -> Unavailable | Misconfigured:
+def explained(path: Path, error: sqlite3.Error) -> Unavailable | Misconfigured:
+    """What SQLite complains about, and what to do."""
     match _code(error):
         case sqlite3.SQLITE_NOTADB | sqlite3.SQLITE_CORRUPT:
             return Misconfigured(

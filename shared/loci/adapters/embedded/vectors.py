@@ -7,6 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+from loci.ports import damaged_vectors
+from loci.search.soundness import rows_of
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -149,17 +152,16 @@ class _Matrix:
         self.last_chunk, self.last_gone = last_chunk, last_gone
 
     def _newer(self, connection: sqlite3.Connection, scope: int) -> Iterator[tuple[list[int], list[int], "Floats"]]:
-        import numpy as np
-
         dimensions = self.key.dimensions
         cursor = connection.execute(
-            "SELECT number, document, vector FROM chunk WHERE scope = ? AND model = ? AND number > ?"
-            " AND length(vector) = ? ORDER BY number",
-            (scope, self.key.model, self.last_chunk, 2 * dimensions),
+            "SELECT number, document, vector FROM chunk WHERE scope = ? AND model = ? AND number > ? ORDER BY number",
+            (scope, self.key.model, self.last_chunk),
         )
         while found := cursor.fetchmany(AT_ONCE):
             numbers, documents, vectors = zip(*found, strict=True)
-            rows = np.frombuffer(b"".join(vectors), "<f2").reshape(-1, dimensions).astype(np.float32)
+            rows = rows_of(vectors, dimensions)
+            if rows is None:
+                raise damaged_vectors()
             yield list(numbers), list(documents), rows
 
     def _append(self, numbers: list[int], documents: list[int], rows: "Floats") -> None:

@@ -58,12 +58,19 @@ class OpenAiModel:
     """What such a server's model writes. Nothing that the server says of an error is repeated: it may hold the key."""
 
     def __init__(
-        self, model: str, url: str, key: str | None = None, *, clock: Callable[[], float] = time.monotonic
+        self,
+        model: str,
+        url: str,
+        key: str | Callable[[], str] | None = None,
+        *,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        """A key that is called for is read with the first question, and again where the server refuses it."""
         self._model = model
         self._url = f"{url.rstrip('/')}/chat/completions"
-        self._key = (key or "").strip()
-        if not re.fullmatch(r"[!-~]*", self._key):
+        self._read_key = key if callable(key) else None
+        self._key = "" if key is None or callable(key) else key.strip()
+        if not _can_be_sent(self._key):
             raise Misconfigured("The language model's key cannot be one", "Set LOCI_LANGUAGE_MODEL_KEY without spaces")
         # OpenAI's newer models refuse the old name; most others know only that.
         of_openai = re.match(r"https://[^/]*\bopenai\.(com|azure\.com)/", self._url)
@@ -97,6 +104,8 @@ class OpenAiModel:
             ) from None
         if body is None:
             return too_slow(seconds)
+        if status == 401 and self._read_key:
+            self.close()  # the next question reads the key again: it may have been replaced
         if status != 200:
             raise Unavailable(
                 f"The language model's server answered {status}{self._code(body)}",
@@ -116,6 +125,10 @@ class OpenAiModel:
 
         with self._opening:
             if self._opened is None:
+                if self._read_key:
+                    self._key = self._read_key().strip()
+                if not _can_be_sent(self._key):
+                    raise Unavailable("The language model's key cannot be one", "Keep it in the secret without spaces")
                 headers = {"Accept-Encoding": "identity"}  # so that an answer is not larger than it looks
                 if self._key:
                     headers["Authorization"] = f"Bearer {self._key}"
@@ -145,6 +158,10 @@ class OpenAiModel:
             return ""
         is_plain = PLAIN_CODE.fullmatch(code) and code != "None" and not (self._key and self._key in code)
         return f" ({code})" if is_plain else ""
+
+
+def _can_be_sent(key: str) -> bool:
+    return re.fullmatch(r"[!-~]*", key) is not None
 
 
 def _answer(body: bytes, most_tokens: int) -> Answer:

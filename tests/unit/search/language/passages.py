@@ -25,7 +25,18 @@ def reader_of(openai: OpenAiModel, records: SqliteRecords, *, most_tokens: int =
 
 def hit(number: int, text: str | None = None) -> Hit:
     said = text or f"Passage {number} says that tokens\n  are kept in place {number}."
-    chunk = Chunk(f"d{number}#0", f"d{number}", ("Notes", f"Part {number}"), 1, 2, said, f"h{number}", "")
+    chunk = Chunk(
+        f"d{number}#0",
+        f"d{number}",
+        f"d{number}.md",
+        f"D {number}",
+        ("Notes", f"Part {number}"),
+        1,
+        2,
+        said,
+        f"h{number}",
+        "",
+    )
     return Hit(chunk, 0.5, "hybrid", f"old {number}", NOWHERE)
 
 

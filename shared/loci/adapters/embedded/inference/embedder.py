@@ -4,9 +4,10 @@ from collections.abc import Sequence
 
 from loci.adapters.embedded.inference.in_use import InUse, Loaded
 from loci.adapters.embedded.inference.pooling import pooled, sign_bits, unit
+from loci.adapters.embedded.inference.scale import measured
 from loci.adapters.embedded.inference.tokens import Encoded, by_length
 from loci.errors import Unavailable
-from loci.model.inference import EmbeddingModel, QueryEmbedding
+from loci.model.inference import EmbeddingModel, QueryEmbedding, Scale
 from loci.model.search import Embedding
 from loci.models.estimate import estimated_tokens
 from loci.models.manifest import Embeds, Manifest
@@ -24,6 +25,7 @@ class OnnxEmbedder:
 
     def __init__(self, models: InUse) -> None:
         self._models = models
+        self._scale: tuple[Loaded, Scale] | None = None
 
     def warm(self) -> None:
         """Loads the model, if there is one: the first question then answers as fast as the others."""
@@ -42,29 +44,46 @@ class OnnxEmbedder:
     def passages(self, texts: Sequence[str]) -> list[Embedding]:
         if not texts:
             return []
-        loaded = self._models.loaded()
-        embeds = _embeds(loaded.manifest)
-        encoded = loaded.tokens().encode(texts, loaded.manifest.longest, embeds.passage_prefix)
-        found: dict[int, Embedding] = {}
-        for batch in by_length(encoded, TOKENS_A_BATCH):
-            found.update(zip(batch, _embed(loaded, embeds, [encoded[place] for place in batch]), strict=True))
-        return [found[place] for place in range(len(texts))]
+        return _passages(self._models.loaded(), texts)
 
     def query(self, text: str) -> QueryEmbedding:
         loaded = self._models.loaded()
-        embeds = _embeds(loaded.manifest)
-        longest = min(LONGEST_QUERY, loaded.manifest.longest)
-        [encoded] = loaded.tokens().encode([text], longest, embeds.query_prefix)
-        hidden, mask = loaded.session().run([encoded])
-        vector = pooled(hidden, mask, embeds.pooling)[0]
-        tokens = unit(hidden[0, encoded.own])
-        return QueryEmbedding(loaded.manifest.identity, vector.astype("<f4").tobytes(), tokens.astype("<f4").tobytes())
+        vector, tokens = _asked(loaded, text)
+        return QueryEmbedding(loaded.manifest.identity, vector, tokens, self._scale_of(loaded))
+
+    def _scale_of(self, loaded: Loaded) -> Scale:
+        """Measured once a model."""
+        if self._scale is None or self._scale[0] is not loaded:
+            dimensions = _embeds(loaded.manifest).dimensions
+            scale = measured(lambda text: _asked(loaded, text)[1], lambda texts: _passages(loaded, texts), dimensions)
+            self._scale = loaded, scale
+        return self._scale[1]
 
     def count(self, texts: Sequence[str]) -> list[int]:
         loaded = self._models.found()
         if loaded is None:
             return [estimated_tokens(text) for text in texts]
         return loaded.tokens().count(texts)
+
+
+def _passages(loaded: Loaded, texts: Sequence[str]) -> list[Embedding]:
+    embeds = _embeds(loaded.manifest)
+    encoded = loaded.tokens().encode(texts, loaded.manifest.longest, embeds.passage_prefix)
+    found: dict[int, Embedding] = {}
+    for batch in by_length(encoded, TOKENS_A_BATCH):
+        found.update(zip(batch, _embed(loaded, embeds, [encoded[place] for place in batch]), strict=True))
+    return [found[place] for place in range(len(texts))]
+
+
+def _asked(loaded: Loaded, text: str) -> tuple[bytes, bytes]:
+    """The vector of a question, and those of its words."""
+    embeds = _embeds(loaded.manifest)
+    longest = min(LONGEST_QUERY, loaded.manifest.longest)
+    [encoded] = loaded.tokens().encode([text], longest, embeds.query_prefix)
+    hidden, mask = loaded.session().run([encoded])
+    vector = pooled(hidden, mask, embeds.pooling)[0]
+    tokens = unit(hidden[0, encoded.own])
+    return vector.astype("<f4").tobytes(), tokens.astype("<f4").tobytes()
 
 
 def _embed(loaded: Loaded, embeds: Embeds, batch: Sequence[Encoded]) -> list[Embedding]:

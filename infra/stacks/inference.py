@@ -1,0 +1,48 @@
+"""The function that embeds and reranks: a container image with its models, built where it is deployed from."""
+
+from pathlib import Path
+
+from aws_cdk import Stack
+from aws_cdk import aws_ecr_assets as images
+from aws_cdk import aws_lambda as lambda_
+from constructs import Construct
+
+from infra import defaults
+from infra.reach import inference_name
+from infra.stage import InferenceSize, Stage
+
+ROOT = Path(__file__).resolve().parents[2]
+PLATFORMS = {"x86_64": images.Platform.LINUX_AMD64, "arm64": images.Platform.LINUX_ARM64}
+OF_MODELS = ("embedder", "reranker")
+"""Settings that the function reads, too."""
+
+
+class Inference(Stack):
+    """Changes seldom, and takes minutes to build: apart from what changes with every version."""
+
+    def __init__(self, scope: Construct, stage: Stage, size: InferenceSize) -> None:
+        super().__init__(scope, f"{stage.prefix}-inference", description="Loci: embeds and reranks")
+        defaults.function(
+            self,
+            "inference",
+            stage,
+            size=size,
+            image=_image(stage, size),
+            settings={name: stage.settings[name] for name in OF_MODELS if name in stage.settings},
+            may=[],
+            description="Embeds and reranks for Loci",
+        )
+
+
+def _image(stage: Stage, size: InferenceSize) -> lambda_.AssetImageCode:
+    """Of what `.dockerignore` lets through: nothing else that changes here makes another image."""
+    arguments = {"MODELS": " ".join(size.models)}
+    if hub := stage.settings.get("model_hub"):
+        arguments["LOCI_MODEL_HUB"] = hub
+    return lambda_.AssetImageCode(
+        str(ROOT),
+        file="functions/inference/Dockerfile",
+        platform=PLATFORMS[stage.architecture],
+        build_args={name: value for name, value in arguments.items() if value},
+        asset_name=inference_name(stage),
+    )

@@ -1,0 +1,39 @@
+"""What makes documents of uploads: the function that the queue calls."""
+
+from aws_cdk import Stack
+from constructs import Construct
+
+from infra import defaults, reach
+from infra.stacks.data import Data
+from infra.stage import Stage
+from infra.uploads import queue_name
+from layers.build import Layers
+
+BATCH = 5
+"""Messages a call. A document may take a minute to embed, and who is late begins all of them anew."""
+
+
+class Ingest(Stack):
+    """Apart from the gateway, so that neither is deployed with the other's changes."""
+
+    def __init__(self, scope: Construct, stage: Stage, folders: Layers, data: Data) -> None:
+        super().__init__(scope, f"{stage.prefix}-ingest", description="Loci: makes documents of uploads")
+        queue = self.format_arn(service="sqs", resource=queue_name(stage))
+        receive = ["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"]
+        function = defaults.function(
+            self,
+            "ingest",
+            stage,
+            size=stage.ingest,
+            layers=defaults.loci_layers(self, stage, folders),
+            settings=reach.settings_of(stage, data),
+            may=[*reach.permissions(self, stage, data), defaults.allow(receive, [queue])],
+            description="Makes documents of what is uploaded to Loci",
+        )
+        function.add_event_source_mapping(
+            "Uploads",
+            event_source_arn=queue,
+            batch_size=BATCH,
+            max_concurrency=stage.ingest.at_once,
+            report_batch_item_failures=True,
+        )

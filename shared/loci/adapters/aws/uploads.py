@@ -1,0 +1,60 @@
+"""`Uploads` in an S3 bucket, which says through a queue what happened to its objects."""
+
+import json
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+from urllib.parse import unquote_plus
+
+from loci.adapters.aws.clients import Clients, code_of, explained
+from loci.errors import Refused
+from loci.ports import ABSENT, Upload
+
+MISSING = ("NoSuchKey", "404")  # HEAD has no body, so no better code
+RESOLUTIONS = {
+    "NoSuchBucket": "Deploy the stack, or set LOCI_BUCKET to the bucket it made",
+    "AccessDenied": "Allow this role to list the bucket, and to get its objects",
+}
+T = TypeVar("T")
+
+
+class S3Uploads:
+    """The objects of a bucket, told apart by their ETags. Nothing of AWS is loaded before the first call."""
+
+    def __init__(self, bucket: str, clients: Clients) -> None:
+        self._bucket = bucket
+        self._clients = clients
+
+    def named(self, notice: str) -> list[str]:
+        """Of a message as S3 sends it to a queue. The one by which it tries the queue names none."""
+        try:
+            records = cast("list[dict[str, Any]]", json.loads(notice).get("Records", []))
+            objects = [one["s3"] for one in records]
+            return [unquote_plus(one["object"]["key"]) for one in objects if one["bucket"]["name"] == self._bucket]
+        except (ValueError, AttributeError, KeyError, TypeError):
+            raise Refused("The message is no notice of S3", "Take it out of the queue", code="BAD_NOTICE") from None
+
+    def version(self, key: str) -> str:
+        return self._found(lambda: self._clients.s3.head_object(Bucket=self._bucket, Key=key)["ETag"]) or ABSENT
+
+    def read(self, key: str, most: int) -> Upload | None:
+        return self._found(lambda: self._read(key, most))
+
+    def _read(self, key: str, most: int) -> Upload:
+        answer = self._clients.s3.get_object(Bucket=self._bucket, Key=key)
+        with answer["Body"] as body:
+            if answer["ContentLength"] > most:
+                size = f"{answer['ContentLength'] / 2**20:.0f} MB, and {most // 2**20} MB is the most"
+                raise Refused(f"{key!r} has {size}", "Split it", code="FILE_TOO_LARGE")
+            return Upload(answer["ETag"], body.read())
+
+    def _found(self, ask: Callable[[], T]) -> T | None:
+        """The answer; None where S3 says that there is no such object."""
+        with explained("S3", f"the bucket {self._bucket}", RESOLUTIONS):
+            from botocore.exceptions import ClientError  # with boto3, at the first call
+
+            try:
+                return ask()
+            except ClientError as error:
+                if code_of(error) not in MISSING:
+                    raise
+                return None

@@ -1,0 +1,144 @@
+"""How alike documents are: one vector each, by the model in use, or by their words where there is none."""
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from heapq import nlargest
+from typing import TYPE_CHECKING, Final
+from zlib import crc32
+
+from loci.documents.kept import Kept
+from loci.documents.writer import COLLECTION
+from loci.model.identity import Owner
+from loci.model.inference import EmbeddingModel
+from loci.ports import DocumentIndex, Embedder, damaged_vectors
+from loci.search.soundness import rows_of
+from loci.search.words import is_subject
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float32]
+
+BY_WORDS: Final = "TF-IDF"
+BUCKETS: Final = 1024
+"""Words share them, so that the vectors stay short."""
+TERMS: Final = 40
+"""Of each document are kept: those that tell it from others."""
+MOST_OWNERS = 5
+BLOCK = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Alike:
+    """Documents as vectors of length 1."""
+
+    by: str
+    """The model's identity, or `TF-IDF`."""
+    ids: tuple[str, ...]
+    rows: "Floats"
+    terms: Mapping[str, Mapping[str, float]]
+    """What each document is about: its most telling stems, with how much they tell."""
+
+    def pairs(self, least: float, most: int, without: frozenset[tuple[str, str]]) -> list[tuple[float, str, str]]:
+        """The `most` alike of all pairs that have at least so much in common, most alike first; some left out."""
+        import numpy as np
+
+        left_out = _places(self.ids, without)
+        best: list[tuple[float, int, int]] = []
+        for start in range(0, len(self.ids), BLOCK):
+            near = self.rows[start : start + BLOCK] @ self.rows[start:].T
+            near[np.tri(*near.shape, dtype=bool)] = -2  # each pair once, and none with itself
+            for one, other in left_out:
+                if start <= one < start + BLOCK:
+                    near[one - start, other - start] = -2
+            floor = max(least, best[-1][0]) if len(best) == most else least
+            found = np.argwhere(near >= floor)
+            values = near[near >= floor]
+            if len(values) > most:
+                chosen = np.argpartition(-values, most - 1)[:most]
+                found, values = found[chosen], values[chosen]
+            fresh = (
+                (float(value), start + int(a), start + int(b)) for value, (a, b) in zip(values, found, strict=True)
+            )
+            best = nlargest(most, [*best, *fresh], key=lambda pair: (pair[0], -pair[1], -pair[2]))
+        return [(round(min(value, 1.0), 4), self.ids[a], self.ids[b]) for value, a, b in best]
+
+
+class Likeness:
+    """The vectors that were asked for last, by owner; made anew where documents or the model have changed."""
+
+    def __init__(self, index: DocumentIndex, embedder: Embedder) -> None:
+        self._index = index
+        self._embedder = embedder
+        self._kept: Kept[Alike] = Kept(MOST_OWNERS)
+
+    def of(self, owner: Owner) -> Alike:
+        """All of the owner's documents. By the model where it has embedded all of them, else by words."""
+        model = self._embedder.model()
+        state = self._index.state(owner, COLLECTION), model and model.identity
+        return self._kept.of(owner, state, lambda: self._made(owner, model))
+
+    def _made(self, owner: Owner, model: EmbeddingModel | None) -> Alike:
+        import numpy as np
+
+        words: dict[str, Counter[str]] = {}
+        vectors: dict[str, list[bytes]] = {}
+        without = False
+        for chunk in self._index.passages(owner, COLLECTION):
+            words.setdefault(chunk.document, Counter()).update(chunk.words.split())
+            if chunk.embedding and model and chunk.embedding.model == model.identity:
+                vectors.setdefault(chunk.document, []).append(chunk.embedding.vector)
+            else:
+                without = True
+        ids = tuple(sorted(words))
+        telling = dict(_telling(words))
+        if model is None or without:
+            return Alike(BY_WORDS, ids, _hashed(ids, telling), _most(telling))
+        rows = np.zeros((len(ids), model.dimensions), np.float32)
+        for at, id in enumerate(ids):
+            its = rows_of(vectors[id], model.dimensions)
+            if its is None:
+                raise damaged_vectors()
+            rows[at] = its.sum(axis=0)
+        return Alike(model.identity, ids, _unit(rows), _most(telling))
+
+
+def _telling(words: Mapping[str, Counter[str]]) -> Iterator[tuple[str, dict[str, float]]]:
+    """TF-IDF of each document's words."""
+    having = Counter(word for said in words.values() for word in said)
+    rarity = {word: math.log((1 + len(words)) / (1 + count)) for word, count in having.items()}
+    for id, said in words.items():
+        yield id, {word: (1 + math.log(count)) * rarity[word] for word, count in said.items()}
+
+
+def _most(telling: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, float]]:
+    def subjects(said: Mapping[str, float]) -> Iterator[tuple[str, float]]:
+        return ((word, value) for word, value in said.items() if value > 0 and is_subject(word))
+
+    return {id: dict(nlargest(TERMS, subjects(said), key=lambda one: one[1])) for id, said in telling.items()}
+
+
+def _hashed(ids: tuple[str, ...], telling: Mapping[str, Mapping[str, float]]) -> "Floats":
+    import numpy as np
+
+    rows = np.zeros((len(ids), BUCKETS), np.float32)
+    for at, id in enumerate(ids):
+        for word, value in telling[id].items():
+            number = crc32(word.encode())
+            rows[at, number % BUCKETS] += value if number & 0x80000000 else -value
+    return _unit(rows)
+
+
+def _unit(rows: "Floats") -> "Floats":
+    import numpy as np
+
+    return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
+
+
+def _places(ids: tuple[str, ...], pairs: frozenset[tuple[str, str]]) -> list[tuple[int, int]]:
+    place = {id: at for at, id in enumerate(ids)}
+    known = ((place[one], place[other]) for one, other in pairs if one in place and other in place)
+    return [(min(pair), max(pair)) for pair in known]

@@ -1,0 +1,34 @@
+"""Each owner's graph, made anew where documents have changed since."""
+
+import time
+from collections.abc import Callable
+
+from loci.documents.catalog import Catalog
+from loci.documents.graph import Graph, graph_of
+from loci.documents.kept import Kept
+from loci.documents.writer import COLLECTION
+from loci.model.identity import Owner
+from loci.ports import DocumentIndex
+
+MOST_OWNERS = 50
+LONGEST_SECONDS = 60.0
+"""A document without a passage leaves no trace in the index."""
+
+
+class Graphs:
+    """The graphs that were asked for last."""
+
+    def __init__(self, catalog: Catalog, index: DocumentIndex, clock: Callable[[], float] = time.monotonic) -> None:
+        self._catalog = catalog
+        self._index = index
+        self._clock = clock
+        self._kept: Kept[Graph] = Kept(MOST_OWNERS)
+
+    def of(self, owner: Owner) -> Graph:
+        """The owner's documents and links as they are now."""
+
+        def made() -> Graph:
+            return graph_of(self._catalog.documents(owner), self._catalog.said(owner))
+
+        state = self._index.state(owner, COLLECTION), self._clock() // LONGEST_SECONDS
+        return self._kept.of(owner, state, made)

@@ -1,0 +1,24 @@
+"""What a search has done so far."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from loci.model.search import Stage, StageName
+
+
+@dataclass(slots=True)
+class Steps:
+    """The steps so far, each with its time."""
+
+    clock: Callable[[], float]
+    stages: list[Stage] = field(default_factory=list[Stage])
+    began: float = 0.0
+
+    def start(self) -> None:
+        self.began = self.clock()
+
+    def ran(self, name: StageName, note: str) -> None:
+        self.stages.append(Stage(name, True, round((self.clock() - self.began) * 1000, 2), note))
+
+    def skipped(self, name: StageName, why: str) -> None:
+        self.stages.append(Stage(name, False, 0.0, why))

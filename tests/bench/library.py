@@ -1,0 +1,168 @@
+"""What is searched: a thousand documents that were ingested, and many passages with made-up vectors."""
+
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+
+from loci.app import App
+from loci.compose import build_app
+from loci.documents.ingest import Ingest
+from loci.documents.writer import COLLECTION, Writer
+from loci.model.documents import Document
+from loci.model.identity import LOCAL
+from loci.model.inference import EmbeddingModel, QueryEmbedding
+from loci.model.search import Embedding, Marks
+from loci.models.known import FROM_INDEX, known
+from loci.models.pull import pull
+from loci.models.shelf import Shelf
+from loci.ports import ABSENT, Embedder
+from loci.settings import load_settings
+from tests.bench.servers import Server, Servers
+from tests.bench.texts import Texts, made_up
+
+DOCUMENTS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """Documents, taken in."""
+
+    data: Path
+    models: Path
+    documents: Sequence[str]
+    """Ids."""
+    questions: Sequence[str]
+    notes: Path
+    """The folder that they come from."""
+    seconds: float = 0.0
+    """What it took to ingest them."""
+    in_model: float = 0.0
+    passages: int = 0
+
+
+def app_on(data: Path, models: Path) -> App:
+    """Loci without a cross-encoder."""
+    return build_app(load_settings({"data": data, "models": models, "mode": "embedded", "rerank_seconds": 0.0}))
+
+
+def environment(library: Library) -> Mapping[str, str]:
+    """The same, for a process."""
+    return {
+        "LOCI_DATA": str(library.data),
+        "LOCI_MODELS": str(library.models),
+        "LOCI_AUTH": "open",
+        "LOCI_PULL_MODELS": "false",
+        "LOCI_RERANK_SECONDS": "0",
+    }
+
+
+def server_of(servers: Servers, library: Library, **more: str) -> Server:
+    """Loci on that library, over HTTP and as a function."""
+    serve = (sys.executable, "-m", "loci", "serve", "--port", "0")
+    return replace(servers.loci, serve=serve, env={**environment(library), **more})
+
+
+def written_files(folder: Path) -> list[str]:
+    """A thousand markdown files below the folder; their texts."""
+    texts = Texts()
+    written = [texts.document() for _ in range(DOCUMENTS)]
+    for number, text in enumerate(written):
+        place = folder / f"part-{number // 100}"
+        place.mkdir(parents=True, exist_ok=True)
+        (place / f"note-{number:04}.md").write_text(text, "utf-8")
+    return written
+
+
+def thousand_documents(servers: Servers) -> Library:
+    """A thousand files, ingested and embedded; the same library for all who ask."""
+    return _thousand_documents(servers.scratch, models_of(servers))
+
+
+def many_passages(servers: Servers, count: int) -> Library:
+    """So many passages, written through the ports."""
+    data, models = servers.scratch / f"passages-{count}", models_of(servers)
+    app, texts = app_on(data, models), Texts(3)
+    questions: dict[str, str] = {}
+    model = embedding_model(app)
+    for document, chunks in made_up(texts, app.embedder, model, count):
+        app.index.put(LOCAL, COLLECTION, document, chunks, Marks())
+        app.catalog.put(LOCAL, _known(document, len(chunks), model), ABSENT)
+        questions[document] = texts.question(chunks[0].text)
+    return Library(data, models, list(questions), texts.some([*questions.values()]), data, passages=count)
+
+
+def embedding_model(app: App) -> EmbeddingModel:
+    model = app.embedder.model()
+    if model is None:
+        raise RuntimeError(f"there is no embedder in {app.settings.models_folder}")
+    return model
+
+
+def models_of(servers: Servers) -> Path:
+    """The folder with the embedder, which is brought there if need be."""
+    if servers.models is not None:
+        return servers.models
+    shelf = Shelf(servers.scratch / "models")
+    return pull(known(FROM_INDEX), shelf, "").folder.parent
+
+
+@cache
+def _thousand_documents(scratch: Path, models: Path) -> Library:
+    notes, data = scratch / "notes", scratch / "thousand"
+    texts = written_files(notes)
+    app = app_on(data, models)
+    embedder = _Timed(app.embedder)
+    ingest = Ingest(app.catalog, Writer(app.catalog, app.index, embedder, time.time))
+    embedder.query("The model is loaded before.")
+    began = time.perf_counter()
+    summary = ingest.run(LOCAL, [str(notes)])
+    seconds = time.perf_counter() - began
+    if summary.processed != DOCUMENTS or not summary.embedded:
+        raise RuntimeError(f"not all was ingested: {summary}")
+    ids = [one.id for one in app.catalog.documents(LOCAL)]
+    asked = Texts(2).questions(texts)
+    return Library(data, models, ids, asked, notes, seconds, embedder.seconds, summary.chunks)
+
+
+def _known(id: str, chunks: int, model: EmbeddingModel) -> Document:
+    return Document(
+        id=id,
+        path=f"made-up/{id}.md",
+        root=None,
+        title=f"Document {id}",
+        tags=(),
+        date=None,
+        sha256="0" * 64,
+        bytes=1000 * chunks,
+        lines=chunks,
+        chunks=chunks,
+        model=model.identity,
+        ingested_at="2026-01-01T00:00:00Z",
+        problems=(),
+    )
+
+
+class _Timed:
+    """The embedder, and how long it took for passages and for the count of their tokens."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+        self.seconds = 0.0
+
+    def model(self) -> EmbeddingModel | None:
+        return self._embedder.model()
+
+    def passages(self, texts: Sequence[str]) -> list[Embedding]:
+        began = time.perf_counter()
+        found = self._embedder.passages(texts)
+        self.seconds += time.perf_counter() - began
+        return found
+
+    def query(self, text: str) -> QueryEmbedding:
+        return self._embedder.query(text)
+
+    def count(self, texts: Sequence[str]) -> list[int]:
+        return self._embedder.count(texts)

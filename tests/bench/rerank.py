@@ -1,0 +1,92 @@
+"""A search with a cross-encoder that is too slow to read all: it stops at its deadline, or at most one batch later."""
+
+import asyncio
+import json
+import re
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import mean, median
+from typing import Any
+
+from loci.adapters.embedded.inference.in_use import InUse
+from loci.adapters.embedded.inference.reranker import BATCH, OnnxReranker
+from loci.models.shelf import Shelf
+from tests.bench.calls import tool_call
+from tests.bench.children import serving
+from tests.bench.connection import connected
+from tests.bench.figures import Figure, milliseconds, p95, verdict
+from tests.bench.library import server_of, thousand_documents
+from tests.bench.servers import Servers
+from tests.support.small_models import RERANKER, lay_out_reranker
+
+DEADLINE = 0.3
+QUESTIONS = 40
+LAYERS, WIDTH = 6, 384
+"""Of the cross-encoder, whose weights are random: about as slow as ms-marco-MiniLM-L6-v2."""
+READ = re.compile(r": (\d+) of (\d+) passages")
+
+
+def rerank(servers: Servers) -> list[Figure]:
+    library = thousand_documents(servers)
+    models = servers.scratch / "with-reranker"
+    if not models.exists():
+        lay_out_reranker(models, layers=LAYERS, width=WIDTH)
+        for model in library.models.iterdir():
+            (models / model.name).symlink_to(model.resolve())
+    server = server_of(servers, library, LOCI_MODELS=str(models), LOCI_RERANK_SECONDS=str(DEADLINE))
+    batch = _batch(models)
+    asked = [tool_call("2026-07-28", "search_documents", {"query": one}).raw() for one in library.questions]
+    with serving(server) as served:
+        walls, stages = asyncio.run(_searched(served.port, asked[:QUESTIONS]))
+    reading = [stage["ms"] / 1000 for stage in stages]
+    counts = [tuple(map(int, found.groups())) for stage in stages if (found := READ.search(stage["note"]))]
+    if len(counts) < len(stages) or all(read == of for read, of in counts):
+        raise RuntimeError(f"the cross-encoder met no deadline: {stages[0]}")
+    return [
+        Figure(
+            "search_documents with a cross-encoder: its part",
+            budget=f"<= {milliseconds(DEADLINE)} and a batch",
+            measured=f"p95 {milliseconds(p95(reading))}, {mean(read for read, _ in counts):.0f} passages read",
+            verdict=verdict(kept=p95(reading) <= DEADLINE + p95(batch)),
+            bare=f"a batch {milliseconds(median(batch))}, p95 {milliseconds(p95(batch))}",
+            loci=milliseconds(median(reading)),
+            numbers={"seconds": reading, "batch_seconds": batch, "whole_seconds": walls, "passages": counts},
+        ),
+        Figure(
+            "search_documents with a cross-encoder: over HTTP",
+            budget="",
+            measured=f"p95 {milliseconds(p95(walls))}",
+            verdict="no budget",
+            loci=milliseconds(median(walls)),
+        ),
+    ]
+
+
+def _batch(models: Path) -> list[float]:
+    """What one batch takes."""
+    reranker = OnnxReranker(InUse(Shelf(models), "reranker", RERANKER))
+    texts = ["A passage that is longer than what the model reads. " * 5] * BATCH
+    walls: list[float] = []
+    for _ in range(21):
+        began = time.perf_counter()
+        reranker.scores("what is the question", texts, seconds=60)
+        walls.append(time.perf_counter() - began)
+    return walls[1:]
+
+
+async def _searched(port: int, asked: Sequence[bytes]) -> tuple[list[float], list[dict[str, Any]]]:
+    walls, stages = list[float](), list[dict[str, Any]]()
+    async with connected(port) as connection:
+        await connection.call(asked[0])
+        for raw in asked:
+            seconds, body = await connection.answer(raw)
+            walls.append(seconds)
+            stages.append(_stage(body))
+    return walls, stages
+
+
+def _stage(body: str) -> dict[str, Any]:
+    answer = json.loads(body.partition("data: ")[2] if body.startswith("event:") else body)
+    stages: list[dict[str, Any]] = answer["result"]["structuredContent"]["metadata"]["stages"]
+    return next(stage for stage in stages if stage["stage"] == "rerank")

@@ -1,0 +1,142 @@
+"""Searching and reading documents over MCP, without a cross-encoder, beside the least that a search costs, in turns."""
+
+import asyncio
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from itertools import cycle, islice
+
+from loci.app import App
+from loci.documents.writer import COLLECTION
+from loci.model.identity import LOCAL
+from loci.model.search import Vector, Where
+from tests.bench.calls import tool_call
+from tests.bench.children import Floor, Function, Serving, floor, function, serving
+from tests.bench.connection import connected
+from tests.bench.figures import Figure, growth_figure, time_figure
+from tests.bench.library import Library, app_on, many_passages, server_of, thousand_documents
+from tests.bench.servers import Servers
+
+WIRE = "2026-07-28"
+PASSAGES = 100_000
+A_TURN = 20
+FEW, MANY = 100, 1000
+EVERYWHERE = Where()
+
+
+@dataclass(frozen=True, slots=True)
+class _Turns:
+    """One library, searched in every way."""
+
+    library: Library
+    app: App
+    floor: Floor
+    function: Function
+    served: Serving
+    over_http: list[float] = field(default_factory=list[float])
+    in_process: list[float] = field(default_factory=list[float])
+    nearest: list[float] = field(default_factory=list[float])
+
+    async def run(self) -> None:
+        """Every question to each, a few at a time."""
+        questions = self.library.questions
+        await self._turn(questions[:A_TURN])
+        self._forget()  # the first ones load models and vectors
+        for first in range(0, len(questions), A_TURN):
+            await self._turn(questions[first : first + A_TURN])
+
+    async def _turn(self, questions: Sequence[str]) -> None:
+        posts = [tool_call(WIRE, "search_documents", {"query": one}) for one in questions]
+        asked = [self.app.embedder.query(one) for one in questions]
+        self.floor.run(questions)
+        async with connected(self.served.port) as connection:
+            for post in posts:
+                seconds, body = await connection.answer(post.raw())
+                if "passages of" not in body:  # made-up ones may be about nothing; the work is done all the same
+                    raise RuntimeError(f"nothing was found: {body}")
+                self.over_http.append(seconds)
+        self.in_process.extend(self.function.run(post, 1).walls[0] for post in posts)
+        for one in asked:
+            began = time.perf_counter()
+            vector = Vector(one.model, one.vector)
+            self.app.index.candidates(LOCAL, COLLECTION, [], vector, limit=50, where=EVERYWHERE)
+            self.nearest.append(time.perf_counter() - began)
+
+    def _forget(self) -> None:
+        for kept in (self.over_http, self.in_process, self.nearest):
+            kept.clear()
+        self.floor.took.clear()
+
+
+def search(servers: Servers) -> list[Figure]:
+    """A thousand documents."""
+    library = thousand_documents(servers)
+    served = _searched(servers, library, "1,000 documents", most=0.012, p95=0.030)
+    return [*served, _read(servers, library), _memory(servers, library)]
+
+
+def passages(servers: Servers) -> list[Figure]:
+    """A hundred thousand passages."""
+    return _searched(servers, many_passages(servers, PASSAGES), "100,000 passages", most=0.060, p95=0.090)
+
+
+def _searched(servers: Servers, library: Library, what: str, *, most: float, p95: float) -> list[Figure]:
+    server = server_of(servers, library)
+    with ExitStack() as stack:
+        turns = _Turns(
+            library,
+            app_on(library.data, library.models),
+            stack.enter_context(floor(library.data, library.models)),
+            stack.enter_context(function(server)),
+            stack.enter_context(serving(server)),
+        )
+        asyncio.run(turns.run())
+    took = turns.floor.took
+    return [
+        time_figure(f"search_documents, {what}: over HTTP", took["all"], turns.over_http, most, p95),
+        time_figure(f"search_documents, {what}: in process", took["all"], turns.in_process),
+        time_figure(f"vector leg alone, {what}", took["vector"], turns.nearest),
+    ]
+
+
+def _read(servers: Servers, library: Library) -> Figure:
+    """Documents one after another, beside the reading of a file."""
+    server = server_of(servers, library)
+    posts = [
+        tool_call(WIRE, "read_node_content", {"id": id}).raw()
+        for id in library.documents[:: len(library.documents) // 200]
+    ]
+    files = sorted(library.notes.rglob("*.md"))
+
+    async def read(served: Serving) -> tuple[list[float], list[float]]:
+        plain, loci = list[float](), list[float]()
+        async with connected(served.port) as connection:
+            for post in posts[:A_TURN]:
+                await connection.call(post)
+            for post, file in zip(posts, files, strict=False):
+                began = time.perf_counter()
+                file.read_text("utf-8")
+                plain.append(time.perf_counter() - began)
+                loci.append(await connection.call(post))
+        return plain, loci
+
+    with serving(server) as served:
+        plain, loci = asyncio.run(read(served))
+    return time_figure("read_node_content: over HTTP", plain, loci, 0.003)
+
+
+def _memory(servers: Servers, library: Library) -> Figure:
+    """Resident memory after many searches against that after few."""
+    server = server_of(servers, library)
+    posts = cycle(tool_call(WIRE, "search_documents", {"query": one}).raw() for one in library.questions)
+
+    async def search(served: Serving, calls: int) -> int:
+        async with connected(served.port) as connection:
+            for post in islice(posts, calls):
+                await connection.call(post)
+        return served.resident()
+
+    with serving(server) as served:
+        few, many = asyncio.run(search(served, FEW)), asyncio.run(search(served, MANY - FEW))
+    return growth_figure(f"memory after {MANY:,} searches against after {FEW}", few, many)

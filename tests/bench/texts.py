@@ -1,0 +1,108 @@
+"""Made-up documents that cost what notes do: their words are as rare as real ones, in sentences below headings."""
+
+import random
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import accumulate, islice, product
+from pathlib import Path
+
+import loci
+from loci.ids import content_id
+from loci.model.inference import EmbeddingModel
+from loci.model.search import Chunk, Embedding
+from loci.ports import Embedder
+from loci.search.words import index_words
+
+EXAMPLE = Path(loci.__file__).parent / "example"
+SECTIONS = 2
+WORDS_A_SECTION = 90
+WORDS = 30_000
+"""Of which the example's are the commonest, in its order; the rest are two of its words in one."""
+SUBJECT = 60
+"""Words that a document says again and again."""
+QUESTIONS = 200
+PASSAGES_A_DOCUMENT = 10
+WORDS_A_PASSAGE = 120
+EMBEDDED = 100
+"""Of tokens, whose vectors are averaged: as many as a passage of that length has."""
+
+
+class Texts:
+    """The same texts for the same seed."""
+
+    def __init__(self, seed: int = 1) -> None:
+        self._random = random.Random(seed)
+        self._words = _vocabulary()
+        # The nth commonest word is about 1/n as common as the first.
+        self._weights = list(accumulate(1 / (rank + 2.7) for rank in range(len(self._words))))
+
+    def words(self, count: int) -> list[str]:
+        """Any words, the common ones more often."""
+        return self._random.choices(self._words, cum_weights=self._weights, k=count)
+
+    def prose(self, count: int, subject: Sequence[str]) -> str:
+        """So many words in sentences, a third of them of the subject."""
+        words, sentences = [*self.words(count - count // 3), *self._random.choices(subject, k=count // 3)], list[str]()
+        self._random.shuffle(words)
+        while words:
+            length = self._random.randint(6, 16)
+            said, words = words[:length], words[length:]
+            sentences.append(" ".join(said).capitalize() + ".")
+        return " ".join(sentences)
+
+    def document(self) -> str:
+        """A markdown document with a title and sections."""
+        subject = self.words(SUBJECT)
+        sections = [f"## {self._title()}\n\n{self.prose(WORDS_A_SECTION, subject)}\n" for _ in range(SECTIONS)]
+        return f"# {self._title()}\n\n" + "\n".join(sections)
+
+    def question(self, text: str) -> str:
+        """Words of a text, as it says them: more of its common ones than people would ask for."""
+        words = re.findall(r"[a-z]+", text)
+        first = self._random.randrange(max(1, len(words) - 12))
+        return " ".join(words[first : first + self._random.randint(5, 12)])
+
+    def questions(self, texts: Sequence[str]) -> list[str]:
+        """About some of the texts."""
+        return [self.question(text) for text in self.some(texts)]
+
+    def some(self, of: Sequence[str]) -> list[str]:
+        return self._random.choices(of, k=QUESTIONS)
+
+    def _title(self) -> str:
+        return " ".join(self.words(4)).capitalize()
+
+
+def made_up(
+    texts: Texts, embedder: Embedder, model: EmbeddingModel, passages: int
+) -> Iterator[tuple[str, list[Chunk]]]:
+    """Documents with their passages, whose vectors point anywhere.
+
+    Their tokens are those of passages that were really embedded: random ones are about nothing, and not found.
+    """
+    import numpy as np  # not before the model is loaded: it is what is measured
+
+    said = [texts.prose(WORDS_A_PASSAGE, texts.words(SUBJECT)) for _ in range(EMBEDDED)]
+    tokens = [one.bits for one in embedder.passages(said)]
+    random = np.random.default_rng(1)
+    for document in (f"made-up-{number:05}" for number in range(passages // PASSAGES_A_DOCUMENT)):
+        vectors = random.standard_normal((PASSAGES_A_DOCUMENT, model.dimensions))
+        vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+        subject, chunks = texts.words(SUBJECT), list[Chunk]()
+        for number, vector in enumerate(vectors):
+            text, bits = texts.prose(WORDS_A_PASSAGE, subject), tokens[int(random.integers(EMBEDDED))]
+            embedding = Embedding(model.identity, vector.astype("<f2").tobytes(), bits)
+            words, line = " ".join(index_words(text)), number + 1
+            where = f"{document}#{number}", document, f"{document}.md", "Made up", ("Made up",), line, line
+            chunks.append(Chunk(*where, text, content_id(text), words, embedding))
+        yield document, chunks
+
+
+def _vocabulary() -> list[str]:
+    said = Counter(
+        word for file in EXAMPLE.rglob("*.md") for word in re.findall(r"[a-z]{2,}", file.read_text("utf-8").lower())
+    )
+    words = sorted(said, key=lambda word: (-said[word], word))
+    made = (one + other for one, other in product(words[:300], words[300:]) if one != other)
+    return list(dict.fromkeys([*words, *islice(made, WORDS)]))[:WORDS]

@@ -1,0 +1,238 @@
+"""Uploads become documents: whatever the notices, the library holds what the bucket holds."""
+
+import json
+import time
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote_plus
+
+import pytest
+
+from loci.adapters.aws.clients import Clients
+from loci.adapters.aws.inference import LambdaEmbedder, LambdaInference
+from loci.adapters.aws.uploads import S3Uploads
+from loci.app import App
+from loci.compose import build_app
+from loci.documents.files import LARGEST
+from loci.documents.intake import Intake, owner_and_path, prefix_of
+from loci.documents.library import Library, blob_key
+from loci.documents.writer import Writer
+from loci.errors import LociError
+from loci.model.identity import LOCAL, Owner
+from loci.settings import load_settings
+from tests.support.invoke_api import invoke_api
+from tests.support.moto_aws import BUCKET, moto_aws
+
+ANN = Owner("acme", "ann")
+OWNERS = [LOCAL, ANN, Owner("-", "-"), Owner("a b/c", "x%2Fy"), Owner("https://id.example.com", "é🙂"), Owner("", "..")]
+KEY = prefix_of(ANN) + "notes/a.md"
+
+
+@dataclass(frozen=True, slots=True)
+class Bucket:
+    """The bucket, as people use it, and what is made of it."""
+
+    clients: Clients
+    app: App
+    intake: Intake
+
+    def put(self, key: str, text: str = "text") -> None:
+        self.clients.s3.put_object(Bucket=BUCKET, Key=key, Body=text.encode())
+
+    def remove(self, key: str) -> None:
+        self.clients.s3.delete_object(Bucket=BUCKET, Key=key)
+
+    def texts(self, owner: Owner = ANN) -> dict[str, str]:
+        """The owner's documents, by path."""
+        documents = self.app.documents
+        return {one.path: documents.read(owner, one.id).text for one in documents.documents(owner)}
+
+    def at_the_next_read(self, *changes: Callable[[], None]) -> None:
+        """Each happens when S3 has just answered a GET: the first at the first, and so on."""
+        waiting = list(changes)
+
+        def change(**_: object) -> None:
+            if waiting:
+                waiting.pop(0)()
+
+        self.clients.s3.meta.events.register("after-call.s3.GetObject", change)
+
+
+@pytest.fixture
+def bucket(tmp_path: Path) -> Generator[Bucket]:
+    app = build_app(load_settings({"data": tmp_path / "data", "models": tmp_path / "models"}))
+    with moto_aws():
+        clients = Clients()
+        writer = Writer(app.catalog, app.index, app.embedder, time.time)
+        yield Bucket(clients, app, Intake(S3Uploads(BUCKET, clients), app.documents, writer, app.telemetry))
+
+
+def code(bucket: Bucket, key: str) -> str:
+    with pytest.raises(LociError) as raised:
+        bucket.intake.look(key)
+    return raised.value.code
+
+
+@pytest.mark.parametrize("owner", OWNERS, ids=lambda owner: f"{owner.tenant}|{owner.subject}")
+def test_an_upload_is_its_owners_document(bucket: Bucket, owner: Owner) -> None:
+    key = f"{prefix_of(owner)}notes/ä b+c.md"
+    bucket.put(key, "# Hello\n")
+    assert owner_and_path(key) == (owner, "notes/ä b+c.md")
+    assert bucket.intake.look(key)
+    assert {one: bucket.texts(one) for one in OWNERS if bucket.texts(one)} == {owner: {"notes/ä b+c.md": "# Hello\n"}}
+
+
+def test_the_person_of_a_key_without_names_is_local() -> None:
+    assert prefix_of(LOCAL) == "uploads/-/local/"
+
+
+def test_a_notice_that_comes_again_writes_nothing(bucket: Bucket) -> None:
+    bucket.put(KEY)
+    bucket.intake.look(KEY)
+    [before] = bucket.app.catalog.versions(ANN)
+    bucket.intake.look(KEY)
+    assert [before] == list(bucket.app.catalog.versions(ANN))
+
+
+def test_what_is_replaced_is_taken_in_as_it_is_now(bucket: Bucket) -> None:
+    for text in ("old", "new"):
+        bucket.put(KEY, text)
+        bucket.intake.look(KEY)
+    assert bucket.texts() == {"notes/a.md": "new"}
+
+
+def test_what_is_gone_is_taken_out_and_may_be_gone_already(bucket: Bucket) -> None:
+    bucket.put(KEY)
+    bucket.intake.look(KEY)
+    bucket.remove(KEY)
+    bucket.intake.look(KEY)
+    bucket.intake.look(KEY)
+    assert bucket.texts() == {}
+    assert bucket.app.blobs.list(ANN) == []
+
+
+def test_the_newest_content_wins_over_who_read_an_older_one(bucket: Bucket) -> None:
+    bucket.put(KEY, "old")
+    bucket.at_the_next_read(lambda: bucket.put(KEY, "newer"), lambda: bucket.put(KEY, "newest"))
+    bucket.intake.look(KEY)
+    assert bucket.texts() == {"notes/a.md": "newest"}
+
+
+def test_what_is_removed_while_it_is_taken_in_is_taken_out(bucket: Bucket) -> None:
+    bucket.put(KEY)
+    bucket.at_the_next_read(lambda: bucket.remove(KEY))
+    bucket.intake.look(KEY)
+    assert bucket.texts() == {}
+
+
+def test_what_is_uploaded_while_its_removal_is_followed_is_taken_in(bucket: Bucket) -> None:
+    bucket.at_the_next_read(lambda: bucket.put(KEY, "back"))
+    bucket.intake.look(KEY)
+    assert bucket.texts() == {"notes/a.md": "back"}
+
+
+def test_what_never_rests_is_tried_again_later(bucket: Bucket) -> None:
+    bucket.put(KEY)
+    bucket.at_the_next_read(*(lambda text=f"{number}": bucket.put(KEY, text) for number in range(100)))
+    assert code(bucket, KEY) == "UPLOAD_CHANGING"
+
+
+def test_what_another_left_half_done_is_completed(bucket: Bucket) -> None:
+    bucket.put(KEY, "right")
+    bucket.intake.look(KEY)
+    [document] = bucket.app.documents.documents(ANN)
+    bucket.app.blobs.write(ANN, blob_key(document.id), b"of one that was killed")
+    bucket.intake.look(KEY)
+    assert bucket.texts() == {"notes/a.md": "right"}
+
+
+@pytest.mark.parametrize(
+    "path", ["", "notes/", "notes.md/", "picture.png", "Makefile", ".obsidian/plugin.md", "a/.hidden.md"]
+)
+def test_what_is_no_document_is_passed_over(bucket: Bucket, path: str) -> None:
+    bucket.put(prefix_of(ANN) + path)
+    assert not bucket.intake.look(prefix_of(ANN) + path)
+    assert bucket.texts() == {}
+
+
+@pytest.mark.parametrize(
+    ("key", "expected"),
+    [
+        ("uploads/a.md", "BAD_UPLOAD_KEY"),
+        ("uploads/acme/a.md", "BAD_UPLOAD_KEY"),
+        ("uploads/acme/ann.md", "BAD_UPLOAD_KEY"),
+        ("uploads//ann/a.md", "BAD_UPLOAD_KEY"),
+        ("uploads/acme//a.md", "BAD_UPLOAD_KEY"),
+        ("uploads/a b/ann/a.md", "BAD_UPLOAD_KEY"),
+        ("uploads/%61cme/ann/a.md", "BAD_UPLOAD_KEY"),
+        ("uploads/%FF/ann/a.md", "BAD_UPLOAD_KEY"),
+        (f"uploads/acme/{'x' * 513}/a.md", "BAD_UPLOAD_KEY"),
+        ("uploads/acme/ann//a.md", "BAD_PATH"),
+        ("uploads/acme/ann/x/../a.md", "BAD_PATH"),
+        ("uploads/acme/ann/\x07.md", "BAD_PATH"),
+    ],
+)
+def test_a_key_that_says_an_owner_or_a_path_in_another_way_is_refused(bucket: Bucket, key: str, expected: str) -> None:
+    bucket.put(key)
+    assert code(bucket, key) == expected
+    bucket.remove(key)
+    bucket.intake.look(key)  # it was never taken in: nothing is wrong now
+
+
+def test_what_is_too_large_is_refused_and_the_document_stays_as_it_was(bucket: Bucket) -> None:
+    bucket.put(KEY, "small")
+    bucket.intake.look(KEY)
+    bucket.put(KEY, "x" * (LARGEST + 1))
+    assert code(bucket, KEY) == "FILE_TOO_LARGE"
+    assert bucket.texts() == {"notes/a.md": "small"}
+
+
+def test_a_document_that_could_not_be_embedded_is_tried_again_and_found_by_words_meanwhile(bucket: Bucket) -> None:
+    model = {"identity": "small@1", "dimensions": 8, "longest": 256, "scripts": ["Latin"]}
+
+    def inference(event: dict[str, Any], _: object) -> object:
+        match event["ask"]:
+            case "models":
+                return {"answer": {"embedder": model, "reranker": None}}
+            case "count":
+                return {"answer": [1 for _ in event["texts"]]}
+            case _:
+                raise MemoryError
+
+    with invoke_api() as api:
+        api.functions["inference"] = inference
+        embedder = LambdaEmbedder(LambdaInference("inference", Clients()))
+        writer = Writer(bucket.app.catalog, bucket.app.index, embedder, time.time)
+        library = Library(bucket.app.catalog, writer, bucket.app.blobs)
+        intake = Intake(S3Uploads(BUCKET, bucket.clients), library, writer, bucket.app.telemetry)
+        bucket.put(KEY, "words")
+        with pytest.raises(LociError) as raised:
+            intake.look(KEY)
+    assert (raised.value.code, bucket.texts()) == ("WORDS_ONLY", {"notes/a.md": "words"})
+
+
+def notice(key: str, bucket: str = BUCKET) -> str:
+    """As S3 sends it to a queue."""
+    return json.dumps({"Records": [{"s3": {"bucket": {"name": bucket}, "object": {"key": quote_plus(key, safe="/")}}}]})
+
+
+def test_a_notice_names_the_object_that_it_is_about(bucket: Bucket) -> None:
+    key = f"{prefix_of(Owner('a b', 'x+y'))}ä & b+c.md"
+    bucket.put(key, "found")
+    bucket.intake.follow(notice(key))
+    assert bucket.texts(Owner("a b", "x+y")) == {"ä & b+c.md": "found"}
+
+
+@pytest.mark.parametrize("text", ['{"Service": "Amazon S3", "Event": "s3:TestEvent"}', notice(KEY, "another")])
+def test_a_notice_of_something_else_is_passed_over(bucket: Bucket, text: str) -> None:
+    bucket.put(KEY)
+    bucket.intake.follow(text)
+    assert bucket.texts() == {}
+
+
+@pytest.mark.parametrize("text", ["", "[]", '"x"', '{"Records": 1}', '{"Records": [{"s3": {}}]}', "{"])
+def test_what_is_no_notice_is_refused(bucket: Bucket, text: str) -> None:
+    with pytest.raises(LociError, match="no notice of S3"):
+        bucket.intake.follow(text)

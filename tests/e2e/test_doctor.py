@@ -1,0 +1,202 @@
+"""`loci doctor`: what is well is said so, and what is wrong with settings, data folder, database and models is told."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from loci.models.manifest import MODEL_FILE
+from tests.support.patient import LOSE_RECORD, Patient, copied_models, empty, patient
+from tests.support.serving import serving
+from tests.support.small_models import EMBEDDER, RERANKER, small_models
+
+__all__ = ["empty", "patient", "small_models"]
+
+
+# What is well
+
+
+def test_what_is_well_is_one_line_each(patient: Patient) -> None:
+    ended = patient.run()
+    *lines, summary = ended.stdout.splitlines()
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert [line for line in lines if not line.startswith("ok       ")] == []
+    assert summary == f"{len(lines)} ok, 0 warnings, 0 faults."
+
+
+def test_everything_is_looked_at(patient: Patient) -> None:
+    findings = json.loads(patient.run("--json").stdout)["findings"]
+    names = (
+        "data folder, disk, secret, embedder, reranker, database, documents, index, orphans, vectors, folders, files"
+    )
+    assert [one["name"] for one in findings if one["name"] != "setting"] == names.split(", ")
+
+
+def test_a_data_folder_that_is_not_there_is_not_made(empty: Patient) -> None:
+    assert empty.told("--fix")["data folder"]["state"] == "warning"
+    assert not empty.data.exists()
+
+
+def test_nothing_is_made_in_an_empty_data_folder(empty: Patient) -> None:
+    empty.data.mkdir(mode=0o700)
+    assert empty.told("--fix").keys() == {"database"}
+    assert list(empty.data.iterdir()) == []
+
+
+def test_it_works_while_a_server_runs(patient: Patient) -> None:
+    with serving(patient.data, LOCI_MODELS=str(patient.models)):
+        patient.sql(LOSE_RECORD)
+        assert patient.told("--fix")["orphans"]["fixed"]
+        assert patient.told() == {}
+
+
+# Settings
+
+
+def test_settings_are_told_with_their_sources(empty: Patient) -> None:
+    empty.data.mkdir(mode=0o700)
+    (empty.data / "config.toml").write_text('port = 9000\nhost = "::1"')
+    lines = empty.run("--data", str(empty.data), LOCI_HOST="localhost").stdout.splitlines()
+    assert [line.split(maxsplit=2)[2] for line in lines if line.startswith("ok       setting ")] == [
+        f"port = 9000 ({empty.data / 'config.toml'})",
+        "host = localhost (LOCI_HOST)",
+        f"data = {empty.data} (the command line)",
+        f"models = {empty.models} (LOCI_MODELS)",
+        "pull_models = False (LOCI_PULL_MODELS)",
+    ]
+
+
+def test_no_secret_is_shown(empty: Patient) -> None:
+    secrets = {
+        "LOCI_SECRETS": "first" * 10,
+        "LOCI_LANGUAGE_MODEL_KEY": "second" * 10,
+        "LOCI_LANGUAGE_MODEL_URL": "https://me:third@models.example",
+    }
+    said = empty.run(**secrets).stdout
+    assert [word for word in ("first", "second", "third") if word in said] == []
+    assert "language_model_url = https://...@models.example" in said
+
+
+@pytest.mark.parametrize(
+    ("config", "says"),
+    [("port = ", "not valid TOML"), ("colour = 'red'", "unknown setting"), ("port = 'high'", "'port'")],
+)
+def test_settings_that_cannot_be_used_are_one_fault(empty: Patient, config: str, says: str) -> None:
+    empty.data.mkdir()
+    (empty.data / "config.toml").write_text(config)
+    ended = empty.run()
+    assert (ended.returncode, ended.stderr) == (1, "")
+    [line] = [line for line in ended.stdout.splitlines() if line.startswith("fault    settings")]
+    assert says in line
+
+
+def test_a_settings_file_that_is_not_there_is_a_fault(empty: Patient) -> None:
+    assert "no settings file" in empty.told("--config", "nowhere.toml", exit=1)["settings"]["what"]
+
+
+def test_a_variable_that_only_looks_like_a_setting_is_told(empty: Patient) -> None:
+    told = empty.told(LOCI_EMBEDER="small-embedder")["settings"]
+    assert (told["what"], told["advice"]) == ("No setting of Loci: LOCI_EMBEDER", "Did you mean LOCI_EMBEDDER?")
+
+
+# The data folder
+
+
+def test_a_folder_that_others_may_read_is_told(patient: Patient) -> None:
+    patient.data.chmod(0o755)
+    assert "chmod 700" in patient.told()["data folder"]["advice"]
+
+
+def test_a_folder_that_is_a_file_is_a_fault(empty: Patient) -> None:
+    empty.data.write_text("")
+    assert "Cannot write" in empty.told(exit=1)["data folder"]["what"]
+
+
+def test_a_secret_that_others_may_read_is_told(patient: Patient) -> None:
+    (patient.data / "secret").chmod(0o644)
+    assert "chmod 600" in patient.told()["secret"]["advice"]
+
+
+def test_a_secret_that_is_none_is_a_fault(patient: Patient) -> None:
+    (patient.data / "secret").write_text("short")
+    assert "holds no secret" in patient.told(exit=1)["secret"]["what"]
+
+
+def test_a_secret_that_is_gone_is_not_made(patient: Patient) -> None:
+    (patient.data / "secret").unlink()
+    assert patient.told("--fix") == {}
+    assert not (patient.data / "secret").exists()
+
+
+# The database
+
+
+def no_database(file: Path) -> None:
+    file.write_bytes(b"not a database, but a text\n" * 1000)
+
+
+def damaged_pages(file: Path) -> None:
+    content = file.read_bytes()
+    file.write_bytes(content[:8192] + b"\xff" * (len(content) - 8192))
+
+
+@pytest.mark.parametrize("damage", [no_database, damaged_pages])
+def test_a_damaged_database_is_a_fault_and_stays_as_it_is(patient: Patient, damage: Callable[[Path], None]) -> None:
+    file = patient.data / "loci.db"
+    patient.sql("PRAGMA wal_checkpoint(TRUNCATE)")
+    for beside in patient.data.glob("loci.db-*"):
+        beside.unlink()
+    damage(file)
+    before = file.read_bytes()
+    assert "damaged" in patient.told("--fix", exit=1)["database"]["what"]
+    assert file.read_bytes() == before
+
+
+def test_a_database_of_a_newer_loci_is_a_fault(patient: Patient) -> None:
+    patient.sql("PRAGMA user_version = 99")
+    assert "Upgrade Loci" in patient.told(exit=1)["database"]["advice"]
+
+
+def test_a_record_that_nobody_can_read_is_a_fault(patient: Patient) -> None:
+    patient.sql("UPDATE record SET value = '{}' WHERE key = CAST('notes-plan' AS BLOB)")
+    told = patient.told("--fix", exit=1)
+    assert {name for name, one in told.items() if one["state"] == "fault"} >= {"documents", "index", "files"}
+
+
+# Models
+
+
+def test_missing_models_are_warnings(patient: Patient, tmp_path: Path) -> None:
+    told = patient.told(LOCI_MODELS=str(tmp_path / "none"))
+    assert {name: one["state"] for name, one in told.items()} == dict.fromkeys(
+        ("embedder", "reranker", "vectors"), "warning"
+    )
+    assert "loci models pull bge-small-en-v1.5" in told["embedder"]["advice"]
+
+
+def test_a_damaged_model_is_a_fault(patient: Patient, tmp_path: Path) -> None:
+    patient = copied_models(patient, tmp_path)
+    model = patient.models / EMBEDDER / MODEL_FILE
+    model.write_bytes(model.read_bytes()[:-1] + b"\xff")
+    assert f"loci models pull {EMBEDDER}" in patient.told(exit=1)["embedder"]["advice"]
+
+
+def test_a_damaged_model_that_nobody_uses_is_told(patient: Patient, tmp_path: Path) -> None:
+    patient = copied_models(patient, tmp_path)
+    (patient.models / "cut-off").mkdir()
+    assert patient.told()["models"]["what"] == "Not whole: cut-off"
+
+
+@pytest.mark.parametrize(
+    ("name", "says"), [("bge-tiny", "knows no model"), (RERANKER, "no embedder"), ("bge-reranker-base", "no embedder")]
+)
+def test_a_setting_that_names_no_embedder_is_a_fault(patient: Patient, name: str, says: str) -> None:
+    assert says in patient.told(exit=1, LOCI_EMBEDDER=name)["embedder"]["what"]
+
+
+def test_a_reranker_that_is_switched_off_is_not_missed(patient: Patient, tmp_path: Path) -> None:
+    patient = copied_models(patient, tmp_path)
+    shutil.rmtree(patient.models / RERANKER)
+    assert patient.told(LOCI_RERANK_SECONDS="0") == {}

@@ -1,0 +1,104 @@
+"""`loci doctor` for a deployment on AWS: whether each part answers, and what its adapter says where it does not."""
+
+import json
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from loci.cli.main import cli
+from loci.compose import build_app
+from loci.model.identity import Owner
+from loci.settings import load_settings
+from tests.contract.inferences import FUNCTION, handler_on
+from tests.servers.java.nodes import opensearch_node
+from tests.support.invoke_api import invoke_api
+from tests.support.moto_aws import BUCKET, SECRET, TABLE, moto_aws
+from tests.support.small_models import small_models
+
+__all__ = ["small_models"]
+
+Environment = dict[str, str]
+Findings = dict[str, dict[str, str]]
+
+
+@pytest.fixture
+def deployed(small_models: Path, tmp_path: Path) -> Iterator[Environment]:
+    """The variables of a deployment that has everything but a search domain."""
+    with invoke_api() as api, moto_aws():
+        api.functions[FUNCTION] = handler_on(small_models)
+        yield {
+            "LOCI_MODE": "aws",
+            "LOCI_TABLE": TABLE,
+            "LOCI_BUCKET": BUCKET,
+            "LOCI_SECRETS_FROM": SECRET,
+            "LOCI_INFERENCE_FUNCTION": FUNCTION,
+            "LOCI_MODELS": str(tmp_path / "models"),
+        }
+
+
+def doctor(environment: Environment, *arguments: str, exit: int = 0) -> Findings:
+    """All findings but the settings, by name."""
+    ended = CliRunner().invoke(cli, ["doctor", "--json", *arguments], env=environment)
+    assert ended.exit_code == exit, ended.output
+    return {one["name"]: one for one in json.loads(ended.stdout)["findings"] if one["name"] != "setting"}
+
+
+def not_ok(findings: Findings) -> set[str]:
+    return {name for name, one in findings.items() if one["state"] != "ok" or one["fixed"]}
+
+
+def test_each_part_is_told_and_no_search_is_a_warning(deployed: Environment) -> None:
+    found = doctor(deployed)
+    assert list(found) == ["table", "bucket", "secret", "search", "inference"]
+    assert found["search"]["state"] == "warning"
+    assert not_ok(found) == {"search"}
+    assert "small-embedder@" in found["inference"]["what"]
+
+
+@pytest.mark.parametrize(
+    ("setting", "name"),
+    [
+        ("LOCI_TABLE", "table"),
+        ("LOCI_BUCKET", "bucket"),
+        ("LOCI_SECRETS_FROM", "secret"),
+        ("LOCI_INFERENCE_FUNCTION", "inference"),
+    ],
+)
+def test_what_is_not_there_is_one_fault_with_its_advice(deployed: Environment, setting: str, name: str) -> None:
+    found = doctor(deployed | {setting: "loci-gone"}, exit=1)
+    assert not_ok(found) == {name, "search"}
+    assert found[name]["state"] == "fault"
+    assert setting in found[name]["advice"]
+
+
+def test_a_domain_that_does_not_answer_is_a_fault(deployed: Environment) -> None:
+    found = doctor(deployed | {"LOCI_SEARCH_URL": "http://127.0.0.1:9"}, exit=1)
+    assert not_ok(found) == {"search"}
+    assert "cannot be reached" in found["search"]["what"]
+
+
+def test_settings_that_do_not_make_a_deployment_are_a_fault(deployed: Environment) -> None:
+    assert doctor(deployed | {"LOCI_AUTH": "open"}, exit=1)["stores"]["state"] == "fault"
+
+
+@pytest.mark.aws
+def test_documents_are_held_against_the_index(deployed: Environment) -> None:
+    with opensearch_node() as node:
+        environment = deployed | {"LOCI_SEARCH_URL": node.url}
+        ann = Owner("acme", secrets.token_hex(8))  # a node may hold others, of whom nothing is known here
+        app = build_app(load_settings({name.removeprefix("LOCI_").lower(): it for name, it in environment.items()}))
+        app.api_keys.create(ann, "laptop")
+        app.documents.add(ann, "plan.md", b"# Plan\n\nShip it.")
+        app.documents.add(ann, "other.md", b"# Other\n\nShip that, too.")
+        assert not_ok(doctor(environment)) == set()
+        app.catalog.remove(ann, "other")
+        app.index.remove(ann, "documents", "plan")
+        orphans, index = (f"{name} of acme/{ann.subject}" for name in ("orphans", "index"))
+        assert not_ok(doctor(environment, exit=1)) == {orphans, index}
+        assert not_ok(doctor(environment, "--fix")) == {orphans, index}
+        assert not_ok(doctor(environment)) == set()
+        assert app.index.documents(ann, "documents") == {"plan": 1}
+        app.documents.remove(ann, app.documents.documents(ann))

@@ -1,0 +1,154 @@
+"""`loci doctor` on documents: each thing that can be wrong is made so, told, and where that is safe put right."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from loci.documents.library import blob_key
+from loci.documents.writer import COLLECTION
+from loci.errors import Unavailable
+from loci.model.identity import LOCAL, Owner
+from tests.support.patient import LOSE_RECORD, Patient, empty, patient
+from tests.support.small_models import lay_out_embedder, lay_out_reranker, small_models
+
+__all__ = ["empty", "patient", "small_models"]
+
+ANN = Owner("acme", "ann")
+BREAK_CHUNKS = "DELETE FROM chunk WHERE id = 'notes-plan#0'"
+DAMAGES = (
+    "UPDATE chunk SET vector = substr(vector, 1, 20) WHERE id = 'notes-plan#0'",
+    "UPDATE chunk SET vector = zeroblob(length(vector)) WHERE id = 'notes-plan#0'",
+    "UPDATE chunk SET vector = replace(hex(vector), '3', 'F') WHERE id = 'notes-plan#0'",
+    "UPDATE chunk SET bits = substr(bits, 1, length(bits) - 1) WHERE id = 'notes-plan#0'",
+)
+BREAK_RECORD = "UPDATE record SET value = json_set(value, '$.sha256', '') WHERE key = CAST('notes-plan' AS BLOB)"
+
+# The index
+
+
+@pytest.mark.parametrize("damage", [BREAK_CHUNKS, BREAK_RECORD])
+def test_a_half_written_document_is_a_fault_and_can_be_mended(patient: Patient, damage: str) -> None:
+    patient.sql(damage)
+    assert patient.told(exit=1)["index"]["what"] == "1 document half written: notes/plan.md"
+    assert patient.told("--fix").keys() == {"index"}
+    assert patient.told() == {}
+    assert [one.path for one in patient.app().documents.documents(LOCAL)] == ["notes/briefs/auth.md", "notes/plan.md"]
+
+
+def test_a_half_written_document_without_its_file_is_left(patient: Patient) -> None:
+    patient.sql(BREAK_CHUNKS)
+    (patient.notes / "plan.md").unlink()
+    told = patient.told("--fix", exit=1)["index"]
+    assert "is gone" in told["what"]
+    assert "loci forget" in told["advice"]
+    assert patient.app().documents.get(LOCAL, "notes-plan").chunks == 1
+
+
+def test_passages_of_unknown_documents_are_told_and_can_be_taken_out(patient: Patient) -> None:
+    patient.sql(LOSE_RECORD)
+    told = patient.told()["orphans"]
+    assert (told["state"], told["what"]) == ("warning", "The index has passages of 1 unknown document: notes-plan")
+    assert patient.told("--fix").keys() == {"orphans"}
+    assert patient.told() == {}
+    assert (patient.notes / "plan.md").exists()
+    assert patient.app().documents.get(LOCAL, "notes-briefs-auth")
+
+
+def test_the_documents_of_whoever_has_a_key_are_looked_at_too(patient: Patient) -> None:
+    app = patient.app()
+    app.api_keys.create(ANN, "laptop")
+    app.documents.add(ANN, "plan.md", b"# Plan\n\nof Ann")
+    patient.sql("DELETE FROM chunk WHERE text LIKE '%of Ann%'")
+    assert patient.told(exit=1).keys() == {"index of acme/ann"}
+    patient.run("--fix")
+    assert patient.told() == {}
+
+
+# Files
+
+
+def test_what_became_of_the_files_is_told(patient: Patient) -> None:
+    (patient.notes / "plan.md").write_text("# Another plan")
+    (patient.notes / "briefs" / "auth.md").unlink()
+    told = patient.told("--fix")["files"]
+    assert told["what"] == "Of 2 files 1 changed (notes/plan.md), 1 gone (notes/briefs/auth.md)"
+    assert told["advice"] == f"Run: loci ingest {patient.notes}"
+    patient.ingest()
+    assert patient.told() == {}
+
+
+def test_a_folder_that_is_gone_is_told_once(patient: Patient) -> None:
+    shutil.rmtree(patient.notes)
+    told = patient.told("--fix")
+    assert told.keys() == {"folders"}
+    assert told["folders"]["what"] == f"1 of 1 gone: {patient.notes}"
+
+
+def test_broken_front_matter_is_told_with_its_line(patient: Patient) -> None:
+    (patient.notes / "plan.md").write_text("---\ntitle: a: b\n---\ntext")
+    patient.ingest()
+    told = patient.told()["documents"]
+    assert told["what"].startswith("1 of 2 have a problem: notes/plan.md (line 2: The front matter is broken")
+
+
+def test_a_name_cannot_command_the_terminal(patient: Patient) -> None:
+    file = patient.notes / "a\x1b[31m.md"
+    file.write_text("text")
+    patient.ingest()
+    file.unlink()
+    assert r"1 gone (notes/a\x1b[31m.md)" in patient.run().stdout
+
+
+# Vectors
+
+
+def test_passages_without_vectors_are_told_and_can_be_embedded(patient: Patient, tmp_path: Path) -> None:
+    before = Patient(patient.data, patient.notes, tmp_path / "none")
+    (before.notes / "plan.md").write_text("# Plan\n\nAnother one.\n")
+    before.ingest()
+    told = patient.told()["vectors"]
+    assert told["what"].startswith("1 of 2 passages have none of small-embedder@")
+    assert told["what"].endswith("(0 of another model, 1 of no model)")
+    assert patient.told("--fix").keys() == {"vectors"}
+    assert patient.told() == {}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_damaged_vectors_end_every_search_and_can_be_made_anew(patient: Patient, damage: str) -> None:
+    patient.sql(damage)
+    with pytest.raises(Unavailable, match="The index holds damaged vectors"):
+        patient.app().search.find(LOCAL, COLLECTION, "ship it", limit=5)
+    assert patient.told(exit=1)["vectors"]["what"].startswith("Those of 1 document are damaged")
+    assert patient.told("--fix").keys() == {"vectors"}
+    assert patient.told() == {}
+    found = patient.app().search.find(LOCAL, COLLECTION, "ship it", limit=5)
+    assert "notes-plan" in {hit.chunk.document for hit in found.hits}
+
+
+def test_vectors_of_another_model_are_told_and_can_be_replaced(patient: Patient, tmp_path: Path) -> None:
+    lay_out_embedder(tmp_path / "models", seed=7)
+    lay_out_reranker(tmp_path / "models")
+    later = Patient(patient.data, patient.notes, tmp_path / "models")
+    assert later.told()["vectors"]["what"].endswith("(2 of another model, 0 of no model)")
+    assert later.told("--fix")["vectors"]["fixed"]
+    assert later.told() == {}
+
+
+# Texts that are kept
+
+
+def test_a_document_whose_text_is_lost_is_a_fault(patient: Patient) -> None:
+    app = patient.app()
+    app.documents.add(LOCAL, "kept.md", b"kept")
+    app.blobs.remove(LOCAL, blob_key("kept"))
+    assert patient.told("--fix", exit=1)["texts"]["what"] == "1 document lost their text: kept"
+
+
+def test_a_text_of_no_document_is_told_and_can_be_taken_out(patient: Patient) -> None:
+    app = patient.app()
+    app.documents.add(LOCAL, "kept.md", b"kept")
+    app.blobs.write(LOCAL, blob_key("spare"), b"spare")
+    assert patient.told()["spare texts"]["what"] == "1 text of no document: spare"
+    assert patient.told("--fix").keys() == {"spare texts"}
+    assert app.blobs.list(LOCAL, "documents/") == [blob_key("kept")]

@@ -1,0 +1,103 @@
+"""The image of the inference: of little, with the models of the stage."""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.infra.synthesis import synthesise
+from tests.support.serving import clean_environment
+
+ROOT = Path(__file__).resolve().parents[2]
+OTHERS: dict[str, object] = {
+    "architecture": "arm64",
+    "inference": {"memory_mb": 2048, "timeout_s": 60, "models": ["all-MiniLM-L6-v2", "bge-reranker-base"]},
+    "settings": {"model_hub": "https://hub.example.com"},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """What the assembly says of the image, and the folder that it is built from."""
+
+    source: dict[str, Any]
+    context: Path
+
+
+def image(folder: Path, changes: dict[str, object]) -> Image:
+    synthesise(folder, "dev", changes)
+    [manifest] = [json.loads(file.read_text()) for file in (folder / "out").glob("*inference.assets.json")]
+    [asset] = manifest["dockerImages"].values()
+    return Image(asset["source"], folder / "out" / asset["source"]["directory"])
+
+
+@pytest.fixture(scope="module")
+def of_dev(tmp_path_factory: pytest.TempPathFactory) -> Image:
+    return image(tmp_path_factory.mktemp("image"), {})
+
+
+@pytest.fixture(scope="module")
+def with_others(tmp_path_factory: pytest.TempPathFactory) -> Image:
+    return image(tmp_path_factory.mktemp("image"), OTHERS)
+
+
+@pytest.fixture(scope="module")
+def context(of_dev: Image) -> Path:
+    return of_dev.context
+
+
+def test_it_is_built_of_its_handler_its_lock_and_the_product(context: Path) -> None:
+    files = {str(file.relative_to(context)) for file in context.rglob("*") if file.is_file()}
+    others = {file for file in files if not file.startswith("shared/loci/")}
+    assert others == {
+        ".dockerignore",
+        "functions/inference/Dockerfile",
+        "functions/inference/handler.py",
+        "requirements/inference.lock",
+    }
+
+
+def test_what_the_dockerfile_copies_is_there(context: Path) -> None:
+    lines = (ROOT / "functions" / "inference" / "Dockerfile").read_text().splitlines()
+    copied = [line.split()[1] for line in lines if line.startswith("COPY ") and "--from" not in line]
+    assert copied
+    assert [path for path in copied if not (context / path).exists()] == []
+
+
+@pytest.mark.parametrize(
+    ("program", "said"),
+    [
+        (["-m", "loci.cli.models", "list"], "bge-small-en-v1.5"),
+        (["-c", "import handler; print(handler.lambda_handler({'ask': 'models'}, None))"], "{'embedder': None"),
+    ],
+    ids=["the models' command", "the handler"],
+)
+def test_what_is_run_in_it_needs_nothing_that_is_left_out(
+    context: Path, tmp_path: Path, program: list[str], said: str
+) -> None:
+    path = os.pathsep.join(str(context / folder) for folder in ("shared", "functions/inference"))
+    environment = clean_environment(tmp_path / "data", PYTHONPATH=path)
+    done = subprocess.run(
+        [sys.executable, *program], env=environment, cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert said in done.stdout, done.stderr
+
+
+def test_the_defaults_are_pulled_where_the_stage_names_no_models(of_dev: Image) -> None:
+    assert not of_dev.source.get("dockerBuildArgs")
+
+
+def test_the_models_of_the_stage_are_pulled_from_its_hub(with_others: Image) -> None:
+    assert with_others.source["dockerBuildArgs"] == {
+        "MODELS": "all-MiniLM-L6-v2 bge-reranker-base",
+        "LOCI_MODEL_HUB": "https://hub.example.com",
+    }
+
+
+def test_it_is_built_for_the_processor_of_the_stage(of_dev: Image, with_others: Image) -> None:
+    assert (of_dev.source["platform"], with_others.source["platform"]) == ("linux/amd64", "linux/arm64")

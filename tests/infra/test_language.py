@@ -1,0 +1,69 @@
+"""A language model on AWS: the gateway may invoke it and no other, and reads the key of one that has a key."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.infra.synthesis import synthesise
+from tests.infra.template import listed
+
+HERE = "<AWS::Region>:<AWS::AccountId>"
+FOUNDATION = "arn:<AWS::Partition>:bedrock:{}::foundation-model/{}"
+OWN = "arn:aws:bedrock:eu-west-1:123456789012:application-inference-profile/abc"
+KEY = "arn:aws:secretsmanager:eu-west-1:123456789012:secret:openai-AbCdEf"
+
+
+def statements(folder: Path, action: str, **settings: str) -> list[tuple[list[str], object]]:
+    """What the gateway may do by this action: the resources, and under which condition."""
+    template = synthesise(folder, "dev", {"settings": settings}).gateway
+    return [
+        ([template.read(one) for one in listed(statement["Resource"])], statement.get("Condition"))
+        for _, statement in template.statements()
+        if action in listed(statement["Action"])
+    ]
+
+
+@pytest.mark.parametrize(
+    ("model", "expected"),
+    [
+        (
+            "anthropic.claude-3-haiku-20240307-v1:0",
+            [([FOUNDATION.format("<AWS::Region>", "anthropic.claude-3-haiku-20240307-v1:0")], None)],
+        ),
+        (
+            "eu.amazon.nova-lite-v1:0",
+            [
+                (
+                    [
+                        FOUNDATION.format("*", "amazon.nova-lite-v1:0"),
+                        f"arn:<AWS::Partition>:bedrock:{HERE}:inference-profile/eu.amazon.nova-lite-v1:0",
+                    ],
+                    None,
+                )
+            ],
+        ),
+        (
+            OWN,
+            [
+                ([OWN], None),
+                ([FOUNDATION.format("*", "*")], {"StringEquals": {"bedrock:InferenceProfileArn": OWN}}),
+            ],
+        ),
+    ],
+    ids=["a model", "a profile across regions", "a profile of one's own"],
+)
+def test_the_gateway_may_invoke_the_model_of_the_stage(
+    tmp_path: Path, model: str, expected: list[tuple[list[str], object]]
+) -> None:
+    found = statements(tmp_path, "bedrock:InvokeModel", language_model=f"bedrock:{model}")
+    assert [(sorted(resources), condition) for resources, condition in found] == expected
+
+
+def test_without_a_model_of_bedrock_nothing_may_be_invoked(tmp_path: Path) -> None:
+    assert statements(tmp_path, "bedrock:InvokeModel", language_model="openai:gpt-5-mini") == []
+
+
+def test_the_gateway_may_read_the_key_of_the_model(tmp_path: Path) -> None:
+    settings = {"language_model": "openai:gpt-5-mini", "language_model_key_from": KEY}
+    [(resources, _)] = statements(tmp_path, "secretsmanager:GetSecretValue", **settings)
+    assert set(resources) == {"<Secret>", KEY}

@@ -1,0 +1,38 @@
+"""Libraries that are measured: the same models and the same search, on either index."""
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from loci.adapters.aws.index import OpenSearchIndex
+from loci.adapters.embedded.inference.in_use import InUse
+from loci.adapters.embedded.inference.reranker import OnnxReranker
+from loci.compose import build_app
+from loci.documents.library import Library
+from loci.documents.writer import Writer
+from loci.models.shelf import Shelf
+from loci.search.reading import Reader
+from loci.search.search import Search
+from loci.settings import load_settings
+
+
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """Documents, and a search among them."""
+
+    documents: Library
+    search: Search
+
+
+def library(data: Path, models: Path | None, rerank: float, index: OpenSearchIndex | None) -> Searched:
+    """A new library: all of it in SQLite, or its passages in that index and its records in SQLite."""
+    app = build_app(load_settings({"data": data, "models": models, "rerank_seconds": rerank}))
+    if index is None:
+        return Searched(app.documents, app.search)
+    settings = app.settings
+    reranker = OnnxReranker(InUse(Shelf(settings.models_folder), "reranker", settings.reranker))
+    nobody = Reader(None, "", seconds=0)
+    return Searched(
+        Library(app.catalog, Writer(app.catalog, index, app.embedder, time.time), app.blobs),
+        Search(index, app.embedder, reranker, nobody, rerank_seconds=rerank),
+    )

@@ -1,0 +1,75 @@
+"""A data folder for `loci doctor` to look at."""
+
+import json
+import shutil
+import sqlite3
+import subprocess
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from loci.app import App
+from loci.cli.main import cli
+from loci.compose import build_app
+from loci.model.identity import LOCAL
+from loci.settings import load_settings
+from tests.support.serving import clean_environment, loci
+
+LOSE_RECORD = "DELETE FROM record WHERE key = CAST('notes-plan' AS BLOB)"
+
+
+@dataclass(frozen=True, slots=True)
+class Patient:
+    """A data folder with two notes in it, and models."""
+
+    data: Path
+    notes: Path
+    models: Path
+
+    def app(self) -> App:
+        return build_app(load_settings({"data": self.data, "models": self.models}))
+
+    def ingest(self) -> None:
+        self.app().ingest.run(LOCAL, [str(self.notes)])
+
+    def sql(self, *statements: str) -> None:
+        with closing(sqlite3.connect(self.data / "loci.db")) as connection:
+            for statement in statements:
+                connection.execute(statement)
+            connection.commit()
+
+    def run(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        return loci(self.data, "doctor", *arguments, **{"LOCI_MODELS": str(self.models)} | environment)
+
+    def told(self, *arguments: str, exit: int = 0, **environment: str) -> dict[str, dict[str, str]]:
+        """What is not ok, or was put right, by name."""
+        clean = clean_environment(self.data, **{"LOCI_MODELS": str(self.models)} | environment)
+        # In this process, which takes a tenth of the time of one of its own.
+        ended = CliRunner().invoke(cli, ["doctor", "--json", *arguments], env=clean)
+        assert ended.exit_code == exit, ended.output
+        findings = json.loads(ended.stdout)["findings"]
+        return {one["name"]: one for one in findings if one["state"] != "ok" or one["fixed"]}
+
+
+@pytest.fixture
+def empty(tmp_path: Path, small_models: Path) -> Patient:
+    """Nothing is in the data folder, which is not there."""
+    return Patient(tmp_path / "data", tmp_path / "notes", small_models)
+
+
+@pytest.fixture
+def patient(empty: Patient) -> Patient:
+    """In best health."""
+    (empty.notes / "briefs").mkdir(parents=True)
+    (empty.notes / "briefs" / "auth.md").write_text("# Login\n\nSafari drops the cookie.\n")
+    (empty.notes / "plan.md").write_text("# Plan\n\nShip it.\n")
+    empty.ingest()
+    return empty
+
+
+def copied_models(patient: Patient, folder: Path) -> Patient:
+    """The same with models of its own, which may be broken."""
+    return Patient(patient.data, patient.notes, shutil.copytree(patient.models, folder / "models"))

@@ -1,0 +1,16 @@
+"""Waiting for what happens elsewhere."""
+
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+def until(condition: Callable[[], T | None], seconds: float = 30) -> T:
+    """What the condition gives as soon as it is true; a test that waits longer has failed."""
+    end = time.monotonic() + seconds
+    while not (found := condition()):
+        assert time.monotonic() < end, f"not within {seconds} s"
+        time.sleep(0.05)
+    return found

@@ -1,0 +1,168 @@
+"""`explore_links` as clients call it."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from loci.app import App
+from loci.model.identity import LOCAL
+from tests.surface.conftest import Connect
+from tests.surface.results import call, failed, written
+
+pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("app", ["embedded"], indirect=True)]
+
+NOTES = {
+    "briefs/2026-01-10-login.md": "# Login\n\nSign in. See [[Safari]] and [the plan](../plan.md#when).\n",
+    "debriefs/2026-02-03-login.md": "# What we learned\n\nIt works; [[not yet written]].\n",
+    "playbooks/cookies.md": "---\nimplements: 2026-01-10-login\naliases: [Safari]\n---\n# Cookies\n",
+    "plan.md": "# Plan\n\nSoon.\n",
+}
+BRIEF, DEBRIEF, PLAYBOOK = "notes-briefs-2026-01-10-login", "notes-debriefs-2026-02-03-login", "notes-playbooks-cookies"
+
+
+@pytest.fixture
+def notes(app: App, tmp_path: Path) -> Path:
+    folder = written(tmp_path / "notes", NOTES)
+    app.ingest.run(LOCAL, [str(folder)])
+    return folder
+
+
+async def explore(connect: Connect, **arguments: object) -> list[dict[str, Any]]:
+    return (await call(connect, "explore_links", **arguments))["result"]
+
+
+@pytest.mark.usefixtures("notes")
+async def test_all_outgoing_links_come_with_their_evidence(connect: Connect) -> None:
+    edges = await explore(connect, id=BRIEF)
+    assert [(one["target"], one["type"]) for one in edges] == [(PLAYBOOK, "references"), ("notes-plan", "references")]
+    assert {(one["line"], one["evidence"]) for one in edges} == {
+        (3, "Sign in. See [[Safari]] and [the plan](../plan.md#when).")
+    }
+    assert [one["anchor"] for one in edges] == [None, "when"]
+
+
+@pytest.mark.usefixtures("notes")
+@pytest.mark.parametrize("relation", ["implements", "IMPLEMENTS"])
+async def test_a_relation_chooses_links(connect: Connect, relation: str) -> None:
+    [edge] = await explore(connect, id=PLAYBOOK, relation=relation)
+    assert edge["target"] == BRIEF
+    assert await explore(connect, id=PLAYBOOK, relation="cites") == []
+
+
+@pytest.mark.usefixtures("notes")
+async def test_incoming_links_come_on_request(connect: Connect) -> None:
+    edges = await explore(connect, id=BRIEF, direction="incoming")
+    assert {(one["target"], one["type"], one["direction"]) for one in edges} == {
+        (DEBRIEF, "follows", "incoming"),
+        (PLAYBOOK, "implements", "incoming"),
+    }
+    both = await explore(connect, id=BRIEF, direction="both")
+    assert len(both) == 4
+
+
+@pytest.mark.usefixtures("notes")
+async def test_a_debrief_follows_its_brief_though_nobody_wrote_so(connect: Connect) -> None:
+    [edge] = await explore(connect, id=DEBRIEF)
+    assert (edge["target"], edge["type"], edge["inferred"]) == (BRIEF, "follows", True)
+
+
+async def test_what_is_not_here_is_listed_until_it_is(app: App, connect: Connect, notes: Path) -> None:
+    [_, open_link] = await explore(connect, id=DEBRIEF, unresolved=True)
+    assert (open_link["target"], open_link["title"]) == (None, "not yet written")
+    (notes / "Not yet written.md").write_text("# Now it is\n")
+    app.ingest.run(LOCAL, [str(notes)])
+    edges = await explore(connect, id=DEBRIEF, relation="references", unresolved=True)
+    assert [one["target"] for one in edges] == ["notes-not-yet-written"]
+
+
+async def test_a_changed_link_changes_the_graph(app: App, connect: Connect, notes: Path) -> None:
+    (notes / "playbooks" / "cookies.md").write_text("---\nfollows: plan\n---\n# Cookies\n")
+    app.ingest.run(LOCAL, [str(notes)])
+    assert [(one["target"], one["type"]) for one in await explore(connect, id=PLAYBOOK)] == [("notes-plan", "follows")]
+    assert PLAYBOOK not in {one["target"] for one in await explore(connect, id=BRIEF)}
+    (notes / "plan.md").unlink()
+    app.ingest.run(LOCAL, [str(notes)])
+    assert await explore(connect, id=PLAYBOOK) == []
+
+
+@pytest.mark.usefixtures("notes")
+async def test_an_unknown_document_or_relation_is_an_error(connect: Connect) -> None:
+    assert "Node not found." in await failed(connect, "explore_links", id="notes-plam")
+    assert "references, follows, implements, similar" in await failed(
+        connect, "explore_links", id=BRIEF, relation="hates"
+    )
+    assert "id" in await failed(connect, "explore_links")
+
+
+@pytest.mark.usefixtures("notes")
+async def test_neighbours_come_nearest_first_with_the_shortest_way(connect: Connect) -> None:
+    found = (await call(connect, "graph_neighbors", id="notes-plan"))["neighbors"]
+    assert [(one["id"], one["distance"]) for one in found] == [(BRIEF, 1), (PLAYBOOK, 2), (DEBRIEF, 2)]
+    assert found[2]["way"] == [
+        {"id": BRIEF, "type": "references", "direction": "incoming"},
+        {"id": DEBRIEF, "type": "follows", "direction": "incoming"},
+    ]
+
+
+@pytest.mark.usefixtures("notes")
+async def test_neighbours_are_bounded_by_depth_and_limit(connect: Connect) -> None:
+    near = await call(connect, "graph_neighbors", id="notes-plan", depth=1)
+    assert ([one["id"] for one in near["neighbors"]], near["truncated"]) == ([BRIEF], False)
+    few = await call(connect, "graph_neighbors", id="notes-plan", limit=2)
+    assert (len(few["neighbors"]), few["truncated"]) == (2, True)
+
+
+@pytest.fixture
+def twins(app: App, tmp_path: Path) -> None:
+    """Notes of which two belong together, two are one, and one stands alone."""
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    ferry = "The ferry leaves the harbour at dawn when the captain rings the bell. "
+    for name, text in {
+        "harbour.md": ferry * 3 + "Tickets are sold on the pier.",
+        "timetable.md": ferry * 3 + "In winter it stays at anchor.",
+        "copy.md": ferry * 3 + "In winter it stays at anchor.",
+        "bread.md": "Flour, water, salt, and an oven that is hot enough.",
+    }.items():
+        (folder / name).write_text(f"# {name.partition('.')[0]}\n\n{text}\n")
+    app.ingest.run(LOCAL, [str(folder)])
+
+
+async def gaps_of(connect: Connect, **arguments: object) -> list[dict[str, Any]]:
+    return (await call(connect, "find_gaps", **arguments))["result"]
+
+
+@pytest.mark.usefixtures("twins")
+async def test_gaps_are_similar_documents_without_a_link(connect: Connect) -> None:
+    found = await gaps_of(connect, threshold=0.2)
+    assert {frozenset((one["source_id"], one["target_id"])) for one in found} == {
+        frozenset(("notes-copy", "notes-timetable")),
+        frozenset(("notes-harbour", "notes-timetable")),
+        frozenset(("notes-copy", "notes-harbour")),
+    }
+    assert found[0]["similarity"] >= found[-1]["similarity"] >= 0.2
+    assert all("ferry" in one["reason"] or "captain" in one["reason"] for one in found[1:])
+    assert {one["compared_by"] for one in found} == {"TF-IDF"}
+
+
+@pytest.mark.usefixtures("twins")
+async def test_limit_and_threshold_are_honoured(connect: Connect) -> None:
+    assert len(await gaps_of(connect, threshold=0.2, limit=1)) == 1
+    assert all(one["similarity"] >= 0.95 for one in await gaps_of(connect, threshold=0.95))
+    assert await gaps_of(connect, threshold=1.0) == []
+
+
+@pytest.mark.usefixtures("twins")
+async def test_a_written_link_closes_a_gap(app: App, connect: Connect, tmp_path: Path) -> None:
+    before = await gaps_of(connect, threshold=0.2)
+    note = tmp_path / "notes" / "harbour.md"
+    note.write_text(f"{note.read_text()}\nSee [[timetable]] and [[copy]].\n")
+    app.ingest.run(LOCAL, [str(tmp_path / "notes")])
+    after = await gaps_of(connect, threshold=0.2)
+    assert len(before) == 3
+    assert [{one["source_id"], one["target_id"]} for one in after] == [{"notes-copy", "notes-timetable"}]
+
+
+async def test_an_empty_library_has_no_gaps(connect: Connect) -> None:
+    assert await gaps_of(connect) == []

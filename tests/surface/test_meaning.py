@@ -1,0 +1,74 @@
+"""Searches with a real model through the documents' tools: what is found by sense, and how sure the scores are."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import Client
+
+import loci
+from loci.app import App
+from loci.compose import build_app
+from loci.model.identity import LOCAL
+from loci.models.shelf import Shelf
+from loci.server.build import build_server
+from loci.settings import load_settings
+from tests.surface.results import structured
+
+pytestmark = [pytest.mark.anyio, pytest.mark.models]
+
+EXAMPLE = Path(loci.__file__).parent / "example"
+# None has the words of its answer's title.
+QUESTIONS = {
+    "Do people have to pay when they bring a drill back too late?": "example-decisions-no-late-fees",
+    "What must I do when a power pack bulges and is too warm?": "example-playbooks-swollen-battery",
+    "Why was everybody told the wrong hour in autumn?": "example-incidents-2024-10-27-clock-change",
+}
+NONSENSE = ("quantum entanglement of penguins", "Which pope crowned the emperor of Brazil?", "zxqv wblorp")
+
+
+@pytest.fixture(scope="module")
+def example(minilm: Shelf, tmp_path_factory: pytest.TempPathFactory) -> App:
+    """The example collection, embedded."""
+    app = build_app(load_settings({"data": tmp_path_factory.mktemp("data"), "models": minilm.folder}))
+    app.ingest.run(LOCAL, [str(EXAMPLE)])
+    return app
+
+
+async def search(app: App, query: str) -> Any:
+    async with Client(build_server(app)) as client:
+        return structured(await client.call_tool("search_documents", {"query": query, "explain": True}))
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+async def test_an_answer_in_other_words_is_found_with_a_high_score(example: App, question: str) -> None:
+    found = await search(example, question)
+    assert QUESTIONS[question] in [row["id"] for row in found["results"][:3]]
+    assert found["results"][0]["score"] > 0.5
+    assert found["results"][0]["source"] == "hybrid"
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+async def test_scores_never_rise(example: App, question: str) -> None:
+    scores = [row["score"] for row in (await search(example, question))["results"]]
+    assert scores == sorted(scores, reverse=True)
+    assert scores[0] > 2 * scores[-1]
+
+
+@pytest.mark.parametrize("question", NONSENSE)
+async def test_nothing_relevant_is_an_answer_that_names_the_nearest(example: App, question: str) -> None:
+    found = await search(example, question)
+    assert found["results"] == []
+    assert "is the best score. The nearest are example-" in found["metadata"]["reason"]
+
+
+async def test_what_was_said_word_for_word_comes_first(example: App) -> None:
+    [best, *_] = (await search(example, "members skipped the safety page"))["results"]
+    assert best["id"] == "example-debriefs-2024-11-25-self-checkout"
+    assert best["score"] > 0.8
+
+
+async def test_the_stages_say_what_ran(example: App) -> None:
+    found = await search(example, "batteries")
+    ran = {stage["stage"]: stage["ran"] for stage in found["metadata"]["stages"]}
+    assert ran == {"vector": True, "words": True, "late": True, "rerank": False, "language_model": False}

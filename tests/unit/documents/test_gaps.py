@@ -1,0 +1,89 @@
+"""Which pairs are gaps: exactly those that comparing every two gives."""
+
+import random
+from dataclasses import replace
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from loci.documents.alike import BLOCK, Alike
+from loci.documents.gaps import gaps
+from loci.documents.graph import graph_of
+from loci.model.documents import Document
+from loci.model.graph import Mention, Said
+
+
+def alike(count: int, dimensions: int = 8, seed: int = 1) -> Alike:
+    rows = np.random.default_rng(seed).standard_normal((count, dimensions)).astype(np.float32)
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    return Alike("model", tuple(f"d{number:05}" for number in range(count)), rows, {})
+
+
+def by_brute_force(one: Alike, least: float, most: int, without: frozenset[tuple[str, str]]) -> list[tuple[str, str]]:
+    left_out = without | {(b, a) for a, b in without}
+    near = {
+        (a, b): float(one.rows[at] @ one.rows[other])
+        for (at, a), (other, b) in combinations(enumerate(one.ids), 2)
+        if (a, b) not in left_out
+    }
+    found = [pair for pair in near if near[pair] >= least]
+    return sorted(found, key=lambda pair: (-near[pair], pair))[:most]
+
+
+@pytest.mark.parametrize("least", [-1.0, 0.0, 0.7, 0.95])
+@pytest.mark.parametrize("most", [1, 10, 500])
+def test_they_are_those_of_brute_force(least: float, most: int) -> None:
+    one = alike(120)
+    source = random.Random(2)
+    without = frozenset(tuple(source.sample(one.ids, 2)) for _ in range(200))
+    found = [(a, b) for _, a, b in one.pairs(least, most, without)]  # pyright: ignore[reportArgumentType]
+    assert found == by_brute_force(one, least, most, without)  # pyright: ignore[reportArgumentType]
+
+
+def test_they_are_found_across_blocks() -> None:
+    one = alike(2 * BLOCK + 50)
+    rows = one.rows.copy()
+    rows[-1], rows[BLOCK + 3] = rows[0], rows[BLOCK - 1]
+    found = replace(one, rows=rows).pairs(0.9999, 10, frozenset())
+    assert {(a, b) for _, a, b in found} >= {
+        (one.ids[0], one.ids[-1]),
+        (one.ids[BLOCK - 1], one.ids[BLOCK + 3]),
+    }
+
+
+def test_a_lower_threshold_gives_all_that_a_higher_one_gives() -> None:
+    one = alike(200)
+    high = {(a, b) for _, a, b in one.pairs(0.9, 10_000, frozenset())}
+    low = {(a, b) for _, a, b in one.pairs(0.7, 10_000, frozenset())}
+    assert high < low
+
+
+def test_none_and_one_document_have_no_gaps() -> None:
+    assert alike(0).pairs(0, 10, frozenset()) == []
+    assert alike(1).pairs(0, 10, frozenset()) == []
+
+
+def document(id: str, path: str, date: str | None = None) -> Document:
+    return Document(id, path, "r", path, (), date, "x", 1, 1, 1, None, "2026-01-01T00:00:00Z")
+
+
+def test_who_is_linked_either_way_is_no_gap_and_the_younger_is_the_source() -> None:
+    old, young = document("a", "r/briefs/x.md", "2026-01-01"), document("b", "r/debriefs/y.md", "2026-02-01")
+    third = document("c", "r/z.md")
+    near = Alike("model", ("a", "b", "c"), np.array([[1, 0], [0.9, 0.436], [1, 0]], np.float32), {})
+    said = {"c": Said(mentions=(Mention("a", "name", "references", 1, ""),))}
+    found = gaps(graph_of([old, young, third], said), near, 10, 0.8)
+    assert {(one.source.id, one.target.id, one.relation) for one in found} == {
+        ("b", "a", "follows"),
+        ("b", "c", "references"),
+    }
+
+
+def test_what_says_the_same_is_marked() -> None:
+    documents = [document("a", "r/x.md"), document("b", "r/y.md")]
+    near = Alike(
+        "model", ("a", "b"), np.array([[1, 0], [1, 0]], np.float32), {"a": {"ferri": 2.0}, "b": {"ferri": 1.0}}
+    )
+    [gap] = gaps(graph_of(documents, {}), near, 10, 0.8)
+    assert (gap.kind, gap.relation, gap.stems, gap.similarity) == ("duplicate", "similar", ("ferri",), 1.0)

@@ -1,0 +1,113 @@
+"""Which document a mention names, and what graph that makes."""
+
+import pytest
+
+from loci.documents.graph import Graph, graph_of
+from loci.model.documents import Document
+from loci.model.graph import Form, Mention, Relation, Said
+
+
+def document(path: str, title: str = "", date: str | None = None) -> Document:
+    id = path.rpartition(".")[0].replace("/", "-").replace(" ", "-").lower()
+    return Document(id, path, "r", title or path, (), date, "x", 1, 1, 1, None, "2026-01-01T00:00:00Z")
+
+
+def mention(target: str, form: Form = "name", relation: Relation = "references") -> Mention:
+    return Mention(target, form, relation, 1, target)
+
+
+def graph(*documents: Document, **said: Said) -> Graph:
+    return graph_of(documents, {id.replace("_", "-"): one for id, one in said.items()})
+
+
+def linked(source: str, target: str, form: Form, *paths: str) -> str | None:
+    """The path of the document that the target names in the source."""
+    documents = [document(path) for path in (source, *paths)]
+    made = graph_of(documents, {documents[0].id: Said(mentions=(mention(target, form),))})
+    [link] = made.outgoing.get(documents[0].id, ()) or [None]
+    return made.documents[link.target].path if link else None
+
+
+@pytest.mark.parametrize(
+    ("target", "found"),
+    [
+        ("b.md", "r/a/b.md"),
+        ("./b.md", "r/a/b.md"),
+        ("b", "r/a/b.md"),
+        ("../c/d.md", "r/c/d.md"),
+        ("/c/d.md", "r/c/d.md"),
+        ("c/d.md", "r/c/d.md"),
+        ("../c", "r/c/index.md"),
+        ("../c/", "r/c/index.md"),
+        ("D.MD", "r/c/d.md"),
+        ("moved/d.md", "r/c/d.md"),
+        ("picture.png", None),
+        ("nowhere.md", None),
+        ("../../../etc/passwd", None),
+    ],
+)
+def test_a_path_is_followed_from_where_it_stands_then_looked_for(target: str, found: str | None) -> None:
+    assert linked("r/a/x.md", target, "path", "r/a/b.md", "r/c/d.md", "r/c/index.md") == found
+
+
+@pytest.mark.parametrize(
+    "target", ["auth-guide", "Auth Guide", "auth_guide", "AUTH GUIDE", "auth-guide.md", "b/auth-guide"]
+)
+def test_a_name_is_looked_for_everywhere_however_it_is_written(target: str) -> None:
+    assert linked("r/a/x.md", target, "name", "r/b/auth-guide.md") == "r/b/auth-guide.md"
+
+
+def test_titles_aliases_and_ids_are_names_too() -> None:
+    note = document("r/b/2026-note.md", "What we know")
+    made = graph_of(
+        [document("r/x.md"), note],
+        {
+            note.id: Said(aliases=("Knowledge",)),
+            "r-x": Said(mentions=(mention("what we know"), mention("knowledge", relation="follows"))),
+        },
+    )
+    assert [(one.target, one.relation) for one in made.outgoing["r-x"]] == [
+        (note.id, "references"),
+        (note.id, "follows"),
+    ]
+
+
+def test_of_two_by_one_name_the_nearest_is_meant_and_the_other_told() -> None:
+    documents = [document(path) for path in ("r/a/b/x.md", "r/a/note.md", "r/c/note.md")]
+    made = graph_of(documents, {"r-a-b-x": Said(mentions=(mention("note"),))})
+    [link] = made.outgoing["r-a-b-x"]
+    assert (link.target, link.others) == ("r-a-note", ("r-c-note",))
+
+
+def test_a_file_s_name_counts_more_than_another_s_title() -> None:
+    made = graph(
+        document("r/x.md"), document("r/a/plan.md"), document("r/b.md", "Plan"), r_x=Said(mentions=(mention("plan"),))
+    )
+    assert [one.target for one in made.outgoing["r-x"]] == ["r-a-plan"]
+
+
+def test_what_is_not_here_is_kept_open_and_found_when_it_comes() -> None:
+    said = {"r-x": Said(mentions=(mention("later"),))}
+    before = graph_of([document("r/x.md")], said)
+    assert [one.mention.target for one in before.open["r-x"]] == ["later"]
+    assert not before.outgoing
+    after = graph_of([document("r/x.md"), document("r/sub/later.md")], said)
+    assert [one.target for one in after.outgoing["r-x"]] == ["r-sub-later"]
+    assert not after.open
+
+
+def test_a_link_is_known_from_both_ends_and_none_leads_to_itself() -> None:
+    made = graph(document("r/x.md"), document("r/y.md"), r_x=Said(mentions=(mention("y"), mention("x"))))
+    assert made.outgoing["r-x"] == made.incoming["r-y"]
+    assert len(made.outgoing["r-x"]) == 1
+
+
+def test_a_debrief_follows_the_last_brief_of_its_name_before_it() -> None:
+    made = graph(
+        document("r/briefs/2026-01-10-login.md", date="2026-01-10"),
+        document("r/briefs/2026-03-10-login.md", date="2026-03-10"),
+        document("r/briefs/2026-01-10-other.md", date="2026-01-10"),
+        document("r/debriefs/2026-02-03-login.md", date="2026-02-03"),
+    )
+    [link] = made.outgoing["r-debriefs-2026-02-03-login"]
+    assert (link.target, link.relation, link.line) == ("r-briefs-2026-01-10-login", "follows", None)

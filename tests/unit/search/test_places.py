@@ -1,0 +1,39 @@
+"""Where a text says the words of a question."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from loci.search.words import ASCII_RUN, index_words, places
+
+SAID = "running Run fooBar foo_bar HTTPServer ties 1981 v2 2nd it's e-mail x café"
+WORDS = st.lists(st.sampled_from(SAID.split()))
+TEXTS = WORDS.map(" ".join) | st.text(st.characters(max_codepoint=127)) | st.text()
+
+
+@given(TEXTS, TEXTS)
+def test_they_are_where_cutting_every_word_finds_them(text: str, question: str) -> None:
+    wanted = frozenset(index_words(question))
+    found = places(text, wanted)
+    assert {word for word, _, _ in found} == wanted & frozenset(index_words(text))
+    if text.isascii():  # in others a run may become another by its normal form
+        every = (
+            (word, run.start(), run.end()) for run in ASCII_RUN.finditer(text) for word in index_words(run.group())
+        )
+        assert found == [one for one in every if one[0] in wanted]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("They were running late", "running"),
+        ("call getUserName() here", "getUserName"),
+        ("in 1981, not in 1982", "1981"),
+        ("東京都に行く", "東京"),
+    ],
+)
+def test_each_has_its_beginning_and_its_end(text: str, said: str) -> None:
+    found = places(text, frozenset(index_words(said)))
+    assert {text[begin:end] for _, begin, end in found} == {re.search(said, text)[0]}  # pyright: ignore[reportOptionalSubscript]

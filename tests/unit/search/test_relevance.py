@@ -1,0 +1,62 @@
+"""Scores: what they are made of, and that they never rise from one hit to the next."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from loci.model.inference import Scale
+from loci.search.coverage import coverage
+from loci.search.relevance import falling, least, relevance
+
+SCALE = Scale(unrelated=0.1, answering=0.4)
+BLIND = Scale(unrelated=0.3, answering=0.31)
+SCORES = st.lists(st.floats(0, 1))
+
+
+def test_an_answer_scores_high_and_what_is_unrelated_low() -> None:
+    assert relevance(0.4, SCALE, 0.6) > 0.8
+    assert relevance(0.1, SCALE, 0.1) < 0.05
+
+
+def test_the_same_closeness_says_less_of_a_model_that_finds_everything_close() -> None:
+    assert relevance(0.4, Scale(unrelated=0.4, answering=0.7), 0.5) < relevance(0.4, SCALE, 0.5)
+
+
+@given(st.floats(-1, 1), st.floats(-1, 1), st.floats(0, 1), st.floats(0, 1))
+def test_more_of_either_is_never_less(near: float, nearer: float, some: float, more: float) -> None:
+    near, nearer, some, more = min(near, nearer), max(near, nearer), min(some, more), max(some, more)
+    assert 0 <= relevance(near, SCALE, some) <= relevance(nearer, SCALE, more) <= 1
+
+
+def test_without_vectors_or_with_a_model_that_tells_nothing_the_words_decide() -> None:
+    assert relevance(None, SCALE, 0.25) == relevance(0.4, None, 0.25) == relevance(0.4, BLIND, 0.25) == 0.25
+    assert least(BLIND) == least(None) < least(SCALE)
+
+
+@given(SCORES)
+def test_scores_never_rise_and_keep_their_mean(scores: list[float]) -> None:
+    found = falling(scores)
+    assert found == sorted(found, reverse=True)
+    assert len(found) == len(scores)
+    assert sum(found) == pytest.approx(sum(scores))
+
+
+@given(SCORES)
+def test_scores_that_fall_stay(scores: list[float]) -> None:
+    ordered = sorted(scores, reverse=True)
+    assert falling(ordered) == ordered
+
+
+def test_a_rare_word_counts_more_than_one_that_every_candidate_has() -> None:
+    passages = {str(number): {"common"} for number in range(49)} | {"rare": {"rare"}}
+    found = coverage(["common", "rare"], passages)
+    assert found["rare"] > 3 * found["0"]
+
+
+def test_of_a_single_candidate_each_word_counts_about_the_same() -> None:
+    assert coverage(["had", "missing"], {"only": {"had"}})["only"] == pytest.approx(0.5, abs=0.05)
+
+
+def test_all_of_the_words_are_the_whole_and_none_nothing() -> None:
+    assert coverage(["a", "b"], {"all": {"a", "b", "c"}, "none": {"c"}}) == {"all": 1.0, "none": 0.0}
+    assert coverage([], {"any": {"a"}}) == {"any": 0.0}
