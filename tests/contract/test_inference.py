@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from loci.adapters.embedded.inference.reranker import BATCH
 from loci.errors import Unavailable
 from loci.model.search import Embedding
 from tests.contract.inferences import ADAPTERS, Inference
@@ -147,10 +146,10 @@ def test_a_relevance_does_not_hang_on_the_other_texts(inference: Inference) -> N
     assert together == pytest.approx(alone, abs=1e-5)
 
 
-def test_the_first_batch_is_read_when_there_is_no_time(inference: Inference) -> None:
-    texts = [f"text {number}" for number in range(3 * BATCH)]
+def test_the_first_is_read_when_there_is_no_time(inference: Inference) -> None:
+    texts = [f"text {number}" for number in range(3)]
     all_of_them = inference.reranker.scores("memory", texts, seconds=60)
-    assert inference.reranker.scores("memory", texts, seconds=0) == all_of_them[:BATCH]
+    assert inference.reranker.scores("memory", texts, seconds=0) == all_of_them[:1]
 
 
 def test_of_a_long_query_the_passage_keeps_its_room(inference: Inference) -> None:

@@ -38,11 +38,11 @@ def lay_out_embedder(folder: Path, name: str = EMBEDDER, *, seed: int = 1, embed
 
 
 def lay_out_reranker(
-    folder: Path, name: str = RERANKER, *, seed: int = 2, layers: int = LAYERS, width: int = WIDTH
+    folder: Path, name: str = RERANKER, *, seed: int = 2, layers: int = LAYERS, width: int = WIDTH, alone: bool = True
 ) -> Manifest:
     """The reranker below the folder. Like the real ones it asks for no types of tokens."""
     encoder = bert_graph(random_weights(seed, layers, width), HEADS)
-    return _lay_out(folder, name, _scoring(encoder, seed, width), None)
+    return _lay_out(folder, name, _scoring(encoder, seed, width), None, alone=alone)
 
 
 def small_tokenizer() -> Tokenizer:
@@ -88,13 +88,13 @@ def random_weights(seed: int, layers: int = LAYERS, width: int = WIDTH) -> Weigh
     return weights
 
 
-def _lay_out(folder: Path, name: str, graph: bytes, embeds: Embeds | None) -> Manifest:
+def _lay_out(folder: Path, name: str, graph: bytes, embeds: Embeds | None, *, alone: bool = True) -> Manifest:
     place = folder / name
     place.mkdir(parents=True)
     (place / MODEL_FILE).write_bytes(graph)
     small_tokenizer().save(str(place / TOKENIZER_FILE))
     files = tuple(_found(place / file) for file in (MODEL_FILE, TOKENIZER_FILE))
-    manifest = Manifest(name, Hub("loci/small"), files, LONGEST, "Apache-2.0", embeds)
+    manifest = Manifest(name, Hub("loci/small"), files, LONGEST, "Apache-2.0", embeds, alone=alone)
     (place / MANIFEST_FILE).write_bytes(MANIFESTS.dump_json(manifest))
     return manifest
 

@@ -42,6 +42,7 @@ KNOWN = (
         files=(ModelFile(MODEL_FILE, "onnx/model_quantized.onnx"), ModelFile(TOKENIZER_FILE, "tokenizer.json")),
         longest=512,
         licence="MIT",
+        alone=True,
     ),
     Manifest(
         name=FROM_INDEX,
@@ -70,6 +71,7 @@ KNOWN = (
         longest=256,
         licence="Apache-2.0",
         embeds=Embeds(dimensions=384, pooling="mean", scripts=("LATIN",)),
+        alone=True,
     ),
     Manifest(
         name="multilingual-e5-small",

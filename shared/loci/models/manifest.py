@@ -65,6 +65,8 @@ class Manifest:
     licence: str
     embeds: Embeds | None = None
     """None: it reads a question and a passage together, and says how relevant the passage is."""
+    alone: bool = False
+    """It rounds by the largest number of a batch: beside others a text would come out otherwise than by itself."""
 
     @property
     def kind(self) -> Kind:

@@ -1,6 +1,6 @@
 """An ONNX graph that is put together node by node, and its file."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from loci.models import protobuf
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 # The oldest with LayerNormalization; what reads it must know format 8.
 OPSET, FORMAT = 17, 8
-ELEMENT_TYPES = {"float32": 1, "int64": 7}
+ELEMENT_TYPES = {"float32": 1, "int8": 3, "int64": 7}
 FLOAT, INTEGER, INTEGERS = 1, 2, 7
 
 Attribute = int | float | Sequence[int]
@@ -30,18 +30,12 @@ class OnnxGraph:
 
     def node(self, operator: str, *inputs: str, into: str | None = None, **attributes: Attribute) -> str:
         """The name of the node's output."""
-        output = into or f"{operator}_{len(self._nodes)}"
-        self._nodes.append(
-            protobuf.message(
-                1,
-                *(protobuf.text(1, name) for name in inputs),
-                protobuf.text(2, output),
-                protobuf.text(3, output),
-                protobuf.text(4, operator),
-                *(_attribute(name, value) for name, value in attributes.items()),
-            )
-        )
-        return output
+        return self._add(operator, inputs, [into or f"{operator}_{len(self._nodes)}"], attributes)[0]
+
+    def nodes(self, operator: str, *inputs: str, outputs: int, **attributes: Attribute) -> list[str]:
+        """The names of the outputs of a node that has several."""
+        names = [f"{operator}_{len(self._nodes)}_{number}" for number in range(outputs)]
+        return self._add(operator, inputs, names, attributes)
 
     def constant(self, name: str, value: "npt.NDArray[np.generic]") -> str:
         """The name of the array, which the file holds."""
@@ -62,6 +56,19 @@ class OnnxGraph:
 
     def output(self, name: str, kind: str, shape: Shape) -> None:
         self._ends.append(protobuf.message(12, *_typed(name, kind, shape)))
+
+    def _add(
+        self, operator: str, inputs: Sequence[str], outputs: list[str], attributes: Mapping[str, Attribute]
+    ) -> list[str]:
+        fields = (
+            *(protobuf.text(1, name) for name in inputs),
+            *(protobuf.text(2, name) for name in outputs),
+            protobuf.text(3, outputs[0]),
+            protobuf.text(4, operator),
+            *(_attribute(name, value) for name, value in attributes.items()),
+        )
+        self._nodes.append(protobuf.message(1, *fields))
+        return outputs
 
     def file(self) -> bytes:
         """The bytes of the model's file: the same for the same graph."""

@@ -21,6 +21,8 @@ from loci.search.words import query_words
 
 CANDIDATES = 50
 """Of each leg, whatever the limit: who asks for three gets the best three of these."""
+LATE = 32
+"""Passages whose words are compared with the question's."""
 NEAREST = 3
 """That are named where nothing fits."""
 
@@ -135,7 +137,7 @@ class Search:
             log.skipped("late", "there is no vector of the question")
             return found
         log.start()
-        first, rest = found[:CANDIDATES], found[CANDIDATES:]
+        first, rest = found[:LATE], found[LATE:]
         bits = [_bits(one.chunk, asked.model) for one in first]
         near = closeness(asked.tokens, model.dimensions, bits)
         for one, value, read in zip(first, near, bits, strict=True):
@@ -175,13 +177,14 @@ class Search:
 
 
 def _judge(words: Sequence[str], found: Sequence[_Found], asked: QueryEmbedding | None) -> None:
-    had = coverage(words, {one.chunk.id: [word for word in words if _has(one.chunk, word)] for one in found})
+    had = coverage(words, {one.chunk.id: _had(words, one.chunk) for one in found})
     for one in found:
         one.fits = relevance(one.closeness, asked and asked.scale, had[one.chunk.id])
 
 
-def _has(chunk: Chunk, word: str) -> bool:
-    return f" {word} " in f" {chunk.words} "
+def _had(words: Sequence[str], chunk: Chunk) -> list[str]:
+    said = f" {chunk.words} "
+    return [word for word in words if f" {word} " in said]
 
 
 def _scores(found: Sequence[_Found]) -> list[float]:

@@ -51,11 +51,8 @@ def index_words(text: str) -> list[str]:
 def places(text: str, wanted: frozenset[str]) -> list[tuple[str, int, int]]:
     """Where the text says the wanted words: each with its beginning and its end."""
     found: list[tuple[str, int, int]] = []
-    likely = _likely(wanted)
-    for run in (likely if text.isascii() else RUN).finditer(text):
+    for run in _likely_runs(text, wanted) if text.isascii() else RUN.finditer(text):
         said, start = run.group(), run.start()
-        if said.isascii() and not likely.match(said):
-            continue
         words = _of_identifier(said[: 4 * LONGEST_WORD]) if said.isascii() else index_words(said)
         if wanted.isdisjoint(words):
             continue
@@ -66,16 +63,27 @@ def places(text: str, wanted: frozenset[str]) -> list[tuple[str, int, int]]:
     return found
 
 
-@lru_cache(maxsize=256)
-def _likely(wanted: frozenset[str]) -> re.Pattern[str]:
-    """Finds the runs of ASCII that may say one of the words, and passes most others over.
+def _likely_runs(text: str, wanted: frozenset[str]) -> list[re.Match[str]]:
+    """In order, the runs of an ASCII text that may say one of the words: a tenth of the time of looking at all."""
+    small, found = text.lower(), dict[int, re.Match[str]]()
+    # All of a stem but its last letter is said in its word, and of an identifier what is before its first seam, unless
+    # an apostrophe was taken out.
+    parts = (word[:-1] if word.isalpha() and len(word) > 1 else word.split("_")[0] or word for word in wanted)
+    for part in ("'", *parts):
+        at = small.find(part)
+        while at >= 0:
+            run = _run_at(text, at)
+            if run:
+                found[run.start()] = run
+            at = small.find(part, max(run.end() if run else 0, at + 1))
+    return [found[start] for start in sorted(found)]
 
-    All of a stem but its last letter is the beginning of its word; what is no word of letters has no stem but itself.
-    An identifier has other beginnings inside.
-    """
-    likely = "|".join(rf"{word[:-1]}\w*" if word.isalpha() else rf"{re.escape(word)}(?!\w)" for word in sorted(wanted))
-    identifier = r"\w+(?:[.\-']\w+)+|\w+[A-Z]\w*|\w*_\w*"
-    return re.compile(rf"(?<!\w)(?:{identifier}|(?i:{likely}))", re.ASCII)
+
+def _run_at(text: str, at: int) -> re.Match[str] | None:
+    start = at
+    while start and (text[start - 1].isalnum() or text[start - 1] in "_.-'"):
+        start -= 1
+    return next((run for run in ASCII_RUN.finditer(text, start) if run.end() > at), None)
 
 
 def query_words(text: str) -> list[str]:

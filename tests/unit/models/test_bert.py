@@ -34,19 +34,21 @@ def test_the_graph_is_valid() -> None:
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_its_result_is_that_of_the_same_sums_in_numpy(seed: int) -> None:
+def test_its_result_is_that_of_the_same_sums_in_numpy_but_for_the_rounding(seed: int) -> None:
     weights = random_weights(seed)
     got = run(bert_graph(weights, HEADS), IDS, MASK)[MASK == 1]
     wanted = hidden_states(weights, HEADS, IDS, MASK)[MASK == 1]
     cosines = (got * wanted).sum(-1) / np.linalg.norm(got, axis=-1) / np.linalg.norm(wanted, axis=-1)
-    assert cosines.min() >= 0.99999
-    assert np.allclose(got, wanted, atol=1e-4)
+    assert cosines.min() >= 0.999
+    assert np.allclose(got, wanted, atol=0.25)
 
 
-def test_padding_changes_nothing() -> None:
+def test_padding_changes_no_more_than_the_rounding_does() -> None:
     graph = bert_graph(random_weights(1), HEADS)
-    alone = run(graph, IDS[1:2, :4], MASK[1:2, :4])
-    assert np.allclose(run(graph, IDS, MASK)[1, :4], alone[0], atol=1e-5)
+    [alone] = run(graph, IDS[1:2, :4], MASK[1:2, :4])
+    padded = run(graph, IDS, MASK)[1, :4]
+    cosines = (alone * padded).sum(-1) / np.linalg.norm(alone, axis=-1) / np.linalg.norm(padded, axis=-1)
+    assert cosines.min() >= 0.999
 
 
 def test_an_input_may_be_as_long_as_the_model_has_positions() -> None:

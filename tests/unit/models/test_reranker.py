@@ -7,9 +7,7 @@ import pytest
 from loci.adapters.embedded.inference.in_use import InUse
 from loci.adapters.embedded.inference.reranker import BATCH, OnnxReranker
 from loci.models.shelf import Shelf
-from tests.support.small_models import small_models
-
-__all__ = ["small_models"]
+from tests.support.small_models import RERANKER, lay_out_reranker
 
 TEXTS = ["the memory"] * (4 * BATCH)
 
@@ -26,6 +24,10 @@ class SlowClock:
 
 
 @pytest.mark.parametrize(("seconds", "batches"), [(0, 1), (0.5, 1), (1.5, 2), (2.5, 3), (60, 4)])
-def test_a_batch_is_begun_while_there_is_time(small_models: Path, seconds: float, batches: int) -> None:
-    reranker = OnnxReranker(InUse(Shelf(small_models), "reranker"), SlowClock())
-    assert len(reranker.scores("search", TEXTS, seconds=seconds)) == batches * BATCH
+@pytest.mark.parametrize(("alone", "batch"), [(False, BATCH), (True, 1)])
+def test_a_batch_is_begun_while_there_is_time(
+    tmp_path: Path, alone: bool, batch: int, seconds: float, batches: int
+) -> None:
+    lay_out_reranker(tmp_path, alone=alone)
+    reranker = OnnxReranker(InUse(Shelf(tmp_path), "reranker", RERANKER), SlowClock())
+    assert len(reranker.scores("search", TEXTS[: 4 * batch], seconds=seconds)) == batches * batch

@@ -10,7 +10,7 @@ MOST_WORDS = 64
 """Of a question: the rarest of the first few hundred."""
 # FTS5 finds fast and scores slowly, so only what holds one of the rarer words is scored: those in at most this share.
 RARE = 0.1
-FEWEST_GATED = 2000
+FEWEST_GATED = 10_000
 """Chunks in the database, below which it is as fast to score all."""
 MOST_COUNTED = 50_000
 
@@ -19,7 +19,9 @@ SCORED = "SELECT rowid, bm25(word, 1, 0) AS score FROM word WHERE word MATCH ?"
 GATED = " AND +rowid IN (SELECT rowid FROM word WHERE word MATCH ?)"
 FILTERED = " AND +rowid IN (SELECT number FROM chunk WHERE document IN ({}))"
 BEST = " ORDER BY score LIMIT ?"
-# Slower: each row's id is read, so that the best of those with equal scores are the first by id.
+EQUALS = 50
+"""With the score of the last that is wanted, which is in their order by id."""
+# Slower: each row's id is read, so that of more with equal scores the first by id are here.
 BEST_BY_ID = " ORDER BY score, (SELECT id FROM chunk WHERE number = word.rowid) LIMIT ?"
 
 Scored = list[tuple[int, float]]
@@ -35,7 +37,7 @@ class Bm25:
     def best(
         self, connection: sqlite3.Connection, scope: int, words: Sequence[str], limit: int, among: Documents | None
     ) -> Scored:
-        """The numbers of the `limit` best chunks with their scores; ties go by chunk id, but are not in order here."""
+        """The numbers of the `limit` best chunks with their scores, and of some that are as good as the last."""
         asked = list(dict.fromkeys(word.replace("\0", " ") for word in words))
         if not asked or limit < 1:
             return []
@@ -54,7 +56,7 @@ class Bm25:
         found = search.run(known[: len(known) - len(common)])
         # What has only common words has at most (k1 + 1) times the rarity of each.
         bound = sum(2.2 * _rarity(counts[word], total) for word in common)
-        return found if len(found) == limit and found[-1][1] > bound else search.run()
+        return found if len(found) >= limit and found[-1][1] > bound else search.run()
 
     def _count(self, connection: sqlite3.Connection, word: str) -> int:
         count = self._counts.get(word)
@@ -95,10 +97,12 @@ class _Search:
             sql, values = sql + GATED, [*values, self._match(rare)]
         if self._among is not None:
             sql, values = sql + FILTERED.format(self._among.sql), [*values, *self._among.values]
-        found: Scored = self._connection.execute(sql + BEST, (*values, self._limit + 1)).fetchall()
-        if len(found) > self._limit and found[-1][1] == found[-2][1]:
+        most = self._limit + EQUALS
+        found: Scored = self._connection.execute(sql + BEST, (*values, most)).fetchall()
+        if len(found) == most and found[-1][1] == found[self._limit - 1][1]:
             found = self._connection.execute(sql + BEST_BY_ID, (*values, self._limit)).fetchall()
-        return [(number, -score) for number, score in found[: self._limit]]  # FTS5's are negative
+        last = found[: self._limit][-1][1] if found else 0.0
+        return [(number, -score) for number, score in found if score <= last]  # FTS5's are negative
 
     def _match(self, words: Sequence[str]) -> str:
         return f'words:({" OR ".join(map(_quoted, words))}) AND scope:"_{self._scope}"'

@@ -2,11 +2,13 @@
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 
 from loci.adapters.batches import batches
 from loci.adapters.embedded.bm25 import Bm25
 from loci.adapters.embedded.conditions import documents_of, marks
+from loci.adapters.embedded.recent import Recent
 from loci.adapters.embedded.sqlite import Database
 from loci.adapters.embedded.vectors import Key, Vectors
 from loci.model.identity import Owner
@@ -16,12 +18,16 @@ VECTOR_MEMORY = 512 * 1024**2
 """Bytes: some 300,000 vectors of 384 dimensions."""
 MOST_GONE = 100_000
 """Removals that are remembered. Who has not looked for longer loads all vectors anew."""
+RECENT = 4096
+"""Chunks that are kept in memory: some 30 MB."""
 AT_ONCE = 500
 """SQLite takes a bounded number of parameters."""
 
 COLUMNS = "id, path, title, heading, first_line, last_line, text, hash, words, model, vector, bits"
 REVISED = "UPDATE revision SET number = number + 1"
 DOCUMENT = "(SELECT id FROM document WHERE number = chunk.document)"
+Name = tuple[str, str]
+"""The id of a chunk, and that of its document."""
 Row = tuple[str, str, str, str, int, int, str, str, str, str | None, bytes | None, bytes | None]
 
 
@@ -35,6 +41,8 @@ class SqliteIndex:
         self._database = database
         self._bm25 = Bm25()
         self._vectors = Vectors(vector_memory)
+        self._names = Recent[Name](8 * RECENT)
+        self._chunks = Recent[Chunk](RECENT)
 
     def put(self, owner: Owner, collection: str, document: str, chunks: Sequence[Chunk], marks: Marks) -> None:
         if not chunks:
@@ -103,7 +111,7 @@ class SqliteIndex:
             if cosines is not None:
                 documents = None if among is None else _column(connection, among.sql, among.values)
                 near = cosines.nearest(limit, documents)
-            names = _names(connection, said.keys() | near.keys())
+            names = self._names.get(said.keys() | near.keys(), partial(_names, connection))
         said_ranks, near_ranks = _ranks(said, names, limit), _ranks(near, names, limit)
         if cosines is not None:
             near |= cosines.of(list(said_ranks))
@@ -119,16 +127,14 @@ class SqliteIndex:
         ]
 
     def chunks(self, owner: Owner, collection: str, ids: Sequence[str]) -> dict[str, Chunk]:
-        found: dict[str, Chunk] = {}
+        numbers: list[int] = []
         with self._database.snapshot() as connection:
             scope = _scope(connection, owner, collection)
             for some in batches(ids, AT_ONCE):
-                rows = connection.execute(
-                    f"SELECT {COLUMNS}, {DOCUMENT} FROM chunk WHERE scope = ? AND id IN ({marks(some)})",  # noqa: S608
-                    (scope, *some),
-                )
-                found.update((row[0], _chunk(row[:-1], row[-1])) for row in rows)
-        return found
+                sql = f"SELECT number FROM chunk WHERE scope = ? AND id IN ({marks(some)})"  # noqa: S608
+                numbers += _column(connection, sql, (scope or 0, *some))
+            found = self._chunks.get(numbers, partial(_chunks, connection))
+        return {chunk.id: chunk for chunk in found.values()}
 
     def passages(self, owner: Owner, collection: str) -> Iterator[Chunk]:
         last = 0
@@ -199,10 +205,20 @@ def _remove_chunks(connection: sqlite3.Connection, numbers: list[int]) -> None:
         connection.execute("DELETE FROM gone WHERE number <= (SELECT max(number) FROM gone) - ?", (MOST_GONE,))
 
 
-def _names(connection: sqlite3.Connection, numbers: Iterable[int]) -> dict[int, tuple[str, str]]:
-    """The ids of chunks and of their documents."""
-    found: dict[int, tuple[str, str]] = {}
-    for some in batches(list(numbers), AT_ONCE):
+def _chunks(connection: sqlite3.Connection, numbers: Sequence[int]) -> dict[int, Chunk]:
+    found: dict[int, Chunk] = {}
+    for some in batches(numbers, AT_ONCE):
+        rows = connection.execute(
+            f"SELECT {COLUMNS}, {DOCUMENT}, number FROM chunk WHERE number IN ({marks(some)})",  # noqa: S608
+            some,
+        )
+        found.update((row[-1], _chunk(row[:-2], row[-2])) for row in rows)
+    return found
+
+
+def _names(connection: sqlite3.Connection, numbers: Sequence[int]) -> dict[int, Name]:
+    found: dict[int, Name] = {}
+    for some in batches(numbers, AT_ONCE):
         rows = connection.execute(
             f"SELECT number, id, {DOCUMENT} FROM chunk WHERE number IN ({marks(some)})",  # noqa: S608
             some,
@@ -211,7 +227,7 @@ def _names(connection: sqlite3.Connection, numbers: Iterable[int]) -> dict[int, 
     return found
 
 
-def _ranks(scores: dict[int, float], names: dict[int, tuple[str, str]], limit: int) -> dict[int, int]:
+def _ranks(scores: dict[int, float], names: dict[int, Name], limit: int) -> dict[int, int]:
     """The places of the best, from 1 on; ties by chunk id."""
     order = sorted(scores, key=lambda number: (-scores[number], names[number]))
     return {number: rank for rank, number in enumerate(order[:limit], 1)}

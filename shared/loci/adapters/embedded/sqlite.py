@@ -9,6 +9,9 @@ from pathlib import Path
 from loci.adapters.embedded.migrations import MIGRATIONS
 from loci.errors import Misconfigured, Unavailable
 
+MAPPED = 4 * 1024**3
+"""Bytes of the file that are read as memory: each page that is copied costs a call of the system."""
+
 
 class Database:
     """Connections to one file, one a thread."""
@@ -66,6 +69,7 @@ class Database:
                 self._path, timeout=30, isolation_level=None, check_same_thread=False, factory=_Connection
             )
             _write_ahead(connection)
+            connection.execute(f"PRAGMA mmap_size = {MAPPED}")
             self._local.connection = connection
         return connection
 

@@ -70,7 +70,7 @@ def _passages(loaded: Loaded, texts: Sequence[str]) -> list[Embedding]:
     embeds = _embeds(loaded.manifest)
     encoded = loaded.tokens().encode(texts, loaded.manifest.longest, embeds.passage_prefix)
     found: dict[int, Embedding] = {}
-    for batch in by_length(encoded, TOKENS_A_BATCH):
+    for batch in by_length(encoded, 1 if loaded.manifest.alone else TOKENS_A_BATCH):
         found.update(zip(batch, _embed(loaded, embeds, [encoded[place] for place in batch]), strict=True))
     return [found[place] for place in range(len(texts))]
 

@@ -31,10 +31,11 @@ class OnnxReranker:
         longest = min(LONGEST_PAIR, loaded.manifest.longest)
         longest_query = min(LONGEST_QUERY, longest // 2)
         found: list[float] = []
-        for first in range(0, len(texts), BATCH):
+        batch = 1 if loaded.manifest.alone else BATCH
+        for first in range(0, len(texts), batch):
             if found and self._clock() >= until:
                 break
-            pairs = loaded.tokens().encode_pairs(query, texts[first : first + BATCH], longest, longest_query)
+            pairs = loaded.tokens().encode_pairs(query, texts[first : first + batch], longest, longest_query)
             logits, _ = loaded.session().run(pairs)
             found += (1 / (1 + np.exp(-logits.reshape(len(pairs), -1)[:, 0].astype("f8")))).tolist()
         return found
