@@ -8,7 +8,7 @@ from loci.documents.catalog import Catalog
 from loci.documents.files import LARGEST, read_file
 from loci.documents.places import below_root, file_of, is_below
 from loci.documents.scan import is_document
-from loci.documents.writer import TRIES, Writer
+from loci.documents.writer import Writer
 from loci.errors import Conflict, NotFound, Refused
 from loci.model.documents import Document, Text
 from loci.model.identity import Owner
@@ -92,7 +92,7 @@ class Library:
         path = _checked(path)
         if len(content) > LARGEST:
             raise Refused(f"{path} is larger than {LARGEST // 2**20} MB", "Split it", code="FILE_TOO_LARGE")
-        for _ in range(TRIES):
+        for _ in self._writer.tries():
             id, version = self._catalog.find(owner, path)
             held = self._catalog.document(owner, id)
             if held and held.root is not None:
@@ -110,7 +110,7 @@ class Library:
 
     def renew(self, owner: Owner, id: str) -> Document:
         """Write it anew from its text as it is now, whatever the index holds of it."""
-        for _ in range(TRIES):
+        for _ in self._writer.tries():
             document, version = self._catalog.version(owner, id)
             if document is None:
                 raise self._missing(owner, id)

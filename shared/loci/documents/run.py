@@ -8,7 +8,7 @@ from loci.documents.catalog import Catalog
 from loci.documents.files import read_file
 from loci.documents.ids import ids_for
 from loci.documents.places import below_root
-from loci.documents.writer import TRIES, Draft, Writer
+from loci.documents.writer import Draft, Writer
 from loci.errors import Conflict, NotFound, Refused
 from loci.model.documents import Document, Failure, Problem, Root, Summary
 from loci.model.identity import Owner
@@ -111,7 +111,7 @@ class Run:
 
     def _written(self, source: Source, draft: Draft) -> Draft:
         """What was written in the end: who loses a race looks at the file again, so that the last one writes it."""
-        for _ in range(TRIES):
+        for _ in self._writer.tries():
             try:
                 self._writer.write(self._owner, draft)
             except Conflict:

@@ -1,7 +1,9 @@
 """Documents into the index: read, cut, embedded, and written one by one."""
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+import random
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from loci.documents.catalog import Catalog
@@ -17,11 +19,16 @@ COLLECTION = "documents"
 READING = 1
 """One more than before where more is read out of documents: those of before are read again."""
 MOST_CHUNKS = 20_000
-TRIES = 3
-"""For who loses a race of two that write one document."""
+PAUSES = (0.0, 0.01, 0.03, 0.1, 0.3, 1.0)
+"""Seconds at most before each try of who loses a race: several who go on at once would all lose again."""
 
 Progress = Callable[[int, int, str], None]
 """How many are done, of how many, and the path of the last one."""
+
+
+def a_while(longest: float) -> None:
+    """Wait for some part of so many seconds."""
+    time.sleep(random.uniform(0, longest))  # noqa: S311 (nobody gains by guessing it)
 
 
 def silent(done: int, total: int, path: str) -> None:
@@ -53,11 +60,25 @@ class Embedded:
 class Writer:
     """Writes documents, each whole: after a crash, or a race of two, what is known of one tells that it is not done."""
 
-    def __init__(self, catalog: Catalog, index: DocumentIndex, embedder: Embedder, clock: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        catalog: Catalog,
+        index: DocumentIndex,
+        embedder: Embedder,
+        clock: Callable[[], float],
+        pause: Callable[[float], None] = a_while,
+    ) -> None:
         self._catalog = catalog
         self._index = index
         self._embedder = embedder
         self._clock = clock
+        self._pause = pause
+
+    def tries(self) -> Iterator[None]:
+        """One after the other, for who may lose a race of several that write one document."""
+        for longest in PAUSES:
+            self._pause(longest)
+            yield
 
     def model(self) -> str | None:
         """The identity of the model that embeds now."""
