@@ -1,4 +1,4 @@
-"""`explore_links` as clients call it."""
+"""The graph's tools as clients call them."""
 
 from pathlib import Path
 from typing import Any
@@ -7,10 +7,17 @@ import pytest
 
 from loci.app import App
 from loci.model.identity import LOCAL
+from tests.support.link_corpus import lay_out, link_corpus
 from tests.surface.conftest import Connect
+from tests.surface.library import take_in
 from tests.surface.results import call, failed, written
 
-pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("app", ["embedded"], indirect=True)]
+RUNTIMES = ["embedded", pytest.param("opensearch", marks=pytest.mark.aws)]
+pytestmark = [
+    pytest.mark.anyio,
+    pytest.mark.parametrize("app", RUNTIMES, indirect=True),
+    pytest.mark.parametrize("mode", ["auto"], indirect=True),
+]
 
 NOTES = {
     "briefs/2026-01-10-login.md": "# Login\n\nSign in. See [[Safari]] and [the plan](../plan.md#when).\n",
@@ -24,7 +31,7 @@ BRIEF, DEBRIEF, PLAYBOOK = "notes-briefs-2026-01-10-login", "notes-debriefs-2026
 @pytest.fixture
 def notes(app: App, tmp_path: Path) -> Path:
     folder = written(tmp_path / "notes", NOTES)
-    app.ingest.run(LOCAL, [str(folder)])
+    take_in(app, folder)
     return folder
 
 
@@ -67,22 +74,49 @@ async def test_a_debrief_follows_its_brief_though_nobody_wrote_so(connect: Conne
     assert (edge["target"], edge["type"], edge["inferred"]) == (BRIEF, "follows", True)
 
 
+async def test_links_of_every_form_lead_where_people_say(app: App, connect: Connect, tmp_path: Path) -> None:
+    notes = link_corpus()
+    lay_out(notes, tmp_path / "harbour")
+    take_in(app, tmp_path / "harbour")
+    wanted = {(note.path, one.relation, one.target) for note in notes for line in note.answers.values() for one in line}
+    found: set[tuple[str, str, str]] = set()
+    ids = {one.path.removeprefix("harbour/"): one.id for one in app.documents.documents(LOCAL)}
+    for note in notes:
+        for edge in await explore(connect, id=ids[note.path], unresolved=True):
+            found.add((note.path, edge["type"], (edge["path"] or "open").removeprefix("harbour/")))
+    assert found == wanted
+
+
+async def test_links_follow_a_file_that_is_renamed(app: App, connect: Connect, notes: Path) -> None:
+    (notes / "later").mkdir()
+    (notes / "plan.md").rename(notes / "later" / "programme.md")
+    (notes / "playbooks" / "cookies.md").rename(notes / "cookies.md")
+    take_in(app, notes)
+    edges = await explore(connect, id=BRIEF, direction="both")
+    assert [(one["target"], one["type"]) for one in edges] == [
+        ("notes-cookies", "references"),
+        ("notes-later-programme", "references"),
+        ("notes-cookies", "implements"),
+        (DEBRIEF, "follows"),
+    ]
+
+
 async def test_what_is_not_here_is_listed_until_it_is(app: App, connect: Connect, notes: Path) -> None:
     [_, open_link] = await explore(connect, id=DEBRIEF, unresolved=True)
     assert (open_link["target"], open_link["title"]) == (None, "not yet written")
     (notes / "Not yet written.md").write_text("# Now it is\n")
-    app.ingest.run(LOCAL, [str(notes)])
+    take_in(app, notes)
     edges = await explore(connect, id=DEBRIEF, relation="references", unresolved=True)
     assert [one["target"] for one in edges] == ["notes-not-yet-written"]
 
 
 async def test_a_changed_link_changes_the_graph(app: App, connect: Connect, notes: Path) -> None:
     (notes / "playbooks" / "cookies.md").write_text("---\nfollows: plan\n---\n# Cookies\n")
-    app.ingest.run(LOCAL, [str(notes)])
+    take_in(app, notes)
     assert [(one["target"], one["type"]) for one in await explore(connect, id=PLAYBOOK)] == [("notes-plan", "follows")]
     assert PLAYBOOK not in {one["target"] for one in await explore(connect, id=BRIEF)}
     (notes / "plan.md").unlink()
-    app.ingest.run(LOCAL, [str(notes)])
+    take_in(app, notes)
     assert await explore(connect, id=PLAYBOOK) == []
 
 
@@ -126,7 +160,7 @@ def twins(app: App, tmp_path: Path) -> None:
         "bread.md": "Flour, water, salt, and an oven that is hot enough.",
     }.items():
         (folder / name).write_text(f"# {name.partition('.')[0]}\n\n{text}\n")
-    app.ingest.run(LOCAL, [str(folder)])
+    take_in(app, folder)
 
 
 async def gaps_of(connect: Connect, **arguments: object) -> list[dict[str, Any]]:
@@ -158,7 +192,7 @@ async def test_a_written_link_closes_a_gap(app: App, connect: Connect, tmp_path:
     before = await gaps_of(connect, threshold=0.2)
     note = tmp_path / "notes" / "harbour.md"
     note.write_text(f"{note.read_text()}\nSee [[timetable]] and [[copy]].\n")
-    app.ingest.run(LOCAL, [str(tmp_path / "notes")])
+    take_in(app, tmp_path / "notes")
     after = await gaps_of(connect, threshold=0.2)
     assert len(before) == 3
     assert [{one["source_id"], one["target_id"]} for one in after] == [{"notes-copy", "notes-timetable"}]

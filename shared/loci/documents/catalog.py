@@ -70,6 +70,8 @@ class Catalog:
             "model": document.model,
             "ingested_at": document.ingested_at,
             "reading": document.reading,
+            "former": [*document.former],
+            "written_at": document.written_at,
             "problems": [{"what": one.what, "line": one.line} for one in document.problems[:MOST_PROBLEMS]],
         }
         # After a power cut without it, the document is taken in again.
@@ -145,6 +147,8 @@ def _document(record: Record) -> Document:
         ingested_at=str(value["ingested_at"]),
         problems=tuple(Problem(str(one["what"]), cast("int | None", one["line"])) for one in problems),
         reading=_number(value.get("reading", 0)),
+        former=tuple(cast("list[str]", value.get("former", []))),
+        written_at=_text(value.get("written_at")),
     )
 
 

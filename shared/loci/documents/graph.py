@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from loci.documents.resolve import Names, slug
+from loci.documents.resolve import Names, is_no_document, slug
 from loci.model.documents import Document
 from loci.model.graph import NOTHING, Link, OpenLink, Relation, Said
 
@@ -40,9 +40,10 @@ def graph_of(documents: Iterable[Document], said: Mapping[str, Said]) -> Graph:
     open_links: dict[str, list[OpenLink]] = defaultdict(list)
     for one in by_id.values():
         for mention in said.get(one.id, NOTHING).mentions:
-            found = names.resolve(one.path, mention)
+            found = names.resolve(one.written_at or one.path, mention)
             if found is None:
-                open_links[one.id].append(OpenLink(one.id, mention))
+                if not is_no_document(mention):
+                    open_links[one.id].append(OpenLink(one.id, mention))
             elif found.document != one.id:
                 link = Link(
                     one.id,

@@ -33,19 +33,30 @@ class Ingest:
         roots = self._roots(owner, places)
         by_folder = {root.folder: root for root in roots.values()}
         sources = [Source(path_of(file, root), root) for file in found.files for root in root_of(file, by_folder)]
+        seen = {source.path for source in sources}
+        unread = [folder.path for folder in found.unread]
+        gone = [
+            document
+            for document, file in _below(places, roots, known)
+            if document.path not in seen and not is_below(file, unread)
+        ]
         done = count(1)
-        run = Run(owner, self._catalog, self._writer, known, lambda path: progress(next(done), len(sources), path))
+        run = Run(
+            owner,
+            self._catalog,
+            self._writer,
+            known,
+            {document.sha256: document for document in gone if document.sha256},
+            lambda path: progress(next(done), len(sources), path),
+        )
         for source in sources:
             run.take(source)
         run.flush()
         for folder in found.unread:
             run.fail(folder.path, folder.reason)
         # Last, so that what was moved finds its embeddings where it was.
-        seen = {source.path for source in sources}
-        unread = [folder.path for folder in found.unread]
-        for document, file in _below(places, roots, known):
-            if document.path not in seen and not is_below(file, unread):
-                run.remove(document)
+        for document in gone:
+            run.remove(document)
         self._catalog.remove_empty_roots(owner)
         return run.summary(found.skipped)
 

@@ -2,13 +2,15 @@
 
 import hashlib
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 from loci.documents.catalog import Catalog
 from loci.documents.files import LARGEST, read_file
 from loci.documents.places import below_root, file_of, is_below
 from loci.documents.scan import is_document
-from loci.documents.writer import Writer
+from loci.documents.writer import Writer, history
 from loci.errors import Conflict, NotFound, Refused
 from loci.model.documents import Document, Text
 from loci.model.identity import Owner
@@ -99,7 +101,8 @@ class Library:
                 raise Refused(f"{path} is a file of this machine", "Choose another path", code="PATH_TAKEN")
             if held and self._has(owner, held, content):
                 return held
-            draft = self._writer.embed(owner, [self._writer.draft(id, path, None, content, version)]).drafts[0]
+            draft = self._writer.draft(id, path, None, content, version, held)
+            draft = self._writer.embed(owner, [draft]).drafts[0]
             try:
                 self._blobs.write(owner, blob_key(id), content)
                 self._writer.write(owner, draft)
@@ -115,7 +118,7 @@ class Library:
             if document is None:
                 raise self._missing(owner, id)
             content = self._content(owner, document)
-            draft = self._writer.draft(id, document.path, document.root, content, version)
+            draft = self._writer.draft(id, document.path, document.root, content, version, document)
             draft = self._writer.embed(owner, [draft]).drafts[0]
             try:
                 self._writer.write(owner, draft)
@@ -129,6 +132,7 @@ class Library:
         id, _ = self._catalog.find(owner, path)
         held = self._catalog.document(owner, id)
         if held and held.path == path and held.root is None:
+            self._bequeath(owner, held)
             self._blobs.remove(owner, blob_key(id))  # first: who finishes an interrupted one finds the document
             self._writer.remove(owner, id)
 
@@ -139,6 +143,17 @@ class Library:
             if document.root is None:
                 self._blobs.remove(owner, blob_key(document.id))
         self._catalog.remove_empty_roots(owner)
+
+    def _bequeath(self, owner: Owner, gone: Document) -> None:
+        """To those that have its text now, which has been moved: links that name its path mean them."""
+        for document, version in self._catalog.versions(owner):
+            if gone.sha256 and document.sha256 == gone.sha256 and document.id != gone.id:
+                former, written_at = history(
+                    replace(gone, former=(*gone.former, *document.former)), document.path, gone.sha256
+                )
+                heir = replace(document, former=former, written_at=document.written_at or written_at)
+                with suppress(Conflict):  # it is being written anew, and says something else now
+                    self._catalog.put(owner, heir, version)
 
     def _has(self, owner: Owner, held: Document, content: bytes) -> bool:
         """Whether this is what the document says, and its text is there: who wrote it may have been interrupted."""

@@ -32,7 +32,8 @@ WIKI = re.compile(r"!?\[\[([^\[\]\n]+)\]\]")
 COMMENT = re.compile(r"<!--(.*?)-->", re.DOTALL)
 RELATED = re.compile(r"\[\s*([A-Za-z_]+)\s*:\s*([^\]\n]+?)\s*\]")
 FIELD = re.compile(r"([A-Za-z_ -]+?)\s*:")
-DEFINITION = re.compile(r" {0,3}\[([^\[\]]+)\]:\s*(?:<([^<>]*)>|(\S+))")
+# Not of a footnote, whose text is as any other.
+DEFINITION = re.compile(r" {0,3}\[(?!\^)([^\[\]]+)\]:\s*(?:<([^<>]*)>|(\S+))")
 SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
 IMPLEMENTS = re.compile(r"implement(?:s|ed|ation)?(?: of)?\b", re.IGNORECASE)
 

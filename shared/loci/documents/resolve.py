@@ -11,6 +11,7 @@ from loci.model.documents import Document
 from loci.model.graph import Mention
 
 INDEX_FILES = ("index", "readme")
+OTHER_SUFFIX = re.compile(r"\.[a-z][a-z0-9]{0,4}")
 OTHER = re.compile(r"[\W_]+")
 BY_PATH, BY_FILE, BY_TITLE, BY_ALIAS, BY_ID = range(5)
 """How a name is a document's, best first."""
@@ -30,6 +31,8 @@ class _Named:
     id: str
     path: str
     rank: int
+    is_former: bool = False
+    """It had this path once."""
 
 
 class Names:
@@ -39,27 +42,38 @@ class Names:
         self._by_path: dict[str, str] = {}
         self._by_name: dict[str, list[_Named]] = {}
         self._by_end: dict[str, list[_Named]] = {}
+        moved: list[tuple[str, str]] = []
         for one in documents:
-            self._by_path.setdefault(_way(one.path), one.id)
-            stem = _without_suffix(one.path)
-            name = posixpath.basename(stem)
-            folder = posixpath.basename(posixpath.dirname(one.path))
-            said = [(name, BY_FILE), (one.title, BY_TITLE), *((alias, BY_ALIAS) for alias in aliases.get(one.id, ()))]
-            if name.lower() in INDEX_FILES and folder:
-                said.append((folder, BY_ALIAS))
-            for text, rank in (*said, (one.id, BY_ID)):
-                self._by_name.setdefault(slug(text), []).append(_Named(one.id, one.path, rank))
-            parts = stem.split("/")
-            for at in range(len(parts) - 1):
-                end = "/".join(parts[at:])
-                self._by_end.setdefault(_way(end), []).append(_Named(one.id, one.path, BY_PATH))
+            self._at(one.id, one.path)
+            for text, rank in ((one.title, BY_TITLE), *((alias, BY_ALIAS) for alias in aliases.get(one.id, ()))):
+                self._call(text, _Named(one.id, one.path, rank))
+            self._call(one.id, _Named(one.id, one.path, BY_ID))
+            moved += ((one.id, path) for path in one.former)
+        for id, path in moved:  # behind all that are there now
+            self._at(id, path, is_former=True)
+
+    def _at(self, id: str, path: str, *, is_former: bool = False) -> None:
+        """What a document is called because of its path."""
+        self._by_path.setdefault(_way(path), id)
+        stem = _without_suffix(path)
+        name, folder = posixpath.basename(stem), posixpath.basename(posixpath.dirname(path))
+        self._call(name, _Named(id, path, BY_FILE, is_former))
+        if name.lower() in INDEX_FILES and folder:
+            self._call(folder, _Named(id, path, BY_ALIAS, is_former))
+        parts = stem.split("/")
+        for at in range(len(parts) - 1):
+            end = _way("/".join(parts[at:]))
+            self._by_end.setdefault(end, []).append(_Named(id, path, BY_PATH, is_former))
+
+    def _call(self, text: str, named: _Named) -> None:
+        self._by_name.setdefault(slug(text), []).append(named)
 
     def resolve(self, source: str, mention: Mention) -> Resolved | None:
         """What the mention names in the document of that path; None where nothing of that name is here."""
         target = mention.target.replace("\\", "/")
         if found := self._on_the_way(source, target):
             return Resolved(found)
-        if mention.form == "path" and _has_other_suffix(target):
+        if is_no_document(mention):
             return None
         if "/" in target:
             end = _way(posixpath.normpath(target).lstrip("./"))
@@ -92,13 +106,14 @@ def slug(name: str) -> str:
 def _nearest(source: str, named: Sequence[_Named]) -> Resolved | None:
     if not named:
         return None
-    by_id: dict[str, _Named] = {}
-    for one in sorted(named, key=lambda one: one.rank):
-        by_id.setdefault(one.id, one)
     order = sorted(
-        by_id.values(), key=lambda one: (one.rank, -_shared(source, one.path), one.path.count("/"), one.path)
+        named, key=lambda one: (one.rank, -_shared(source, one.path), one.path.count("/"), one.is_former, one.path)
     )
-    return Resolved(order[0].id, tuple(one.id for one in order[1:] if one.rank == order[0].rank))
+    by_id: dict[str, _Named] = {}
+    for one in order:
+        by_id.setdefault(one.id, one)
+    best, *others = by_id.values()
+    return Resolved(best.id, tuple(one.id for one in others if one.rank == best.rank))
 
 
 def _shared(one: str, other: str) -> int:
@@ -121,7 +136,7 @@ def _without_suffix(path: str) -> str:
     return stem if suffix.lower() in SUFFIXES else path
 
 
-def _has_other_suffix(target: str) -> bool:
-    """Whether it is the name of a picture, a program, …"""
-    suffix = posixpath.splitext(target)[1].lower()
-    return bool(re.fullmatch(r"\.[a-z][a-z0-9]{0,4}", suffix)) and suffix not in SUFFIXES
+def is_no_document(mention: Mention) -> bool:
+    """Whether it is the way to a picture, a program, …"""
+    suffix = posixpath.splitext(mention.target)[1].lower()
+    return mention.form == "path" and bool(OTHER_SUFFIX.fullmatch(suffix)) and suffix not in SUFFIXES

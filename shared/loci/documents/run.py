@@ -36,12 +36,14 @@ class Run:
         catalog: Catalog,
         writer: Writer,
         known: Mapping[str, tuple[Document, str]],
+        gone: Mapping[str, Document],
         progress: Callable[[str], None],
     ) -> None:
         self._owner = owner
         self._catalog = catalog
         self._writer = writer
         self._known = known
+        self._gone = gone
         self._ids = {document.id for document, _ in known.values()}
         self._progress = progress
         self._pending: list[tuple[Source, Draft]] = []
@@ -68,7 +70,12 @@ class Run:
             self._progress(source.path)
             return
         draft = self._writer.draft(
-            document.id if document else self._new_id(source.path), source.path, source.root.id, content, version
+            document.id if document else self._new_id(source.path),
+            source.path,
+            source.root.id,
+            content,
+            version,
+            document or self._gone.get(hashlib.sha256(content).hexdigest()),
         )
         self._pending.append((source, draft))
         self._waiting += max(1, len(draft.chunks))
@@ -117,7 +124,8 @@ class Run:
             except Conflict:
                 id, version = self._catalog.find(self._owner, source.path)
                 content = read_file(source.root.folder, below_root(source.path))
-                again = self._writer.draft(id, source.path, source.root.id, content, version)
+                before = self._catalog.document(self._owner, id) or draft.document
+                again = self._writer.draft(id, source.path, source.root.id, content, version, before)
                 draft = self._writer.embed(self._owner, [again]).drafts[0]
             else:
                 return draft

@@ -19,6 +19,7 @@ COLLECTION = "documents"
 READING = 1
 """One more than before where more is read out of documents: those of before are read again."""
 MOST_CHUNKS = 20_000
+MOST_FORMER = 8
 PAUSES = (0.0, 0.01, 0.03, 0.1, 0.3, 1.0)
 """Seconds at most before each try of who loses a race: several who go on at once would all lose again."""
 
@@ -89,8 +90,10 @@ class Writer:
         """Whether it was read as it is now, and the model of now, if there is one, has embedded it."""
         return document.reading == READING and self.model() in (None, document.model)
 
-    def draft(self, id: str, path: str, root: str | None, content: bytes, version: str) -> Draft:
-        """The document, parsed and cut into passages."""
+    def draft(
+        self, id: str, path: str, root: str | None, content: bytes, version: str, before: Document | None = None
+    ) -> Draft:
+        """The document, parsed and cut into passages. `before` is what was known of it, if anything was."""
         from loci.documents.markdown import parse  # 0.1 s, which a search does not pay
         from loci.search.chunk import LONGEST, chunks, passages
 
@@ -103,6 +106,8 @@ class Writer:
             line = parsed.text.count("\n", 0, found[MOST_CHUNKS].start) + 1
             problems += (Problem(f"Only its first {MOST_CHUNKS:,} passages are searched: split it", line),)
         kept = tuple(chunks(id, path, parsed.title, parsed.text, found[:MOST_CHUNKS]))
+        sha256 = hashlib.sha256(content).hexdigest()
+        former, written_at = history(before, path, sha256)
         document = Document(
             id=id,
             path=path,
@@ -110,7 +115,7 @@ class Writer:
             title=parsed.title,
             tags=parsed.tags,
             date=parsed.date,
-            sha256=hashlib.sha256(content).hexdigest(),
+            sha256=sha256,
             bytes=len(content),
             lines=parsed.lines,
             chunks=len(kept),
@@ -118,6 +123,8 @@ class Writer:
             ingested_at=iso(self._clock()),
             problems=problems,
             reading=READING,
+            former=former,
+            written_at=written_at,
         )
         return Draft(document, version, kept, parsed.said)
 
@@ -168,6 +175,18 @@ class Writer:
         self._catalog.say(owner, id, NOTHING)
         self._index.remove(owner, COLLECTION, id)
         self._catalog.remove(owner, id)
+
+
+def history(before: Document | None, path: str, sha256: str) -> tuple[tuple[str, ...], str | None]:
+    """The paths that a document had, and where its text was written: `before` may have had another path."""
+    if before is None:
+        return (), None
+    written_at = before.written_at if before.sha256 == sha256 else None
+    if before.path == path:
+        return before.former, written_at
+    former = dict.fromkeys((before.path, *before.former))
+    former.pop(path, None)
+    return tuple(former)[:MOST_FORMER], written_at or (before.path if before.sha256 == sha256 else None)
 
 
 def _with(draft: Draft, known: Mapping[str, Embedding], model: str) -> Draft:

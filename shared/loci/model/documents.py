@@ -57,6 +57,10 @@ class Document:
     problems: tuple[Problem, ...] = ()
     reading: int = 0
     """How it was read: by a Loci that reads more out of a document it is taken in again."""
+    former: tuple[str, ...] = ()
+    """Paths that it had, the last one first: links that name them still mean it."""
+    written_at: str | None = None
+    """Where its text was written, if it has only been moved since: its own links lead from there."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,19 @@
+"""Documents as each runtime gets them."""
+
+from pathlib import Path
+
+from loci.app import App
+from loci.model.identity import LOCAL
+
+
+def take_in(app: App, folder: Path) -> None:
+    """The folder as it is now: read here, or brought to the upload address."""
+    if app.settings.mode == "embedded":
+        app.ingest.run(LOCAL, [str(folder)])
+        return
+    files = {f"{folder.name}/{file.relative_to(folder).as_posix()}": file for file in sorted(folder.rglob("*.md"))}
+    for path, file in files.items():
+        app.documents.add(LOCAL, path, file.read_bytes())
+    for document in app.documents.documents(LOCAL):
+        if document.path.startswith(f"{folder.name}/") and document.path not in files:
+            app.documents.drop(LOCAL, document.path)
