@@ -12,6 +12,7 @@ from typing import NoReturn
 
 from tests.bench.cold import cold
 from tests.bench.figures import Figure, as_json, table
+from tests.bench.graph import graph
 from tests.bench.imports import imports
 from tests.bench.ingestion import ingestion
 from tests.bench.latency import latency
@@ -34,6 +35,7 @@ PARTS: Mapping[str, Callable[[Servers], list[Figure]]] = {
     "search": search,
     "passages": passages,
     "rerank": rerank,
+    "graph": graph,
     "opensearch": opensearch,
 }
 

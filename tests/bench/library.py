@@ -89,7 +89,7 @@ def many_passages(servers: Servers, count: int) -> Library:
     model = embedding_model(app)
     for document, chunks in made_up(texts, app.embedder, model, count):
         app.index.put(LOCAL, COLLECTION, document, chunks, Marks())
-        app.catalog.put(LOCAL, _known(document, len(chunks), model), ABSENT)
+        app.catalog.put(LOCAL, known_document(document, len(chunks), model.identity), ABSENT)
         questions[document] = texts.question(chunks[0].text)
     return Library(data, models, list(questions), texts.some([*questions.values()]), data, passages=count)
 
@@ -127,7 +127,8 @@ def _thousand_documents(scratch: Path, models: Path) -> Library:
     return Library(data, models, ids, asked, notes, seconds, embedder.seconds, summary.chunks)
 
 
-def _known(id: str, chunks: int, model: EmbeddingModel) -> Document:
+def known_document(id: str, chunks: int, model: str) -> Document:
+    """The record of a made-up one."""
     return Document(
         id=id,
         path=f"made-up/{id}.md",
@@ -139,7 +140,7 @@ def _known(id: str, chunks: int, model: EmbeddingModel) -> Document:
         bytes=1000 * chunks,
         lines=chunks,
         chunks=chunks,
-        model=model.identity,
+        model=model,
         ingested_at="2026-01-01T00:00:00Z",
         problems=(),
     )
