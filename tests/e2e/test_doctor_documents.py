@@ -24,6 +24,17 @@ DAMAGES = (
 )
 BREAK_RECORD = "UPDATE record SET value = json_set(value, '$.sha256', '') WHERE key = CAST('notes-plan' AS BLOB)"
 
+# Links
+
+
+def test_links_that_lead_nowhere_are_told_with_their_places(patient: Patient) -> None:
+    (patient.notes / "plan.md").write_text("# Plan\n\n[[auth]] and [[Budget]] and [costs](costs.md).\n")
+    patient.ingest()
+    told = patient.told()["links"]
+    assert told["state"] == "warning"
+    assert told["what"] == ("2 links of 3 lead nowhere yet: notes/plan.md:3 (Budget), notes/plan.md:3 (costs.md)")
+
+
 # The index
 
 

@@ -6,6 +6,7 @@ from loci.app import App
 from loci.doctor.documents import check_catalog, check_index, check_orphans
 from loci.doctor.files import check_files, check_folders
 from loci.doctor.finding import Finding, checked
+from loci.doctor.links import check_links
 from loci.doctor.texts import check_spare_texts, check_texts
 from loci.doctor.vectors import check_vectors
 from loci.documents.writer import COLLECTION
@@ -34,6 +35,7 @@ def _of(app: App, owner: Owner, *, fix: bool) -> list[Finding]:
         *checked("documents", lambda: check_catalog(app, owner)),
         *checked("index", lambda: check_index(app, owner, fix=fix)),
         *checked("orphans", lambda: check_orphans(app, owner, fix=fix)),
+        *checked("links", lambda: check_links(app, owner)),
         *checked("vectors", lambda: check_vectors(app, owner, fix=fix)),
     ]
     if app.settings.mode == "embedded":
