@@ -1,5 +1,6 @@
 """All stages of a search through the documents' tools: vectors, cross-encoder, and a language model that a stub is."""
 
+import gc
 import json
 import sqlite3
 from collections.abc import Iterator
@@ -37,6 +38,7 @@ CONTEXT = "It says where memory is."
 def stub() -> Iterator[StubModel]:
     with stub_model() as stub:
         yield stub
+    gc.collect()  # those connections, before another module's tests are blamed for them
 
 
 @pytest.fixture(params=["openai", "bedrock"])
