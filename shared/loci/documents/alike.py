@@ -79,7 +79,7 @@ class Likeness:
         """All of the owner's documents. By the model where it has embedded all of them, else by words."""
         model = self._embedder.model()
         state = self._index.state(owner, COLLECTION), model and model.identity
-        return self._kept.of(owner, state, lambda: self._made(owner, model))
+        return self._kept.of(owner, state, lambda _: self._made(owner, model))
 
     def _made(self, owner: Owner, model: EmbeddingModel | None) -> Alike:
         import numpy as np

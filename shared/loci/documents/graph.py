@@ -3,7 +3,7 @@
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from loci.documents.resolve import Names, is_no_document, slug
@@ -22,6 +22,26 @@ DIGITS = re.compile(r"\d+")
 
 
 @dataclass(frozen=True, slots=True)
+class Found:
+    """What one document's mentions lead to."""
+
+    links: tuple[Link, ...]
+    open: tuple[OpenLink, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Basis:
+    """What a graph was made of: the next one takes from it what is the same."""
+
+    called: Mapping[str, object]
+    """All that documents may be named by."""
+    names: Names
+    said: Mapping[str, Said]
+    found: Mapping[str, Found]
+    sequences: tuple[Link, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Graph:
     """Documents and links, from either end."""
 
@@ -30,32 +50,18 @@ class Graph:
     incoming: Mapping[str, tuple[Link, ...]]
     open: Mapping[str, tuple[OpenLink, ...]]
     """What each document mentions that is not here."""
+    basis: Basis = field(repr=False)
 
 
-def graph_of(documents: Iterable[Document], said: Mapping[str, Said]) -> Graph:
-    """The graph of these documents, by what each of them says."""
+def graph_of(documents: Iterable[Document], said: Mapping[str, Said], before: Graph | None = None) -> Graph:
+    """The graph of these documents, by what each of them says. With the one before it takes a fraction of the time."""
     by_id = {one.id: one for one in documents}
-    names = Names(by_id.values(), {id: one.aliases for id, one in said.items()})
+    basis = _basis(by_id, said, before)
     links: dict[tuple[str, str, Relation], Link] = {}
-    open_links: dict[str, list[OpenLink]] = defaultdict(list)
-    for one in by_id.values():
-        for mention in said.get(one.id, NOTHING).mentions:
-            found = names.resolve(one.written_at or one.path, mention)
-            if found is None:
-                if not is_no_document(mention):
-                    open_links[one.id].append(OpenLink(one.id, mention))
-            elif found.document != one.id:
-                link = Link(
-                    one.id,
-                    found.document,
-                    mention.relation,
-                    mention.line,
-                    mention.evidence,
-                    mention.anchor,
-                    others=found.others,
-                )
-                links.setdefault((one.id, found.document, mention.relation), link)
-    for link in _sequences(by_id.values()):
+    for found in basis.found.values():
+        for link in found.links:
+            links[link.source, link.target, link.relation] = link
+    for link in basis.sequences:
         links.setdefault((link.source, link.target, link.relation), link)
     outgoing, incoming = defaultdict[str, list[Link]](list), defaultdict[str, list[Link]](list)
     for link in links.values():
@@ -65,8 +71,38 @@ def graph_of(documents: Iterable[Document], said: Mapping[str, Said]) -> Graph:
         by_id,
         {id: tuple(some) for id, some in outgoing.items()},
         {id: tuple(some) for id, some in incoming.items()},
-        {id: tuple(some) for id, some in open_links.items()},
+        {id: found.open for id, found in basis.found.items() if found.open},
+        basis,
     )
+
+
+def _basis(by_id: Mapping[str, Document], said: Mapping[str, Said], before: Graph | None) -> Basis:
+    called = {
+        one.id: (one.path, one.title, one.date, one.former, said.get(one.id, NOTHING).aliases) for one in by_id.values()
+    }
+    old = before.basis if before and before.basis.called == called else None  # another name may mean any mention
+    names = old.names if old else Names(by_id.values(), {id: one.aliases for id, one in said.items()})
+    found: dict[str, Found] = {}
+    for id, one in by_id.items():
+        its = said.get(id, NOTHING)
+        same = old and before and before.documents[id].written_at == one.written_at and old.said.get(id, NOTHING) == its
+        found[id] = old.found[id] if old and same else _found(names, one, its)
+    return Basis(called, names, said, found, old.sequences if old else tuple(_sequences(by_id.values())))
+
+
+def _found(names: Names, document: Document, said: Said) -> Found:
+    links: dict[tuple[str, Relation], Link] = {}
+    leads_nowhere: list[OpenLink] = []
+    for one in said.mentions:
+        found = names.resolve(document.written_at or document.path, one)
+        if found is None:
+            if not is_no_document(one):
+                leads_nowhere.append(OpenLink(document.id, one))
+        elif found.document != document.id:
+            written = one.relation, one.line, one.evidence, one.anchor
+            link = Link(document.id, found.document, *written, others=found.others)
+            links.setdefault((link.target, link.relation), link)
+    return Found(tuple(links.values()), tuple(leads_nowhere))
 
 
 def kind_of(document: Document) -> str | None:

@@ -27,8 +27,8 @@ class Graphs:
     def of(self, owner: Owner) -> Graph:
         """The owner's documents and links as they are now."""
 
-        def made() -> Graph:
-            return graph_of(self._catalog.documents(owner), self._catalog.said(owner))
+        def made(before: Graph | None) -> Graph:
+            return graph_of(self._catalog.documents(owner), self._catalog.said(owner), before)
 
         state = self._index.state(owner, COLLECTION), self._clock() // LONGEST_SECONDS
         return self._kept.of(owner, state, made)

@@ -18,13 +18,13 @@ class Kept(Generic[T]):
         self._kept: OrderedDict[Owner, tuple[Hashable, T]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def of(self, owner: Owner, state: Hashable, make: Callable[[], T]) -> T:
-        """What was made in that state; where the last was another one, it is made now."""
+    def of(self, owner: Owner, state: Hashable, make: Callable[[T | None], T]) -> T:
+        """What was made in that state; where the last was another one, it is made now, from that if it helps."""
         with self._lock:
             kept = self._kept.get(owner)
         if kept and kept[0] == state:
             return kept[1]
-        made = make()
+        made = make(kept and kept[1])
         with self._lock:
             self._kept[owner] = state, made
             self._kept.move_to_end(owner)

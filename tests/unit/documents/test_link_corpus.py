@@ -74,6 +74,25 @@ def test_each_link_means_what_its_answer_says(note: Note) -> None:
     assert found == wanted
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_a_graph_that_is_made_from_the_one_before_is_as_one_that_is_made_anew(seed: int) -> None:
+    choice, texts, graph = random.Random(seed), dict(TEXTS), None
+    for number in range(8):
+        path = choice.choice(list(texts))
+        match choice.randrange(4):
+            case 0:
+                texts[f"{ROOT}{choice.choice(['', 'docs/'])}new-{number}.md"] = texts.pop(path)
+            case 1:
+                del texts[path]
+            case 2:
+                texts[path] += f"\n[[{choice.choice(list(TEXTS)).rpartition('/')[2]}]]\n"
+            case _:
+                texts[path] = f"# Another title {number}\n\n[[Setup]] and [[Nothing]]\n"
+        graph = graph_of(*taken_in(texts), graph)
+        anew = graph_of(*taken_in(texts))
+        assert (graph.outgoing, graph.incoming, graph.open) == (anew.outgoing, anew.incoming, anew.open)
+
+
 def edges(graph: Graph) -> set[tuple[str, str, str]]:
     paths = {id: one.path for id, one in graph.documents.items()}
     return {
