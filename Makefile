@@ -19,7 +19,7 @@ run: setup ## serve on this machine, at http://127.0.0.1:8765/mcp (PORT=…)
 setup: $(VENV)/.laptop ## install Loci into .venv (the command is .venv/bin/loci)
 
 test: $(VENV)/.dev ## run all tests that need nothing outside this machine
-	$(BIN)/pytest -q -n 2 -m "not conformance and not aws and not models" $(TESTS)
+	$(BIN)/pytest -q -n 2 -m "not conformance and not aws and not models and not browser" $(TESTS)
 
 check: $(VENV)/.dev ## format, lint, types and import rules
 	$(BIN)/ruff format --check .
@@ -32,6 +32,12 @@ quality: $(VENV)/.dev ## measure search on retrieval sets (EVAL=DIR)
 
 conformance: $(VENV)/.dev ## run the official MCP conformance suite and the Inspector (npm packages)
 	$(BIN)/pytest -q -m conformance tests/conformance
+
+test-browser: $(VENV)/.dev ## run the tests of the pages in a headless Chromium, which it installs where it may
+	@command -v chromedriver >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq \
+		&& apt-get install -y -qq --no-install-recommends chromium chromium-driver >/dev/null; } \
+		|| echo "Without Chromium these tests are skipped. Install it and its driver (Debian: chromium chromium-driver)"
+	$(BIN)/pytest -q -m browser -rs tests/browser
 
 test-aws: $(VENV)/.dev ## run the tests on LocalStack, DynamoDB Local and OpenSearch, which it starts (no Docker)
 	$(BIN)/pytest -q -m "aws or models" $(TESTS)
@@ -91,4 +97,4 @@ $(VENV)/.%: requirements/%.lock pyproject.toml | $(BIN)/python
 	@touch $@ && if [ $* = dev ]; then touch $(VENV)/.laptop; fi
 
 .PHONY: help run setup test test-aws check conformance bench format lock clean layers synth bootstrap deploy destroy
-.PHONY: quality cdk-app opensearch dynamodb localstack
+.PHONY: test-browser quality cdk-app opensearch dynamodb localstack

@@ -85,6 +85,16 @@ class ApiKeys:
             return None
         return _key(record).owner if hmac.compare_digest(str(record.value["hash"]), _hash(text)) else None
 
+    def id_in(self, text: str) -> str | None:
+        """The id of the key with that text; None where it is no key's."""
+        shape = SHAPE.fullmatch(text)
+        return shape[1] if shape else None
+
+    def owner_by_id(self, id: str) -> Owner | None:
+        """Whose key it is; None where there is none of that id, or it was revoked."""
+        record = self._records.get(SYSTEM, KIND, id)
+        return None if record is None or record.value["revoked"] is not None else _key(record).owner
+
     def _now(self) -> str:
         return iso(self._clock())
 

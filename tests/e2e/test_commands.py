@@ -15,6 +15,7 @@ COMMANDS = [
         ("serve",),
         ("ingest",),
         ("search",),
+        ("graph",),
         ("forget",),
         ("doctor",),
         ("keys",),

@@ -10,7 +10,8 @@ from loci.settings import PREFIX, Settings
 
 DOCS = Path(__file__).parents[2] / "docs"
 COMMANDS = (
-    *("", "serve", "ingest", "search", "forget", "doctor", "models", "models list", "models pull", "models check"),
+    *("", "serve", "ingest", "search", "graph", "forget", "doctor"),
+    *("models", "models list", "models pull", "models check"),
     *("keys", "keys create", "keys list", "keys revoke"),
 )
 

@@ -9,6 +9,7 @@ import typer
 from loci.cli import keys, models
 from loci.cli.doctor import doctor
 from loci.cli.forget import forget
+from loci.cli.graph import graph
 from loci.cli.ingest import ingest
 from loci.cli.search import search
 from loci.cli.serve import serve
@@ -27,6 +28,7 @@ cli.command()(serve)
 cli.command()(ingest)
 cli.command()(forget)
 cli.command()(search)
+cli.command()(graph)
 cli.command()(doctor)
 cli.add_typer(models.cli, name="models")
 cli.add_typer(keys.cli, name="keys")

@@ -47,6 +47,8 @@ class Caller:
     owner: Owner
     proof: Literal["local", "key", "token"]
     scopes: frozenset[str] = field(default_factory=frozenset[str])
+    expires: float | None = None
+    """When what they showed is no longer good, where that is known."""
 
 
 LOCAL_CALLER = Caller(LOCAL, "local")

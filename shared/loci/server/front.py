@@ -50,7 +50,7 @@ class Front:
         headers = Headers(scope=scope)
         origin: str | None = None
         try:
-            _single(scope)
+            check_single(scope)
             origin = self._addresses.check(headers)
             await self._serve(scope, headers, origin, receive, send)
         except Refusal as refusal:
@@ -113,7 +113,8 @@ class Front:
         await respond(send, 204, b"", _cross_origin(origin))
 
 
-def _single(scope: Scope) -> None:
+def check_single(scope: Scope) -> None:
+    """Refuse a request with a header twice that different parts of the way could read differently."""
     seen: set[bytes] = set()
     for name, _ in scope["headers"]:
         if name in seen:

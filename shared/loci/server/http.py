@@ -1,6 +1,7 @@
 """Loci over HTTP: one ASGI application for uvicorn and Lambda."""
 
 import mimetypes
+import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from importlib.metadata import version
@@ -11,6 +12,7 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from loci.app import App
 from loci.errors import LociError, NotFound
@@ -49,7 +51,8 @@ def asgi(app: App, *, on_loopback: bool = False, build: Build | None = None) -> 
         return Line(stream.handle_request, json.handle_request, server.is_quick)
 
     lines = {path_of(surface): line(surface) for surface in SURFACES}
-    front = Front(app, lines, is_open=is_open(app.settings, on_loopback=on_loopback))
+    opened = is_open(app.settings, on_loopback=on_loopback)
+    front = Front(app, lines, is_open=opened)
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncGenerator[None, None]:
@@ -60,6 +63,7 @@ def asgi(app: App, *, on_loopback: bool = False, build: Build | None = None) -> 
 
     routes = [
         Route("/mcp{rest:path}", front),
+        Route("/ui{rest:path}", LateUi(app, is_open=opened)),
         Route("/healthz", _health(app)),
         Route("/blobs/{token}", _blob(app)),
         Route(METADATA, _metadata(app)),
@@ -68,6 +72,22 @@ def asgi(app: App, *, on_loopback: bool = False, build: Build | None = None) -> 
     web = Starlette(routes=routes, lifespan=lifespan)
     web.router.redirect_slashes = False  # it would lead to whatever host the request names
     return web
+
+
+class LateUi:
+    """The pages for people, loaded when the first one is asked for: no MCP request needs them."""
+
+    def __init__(self, app: App, *, is_open: bool) -> None:
+        self._app = app
+        self._is_open = is_open
+        self._ui: ASGIApp | None = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if self._ui is None:
+            from loci.server.ui import Ui
+
+            self._ui = Ui(self._app, is_open=self._is_open, clock=time.time)
+        await self._ui(scope, receive, send)
 
 
 Endpoint = Callable[[Request], Response]

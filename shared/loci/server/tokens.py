@@ -81,7 +81,8 @@ class AccessTokens:
         if claims.get("token_use", "access") != "access":
             raise BadToken("it is not an access token")
         try:
-            return Caller(Owner(self._tenant(claims), str(claims["sub"])), "token", _scopes(claims))
+            owner = Owner(self._tenant(claims), str(claims["sub"]))
+            return Caller(owner, "token", _scopes(claims), float(claims["exp"]))
         except ValueError:
             raise BadToken("its subject or its tenant cannot be used") from None
 

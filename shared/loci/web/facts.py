@@ -1,0 +1,94 @@
+"""A picture as JSON: for programs by ids, for the page by places and cut to what it shows."""
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from loci.documents.resolve import slug
+from loci.model.values import Json, JsonObject
+from loci.web.picture import Picture
+
+LONGEST_NAME: Final = 200
+MOST_TAGS: Final = 12
+LONGEST_TAG: Final = 40
+SURROGATE = re.compile(r"[\ud800-\udfff]")
+
+
+def facts(picture: Picture) -> JsonObject:
+    """Documents, links, open links and gaps, each by the ids of its documents."""
+    return {
+        "documents": [
+            {
+                "id": one.id,
+                "path": one.path,
+                "title": one.title,
+                "tags": [*one.tags],
+                "date": one.date,
+                "group": picture.group_of[one.id],
+            }
+            for one in picture.documents
+        ],
+        "links": [
+            {"source": one.source, "target": one.target, "type": one.relation, "line": one.line}
+            for one in picture.links
+        ],
+        "open_links": [
+            {"source": one.source, "name": one.mention.target, "line": one.mention.line} for one in picture.open
+        ],
+        "gaps": [
+            {
+                "source": one.source.id,
+                "target": one.target.id,
+                "similarity": one.similarity,
+                "kind": one.kind,
+                "suggested_link_type": one.relation,
+            }
+            for one in picture.gaps
+        ],
+        "groups": [{"id": one.id, "label": one.label, "size": one.size} for one in picture.groups],
+        "total": picture.total,
+        "compared_by": picture.compared_by,
+    }
+
+
+def drawn(picture: Picture, texts: Mapping[str, str] | None) -> JsonObject:
+    """What the page reads. Without texts it asks for each when somebody wants to read it."""
+    place = {one.id: at for at, one in enumerate(picture.documents)}
+    group = {one.id: at for at, one in enumerate(picture.groups)}
+    documents: list[Json] = []
+    for one in picture.documents:
+        row: JsonObject = {
+            "id": one.id,
+            "path": cut(one.path),
+            "title": cut(one.title),
+            "tags": [tag[:LONGEST_TAG] for tag in one.tags[:MOST_TAGS]],
+            "date": one.date,
+            "group": group[picture.group_of[one.id]],
+        }
+        documents.append(row if texts is None else {**row, "text": texts.get(one.id, "")})
+    # One name may be written in several ways; it is shown as it was the first time.
+    names: dict[str, str] = {}
+    missing: dict[str, list[Json]] = {}
+    for one in picture.open:
+        name = names.setdefault(slug(one.mention.target) or one.mention.target, cut(one.mention.target))
+        missing.setdefault(name, []).append(place[one.source])
+    return {
+        "documents": documents,
+        "links": [[place[one.source], place[one.target], one.relation] for one in picture.links],
+        "missing": [[name, [*dict.fromkeys(by)]] for name, by in missing.items()],
+        "gaps": [[place[one.source.id], place[one.target.id], one.similarity, one.kind] for one in picture.gaps],
+        "groups": [cut(one.label) for one in picture.groups],
+        "total": picture.total,
+        "comparedBy": picture.compared_by,
+        "served": texts is None,
+    }
+
+
+def cut(name: str) -> str:
+    """The name where it is short enough, else its begin."""
+    return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
+
+
+def encodable(text: str) -> str:
+    """The text without what UTF-8 cannot say: a file's name may hold any bytes."""
+    return SURROGATE.sub("\ufffd", text)

@@ -1,0 +1,83 @@
+"""The page: one HTML document with its style, its program and what it shows. It loads nothing."""
+
+import base64
+import hashlib
+import html
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Final
+
+from loci.model.values import JsonObject
+from loci.web.facts import encodable
+
+PROGRAM: Final = (
+    "data",
+    "layout",
+    "tree",
+    "camera",
+    "labels",
+    "draw",
+    "text",
+    "panel",
+    "search",
+    "legend",
+    "pointer",
+    "keys",
+    "main",
+)
+PLACE = re.compile(r"\{\{(\w+)\}\}")
+# In JSON these may be written so, too. As they are, they could end the element, or be an entity or a line end.
+ESCAPED = {ord(one): f"\\u{ord(one):04x}" for one in "<>&\u2028\u2029"}
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """HTML, and the policy under which a browser may show it."""
+
+    html: str
+    policy: str
+
+
+def graph_page(shown: JsonObject, title: str, groups: str = "Folders") -> Page:
+    """The page of a picture, as `drawn` makes it of one. What its groups are is said in one word."""
+    script = "(() => {\n'use strict';\n" + "\n".join(_static(f"graph/{name}.js") for name in PROGRAM) + "})();\n"
+    places = {"data": embedded(shown), "groups": html.escape(groups)}
+    return filled("graph.html", places, title=title, script=script, style="graph.css", connects=bool(shown["served"]))
+
+
+def filled(
+    template: str, parts: Mapping[str, str], *, title: str, style: str, script: str = "", connects: bool = False
+) -> Page:
+    """A page of that template. Nothing but its own style and program takes effect in it."""
+    css = _static("base.css") + _static(style)
+    policy = "; ".join(
+        [
+            "default-src 'none'",
+            *([f"script-src {_hash(script)}"] if script else []),
+            f"style-src {_hash(css)}",
+            "img-src data:",
+            *(["connect-src 'self'", "form-action 'self'"] if connects else ["form-action 'none'"]),
+            "base-uri 'none'",
+        ]
+    )
+    places = {"policy": policy, "title": html.escape(encodable(title)), "style": css, "script": script, **parts}
+    # In one go: what is put in is never looked through for places.
+    return Page(PLACE.sub(lambda found: places[found[1]], _static(template)), policy)
+
+
+def embedded(value: JsonObject) -> str:
+    """The value as JSON that stands in a script element and cannot end it, whatever its texts say."""
+    return encodable(json.dumps(value, ensure_ascii=False, separators=(",", ":"))).translate(ESCAPED)
+
+
+@cache
+def _static(name: str) -> str:
+    return (files("loci.web") / "static" / name).read_text("utf-8")
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

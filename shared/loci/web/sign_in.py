@@ -1,0 +1,11 @@
+"""The page that asks for a key."""
+
+import html
+
+from loci.web.page import Page, filled
+
+
+def sign_in_page(problem: str = "") -> Page:
+    """A form, which says what was wrong the last time."""
+    said = f'<p class="problem" role="alert">{html.escape(problem)}</p>' if problem else ""
+    return filled("sign_in.html", {"problem": said}, title="Sign in to Loci", style="sign_in.css", connects=True)

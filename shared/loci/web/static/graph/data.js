@@ -1,0 +1,48 @@
+// What is drawn: documents first, then what is mentioned and not here. A point is a place in these lists.
+const facts = JSON.parse(document.getElementById('facts').textContent);
+const documents = facts.documents;
+const missing = facts.missing;
+const count = documents.length + missing.length;
+const isDocument = (point) => point < documents.length;
+const nameOf = (point) => (isDocument(point) ? documents[point].title : missing[point - documents.length][0]);
+
+// [from, to, relation]: the written links, then those to what is missing.
+const links = facts.links.concat(
+  missing.flatMap(([, by], at) => by.map((from) => [from, documents.length + at, 'missing'])),
+);
+const around = Array.from({ length: count }, () => []);
+for (const link of links) {
+  around[link[0]].push(link);
+  around[link[1]].push(link);
+}
+const gapsOf = Array.from({ length: documents.length }, () => []);
+for (const gap of facts.gaps) {
+  gapsOf[gap[0]].push(gap);
+  gapsOf[gap[1]].push(gap);
+}
+const other = (link, point) => (link[0] === point ? link[1] : link[0]);
+const degree = around.map((some) => some.length);
+const radius = degree.map((links, point) => (isDocument(point) ? 3.2 + 1.5 * Math.sqrt(Math.min(links, 64)) : 3));
+const byDegree = Array.from({ length: count }, (_, point) => point).sort((a, b) => degree[b] - degree[a] || a - b);
+
+const COLOURS = 10;
+const groupOf = (point) => (isDocument(point) ? documents[point].group : documents[missing[point - documents.length][1][0]].group);
+const colourName = (group) => (group < COLOURS ? `--g${group}` : '--other');
+
+// What is switched on. Too many ghosts would hide what is here.
+const shown = {
+  groups: facts.groups.map(() => true),
+  missing: missing.length <= Math.max(40, documents.length / 2),
+  gaps: true,
+};
+const isShown = (point) => shown.groups[groupOf(point)] && (isDocument(point) || shown.missing);
+
+const seen = { over: -1, chosen: -1 };
+
+const element = (name, text, more) => {
+  const made = document.createElement(name);
+  if (text !== undefined) made.textContent = text;
+  return Object.assign(made, more);
+};
+const find = (id) => document.getElementById(id);
+const plural = (number, word) => `${number.toLocaleString('en')} ${word}${number === 1 ? '' : 's'}`;

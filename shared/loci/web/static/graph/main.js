@@ -1,0 +1,109 @@
+// The page: pointer, keys, and one frame after the other while something moves.
+const canvas = find('canvas');
+const layout = makeLayout();
+const camera = makeCamera(canvas, layout);
+const drawing = makeDrawing(canvas, camera, layout);
+const FRAME_MS = 12;
+// While the layout is found, so much of the time at most goes into pictures of what is soon otherwise.
+const DRAWING_SHARE = 0.2;
+let isDirty = true;
+let restUntil = 0;
+
+function frame() {
+  const began = performance.now();
+  const isGliding = camera.glide();
+  let isLaying = !layout.isSettled();
+  if (isLaying) {
+    do layout.step();
+    while (!layout.isSettled() && performance.now() - began < FRAME_MS);
+    camera.follow();
+    isLaying = !layout.isSettled();
+    isDirty ||= !isLaying || (!calm.matches && performance.now() > restUntil);
+    if (!isLaying) canvas.dataset.state = 'settled';
+  }
+  if (isDirty || isGliding) drawInTime(isLaying);
+  isDirty = false;
+  isWaiting = isLaying || isGliding;
+  if (isWaiting) requestAnimationFrame(frame);
+}
+
+function drawInTime(isLaying) {
+  const began = performance.now();
+  drawing.draw();
+  if (!isLaying) return;
+  // A picture is done when the next frame begins: the browser paints behind our back.
+  requestAnimationFrame(() => {
+    const end = performance.now();
+    restUntil = end + (end - began) / DRAWING_SHARE - (end - began);
+  });
+}
+
+let isWaiting = true;
+function redraw() {
+  isDirty = true;
+  if (isWaiting) return;
+  isWaiting = true;
+  requestAnimationFrame(frame);
+}
+
+function show(point, isFar) {
+  if (!isShown(point)) shown.groups[groupOf(point)] = true;
+  seen.chosen = point;
+  panel.open(point, search);
+  if (isFar) camera.look(point);
+  find('said').textContent = `${nameOf(point)}, ${plural(degree[point], 'link')}`;
+  if (isDocument(point)) remember(`#${encodeURIComponent(documents[point].id)}`);
+  canvas.focus({ preventScroll: true });
+  redraw();
+}
+
+function leave() {
+  panel.close();
+  seen.chosen = -1;
+  remember('#');
+  canvas.focus({ preventScroll: true });
+  redraw();
+}
+
+function remember(hash) {
+  history.replaceState(null, '', hash === '#' ? location.pathname + location.search : hash);
+}
+
+const panel = makePanel(show);
+const search = makeSearch(show, leave);
+makeLegend(redraw);
+
+function pointAt(x, y) {
+  let best = -1;
+  let nearest = Infinity;
+  for (let point = 0; point < count; point++) {
+    if (!isShown(point)) continue;
+    const [atX, atY] = camera.toScreen(layout.x[point], layout.y[point]);
+    const far = Math.hypot(atX - x, atY - y) - drawing.size(point);
+    if (far < nearest && far < 6) [best, nearest] = [point, far];
+  }
+  return best;
+}
+
+watchPointer(canvas, { camera, pointAt, show, leave, redraw, panel });
+watchKeys(canvas, { camera, layout, show, leave, redraw, search, panel });
+
+find('close').addEventListener('click', leave);
+find('closer').addEventListener('click', () => (camera.scale(1.35), redraw()));
+find('farther').addEventListener('click', () => (camera.scale(1 / 1.35), redraw()));
+find('fit').addEventListener('click', () => (camera.fit(), redraw()));
+find('out').hidden = !facts.served || !facts.signedIn;
+addEventListener('resize', () => (drawing.fitToWindow(), camera.follow(), redraw()));
+matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => (drawing.readColours(), redraw()));
+
+const written = facts.links.length;
+find('counts').textContent =
+  documents.length === 0
+    ? 'No documents yet. Take some in with: loci ingest PATH'
+    : (documents.length < facts.total
+        ? `The ${documents.length.toLocaleString('en')} most linked of ${plural(facts.total, 'document')}`
+        : plural(documents.length, 'document')) + `, ${plural(written, 'link')}`;
+
+const wanted = documents.findIndex((one) => `#${encodeURIComponent(one.id)}` === location.hash);
+requestAnimationFrame(frame);
+if (wanted >= 0) show(wanted, false);

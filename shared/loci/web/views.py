@@ -1,0 +1,62 @@
+"""What an owner sees: the picture of their documents, its page, and the texts that it shows."""
+
+from typing import Final
+
+from loci.app import App
+from loci.documents.gaps import gaps
+from loci.errors import LociError
+from loci.model.documents import Document
+from loci.model.identity import Owner
+from loci.web.facts import drawn
+from loci.web.page import Page, graph_page
+from loci.web.picture import MOST_DOCUMENTS, MOST_GAPS, Picture, folders, picture, threshold
+
+LARGEST_PAGE: Final = 4_000_000
+"""Bytes. A function's answer may have 6 MB, in which every quotation mark counts twice."""
+LONGEST_TEXT: Final = 200_000
+LONGEST_EXCERPT: Final = 4_000
+LONGEST_EXCERPTS: Final = 12_000_000
+"""Characters of all texts in a file."""
+
+
+def picture_for(app: App, owner: Owner, *, with_gaps: bool = True, most: int = MOST_DOCUMENTS) -> Picture:
+    """The owner's documents as they are now."""
+    graph = app.graphs.of(owner)
+    groups = folders(graph)
+    if not with_gaps:
+        return picture(graph, (), groups, most=most)
+    alike = app.likeness.of(owner)
+    found = gaps(graph, alike, MOST_GAPS, threshold(alike.by))
+    return picture(graph, found, groups, compared_by=alike.by, most=most)
+
+
+def served_page(app: App, owner: Owner, *, signed_in: bool) -> Page:
+    """The page as a server sends it: without texts, and with as many documents as fit into an answer."""
+    most = MOST_DOCUMENTS
+    while True:
+        shown = drawn(picture_for(app, owner, most=most), None)
+        page = graph_page({**shown, "signedIn": signed_in}, "Loci")
+        if len(page.html.encode()) <= LARGEST_PAGE or most < 2:
+            return page
+        most //= 2
+
+
+def page_of(app: App, owner: Owner, shown: Picture, title: str) -> Page:
+    """The page as a file: the beginning of each text is in it."""
+    room = min(LONGEST_EXCERPT, LONGEST_EXCERPTS // max(len(shown.documents), 1))
+    texts = {one.id: excerpt(_text(app, owner, one), room) for one in shown.documents}
+    return graph_page(drawn(shown, texts), title)
+
+
+def excerpt(text: str, room: int) -> str:
+    """The text, or so many characters of it, to the end of a line."""
+    if len(text) <= room:
+        return text
+    return f"{text[:room].rpartition(chr(10))[0] or text[:room]}\n\n…"
+
+
+def _text(app: App, owner: Owner, document: Document) -> str:
+    try:
+        return app.documents.read(owner, document.id).text
+    except LociError as error:  # one file that is gone leaves the others
+        return str(error)

@@ -1,0 +1,192 @@
+"""Pages for people: who is let in, and what a browser is told to make of them."""
+
+import re
+from pathlib import Path
+from urllib.parse import urlencode
+
+import pytest
+
+from loci.app import App
+from loci.compose import build_app
+from loci.server.http import asgi
+from loci.server.visits import COOKIE, SECONDS
+from loci.settings import load_settings
+from tests.attack.conftest import ANN, BOB
+from tests.attack.doors import Door, UvicornDoor, uvicorn_door
+from tests.attack.wire import Answer, Ask
+
+HOST = "loci.test"
+PAGE = (("Host", HOST), ("Accept", "text/html,application/xhtml+xml"))
+
+
+@pytest.fixture(autouse=True)
+def notes(app: App) -> None:
+    """A note of each."""
+    app.documents.add(ANN, "ann.md", b"# Ann's plan\n\n</script><script>alert(1)</script>\n")
+    app.documents.add(BOB, "bob.md", b"# Bob's plan\n")
+
+
+def sign_in(door: Door, key: str, *more: tuple[str, str]) -> Answer:
+    body = urlencode({"key": key}).encode()
+    headers = (*PAGE, ("Content-Type", "application/x-www-form-urlencoded"), *more)
+    return door.ask(Ask(body, headers, "POST", "/ui/sign-in"))
+
+
+def look(door: Door, target: str = "/ui/graph", *more: tuple[str, str]) -> Answer:
+    return door.ask(Ask(b"", (*PAGE, *more), "GET", target))
+
+
+def cookie_of(answer: Answer) -> tuple[str, str]:
+    return "Cookie", str(answer.header("set-cookie")).partition(";")[0]
+
+
+def test_without_a_credential_a_person_is_asked_for_one(door: Door) -> None:
+    answer = look(door)
+    assert (answer.status, answer.header("location")) == (303, "sign-in")
+    form = look(door, "/ui/sign-in")
+    assert form.status == 200
+    assert b'type="password"' in form.body
+
+
+def test_without_a_credential_a_program_is_refused(door: Door) -> None:
+    for target in ("/ui/graph", "/ui/documents/ann"):
+        answer = door.ask(Ask(b"", (("Host", HOST),), "GET", target))
+        assert answer.status == 401
+        assert b"plan" not in answer.body
+
+
+def test_a_key_in_the_header_is_good_as_at_the_endpoint(door: Door, ann: str) -> None:
+    answer = look(door, "/ui/graph", ("Authorization", f"Bearer {ann}"))
+    assert answer.status == 200
+    assert b"Ann's plan" in answer.body
+    assert b"Bob" not in answer.body
+
+
+def test_a_wrong_key_is_401_even_for_a_browser(door: Door, ann: str) -> None:
+    assert look(door, "/ui/graph", ("Authorization", f"Bearer {ann[:-1]}")).status == 401
+
+
+def test_who_signs_in_sees_their_own_documents(door: Door, ann: str) -> None:
+    signed = sign_in(door, ann)
+    assert (signed.status, signed.header("location")) == (303, "graph")
+    page = look(door, "/ui/graph", cookie_of(signed))
+    assert b"Ann's plan" in page.body
+    assert b"Bob" not in page.body
+    text = look(door, "/ui/documents/ann", cookie_of(signed))
+    assert text.header("content-type") == "application/json"
+    assert b"</script><script>alert(1)" in text.body
+    assert look(door, "/ui/documents/bob", cookie_of(signed)).status == 404
+
+
+def test_the_cookie_is_out_of_reach_of_scripts_and_other_sites(door: Door, ann: str) -> None:
+    said = str(sign_in(door, ann).header("set-cookie"))
+    assert {"HttpOnly", "SameSite=Strict", f"Max-Age={SECONDS}"} <= set(said.split("; "))
+    assert "Path" not in said  # so it is good below the folder of the page, also where a stage's name stands before it
+    assert ann not in said
+
+
+def test_behind_https_the_cookie_goes_nowhere_else(tmp_path: Path) -> None:
+    app = build_app(load_settings({"data": tmp_path, "public_url": "https://loci.test/prod", "log_level": "ERROR"}))
+    with uvicorn_door(asgi(app, on_loopback=True)) as door:
+        key = app.api_keys.create(ANN, "ann")[1]
+        signed = sign_in(door, key, ("Origin", "https://loci.test"))
+        assert "; Secure" in str(signed.header("set-cookie"))
+        assert look(door, "/ui/graph", cookie_of(signed)).status == 200
+
+
+@pytest.mark.parametrize("key", ["", "loci_000000000000_" + "x" * 43, "\u2603", "a\r\nSet-Cookie: x=1"])
+def test_a_wrong_key_is_told_and_signs_nobody_in(door: Door, key: str) -> None:
+    answer = sign_in(door, key)
+    assert answer.status == 401
+    assert answer.header("set-cookie") is None
+    assert b"not valid here" in answer.body
+
+
+def test_a_forged_cookie_signs_nobody_in(door: Door, ann: str) -> None:
+    name, good = cookie_of(sign_in(door, ann))
+    token = good.partition("=")[2]
+    for bad in (token[:-2], token[1:], "", "null", "e30." + token.rpartition(".")[2]):
+        assert look(door, "/ui/graph", (name, f"{COOKIE}={bad}")).status == 303
+        assert door.ask(Ask(b"", (("Host", HOST), (name, f"{COOKIE}={bad}")), "GET", "/ui/documents/ann")).status == 401
+
+
+def test_a_token_that_was_sealed_for_something_else_is_no_cookie(door: Door, app: App) -> None:
+    other = app.keyring.seal("session").close({"t": ANN.tenant, "s": ANN.subject, "k": None, "e": 1e12})
+    assert look(door, "/ui/graph", ("Cookie", f"{COOKIE}={other}")).status == 303
+
+
+def test_a_cookie_is_no_credential_at_the_endpoint(door: Door, ann: str) -> None:
+    headers = (("Host", HOST), ("Content-Type", "application/json"), cookie_of(sign_in(door, ann)))
+    assert door.ask(Ask(b'{"jsonrpc":"2.0","id":1,"method":"ping"}', headers, "POST", "/mcp")).status == 401
+
+
+def test_a_revoked_key_ends_its_visits(door: Door, app: App) -> None:
+    key, text = app.api_keys.create(ANN, "short")
+    cookie = cookie_of(sign_in(door, text))
+    assert look(door, "/ui/graph", cookie).status == 200
+    app.api_keys.revoke(key.id)
+    assert look(door, "/ui/graph", cookie).status == 303
+
+
+def test_a_visit_ends_after_its_hour(door: Door, app: App) -> None:
+    old = app.keyring.seal("visit").close({"t": ANN.tenant, "s": ANN.subject, "k": None, "e": 1.0})
+    assert look(door, "/ui/graph", ("Cookie", f"{COOKIE}={old}")).status == 303
+
+
+def test_who_signs_out_has_no_cookie_any_more(door: Door) -> None:
+    answer = door.ask(Ask(b"", PAGE, "POST", "/ui/sign-out"))
+    assert answer.status == 303
+    assert f"{COOKIE}=; Max-Age=0" in str(answer.header("set-cookie"))
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        ("Origin", "https://evil.test"),
+        ("Origin", "null"),
+        ("Origin", "http://localhost:1"),
+        ("Sec-Fetch-Site", "cross-site"),
+    ],
+)
+def test_a_form_of_another_page_signs_nobody_in(door: Door, ann: str, header: tuple[str, str]) -> None:
+    answer = sign_in(door, ann, header)
+    assert answer.status == 403
+    assert answer.header("set-cookie") is None
+
+
+@pytest.mark.parametrize("header", [("Origin", f"https://{HOST}"), ("Sec-Fetch-Site", "same-origin")])
+def test_a_form_of_our_own_page_is_taken(door: Door, ann: str, header: tuple[str, str]) -> None:
+    assert sign_in(door, ann, header).status == 303
+
+
+def test_a_browser_runs_nothing_but_the_pages_own_program(door: Door, ann: str) -> None:
+    answer = look(door, "/ui/graph", ("Authorization", f"Bearer {ann}"))
+    policy = str(answer.header("content-security-policy"))
+    assert policy.startswith("default-src 'none'; script-src 'sha256-")
+    assert "unsafe" not in policy
+    assert "frame-ancestors 'none'" in policy
+    assert not re.search(rb"<[^>]+\son\w+=|<script>alert", answer.body)
+
+
+@pytest.mark.parametrize("target", ["/ui/graph", "/ui/sign-in", "/ui/documents/ann", "/ui/documents/none"])
+def test_nothing_is_cached_sniffed_or_framed(door: Door, ann: str, target: str) -> None:
+    answer = look(door, target, ("Authorization", f"Bearer {ann}"))
+    assert answer.header("cache-control") == "private, no-store"
+    assert answer.header("x-content-type-options") == "nosniff"
+    assert answer.header("referrer-policy") == "same-origin"
+    assert answer.header("x-frame-options") == "DENY"
+
+
+def test_on_a_laptop_the_page_is_simply_there(at_home: UvicornDoor) -> None:
+    assert at_home.ask(Ask(b"", (("Host", "127.0.0.1"),), "GET", "/ui/graph")).status == 200
+    assert (
+        at_home.ask(Ask(b"", (("Host", "127.0.0.1"), ("X-Forwarded-For", "192.0.2.7")), "GET", "/ui/graph")).status
+        == 401
+    )
+    assert at_home.ask(Ask(b"", (("Host", "rebound.test"),), "GET", "/ui/graph")).status == 421
+
+
+def test_a_header_that_comes_twice_is_refused(door: Door, ann: str) -> None:
+    if isinstance(door, UvicornDoor):
+        twice = (("Authorization", f"Bearer {ann}"), ("Authorization", "Bearer no"))
+        assert look(door, "/ui/graph", *twice).status == 400
