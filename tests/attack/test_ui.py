@@ -1,6 +1,7 @@
 """Pages for people: who is let in, and what a browser is told to make of them."""
 
 import re
+import time
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -13,6 +14,8 @@ from loci.server.visits import COOKIE, SECONDS
 from loci.settings import load_settings
 from tests.attack.conftest import ANN, BOB
 from tests.attack.doors import Door, UvicornDoor, uvicorn_door
+from tests.attack.guarded import accepting
+from tests.attack.issuer import Issuer
 from tests.attack.wire import Answer, Ask
 
 HOST = "loci.test"
@@ -29,6 +32,7 @@ def notes(app: App) -> None:
 def sign_in(door: Door, key: str, *more: tuple[str, str]) -> Answer:
     body = urlencode({"key": key}).encode()
     headers = (*PAGE, ("Content-Type", "application/x-www-form-urlencoded"), *more)
+    headers = tuple(dict(headers).items())  # a later one in place of an earlier
     return door.ask(Ask(body, headers, "POST", "/ui/sign-in"))
 
 
@@ -190,3 +194,14 @@ def test_a_header_that_comes_twice_is_refused(door: Door, ann: str) -> None:
     if isinstance(door, UvicornDoor):
         twice = (("Authorization", f"Bearer {ann}"), ("Authorization", "Bearer no"))
         assert look(door, "/ui/graph", *twice).status == 400
+
+
+def test_an_access_token_signs_in_for_no_longer_than_it_is_good(issuer: Issuer, tmp_path: Path) -> None:
+    with accepting(issuer, tmp_path) as (app, door):
+        ends = int(time.time()) + 100
+        signed = sign_in(door, issuer.token(exp=ends), ("Host", "127.0.0.1"))
+        assert signed.status == 303
+        claims = app.keyring.seal("visit").open(cookie_of(signed)[1].partition("=")[2])
+        assert claims == {"t": ANN.tenant, "s": ANN.subject, "k": None, "e": ends}
+        assert sign_in(door, issuer.token(exp=ends - 1000), ("Host", "127.0.0.1")).status == 401
+        assert sign_in(door, issuer.token(scope=""), ("Host", "127.0.0.1")).status == 401

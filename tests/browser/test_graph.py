@@ -122,6 +122,24 @@ def test_the_keyboard_walks_from_document_to_document(browser: Browser, notes: P
     assert len(seen) > 1
 
 
+def test_a_link_in_the_panel_leads_to_its_document_and_keeps_the_focus_there(browser: Browser, notes: Path) -> None:
+    browser.go(notes.as_uri())
+    find(browser, "harbour")
+    browser.press("Enter")
+    browser.run("const link = document.querySelector('#panel-links button'); link.focus(); link.click()")
+    assert text_of(browser, "panel-title") == "Timetable"
+    assert browser.run("return document.activeElement.id") == "panel"
+
+
+def test_what_was_switched_off_comes_back_when_it_is_asked_for(browser: Browser, notes: Path) -> None:
+    browser.go(notes.as_uri())
+    browser.run("document.querySelector('#groups button').click()")
+    pressed = "return document.querySelector('#groups button').getAttribute('aria-pressed')"
+    assert browser.run(pressed) == "false"
+    find(browser, "harbour")
+    assert browser.run(pressed) == "true"
+
+
 def test_nothing_in_a_document_takes_effect(browser: Browser, notes: Path) -> None:
     browser.go(notes.as_uri())
     find(browser, "bread")

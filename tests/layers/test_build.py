@@ -45,6 +45,12 @@ def test_the_product_knows_its_version(layers: Layers) -> None:
     assert [path.name for path in (layers.product / "python").glob("loci-*.dist-info")]
 
 
+def test_the_product_brings_its_pages(layers: Layers) -> None:
+    static = layers.product / "python" / "loci" / "web" / "static"
+    assert {"graph.html", "graph.css", "sign_in.html"} <= {path.name for path in static.iterdir()}
+    assert (static / "graph" / "main.js").is_file()
+
+
 def test_nothing_names_the_machine_that_built_it(layers: Layers) -> None:
     here = str(Path(__file__).resolve().parents[2]).encode()
     for folder in (layers.dependencies, layers.product):

@@ -163,7 +163,8 @@ def _welcome(settings: Settings, *, on_loopback: bool) -> None:
         f"Loci serves {url}\n"
         f"Data in {where}, models in {_shown(settings.models_folder)}\n\n"
         f"Claude Code:    claude mcp add --transport http loci {url}{option}\n"
-        f"Other clients:  {json.dumps(snippet)}\n\n"
+        f"Other clients:  {json.dumps(snippet)}\n"
+        f"In a browser:   {settings.base_url}/ui/graph\n\n"
         "Stop with Ctrl-C."
     )
     sys.stdout.flush()

@@ -47,7 +47,7 @@ class Caller:
     owner: Owner
     proof: Literal["local", "key", "token"]
     scopes: frozenset[str] = field(default_factory=frozenset[str])
-    expires: float | None = None
+    expires: float | None = field(default=None, compare=False)
     """When what they showed is no longer good, where that is known."""
 
 

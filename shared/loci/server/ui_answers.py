@@ -1,6 +1,6 @@
 """Answers to browsers: kept nowhere, framed nowhere, and taken for nothing but what they are."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Final
 
 from starlette.requests import Request
@@ -35,5 +35,10 @@ def away(where: str) -> Response:
     return RedirectResponse(where, 303, SAFE)
 
 
-def to(where: str) -> Callable[[Request], Response]:
-    return lambda _: away(where)
+def to(where: str) -> Callable[[Request], Awaitable[Response]]:
+    """An endpoint that leads there."""
+
+    async def lead(_: Request) -> Response:
+        return away(where)
+
+    return lead

@@ -1,7 +1,8 @@
 // The picture on the canvas.
 function makeDrawing(canvas, camera, layout) {
   const context = canvas.getContext('2d');
-  const labels = makeLabels(context, camera, layout);
+  const size = (point) => radius[point] * Math.min(Math.sqrt(camera.now.zoom), 2);
+  const labels = makeLabels(context, camera, layout, size);
   let colours = {};
 
   function readColours() {
@@ -51,8 +52,6 @@ function makeDrawing(canvas, camera, layout) {
     context.lineTo(tipX - dx * 8 + dy * 3.4, tipY - dy * 8 - dx * 3.4);
     context.fill();
   }
-
-  const size = (point) => radius[point] * Math.min(Math.sqrt(camera.now.zoom), 2);
 
   // All dots of one kind in one go: each by itself would take most of a frame at 2,000.
   function dots(some, fill, line, dash) {

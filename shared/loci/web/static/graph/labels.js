@@ -7,31 +7,51 @@ function labelOf(point) {
   return name.length > LONGEST ? `${name.slice(0, LONGEST - 1).join('')}…` : name.join('');
 }
 
-function makeLabels(context, camera, layout) {
+function makeLabels(context, camera, layout, sizeOf) {
   const HEIGHT = 15;
+  const FEW = 300;
+  const HUBS = 8;
   const taken = [];
+  const dots = [];
 
   function widthOf(text) {
     if (!widths.has(text)) widths.set(text, context.measureText(text).width);
     return widths.get(text);
   }
 
-  function place(point, must) {
+  const hits = (box, one) => box[0] < one[2] && box[2] > one[0] && box[1] < one[3] && box[3] > one[1];
+
+  // Below its dot, else above it: wherever it covers nothing, or only dots where it names what many link to.
+  function place(point, must, isHub) {
     const [x, y] = camera.toScreen(layout.x[point], layout.y[point]);
     if (x < -40 || y < -20 || x > innerWidth + 40 || y > innerHeight + 20) return;
     const text = labelOf(point);
-    const wide = widthOf(text);
-    const below = y + radius[point] * Math.sqrt(camera.now.zoom) + 4;
-    const box = [x - wide / 2 - 4, below - 1, x + wide / 2 + 4, below + HEIGHT];
-    const isHit = taken.some((one) => box[0] < one[2] && box[2] > one[0] && box[1] < one[3] && box[3] > one[1]);
-    if (isHit && !must) return;
+    const half = widthOf(text) / 2 + 4;
+    const away = sizeOf(point) + 4;
+    const boxes = [y + away, y - away - HEIGHT].map((top) => [x - half, top - 1, x + half, top + HEIGHT]);
+    const isFree = (box) => !taken.some((one) => hits(box, one)) && (isHub || !dots.some((one) => hits(box, one)));
+    const box = boxes.find(isFree) || (must && boxes[0]);
+    if (!box) return;
     taken.push(box);
-    context.strokeText(text, x, below);
-    context.fillText(text, x, below);
+    context.strokeText(text, x, box[1] + 1);
+    context.fillText(text, x, box[1] + 1);
+  }
+
+  // Where there are few: among thousands of dots no name would cover none.
+  function mindDots() {
+    dots.length = 0;
+    if (count > FEW) return;
+    for (let point = 0; point < count; point++) {
+      if (!isShown(point)) continue;
+      const [x, y] = camera.toScreen(layout.x[point], layout.y[point]);
+      const round = sizeOf(point) * 0.7;
+      dots.push([x - round, y - round, x + round, y + round]);
+    }
   }
 
   return function draw(colours, focus, near) {
     taken.length = 0;
+    mindDots();
     context.font = '12px system-ui, -apple-system, "Segoe UI", Arial, sans-serif';
     context.textAlign = 'center';
     context.textBaseline = 'top';
@@ -47,7 +67,7 @@ function makeLabels(context, camera, layout) {
     const most = Math.min(14 + 70 * camera.now.zoom * camera.now.zoom, 110);
     for (const point of byDegree) {
       if (taken.length >= most) break;
-      if (isShown(point) && (isDocument(point) || camera.now.zoom > 0.9)) place(point, false);
+      if (isShown(point) && (isDocument(point) || camera.now.zoom > 0.9)) place(point, false, taken.length < HUBS);
     }
   };
 }

@@ -47,13 +47,16 @@ function redraw() {
 }
 
 function show(point, isFar) {
-  if (!isShown(point)) shown.groups[groupOf(point)] = true;
+  // What was switched off and is asked for comes back, in the legend, too.
+  if (!shown.groups[groupOf(point)]) find('groups').children[groupOf(point)].querySelector('button').click();
+  // Who reads on in the panel stays in it.
+  const next = find('panel').contains(document.activeElement) ? find('panel') : canvas;
   seen.chosen = point;
   panel.open(point, search);
   if (isFar) camera.look(point);
   find('said').textContent = `${nameOf(point)}, ${plural(degree[point], 'link')}`;
   if (isDocument(point)) remember(`#${encodeURIComponent(documents[point].id)}`);
-  canvas.focus({ preventScroll: true });
+  next.focus({ preventScroll: true });
   redraw();
 }
 

@@ -1,0 +1,67 @@
+"""`loci graph`, and what starting a server costs that nobody looks at."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.serving import clean_environment, loci
+
+NOTES = {
+    "notes/plan.md": "# The <plan>\n\nSee [[log]] and [[nobody]].\n",
+    "notes/log.md": "# The log\n\nNothing yet.\n",
+}
+LATE = "import sys, loci.server.http; sys.exit(any(name.startswith('loci.web') for name in sys.modules))"
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    for path, text in NOTES.items():
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).write_text(text, "utf-8")
+    assert loci(tmp_path / "data", "ingest", str(tmp_path / "notes")).returncode == 0
+    return tmp_path / "data"
+
+
+def test_the_page_is_one_file_with_the_texts_in_it(data: Path, tmp_path: Path) -> None:
+    page = tmp_path / "graph.html"
+    made = loci(data, "graph", "--html", str(page), "--title", "A <b>plan")
+    assert "2 documents, 1 links, 1 open links, 0 gaps" in made.stdout
+    text = page.read_text("utf-8")
+    assert "<title>A &lt;b&gt;plan</title>" in text
+    assert "Nothing yet." in text
+    assert sorted(one.name for one in tmp_path.iterdir() if "graph" in one.name) == ["graph.html"]
+
+
+def test_programs_get_the_graph_by_ids(data: Path) -> None:
+    made = json.loads(loci(data, "graph", "--json").stdout)
+    assert [one["id"] for one in made["documents"]] == ["notes-log", "notes-plan"]
+    assert made["links"] == [{"source": "notes-plan", "target": "notes-log", "type": "references", "line": 3}]
+    assert made["open_links"] == [{"source": "notes-plan", "name": "nobody", "line": 3}]
+    assert (made["gaps"], made["compared_by"]) == ([], "TF-IDF")
+
+
+def test_without_gaps_nobody_compares(data: Path) -> None:
+    assert json.loads(loci(data, "graph", "--json", "--no-gaps").stdout)["compared_by"] is None
+
+
+def test_where_nothing_is_asked_for_the_command_says_what_to_ask(data: Path) -> None:
+    made = loci(data, "graph")
+    assert made.returncode == 1
+    assert "--html FILE" in made.stderr
+
+
+def test_a_page_that_cannot_be_written_leaves_what_was_there(data: Path, tmp_path: Path) -> None:
+    made = loci(data, "graph", "--html", str(tmp_path / "nowhere" / "graph.html"))
+    assert made.returncode == 1
+    assert "Name a file in a folder that is there" in made.stderr
+    taken = loci(data, "graph", "--html", str(tmp_path / "notes"))
+    assert taken.returncode == 1
+    assert not list(tmp_path.glob(".notes*"))
+
+
+def test_a_server_loads_the_pages_when_somebody_looks(tmp_path: Path) -> None:
+    ended = subprocess.run([sys.executable, "-c", LATE], env=clean_environment(tmp_path / "data"), check=False)
+    assert ended.returncode == 0
