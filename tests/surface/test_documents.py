@@ -8,11 +8,8 @@ from loci.app import App
 from loci.model.identity import LOCAL
 from tests.surface.conftest import Connect
 from tests.surface.results import call, failed, structured, texts, written
+from tests.surface.runtimes import RUNTIMES, take_in
 
-RUNTIMES = [
-    *(pytest.param("embedded", mode) for mode in ("legacy", "auto", "2026-07-28")),
-    pytest.param("opensearch", "2026-07-28", marks=pytest.mark.aws),
-]
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize(("app", "mode"), RUNTIMES, indirect=True)]
 
 NOTES = {
@@ -40,15 +37,6 @@ def notes(app: App, tmp_path: Path) -> Path:
     folder = written(tmp_path / "notes", NOTES)
     take_in(app, folder)
     return folder
-
-
-def take_in(app: App, folder: Path) -> None:
-    """The folder as each runtime gets it: read here, or uploaded."""
-    if app.settings.mode == "embedded":
-        app.ingest.run(LOCAL, [str(folder)])
-        return
-    for file in sorted(folder.rglob("*.md")):
-        app.documents.add(LOCAL, f"{folder.name}/{file.relative_to(folder).as_posix()}", file.read_bytes())
 
 
 @pytest.mark.usefixtures("notes")

@@ -20,11 +20,14 @@ from mcp_types import INVALID_PARAMS, CallToolResult, GetPromptResult, InputRequ
 from loci.app import App
 from loci.server.budget import within_budget
 from loci.server.caller import caller_of, principal
+from loci.server.clusters import cluster_doors
 from loci.server.documents import document_doors
 from loci.server.door import Door, Surface
 from loci.server.errors import Failure, ToolAnswer, attempt, unknown_tool
+from loci.server.gaps import gap_doors
 from loci.server.links import link_doors
 from loci.server.names import Names
+from loci.server.reading import reading_doors
 from loci.server.scratchpad import scratchpad_doors
 
 # The SDK would put a handler of its own on the root logger, and load rich for it (17 ms): Loci logs by itself.
@@ -43,7 +46,14 @@ Errors read "CODE: what happened. What to do." Do what the last sentence says, t
 
 def doors(app: App) -> list[Door]:
     """All tools of Loci."""
-    return [*document_doors(app), *link_doors(app), *scratchpad_doors(app)]
+    return [
+        *document_doors(app),
+        *link_doors(app),
+        *gap_doors(app),
+        *cluster_doors(app),
+        *reading_doors(app),
+        *scratchpad_doors(app),
+    ]
 
 
 def build_server(app: App, surface: Surface = "all", offered: Sequence[Door] | None = None) -> "LociServer":
