@@ -5,10 +5,14 @@ from dataclasses import dataclass
 from loci.api_keys import ApiKeys
 from loci.documents.alike import Likeness
 from loci.documents.catalog import Catalog
+from loci.documents.clusters import Clusters
 from loci.documents.fill import Fill
 from loci.documents.graphs import Graphs
 from loci.documents.ingest import Ingest
 from loci.documents.library import Library
+from loci.documents.read_lately import ReadLately
+from loci.documents.remarks import Remarks
+from loci.documents.similar import Similar
 from loci.ports import BlobStore, DocumentIndex, Embedder, LocalLinks, RecordStore
 from loci.scratchpad import Scratchpad
 from loci.search.search import Search
@@ -38,3 +42,7 @@ class App:
     catalog: Catalog
     graphs: Graphs
     likeness: Likeness
+    similar: Similar
+    clusters: Clusters
+    read_lately: ReadLately
+    remarks: Remarks

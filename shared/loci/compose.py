@@ -11,11 +11,15 @@ from loci.api_keys import ApiKeys
 from loci.app import App
 from loci.documents.alike import Likeness
 from loci.documents.catalog import Catalog
+from loci.documents.clusters import Clusters
 from loci.documents.fill import Fill
 from loci.documents.graphs import Graphs
 from loci.documents.ingest import Ingest
 from loci.documents.intake import Intake
 from loci.documents.library import Library
+from loci.documents.read_lately import ReadLately
+from loci.documents.remarks import Remarks
+from loci.documents.similar import Similar
 from loci.documents.writer import Writer
 from loci.errors import Misconfigured
 from loci.ports import BlobStore, DocumentIndex, Embedder, LanguageModel, LocalLinks, RecordStore, Reranker
@@ -65,7 +69,9 @@ def build_app(settings: Settings | None = None) -> App:
     catalog = Catalog(made.records)
     writer = Writer(catalog, made.index, made.embedder, time.time)
     language_model = _language_model(settings, made.records, made.clients)
-    reader = Reader(language_model, settings.language_model or "", seconds=settings.language_model_seconds)
+    model_name, seconds = settings.language_model or "", settings.language_model_seconds
+    reader = Reader(language_model, model_name, seconds=seconds)
+    graphs, likeness = Graphs(catalog, made.index), Likeness(made.index, made.embedder)
     return App(
         settings=settings,
         telemetry=Telemetry(settings.log_level),
@@ -82,8 +88,12 @@ def build_app(settings: Settings | None = None) -> App:
         ingest=Ingest(catalog, writer),
         fill=Fill(catalog, writer),
         catalog=catalog,
-        graphs=Graphs(catalog, made.index),
-        likeness=Likeness(made.index, made.embedder),
+        graphs=graphs,
+        likeness=likeness,
+        similar=Similar(likeness),
+        clusters=Clusters(graphs, likeness),
+        read_lately=ReadLately(made.records, time.time),
+        remarks=Remarks(language_model, model_name, seconds=seconds),
     )
 
 

@@ -13,6 +13,7 @@ import pytest
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters
 from mcp.shared.exceptions import MCPError
+from mcp_types import ResourceTemplateReference
 
 from loci.compose import build_app
 from loci.model.identity import LOCAL
@@ -217,3 +218,22 @@ def test_who_comes_through_a_proxy_is_not_the_person_at_this_machine(server: Ser
 @pytest.mark.parametrize("path", ["/healthz/", "/blobs/token/"])
 def test_nothing_redirects_to_the_host_that_was_named(server: Serving, path: str) -> None:
     assert post(f"{server.url}{path}?apikey=secret", b"", method="GET").status == 404
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("mode", MODES)
+async def test_documents_prompts_and_completions_come_over_http(
+    server: Serving, data: Path, mode: Literal["legacy", "auto", "2026-07-28"]
+) -> None:
+    build_app(load_settings({"data": data})).documents.add(LOCAL, "ferry.md", b"# Ferry\n\n#harbour\n")
+    async with Client(f"{server.url}/mcp/documents", mode=mode) as client:
+        assert "loci://documents/ferry" in [one.uri for one in (await client.list_resources()).resources]
+        [content] = (await client.read_resource("loci://documents/ferry")).contents
+        assert getattr(content, "text", "") == "# Ferry\n\n#harbour\n"
+        found = await client.complete(ResourceTemplateReference(uri="loci://tags/{tag}"), {"name": "tag", "value": "h"})
+        assert found.completion.values == ["harbour"]
+        prompt = await client.get_prompt("research", {"question": "When does it leave?"})
+        assert "When does it leave?" in str(prompt.messages)
+        with pytest.raises(MCPError) as failed:
+            await client.read_resource("loci://documents/tram")
+    assert failed.value.code == -32602

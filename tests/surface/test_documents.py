@@ -7,13 +7,9 @@ import pytest
 from loci.app import App
 from loci.model.identity import LOCAL
 from tests.surface.conftest import Connect
-from tests.surface.library import take_in
 from tests.surface.results import call, failed, structured, texts, written
+from tests.surface.runtimes import RUNTIMES, take_in
 
-RUNTIMES = [
-    *(pytest.param("embedded", mode) for mode in ("legacy", "auto", "2026-07-28")),
-    pytest.param("opensearch", "2026-07-28", marks=pytest.mark.aws),
-]
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize(("app", "mode"), RUNTIMES, indirect=True)]
 
 NOTES = {

@@ -9,8 +9,8 @@ from loci.app import App
 from loci.model.identity import LOCAL
 from tests.support.link_corpus import lay_out, link_corpus
 from tests.surface.conftest import Connect
-from tests.surface.library import take_in
 from tests.surface.results import call, failed, written
+from tests.surface.runtimes import take_in
 
 RUNTIMES = ["embedded", pytest.param("opensearch", marks=pytest.mark.aws)]
 pytestmark = [

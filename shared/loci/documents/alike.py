@@ -1,20 +1,18 @@
 """How alike documents are: one vector each, by the model in use, or by their words where there is none."""
 
-import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from heapq import nlargest
 from typing import TYPE_CHECKING, Final
-from zlib import crc32
 
 from loci.documents.kept import Kept
+from loci.documents.telling import Telling
 from loci.documents.writer import COLLECTION
 from loci.model.identity import Owner
 from loci.model.inference import EmbeddingModel
 from loci.ports import DocumentIndex, Embedder, damaged_vectors
 from loci.search.soundness import rows_of
-from loci.search.words import is_subject
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,17 +21,13 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float32]
 
 BY_WORDS: Final = "TF-IDF"
-BUCKETS: Final = 1024
-"""Words share them, so that the vectors stay short."""
-TERMS: Final = 40
-"""Of each document are kept: those that tell it from others."""
 MOST_OWNERS = 5
 BLOCK = 1024
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Alike:
-    """Documents as vectors of length 1."""
+    """Documents as vectors of length 1, in the order of their ids. Two are equal only where they are the same one."""
 
     by: str
     """The model's identity, or `TF-IDF`."""
@@ -94,42 +88,16 @@ class Likeness:
             else:
                 without = True
         ids = tuple(sorted(words))
-        telling = dict(_telling(words))
+        telling = Telling(ids, words)
         if model is None or without:
-            return Alike(BY_WORDS, ids, _hashed(ids, telling), _most(telling))
+            return Alike(BY_WORDS, ids, _unit(telling.hashed()), telling.most())
         rows = np.zeros((len(ids), model.dimensions), np.float32)
         for at, id in enumerate(ids):
             its = rows_of(vectors[id], model.dimensions)
             if its is None:
                 raise damaged_vectors()
             rows[at] = its.sum(axis=0)
-        return Alike(model.identity, ids, _unit(rows), _most(telling))
-
-
-def _telling(words: Mapping[str, Counter[str]]) -> Iterator[tuple[str, dict[str, float]]]:
-    """TF-IDF of each document's words."""
-    having = Counter(word for said in words.values() for word in said)
-    rarity = {word: math.log((1 + len(words)) / (1 + count)) for word, count in having.items()}
-    for id, said in words.items():
-        yield id, {word: (1 + math.log(count)) * rarity[word] for word, count in said.items()}
-
-
-def _most(telling: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, float]]:
-    def subjects(said: Mapping[str, float]) -> Iterator[tuple[str, float]]:
-        return ((word, value) for word, value in said.items() if value > 0 and is_subject(word))
-
-    return {id: dict(nlargest(TERMS, subjects(said), key=lambda one: one[1])) for id, said in telling.items()}
-
-
-def _hashed(ids: tuple[str, ...], telling: Mapping[str, Mapping[str, float]]) -> "Floats":
-    import numpy as np
-
-    rows = np.zeros((len(ids), BUCKETS), np.float32)
-    for at, id in enumerate(ids):
-        for word, value in telling[id].items():
-            number = crc32(word.encode())
-            rows[at, number % BUCKETS] += value if number & 0x80000000 else -value
-    return _unit(rows)
+        return Alike(model.identity, ids, _unit(rows), telling.most())
 
 
 def _unit(rows: "Floats") -> "Floats":

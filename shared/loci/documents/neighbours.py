@@ -1,6 +1,5 @@
 """Who is how many links away, and on which way."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from loci.documents.graph import Graph
@@ -48,6 +47,8 @@ def _listed(ways: dict[str, tuple[Step, ...]]) -> list[Neighbour]:
     return [Neighbour(id, way) for id, way in ways.items() if way]
 
 
-def _steps(graph: Graph, id: str) -> Iterator[Step]:
-    yield from (Step(link, back=False) for link in graph.outgoing.get(id, ()))
-    yield from (Step(link, back=True) for link in graph.incoming.get(id, ()))
+def _steps(graph: Graph, id: str) -> list[Step]:
+    """Those over links that somebody wrote come first."""
+    out = (Step(link, back=False) for link in graph.outgoing.get(id, ()))
+    back = (Step(link, back=True) for link in graph.incoming.get(id, ()))
+    return sorted((*out, *back), key=lambda step: step.link.relation == "similar")

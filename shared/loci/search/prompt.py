@@ -72,13 +72,21 @@ Answer with one JSON object that fits this schema, and with nothing else:
 
 
 def prompt(query: str, hits: Sequence[Hit], *, room: int, fresh: Callable[[], str]) -> str:
-    """The task, then the question and the passages as data: between marks that nobody could know who wrote them."""
+    """The task, then the question and the passages as data."""
     texts = [query[:LONGEST_QUESTION], *(_passage(hit) for hit in hits)]
-    mark = next(mark for mark in iter(fresh, None) if not any(mark in text for text in texts))
     names = ["question", *(f"passage {number}" for number in range(1, len(texts)))]
-    task = TASK.format(count=len(hits), mark=mark, schema=json.dumps(SCHEMA), shown=SHOWN, room=room)
-    quoted = (f"{mark} {name}\n{text}" for name, text in zip(names, texts, strict=True))
-    return "\n".join([task, *quoted, f"{mark} end"])
+
+    def task(mark: str) -> str:
+        return TASK.format(count=len(hits), mark=mark, schema=json.dumps(SCHEMA), shown=SHOWN, room=room)
+
+    return quoted(task, names, texts, fresh)
+
+
+def quoted(task: Callable[[str], str], names: Sequence[str], texts: Sequence[str], fresh: Callable[[], str]) -> str:
+    """The task, then the texts between marks that nobody could know who wrote them."""
+    mark = next(mark for mark in iter(fresh, None) if not any(mark in text for text in texts))
+    parts = (f"{mark} {name}\n{text}" for name, text in zip(names, texts, strict=True))
+    return "\n".join([task(mark), *parts, f"{mark} end"])
 
 
 def _passage(hit: Hit) -> str:

@@ -71,8 +71,8 @@ class Reader:
         return Reading(
             (*read, *rest),
             Stage("language_model", True, self._spent(began), f"{self._name}: {len(first)} passages"),
-            _remark(judged["intent"]),
-            _remark(judged["analysis"]),
+            remark(judged["intent"]),
+            remark(judged["analysis"]),
         )
 
     def _spent(self, began: float) -> float:
@@ -100,7 +100,7 @@ def _shown(hit: Hit, best: Best | None, room: int) -> Hit:
     if best is None:
         return hit
     quoted = _quotation(hit.chunk.text, best["snippet"], room)
-    return replace(hit, snippet=quoted or hit.snippet, context=_remark(best["context"]))
+    return replace(hit, snippet=quoted or hit.snippet, context=remark(best["context"]))
 
 
 def _quotation(text: str, said: str, room: int) -> str | None:
@@ -114,7 +114,7 @@ def _quotation(text: str, said: str, room: int) -> str | None:
     return _short(text[places[at] : places[at + len(wanted) - 1] + 1], room)
 
 
-def _remark(said: str) -> str | None:
+def remark(said: str) -> str | None:
     """One line of what the model says, without what a terminal would obey."""
     plain = "".join(one if one.isprintable() else " " for one in said)
     return _short(" ".join(plain.split()), LONGEST_REMARK) or None

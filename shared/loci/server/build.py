@@ -15,17 +15,31 @@ from mcp.server.mcpserver.tools import Tool
 from mcp.shared._stream_protocols import ReadStream, WriteStream
 from mcp.shared.exceptions import MCPError
 from mcp.shared.message import SessionMessage
-from mcp_types import INVALID_PARAMS, CallToolResult, GetPromptResult, InputRequiredResult, TextContent
+from mcp_types import (
+    INVALID_PARAMS,
+    CallToolResult,
+    GetPromptResult,
+    InputRequiredResult,
+    Prompt,
+    ResourceTemplate,
+    TextContent,
+)
 
 from loci.app import App
 from loci.server.budget import within_budget
 from loci.server.caller import caller_of, principal
+from loci.server.clusters import cluster_doors
 from loci.server.documents import document_doors
 from loci.server.door import Door, Surface
 from loci.server.errors import Failure, ToolAnswer, attempt, unknown_tool
+from loci.server.gaps import gap_doors
 from loci.server.links import link_doors
 from loci.server.names import Names
+from loci.server.prompts import listed, prompted
+from loci.server.reading import reading_doors
+from loci.server.resources import TEMPLATES, serve_documents
 from loci.server.scratchpad import scratchpad_doors
+from loci.server.ways import BY_NAME
 
 # The SDK would put a handler of its own on the root logger, and load rich for it (17 ms): Loci logs by itself.
 setattr(sdk, "configure_logging", logging.getLogger)  # noqa: B010 (the name is the SDK's own)
@@ -43,19 +57,28 @@ Errors read "CODE: what happened. What to do." Do what the last sentence says, t
 
 def doors(app: App) -> list[Door]:
     """All tools of Loci."""
-    return [*document_doors(app), *link_doors(app), *scratchpad_doors(app)]
+    return [
+        *document_doors(app),
+        *link_doors(app),
+        *gap_doors(app),
+        *cluster_doors(app),
+        *reading_doors(app),
+        *scratchpad_doors(app),
+    ]
 
 
 def build_server(app: App, surface: Surface = "all", offered: Sequence[Door] | None = None) -> "LociServer":
     """The server of one endpoint, for stdio, HTTP and Lambda alike."""
-    return LociServer(app, [door for door in (doors(app) if offered is None else offered) if surface in door.surfaces])
+    here = [door for door in (doors(app) if offered is None else offered) if surface in door.surfaces]
+    return LociServer(app, here, has_documents=surface in ("all", "documents"))
 
 
 class LociServer(MCPServer[Any]):
     """The SDK's server with Loci's names, errors, budgets and telemetry around each call."""
 
-    def __init__(self, app: App, doors: Sequence[Door]) -> None:
+    def __init__(self, app: App, doors: Sequence[Door], *, has_documents: bool) -> None:
         self._app = app
+        self._has_documents = has_documents
         self._names = Names(door.id for door in doors)
         self._doors = {door.tool.name: door for door in doors}
         super().__init__(
@@ -72,6 +95,8 @@ class LociServer(MCPServer[Any]):
             cache_hints={"tools/list": CacheHint(ttl_ms=300_000), "server/discover": CacheHint(ttl_ms=300_000)},
             log_level="WARNING",
         )
+        if has_documents:
+            serve_documents(self._lowlevel_server, app)
 
     async def serve(
         self, requests: ReadStream[SessionMessage | Exception], answers: WriteStream[SessionMessage]
@@ -106,10 +131,20 @@ class LociServer(MCPServer[Any]):
         self._tell(name, arguments, context, answer, (time.perf_counter() - started) * 1000)
         return answer.result if isinstance(answer, Failure) else answer
 
+    async def list_prompts(self) -> list[Prompt]:
+        """The ways to work with documents, where there are documents."""
+        return [*(listed() if self._has_documents else ()), *await super().list_prompts()]
+
+    async def list_resource_templates(self) -> list[ResourceTemplate]:
+        """How documents are named, where there are documents."""
+        return [*(TEMPLATES if self._has_documents else ()), *await super().list_resource_templates()]
+
     async def get_prompt(
         self, name: str, arguments: dict[str, Any] | None = None, context: Context[Any, Any] | None = None
     ) -> GetPromptResult | InputRequiredResult:
         """The prompt; the SDK takes an unknown name for a crash of the server."""
+        if self._has_documents and name in BY_NAME:
+            return prompted(BY_NAME[name], arguments or {}, self._doors)
         if name not in {prompt.name for prompt in await self.list_prompts()}:
             raise MCPError(INVALID_PARAMS, "There is no prompt of that name: use prompts/list")
         return await super().get_prompt(name, arguments, context)

@@ -13,7 +13,7 @@ from loci.documents.tags import normal_tag
 from loci.documents.writer import COLLECTION
 from loci.errors import Refused, Unavailable
 from loci.model.identity import Caller, Owner
-from loci.model.search import EVERYTHING, Where
+from loci.model.search import EVERYTHING, Ranking, Where
 from loci.server.door import Door, door
 from loci.server.results import SearchResults, search_results, snippet_room, tagged_results
 
@@ -111,6 +111,7 @@ def document_doors(app: App) -> list[Door]:
         Example: read_node_content(id="docs-auth-guide", heading="Errors")
         """
         text = app.documents.read(caller.owner, id)
+        app.read_lately.note(caller.owner, text.document.id, text.document.sha256)
         part = part_of(text.text, Part(heading, start_line, end_line, max_tokens), app.embedder.count)
         view = Content(
             result=part.text,
@@ -152,9 +153,14 @@ def document_doors(app: App) -> list[Door]:
 
 
 def _search(app: App, owner: Owner, query: str, limit: int, where: Where, *, explain: bool, tool: str) -> SearchResults:
+    ranking = found_by(app, owner, query, limit, where, room=snippet_room(limit))
+    return search_results(app, owner, ranking, explain=explain, tool=tool)
+
+
+def found_by(app: App, owner: Owner, query: str, limit: int, where: Where, *, room: int) -> Ranking:
+    """What answers the query, with snippets of `room` characters; the reference's error where search fails."""
     try:
-        ranking = app.search.find(owner, COLLECTION, query, limit=limit, room=snippet_room(limit), where=where)
-        return search_results(app, owner, ranking, explain=explain, tool=tool)
+        return app.search.find(owner, COLLECTION, query, limit=limit, room=room, where=where)
     except Unavailable as error:
         advice = f"{error.resolution}. `loci doctor` says what is wrong, `loci ingest` takes the documents in again"
         raise Unavailable(f"Search Error: Vector search failed: {error.what}", advice, code=error.code) from error

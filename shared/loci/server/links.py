@@ -1,26 +1,18 @@
 """The tools over the graph of documents: what is linked with what."""
 
-from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
 from loci.app import App
-from loci.documents.gaps import Gap, gaps
 from loci.documents.graph import Graph
 from loci.documents.neighbours import Neighbour, neighbours
-from loci.documents.writer import COLLECTION
 from loci.errors import Refused
 from loci.model.graph import ALIASES, RELATIONS, Link, OpenLink, Relation
-from loci.model.identity import Caller, Owner
-from loci.model.search import Chunk
-from loci.search.words import places
+from loci.model.identity import Caller
 from loci.server.door import Door, door
 
 DEEPEST = 4
-MOST_GAPS = 100
-READ = 20
-"""Passages of a document that are looked through for the words of a reason."""
 Direction = Literal["outgoing", "incoming", "both"]
 
 
@@ -38,20 +30,6 @@ class Edge(BaseModel):
     inferred: bool
     similarity: float | None
     also: list[str] = Field(description="documents that the same words name as well, but that lie farther away")
-
-
-class GapView(BaseModel):
-    """Two documents that ought to know of each other."""
-
-    source_id: str
-    target_id: str
-    similarity: float = Field(description="0 to 1")
-    reason: str
-    suggested_link_type: str = Field(description="of a link from the source to the target")
-    kind: Literal["gap", "duplicate"] = Field(description="duplicate: they say the same")
-    source_title: str
-    target_title: str
-    compared_by: str = Field(description="the model of the vectors, or TF-IDF where there is none")
 
 
 class StepView(BaseModel):
@@ -93,7 +71,8 @@ def link_doors(app: App) -> list[Door]:
         """Find related documents through the graph: what a document cites, follows, implements, or resembles.
 
         Use it after a search, to follow a chain of thought from a brief to its debrief and on to a playbook. Call it
-        again with a returned `target` to go one step further.
+        again with a returned `target` to go one step further. `similar` links are inferred: each of two documents is
+        among the other's nearest; `similarity` says how near, and they have no direction.
 
         Example: explore_links(id="docs-briefs-auth", relation="references")
         """
@@ -102,9 +81,13 @@ def link_doors(app: App) -> list[Door]:
         graph = app.graphs.of(caller.owner)
         edges: list[Edge] = []
         if direction != "incoming":
-            edges += [_edge(graph, link, "outgoing") for link in graph.outgoing.get(document.id, ())]
+            edges += [_edge(graph, link, "outgoing", link.target) for link in graph.outgoing.get(document.id, ())]
         if direction != "outgoing":
-            edges += [_edge(graph, link, "incoming") for link in graph.incoming.get(document.id, ())]
+            edges += [_edge(graph, link, "incoming", link.source) for link in graph.incoming.get(document.id, ())]
+        if wanted in (None, "similar"):  # comparing costs: who asks for other links does not pay for it
+            way = "incoming" if direction == "incoming" else "outgoing"
+            alike = app.similar.of(caller.owner, document.id)
+            edges += [_edge(graph, link, way, link.target) for link in alike if link.target in graph.documents]
         if unresolved:
             edges += [_open(one) for one in graph.open.get(document.id, ())]
         return [edge for edge in edges if wanted is None or edge.type == wanted]
@@ -114,41 +97,26 @@ def link_doors(app: App) -> list[Door]:
         caller: Caller,
         depth: Annotated[int, Field(ge=1, le=DEEPEST, description="links at most, in either direction")] = 2,
         limit: Annotated[int, Field(ge=1, le=200, description="documents at most")] = 50,
+        similar: Annotated[bool, Field(description="also walk `similar` links, which nobody wrote")] = False,
     ) -> Neighbourhood:
         """Find every document within some links of one, nearest first, each with the shortest way to it.
 
-        Use it to see what surrounds a document before you change it, or to find context that no search words name.
+        Use it to see what surrounds a document before you change it, or to find context that no search words name. Only
+        links that somebody wrote, or that names and dates tell, are walked, unless `similar` is set: likeness joins
+        nearly everything with everything in a few steps.
 
         Example: graph_neighbors(id="docs-briefs-auth", depth=2)
         """
         document = app.documents.get(caller.owner, id)
         graph = app.graphs.of(caller.owner)
+        if similar:
+            graph = app.similar.joined(caller.owner, graph)
         found, is_cut = neighbours(graph, document.id, depth, limit)
         return Neighbourhood(id=document.id, neighbors=[_neighbour(graph, one) for one in found], truncated=is_cut)
-
-    def find_gaps(
-        caller: Caller,
-        limit: Annotated[int, Field(ge=1, le=MOST_GAPS, description="gaps at most")] = 10,
-        threshold: Annotated[
-            float, Field(ge=0, le=1, description="how alike two documents must be, from 0 to 1")
-        ] = 0.8,
-    ) -> list[GapView]:
-        """Find similar documents that no link joins: all pairs are compared, the most alike come first.
-
-        Use it from time to time, to connect what belongs together, and to find what was written twice. A lower
-        threshold finds more. It writes nothing: whether a link is made is yours to decide.
-
-        Example: find_gaps(limit=5, threshold=0.9)
-        """
-        graph, alike = app.graphs.of(caller.owner), app.likeness.of(caller.owner)
-        found = gaps(graph, alike, limit, threshold)
-        passages = _passages(app, caller.owner, found)
-        return [_gap(one, passages, alike.by) for one in found]
 
     surfaces: tuple[Literal["documents"], ...] = ("documents",)
     return [
         door(explore_links, title="Explore links", surfaces=surfaces, quick=True),
-        door(find_gaps, title="Find missing links", surfaces=surfaces),
         door(graph_neighbors, title="Documents around one", surfaces=surfaces, quick=True),
     ]
 
@@ -163,8 +131,8 @@ def _relation(said: str | None) -> Relation | None:
     raise Refused(f"There is no relation {said!r}", f"Use one of {', '.join(RELATIONS)}", code="BAD_RELATION")
 
 
-def _edge(graph: Graph, link: Link, direction: Literal["outgoing", "incoming"]) -> Edge:
-    other = graph.documents[link.target if direction == "outgoing" else link.source]
+def _edge(graph: Graph, link: Link, direction: Literal["outgoing", "incoming"], end: str) -> Edge:
+    other = graph.documents[end]
     return Edge(
         target=other.id,
         type=link.relation,
@@ -178,39 +146,6 @@ def _edge(graph: Graph, link: Link, direction: Literal["outgoing", "incoming"]) 
         similarity=link.similarity,
         also=list(link.others),
     )
-
-
-def _passages(app: App, owner: Owner, found: Sequence[Gap]) -> dict[str, Chunk]:
-    """The first passages of all sources, read together."""
-    sources = {gap.source.id: min(gap.source.chunks, READ) for gap in found}
-    return app.index.chunks(owner, COLLECTION, [f"{id}#{at}" for id, count in sources.items() for at in range(count)])
-
-
-def _gap(gap: Gap, passages: Mapping[str, Chunk], by: str) -> GapView:
-    shared = _words(gap, passages)
-    about = f"Both are about {', '.join(shared)}" if shared else "Both are worded alike"
-    why = "they may be one document" if gap.kind == "duplicate" else "neither links to the other"
-    return GapView(
-        source_id=gap.source.id,
-        target_id=gap.target.id,
-        similarity=gap.similarity,
-        reason=f"{about}, and {why}.",
-        suggested_link_type=gap.relation,
-        kind=gap.kind,
-        source_title=gap.source.title,
-        target_title=gap.target.title,
-        compared_by=by,
-    )
-
-
-def _words(gap: Gap, passages: Mapping[str, Chunk]) -> list[str]:
-    """The stems as the source says them."""
-    said: dict[str, str] = {}
-    for chunk in (one for one in passages.values() if one.document == gap.source.id):
-        text = "\n".join([*chunk.heading, chunk.text])
-        for stem, begin, end in places(text, frozenset(gap.stems)):
-            said.setdefault(stem, text[begin:end])
-    return [said[stem] for stem in gap.stems if stem in said]
 
 
 def _neighbour(graph: Graph, one: Neighbour) -> NeighbourView:

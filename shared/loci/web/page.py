@@ -42,7 +42,7 @@ class Page:
     policy: str
 
 
-def graph_page(shown: JsonObject, title: str, groups: str = "Folders") -> Page:
+def graph_page(shown: JsonObject, title: str, groups: str = "Topics") -> Page:
     """The page of a picture, as `drawn` makes it of one. What its groups are is said in one word."""
     script = "(() => {\n'use strict';\n" + "\n".join(_static(f"graph/{name}.js") for name in PROGRAM) + "})();\n"
     places = {"data": embedded(shown), "groups": html.escape(groups)}

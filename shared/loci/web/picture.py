@@ -48,20 +48,6 @@ def threshold(compared_by: str) -> float:
     return 0.3 if compared_by == BY_WORDS else 0.8
 
 
-def folders(graph: Graph) -> dict[str, tuple[str, str]]:
-    """Each document's folder as its group (id and label): the first below the root, or the root where there are more.
-
-    A document that lies in no folder there is of the group of its root.
-    """
-    roots = {document.path.partition("/")[0] for document in graph.documents.values()}
-    depth = 1 if len(roots) > 1 else 2
-    found: dict[str, tuple[str, str]] = {}
-    for id, document in graph.documents.items():
-        parts = document.path.split("/")[:-1][:depth] or [""]
-        found[id] = "/".join(parts), parts[-1] or "no folder"
-    return found
-
-
 def picture(
     graph: Graph,
     gaps: Sequence[Gap],
@@ -73,7 +59,7 @@ def picture(
     """The graph with these gaps, in these groups (an id and a label by document)."""
     shown = _most_linked(graph, most)
     ids = {document.id for document in shown}
-    named = {id: groups.get(id, ("", "none")) for id in sorted(ids)}
+    named = {id: groups.get(id, ("", "on their own")) for id in sorted(ids)}
     sizes = Counter(group for group, _ in named.values())
     labels = dict(named.values())
     links = [link for id in sorted(ids) for link in graph.outgoing.get(id, ()) if link.target in ids]

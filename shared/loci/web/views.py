@@ -4,12 +4,14 @@ from typing import Final
 
 from loci.app import App
 from loci.documents.gaps import gaps
+from loci.documents.graph import Graph
+from loci.documents.labels import label_of, terms_of
 from loci.errors import LociError
 from loci.model.documents import Document
 from loci.model.identity import Owner
 from loci.web.facts import drawn
 from loci.web.page import Page, graph_page
-from loci.web.picture import MOST_DOCUMENTS, MOST_GAPS, Picture, folders, picture, threshold
+from loci.web.picture import MOST_DOCUMENTS, MOST_GAPS, Picture, picture, threshold
 
 LARGEST_PAGE: Final = 4_000_000
 """Bytes. A function's answer may have 6 MB, in which every quotation mark counts twice."""
@@ -22,12 +24,23 @@ LONGEST_EXCERPTS: Final = 12_000_000
 def picture_for(app: App, owner: Owner, *, with_gaps: bool = True, most: int = MOST_DOCUMENTS) -> Picture:
     """The owner's documents as they are now."""
     graph = app.graphs.of(owner)
-    groups = folders(graph)
+    groups = _clusters(app, owner, graph)
     if not with_gaps:
         return picture(graph, (), groups, most=most)
     alike = app.likeness.of(owner)
     found = gaps(graph, alike, MOST_GAPS, threshold(alike.by))
     return picture(graph, found, groups, compared_by=alike.by, most=most)
+
+
+def _clusters(app: App, owner: Owner, graph: Graph) -> dict[str, tuple[str, str]]:
+    """Each document's cluster as its group; who is alone is in none."""
+    found = [one for one in app.clusters.of(owner, "louvain").clusters if len(one.documents) > 1]
+    terms = terms_of(app.index, owner, graph, found)
+    return {
+        id: (cluster.id, label_of(cluster, words))
+        for cluster, words in zip(found, terms, strict=True)
+        for id in cluster.documents
+    }
 
 
 def served_page(app: App, owner: Owner, *, signed_in: bool) -> Page:

@@ -5,7 +5,7 @@ import pytest
 from loci.documents.graph import Graph, graph_of
 from loci.model.identity import LOCAL
 from loci.web.facts import drawn, facts
-from loci.web.picture import folders, picture
+from loci.web.picture import picture
 from tests.unit.documents.conftest import Desk, desk
 
 __all__ = ["desk"]
@@ -26,46 +26,28 @@ def graph(desk: Desk) -> Graph:
     return graph_of(desk.library.documents(LOCAL), desk.catalog.said(LOCAL))
 
 
-def test_documents_of_one_root_are_grouped_by_the_folder_below_it(graph: Graph) -> None:
-    groups = folders(graph)
-    assert {id: label for id, (_, label) in groups.items()} == {
-        "notes-index": "notes",
-        "notes-briefs-login": "briefs",
-        "notes-briefs-old-first": "briefs",
-        "notes-playbooks-cookies": "playbooks",
-    }
-
-
-def test_documents_of_several_roots_are_grouped_by_root(desk: Desk) -> None:
-    desk.write("a/x/one.md", "# One\n")
-    desk.write("b/two.md", "# Two\n")
-    desk.run(desk.notes / "a", desk.notes / "b")
-    groups = folders(graph_of(desk.library.documents(LOCAL), {}))
-    assert groups == {"a-x-one": ("a", "a"), "b-two": ("b", "b")}
-
-
 def test_groups_can_be_given(graph: Graph) -> None:
     shown = picture(graph, (), dict.fromkeys(graph.documents, ("k1", "all of them")))
     assert [(one.id, one.label, one.size) for one in shown.groups] == [("k1", "all of them", 4)]
 
 
 def test_the_most_linked_are_shown_where_there_are_too_many(graph: Graph) -> None:
-    shown = picture(graph, (), folders(graph), most=3)
+    shown = picture(graph, (), {}, most=3)
     assert [one.id for one in shown.documents] == ["notes-briefs-login", "notes-index", "notes-playbooks-cookies"]
     assert shown.total == 4
-    few = picture(graph, (), folders(graph), most=1)
+    few = picture(graph, (), {}, most=1)
     assert [one.target for one in few.links] == []
 
 
 def test_what_is_missing_comes_once_with_all_who_mention_it(graph: Graph) -> None:
-    shown = picture(graph, (), folders(graph))
+    shown = picture(graph, (), {})
     places = [one.id for one in shown.documents]
     by = [places.index("notes-briefs-login"), places.index("notes-index")]
     assert drawn(shown, None)["missing"] == [["Not yet", by]]
 
 
 def test_links_name_documents_by_their_places(graph: Graph) -> None:
-    shown = picture(graph, (), folders(graph))
+    shown = picture(graph, (), {})
     places = {one.id: at for at, one in enumerate(shown.documents)}
     by_place, by_id = drawn(shown, None)["links"], facts(shown)["links"]
     assert isinstance(by_place, list)

@@ -1,9 +1,16 @@
-"""Documents as each runtime gets them."""
+"""The runtimes that documents' tools are tested on, and a folder of notes on each of them."""
 
 from pathlib import Path
 
+import pytest
+
 from loci.app import App
 from loci.model.identity import LOCAL
+
+RUNTIMES = [
+    *(pytest.param("embedded", mode) for mode in ("legacy", "auto", "2026-07-28")),
+    pytest.param("opensearch", "2026-07-28", marks=pytest.mark.aws),
+]
 
 
 def take_in(app: App, folder: Path) -> None:

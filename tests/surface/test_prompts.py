@@ -1,0 +1,85 @@
+"""Prompts as clients get them: ways to work that name the tools of the endpoint."""
+
+import re
+
+import pytest
+from mcp import Client, MCPError
+from mcp_types import PromptReference, TextContent
+
+from loci.app import App
+from loci.server.build import build_server, doors
+from loci.server.door import SURFACES
+from loci.server.prompts import CALLED
+from tests.surface.conftest import Connect
+
+pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("app", ["embedded"], indirect=True)]
+NAMES = ["session_start", "problem_solving", "discovery", "debrief", "playbook", "gap_analysis", "research"]
+TOPIC = "why {the} ferry %s is late"
+
+
+async def prompted(client: Client, name: str, **arguments: str) -> str:
+    answer = await client.get_prompt(name, arguments)
+    [message] = answer.messages
+    assert message.role == "user"
+    assert isinstance(message.content, TextContent)
+    return message.content.text
+
+
+async def test_the_endpoints_with_documents_list_them(connect: Connect) -> None:
+    for surface in SURFACES:
+        async with connect(surface) as client:
+            listed = [prompt.name for prompt in (await client.list_prompts()).prompts]
+            assert listed == (NAMES if surface in ("all", "documents") else [])
+
+
+async def test_each_has_a_title_and_one_described_argument(connect: Connect) -> None:
+    async with connect() as client:
+        for prompt in (await client.list_prompts()).prompts:
+            assert prompt.title
+            assert prompt.description
+            [argument] = prompt.arguments or []
+            assert argument.description
+
+
+@pytest.mark.parametrize("name", NAMES)
+async def test_it_has_the_topic_and_calls_for_tools_that_are_there(app: App, connect: Connect, name: str) -> None:
+    async with connect("documents") as client:
+        [argument] = next(one for one in (await client.list_prompts()).prompts if one.name == name).arguments or []
+        text = await prompted(client, name, **{argument.name: TOPIC})
+    tools = {door.tool.name for door in doors(app)}
+    assert TOPIC in text
+    assert set(CALLED.findall(text))
+    assert set(CALLED.findall(text)) <= tools
+    assert re.findall(r"^(\d+)\. ", text, re.MULTILINE) == [str(at) for at in range(1, text.count("\n"))]
+
+
+async def test_a_step_is_left_out_where_its_tool_is_not(app: App) -> None:
+    some = [door for door in doors(app) if door.tool.name != "find_gaps"]
+    async with Client(build_server(app, "all", some)) as client:
+        assert "find_gaps" not in await prompted(client, "gap_analysis", topic=TOPIC)
+
+
+async def test_what_is_optional_may_be_missing(connect: Connect) -> None:
+    async with connect() as client:
+        assert "all of them" in await prompted(client, "gap_analysis")
+
+
+async def test_a_missing_argument_is_an_invalid_parameter(connect: Connect) -> None:
+    async with connect() as client:
+        with pytest.raises(MCPError, match="topic") as failed:
+            await client.get_prompt("debrief")
+        assert failed.value.code == -32602
+        with pytest.raises(MCPError, match="characters"):
+            await client.get_prompt("debrief", {"topic": "x" * 5000})
+
+
+async def test_an_unknown_prompt_is_an_invalid_parameter(connect: Connect) -> None:
+    async with connect() as client:
+        with pytest.raises(MCPError, match="prompts/list"):
+            await client.get_prompt("nothing")
+
+
+async def test_arguments_of_unknown_prompts_have_no_completions(connect: Connect) -> None:
+    async with connect() as client:
+        found = await client.complete(PromptReference(name="nothing"), {"name": "topic", "value": ""})
+    assert found.completion.values == []

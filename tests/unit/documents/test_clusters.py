@@ -1,0 +1,111 @@
+"""Groups of documents: the same for the same documents, in whatever order and process."""
+
+import os
+import random
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from loci.documents.alike import Alike
+from loci.documents.clusters import Clustering, Method, clusters_of
+from loci.documents.communities import communities
+from loci.documents.graph import graph_of
+from loci.model.documents import Document
+from loci.model.graph import Mention, Said
+
+METHODS: tuple[Method, ...] = ("louvain", "label_propagation", "tags")
+TOPICS = 3
+EACH = 12
+
+
+def document(id: str, tags: tuple[str, ...] = ()) -> Document:
+    return Document(id, f"r/{id}.md", "r", id, tags, None, "x", 1, 1, 1, None, "2026-01-01T00:00:00Z")
+
+
+def library() -> tuple[list[Document], Alike]:
+    """Documents about some topics, in turn."""
+    numbers = np.random.default_rng(1)
+    centres = np.eye(TOPICS, 16)
+    ids = [f"d{number:03}" for number in range(TOPICS * EACH)]
+    rows = np.stack([centres[at % TOPICS] + 0.1 * numbers.standard_normal(16) for at in range(len(ids))])
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    terms = {id: {f"topic{at % TOPICS}": 2.0, f"rare{at}": 9.0, "every": 1.0} for at, id in enumerate(ids)}
+    documents = [document(id, (f"t{at % TOPICS}",)) for at, id in enumerate(ids)]
+    return documents, Alike("model", tuple(ids), rows.astype(np.float32), terms)
+
+
+def clustered(method: Method, order: int = 0) -> Clustering:
+    documents, alike = library()
+    random.Random(order).shuffle(documents)
+    return clusters_of(graph_of(documents, {}), alike, method)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_documents_of_one_topic_are_together(method: Method) -> None:
+    found = clustered(method)
+    for one in found.clusters:
+        assert len({int(id[1:]) % TOPICS for id in one.documents}) == 1
+    assert sum(len(one.documents) for one in found.clusters) == TOPICS * EACH
+
+
+def test_louvain_finds_the_topics_themselves() -> None:
+    assert [len(one.documents) for one in clustered("louvain").clusters] == [EACH] * TOPICS
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_order_of_documents_does_not_matter(method: Method) -> None:
+    assert clustered(method, 1) == clustered(method, 2)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_another_process_finds_the_same(method: Method) -> None:
+    program = (
+        "from tests.unit.documents.test_clusters import clustered\n"
+        f"print([(one.id, one.stems) for one in clustered({method!r}).clusters])"
+    )
+    said = [
+        subprocess.run(
+            [sys.executable, "-c", program],
+            env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(sys.path)},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    ]
+    assert said[0] == said[1] == f"{[(one.id, one.stems) for one in clustered(method).clusters]}\n"
+
+
+def test_words_that_several_say_and_others_do_not_tell_a_cluster_apart() -> None:
+    for one in clustered("louvain").clusters:
+        topic = f"topic{int(one.documents[0][1:]) % TOPICS}"
+        assert one.stems.index(topic) < one.stems.index("every") if "every" in one.stems else topic in one.stems
+
+
+def test_another_document_makes_another_id_of_its_cluster_only() -> None:
+    documents, alike = library()
+    more = [*documents, document("z", ("t0",))]
+    before = {one.tag: one.id for one in clusters_of(graph_of(documents, {}), alike, "tags").clusters}
+    after = {one.tag: one.id for one in clusters_of(graph_of(more, {}), alike, "tags").clusters}
+    assert {tag for tag in before if before[tag] != after[tag]} == {"t0"}
+
+
+def test_links_join_what_is_not_alike() -> None:
+    documents = [document(id) for id in "abcd"]
+    apart = Alike("model", tuple("abcd"), np.eye(4, dtype=np.float32), {})
+    said = {id: Said(mentions=(Mention(to, "name", "references", 1, ""),)) for id, to in {"a": "c", "b": "d"}.items()}
+    found = clusters_of(graph_of(documents, said), apart, "louvain")
+    assert sorted(sorted(one.documents) for one in found.clusters) == [["a", "c"], ["b", "d"]]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_an_empty_library_has_no_clusters(method: Method) -> None:
+    nothing = Alike("model", (), np.zeros((0, 4), np.float32), {})
+    assert clusters_of(graph_of([], {}), nothing, method).clusters == ()
+
+
+def test_a_point_without_edges_is_a_group_of_its_own() -> None:
+    assert communities(3, {(0, 2): 1.0}, "louvain") == [[0, 2], [1]]
+    assert communities(3, {(0, 2): 1.0}, "label_propagation") == [[0, 2], [1]]

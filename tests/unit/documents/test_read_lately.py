@@ -1,0 +1,75 @@
+"""Marks of reading: one a document, for a while, written no more often than needed."""
+
+from pathlib import Path
+
+import pytest
+
+from loci.adapters.embedded.records import SqliteRecords
+from loci.adapters.embedded.sqlite import Database
+from loci.documents.read_lately import AGAIN, READ, REMEMBERED, SECONDS, ReadLately
+from loci.model.identity import LOCAL, Owner
+
+
+class Clock:
+    now = 1_000_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def records(tmp_path: Path, clock: Clock) -> SqliteRecords:
+    return SqliteRecords(Database(tmp_path / "loci.db"), clock)
+
+
+def version(records: SqliteRecords) -> str:
+    record = records.get(LOCAL, READ, "a")
+    assert record
+    return record.version
+
+
+def test_another_process_knows_what_was_read(records: SqliteRecords, clock: Clock) -> None:
+    ReadLately(records, clock).note(LOCAL, "a", "x")
+    other = ReadLately(records, clock)
+    assert other.of(LOCAL) == {"a": "x"}
+    assert other.of(Owner("", "somebody")) == {}
+
+
+def test_the_last_reading_counts(records: SqliteRecords, clock: Clock) -> None:
+    read = ReadLately(records, clock)
+    read.note(LOCAL, "a", "x")
+    read.note(LOCAL, "a", "y")
+    assert read.of(LOCAL) == {"a": "y"}
+
+
+def test_a_mark_expires(records: SqliteRecords, clock: Clock) -> None:
+    read = ReadLately(records, clock)
+    read.note(LOCAL, "a", "x")
+    clock.now += SECONDS + 1
+    assert read.of(LOCAL) == {}
+
+
+def test_within_a_day_the_same_is_written_once(records: SqliteRecords, clock: Clock) -> None:
+    read = ReadLately(records, clock)
+    read.note(LOCAL, "a", "x")
+    first = version(records)
+    read.note(LOCAL, "a", "x")
+    assert version(records) == first
+    clock.now += AGAIN
+    read.note(LOCAL, "a", "x")
+    assert version(records) != first
+
+
+def test_what_it_remembers_is_bounded(records: SqliteRecords, clock: Clock) -> None:
+    read = ReadLately(records, clock)
+    read.note(LOCAL, "a", "x")
+    first = version(records)
+    for number in range(REMEMBERED):
+        read.note(LOCAL, f"b{number}", "x")
+    read.note(LOCAL, "a", "x")
+    assert version(records) != first
