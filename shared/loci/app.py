@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from loci.api_keys import ApiKeys
 from loci.documents.alike import Likeness
 from loci.documents.catalog import Catalog
+from loci.documents.edits import Edits
 from loci.documents.fill import Fill
 from loci.documents.graphs import Graphs
 from loci.documents.ingest import Ingest
@@ -33,6 +34,7 @@ class App:
     embedder: Embedder
     search: Search
     documents: Library
+    edits: Edits
     ingest: Ingest
     fill: Fill
     catalog: Catalog

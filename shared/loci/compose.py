@@ -11,14 +11,19 @@ from loci.api_keys import ApiKeys
 from loci.app import App
 from loci.documents.alike import Likeness
 from loci.documents.catalog import Catalog
+from loci.documents.edits import Edits
 from loci.documents.fill import Fill
+from loci.documents.finishing import Finishing
 from loci.documents.graphs import Graphs
+from loci.documents.history import History
 from loci.documents.ingest import Ingest
 from loci.documents.intake import Intake
 from loci.documents.library import Library
+from loci.documents.targets import Targets
+from loci.documents.unfinished import Unfinished
 from loci.documents.writer import Writer
 from loci.errors import Misconfigured
-from loci.ports import BlobStore, DocumentIndex, Embedder, LanguageModel, LocalLinks, RecordStore, Reranker
+from loci.ports import BlobStore, DocumentIndex, Embedder, LanguageModel, LocalLinks, RecordStore, Reranker, Turns
 from loci.scratchpad import Scratchpad
 from loci.search.reading import Reader
 from loci.search.search import Search
@@ -43,6 +48,7 @@ class _Adapters:
     index: DocumentIndex
     embedder: Embedder
     reranker: Reranker
+    turns: Turns
     clients: "Clients | None" = None
 
 
@@ -79,12 +85,20 @@ def build_app(settings: Settings | None = None) -> App:
         embedder=made.embedder,
         search=Search(made.index, made.embedder, made.reranker, reader, rerank_seconds=settings.rerank_seconds),
         documents=Library(catalog, writer, made.blobs),
+        edits=_edits(settings, made, catalog, writer),
         ingest=Ingest(catalog, writer),
         fill=Fill(catalog, writer),
         catalog=catalog,
         graphs=Graphs(catalog, made.index),
         likeness=Likeness(made.index, made.embedder),
     )
+
+
+def _edits(settings: Settings, made: _Adapters, catalog: Catalog, writer: Writer) -> Edits:
+    """What writes documents. On AWS there are no folders to write in."""
+    targets = Targets(catalog, settings.write_roots if settings.mode == "embedded" else ())
+    finishing = Finishing(catalog, writer, made.blobs, targets, Unfinished(made.records), made.turns)
+    return Edits(targets, finishing, History(made.blobs), time.time)
 
 
 def build_intake(settings: Settings | None = None) -> Intake:
@@ -140,26 +154,30 @@ def _embedded(settings: Settings) -> _Adapters:
     from loci.adapters.embedded.index import SqliteIndex
     from loci.adapters.embedded.records import SqliteRecords
     from loci.adapters.embedded.sqlite import Database
+    from loci.adapters.embedded.turns import FolderTurns
 
     folder = settings.data
     make_writable(folder)
     keyring = Keyring(_given(settings) or [kept_secret(folder / "secret")])
     blobs = FolderBlobs(folder / "blobs", keyring.seal("link"), settings.base_url, time.time)
     database = Database(folder / DATABASE)
+    turns = FolderTurns(folder / "turns")
     embedder, reranker = _local_inference(settings)
     return _Adapters(
-        keyring, SqliteRecords(database, time.time), blobs, blobs, SqliteIndex(database), embedder, reranker
+        keyring, SqliteRecords(database, time.time), blobs, blobs, SqliteIndex(database), embedder, reranker, turns
     )
 
 
 def _aws(settings: Settings) -> _Adapters:
     from loci.adapters.aws.clients import Clients
+    from loci.adapters.aws.turns import RecordTurns
 
     clients = Clients()
     records, blobs = _cloud_stores(settings, clients)
+    turns = RecordTurns(records, time.time)
     keyring = Keyring(_given(settings) or _stored(settings, clients))
     found = _cloud_search(settings, clients)
-    return _Adapters(keyring, records, blobs, None, found.index, found.embedder, found.reranker, clients)
+    return _Adapters(keyring, records, blobs, None, found.index, found.embedder, found.reranker, turns, clients)
 
 
 def _cloud_search(settings: Settings, clients: "Clients") -> _Found:

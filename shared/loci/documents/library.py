@@ -6,6 +6,7 @@ from pathlib import Path, PurePosixPath
 
 from loci.documents.catalog import Catalog
 from loci.documents.files import LARGEST, read_file
+from loci.documents.history import History
 from loci.documents.places import below_root, file_of, is_below
 from loci.documents.scan import is_document
 from loci.documents.writer import Writer
@@ -26,6 +27,7 @@ class Library:
         self._catalog = catalog
         self._writer = writer
         self._blobs = blobs
+        self._history = History(blobs)
 
     def get(self, owner: Owner, id: str) -> Document:
         """What is known of it; `NotFound`, with the nearest ids, where there is none of that id."""
@@ -89,7 +91,7 @@ class Library:
 
     def add(self, owner: Owner, path: str, content: bytes) -> Document:
         """Take in a text that is no file of this machine. It is kept, whole; what had that path is replaced."""
-        path = _checked(path)
+        path = checked_path(path)
         if len(content) > LARGEST:
             raise Refused(f"{path} is larger than {LARGEST // 2**20} MB", "Split it", code="FILE_TOO_LARGE")
         for _ in self._writer.tries():
@@ -133,8 +135,10 @@ class Library:
             self._writer.remove(owner, id)
 
     def remove(self, owner: Owner, documents: Iterable[Document]) -> None:
-        """Forget them. Their files stay where they are; the texts that are kept here go."""
-        for document in documents:
+        """Forget them. Their files stay where they are; the texts that are kept here go, former ones, too."""
+        gone = list(documents)
+        self._history.forget(owner, [document.path for document in gone])
+        for document in gone:
             self._writer.remove(owner, document.id)
             if document.root is None:
                 self._blobs.remove(owner, blob_key(document.id))
@@ -177,8 +181,8 @@ def _busy(name: str) -> Refused:
     return Refused(f"Others write {name} all the time", "Try again when they are done", code="BUSY")
 
 
-def _checked(path: str) -> str:
-    """The path without what only looks like a part of it; `Refused` where it leads out, or is none."""
+def checked_path(path: str) -> str:
+    """The path of a document without what only looks like a part of it; `Refused` where it leads out, or is none."""
     parts = [part for part in path.split("/") if part not in ("", ".")]
     if not parts or ".." in parts or not path.isprintable() or not is_document(path):
         raise Refused(f"{path!r} is no path of a document", "Name it as in briefs/auth.md, without ..", code="BAD_PATH")

@@ -26,6 +26,7 @@ from loci.server.errors import Failure, ToolAnswer, attempt, unknown_tool
 from loci.server.links import link_doors
 from loci.server.names import Names
 from loci.server.scratchpad import scratchpad_doors
+from loci.server.writing import writing_doors
 
 # The SDK would put a handler of its own on the root logger, and load rich for it (17 ms): Loci logs by itself.
 setattr(sdk, "configure_logging", logging.getLogger)  # noqa: B010 (the name is the SDK's own)
@@ -43,7 +44,7 @@ Errors read "CODE: what happened. What to do." Do what the last sentence says, t
 
 def doors(app: App) -> list[Door]:
     """All tools of Loci."""
-    return [*document_doors(app), *link_doors(app), *scratchpad_doors(app)]
+    return [*document_doors(app), *link_doors(app), *writing_doors(app), *scratchpad_doors(app)]
 
 
 def build_server(app: App, surface: Surface = "all", offered: Sequence[Door] | None = None) -> "LociServer":
