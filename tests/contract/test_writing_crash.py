@@ -12,14 +12,17 @@ from pathlib import Path
 import pytest
 
 from loci.app import App
+from loci.cli.background import Background
 from loci.compose import build_app
+from loci.documents.unfinished import Unfinished
 from loci.documents.writer import COLLECTION
 from loci.errors import NotFound
 from loci.model.identity import LOCAL
 from loci.settings import load_settings
+from tests.support.polling import until
 
-EVERY = 5
-"""Each fifth step, beginning with another one for each kind of repair."""
+EVERY = 14
+"""Of about 700 steps each fourteenth, beginning with another one for each kind of repair."""
 OPENED = """
 import json, os, signal, sys
 from pathlib import Path
@@ -97,7 +100,8 @@ else:
 
 
 def opened(folder: Path) -> App:
-    return build_app(load_settings({"data": folder / "data", "models": folder / "models"}))
+    settings = {"data": folder / "data", "models": folder / "models", "pull_models": False}
+    return build_app(load_settings(settings))
 
 
 @pytest.fixture(scope="module", params=["the next start", "an ingestion"])
@@ -105,7 +109,7 @@ def left(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     """What each kill left, put right."""
     base = tmp_path_factory.mktemp("killed")
     by_start = request.param == "the next start"
-    command = [sys.executable, "-c", KILLED, str(base), "0" if by_start else "2", str(EVERY)]
+    command = [sys.executable, "-c", KILLED, str(base), "0" if by_start else "7", str(EVERY)]
     ended: list[tuple[int, int]] = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
     assert len(ended) > 30
     assert {code for _, code in ended[:-2]} == {-9}
@@ -160,6 +164,23 @@ def test_what_was_written_can_be_undone_and_what_was_not_cannot(left: list[tuple
             app.edits.undo(LOCAL, "notes/a.md", expect=None)
         with pytest.raises(NotFound):
             app.edits.undo(LOCAL, "notes/a.md", expect=None)
+
+
+def test_a_server_that_starts_puts_right_what_was_interrupted(tmp_path: Path) -> None:
+    app = opened(tmp_path)
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "a.md").write_text("# A\n")
+    app.ingest.run(LOCAL, [str(tmp_path / "notes")])
+    [root] = app.catalog.roots(LOCAL)
+    marks = Unfinished(app.records)
+    mark = marks.mark("notes/a.md", root)
+    marks.add(LOCAL, mark)
+    (tmp_path / "notes" / "a.md").write_text("# B\n")
+    (tmp_path / "notes" / mark.scratch).write_text("half of it")
+    with Background(app, lambda _: None, example=False):
+        until(lambda: not marks.marks(LOCAL))
+    assert app.documents.get(LOCAL, "notes-a").title == "B"
+    assert [one.name for one in (tmp_path / "notes").iterdir()] == ["a.md"]
 
 
 @pytest.fixture(params=["file", "stored"])

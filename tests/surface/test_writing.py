@@ -223,7 +223,7 @@ async def test_writes_are_taken_back_one_by_one(connect: Connect, notes: Notes) 
     assert "NO_HISTORY" in await failed(connect, "undo_write", path="notes/a.md")
 
 
-@everywhere
+@here
 async def test_what_others_wrote_since_is_not_undone_unknowingly(connect: Connect, notes: Notes) -> None:
     await call(connect, "inject_tags", file_path=PLAN, tags=["new"])
     notes.write("plan.md", b"# Plan\n\nNever.\n")
@@ -253,6 +253,30 @@ async def test_what_is_not_there_is_not_tagged(connect: Connect) -> None:
     assert "NO_SUCH_DOCUMENT" in await failed(
         connect, "write_document", path="notes/gone.md", content="x", mode="append"
     )
+
+
+@pytest.mark.parametrize(("app", "mode"), RUNTIMES[-1:], indirect=True)
+async def test_an_upload_over_what_a_tool_wrote_can_be_undone(connect: Connect, notes: Notes) -> None:
+    await call(connect, "inject_tags", file_path=PLAN, tags=["new"])
+    ours = notes.read("plan.md")
+    notes.write("plan.md", NOTES["plan.md"].encode())
+    undone = await call(connect, "undo_write", path=PLAN)
+    assert (undone["undone"].split(" at ")[0], undone["undoable"]) == ("an upload", 1)
+    assert notes.read("plan.md") == ours
+
+
+@here
+@pytest.mark.usefixtures("notes")
+async def test_what_is_needed_is_told(connect: Connect) -> None:
+    assert "tags" in await failed(connect, "inject_tags", file_path=PLAN)
+    assert "file_path" in await failed(connect, "inject_tags", tags=["a"])
+    assert "BAD_TAG" in await failed(connect, "inject_tags", file_path=PLAN, tags=["#"])
+    assert "expected_hash" in await failed(
+        connect, "write_document", path=PLAN, content="x", mode="append", expected_hash="abc"
+    )
+    assert "'Later'" in await failed(connect, "write_document", path=PLAN, content="x", mode="append", heading="Sooner")
+    assert "BAD_ARGUMENTS" in await failed(connect, "write_document", path="notes/new.md", content=" \n")
+    assert "BAD_ARGUMENTS" in await failed(connect, "write_document", path="notes/new.md", content="x", heading="A")
 
 
 @here
@@ -285,6 +309,22 @@ async def test_nothing_is_written_outside_the_roots(connect: Connect, notes: Not
         assert text.startswith(code), text
     assert outside.read_text() == "mine\n"
     assert sorted(one.name for one in outside.parent.iterdir()) == ["a.md"]
+
+
+@pytest.mark.parametrize("app", ["embedded"], indirect=True)
+async def test_an_editor_that_is_faster_is_not_overwritten(app: App, notes: Notes) -> None:
+    seen: list[bytes | None] = []
+
+    def change(_path: str, before: bytes | None) -> bytes:
+        if not seen:  # between the look and the write
+            notes.write("plan.md", b"# Plan\n\nEdited.\n")
+        seen.append(before)
+        return (before or b"") + b"\nMore.\n"
+
+    app.edits.change(LOCAL, PLAN, change, expect=None, by="test")
+    assert notes.read("plan.md") == b"# Plan\n\nEdited.\n\nMore.\n"
+    assert app.edits.undo(LOCAL, PLAN, expect=None).older == 0
+    assert notes.read("plan.md") == b"# Plan\n\nEdited.\n"
 
 
 @pytest.mark.parametrize("app", ["embedded"], indirect=True)

@@ -1,6 +1,5 @@
 """What differs between two texts, short enough to be told."""
 
-from difflib import unified_diff
 from itertools import islice, takewhile
 
 MOST_LINES = 60
@@ -11,6 +10,8 @@ MOST_COMPARED = 2_000
 
 def difference(old: bytes | None, new: bytes | None, before: str, after: str) -> str:
     """A unified diff of two documents, by what they are called; cut where it is long."""
+    from difflib import unified_diff
+
     from loci.documents.markdown import decoded  # 0.1 s, which a search does not pay
 
     one, other = (decoded(text or b"")[0].split("\n") for text in (old, new))

@@ -68,6 +68,11 @@ class History:
             self._blobs.remove(owner, key)
         return None
 
+    def is_written(self, owner: Owner, path: str, now: str) -> bool:
+        """Whether the document's text of that hash is what the last write made."""
+        keys = self._blobs.list(owner, _prefix(path))
+        return bool(keys) and _read(self._blobs.read(owner, keys[-1])).after == now
+
     def drop(self, owner: Owner, key: str) -> None:
         """Forget a write that was undone, or not done."""
         self._blobs.remove(owner, key)

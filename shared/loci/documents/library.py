@@ -6,7 +6,7 @@ from pathlib import Path, PurePosixPath
 
 from loci.documents.catalog import Catalog
 from loci.documents.files import LARGEST, read_file
-from loci.documents.history import History
+from loci.documents.history import History, Write
 from loci.documents.places import below_root, file_of, is_below
 from loci.documents.scan import is_document
 from loci.documents.writer import Writer
@@ -103,6 +103,8 @@ class Library:
                 return held
             draft = self._writer.embed(owner, [self._writer.draft(id, path, None, content, version)]).drafts[0]
             try:
+                if held:
+                    self._keep(owner, held, draft.document)
                 self._blobs.write(owner, blob_key(id), content)
                 self._writer.write(owner, draft)
             except Conflict:
@@ -143,6 +145,12 @@ class Library:
             if document.root is None:
                 self._blobs.remove(owner, blob_key(document.id))
         self._catalog.remove_empty_roots(owner)
+
+    def _keep(self, owner: Owner, held: Document, new: Document) -> None:
+        """Keep a text that a tool wrote: somebody uploads another one, or an old upload is told of once more."""
+        if held.sha256 != new.sha256 and self._history.is_written(owner, held.path, held.sha256):
+            former = self._blobs.read(owner, blob_key(held.id))
+            self._history.keep(owner, held.path, Write(former, new.sha256, new.ingested_at, "an upload"))
 
     def _has(self, owner: Owner, held: Document, content: bytes) -> bool:
         """Whether this is what the document says, and its text is there: who wrote it may have been interrupted."""

@@ -89,14 +89,20 @@ class Targets:
         return _checked(str(file), root)
 
     def _file(self, owner: Owner, name: str) -> Target:
-        file = _real(name)
         by_folder = {root.folder: root for root in self._catalog.roots(owner).values()}
         own = self._own(owner)
+        if not by_folder and not own:
+            raise Refused(
+                f"{name} lies in no folder that Loci may write to",
+                "Give a path such as briefs/auth.md: Loci keeps the document itself",
+                code="OUTSIDE_ROOT",
+            )
+        file = _real(name)
         for root in root_of(str(file.parent), by_folder):
             return _checked(str(file), root)
         for folder in own:
             if file.is_relative_to(folder):
-                return _checked(str(file), self._catalog.make_root(owner, str(folder), folder.name))
+                return _checked(str(file), self._catalog.make_root(owner, str(folder), folder.name or "files"))
         raise self._outside(name, [*by_folder, *map(str, own)])
 
     def _own(self, owner: Owner) -> list[Path]:
@@ -104,7 +110,7 @@ class Targets:
         return [_real(str(folder)) for folder in self._write_roots] if owner == LOCAL else []
 
     def _outside(self, name: str, folders: Sequence[str]) -> Refused:
-        known = f"Choose a path below {', '.join(sorted(folders))}" if folders else "No folder was taken in yet"
+        known = f"Choose a path below {', '.join(sorted(folders))}"
         advice = f"{known}; others are added by `loci ingest FOLDER`, or by the setting write_roots"
         return Refused(f"{name} lies in no folder that Loci may write to", advice, code="OUTSIDE_ROOT")
 

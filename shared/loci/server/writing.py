@@ -74,7 +74,7 @@ def writing_doors(app: App) -> list[Door]:
         caller: Caller,
         dry_run: Annotated[bool, Field(description="say what would be added, and write nothing")] = False,
     ) -> Annotated[CallToolResult, Tagging]:
-        """Add tags to a document; those that it has already are not added again, and nothing else of it changes.
+        """Write tags into a markdown file; those that it has already are not added again, and nothing else changes.
 
         They join the tags of its front matter or its `<!-- tags: a, b -->`; where it has neither, such a comment is
         added. The document is found by them at once. undo_write takes it back.

@@ -3,10 +3,11 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 
 from loci.documents.markdown import parse
 from loci.documents.tagging import tagged
-from loci.documents.tags import normal_tag
+from loci.documents.tags import COMMENT, normal_tag
 from loci.errors import Refused
 
 # A document, and what it is with the tags "new" and "also new".
@@ -74,6 +75,15 @@ def test_tags_go_where_tags_are(before: str, after: str) -> None:
 @pytest.mark.parametrize(("before", "after"), CASES.values(), ids=CASES.keys())
 def test_a_byte_order_mark_stays(before: str, after: str) -> None:
     assert tagged("a.md", b"\xef\xbb\xbf" + before.encode(), WANTED).content == b"\xef\xbb\xbf" + after.encode()
+
+
+@pytest.mark.parametrize("before", [one for one, _ in CASES.values()], ids=CASES.keys())
+def test_a_strict_parser_shows_what_it_showed(before: str) -> None:
+    def shown(text: str) -> str:
+        body = text.partition("\n---\n")[2] if text.startswith("---") else text
+        return COMMENT.sub("", MarkdownIt("commonmark").render(body)).strip()
+
+    assert shown(tagged("a.md", before.encode(), WANTED).content.decode()) == shown(before)
 
 
 def test_bytes_that_are_no_text_stay() -> None:
