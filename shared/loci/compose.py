@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from loci.api_keys import ApiKeys
@@ -13,14 +14,10 @@ from loci.documents.alike import Likeness
 from loci.documents.catalog import Catalog
 from loci.documents.edits import Edits
 from loci.documents.fill import Fill
-from loci.documents.finishing import Finishing
 from loci.documents.graphs import Graphs
-from loci.documents.history import History
 from loci.documents.ingest import Ingest
 from loci.documents.intake import Intake
 from loci.documents.library import Library
-from loci.documents.targets import Targets
-from loci.documents.unfinished import Unfinished
 from loci.documents.writer import Writer
 from loci.errors import Misconfigured
 from loci.ports import BlobStore, DocumentIndex, Embedder, LanguageModel, LocalLinks, RecordStore, Reranker, Turns
@@ -85,7 +82,7 @@ def build_app(settings: Settings | None = None) -> App:
         embedder=made.embedder,
         search=Search(made.index, made.embedder, made.reranker, reader, rerank_seconds=settings.rerank_seconds),
         documents=Library(catalog, writer, made.blobs),
-        edits=_edits(settings, made, catalog, writer),
+        edits=Edits(catalog, writer, made.records, made.blobs, made.turns, time.time, _own_roots(settings)),
         ingest=Ingest(catalog, writer),
         fill=Fill(catalog, writer),
         catalog=catalog,
@@ -94,11 +91,8 @@ def build_app(settings: Settings | None = None) -> App:
     )
 
 
-def _edits(settings: Settings, made: _Adapters, catalog: Catalog, writer: Writer) -> Edits:
-    """What writes documents. On AWS there are no folders to write in."""
-    targets = Targets(catalog, settings.write_roots if settings.mode == "embedded" else ())
-    finishing = Finishing(catalog, writer, made.blobs, targets, Unfinished(made.records), made.turns)
-    return Edits(targets, finishing, History(made.blobs), time.time)
+def _own_roots(settings: Settings) -> tuple[Path, ...]:
+    return settings.write_roots if settings.mode == "embedded" else ()  # on AWS there are no folders
 
 
 def build_intake(settings: Settings | None = None) -> Intake:

@@ -1,19 +1,23 @@
 """Documents written by tools: none torn, none lost, each found as it reads, and each write can be undone."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
+from loci.documents.catalog import Catalog
 from loci.documents.difference import difference
 from loci.documents.files import LARGEST
 from loci.documents.finishing import Finishing
 from loci.documents.history import History, Kept, Write, hash_of
 from loci.documents.targets import Target, Targets
 from loci.documents.texts import Kept as Text
-from loci.documents.writer import PAUSES
+from loci.documents.unfinished import Unfinished
+from loci.documents.writer import PAUSES, Writer
 from loci.errors import Conflict, NotFound, Refused
 from loci.model.documents import Document
 from loci.model.identity import Owner
 from loci.model.moments import iso
+from loci.ports import BlobStore, RecordStore, Turns
 
 Change = Callable[[str, bytes | None], bytes]
 """What makes of the document of that path, as it is now (None: there is none), the one that it is to be."""
@@ -43,10 +47,19 @@ class Undone:
 class Edits:
     """Writes documents. One writer at a time has a document; who lost learns what the other one changed."""
 
-    def __init__(self, targets: Targets, finishing: Finishing, history: History, clock: Callable[[], float]) -> None:
-        self._targets = targets
-        self._finishing = finishing
-        self._history = history
+    def __init__(
+        self,
+        catalog: Catalog,
+        writer: Writer,
+        records: RecordStore,
+        blobs: BlobStore,
+        turns: Turns,
+        clock: Callable[[], float],
+        write_roots: Sequence[Path],
+    ) -> None:
+        self._targets = Targets(catalog, write_roots)
+        self._finishing = Finishing(catalog, writer, blobs, self._targets, Unfinished(records), turns)
+        self._history = History(blobs)
         self._clock = clock
 
     def repair(self, owner: Owner) -> int:

@@ -23,6 +23,11 @@ Hash = Annotated[
     Field(pattern="^[0-9a-f]{64}$", description="`hash` of read_node_content: refused where it has changed since"),
 ]
 
+Tags = Annotated[
+    list[Annotated[str, Field(max_length=1000)]],
+    Field(min_length=1, max_length=100, description="without the #; upper and lower case are the same"),
+]
+
 
 class Tagging(BaseModel):
     """Tags that were put into a document."""
@@ -70,7 +75,10 @@ def writing_doors(app: App) -> list[Door]:
 
     def inject_tags(
         file_path: Name,
-        tags: Annotated[list[Annotated[str, Field(max_length=1000)]], Field(min_length=1, max_length=100)],
+        tags: Annotated[
+            list[Annotated[str, Field(max_length=1000)]],
+            Field(min_length=1, max_length=100, description="upper and lower case are the same"),
+        ],
         caller: Caller,
         dry_run: Annotated[bool, Field(description="say what would be added, and write nothing")] = False,
     ) -> Annotated[CallToolResult, Tagging]:
