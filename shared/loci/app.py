@@ -6,6 +6,7 @@ from loci.api_keys import ApiKeys
 from loci.documents.alike import Likeness
 from loci.documents.catalog import Catalog
 from loci.documents.clusters import Clusters
+from loci.documents.edits import Edits
 from loci.documents.fill import Fill
 from loci.documents.graphs import Graphs
 from loci.documents.ingest import Ingest
@@ -37,6 +38,7 @@ class App:
     embedder: Embedder
     search: Search
     documents: Library
+    edits: Edits
     ingest: Ingest
     fill: Fill
     catalog: Catalog

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from loci.api_keys import ApiKeys
@@ -12,6 +13,7 @@ from loci.app import App
 from loci.documents.alike import Likeness
 from loci.documents.catalog import Catalog
 from loci.documents.clusters import Clusters
+from loci.documents.edits import Edits
 from loci.documents.fill import Fill
 from loci.documents.graphs import Graphs
 from loci.documents.ingest import Ingest
@@ -22,7 +24,7 @@ from loci.documents.remarks import Remarks
 from loci.documents.similar import Similar
 from loci.documents.writer import Writer
 from loci.errors import Misconfigured
-from loci.ports import BlobStore, DocumentIndex, Embedder, LanguageModel, LocalLinks, RecordStore, Reranker
+from loci.ports import BlobStore, DocumentIndex, Embedder, LanguageModel, LocalLinks, RecordStore, Reranker, Turns
 from loci.scratchpad import Scratchpad
 from loci.search.reading import Reader
 from loci.search.search import Search
@@ -47,6 +49,7 @@ class _Adapters:
     index: DocumentIndex
     embedder: Embedder
     reranker: Reranker
+    turns: Turns
     clients: "Clients | None" = None
 
 
@@ -85,6 +88,7 @@ def build_app(settings: Settings | None = None) -> App:
         embedder=made.embedder,
         search=Search(made.index, made.embedder, made.reranker, reader, rerank_seconds=settings.rerank_seconds),
         documents=Library(catalog, writer, made.blobs),
+        edits=Edits(catalog, writer, made.records, made.blobs, made.turns, time.time, _own_roots(settings)),
         ingest=Ingest(catalog, writer),
         fill=Fill(catalog, writer),
         catalog=catalog,
@@ -95,6 +99,10 @@ def build_app(settings: Settings | None = None) -> App:
         read_lately=ReadLately(made.records, time.time),
         remarks=Remarks(language_model, model_name, seconds=seconds),
     )
+
+
+def _own_roots(settings: Settings) -> tuple[Path, ...]:
+    return settings.write_roots if settings.mode == "embedded" else ()  # on AWS there are no folders
 
 
 def build_intake(settings: Settings | None = None) -> Intake:
@@ -150,26 +158,30 @@ def _embedded(settings: Settings) -> _Adapters:
     from loci.adapters.embedded.index import SqliteIndex
     from loci.adapters.embedded.records import SqliteRecords
     from loci.adapters.embedded.sqlite import Database
+    from loci.adapters.embedded.turns import FolderTurns
 
     folder = settings.data
     make_writable(folder)
     keyring = Keyring(_given(settings) or [kept_secret(folder / "secret")])
     blobs = FolderBlobs(folder / "blobs", keyring.seal("link"), settings.base_url, time.time)
     database = Database(folder / DATABASE)
+    turns = FolderTurns(folder / "turns")
     embedder, reranker = _local_inference(settings)
     return _Adapters(
-        keyring, SqliteRecords(database, time.time), blobs, blobs, SqliteIndex(database), embedder, reranker
+        keyring, SqliteRecords(database, time.time), blobs, blobs, SqliteIndex(database), embedder, reranker, turns
     )
 
 
 def _aws(settings: Settings) -> _Adapters:
     from loci.adapters.aws.clients import Clients
+    from loci.adapters.aws.turns import RecordTurns
 
     clients = Clients()
     records, blobs = _cloud_stores(settings, clients)
+    turns = RecordTurns(records, time.time)
     keyring = Keyring(_given(settings) or _stored(settings, clients))
     found = _cloud_search(settings, clients)
-    return _Adapters(keyring, records, blobs, None, found.index, found.embedder, found.reranker, clients)
+    return _Adapters(keyring, records, blobs, None, found.index, found.embedder, found.reranker, turns, clients)
 
 
 def _cloud_search(settings: Settings, clients: "Clients") -> _Found:

@@ -49,4 +49,4 @@ class Misconfigured(LociError):
 
 
 def _sentence(text: str) -> str:
-    return text if text.endswith((".", "!", "?")) else f"{text}."
+    return text if text.endswith((".", "!", "?", "\n")) else f"{text}."

@@ -5,6 +5,7 @@ reaches another owner's things.
 """
 
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -96,6 +97,14 @@ class BlobStore(Protocol):
 
     def link(self, owner: Owner, key: str, seconds: int) -> str:
         """A URL that gives the bytes to whoever holds it, for so long."""
+        ...
+
+
+class Turns(Protocol):
+    """One writer at a time, of all processes that use the stores."""
+
+    def take(self, owner: Owner, name: str, seconds: float) -> AbstractContextManager[bool]:
+        """Whether the turn came within so many seconds. It is over with the block, or a while after its process."""
         ...
 
 

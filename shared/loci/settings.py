@@ -48,6 +48,9 @@ class Settings(BaseModel):
     mode: Literal["embedded", "aws"] = Field("embedded", description="where data lies: this machine, or AWS")
     data: Folder = Field(default_factory=_data_folder, description="the data folder")
     models: Folder | None = Field(None, description="the models folder, shared by all data folders")
+    write_roots: Annotated[tuple[Folder, ...], BeforeValidator(_split)] = Field(
+        (), description="folders that tools may write documents in, beside those that were ingested"
+    )
     host: str = Field("127.0.0.1", description="the address to serve on")
     port: int = Field(8765, ge=0, le=65535, description="the port to serve on (0: any free one)")
     public_url: str | None = Field(

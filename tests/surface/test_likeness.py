@@ -12,7 +12,7 @@ from loci.model.identity import LOCAL
 from loci.server.build import build_server
 from loci.settings import load_settings
 from tests.support.small_models import EMBEDDER, small_models
-from tests.surface.library import NOTES
+from tests.surface.ferries import NOTES
 from tests.surface.results import structured, texts, written
 
 __all__ = ["small_models"]

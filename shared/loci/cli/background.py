@@ -39,6 +39,9 @@ class Background:
         self._thread.join(timeout=2)
 
     def _work(self) -> None:
+        with suppress(LociError):  # the next write tries again
+            for owner in self._owners():
+                self._app.edits.repair(owner)
         self._warm()
         if self._example:
             bring_example(self._app, self._say)

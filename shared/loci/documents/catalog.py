@@ -55,6 +55,11 @@ class Catalog:
                 free = free or id
         return free, ABSENT
 
+    def at(self, owner: Owner, path: str) -> Document | None:
+        """The document of that path; None where there is none."""
+        id, version = self.find(owner, path)
+        return None if version == ABSENT else self.document(owner, id)
+
     def put(self, owner: Owner, document: Document, expect_version: str) -> str:
         """Keep it, and get its version; `Conflict` where somebody else wrote it meanwhile."""
         value: JsonObject = {

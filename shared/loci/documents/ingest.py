@@ -26,8 +26,9 @@ class Ingest:
     def run(self, owner: Owner, paths: Sequence[str], progress: Progress = silent) -> Summary:
         """Bring the library up to what these folders and files are now. What lies elsewhere is not touched."""
         places = [place(path) for path in paths]
-        found = _found(places)
+        # Before the look at the folders: what is written meanwhile is not among what may be gone.
         known = {document.path: (document, version) for document, version in self._catalog.versions(owner)}
+        found = _found(places)
         if not found.files and not found.unread:
             raise _nothing(places, len(list(_below(places, self._catalog.roots(owner), known))))
         roots = self._roots(owner, places)

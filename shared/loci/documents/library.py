@@ -8,6 +8,7 @@ from pathlib import Path, PurePosixPath
 
 from loci.documents.catalog import Catalog
 from loci.documents.files import LARGEST, read_file
+from loci.documents.history import History, Write
 from loci.documents.places import below_root, file_of, is_below
 from loci.documents.scan import is_document
 from loci.documents.writer import Writer, history
@@ -28,6 +29,7 @@ class Library:
         self._catalog = catalog
         self._writer = writer
         self._blobs = blobs
+        self._history = History(blobs)
 
     def get(self, owner: Owner, id: str) -> Document:
         """What is known of it; `NotFound`, with the nearest ids, where there is none of that id."""
@@ -91,7 +93,7 @@ class Library:
 
     def add(self, owner: Owner, path: str, content: bytes) -> Document:
         """Take in a text that is no file of this machine. It is kept, whole; what had that path is replaced."""
-        path = _checked(path)
+        path = checked_path(path)
         if len(content) > LARGEST:
             raise Refused(f"{path} is larger than {LARGEST // 2**20} MB", "Split it", code="FILE_TOO_LARGE")
         for _ in self._writer.tries():
@@ -104,6 +106,8 @@ class Library:
             draft = self._writer.draft(id, path, None, content, version, held)
             draft = self._writer.embed(owner, [draft]).drafts[0]
             try:
+                if held:
+                    self._keep(owner, held, draft.document)
                 self._blobs.write(owner, blob_key(id), content)
                 self._writer.write(owner, draft)
             except Conflict:
@@ -137,8 +141,10 @@ class Library:
             self._writer.remove(owner, id)
 
     def remove(self, owner: Owner, documents: Iterable[Document]) -> None:
-        """Forget them. Their files stay where they are; the texts that are kept here go."""
-        for document in documents:
+        """Forget them. Their files stay where they are; the texts that are kept here go, former ones, too."""
+        gone = list(documents)
+        self._history.forget(owner, [document.path for document in gone])
+        for document in gone:
             self._writer.remove(owner, document.id)
             if document.root is None:
                 self._blobs.remove(owner, blob_key(document.id))
@@ -154,6 +160,12 @@ class Library:
                 heir = replace(document, former=former, written_at=document.written_at or written_at)
                 with suppress(Conflict):  # it is being written anew, and says something else now
                     self._catalog.put(owner, heir, version)
+
+    def _keep(self, owner: Owner, held: Document, new: Document) -> None:
+        """Keep a text that a tool wrote: somebody uploads another one, or an old upload is told of once more."""
+        if held.sha256 != new.sha256 and self._history.is_written(owner, held.path, held.sha256):
+            former = self._blobs.read(owner, blob_key(held.id))
+            self._history.keep(owner, held.path, Write(former, new.sha256, new.ingested_at, "an upload"))
 
     def _has(self, owner: Owner, held: Document, content: bytes) -> bool:
         """Whether this is what the document says, and its text is there: who wrote it may have been interrupted."""
@@ -192,8 +204,8 @@ def _busy(name: str) -> Refused:
     return Refused(f"Others write {name} all the time", "Try again when they are done", code="BUSY")
 
 
-def _checked(path: str) -> str:
-    """The path without what only looks like a part of it; `Refused` where it leads out, or is none."""
+def checked_path(path: str) -> str:
+    """The path of a document without what only looks like a part of it; `Refused` where it leads out, or is none."""
     parts = [part for part in path.split("/") if part not in ("", ".")]
     if not parts or ".." in parts or not path.isprintable() or not is_document(path):
         raise Refused(f"{path!r} is no path of a document", "Name it as in briefs/auth.md, without ..", code="BAD_PATH")

@@ -44,11 +44,10 @@ def parse(path: str, content: bytes) -> Parsed:
     matter = read_front_matter(lines)
     if matter.problem:
         problems.append(matter.problem)
-    is_plain = name.suffix.lower() in PLAIN
-    if len(lines) > MOST_LINES and not is_plain:
+    is_plain = _is_plain(path, lines)
+    if is_plain and name.suffix.lower() not in PLAIN:
         problems.append(Problem(f"It has more than {MOST_LINES:,} lines: it was read as plain text"))
-        is_plain = True
-    outline = (outline_of_text if is_plain else outline_of_markdown)(lines, matter.lines)
+    outline = outline_of(path, lines, matter.lines)
     headings = outline.headings
     given, first = matter.first("title"), headings[0].title if headings else ""
     tags = [value for field in ("tags", "tag", "keywords") for value in matter.fields.get(field, ())]
@@ -67,6 +66,15 @@ def parse(path: str, content: bytes) -> Parsed:
             mentions=mentions_in(lines, outline, matter.lines, is_markdown=not is_plain),
         ),
     )
+
+
+def outline_of(path: str, lines: Sequence[str], skip: int) -> Outline:
+    """The headings and parts of the document of that path; the first `skip` lines are none of it."""
+    return (outline_of_text if _is_plain(path, lines) else outline_of_markdown)(lines, skip)
+
+
+def _is_plain(path: str, lines: Sequence[str]) -> bool:
+    return PurePosixPath(path).suffix.lower() in PLAIN or len(lines) > MOST_LINES
 
 
 def decoded(content: bytes) -> tuple[str, list[Problem]]:

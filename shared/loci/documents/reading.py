@@ -35,7 +35,7 @@ def part_of(text: str, part: Part, count: Callable[[Sequence[str]], list[int]]) 
     total = len(lines) - (not lines[-1])
     if part == Part():
         return Passage(text, min(1, total), total, total)
-    first, last = _section(lines, part.heading) if part.heading else (1, total)
+    first, last = section(lines, part.heading) if part.heading else (1, total)
     first, last = max(first, part.first_line or 1), min(last, part.last_line or total)
     if part.first_line and part.last_line and part.first_line > part.last_line:
         raise Refused("The last line comes before the first", "Give start_line <= end_line", code="BAD_RANGE")
@@ -46,8 +46,8 @@ def part_of(text: str, part: Part, count: Callable[[Sequence[str]], list[int]]) 
     return Passage("\n".join(lines[first - 1 : last]), first, last, total)
 
 
-def _section(lines: Sequence[str], wanted: str) -> tuple[int, int]:
-    """The lines from a heading to the next of its level, or a higher one."""
+def section(lines: Sequence[str], wanted: str) -> tuple[int, int]:
+    """The lines, counted from 1, from a heading to the next of its level, or a higher one."""
     from loci.documents.front_matter import read_front_matter  # 0.1 s, which a search does not pay
     from loci.documents.outline import outline_of_markdown
 

@@ -31,6 +31,17 @@ def normal_tag(tag: str) -> str:
     return SPACE.sub("-", plain)[:LONGEST_TAG]
 
 
+def without_code(prose: str) -> str:
+    """The text with spaces where code is within a line."""
+    if "`" not in prose:
+        return prose
+    lines = prose.split("\n")
+    return "\n".join(
+        CODE.sub(lambda span: " " * len(span[0]), line) if "`" in line and len(line) <= LONGEST_LINE else line
+        for line in lines
+    )
+
+
 def _split(values: Iterable[str]) -> Iterator[str]:
     """`a, b` is two tags; so is `#a #b`, but `machine learning` is one."""
     for value in values:
@@ -41,7 +52,7 @@ def _split(values: Iterable[str]) -> Iterator[str]:
 def _in_comments(prose: str) -> Iterator[str]:
     if "<!--" not in prose:
         return
-    for comment in COMMENT.findall(prose):
+    for comment in COMMENT.findall(without_code(prose)):
         if tags := TAGS_COMMENT.fullmatch(comment):
             yield from _split([RELATION.sub("", tags[1])])
 

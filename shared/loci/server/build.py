@@ -40,6 +40,7 @@ from loci.server.reading import reading_doors
 from loci.server.resources import TEMPLATES, serve_documents
 from loci.server.scratchpad import scratchpad_doors
 from loci.server.ways import BY_NAME
+from loci.server.writing import writing_doors
 
 # The SDK would put a handler of its own on the root logger, and load rich for it (17 ms): Loci logs by itself.
 setattr(sdk, "configure_logging", logging.getLogger)  # noqa: B010 (the name is the SDK's own)
@@ -63,6 +64,7 @@ def doors(app: App) -> list[Door]:
         *gap_doors(app),
         *cluster_doors(app),
         *reading_doors(app),
+        *writing_doors(app),
         *scratchpad_doors(app),
     ]
 

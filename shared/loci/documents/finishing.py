@@ -1,0 +1,113 @@
+"""A write from its first mark to the document that is found: what is interrupted between them is put right later."""
+
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+
+from loci.documents.catalog import Catalog
+from loci.documents.history import hash_of
+from loci.documents.ids import ids_for
+from loci.documents.targets import Target, Targets
+from loci.documents.texts import Kept, kept_text
+from loci.documents.unfinished import Unfinished
+from loci.documents.writer import Writer
+from loci.errors import Conflict, Refused, Unavailable
+from loci.model.documents import Document
+from loci.model.identity import Owner
+from loci.ports import ABSENT, BlobStore, Turns
+
+LONGEST_WAIT = 10.0
+"""Seconds that a writer waits for the one before it."""
+
+
+class Finishing:
+    """Brings the library up to what is written: each document, one writer at a time."""
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        writer: Writer,
+        blobs: BlobStore,
+        targets: Targets,
+        unfinished: Unfinished,
+        turns: Turns,
+    ) -> None:
+        self._catalog = catalog
+        self._writer = writer
+        self._blobs = blobs
+        self._targets = targets
+        self._unfinished = unfinished
+        self._turns = turns
+
+    @contextmanager
+    def turn(self, owner: Owner, target: Target) -> Generator[None]:
+        """Nobody else writes the document meanwhile; `Refused` where somebody does, and does not end."""
+        with self._turns.take(owner, _turn(target), LONGEST_WAIT) as has_turn:
+            if not has_turn:
+                raise Refused(f"Somebody else writes {target.place}", "Try again in a minute", code="BUSY")
+            yield
+
+    def text(self, owner: Owner, target: Target, scratch: str = "") -> Kept:
+        """Where the document's text is; `scratch` as in `write_file`."""
+        id, _ = self._catalog.find(owner, target.path)
+        return kept_text(self._blobs, owner, target, id, scratch)
+
+    def do(self, owner: Owner, target: Target, write: Callable[[Kept], None]) -> Document | None:
+        """The document as it is found when `write` has written its text; None where there is none any more."""
+        mark = self._unfinished.mark(target.path, target.root and target.root.id)
+        self._unfinished.add(owner, mark)
+        try:
+            write(self.text(owner, target, mark.scratch))
+        except Refused:  # nothing was written
+            self._unfinished.remove(owner, mark)
+            raise
+        try:
+            document = self.found(owner, target)
+        except Unavailable as error:
+            raise Unavailable(
+                f"{target.place} is written, but not found as it is now: {error.what}",
+                "The next write or the next start puts that right. Do not write it again",
+                code="NOT_INDEXED",
+            ) from error
+        self._unfinished.remove(owner, mark)
+        return document
+
+    def found(self, owner: Owner, target: Target) -> Document | None:
+        """The document, found as it reads now; None where there is none, so that none is found."""
+        for _ in self._writer.tries():
+            id, version = self._catalog.find(owner, target.path)
+            held = None if version == ABSENT else self._catalog.document(owner, id)
+            content = self.text(owner, target).read()
+            if content is None:
+                if held is not None:
+                    self._writer.remove(owner, id)
+                return None
+            if held is not None and held.sha256 == hash_of(content) and self._writer.is_current(held):
+                return held
+            draft = self._writer.draft(id, target.path, target.root and target.root.id, content, version, held)
+            draft = self._writer.embed(owner, [draft]).drafts[0]
+            try:
+                self._writer.write(owner, draft)
+            except Conflict:
+                continue
+            return draft.document
+        raise Unavailable("Others write it all the time", "Try again when they are done", code="BUSY")
+
+    def repair(self, owner: Owner) -> int:
+        """How many writes were put right that had been interrupted before the document could be found as it is."""
+        done = 0
+        for mark in self._unfinished.marks(owner):
+            target = self._targets.at(owner, mark.path, mark.root)
+            with self._turns.take(owner, _turn(target or Target(mark.path, None)), 0) as has_turn:
+                if not has_turn or not self._unfinished.is_there(owner, mark):
+                    continue  # it is being written just now, or was
+                if target is not None:
+                    self.text(owner, target, mark.scratch).clear()
+                    self.found(owner, target)
+                self._unfinished.remove(owner, mark)
+                done += 1
+        return done
+
+
+def _turn(target: Target) -> str:
+    """Documents whose ids may be the same are never written at once."""
+    return next(ids_for(target.path))

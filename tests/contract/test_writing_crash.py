@@ -1,0 +1,227 @@
+"""Documents after kills at each step of a write, and with several writers: none torn, none lost, all found.
+
+The writer is killed before and after every call that may change something outside it.
+"""
+
+import json
+import subprocess
+import sys
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from loci.app import App
+from loci.cli.background import Background
+from loci.compose import build_app
+from loci.documents.unfinished import Unfinished
+from loci.documents.writer import COLLECTION
+from loci.errors import NotFound
+from loci.model.identity import LOCAL
+from loci.settings import load_settings
+from tests.support.polling import until
+
+EVERY = 14
+"""Of about 700 steps each fourteenth, beginning with another one for each kind of repair."""
+OPENED = """
+import json, os, signal, sys
+from pathlib import Path
+from loci.compose import build_app
+from loci.documents.authoring import Draft
+from loci.documents.tagging import tagged
+from loci.model.identity import LOCAL
+from loci.settings import load_settings
+
+def opened(folder):
+    return build_app(load_settings({"data": folder / "data", "models": folder / "models"}))
+
+def write(app, name, mode, text, expect=None):
+    draft = Draft(mode, text, None)
+    return app.edits.change(LOCAL, name, draft.applied, expect=expect, by="write_document")
+
+def tag(app, name, *tags):
+    app.edits.change(LOCAL, name, lambda path, old: tagged(path, old, tags).content, expect=None, by="inject_tags")
+"""
+KILLED = f"""{OPENED}
+STEPS = ("execute commit rollback close fsync rename link unlink open write mkdir fchmod flock replace".split())
+count, last = 0, -1
+
+def step(frame, event, called):
+    global count
+    if event in ("c_call", "c_return") and getattr(called, "__name__", "") in STEPS:
+        count += 1
+        if count == last:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+def work(folder):
+    (folder / "notes").mkdir(parents=True)
+    (folder / "notes" / "a.md").write_text("# A\\n\\nOld.\\n")
+    app = opened(folder)
+    app.ingest.run(LOCAL, [str(folder / "notes")])
+    sys.setprofile(step)
+    tag(app, "notes/a.md", "new")
+    write(app, "notes/sub/b.md", "create", "# B")
+    write(app, "notes/sub/b.md", "append", "More.")
+    app.edits.undo(LOCAL, "notes/sub/b.md", expect=None)
+    app.edits.undo(LOCAL, "notes/sub/b.md", expect=None)
+    sys.setprofile(None)
+
+base, first, every = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
+work(base / "whole")
+killed = []
+for last in range(first + 1, count + 1, every):
+    if child := os.fork():
+        killed.append((last, os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])))
+    else:
+        count = 0
+        work(base / str(last))
+        os._exit(0)
+print(json.dumps(killed))
+"""
+OLD, NEW = "# A\n\nOld.\n", "# A\n\nOld.\n\n<!-- tags: new -->\n"
+B = (None, "# B\n", "# B\n\nMore.\n")
+APPENDER = f"""{OPENED}
+app = opened(Path(sys.argv[1]))
+for number in range(10):
+    write(app, sys.argv[3], "append", f"{{sys.argv[2]}}-{{number}}.")
+"""
+REPLACER = f"""{OPENED}
+from loci.errors import Conflict
+app = opened(Path(sys.argv[1]))
+print("ready", flush=True)
+sys.stdin.readline()
+try:
+    write(app, sys.argv[3], "replace", f"Text of {{sys.argv[2]}}.", expect=sys.argv[4])
+except Conflict as error:
+    print(json.dumps(str(error)))
+else:
+    print(json.dumps("won"))
+"""
+
+
+def opened(folder: Path) -> App:
+    settings = {"data": folder / "data", "models": folder / "models", "pull_models": False}
+    return build_app(load_settings(settings))
+
+
+@pytest.fixture(scope="module", params=["the next start", "an ingestion"])
+def left(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Path, App]]:
+    """What each kill left, put right."""
+    base = tmp_path_factory.mktemp("killed")
+    by_start = request.param == "the next start"
+    command = [sys.executable, "-c", KILLED, str(base), "0" if by_start else "7", str(EVERY)]
+    ended: list[tuple[int, int]] = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
+    assert len(ended) > 30
+    assert {code for _, code in ended[:-2]} == {-9}
+    folders = [base / str(number) for number, _ in ended]
+    found = [(folder / "notes", opened(folder)) for folder in folders]
+    for notes, app in found:
+        if by_start:
+            app.edits.repair(LOCAL)
+        else:
+            app.ingest.run(LOCAL, [str(notes)])
+    return found
+
+
+def text_of(file: Path) -> str | None:
+    return file.read_text() if file.exists() else None
+
+
+def test_no_file_is_torn(left: list[tuple[Path, App]]) -> None:
+    for notes, _ in left:
+        assert text_of(notes / "a.md") in (OLD, NEW)
+        assert text_of(notes / "sub" / "b.md") in B
+    assert {text_of(notes / "sub" / "b.md") for notes, _ in left} == set(B)
+
+
+def test_index_and_disk_agree(left: list[tuple[Path, App]]) -> None:
+    for notes, app in left:
+        for path in ("a.md", "sub/b.md"):
+            text = text_of(notes / path)
+            document = app.catalog.at(LOCAL, f"notes/{path}")
+            if text is None:
+                assert document is None
+                assert "notes-sub-b" not in app.index.documents(LOCAL, COLLECTION)
+                continue
+            assert document is not None
+            assert document.sha256 == sha256(text.encode()).hexdigest()
+            held = app.index.chunks(LOCAL, COLLECTION, [f"{document.id}#{at}" for at in range(document.chunks)])
+            assert all(chunk.text in text for chunk in held.values())
+            assert app.index.documents(LOCAL, COLLECTION)[document.id] == document.chunks == len(held)
+
+
+def test_the_next_write_works_and_leaves_nothing_beside_the_files(left: list[tuple[Path, App]]) -> None:
+    for notes, app in left:
+        before = text_of(notes / "a.md")
+        app.edits.change(LOCAL, "notes/a.md", lambda _, old: (old or b"") + b"Next.\n", expect=None, by="test")
+        assert text_of(notes / "a.md") == f"{before}Next.\n"
+        assert {one.name for one in notes.rglob("*")} <= {"a.md", "sub", "b.md"}
+
+
+def test_what_was_written_can_be_undone_and_what_was_not_cannot(left: list[tuple[Path, App]]) -> None:
+    for notes, app in left:
+        while text_of(notes / "a.md") != OLD:
+            app.edits.undo(LOCAL, "notes/a.md", expect=None)
+        with pytest.raises(NotFound):
+            app.edits.undo(LOCAL, "notes/a.md", expect=None)
+
+
+def test_a_server_that_starts_puts_right_what_was_interrupted(tmp_path: Path) -> None:
+    app = opened(tmp_path)
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "a.md").write_text("# A\n")
+    app.ingest.run(LOCAL, [str(tmp_path / "notes")])
+    [root] = app.catalog.roots(LOCAL)
+    marks = Unfinished(app.records)
+    mark = marks.mark("notes/a.md", root)
+    marks.add(LOCAL, mark)
+    (tmp_path / "notes" / "a.md").write_text("# B\n")
+    (tmp_path / "notes" / mark.scratch).write_text("half of it")
+    with Background(app, lambda _: None, example=False):
+        until(lambda: not marks.marks(LOCAL))
+    assert app.documents.get(LOCAL, "notes-a").title == "B"
+    assert [one.name for one in (tmp_path / "notes").iterdir()] == ["a.md"]
+
+
+@pytest.fixture(params=["file", "stored"])
+def shared(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[App, str]:
+    """A document that several write: a file, or a text that Loci keeps."""
+    app = opened(tmp_path)
+    if request.param == "stored":
+        return app, app.documents.add(LOCAL, "kept/a.md", b"# A\n").id
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "a.md").write_text("# A\n")
+    app.ingest.run(LOCAL, [str(tmp_path / "notes")])
+    return app, "notes-a"
+
+
+def test_of_writers_in_several_processes_none_is_lost(shared: tuple[App, str], tmp_path: Path) -> None:
+    app, id = shared
+    command = [sys.executable, "-c", APPENDER, str(tmp_path)]
+    writers = [subprocess.Popen([*command, str(number), id], stderr=subprocess.PIPE, text=True) for number in range(3)]
+    assert [(writer.communicate()[1], writer.returncode) for writer in writers] == [("", 0)] * 3
+    text = app.documents.read(LOCAL, id)
+    assert sorted(text.text.split()[2:]) == sorted(f"{writer}-{number}." for writer in range(3) for number in range(10))
+    assert app.documents.get(LOCAL, id).sha256 == text.sha256
+
+
+def test_of_those_who_read_the_same_one_wins_and_the_others_learn_it(shared: tuple[App, str], tmp_path: Path) -> None:
+    app, id = shared
+    read = app.documents.read(LOCAL, id).sha256
+    command = [sys.executable, "-c", REPLACER, str(tmp_path)]
+    writers = [
+        subprocess.Popen([*command, str(number), id, read], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        for number in range(4)
+    ]
+    for writer in writers:
+        assert writer.stdout is not None
+        assert writer.stdout.readline() == "ready\n"
+    for writer in writers:
+        assert writer.stdin is not None
+        writer.stdin.write("go\n")
+        writer.stdin.flush()
+    said = [json.loads(writer.communicate()[0]) for writer in writers]
+    winner = said.index("won")
+    assert app.documents.read(LOCAL, id).text == f"Text of {winner}.\n"
+    assert all(f"+Text of {winner}." in one for one in said if one != "won")
+    assert said.count("won") == 1
