@@ -6,6 +6,7 @@ from loci.api_keys import ApiKeys
 from loci.documents.alike import Likeness
 from loci.documents.catalog import Catalog
 from loci.documents.clusters import Clusters
+from loci.documents.feed import Feed
 from loci.documents.fill import Fill
 from loci.documents.graphs import Graphs
 from loci.documents.ingest import Ingest
@@ -39,6 +40,7 @@ class App:
     documents: Library
     ingest: Ingest
     fill: Fill
+    feed: Feed
     catalog: Catalog
     graphs: Graphs
     likeness: Likeness
