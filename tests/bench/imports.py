@@ -10,7 +10,7 @@ from tests.bench.figures import Figure, verdict
 from tests.bench.issuer import issuer
 from tests.bench.servers import Servers
 
-HEAVY = frozenset({"boto3", "botocore.session", "opensearchpy", "onnxruntime", "numpy", "watchfiles"})
+HEAVY = frozenset({"boto3", "botocore.session", "opensearchpy", "onnxruntime", "numpy"})
 AWS = {
     "LOCI_MODE": "aws",
     "LOCI_AUTH": "required",

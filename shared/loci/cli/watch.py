@@ -13,6 +13,7 @@ from loci.cli.events import Events
 from loci.cli.happenings import Happenings, say
 from loci.cli.opened import opened
 from loci.cli.options import ConfigOption, DataOption
+from loci.cli.progress import shown_progress
 from loci.documents.follow import Followed
 from loci.documents.places import Place, is_below, place
 from loci.errors import LociError, Refused
@@ -55,7 +56,9 @@ def _follow(app: App, places: dict[str, Place], happenings: Happenings, *, poll:
                 happenings.tell(one.place.path, happening)
 
     for one in followed:
-        for happening in one.begin():
+        with shown_progress() as progress:
+            begun = list(one.begin(progress))
+        for happening in begun:
             happenings.tell(one.place.path, happening)
     _warm(app)
     events = Events(list(places), say, poll=poll)

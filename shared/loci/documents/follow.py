@@ -7,6 +7,7 @@ from loci.documents.ingest import Ingest
 from loci.documents.places import Place
 from loci.documents.scan import scan
 from loci.documents.snapshot import Away, Changes, Emptied, Snapshot, identity
+from loci.documents.writer import Progress, silent
 from loci.errors import LociError, Refused
 from loci.model.documents import Summary
 from loci.model.identity import Owner
@@ -51,7 +52,7 @@ class Followed:
         self._is_lost = False
         self._is_behind = False
 
-    def begin(self) -> Iterator[Happening]:
+    def begin(self, progress: Progress = silent) -> Iterator[Happening]:
         """Take in all of it, as `Ingest.run` does."""
         # Remembered before it is taken in: what is written meanwhile is seen as a change afterwards.
         self._snapshot = Snapshot(self.place.path, self._apart, self._clock)
@@ -61,7 +62,7 @@ class Followed:
             return
         self._snapshot.accept(seen)
         try:
-            summary = self._ingest.run(self._owner, [self.place.path])
+            summary = self._ingest.run(self._owner, [self.place.path], progress)
         except Refused as refused:
             if refused.code == "NOTHING_LEFT":
                 yield self._lose(is_away=False)
