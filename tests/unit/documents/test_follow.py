@@ -77,7 +77,7 @@ def test_a_folder_that_is_gone_takes_its_documents_along(desk: Desk, two: Follow
     assert took(two, desk.notes / "sub").removed == 1
 
 
-def test_a_moved_document_keeps_its_embeddings(modelled: Desk) -> None:
+def test_a_moved_document_keeps_its_embeddings_and_what_it_was_called(modelled: Desk) -> None:
     modelled.write("a.md", "# Title\n\ntext")
     modelled.write("b.md", "# Other\n\nwords")
     one = followed(modelled)
@@ -85,6 +85,7 @@ def test_a_moved_document_keeps_its_embeddings(modelled: Desk) -> None:
     (modelled.notes / "a.md").rename(modelled.notes / "c.md")
     summary = took(one, modelled.notes / "a.md", modelled.notes / "c.md")
     assert (summary.processed, summary.removed, summary.embedded) == (1, 1, 0)
+    assert modelled.document("notes-c").former == ("notes/a.md",)  # links that name it mean it
 
 
 def test_a_link_in_the_place_of_a_file_is_no_document(desk: Desk, two: Followed) -> None:
