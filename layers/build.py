@@ -67,11 +67,8 @@ def _install(arch: Arch, folder: Path) -> None:
 def _prune(folder: Path) -> None:
     """Take out what no function uses: tests, gRPC, and the descriptions of four hundred other AWS services."""
     unwanted = ("bin", "grpc", "grpcio-*", "google", "opensearch", "opensearch_protobufs-*", "protobuf-*")
-    for unused in (
-        found
-        for pattern in (*unwanted, "numpy/f2py", "numpy/**/tests", "networkx/**/tests")
-        for found in folder.glob(pattern)
-    ):
+    unwanted += ("numpy/f2py", "numpy/**/tests", "networkx/**/tests")
+    for unused in (found for pattern in unwanted for found in folder.glob(pattern)):
         shutil.rmtree(unused, ignore_errors=True)
     for service in (folder / "botocore" / "data").iterdir():
         if service.is_dir() and service.name not in SERVICES:
