@@ -7,6 +7,7 @@ from loci.documents.alike import Likeness
 from loci.documents.catalog import Catalog
 from loci.documents.clusters import Clusters
 from loci.documents.edits import Edits
+from loci.documents.feed import Feed
 from loci.documents.fill import Fill
 from loci.documents.graphs import Graphs
 from loci.documents.ingest import Ingest
@@ -41,6 +42,7 @@ class App:
     edits: Edits
     ingest: Ingest
     fill: Fill
+    feed: Feed
     catalog: Catalog
     graphs: Graphs
     likeness: Likeness

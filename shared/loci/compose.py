@@ -14,6 +14,7 @@ from loci.documents.alike import Likeness
 from loci.documents.catalog import Catalog
 from loci.documents.clusters import Clusters
 from loci.documents.edits import Edits
+from loci.documents.feed import Feed
 from loci.documents.fill import Fill
 from loci.documents.graphs import Graphs
 from loci.documents.ingest import Ingest
@@ -75,6 +76,7 @@ def build_app(settings: Settings | None = None) -> App:
     model_name, seconds = settings.language_model or "", settings.language_model_seconds
     reader = Reader(language_model, model_name, seconds=seconds)
     graphs, likeness = Graphs(catalog, made.index), Likeness(made.index, made.embedder)
+    library = Library(catalog, writer, made.blobs)
     return App(
         settings=settings,
         telemetry=Telemetry(settings.log_level),
@@ -87,10 +89,11 @@ def build_app(settings: Settings | None = None) -> App:
         index=made.index,
         embedder=made.embedder,
         search=Search(made.index, made.embedder, made.reranker, reader, rerank_seconds=settings.rerank_seconds),
-        documents=Library(catalog, writer, made.blobs),
+        documents=library,
         edits=Edits(catalog, writer, made.records, made.blobs, made.turns, time.time, _own_roots(settings)),
         ingest=Ingest(catalog, writer),
         fill=Fill(catalog, writer),
+        feed=Feed(catalog, library, writer),
         catalog=catalog,
         graphs=graphs,
         likeness=likeness,

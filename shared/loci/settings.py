@@ -160,7 +160,7 @@ def sourced_settings(given: Mapping[str, object] | None = None, config: Path | N
 
 def unknown_variables() -> list[str]:
     """Variables that look like settings and are none, sorted."""
-    known = {PREFIX + name.upper() for name in (*Settings.model_fields, "config")}
+    known = {PREFIX + name.upper() for name in (*Settings.model_fields, "config", "key")}
     return sorted(name for name in os.environ if name.startswith(PREFIX) and name not in known)
 
 

@@ -23,6 +23,7 @@ from tests.bench.rerank import rerank
 from tests.bench.search import passages, search
 from tests.bench.servers import Servers, servers
 from tests.bench.warm import warm
+from tests.bench.watch import watch
 
 PARTS: Mapping[str, Callable[[Servers], list[Figure]]] = {
     "cold": cold,
@@ -32,6 +33,7 @@ PARTS: Mapping[str, Callable[[Servers], list[Figure]]] = {
     "memory": memory,
     "load": load,
     "ingestion": ingestion,
+    "watch": watch,
     "search": search,
     "passages": passages,
     "rerank": rerank,

@@ -14,6 +14,7 @@ COMMANDS = [
         (),
         ("serve",),
         ("ingest",),
+        ("watch",),
         ("search",),
         ("graph",),
         ("forget",),

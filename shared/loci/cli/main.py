@@ -13,6 +13,7 @@ from loci.cli.graph import graph
 from loci.cli.ingest import ingest
 from loci.cli.search import search
 from loci.cli.serve import serve
+from loci.cli.watch import watch
 from loci.errors import LociError
 
 cli = typer.Typer(
@@ -26,6 +27,7 @@ cli = typer.Typer(
 )
 cli.command()(serve)
 cli.command()(ingest)
+cli.command()(watch)
 cli.command()(forget)
 cli.command()(search)
 cli.command()(graph)

@@ -11,7 +11,8 @@ import socket
 import stat
 import sys
 from pathlib import Path
-from typing import Annotated
+from types import ModuleType
+from typing import Annotated, cast
 
 import anyio
 import typer
@@ -45,6 +46,8 @@ def serve(
     """
     given = {"host": host, "port": port, "data": data, "pull_models": models}
     settings = load_settings(given, config)
+    # uvicorn loads watchfiles wherever it is installed, for a reload on changes that Loci never asks for.
+    sys.modules.setdefault("watchfiles", cast("ModuleType", None))
     if stdio or (host is None and port is None and _started_by_a_client()):
         _serve_stdio(settings)
     else:

@@ -44,6 +44,11 @@ class Catalog:
         for record in every(self._records, owner, DOCUMENT):
             yield _document(record), record.version
 
+    def page(self, owner: Owner, limit: int, after: str | None) -> tuple[list[Document], str | None]:
+        """So many of them from the one behind `after` on, and where the next ones begin."""
+        page = self._records.list(owner, DOCUMENT, limit=limit, after=after)
+        return [_document(record) for record in page.records], page.next
+
     def find(self, owner: Owner, path: str) -> tuple[str, str]:
         """The id for that path, and the version of the document that has it (`ABSENT`: none has)."""
         free = ""

@@ -32,6 +32,25 @@ def read_file(folder: str, path: str) -> bytes:
     raise Refused(f"{file} was changed while it was read", "Try again when it is at rest", code="FILE_CHANGING")
 
 
+def is_file(path: str) -> bool:
+    """Whether a file is there now, and no link to one. What cannot be looked at may well be one."""
+    try:
+        return stat.S_ISREG(os.lstat(path).st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        return True
+
+
+def is_utf8(path: str) -> bool:
+    """Whether the name can be a document's."""
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def _read_once(file: Path) -> bytes | None:
     """The content; None where it was changed meanwhile."""
     # Whatever became of the file since it was found: no waiting for a pipe's writer, no following of a link.

@@ -1,9 +1,11 @@
 """Folders and files into the library: what is new, changed or gone since the last time."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import count
+from itertools import count, filterfalse
 
 from loci.documents.catalog import Catalog
+from loci.documents.files import is_file, is_utf8
+from loci.documents.known import LookedUp, ReadBefore
 from loci.documents.places import Place, file_of, is_below, path_of, place, root_of
 from loci.documents.run import Run, Source
 from loci.documents.scan import SUFFIXES, Found, scan
@@ -42,14 +44,11 @@ class Ingest:
             if document.path not in seen and not is_below(file, unread)
         ]
         done = count(1)
-        run = Run(
-            owner,
-            self._catalog,
-            self._writer,
-            known,
-            {document.sha256: document for document in gone if document.sha256},
-            lambda path: progress(next(done), len(sources), path),
-        )
+
+        def told(path: str) -> None:
+            progress(next(done), len(sources), path)
+
+        run = Run(owner, self._catalog, self._writer, ReadBefore(known), _by_hash(gone), told)
         for source in sources:
             run.take(source)
         run.flush()
@@ -60,6 +59,26 @@ class Ingest:
             run.remove(document)
         self._catalog.remove_empty_roots(owner)
         return run.summary(found.skipped)
+
+    def touch(self, owner: Owner, folder: Place, files: Sequence[str], gone: Sequence[str]) -> Summary:
+        """Take in these files of the folder, and take out what is gone of it. No other one is looked at."""
+        by_folder = {root.folder: root for root in self._roots(owner, [folder]).values()}
+        known = LookedUp(self._catalog, owner)
+        # Looked at once more: what comes and goes was there, or gone, only a moment ago.
+        lost = {
+            file: document
+            for file in filterfalse(is_file, gone)
+            for root in root_of(file, by_folder)
+            if is_utf8(file) and (document := known.at(path_of(file, root))[0]) and document.root == root.id
+        }
+        run = Run(owner, self._catalog, self._writer, known, _by_hash([*lost.values()]), lambda _: None)
+        for file in filter(is_file, files):
+            for root in root_of(file, by_folder):
+                run.take(Source(path_of(file, root), root))
+        run.flush()
+        for file in filterfalse(is_file, lost):
+            run.remove(lost[file])
+        return run.summary(())
 
     def _roots(self, owner: Owner, places: Sequence[Place]) -> dict[str, Root]:
         """All roots; new ones where a place lies in none."""
@@ -88,6 +107,10 @@ def _below(places: Sequence[Place], roots: Mapping[str, Root], known: Known) -> 
             file = file_of(document.path, root)
             if is_below(file, [one.path for one in places]):
                 yield document, file
+
+
+def _by_hash(gone: Sequence[Document]) -> dict[str, Document]:
+    return {document.sha256: document for document in gone if document.sha256}
 
 
 def _nothing(places: Sequence[Place], known: int) -> Refused:

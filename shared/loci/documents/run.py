@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from loci.documents.catalog import Catalog
 from loci.documents.files import read_file
 from loci.documents.ids import ids_for
+from loci.documents.known import Known
 from loci.documents.places import below_root
 from loci.documents.writer import Draft, Writer
 from loci.errors import Conflict, NotFound, Refused
 from loci.model.documents import Document, Failure, Problem, Root, Summary
 from loci.model.identity import Owner
-from loci.ports import ABSENT
 
 BATCH = 128
 """Chunks that are embedded together."""
@@ -35,7 +35,7 @@ class Run:
         owner: Owner,
         catalog: Catalog,
         writer: Writer,
-        known: Mapping[str, tuple[Document, str]],
+        known: Known,
         gone: Mapping[str, Document],
         progress: Callable[[str], None],
     ) -> None:
@@ -44,7 +44,7 @@ class Run:
         self._writer = writer
         self._known = known
         self._gone = gone
-        self._ids = {document.id for document, _ in known.values()}
+        self._given = set[str]()
         self._progress = progress
         self._pending: list[tuple[Source, Draft]] = []
         self._waiting = 0
@@ -63,7 +63,7 @@ class Run:
         except (NotFound, Refused) as error:
             self._fail(source.path, str(error))
             return
-        document, version = self._known.get(source.path, (None, ABSENT))
+        document, version = self._known.at(source.path)
         is_same = document is not None and document.sha256 == hashlib.sha256(content).hexdigest()
         if document and is_same and self._writer.is_current(document):
             self._unchanged += 1
@@ -142,6 +142,6 @@ class Run:
         self._progress(path)
 
     def _new_id(self, path: str) -> str:
-        id = next(id for id in ids_for(path) if id not in self._ids)
-        self._ids.add(id)
+        id = next(id for id in ids_for(path) if id not in self._given and not self._known.has(id))
+        self._given.add(id)
         return id

@@ -66,7 +66,7 @@ class Front:
     ) -> None:
         path = scope["path"] if scope["path"] in self._lines else "elsewhere"
         self._app.telemetry.refused(path=path, status=refusal.status, reason=reason or refusal.message)
-        await refusal.send(send, [*_cross_origin(origin), *_closing(scope)])
+        await refusal.send(send, [*_cross_origin(origin), *closing(scope)])
 
     async def _serve(self, scope: Scope, headers: Headers, origin: str | None, receive: Receive, send: Send) -> None:
         line = self._lines.get(scope["path"].rstrip("/"))
@@ -163,7 +163,7 @@ def _checked(part: Body | Refusal, version: str | None) -> Body | Refusal:
     return part
 
 
-def _closing(scope: Scope) -> list[tuple[bytes, bytes]]:
+def closing(scope: Scope) -> list[tuple[bytes, bytes]]:
     """Who is refused does not go on sending: a long or endless body would be read to its end otherwise."""
     headers = dict(scope["headers"])
     length = headers.get(b"content-length", b"0")

@@ -21,6 +21,8 @@ from loci.server.address import is_open, public_base
 from loci.server.auth import METADATA
 from loci.server.build import LociServer, build_server, doors
 from loci.server.door import SURFACES, Surface
+from loci.server.feed import PATH as DOCUMENTS
+from loci.server.feed import FeedRoute
 from loci.server.front import Front
 from loci.server.line import Line
 
@@ -64,6 +66,7 @@ def asgi(app: App, *, on_loopback: bool = False, build: Build | None = None) -> 
     routes = [
         Route("/mcp{rest:path}", front),
         Route("/ui{rest:path}", LateUi(app, is_open=opened)),
+        Route(DOCUMENTS, FeedRoute(app, is_open=opened)),
         Route("/healthz", _health(app)),
         Route("/blobs/{token}", _blob(app)),
         Route(METADATA, _metadata(app)),

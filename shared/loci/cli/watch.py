@@ -1,0 +1,103 @@
+"""`loci watch`: folders whose documents are kept up to date."""
+
+import signal
+import time
+from contextlib import suppress
+from types import FrameType
+from typing import Annotated, NoReturn
+
+import typer
+
+from loci.app import App
+from loci.cli.events import Events
+from loci.cli.happenings import Happenings, say
+from loci.cli.opened import opened
+from loci.cli.options import ConfigOption, DataOption
+from loci.cli.progress import shown_progress
+from loci.documents.follow import Followed
+from loci.documents.places import Place, is_below, place
+from loci.errors import LociError, Refused
+from loci.model.identity import LOCAL
+from loci.settings import UPLOADS_OF_LOCAL, Settings
+
+
+def watch(
+    paths: Annotated[
+        list[str] | None, typer.Argument(metavar="PATH...", help="Folders; all that are known without.")
+    ] = None,
+    poll: Annotated[bool, typer.Option("--poll", help="Look every second, where the system tells nothing.")] = False,
+    data: DataOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Follow folders: what is written, renamed or deleted there is searched so at once.
+
+    First it takes in what has changed until now. A folder that goes away keeps its documents until it is back. A
+    server may run on the same data.
+    """
+    app = opened(data, config, _need_files)
+    places = [_folder(path) for path in paths or []] or _known(app)
+    signal.signal(signal.SIGTERM, _interrupt)
+    happenings = Happenings()
+    with suppress(KeyboardInterrupt):
+        _follow(app, {one.path: one for one in places}, happenings, poll=poll)
+    say(f"Stopped. Since the start: {happenings.in_all()}.")
+
+
+def _follow(app: App, places: dict[str, Place], happenings: Happenings, *, poll: bool) -> None:
+    """Until it is interrupted."""
+    followed = [
+        Followed(app.ingest, LOCAL, one, [other for other in places if _is_inside(other, one.path)], time.time)
+        for one in places.values()
+    ]
+
+    def look(touched: set[str]) -> None:
+        for one in followed:
+            for happening in one.look({path for path in touched if is_below(path, [one.place.path])}):
+                happenings.tell(one.place.path, happening)
+
+    for one in followed:
+        with shown_progress() as progress:
+            begun = list(one.begin(progress))
+        for happening in begun:
+            happenings.tell(one.place.path, happening)
+    _warm(app)
+    events = Events(list(places), say, poll=poll)
+    look(events.wait())  # at what was written before the system began to tell
+    say(f"Following {', '.join(places)}. Stop with Ctrl-C.")
+    while True:
+        look(events.wait())
+
+
+def _need_files(settings: Settings) -> None:
+    if settings.mode != "embedded":
+        upload = f"s3://{settings.bucket or 'BUCKET'}/{UPLOADS_OF_LOCAL}"
+        raise Refused("On AWS documents come from the bucket", f"Upload them to {upload}", code="NOT_EMBEDDED")
+
+
+def _folder(path: str) -> Place:
+    found = place(path)
+    if not found.is_folder:
+        raise Refused(f"{path} is no folder", "Name the folder that it is in", code="NO_FOLDER")
+    return found
+
+
+def _known(app: App) -> list[Place]:
+    roots = app.catalog.roots(LOCAL).values()
+    if not roots:
+        raise Refused("No folder is known yet", "Name one: loci watch FOLDER", code="NOTHING_TO_WATCH")
+    return [Place(root.folder, True, root.name) for root in roots]
+
+
+def _warm(app: App) -> None:
+    """Load the model now: the first save would wait for it."""
+    with suppress(LociError):
+        if app.embedder.model():
+            app.embedder.passages(["warm"])
+
+
+def _is_inside(path: str, folder: str) -> bool:
+    return path != folder and is_below(path, [folder])
+
+
+def _interrupt(_: int, __: FrameType | None) -> NoReturn:
+    raise KeyboardInterrupt

@@ -1,0 +1,230 @@
+"""`loci ingest --to`: a folder into a Loci elsewhere, through its endpoint and with its key."""
+
+import json
+import signal
+import subprocess
+from collections.abc import Generator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from loci.compose import build_app
+from loci.model.identity import LOCAL
+from loci.settings import load_settings
+from tests.support.api_events import Version
+from tests.support.event_front import event_front
+from tests.support.serving import LOCI, call, clean_environment, loci, post, serving
+
+NOBODY = "loci_000000000000_0000000000000000000000000000000000000000000"
+
+
+@dataclass(frozen=True)
+class Elsewhere:
+    """A Loci that asks for a key, the key, and somewhere that is not its data folder."""
+
+    url: str
+    key: str
+    data: Path
+    here: Path
+
+    def run(self, *arguments: Path | str, key: str | None = None) -> subprocess.CompletedProcess[str]:
+        given = [*map(str, arguments), "--to", f"{self.url}/mcp"]
+        return loci(self.here, "ingest", *given, LOCI_KEY=self.key if key is None else key)
+
+    def told(self, *arguments: Path | str) -> dict[str, Any]:
+        return json.loads(self.run(*arguments, "--json").stdout)
+
+    def paths(self) -> set[str]:
+        app = build_app(load_settings({"data": self.data, "models": self.data.parent / "models"}))
+        return {one.path for one in app.documents.documents(LOCAL)}
+
+    def found(self, word: str) -> set[str]:
+        headers = {"Authorization": f"Bearer {self.key}"}
+        answer = post(f"{self.url}/mcp", call("search_documents", {"query": word}), headers).message()
+        return {row["id"] for row in answer["result"]["structuredContent"]["results"]}
+
+
+@pytest.fixture
+def notes(tmp_path: Path) -> Path:
+    """A folder with two notes."""
+    folder = tmp_path / "notes"
+    (folder / "briefs").mkdir(parents=True)
+    (folder / "briefs" / "auth.md").write_text("# Login\n\nSafari drops the cookie.\n")
+    (folder / "plan.md").write_text("# Plan\n\nShip it.\n")
+    return folder
+
+
+@pytest.fixture
+def there(tmp_path: Path) -> Generator[Elsewhere]:
+    """One over HTTP."""
+    data = tmp_path / "there" / "data"
+    data.parent.mkdir()
+    key = json.loads(loci(data, "keys", "create", "--json").stdout)["key"]
+    with serving(data, LOCI_AUTH="required") as server:
+        yield Elsewhere(server.url, key, data, tmp_path / "here")
+
+
+# What is sent
+
+
+def test_a_folder_is_searched_there(there: Elsewhere, notes: Path) -> None:
+    ended = there.run(notes)
+    assert (ended.returncode, ended.stdout) == (0, "2 seen: 2 sent, 0 unchanged, 0 failed. 0 removed.\n")
+    assert there.found("safari") == {"notes-briefs-auth"}
+
+
+def test_nothing_is_written_on_this_machine(there: Elsewhere, notes: Path) -> None:
+    there.run(notes)
+    assert not there.here.exists()
+
+
+def test_only_what_has_changed_goes_over_the_wire(there: Elsewhere, notes: Path) -> None:
+    there.run(notes)
+    (notes / "plan.md").write_text("# Plan\n\nWait.\n")
+    told = there.told(notes)
+    assert (told["seen"], told["sent"], told["unchanged"], told["failed"], told["left"]) == (2, 1, 1, 0, 0)
+    assert (there.found("ship"), there.found("wait")) == (set(), {"notes-plan"})
+
+
+def test_a_file_that_is_gone_here_is_removed_there(there: Elsewhere, notes: Path) -> None:
+    there.run(notes)
+    (notes / "plan.md").unlink()
+    assert there.told(notes)["removed"] == 1
+    assert there.paths() == {"notes/briefs/auth.md"}
+
+
+def test_what_lies_below_another_name_stays(there: Elsewhere, notes: Path, tmp_path: Path) -> None:
+    (tmp_path / "notes-too").mkdir()
+    (tmp_path / "notes-too" / "a.md").write_text("text")
+    there.run(notes, tmp_path / "notes-too")
+    (notes / "plan.md").unlink()
+    assert there.told(notes)["removed"] == 1
+    assert there.paths() == {"notes/briefs/auth.md", "notes-too/a.md"}
+
+
+def test_a_single_file_removes_nothing(there: Elsewhere, notes: Path) -> None:
+    there.run(notes)
+    (notes / "briefs" / "auth.md").unlink()
+    told = there.told(notes / "plan.md")
+    assert (told["unchanged"], told["removed"]) == (1, 0)
+
+
+def test_every_byte_and_every_name_arrives(there: Elsewhere, notes: Path) -> None:
+    (notes / "latin.md").write_bytes(b"caf\xe9 \xff\x00")
+    (notes / "100% ü & #1?.md").write_text("\ufeff# Odd\r\n\r\nname \u2028 \x00", newline="")
+    assert there.told(notes)["sent"] == 4
+    assert there.told(notes)["unchanged"] == 4
+    assert "notes/100% ü & #1?.md" in there.paths()
+
+
+def test_hundreds_of_files_arrive(there: Elsewhere, notes: Path) -> None:
+    for number in range(300):
+        (notes / f"{number}.md").write_text(f"# Note {number}\n")
+    told = there.told(notes)
+    assert (told["seen"], told["sent"]) == (302, 302)
+
+
+# What is not
+
+
+def test_what_failed_is_told_and_the_rest_arrives(there: Elsewhere, notes: Path) -> None:
+    (notes / "large.md").write_text("x" * 5_000_000)
+    with (notes / "huge.md").open("wb") as file:
+        file.truncate(20_000_000)
+    ended = there.run(notes)
+    assert ended.returncode == 1
+    assert "4 seen: 2 sent, 0 unchanged, 2 failed. 0 removed.\n" in ended.stdout
+    assert "notes/large.md: It has 4.8 MB, more than can be sent. Split it." in ended.stdout
+    assert there.paths() == {"notes/briefs/auth.md", "notes/plan.md"}
+
+
+def test_a_file_of_the_machine_there_is_not_replaced(there: Elsewhere, notes: Path) -> None:
+    loci(there.data, "ingest", str(notes))
+    told = there.told(notes)
+    assert (told["sent"], told["failed"], told["removed"]) == (0, 2, 0)
+    assert "is a file of this machine" in told["failures"][0]["reason"]
+
+
+def test_of_a_folder_that_is_suddenly_empty_everything_is_kept_there(there: Elsewhere, notes: Path) -> None:
+    there.run(notes)
+    (notes / "plan.md").unlink()
+    (notes / "briefs" / "auth.md").unlink()
+    ended = there.run(notes)
+    assert (ended.returncode, "holds no document any more, and 2 are there" in ended.stderr) == (1, True)
+    assert len(there.paths()) == 2
+
+
+def test_two_folders_of_one_name_would_be_one(there: Elsewhere, notes: Path, tmp_path: Path) -> None:
+    (tmp_path / "other" / "notes").mkdir(parents=True)
+    ended = there.run(notes, tmp_path / "other" / "notes")
+    assert (ended.returncode, "would both be notes/ there" in ended.stderr) == (1, True)
+
+
+@pytest.mark.parametrize(("key", "says"), [("", "Show an API key"), (NOBODY, "This key is not valid here")])
+def test_without_a_good_key_nobody_is_let_in(there: Elsewhere, notes: Path, key: str, says: str) -> None:
+    ended = there.run(notes, key=key)
+    assert (ended.returncode, ended.stdout, ended.stderr.count("\n")) == (1, "", 1)
+    assert "401" in ended.stderr
+    assert says in ended.stderr
+    assert "LOCI_KEY" in ended.stderr
+
+
+def test_another_owner_sees_and_removes_nothing_of_it(there: Elsewhere, notes: Path) -> None:
+    there.run(notes)
+    created = loci(there.data, "keys", "create", "--tenant", "acme", "--subject", "ann", "--json")
+    (notes / "plan.md").unlink()
+    ended = there.run(notes, key=json.loads(created.stdout)["key"])
+    assert ended.stdout == "1 seen: 1 sent, 0 unchanged, 0 failed. 0 removed.\n"
+    assert there.paths() == {"notes/briefs/auth.md", "notes/plan.md"}
+
+
+@pytest.mark.parametrize("url", ["ftp://example.com", "nonsense", "https://"])
+def test_what_is_no_address_is_one_line(notes: Path, tmp_path: Path, url: str) -> None:
+    ended = loci(tmp_path / "here", "ingest", str(notes), "--to", url)
+    assert (ended.returncode, ended.stderr.count("\n"), "is no address" in ended.stderr) == (1, 1, True)
+
+
+# Stopped, and on Lambda
+
+
+def test_stopped_on_the_way_the_next_one_sends_only_what_is_missing(there: Elsewhere, notes: Path) -> None:
+    for number in range(300):
+        (notes / f"{number}.md").write_text(f"# Note {number}\n")
+    environment = clean_environment(there.here, LOCI_KEY=there.key)
+    command = [*LOCI, "ingest", str(notes), "--to", f"{there.url}/mcp", "--json"]
+    with subprocess.Popen(
+        command, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stderr is not None
+        assert process.stdout is not None
+        process.stderr.readline()
+        process.send_signal(signal.SIGINT)
+        first = json.loads(process.stdout.read())
+    assert process.returncode == 130
+    assert first["left"] > 0
+    assert first["sent"] + first["left"] == 302
+    second = there.told(notes)
+    assert second["unchanged"] >= first["sent"]
+    assert (second["sent"] + second["unchanged"], second["left"]) == (302, 0)
+    assert len(there.paths()) == 302
+
+
+@pytest.mark.parametrize("version", ["v1", "v2"])
+def test_the_gateway_function_takes_documents_too(tmp_path: Path, notes: Path, version: Version) -> None:
+    data = tmp_path / "there" / "data"
+    data.parent.mkdir()
+    key = json.loads(loci(data, "keys", "create", "--json").stdout)["key"]
+    environment = clean_environment(data, LOCI_AUTH="required")
+    (notes / "100% ü & #1?.md").write_text("odd")
+    handler = "functions/gateway/handler.py:lambda_handler"
+    with event_front(handler, environment, workers=2, version=version) as url:
+        function = Elsewhere(url, key, data, tmp_path / "here")
+        first = function.told(notes)
+        (notes / "plan.md").unlink()
+        second = function.told(notes)
+        refused = function.run(notes, key=NOBODY)
+    assert (first["sent"], second["unchanged"], second["removed"]) == (3, 2, 1)
+    assert function.paths() == {"notes/briefs/auth.md", "notes/100% ü & #1?.md"}
+    assert (refused.returncode, "401" in refused.stderr) == (1, True)

@@ -1,0 +1,284 @@
+"""`loci watch`: what happens in a folder is found by a server that runs on the same data."""
+
+import shutil
+import signal
+import sqlite3
+from collections.abc import Callable, Generator
+from pathlib import Path
+
+import pytest
+
+from loci.adapters.embedded.index import SqliteIndex
+from loci.adapters.embedded.sqlite import Database
+from loci.compose import build_app
+from loci.documents.writer import COLLECTION
+from loci.model.identity import LOCAL
+from loci.model.search import Where
+from loci.search.words import query_words
+from loci.settings import load_settings
+from tests.support.polling import until
+from tests.support.serving import call, loci, post, serving
+from tests.support.watching import Watching, atomic_save, vim_save, watching
+
+MANY = 1000
+MANY_AT_ONCE = 400
+Found = Callable[[str], set[str]]
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """A data folder, and no models."""
+    (tmp_path / "models").mkdir()
+    return tmp_path / "data"
+
+
+@pytest.fixture
+def notes(tmp_path: Path) -> Path:
+    """A folder with two notes."""
+    folder = tmp_path / "notes"
+    (folder / "briefs").mkdir(parents=True)
+    (folder / "briefs" / "auth.md").write_text("# Login\n\nSafari drops the cookie.\n")
+    (folder / "plan.md").write_text("# Plan\n\nShip it.\n")
+    return folder
+
+
+@pytest.fixture
+def found(data: Path) -> Generator[Found]:
+    """What a server on the data finds for a word."""
+    with serving(data) as server:
+
+        def search(word: str) -> set[str]:
+            asked = call("search_documents", {"query": word, "limit": 20})
+            answer = post(f"{server.url}/mcp", asked).message()
+            return {row["id"] for row in answer["result"]["structuredContent"]["results"]}
+
+        yield search
+
+
+@pytest.fixture
+def watcher(data: Path, notes: Path) -> Generator[Watching]:
+    """One that follows the notes."""
+    with watching(data, notes) as watcher:
+        yield watcher
+
+
+def paths(data: Path) -> set[str]:
+    """What the library knows."""
+    app = build_app(load_settings({"data": data, "models": data.parent / "models"}))
+    return {one.path for one in app.documents.documents(LOCAL)}
+
+
+def indexed(data: Path, word: str) -> set[str]:
+    """What the index has for the word, at this moment."""
+    index = SqliteIndex(Database(data / "loci.db"))
+    hits = index.candidates(LOCAL, COLLECTION, query_words(word), None, limit=2 * MANY_AT_ONCE, where=Where())
+    return {hit.document for hit in hits}
+
+
+def on_disk(notes: Path) -> set[str]:
+    return {f"notes/{file.relative_to(notes)}" for file in notes.rglob("*.md")}
+
+
+# Up to date
+
+
+def test_first_all_that_changed_until_now_is_taken_in(watcher: Watching, found: Found) -> None:
+    assert "2 processed" in watcher.said("processed")
+    assert found("safari") == {"notes-briefs-auth"}
+
+
+def test_without_a_path_it_follows_all_folders_that_are_known(data: Path, notes: Path, found: Found) -> None:
+    loci(data, "ingest", str(notes))
+    with watching(data):
+        (notes / "new.md").write_text("strawberry")
+        until(lambda: found("strawberry") == {"notes-new"})
+
+
+def test_with_no_folder_known_it_says_what_to_do(data: Path) -> None:
+    ended = loci(data, "watch")
+    assert (ended.returncode, ended.stderr) == (1, "loci: No folder is known yet. Name one: loci watch FOLDER.\n")
+
+
+def test_an_empty_folder_can_be_followed(data: Path, tmp_path: Path, found: Found) -> None:
+    (tmp_path / "empty").mkdir()
+    with watching(data, tmp_path / "empty"):
+        (tmp_path / "empty" / "first.md").write_text("strawberry")
+        until(lambda: found("strawberry") == {"empty-first"})
+
+
+# What happens to files
+
+
+@pytest.mark.parametrize("save", [Path.write_text, atomic_save, vim_save])
+@pytest.mark.usefixtures("watcher")
+def test_a_saved_file_is_found_by_its_new_words_only(
+    notes: Path, found: Found, save: Callable[[Path, str], object]
+) -> None:
+    save(notes / "plan.md", "# Plan\n\nstrawberry\n")
+    until(lambda: found("strawberry") == {"notes-plan"} and found("ship") == set())
+
+
+@pytest.mark.usefixtures("watcher")
+def test_a_deleted_file_is_found_no_more(notes: Path, found: Found) -> None:
+    (notes / "plan.md").unlink()
+    until(lambda: found("ship") == set())
+
+
+@pytest.mark.usefixtures("watcher")
+def test_a_renamed_folder_takes_its_documents_along(notes: Path, found: Found) -> None:
+    (notes / "briefs").rename(notes / "old-briefs")
+    until(lambda: found("safari") == {"notes-old-briefs-auth"})
+    (notes / "old-briefs" / "auth.md").write_text("# Login\n\nstrawberry\n")
+    until(lambda: found("strawberry") == {"notes-old-briefs-auth"})
+
+
+@pytest.mark.usefixtures("watcher")
+def test_a_folder_that_is_moved_in_and_out_comes_and_goes(notes: Path, tmp_path: Path, found: Found) -> None:
+    (tmp_path / "outside" / "deep").mkdir(parents=True)
+    (tmp_path / "outside" / "deep" / "one.md").write_text("strawberry")
+    (tmp_path / "outside").rename(notes / "inside")
+    until(lambda: found("strawberry") == {"notes-inside-deep-one"})
+    (notes / "inside").rename(tmp_path / "outside")
+    until(lambda: found("strawberry") == set())
+
+
+@pytest.mark.usefixtures("watcher")
+def test_a_folder_that_is_made_in_one_go_is_seen_whole(notes: Path, found: Found) -> None:
+    for number in range(20):
+        deep = notes / f"a{number}" / "b" / "c"
+        deep.mkdir(parents=True)
+        (deep / "one.md").write_text("strawberry")
+    until(lambda: len(found("strawberry")) == 20)
+
+
+def test_neither_links_nor_hidden_files_are_followed(
+    watcher: Watching, notes: Path, tmp_path: Path, found: Found
+) -> None:
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "secret.md").write_text("strawberry")
+    (notes / "link.md").symlink_to(tmp_path / "outside" / "secret.md")
+    (notes / "linked").symlink_to(tmp_path / "outside")
+    (notes / ".git").mkdir()
+    (notes / ".git" / "head.md").write_text("strawberry")
+    (tmp_path / "outside" / "secret.md").write_text("strawberry again")
+    (notes / "last.md").write_text("raspberry")
+    until(lambda: found("raspberry") == {"notes-last"})
+    assert found("strawberry") == set()
+    watcher.stop()
+    assert "3 processed" in watcher.lines[-1]
+
+
+def test_a_file_that_cannot_be_taken_is_told_and_ends_nothing(watcher: Watching, notes: Path, found: Found) -> None:
+    with (notes / "huge.md").open("wb") as file:
+        file.truncate(20_000_000)
+    assert "10 MB is the most" in watcher.said("  notes/huge.md: ")
+    (notes / "new.md").write_text("strawberry")
+    until(lambda: found("strawberry") == {"notes-new"})
+
+
+def test_a_thousand_new_files_are_taken_in_few_goes(watcher: Watching, data: Path, notes: Path) -> None:
+    (notes / "many").mkdir()
+    for number in range(MANY):
+        (notes / "many" / f"{number}.md").write_text(f"# Note {number}\n\nstrawberry\n")
+    until(lambda: paths(data) == on_disk(notes), 60)
+    watcher.stop()
+    assert f"{MANY + 2:,} processed, 0 removed" in watcher.lines[-1]
+    assert len([line for line in watcher.lines if "processed" in line]) <= 30
+
+
+# What happens to the folder
+
+
+def test_a_folder_that_is_gone_keeps_its_documents_and_is_followed_again_when_it_is_back(
+    watcher: Watching, notes: Path, tmp_path: Path, found: Found
+) -> None:
+    notes.rename(tmp_path / "away")
+    watcher.said("is not there")
+    assert found("safari") == {"notes-briefs-auth"}
+    (tmp_path / "away" / "plan.md").unlink()
+    (tmp_path / "away").rename(notes)
+    watcher.said("is back")
+    until(lambda: found("ship") == set())
+    (notes / "new.md").write_text("strawberry")
+    until(lambda: found("strawberry") == {"notes-new"})
+
+
+def test_of_a_folder_that_is_suddenly_empty_everything_is_kept(
+    watcher: Watching, notes: Path, tmp_path: Path, found: Found
+) -> None:
+    shutil.copytree(notes, tmp_path / "copy")
+    notes.rename(tmp_path / "away")
+    notes.mkdir()
+    watcher.said("is kept until it is back")
+    assert found("safari") == {"notes-briefs-auth"}
+    (tmp_path / "copy" / "new.md").write_text("strawberry")
+    notes.rmdir()
+    (tmp_path / "copy").rename(notes)
+    until(lambda: found("strawberry") == {"notes-new"} and found("ship") == {"notes-plan"})
+
+
+def test_a_folder_that_is_not_there_at_the_start_wipes_nothing(
+    data: Path, notes: Path, tmp_path: Path, found: Found
+) -> None:
+    loci(data, "ingest", str(notes))
+    notes.rename(tmp_path / "away")
+    with watching(data) as watcher:
+        watcher.said("is not there")
+        assert found("safari") == {"notes-briefs-auth"}
+        (tmp_path / "away").rename(notes)
+        watcher.said("is back")
+
+
+# How it goes on, and ends
+
+
+def test_a_server_does_not_load_what_only_watching_needs(data: Path) -> None:
+    with serving(data) as server:
+        maps = Path(f"/proc/{server.process.pid}/maps").read_text("utf-8")
+    assert "pydantic" in maps
+    assert "watchfiles" not in maps
+
+
+def test_looking_every_second_sees_the_same(data: Path, notes: Path, found: Found) -> None:
+    with watching(data, notes, "--poll"):
+        atomic_save(notes / "plan.md", "strawberry")
+        (notes / "briefs").rename(notes / "old")
+        until(lambda: found("strawberry") == {"notes-plan"} and found("safari") == {"notes-old-auth"})
+
+
+@pytest.mark.parametrize("with_signal", [signal.SIGINT, signal.SIGTERM])
+def test_it_ends_with_a_summary(watcher: Watching, with_signal: signal.Signals) -> None:
+    assert watcher.stop(with_signal) == 0
+    assert watcher.lines[-1] == "Stopped. Since the start: 2 processed, 0 removed, 0 failed.\n"
+
+
+@pytest.mark.usefixtures("watcher")
+def test_two_watchers_of_one_folder_do_no_harm(data: Path, notes: Path) -> None:
+    with watching(data, notes) as other:
+        for number in range(100):
+            (notes / f"{number}.md").write_text(f"strawberry {number}")
+        for number in range(0, 100, 2):
+            (notes / f"{number}.md").unlink()
+        for number in range(1, 100, 2):
+            atomic_save(notes / f"{number}.md", f"raspberry {number}")
+        until(lambda: paths(data) == on_disk(notes))
+        other.stop()
+        assert not any("Traceback" in line for line in other.lines)
+
+
+def test_killed_in_a_burst_the_next_start_makes_index_and_disk_agree(data: Path, notes: Path, found: Found) -> None:
+    for turn in range(3):
+        with watching(data, notes) as watcher:
+            for number in range(MANY_AT_ONCE):
+                atomic_save(notes / f"{number}.md", f"# Note {number}\n\nturn{turn}\n")
+            for number in range(turn, MANY_AT_ONCE, 7):
+                (notes / f"{number}.md").unlink()
+            until(lambda turn=turn: len(indexed(data, f"turn{turn}")) >= 20)
+            watcher.process.kill()
+    with watching(data, notes):
+        assert paths(data) == on_disk(notes)
+    assert "0 fault" in loci(data, "doctor").stdout
+    assert (found("turn0"), found("turn1")) == (set(), set())
+    with sqlite3.connect(data / "loci.db") as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    connection.close()

@@ -1,0 +1,81 @@
+"""A real `loci watch` as a child process, ended with the test."""
+
+import os
+import signal
+import subprocess
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.support.polling import until
+from tests.support.serving import LOCI, PATIENCE, clean_environment
+
+
+@dataclass(frozen=True)
+class Watching:
+    """A command that follows folders."""
+
+    process: subprocess.Popen[str]
+    lines: list[str]
+    reader: threading.Thread
+
+    def said(self, part: str) -> str:
+        """The first line that holds it, once there is one."""
+        return until(lambda: next((line for line in [*self.lines] if part in line), None), PATIENCE)
+
+    def stop(self, with_signal: signal.Signals = signal.SIGINT) -> int:
+        """Ctrl-C, and the exit code; all lines are there then."""
+        self.process.send_signal(with_signal)
+        code = self.process.wait(PATIENCE)
+        self.reader.join(PATIENCE)
+        return code
+
+
+@contextmanager
+def watching(data: Path, *arguments: Path | str, **environment: str) -> Generator[Watching, None, None]:
+    """A watcher that follows by now; its standard error is among its lines."""
+    process = subprocess.Popen(
+        [*LOCI, "watch", *map(str, arguments)],
+        env={**clean_environment(data, **environment), "PYTHONUNBUFFERED": "1"},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        encoding="utf-8",
+    )
+    lines: list[str] = []
+
+    def read() -> None:
+        assert process.stdout is not None
+        lines.extend(iter(process.stdout.readline, ""))
+
+    reader = threading.Thread(target=read, daemon=True)
+    reader.start()
+    watcher = Watching(process, lines, reader)
+    try:
+        until(lambda: any("Following" in line for line in lines) or process.poll() is not None, PATIENCE)
+        assert process.poll() is None, lines
+        yield watcher
+    finally:
+        process.kill()
+        process.wait()
+        reader.join(PATIENCE)
+        if process.stdout is not None:
+            process.stdout.close()
+
+
+def atomic_save(file: Path, text: str) -> None:
+    """As many editors save: the new text beside the file, then into its place."""
+    beside = file.with_name(f".{file.name}.tmp~")
+    beside.write_text(text, "utf-8")
+    os.replace(beside, file)  # noqa: PTH105
+
+
+def vim_save(file: Path, text: str) -> None:
+    """As vim does by default: the old file aside, a new one, the old one away."""
+    aside = file.with_name(f"{file.name}~")
+    file.rename(aside)
+    file.write_text(text, "utf-8")
+    aside.unlink()

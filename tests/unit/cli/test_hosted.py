@@ -1,0 +1,186 @@
+"""What is done about a Loci elsewhere that does not answer as it should."""
+
+import json
+import socket
+import threading
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from loci.cli.feed import Feed
+from loci.cli.hosted import WAITS, Hosted, documents_url
+from loci.documents.places import place
+from loci.documents.writer import silent
+from loci.errors import LociError, Misconfigured, Refused, Unavailable
+
+Reply = tuple[int, object]
+EMPTY: Reply = (200, {"documents": [], "next": None, "largest": 4_000_000, "uploads": "s3://things/uploads/-/local/"})
+
+
+@contextmanager
+def answering(reply: Callable[[str, bytes], Reply]) -> Generator[str]:
+    """A server that answers so to each request."""
+
+    class Requests(BaseHTTPRequestHandler):
+        def answer(self) -> None:
+            body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            status, said = reply(self.command, body)
+            raw = said if isinstance(said, bytes) else json.dumps(said).encode()
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(raw)))
+            if status == 429:
+                self.send_header("Retry-After", "7")
+            self.end_headers()
+            self.wfile.write(raw)
+
+        do_GET = do_POST = answer  # noqa: N815
+
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Requests)
+    thread = threading.Thread(target=server.serve_forever, args=(0.05,))
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def in_turn(*replies: Reply) -> Callable[[str, bytes], Reply]:
+    """These, and the last one again and again."""
+    left = [*replies]
+
+    def reply(_: str, __: bytes) -> Reply:
+        return left.pop(0) if len(left) > 1 else left[0]
+
+    return reply
+
+
+def taken(body: bytes) -> Reply:
+    return 200, {"results": [{"path": one["path"], "done": True} for one in json.loads(body)["put"]]}
+
+
+@pytest.fixture
+def pauses() -> list[float]:
+    return []
+
+
+@pytest.fixture
+def notes(tmp_path: Path) -> Path:
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    for number in range(8):
+        (folder / f"{number}.md").write_text(f"note {number}")
+    return folder
+
+
+def fed(url: str, notes: Path, pause: Callable[[float], None]) -> Feed:
+    feed = Feed(Hosted(url, "key", pause), silent)
+    feed.run(place(str(notes)))
+    return feed
+
+
+@pytest.mark.parametrize("status", [500, 502, 503, 504])
+def test_it_is_asked_again_ever_later_where_that_may_help(pauses: list[float], status: int) -> None:
+    with answering(in_turn((status, b"busy"), (status, {}), EMPTY)) as url:
+        assert Hosted(url, None, pauses.append).held("notes") == {}
+    assert pauses == [*WAITS[:2]]
+
+
+def test_who_is_told_how_long_to_wait_waits_that_long(pauses: list[float]) -> None:
+    with answering(in_turn((429, {}), EMPTY)) as url:
+        Hosted(url, None, pauses.append).held("notes")
+    assert pauses == [7.0]
+
+
+def test_in_the_end_it_is_given_up_with_the_reason(pauses: list[float]) -> None:
+    with (
+        answering(in_turn((503, {"error": {"code": "X", "message": "Back at noon"}}))) as url,
+        pytest.raises(Unavailable) as given_up,
+    ):
+        Hosted(url, None, pauses.append).held("notes")
+    assert "it answers 503, Back at noon" in str(given_up.value)
+    assert pauses == [*WAITS]
+
+
+def test_where_nobody_listens_that_is_said(pauses: list[float]) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with pytest.raises(Unavailable, match="cannot be reached"):
+        Hosted(f"http://127.0.0.1:{port}", None, pauses.append).held("notes")
+
+
+@pytest.mark.parametrize(
+    ("reply", "error"),
+    [
+        ((401, b"{}"), Misconfigured),
+        ((403, {"message": "Forbidden"}), Misconfigured),
+        ((404, b"<html>"), Refused),
+        ((301, b""), Refused),
+        ((200, b"<html>"), Refused),
+        ((200, {"hello": "world"}), Refused),
+    ],
+)
+def test_what_another_try_cannot_help_is_said_at_once(
+    pauses: list[float], reply: Reply, error: type[LociError]
+) -> None:
+    with answering(in_turn(reply)) as url, pytest.raises(error):
+        Hosted(url, "key", pauses.append).held("notes")
+    assert pauses == []
+
+
+def test_what_is_too_much_at_once_is_sent_in_parts(notes: Path, pauses: list[float]) -> None:
+    def reply(method: str, body: bytes) -> Reply:
+        if method == "GET":
+            return EMPTY
+        return (413, b"") if body.count(b'"path"') > 2 else taken(body)
+
+    with answering(reply) as url:
+        assert fed(url, notes, pauses.append).fed.sent == 8
+
+
+def test_what_alone_is_too_much_fails_with_the_address_for_uploads(notes: Path, pauses: list[float]) -> None:
+    def reply(method: str, body: bytes) -> Reply:
+        if method == "GET":
+            return EMPTY
+        return (504, b"") if b"note 3" in body else taken(body)
+
+    with answering(reply) as url:
+        done = fed(url, notes, pauses.append).fed
+    assert (done.sent, [one.path for one in done.failed]) == (7, ["notes/3.md"])
+    assert "Upload it below s3://things/uploads/-/local/" in done.failed[0].reason
+
+
+def test_what_comes_back_for_later_is_sent_again_and_fails_when_nothing_moves(notes: Path, pauses: list[float]) -> None:
+    def reply(method: str, body: bytes) -> Reply:
+        if method == "GET":
+            return EMPTY
+        names = [one["path"] for one in json.loads(body)["put"]]
+        later = {"done": False, "later": True, "error": {"code": "LATER", "message": "No time."}}
+        stuck = [{"path": name, **later} for name in names[1:] or names]
+        return 200, {"results": [*stuck, *([{"path": names[0], "done": True}] if names[1:] else [])]}
+
+    with answering(reply) as url:
+        done = fed(url, notes, pauses.append).fed
+    assert (done.sent, [one.reason for one in done.failed], done.left) == (7, ["No time."], 0)
+
+
+@pytest.mark.parametrize(
+    ("given", "url"),
+    [
+        ("https://loci.example.com", "https://loci.example.com/documents"),
+        ("https://loci.example.com/mcp", "https://loci.example.com/documents"),
+        ("https://loci.example.com/mcp/documents/", "https://loci.example.com/documents"),
+        ("https://id.execute-api.eu-west-1.amazonaws.com/dev/mcp?x=1", None),
+        ("http://127.0.0.1:8765/mcp/", "http://127.0.0.1:8765/documents"),
+    ],
+)
+def test_the_endpoints_own_address_will_do(given: str, url: str | None) -> None:
+    assert documents_url(given) == (url or "https://id.execute-api.eu-west-1.amazonaws.com/dev/documents")
