@@ -1,4 +1,4 @@
-"""Links, neighbours and gaps over MCP, on libraries of a thousand and of ten thousand linked documents."""
+"""Links, neighbours, gaps and clusters over MCP, on libraries of a thousand and of ten thousand linked documents."""
 
 import asyncio
 import random
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float32]
 
 WIRE = "2026-07-28"
-FEW, MANY = 1_000, 10_000
+FEW, CLUSTERED, MANY = 1_000, 2_000, 10_000
 LINKS = 4
 SUBJECTS = 50
 """Documents are spread around so many directions: those of one are alike."""
@@ -39,11 +39,25 @@ THRESHOLD, LIMIT = 0.8, 10
 
 def graph(servers: Servers) -> list[Figure]:
     """The tools of the graph."""
-    return [*_measured(servers, FEW, gaps=0.060), *_measured(servers, MANY, neighbours=0.010, gaps=3.0)]
+    return [
+        *_measured(servers, FEW, gaps=0.060),
+        *_measured(servers, MANY, neighbours=0.010, gaps=3.0),
+        _clustered(servers),
+    ]
+
+
+def _clustered(servers: Servers) -> Figure:
+    """Each call asks for another method than the one before, so that nothing is remembered but the vectors."""
+    rows = _rows(CLUSTERED, _dimensions(servers))
+    library = linked_documents(servers, CLUSTERED, rows)
+    asked = [{"method": one} for one in ("tags", "louvain") * LONG_CALLS]
+    with serving(server_of(servers, library)) as served:
+        took = _calls(served, "cluster_documents", asked)[1::2]
+    return time_figure(f"cluster_documents by louvain, {CLUSTERED:,} documents", _floor(rows), took, 5.0)
 
 
 def _measured(servers: Servers, count: int, *, gaps: float, neighbours: float | None = None) -> list[Figure]:
-    rows = _rows(count, embedding_model(app_on(servers.scratch / "none", models_of(servers))).dimensions)
+    rows = _rows(count, _dimensions(servers))
     library = linked_documents(servers, count, rows)
     with serving(server_of(servers, library)) as served:
         links = _calls(served, "explore_links", [{"id": one} for one in _some(library, CALLS)])
@@ -76,6 +90,10 @@ def _write(app: App, id: str, text: str, said: Said, embedding: Embedding) -> No
     app.catalog.say(LOCAL, id, said)
     app.index.put(LOCAL, COLLECTION, id, [Chunk(*where, text, content_id(text), text.lower(), embedding)], Marks())
     app.catalog.put(LOCAL, known_document(id, 1, embedding.model), ABSENT)
+
+
+def _dimensions(servers: Servers) -> int:
+    return embedding_model(app_on(servers.scratch / "none", models_of(servers))).dimensions
 
 
 def _rows(count: int, dimensions: int) -> "Floats":

@@ -67,7 +67,7 @@ def test_the_page_draws_the_documents_without_any_request(browser: Browser, note
     browser.until(SETTLED)
     assert browser.run(COLOURS) > 10
     assert text_of(browser, "counts") == "3 documents, 1 link"
-    assert "kitchen" in text_of(browser, "groups")
+    assert "timetable" in text_of(browser, "groups")
     assert "Not here yet" in text_of(browser, "layers")
     assert browser.requests() == [notes.as_uri()]
     assert browser.complaints() == []

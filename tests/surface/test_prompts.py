@@ -83,3 +83,31 @@ async def test_arguments_of_unknown_prompts_have_no_completions(connect: Connect
     async with connect() as client:
         found = await client.complete(PromptReference(name="nothing"), {"name": "topic", "value": ""})
     assert found.completion.values == []
+
+
+@pytest.mark.parametrize(
+    ("name", "argument", "said"),
+    [
+        ("session_start", "topic", ['"… lessons learned", limit=5', "apply it to the task"]),
+        ("problem_solving", "problem", ['solutions", limit=3', "Try the proven solution first"]),
+    ],
+)
+async def test_a_session_begins_with_the_search_of_the_reference(
+    connect: Connect, name: str, argument: str, said: list[str]
+) -> None:
+    async with connect("documents") as client:
+        text = await prompted(client, name, **{argument: TOPIC})
+    assert [one for one in said if one not in text] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "when"),
+    [
+        ("debrief", ["not trivial", "a surprise", "a pattern that helped", "a dead end", "more than half an hour"]),
+        ("playbook", ["third time", "a decision of the team", "a mistake to avoid", "a practice that has settled"]),
+    ],
+)
+async def test_a_prompt_says_when_to_write(connect: Connect, name: str, when: list[str]) -> None:
+    async with connect("documents") as client:
+        [prompt] = [one for one in (await client.list_prompts()).prompts if one.name == name]
+    assert [one for one in when if one not in (prompt.description or "")] == []

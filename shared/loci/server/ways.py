@@ -34,7 +34,10 @@ WAYS: Final = (
         Argument("topic", "what the session is about"),
         "We begin to work on this: {given}",
         (
-            "Call suggest_reading(context=…) with it, and read what it suggests with read_node_content(id=…).",
+            'Call search_documents(query="… lessons learned", limit=5), its words in place of the dots. Nothing found '
+            "is an answer, too: then it is new.",
+            "Review what was found, and apply it to the task; read_node_content(id=…) gives the whole of it.",
+            "Call suggest_reading(context=…) for what else to read, in which order.",
             'Follow explore_links(id=…, direction="both") from the best two: is there a brief, a debrief, a playbook?',
             "Look at scratchpad_list() for results of earlier work.",
             "Tell me in a few lines what is known, what was decided and why, and what is open. Name the documents.",
@@ -47,10 +50,12 @@ WAYS: Final = (
         Argument("problem", "what goes wrong, with the error's text if there is one"),
         "Help me with this problem: {given}",
         (
-            "Call search_documents(query=…) with the problem's own words, and again with its likely cause.",
+            'Call search_documents(query="<kind of error> <where it happens> solutions", limit=3), then once more with '
+            "the problem's own words.",
             "Read the passages that fit with read_node_content(id=…, heading=…), and what explore_links(id=…) gives.",
             "Say which past solution fits, and where this case differs. Cite ids and lines.",
-            "Propose a solution, the least change first, and how we will know that it works.",
+            "Try the proven solution first. Else propose one, the least change first, and how we will know that it "
+            "works.",
         ),
     ),
     Way(
@@ -69,7 +74,8 @@ WAYS: Final = (
     Way(
         "debrief",
         "Write a debrief",
-        "Write down what was learned",
+        "Write down what was learned: after a problem that was not trivial, a surprise, a pattern that helped, a dead "
+        "end worth knowing, or a session of more than half an hour that solved something",
         Argument("topic", "the work that is done, or its brief"),
         "Write a debrief of this: {given}",
         (
@@ -83,7 +89,8 @@ WAYS: Final = (
     Way(
         "playbook",
         "Write a playbook",
-        "Make a playbook of what worked again and again",
+        "Make a playbook of what worked again and again: a pattern met for the third time, a decision of the team with "
+        "its reasons, a mistake to avoid, a practice that has settled",
         Argument("topic", "what the playbook is for"),
         "Write a playbook for this: {given}",
         (
