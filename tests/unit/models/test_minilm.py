@@ -34,7 +34,7 @@ def test_it_is_here_and_whole(minilm: Shelf) -> None:
     assert minilm.check(FROM_INDEX) == []
 
 
-def test_its_vectors_are_those_of_its_weights(minilm: Shelf, tmp_path: Path) -> None:
+def test_its_vectors_are_those_of_its_weights_but_for_the_rounding(minilm: Shelf, tmp_path: Path) -> None:
     import httpx2
 
     source = known(FROM_INDEX).source
@@ -48,7 +48,7 @@ def test_its_vectors_are_those_of_its_weights(minilm: Shelf, tmp_path: Path) -> 
         ids = np.array([tokens.encode([text], 64)[0].ids])
         states = hidden_states(read_weights(Path(weights)), source.heads, ids, np.ones_like(ids))
         [wanted] = pooled(states.astype("float32"), np.ones_like(ids), "mean")
-        assert wanted @ vector(minilm, text) >= 0.99999
+        assert wanted @ vector(minilm, text) >= 0.98  # its weights are rounded to a byte
 
 
 def test_it_knows_what_is_alike(minilm: Shelf) -> None:
