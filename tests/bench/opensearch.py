@@ -41,7 +41,7 @@ def _searched(servers: Servers, found: Domain, name: str) -> list[Figure]:
     plain, both, whole = list[float](), list[float](), list[float]()
     for question in [*questions[:WARM], *texts.some(questions)]:
         asked = app.embedder.query(question)
-        vector, words = Vector(asked.model, asked.vector), query_words(question)
+        vector, words = Vector.of(asked.model, asked.vector), query_words(question)
         began = time.perf_counter()
         best = index.candidates(LOCAL, COLLECTION, words, vector, limit=50, where=EVERYWHERE)
         both.append(time.perf_counter() - began)

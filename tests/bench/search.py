@@ -59,7 +59,7 @@ class _Turns:
         self.in_process.extend(self.function.run(post, 1).walls[0] for post in posts)
         for one in asked:
             began = time.perf_counter()
-            vector = Vector(one.model, one.vector)
+            vector = Vector.of(one.model, one.vector)
             self.app.index.candidates(LOCAL, COLLECTION, [], vector, limit=50, where=EVERYWHERE)
             self.nearest.append(time.perf_counter() - began)
 

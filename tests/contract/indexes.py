@@ -69,7 +69,7 @@ def embedding(*values: float, model: str = MODEL) -> Embedding:
 
 def vector(*values: float, model: str = MODEL) -> Vector:
     numbers = _unit(values)
-    return Vector(model, pack(f"<{len(numbers)}f", *numbers))
+    return Vector.of(model, pack(f"<{len(numbers)}f", *numbers))
 
 
 def chunk(id: str, text: str = "", embedded: Embedding | None = None) -> Chunk:

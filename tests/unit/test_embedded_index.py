@@ -46,7 +46,7 @@ from loci.model.search import Chunk, Embedding, Marks, Vector, Where
 index = SqliteIndex(Database(Path(sys.argv[1]) / "loci.db"))
 chunk = Chunk("a#0", "a", "a.md", "A", (), 1, 1, "river", "hash", "river", Embedding("model", bytes(15) + b"<", b""))
 index.put(LOCAL, "notes", "a", [chunk], Marks())
-for vector in (None, Vector("model", bytes(32))):
+for vector in (None, Vector.of("model", bytes(32))):
     index.candidates(LOCAL, "notes", ["river"], vector, limit=10, where=Where())
     print("numpy" in sys.modules)
 """

@@ -101,7 +101,7 @@ class Background:
         self._warmed = model.identity
         with suppress(LociError):  # the first search says what is wrong
             asked = self._app.embedder.query("warm")
-            near = Vector(asked.model, asked.vector)
+            near = Vector.of(asked.model, asked.vector)
             self._app.index.candidates(LOCAL, COLLECTION, ["warm"], near, limit=1, where=Where())
 
     def _fill(self) -> bool:

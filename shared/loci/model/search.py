@@ -1,7 +1,8 @@
 """What is searched, and what is found: chunks with their scores."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +65,19 @@ class Where:
 EVERYTHING: Final = Where()
 
 
-class Vector(NamedTuple):
-    """A query's vector, normalised, little-endian float32."""
+@dataclass(frozen=True, slots=True)
+class Vector:
+    """A question's vector, normalised, little-endian float32. It may still have to be made."""
 
     model: str
-    values: bytes
+    dimensions: int
+    made: Callable[[], bytes]
+    """Gives it, the second time at once; raises `Unavailable` where the model does not answer."""
+
+    @classmethod
+    def of(cls, model: str, values: bytes) -> "Vector":
+        """One that is there."""
+        return cls(model, len(values) // 4, lambda: values)
 
 
 @dataclass(frozen=True, slots=True)

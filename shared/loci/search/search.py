@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 from loci.errors import Unavailable
 from loci.model.identity import Owner
-from loci.model.inference import EmbeddingModel, QueryEmbedding
-from loci.model.search import EVERYTHING, Chunk, Explanation, Hit, Ranking, Vector, Where
+from loci.model.inference import QueryEmbedding
+from loci.model.search import EVERYTHING, Candidate, Chunk, Explanation, Hit, Ranking, Where
 from loci.ports import DocumentIndex, Embedder, Reranker
+from loci.search.asking import Asking
 from loci.search.coverage import coverage
 from loci.search.fusion import ALPHA, Fused, best_of_each, fuse
 from loci.search.late import closeness, reorder
@@ -78,17 +79,16 @@ class Search:
         """
         log = Steps(self._clock)
         words = query_words(query)
-        model, asked = self._embedded(query, log)
-        log.start()
-        vector = Vector(asked.model, asked.vector) if asked else None
-        candidates = self._index.candidates(owner, collection, words, vector, limit=CANDIDATES, where=where)
+        asking = self._asking(query, log)
+        candidates = self._candidates(owner, collection, words, where, asking, log)
+        asked = asking and asking.made
         fused = fuse(candidates, ALPHA if asked else 0.0)
         ranked = (best_of_each(fused) if one_each else fused)[: max(CANDIDATES, limit)]
         chunks = self._index.chunks(owner, collection, [one.candidate.chunk for one in ranked])
         # One that has gone since it was found is not shown.
         found = [_Found(one, chunks[one.candidate.chunk]) for one in ranked if one.candidate.chunk in chunks]
         log.ran("words", f"{len(candidates)} passages of {len(found)} documents")
-        found = self._late(found, model, asked, log)
+        found = self._late(found, asking, log)
         _judge(words, found, asked)
         if max((one.fits for one in found), default=0.0) < least(asked and asked.scale):
             return _nothing(query, words, where, found, log)
@@ -113,33 +113,42 @@ class Search:
             reading.analysis,
         )
 
-    def _embedded(self, query: str, log: Steps) -> tuple[EmbeddingModel | None, QueryEmbedding | None]:
+    def _candidates(
+        self, owner: Owner, collection: str, words: Sequence[str], where: Where, asking: Asking | None, log: Steps
+    ) -> list[Candidate]:
+        """By words and, if the model answers, by the vector."""
         log.start()
+        try:
+            vector = asking and asking.vector
+            found = self._index.candidates(owner, collection, words, vector, limit=CANDIDATES, where=where)
+        except Unavailable:
+            if asking is None or asking.failed is None:
+                raise
+            log.skipped("vector", str(asking.failed))
+            return self._index.candidates(owner, collection, words, None, limit=CANDIDATES, where=where)
+        if asking and asking.made:
+            log.took("vector", asking.ms, asking.model.identity)
+        return found
+
+    def _asking(self, query: str, log: Steps) -> Asking | None:
         model = self._embedder.model()
         if model is None:
             log.skipped("vector", "no model is here yet: `loci models pull` brings one")
-            return None, None
-        if not is_known(query, model.scripts):
+        elif not is_known(query, model.scripts):
             log.skipped("vector", f"{model.identity} was not taught this script")
-            return model, None
-        try:
-            asked = self._embedder.query(query)
-        except Unavailable as error:
-            log.skipped("vector", str(error))
-            return model, None
-        log.ran("vector", model.identity)
-        return model, asked
+        else:
+            return Asking(self._embedder, model, query, self._clock)
+        return None
 
-    def _late(
-        self, found: list[_Found], model: EmbeddingModel | None, asked: QueryEmbedding | None, log: Steps
-    ) -> list[_Found]:
-        if model is None or asked is None:
+    def _late(self, found: list[_Found], asking: Asking | None, log: Steps) -> list[_Found]:
+        asked = asking and asking.made
+        if asking is None or asked is None:
             log.skipped("late", "there is no vector of the question")
             return found
         log.start()
         first, rest = found[:LATE], found[LATE:]
         bits = [_bits(one.chunk, asked.model) for one in first]
-        near = closeness(asked.tokens, model.dimensions, bits)
+        near = closeness(asked.tokens, asking.model.dimensions, bits)
         for one, value, read in zip(first, near, bits, strict=True):
             one.closeness = value if read else None  # its vectors may not be made yet
         order = reorder([one.fused.score for one in first], near)

@@ -102,7 +102,7 @@ class OpenSearchIndex:
             legs.append(nearest(vector, filters, limit))
         if not legs or limit < 1:
             return []
-        with self._calling([len(vector.values) // 4] if vector else []):
+        with self._calling([vector.dimensions] if vector else []):
             answers = self._answers(owner, legs)
         said = answers.pop(0) if words else None
         return together(said, answers[0] if vector else None, vector)

@@ -38,7 +38,7 @@ def nearest(vector: Vector, filters: list[Json], limit: int) -> Json:
     """The search for what is near."""
     import numpy as np  # 0.1 s, which a search for words alone does not pay
 
-    numbers = [round(number, 7) for number in np.frombuffer(vector.values, "<f4").tolist()]
+    numbers = [round(number, 7) for number in np.frombuffer(vector.made(), "<f4").tolist()]
     fitting = {"bool": {"filter": [*filters, term("model", vector.model)]}}
     query = {"knn": {vector_field(len(numbers)): {"vector": numbers, "k": LOOKED_AT * limit, "filter": fitting}}}
     return _leg(limit, query, NAMES)
@@ -93,9 +93,9 @@ def _cosines(found: list[Found], vector: Vector) -> dict[str, float]:
     """By chunk; of those that have a vector of the model."""
     import numpy as np
 
-    fitting = [one for one in found if one.model == vector.model and 2 * len(one.vector) == len(vector.values)]
+    fitting = [one for one in found if one.model == vector.model and 2 * len(one.vector) == len(vector.made())]
     if not fitting:
         return {}
-    asked = np.frombuffer(vector.values, "<f4")
+    asked = np.frombuffer(vector.made(), "<f4")
     rows = np.frombuffer(b"".join(one.vector for one in fitting), "<f2").reshape(-1, len(asked)).astype(np.float32)
     return {one.chunk: round(float(value), 6) for one, value in zip(fitting, rows @ asked, strict=True)}

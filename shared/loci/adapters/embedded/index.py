@@ -3,6 +3,7 @@
 import json
 import sqlite3
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 from loci.adapters.batches import batches
@@ -20,6 +21,7 @@ MOST_GONE = 100_000
 """Removals that are remembered. Who has not looked for longer loads all vectors anew."""
 RECENT = 4096
 """Chunks that are kept in memory: some 30 MB."""
+THREADS = ThreadPoolExecutor(thread_name_prefix="vectors")
 AT_ONCE = 500
 """SQLite takes a bounded number of parameters."""
 
@@ -98,16 +100,17 @@ class SqliteIndex:
         self, owner: Owner, collection: str, words: Sequence[str], vector: Vector | None, *, limit: int, where: Where
     ) -> list[Candidate]:
         with self._database.snapshot() as connection:
-            cosines = None
+            later = None
             if vector is not None:
-                key = Key(owner.key, collection, vector.model, len(vector.values) // 4)
-                cosines = self._vectors.cosines(connection, key, vector.values)
+                key = Key(owner.key, collection, vector.model, vector.dimensions)
+                rows = self._vectors.rows(connection, key)
+                # Beside the words: neither the model nor numpy holds the interpreter while it works.
+                later = THREADS.submit(lambda: rows.against(vector.made()))
             scope = _scope(connection, owner, collection)
-            if scope is None:
-                return []
-            among = documents_of(scope, where)
-            said = dict(self._bm25.best(connection, scope, words, limit, among))
+            among = documents_of(scope or 0, where)
+            said = dict(self._bm25.best(connection, scope or 0, words, limit, among))
             near: dict[int, float] = {}
+            cosines = later and later.result()
             if cosines is not None:
                 documents = None if among is None else _column(connection, among.sql, among.values)
                 near = cosines.nearest(limit, documents)

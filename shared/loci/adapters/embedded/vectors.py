@@ -75,6 +75,26 @@ class Cosines:
         return {int(number): round(float(value), 6) for number, value in zip(self.numbers[rows], values, strict=True)}
 
 
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The vectors of a collection at one moment."""
+
+    numbers: "Numbers"
+    documents: "Numbers"
+    rows: "Floats"
+    gone: "Numbers"
+
+    def against(self, vector: bytes) -> Cosines:
+        """Needs no connection, and may run beside one that is used."""
+        import numpy as np
+
+        asked = np.frombuffer(vector, "<f4")
+        # Not `@`: as fast alone, but the threads of BLAS wait busily afterwards, on the cores that the words need.
+        values = np.vecdot(self.rows, asked)
+        values[self.gone] = NOWHERE
+        return Cosines(self.numbers, self.documents, self.rows, asked, values)
+
+
 class Vectors:
     """The matrices that were used last, in a bounded memory (the one in use may be larger)."""
 
@@ -83,23 +103,17 @@ class Vectors:
         self._matrices: OrderedDict[Key, _Matrix] = OrderedDict()
         self._lock = threading.Lock()
 
-    def cosines(self, connection: sqlite3.Connection, key: Key, vector: bytes) -> Cosines:
-        """Against each vector there is. It must be the first to read in a snapshot, so that it sees the same."""
-        import numpy as np  # 0.1 s, which a search for words alone does not pay
-
+    def rows(self, connection: sqlite3.Connection, key: Key) -> "Rows":
+        """All vectors there are. It must be the first to read in a snapshot, so that it sees the same."""
         with self._lock:
             matrix = self._matrices.setdefault(key, _Matrix(key))
             self._matrices.move_to_end(key)
         # The lock orders snapshots: no matrix is ever ahead of the snapshot that it is read with.
         with matrix.lock:
             matrix.refresh(connection)
-            numbers, documents, rows, gone = matrix.numbers, matrix.documents, matrix.rows, matrix.gone
+            rows = Rows(matrix.numbers, matrix.documents, matrix.rows, matrix.gone)
         self._evict()
-        asked = np.frombuffer(vector, "<f4")
-        # Not `@`: as fast alone, but the threads of BLAS wait busily afterwards, on the cores that the words need.
-        values = np.vecdot(rows, asked)
-        values[gone] = NOWHERE
-        return Cosines(numbers, documents, rows, asked, values)
+        return rows
 
     def _evict(self) -> None:
         with self._lock:
