@@ -22,6 +22,7 @@ ENOUGH: Final = 20
 """Documents that tell what is usual."""
 MOST_OWNERS: Final = 5
 DIGITS: Final = 4
+FEW: Final = 8
 MOST_USUAL: Final = 0.9
 
 
@@ -100,7 +101,11 @@ def nearest(alike: Alike, places: Sequence[int], most: int, least: float) -> lis
 
     if not places:
         return []
-    near = np.round(alike.rows[list(places)] @ alike.rows.T, DIGITS)
+    # A product for each of a few is a third of the time of one for all of them.
+    products = (
+        [alike.rows @ alike.rows[at] for at in places] if len(places) <= FEW else alike.rows[places] @ alike.rows.T
+    )
+    near = np.round(products, DIGITS)
     near[np.arange(len(places)), list(places)] = -2  # nobody is his own neighbour
     rank = min(most, near.shape[1]) - 1
     floors = np.maximum(np.partition(near, near.shape[1] - 1 - rank, axis=1)[:, near.shape[1] - 1 - rank], least)
