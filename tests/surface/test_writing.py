@@ -16,11 +16,9 @@ from loci.server.build import build_server
 from loci.settings import load_settings
 from tests.surface.conftest import Connect
 from tests.surface.results import call, failed, structured, texts, written
+from tests.surface.runtimes import runtimes
 
-RUNTIMES = [
-    *(pytest.param("embedded", mode) for mode in ("legacy", "2026-07-28")),
-    pytest.param("opensearch", "2026-07-28", marks=pytest.mark.aws),
-]
+RUNTIMES = runtimes("legacy", "2026-07-28")
 pytestmark = pytest.mark.anyio
 everywhere = pytest.mark.parametrize(("app", "mode"), RUNTIMES, indirect=True)
 here = pytest.mark.parametrize(("app", "mode"), RUNTIMES[1:2], indirect=True)
