@@ -48,7 +48,7 @@ class Notes:
     def read(self, path: str) -> bytes:
         if self.is_here:
             return (self.folder / path).read_bytes()
-        id, _ = self._app.catalog.find(LOCAL, f"notes/{path}")
+        id = self._app.catalog.find(LOCAL, f"notes/{path}").id
         return self._app.blobs.read(LOCAL, blob_key(id))
 
     def write(self, path: str, content: bytes) -> None:
@@ -59,9 +59,9 @@ class Notes:
             self._app.documents.add(LOCAL, f"notes/{path}", content)
 
     def exists(self, path: str) -> bool:
-        return (
-            (self.folder / path).exists() if self.is_here else self._app.catalog.at(LOCAL, f"notes/{path}") is not None
-        )
+        if self.is_here:
+            return (self.folder / path).exists()
+        return self._app.catalog.find(LOCAL, f"notes/{path}").document is not None
 
 
 @pytest.fixture

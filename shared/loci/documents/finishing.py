@@ -13,7 +13,7 @@ from loci.documents.writer import Writer
 from loci.errors import Conflict, Refused, Unavailable
 from loci.model.documents import Document
 from loci.model.identity import Owner
-from loci.ports import ABSENT, BlobStore, Turns
+from loci.ports import BlobStore, Turns
 
 LONGEST_WAIT = 10.0
 """Seconds that a writer waits for the one before it."""
@@ -48,7 +48,7 @@ class Finishing:
 
     def text(self, owner: Owner, target: Target, scratch: str = "") -> Kept:
         """Where the document's text is; `scratch` as in `write_file`."""
-        id, _ = self._catalog.find(owner, target.path)
+        id = self._catalog.find(owner, target.path).id
         return kept_text(self._blobs, owner, target, id, scratch)
 
     def do(self, owner: Owner, target: Target, write: Callable[[Kept], None]) -> Document | None:
@@ -74,16 +74,18 @@ class Finishing:
     def found(self, owner: Owner, target: Target) -> Document | None:
         """The document, found as it reads now; None where there is none, so that none is found."""
         for _ in self._writer.tries():
-            id, version = self._catalog.find(owner, target.path)
-            held = None if version == ABSENT else self._catalog.document(owner, id)
+            known = self._catalog.find(owner, target.path)
+            held = known.document
             content = self.text(owner, target).read()
             if content is None:
                 if held is not None:
-                    self._writer.remove(owner, id)
+                    self._writer.remove(owner, held.id)
                 return None
             if held is not None and held.sha256 == hash_of(content) and self._writer.is_current(held):
                 return held
-            draft = self._writer.draft(id, target.path, target.root and target.root.id, content, version, held)
+            draft = self._writer.draft(
+                known.id, target.path, target.root and target.root.id, content, known.version, held
+            )
             draft = self._writer.embed(owner, [draft]).drafts[0]
             try:
                 self._writer.write(owner, draft)

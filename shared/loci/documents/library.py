@@ -97,18 +97,18 @@ class Library:
         if len(content) > LARGEST:
             raise Refused(f"{path} is larger than {LARGEST // 2**20} MB", "Split it", code="FILE_TOO_LARGE")
         for _ in self._writer.tries():
-            id, version = self._catalog.find(owner, path)
-            held = self._catalog.document(owner, id)
+            known = self._catalog.find(owner, path)
+            held = known.document
             if held and held.root is not None:
                 raise Refused(f"{path} is a file of this machine", "Choose another path", code="PATH_TAKEN")
             if held and self._has(owner, held, content):
                 return held
-            draft = self._writer.draft(id, path, None, content, version, held)
+            draft = self._writer.draft(known.id, path, None, content, known.version, held)
             draft = self._writer.embed(owner, [draft]).drafts[0]
             try:
                 if held:
                     self._keep(owner, held, draft.document)
-                self._blobs.write(owner, blob_key(id), content)
+                self._blobs.write(owner, blob_key(known.id), content)
                 self._writer.write(owner, draft)
             except Conflict:
                 continue
@@ -133,12 +133,11 @@ class Library:
 
     def drop(self, owner: Owner, path: str) -> None:
         """Forget the text of that path which was added; no error where there is none."""
-        id, _ = self._catalog.find(owner, path)
-        held = self._catalog.document(owner, id)
-        if held and held.path == path and held.root is None:
+        held = self._catalog.find(owner, path).document
+        if held and held.root is None:
             self._bequeath(owner, held)
-            self._blobs.remove(owner, blob_key(id))  # first: who finishes an interrupted one finds the document
-            self._writer.remove(owner, id)
+            self._blobs.remove(owner, blob_key(held.id))  # first: who finishes an interrupted one finds the document
+            self._writer.remove(owner, held.id)
 
     def remove(self, owner: Owner, documents: Iterable[Document]) -> None:
         """Forget them. Their files stay where they are; the texts that are kept here go, former ones, too."""

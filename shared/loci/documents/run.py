@@ -122,10 +122,10 @@ class Run:
             try:
                 self._writer.write(self._owner, draft)
             except Conflict:
-                id, version = self._catalog.find(self._owner, source.path)
+                known = self._catalog.find(self._owner, source.path)
                 content = read_file(source.root.folder, below_root(source.path))
-                before = self._catalog.document(self._owner, id) or draft.document
-                again = self._writer.draft(id, source.path, source.root.id, content, version, before)
+                before = known.document or draft.document
+                again = self._writer.draft(known.id, source.path, source.root.id, content, known.version, before)
                 draft = self._writer.embed(self._owner, [again]).drafts[0]
             else:
                 return draft

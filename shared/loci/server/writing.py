@@ -104,7 +104,7 @@ def writing_doors(app: App) -> list[Door]:
         [tagging] = done
         verb = "merge" if tagging.is_merged else "inject"
         did = f"Would {verb}" if dry_run else "Successfully " + {"merge": "merged", "inject": "injected"}[verb]
-        known = written.document or app.catalog.at(caller.owner, written.target.path)
+        known = written.document or app.catalog.find(caller.owner, written.target.path).document
         view = Tagging(
             result=f"{did} {len(tagging.added)} tags into {written.target.place}",
             id=known and known.id,
