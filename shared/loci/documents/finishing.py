@@ -7,10 +7,10 @@ from loci.documents.catalog import Catalog
 from loci.documents.history import hash_of
 from loci.documents.ids import ids_for
 from loci.documents.targets import Target, Targets
-from loci.documents.texts import Kept, kept_text
+from loci.documents.texts import Blob, File, Kept
 from loci.documents.unfinished import Unfinished
 from loci.documents.writer import Writer
-from loci.errors import Conflict, Refused, Unavailable
+from loci.errors import Refused, Unavailable
 from loci.model.documents import Document
 from loci.model.identity import Owner
 from loci.ports import BlobStore, Turns
@@ -48,8 +48,9 @@ class Finishing:
 
     def text(self, owner: Owner, target: Target, scratch: str = "") -> Kept:
         """Where the document's text is; `scratch` as in `write_file`."""
-        id = self._catalog.find(owner, target.path).id
-        return kept_text(self._blobs, owner, target, id, scratch)
+        if target.root:
+            return File(target.root, target.path, scratch)
+        return Blob(self._blobs, owner, self._catalog.find(owner, target.path).id, target.path)
 
     def do(self, owner: Owner, target: Target, write: Callable[[Kept], None]) -> Document | None:
         """The document as it is found when `write` has written its text; None where there is none any more."""
@@ -73,26 +74,8 @@ class Finishing:
 
     def found(self, owner: Owner, target: Target) -> Document | None:
         """The document, found as it reads now; None where there is none, so that none is found."""
-        for _ in self._writer.tries():
-            known = self._catalog.find(owner, target.path)
-            held = known.document
-            content = self.text(owner, target).read()
-            if content is None:
-                if held is not None:
-                    self._writer.remove(owner, held.id)
-                return None
-            if held is not None and held.sha256 == hash_of(content) and self._writer.is_current(held):
-                return held
-            draft = self._writer.draft(
-                known.id, target.path, target.root and target.root.id, content, known.version, held
-            )
-            draft = self._writer.embed(owner, [draft]).drafts[0]
-            try:
-                self._writer.write(owner, draft)
-            except Conflict:
-                continue
-            return draft.document
-        raise Unavailable("Others write it all the time", "Try again when they are done", code="BUSY")
+        busy = Unavailable("Others write it all the time", "Try again when they are done", code="BUSY")
+        return self._writer.insist(lambda: self._found(owner, target), busy)
 
     def repair(self, owner: Owner) -> int:
         """How many writes were put right that had been interrupted before the document could be found as it is."""
@@ -108,6 +91,20 @@ class Finishing:
                 self._unfinished.remove(owner, mark)
                 done += 1
         return done
+
+    def _found(self, owner: Owner, target: Target) -> Document | None:
+        known = self._catalog.find(owner, target.path)
+        held = known.document
+        content = self.text(owner, target).read()
+        if content is None:
+            if held is not None:
+                self._writer.remove(owner, held.id)
+            return None
+        if held is not None and held.sha256 == hash_of(content) and self._writer.is_current(held):
+            return held
+        root = target.root and target.root.id
+        draft = self._writer.draft(known.id, target.path, root, content, known.version, held)
+        return self._writer.write(owner, self._writer.embed_one(owner, draft))
 
 
 def _turn(target: Target) -> str:

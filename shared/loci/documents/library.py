@@ -96,40 +96,11 @@ class Library:
         path = checked_path(path)
         if len(content) > LARGEST:
             raise Refused(f"{path} is larger than {LARGEST // 2**20} MB", "Split it", code="FILE_TOO_LARGE")
-        for _ in self._writer.tries():
-            known = self._catalog.find(owner, path)
-            held = known.document
-            if held and held.root is not None:
-                raise Refused(f"{path} is a file of this machine", "Choose another path", code="PATH_TAKEN")
-            if held and self._has(owner, held, content):
-                return held
-            draft = self._writer.draft(known.id, path, None, content, known.version, held)
-            draft = self._writer.embed(owner, [draft]).drafts[0]
-            try:
-                if held:
-                    self._keep(owner, held, draft.document)
-                self._blobs.write(owner, blob_key(known.id), content)
-                self._writer.write(owner, draft)
-            except Conflict:
-                continue
-            return draft.document
-        raise _busy(path)
+        return self._writer.insist(lambda: self._added(owner, path, content), _busy(path))
 
     def renew(self, owner: Owner, id: str) -> Document:
         """Write it anew from its text as it is now, whatever the index holds of it."""
-        for _ in self._writer.tries():
-            document, version = self._catalog.version(owner, id)
-            if document is None:
-                raise self._missing(owner, id)
-            content = self._content(owner, document)
-            draft = self._writer.draft(id, document.path, document.root, content, version, document)
-            draft = self._writer.embed(owner, [draft]).drafts[0]
-            try:
-                self._writer.write(owner, draft)
-            except Conflict:
-                continue
-            return draft.document
-        raise _busy(id)
+        return self._writer.insist(lambda: self._renewed(owner, id), _busy(id))
 
     def drop(self, owner: Owner, path: str) -> None:
         """Forget the text of that path which was added; no error where there is none."""
@@ -148,6 +119,28 @@ class Library:
             if document.root is None:
                 self._blobs.remove(owner, blob_key(document.id))
         self._catalog.remove_empty_roots(owner)
+
+    def _added(self, owner: Owner, path: str, content: bytes) -> Document:
+        known = self._catalog.find(owner, path)
+        held = known.document
+        if held and held.root is not None:
+            raise Refused(f"{path} is a file of this machine", "Choose another path", code="PATH_TAKEN")
+        if held and self._has(owner, held, content):
+            return held
+        draft = self._writer.draft(known.id, path, None, content, known.version, held)
+        draft = self._writer.embed_one(owner, draft)
+        if held:
+            self._keep(owner, held, draft.document)
+        self._blobs.write(owner, blob_key(known.id), content)
+        return self._writer.write(owner, draft)
+
+    def _renewed(self, owner: Owner, id: str) -> Document:
+        document, version = self._catalog.version(owner, id)
+        if document is None:
+            raise self._missing(owner, id)
+        content = self._content(owner, document)
+        draft = self._writer.draft(id, document.path, document.root, content, version, document)
+        return self._writer.write(owner, self._writer.embed_one(owner, draft))
 
     def _bequeath(self, owner: Owner, gone: Document) -> None:
         """To those that have its text now, which has been moved: links that name its path mean them."""
