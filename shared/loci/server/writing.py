@@ -23,11 +23,6 @@ Hash = Annotated[
     Field(pattern="^[0-9a-f]{64}$", description="`hash` of read_node_content: refused where it has changed since"),
 ]
 
-Tags = Annotated[
-    list[Annotated[str, Field(max_length=1000)]],
-    Field(min_length=1, max_length=100, description="without the #; upper and lower case are the same"),
-]
-
 
 class Tagging(BaseModel):
     """Tags that were put into a document."""
