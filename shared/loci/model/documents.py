@@ -82,6 +82,14 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True)
+class Kept:
+    """A folder in which nothing is left, as of a disk that is not mounted: its documents stay."""
+
+    folder: str
+    documents: int
+
+
+@dataclass(frozen=True, slots=True)
 class Summary:
     """What an ingestion did: `processed + unchanged + failed` are all that were seen."""
 
@@ -98,6 +106,7 @@ class Summary:
     """What is no document: a link that leads elsewhere, a device."""
     problems: tuple[tuple[str, Problem], ...] = field(default=())
     """Of the processed documents, by path."""
+    kept: tuple[Kept, ...] = ()
 
     @property
     def seen(self) -> int:
