@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from loci.documents.catalog import Catalog
 from loci.documents.history import hash_of
-from loci.documents.ids import ids_for
+from loci.documents.ids import LONGEST_WAIT, turn_of
 from loci.documents.targets import Target, Targets
 from loci.documents.texts import Kept, kept_text
 from loci.documents.unfinished import Unfinished
@@ -14,9 +14,6 @@ from loci.errors import Conflict, Refused, Unavailable
 from loci.model.documents import Document
 from loci.model.identity import Owner
 from loci.ports import ABSENT, BlobStore, Turns
-
-LONGEST_WAIT = 10.0
-"""Seconds that a writer waits for the one before it."""
 
 
 class Finishing:
@@ -41,7 +38,7 @@ class Finishing:
     @contextmanager
     def turn(self, owner: Owner, target: Target) -> Generator[None]:
         """Nobody else writes the document meanwhile; `Refused` where somebody does, and does not end."""
-        with self._turns.take(owner, _turn(target), LONGEST_WAIT) as has_turn:
+        with self._turns.take(owner, turn_of(target.path), LONGEST_WAIT) as has_turn:
             if not has_turn:
                 raise Refused(f"Somebody else writes {target.place}", "Try again in a minute", code="BUSY")
             yield
@@ -97,7 +94,7 @@ class Finishing:
         done = 0
         for mark in self._unfinished.marks(owner):
             target = self._targets.at(owner, mark.path, mark.root)
-            with self._turns.take(owner, _turn(target or Target(mark.path, None)), 0) as has_turn:
+            with self._turns.take(owner, turn_of(mark.path), 0) as has_turn:
                 if not has_turn or not self._unfinished.is_there(owner, mark):
                     continue  # it is being written just now, or was
                 if target is not None:
@@ -106,8 +103,3 @@ class Finishing:
                 self._unfinished.remove(owner, mark)
                 done += 1
         return done
-
-
-def _turn(target: Target) -> str:
-    """Documents whose ids may be the same are never written at once."""
-    return next(ids_for(target.path))

@@ -61,6 +61,8 @@ class Document:
     """Paths that it had, the last one first: links that name them still mean it."""
     written_at: str | None = None
     """Where its text was written, if it has only been moved since: its own links lead from there."""
+    uploaded: str | None = None
+    """The hash of the upload that was last taken in at its path; None: there was none."""
 
 
 @dataclass(frozen=True, slots=True)
