@@ -40,7 +40,7 @@ def build_app(settings: Settings | None = None) -> App:
     model_name, seconds = settings.language_model or "", settings.language_model_seconds
     reader = Reader(made.language_model, model_name, seconds=seconds)
     graphs, likeness = Graphs(catalog, made.index), Likeness(made.index, made.embedder)
-    library = Library(catalog, writer, made.blobs)
+    library = Library(catalog, writer, made.blobs, made.turns)
     return App(
         settings=settings,
         telemetry=Telemetry(settings.log_level),
@@ -85,6 +85,7 @@ def _own_roots(settings: Settings) -> tuple[Path, ...]:
 def build_intake(settings: Settings | None = None) -> Intake:
     """What makes documents of a deployment's uploads. It signs nothing, so it needs none of the server's secrets."""
     from loci.adapters.aws.clients import Clients
+    from loci.adapters.aws.turns import RecordTurns
     from loci.adapters.aws.uploads import S3Uploads
     from loci.composition.aws import finding, stores
 
@@ -95,7 +96,8 @@ def build_intake(settings: Settings | None = None) -> Intake:
     catalog = Catalog(records)
     writer = Writer(catalog, found.index, found.embedder, time.time)
     uploads = S3Uploads(settings.bucket or "", clients)
-    return Intake(uploads, Library(catalog, writer, blobs), writer, Telemetry(settings.log_level))
+    library = Library(catalog, writer, blobs, RecordTurns(records, time.time))
+    return Intake(uploads, library, writer, Telemetry(settings.log_level))
 
 
 def keys_of_stack(stack: str) -> ApiKeys:

@@ -253,16 +253,6 @@ async def test_what_is_not_there_is_not_tagged(connect: Connect) -> None:
     )
 
 
-@pytest.mark.parametrize(("app", "mode"), RUNTIMES[-1:], indirect=True)
-async def test_an_upload_over_what_a_tool_wrote_can_be_undone(connect: Connect, notes: Notes) -> None:
-    await call(connect, "inject_tags", file_path=PLAN, tags=["new"])
-    ours = notes.read("plan.md")
-    notes.write("plan.md", NOTES["plan.md"].encode())
-    undone = await call(connect, "undo_write", path=PLAN)
-    assert (undone["undone"].split(" at ")[0], undone["undoable"]) == ("an upload", 1)
-    assert notes.read("plan.md") == ours
-
-
 @here
 @pytest.mark.usefixtures("notes")
 async def test_what_is_needed_is_told(connect: Connect) -> None:

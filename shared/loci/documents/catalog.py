@@ -89,6 +89,7 @@ class Catalog:
             "reading": document.reading,
             "former": [*document.former],
             "written_at": document.written_at,
+            "uploaded": document.uploaded,
             "problems": [{"what": one.what, "line": one.line} for one in document.problems[:MOST_PROBLEMS]],
         }
         # After a power cut without it, the document is taken in again.
@@ -166,6 +167,8 @@ def _document(record: Record) -> Document:
         reading=_number(value.get("reading", 0)),
         former=tuple(cast("list[str]", value.get("former", []))),
         written_at=_text(value.get("written_at")),
+        # Of before it was kept: what is known is then what was uploaded.
+        uploaded=_text(value.get("uploaded", value["sha256"])),
     )
 
 

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from loci.documents.catalog import Catalog
 from loci.documents.history import hash_of
-from loci.documents.ids import ids_for
+from loci.documents.ids import LONGEST_WAIT, turn_of
 from loci.documents.targets import Target, Targets
 from loci.documents.texts import Blob, File, Kept
 from loci.documents.unfinished import Unfinished
@@ -14,9 +14,6 @@ from loci.errors import Refused, Unavailable
 from loci.model.documents import Document
 from loci.model.identity import Owner
 from loci.ports import BlobStore, Turns
-
-LONGEST_WAIT = 10.0
-"""Seconds that a writer waits for the one before it."""
 
 
 class Finishing:
@@ -41,7 +38,7 @@ class Finishing:
     @contextmanager
     def turn(self, owner: Owner, target: Target) -> Generator[None]:
         """Nobody else writes the document meanwhile; `Refused` where somebody does, and does not end."""
-        with self._turns.take(owner, _turn(target), LONGEST_WAIT) as has_turn:
+        with self._turns.take(owner, turn_of(target.path), LONGEST_WAIT) as has_turn:
             if not has_turn:
                 raise Refused(f"Somebody else writes {target.place}", "Try again in a minute", code="BUSY")
             yield
@@ -82,7 +79,7 @@ class Finishing:
         done = 0
         for mark in self._unfinished.marks(owner):
             target = self._targets.at(owner, mark.path, mark.root)
-            with self._turns.take(owner, _turn(target or Target(mark.path, None)), 0) as has_turn:
+            with self._turns.take(owner, turn_of(mark.path), 0) as has_turn:
                 if not has_turn or not self._unfinished.is_there(owner, mark):
                     continue  # it is being written just now, or was
                 if target is not None:
@@ -105,8 +102,3 @@ class Finishing:
         root = target.root and target.root.id
         draft = self._writer.draft(known.id, target.path, root, content, known.version, held)
         return self._writer.write(owner, self._writer.embed_one(owner, draft))
-
-
-def _turn(target: Target) -> str:
-    """Documents whose ids may be the same are never written at once."""
-    return next(ids_for(target.path))

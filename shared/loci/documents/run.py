@@ -11,7 +11,7 @@ from loci.documents.known import Known
 from loci.documents.places import below_root
 from loci.documents.writer import Draft, Writer
 from loci.errors import Conflict, NotFound, Refused
-from loci.model.documents import Document, Failure, Problem, Root, Summary
+from loci.model.documents import Document, Failure, Kept, Problem, Root, Summary
 from loci.model.identity import Owner
 
 BATCH = 128
@@ -102,7 +102,7 @@ class Run:
         self._writer.remove(self._owner, document.id)
         self._removed += 1
 
-    def summary(self, skipped: tuple[Failure, ...]) -> Summary:
+    def summary(self, skipped: tuple[Failure, ...], kept: tuple[Kept, ...]) -> Summary:
         """What was done."""
         return Summary(
             processed=self._processed,
@@ -114,6 +114,7 @@ class Run:
             failed=tuple(self._failed),
             skipped=skipped,
             problems=tuple(self._problems),
+            kept=kept,
         )
 
     def _written(self, source: Source, draft: Draft) -> Draft:

@@ -86,6 +86,10 @@ class Writer:
                 return write()
         raise busy
 
+    def now(self) -> str:
+        """The moment, as documents and their history tell it."""
+        return iso(self._clock())
+
     def model(self) -> str | None:
         """The identity of the model that embeds now."""
         model = self._embedder.model()
@@ -125,11 +129,12 @@ class Writer:
             lines=parsed.lines,
             chunks=len(kept),
             model=None,
-            ingested_at=iso(self._clock()),
+            ingested_at=self.now(),
             problems=problems,
             reading=READING,
             former=former,
             written_at=written_at,
+            uploaded=before.uploaded if before and before.path == path else None,
         )
         return Draft(document, version, kept, parsed.said)
 
