@@ -199,6 +199,10 @@ class Embedder(Protocol):
         """The one that is used now; None while there is none."""
         ...
 
+    def missing(self) -> str:
+        """Where there is none: why, and what to do."""
+        ...
+
     def passages(self, texts: Sequence[str]) -> list[Embedding]:
         """One embedding a text, in order; `Unavailable` where there is no model now."""
         ...
@@ -217,6 +221,10 @@ class Reranker(Protocol):
 
     def model(self) -> str | None:
         """The identity of the one that is used now; None while there is none."""
+        ...
+
+    def missing(self) -> str:
+        """Where there is none: why, and what to do."""
         ...
 
     def scores(self, query: str, texts: Sequence[str], *, seconds: float) -> list[float]:

@@ -1,0 +1,21 @@
+"""What the ports are made of, on one runtime."""
+
+from dataclasses import dataclass
+
+from loci.ports import BlobStore, DocumentIndex, Embedder, LanguageModel, LocalLinks, RecordStore, Reranker, Turns
+from loci.signing import Keyring
+
+
+@dataclass(frozen=True, slots=True)
+class Adapters:
+    """One of every port."""
+
+    keyring: Keyring
+    records: RecordStore
+    blobs: BlobStore
+    local_links: LocalLinks | None
+    index: DocumentIndex
+    embedder: Embedder
+    reranker: Reranker
+    turns: Turns
+    language_model: LanguageModel | None
