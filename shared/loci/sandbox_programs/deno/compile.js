@@ -1,0 +1,139 @@
+// TypeScript as a function whose value is that of the last expression, and where it is wrong if it is.
+import { stripTypeScriptTypes } from "node:module";
+import { isIdentifierChar, isIdentifierStart, parse } from "../vendored/acorn.mjs";
+import { mapped } from "./lines.js";
+
+const { AsyncFunction } = { AsyncFunction: (async () => {}).constructor };
+const NAME = "code.ts";
+const HEAD = "return (async () => {\n";
+const LINES_ABOVE = 4; // two of the engine's own, the directive and HEAD
+const RETURN = "return (";
+const OPTIONS = {
+  ecmaVersion: "latest", sourceType: "script", locations: true, allowHashBang: true,
+  allowReturnOutsideFunction: true, allowAwaitOutsideFunction: true,
+};
+// They cannot be parameters of strict code.
+const RESERVED = new Set((
+  "arguments await break case catch class const continue debugger default delete do else enum eval export extends false " +
+  "finally for function if implements import in instanceof interface let new null package private protected public return " +
+  "static super switch this throw true try typeof var void while with yield"
+).split(" "));
+
+/** The code is no TypeScript: where, and why. */
+export class WrongCode extends Error {
+  constructor(message, line, column, advice) { super(message); Object.assign(this, { line, column, advice }); }
+}
+
+/** Whether code can read a variable of that name. */
+export function isName(text) {
+  if (RESERVED.has(text) || text === "") return false;
+  const points = Array.from(text, (one) => one.codePointAt(0));
+  return isIdentifierStart(points[0], true) && points.every((one) => isIdentifierChar(one, true));
+}
+
+/** What runs the code when it is called with the values of the names; `imports` says whether it may load modules. */
+export function compile(source, names) {
+  const { js, map } = javascript(source);
+  const { body, at, imports } = returning(js, source);
+  const code = `"use strict";\n${HEAD}${body}\n})()\n//# sourceURL=${NAME}`;
+  return { run: new AsyncFunction(...names, code), imports, place: (line, column) => place(line - LINES_ABOVE, column, at, map) };
+}
+
+/** The user's frames of a stack, in lines and columns of what was sent. */
+export function frames(stack, place) {
+  const found = [];
+  for (const text of stack.split("\n")) {
+    const match = /^\s+at (?:(?:async )?([^\s(]+) )?\(?(?:eval at .*, )?code\.ts:(\d+):(\d+)\)?$/.exec(text) ??
+      /^\s+at (?:(?:async )?(.*) \()?code\.ts:(\d+):(\d+)\)?$/.exec(text);
+    if (!match) continue;
+    const { line, column } = place(Number(match[2]), Number(match[3]));
+    if (line < 1) continue;
+    found.push({ name: match[1] === "eval" || match[1] === undefined ? "" : match[1], line, column });
+  }
+  return found.slice(0, 10);
+}
+
+function place(line, column, at, map) {
+  const moved = at && line === at.line && column > at.column ? column - RETURN.length : column;
+  return map ? mapped(map, line, moved) : { line, column: moved };
+}
+
+function javascript(source) {
+  try {
+    return { js: stripTypeScriptTypes(source, { mode: "strip" }) }; // keeps lines and columns
+  } catch (error) {
+    if (error.message.startsWith("[InvalidSyntax]")) return { js: source, wrong: true };
+  }
+  // Enums, namespaces, parameter properties and <T>x have to be written anew.
+  const made = stripTypeScriptTypes(source, { mode: "transform", sourceMap: true });
+  const cut = made.lastIndexOf("\n//# sourceMappingURL=");
+  const map = JSON.parse(atob(made.slice(made.indexOf("base64,", cut) + 7)));
+  return { js: made.slice(0, cut), map: map.mappings };
+}
+
+function returning(js, source) {
+  const whole = /^\s*\{/.test(js) && objectLiteral(js);
+  if (whole) return whole;
+  let imports = false;
+  const onToken = (token) => { imports ||= token.type.keyword === "import"; };
+  let program;
+  try {
+    program = parse(js, { ...OPTIONS, onToken });
+  } catch (error) {
+    throw refused(error, source);
+  }
+  const last = program.body.findLast((one) => one.type !== "EmptyStatement");
+  if (last?.type !== "ExpressionStatement") return { body: js, imports };
+  const text = js.slice(last.start, last.end).replace(/;$/, "");
+  const at = { line: last.loc.start.line, column: last.loc.start.column };
+  return { body: `${js.slice(0, last.start)}${RETURN}${text}\n)${js.slice(last.end)}`, at, imports };
+}
+
+/** `{a: 1}` alone is a value to who types it, and a block to the grammar. */
+function objectLiteral(js) {
+  let imports = false;
+  const text = js.replace(/;\s*$/, "");
+  try {
+    const onToken = (token) => { imports ||= token.type.keyword === "import"; };
+    const { body } = parse(`(${text}\n)`, { ...OPTIONS, onToken });
+    if (body.length !== 1 || body[0].expression?.type !== "ObjectExpression") return null;
+  } catch {
+    return null;
+  }
+  return { body: `${RETURN}${text}\n)`, at: { line: 1, column: 0 }, imports };
+}
+
+function refused(error, source) {
+  const { line, column } = error.loc ?? { line: 1, column: 0 };
+  const message = error.message.replace(/ \(\d+:\d+\)$/, "");
+  if (!message.startsWith("'import' and 'export'") && !message.includes("import.meta")) return new Unplaced(message, line, column + 1, source);
+  const word = source.split("\n")[line - 1]?.slice(column).trimStart() ?? "";
+  return word.startsWith("export")
+    ? new WrongCode("Nothing can be exported", line, column + 1, "Return the value instead")
+    : new WrongCode("Static imports are not available", line, column + 1, 'Use await import("node:…"); only modules of Node are here, and nothing is loaded from elsewhere');
+}
+
+class Unplaced extends WrongCode {
+  constructor(message, line, column, source) { super(message, line, column); this.source = source; }
+}
+
+/** The error with its place in TypeScript: acorn, which knows JavaScript only, stops at the first type. */
+export async function placed(error) {
+  if (!(error instanceof Unplaced)) return error;
+  const before = "async function _(){";
+  const bytes = new TextEncoder().encode(`${before}${error.source}\n}`);
+  try {
+    await import(`data:application/typescript;base64,${bytes.toBase64()}`); // declares a function, and calls nothing
+    return error;
+  } catch (told) {
+    const text = String(told.message);
+    const found = /:(\d+):(\d+)$/.exec(text.slice(-40));
+    const [what] = text.replace(/^SyntaxError: /, "").split("\n", 1);
+    if (!found || what.length > 1000) return error;
+    const line = Number(found[1]);
+    const column = Number(found[2]) - (line === 1 ? before.length : 0);
+    const lines = error.source.split("\n");
+    if (line > lines.length) return new WrongCode("The code ends too early", lines.length, lines.at(-1).length + 1);
+    return new WrongCode(what, line, Math.max(1, column));
+  }
+}
