@@ -138,7 +138,8 @@ def work(): open("t.txt", "w").write("thread")
 one = threading.Thread(target=work); one.start(); one.join()
 import decimal, json, tempfile
 os.makedirs("a/b"); os.rename("t.txt", "u.txt")
-print(open("u.txt").read(), len(os.urandom(4)), os.getcwd() == os.path.realpath("."), len(open("/proc/self/maps").read(1)))
+maps = open("/proc/self/maps").read(1)
+print(open("u.txt").read(), len(os.urandom(4)), os.getcwd() == os.path.realpath("."), len(maps))
 """
     assert said(code, layers, work) == "thread 4 True 1"
 

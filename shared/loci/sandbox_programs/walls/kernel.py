@@ -26,7 +26,7 @@ def numbers() -> dict[str, int]:
     return json.loads(table.read_text("ascii")) if table.is_file() else {}
 
 
-def call(name: str, number: int, *arguments: "int | bytes | None") -> int:
+def call(name: str, number: int, *arguments: int | bytes | None) -> int:
     """What the system call returns; `OSError` where it fails."""
     given = [ctypes.c_long(one) if isinstance(one, int) else one for one in arguments]
     result = int(_libc.syscall(ctypes.c_long(number), *given))
