@@ -3,7 +3,7 @@ import { stripTypeScriptTypes } from "node:module";
 import { isIdentifierChar, isIdentifierStart, parse } from "../vendored/acorn.mjs";
 import { mapped } from "./lines.js";
 
-const { AsyncFunction } = { AsyncFunction: (async () => {}).constructor };
+const AsyncFunction = (async () => {}).constructor;
 const NAME = "code.ts";
 const HEAD = "return (async () => {\n";
 const LINES_ABOVE = 4; // two of the engine's own, the directive and HEAD
@@ -35,34 +35,38 @@ export function isName(text) {
 export function compile(source, names) {
   const { js, map } = javascript(source);
   const { body, at, imports } = returning(js, source);
+  const most = body.split("\n").length;
   const code = `"use strict";\n${HEAD}${body}\n})()\n//# sourceURL=${NAME}`;
-  return { run: new AsyncFunction(...names, code), imports, place: (line, column) => place(line - LINES_ABOVE, column, at, map) };
+  return { run: new AsyncFunction(...names, code), imports, place: (line, column) => place(line - LINES_ABOVE, column, at, map, most) };
 }
 
 /** The user's frames of a stack, in lines and columns of what was sent. */
 export function frames(stack, place) {
   const found = [];
   for (const text of stack.split("\n")) {
-    const match = /^\s+at (?:(?:async )?([^\s(]+) )?\(?(?:eval at .*, )?code\.ts:(\d+):(\d+)\)?$/.exec(text) ??
-      /^\s+at (?:(?:async )?(.*) \()?code\.ts:(\d+):(\d+)\)?$/.exec(text);
-    if (!match) continue;
-    const { line, column } = place(Number(match[2]), Number(match[3]));
-    if (line < 1) continue;
-    found.push({ name: match[1] === "eval" || match[1] === undefined ? "" : match[1], line, column });
+    const match = /^\s+at (?:(?:async )?(.+?) \()?code\.ts, <anonymous>:(\d+):(\d+)\)?$/.exec(text);
+    const at = match && place(Number(match[2]), Number(match[3]));
+    if (!at) continue;
+    const name = match[1] ?? "";
+    found.push({ name: name === "eval" ? "" : name.slice(0, 100).toWellFormed(), ...at });
+    if (found.length === 10) break;
   }
-  return found.slice(0, 10);
+  return found;
 }
 
-function place(line, column, at, map) {
-  const moved = at && line === at.line && column > at.column ? column - RETURN.length : column;
+function place(line, column, at, map, most) {
+  if (line < 1 || line > most) return null; // of what stands around the code
+  const onIt = at && line === at.line && column > at.column;
+  const moved = onIt ? Math.max(at.column + 1, column - RETURN.length) : column;
   return map ? mapped(map, line, moved) : { line, column: moved };
 }
 
-function javascript(source) {
+function javascript(given) {
+  const source = given.replace(/^#!/, "//");
   try {
     return { js: stripTypeScriptTypes(source, { mode: "strip" }) }; // keeps lines and columns
   } catch (error) {
-    if (error.message.startsWith("[InvalidSyntax]")) return { js: source, wrong: true };
+    if (error.message.startsWith("[InvalidSyntax]")) return { js: source };
   }
   // Enums, namespaces, parameter properties and <T>x have to be written anew.
   const made = stripTypeScriptTypes(source, { mode: "transform", sourceMap: true });
