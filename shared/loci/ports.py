@@ -4,17 +4,18 @@ Every stored thing has an owner: it is the first argument, it has no default, an
 reaches another owner's things.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Final, Protocol
 
 from loci.errors import Conflict, Unavailable
+from loci.model.code import Completed, Failed, Job
 from loci.model.identity import Owner
 from loci.model.inference import EmbeddingModel, QueryEmbedding
 from loci.model.records import Page, Record
 from loci.model.search import Candidate, Chunk, Counts, Embedding, Marks, Vector, Where
-from loci.model.values import JsonObject
+from loci.model.values import Json, JsonObject
 
 ABSENT: Final = ""
 """As an expected version: there must be no such record yet."""
@@ -236,4 +237,23 @@ class LanguageModel(Protocol):
         `Unavailable` where there is none: too slow, refused, unreachable, its tokens for today spent, or an answer
         that did not fit, and did not fit when it was asked for again.
         """
+        ...
+
+
+ToolCall = Callable[[str, JsonObject], Json]
+"""Calls the tool of that id: what it answers; `LociError` where it fails."""
+
+
+class Sandbox(Protocol):
+    """Runs callers' TypeScript where it can reach nothing. The code is hostile, and whatever it says may be false."""
+
+    def run(self, job: Job, call: ToolCall) -> Completed | Failed:
+        """What became of it. `call` is called, from other threads, for tools of the job's clients only.
+
+        `Unavailable` where no code can be run safely now.
+        """
+        ...
+
+    def close(self) -> None:
+        """End what is running."""
         ...

@@ -95,6 +95,16 @@ class Settings(BaseModel):
     )
     language_model_seconds: float = Field(6, gt=0, le=25, description="how long a search may wait for it")
     language_model_daily_tokens: int = Field(2_000_000, ge=0, description="tokens a day, of all instances together")
+    deno: Folder | None = Field(
+        None, description="the Deno that runs TypeScript; by default the one beside Loci, else the one on the path"
+    )
+    code_read_paths: Annotated[tuple[Folder, ...], BeforeValidator(_split)] = Field(
+        (), description="what callers' TypeScript may be allowed to read; on AWS always nothing"
+    )
+    code_cache: bool = Field(True, description="answer TypeScript that ran before from memory, where it cannot differ")
+    sandbox_without_wall: bool = Field(
+        False, description="run callers' code although this machine offers no wall for it: a risk for all that is on it"
+    )
     table: str | None = Field(None, description="on AWS: the DynamoDB table")
     bucket: str | None = Field(None, description="on AWS: the S3 bucket")
     search_url: str | None = Field(None, pattern=r"^https?://\S+$", description="on AWS: the OpenSearch domain")
