@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from loci.api_keys import ApiKeys
+from loci.code.runner import Runner
 from loci.documents.alike import Likeness
 from loci.documents.catalog import Catalog
 from loci.documents.clusters import Clusters
@@ -50,3 +51,4 @@ class App:
     clusters: Clusters
     read_lately: ReadLately
     remarks: Remarks
+    runner: Runner

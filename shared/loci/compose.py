@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 from loci.api_keys import ApiKeys
 from loci.app import App
+from loci.code.no_files import NoFiles
+from loci.code.runner import Runner
 from loci.documents.alike import Likeness
 from loci.documents.catalog import Catalog
 from loci.documents.clusters import Clusters
@@ -25,7 +27,17 @@ from loci.documents.remarks import Remarks
 from loci.documents.similar import Similar
 from loci.documents.writer import Writer
 from loci.errors import Misconfigured
-from loci.ports import BlobStore, DocumentIndex, Embedder, LanguageModel, LocalLinks, RecordStore, Reranker, Turns
+from loci.ports import (
+    BlobStore,
+    DocumentIndex,
+    Embedder,
+    Executors,
+    LanguageModel,
+    LocalLinks,
+    RecordStore,
+    Reranker,
+    Turns,
+)
 from loci.scratchpad import Scratchpad
 from loci.search.reading import Reader
 from loci.search.search import Search
@@ -51,6 +63,7 @@ class _Adapters:
     embedder: Embedder
     reranker: Reranker
     turns: Turns
+    executors: Executors
     clients: "Clients | None" = None
 
 
@@ -101,6 +114,7 @@ def build_app(settings: Settings | None = None) -> App:
         clusters=Clusters(graphs, likeness),
         read_lately=ReadLately(made.records, time.time),
         remarks=Remarks(language_model, model_name, seconds=seconds),
+        runner=Runner(made.records, made.executors, NoFiles(), time.time),
     )
 
 
@@ -157,6 +171,7 @@ def rotate_secret(name: str, token: str, step: str) -> None:
 
 def _embedded(settings: Settings) -> _Adapters:
     from loci.adapters.embedded.blobs import FolderBlobs  # each runtime loads its own adapters only
+    from loci.adapters.embedded.executors.later import LaterExecutors
     from loci.adapters.embedded.folder import kept_secret, make_writable
     from loci.adapters.embedded.index import SqliteIndex
     from loci.adapters.embedded.records import SqliteRecords
@@ -170,13 +185,40 @@ def _embedded(settings: Settings) -> _Adapters:
     database = Database(folder / DATABASE)
     turns = FolderTurns(folder / "turns")
     embedder, reranker = _local_inference(settings)
-    return _Adapters(
-        keyring, SqliteRecords(database, time.time), blobs, blobs, SqliteIndex(database), embedder, reranker, turns
+    records = SqliteRecords(database, time.time)
+    executors = LaterExecutors(partial(_executors, settings, records, blobs))
+    return _Adapters(keyring, records, blobs, blobs, SqliteIndex(database), embedder, reranker, turns, executors)
+
+
+def _executors(settings: Settings, records: RecordStore, blobs: BlobStore) -> Executors:
+    from loci.adapters.embedded.executors.confined import ConfinedExecutors  # once code is run
+    from loci.adapters.embedded.executors.forks import Forks, wall
+    from loci.code.runner import KEPT_SECONDS
+    from loci.code.snapshots import Snapshots
+    from loci.sandbox_programs.python.told import MB, Bounds
+
+    bounds = Bounds(
+        seconds=settings.runner_seconds,
+        memory_bytes=settings.runner_memory_mb * MB,
+        disk_bytes=settings.runner_disk_mb * MB,
+    )
+    folder = settings.data.absolute() / "executors"
+    layers = partial(wall, allow_none=settings.allow_unsandboxed)
+    forks = Forks(folder, settings.runner_folder, bounds, layers=layers, drawing=settings.runner_matplotlib)
+    return ConfinedExecutors(
+        folder,
+        forks,
+        Snapshots(records, blobs, time.time),
+        bounds,
+        time.time,
+        idle_seconds=settings.runner_idle_minutes * 60,
+        kept_seconds=KEPT_SECONDS,
     )
 
 
 def _aws(settings: Settings) -> _Adapters:
     from loci.adapters.aws.clients import Clients
+    from loci.adapters.aws.no_executors import NoExecutors
     from loci.adapters.aws.turns import RecordTurns
 
     clients = Clients()
@@ -184,7 +226,9 @@ def _aws(settings: Settings) -> _Adapters:
     turns = RecordTurns(records, time.time)
     keyring = Keyring(_given(settings) or _stored(settings, clients))
     found = _cloud_search(settings, clients)
-    return _Adapters(keyring, records, blobs, None, found.index, found.embedder, found.reranker, turns, clients)
+    return _Adapters(
+        keyring, records, blobs, None, found.index, found.embedder, found.reranker, turns, NoExecutors(), clients
+    )
 
 
 def _cloud_search(settings: Settings, clients: "Clients") -> _Found:

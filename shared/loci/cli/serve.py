@@ -70,7 +70,7 @@ def _serve_stdio(settings: Settings) -> None:
     # The thread that waits for input cannot be interrupted, so Ctrl-C ends the process as it does elsewhere.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     app = build_app(settings)
-    with _background(app):
+    with contextlib.closing(app.runner), _background(app):
         anyio.run(serve_stdio, build_server(app))
 
 
@@ -106,7 +106,7 @@ def _serve_until_interrupted(settings: Settings, *, example: bool) -> None:
         server_header=False,
         timeout_graceful_shutdown=3,
     )
-    with _background(app, example=example):
+    with contextlib.closing(app.runner), _background(app, example=example):
         Server(config).run(sockets=[listener])
 
 

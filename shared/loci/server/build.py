@@ -32,6 +32,7 @@ from loci.server.clusters import cluster_doors
 from loci.server.documents import document_doors
 from loci.server.door import Door, Surface
 from loci.server.errors import Failure, ToolAnswer, attempt, unknown_tool
+from loci.server.executors import executor_doors
 from loci.server.gaps import gap_doors
 from loci.server.links import link_doors
 from loci.server.names import Names
@@ -65,6 +66,7 @@ def doors(app: App) -> list[Door]:
         *cluster_doors(app),
         *reading_doors(app),
         *writing_doors(app),
+        *executor_doors(app),
         *scratchpad_doors(app),
     ]
 

@@ -20,6 +20,7 @@ from loci.sandbox_programs.python.used import used
 LOOK_SECONDS = 0.05
 READ = 1 << 16
 WRITTEN = 1 << 16
+CLOSED = select.POLLHUP | select.POLLERR
 
 
 class Supervised:
@@ -111,6 +112,8 @@ class Supervised:
         while True:
             self._hold_limits(exchange)
             ready = dict(poll.poll(LOOK_SECONDS * 1000))
+            for one in [one for one, events in ready.items() if one != self._replies and events & CLOSED == events]:
+                poll.unregister(one)  # the code has closed it: it would be ready for ever
             if is_sending and self._requests in ready and not self._send(exchange):
                 poll.modify(self._requests, 0)
                 is_sending = False
@@ -124,7 +127,7 @@ class Supervised:
                 answer = exchange.asked(said, self._bounds)
                 if answer is not None:
                     self._sending = itertools.chain(self._sending, framed(answer))
-                    poll.modify(self._requests, select.POLLOUT)
+                    poll.register(self._requests, select.POLLOUT)
                     is_sending = True
 
     def _hold_limits(self, exchange: Exchange) -> None:
