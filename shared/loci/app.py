@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from loci.api_keys import ApiKeys
 from loci.code.runner import Runner
+from loci.code.typescript import TypeScript
 from loci.documents.alike import Likeness
 from loci.documents.catalog import Catalog
 from loci.documents.clusters import Clusters
@@ -52,3 +53,4 @@ class App:
     read_lately: ReadLately
     remarks: Remarks
     runner: Runner
+    typescript: TypeScript

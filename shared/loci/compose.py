@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING
 
 from loci.api_keys import ApiKeys
 from loci.app import App
+from loci.code.bridge import NoTools
 from loci.code.no_files import NoFiles
+from loci.code.results_cache import ResultsCache
 from loci.code.runner import Runner
+from loci.code.typescript import TypeScript
 from loci.documents.alike import Likeness
 from loci.documents.catalog import Catalog
 from loci.documents.clusters import Clusters
@@ -36,6 +39,7 @@ from loci.ports import (
     LocalLinks,
     RecordStore,
     Reranker,
+    Sandbox,
     Turns,
 )
 from loci.scratchpad import Scratchpad
@@ -64,6 +68,7 @@ class _Adapters:
     reranker: Reranker
     turns: Turns
     executors: Executors
+    sandbox: Sandbox
     clients: "Clients | None" = None
 
 
@@ -90,14 +95,15 @@ def build_app(settings: Settings | None = None) -> App:
     reader = Reader(language_model, model_name, seconds=seconds)
     graphs, likeness = Graphs(catalog, made.index), Likeness(made.index, made.embedder)
     library = Library(catalog, writer, made.blobs)
+    telemetry, scratchpad = Telemetry(settings.log_level), Scratchpad(made.records, made.blobs, time.time)
     return App(
         settings=settings,
-        telemetry=Telemetry(settings.log_level),
+        telemetry=telemetry,
         keyring=made.keyring,
         records=made.records,
         blobs=made.blobs,
         local_links=made.local_links,
-        scratchpad=Scratchpad(made.records, made.blobs, time.time),
+        scratchpad=scratchpad,
         api_keys=ApiKeys(made.records, time.time),
         index=made.index,
         embedder=made.embedder,
@@ -115,6 +121,20 @@ def build_app(settings: Settings | None = None) -> App:
         read_lately=ReadLately(made.records, time.time),
         remarks=Remarks(language_model, model_name, seconds=seconds),
         runner=Runner(made.records, made.executors, NoFiles(), time.time),
+        typescript=_typescript(settings, made.sandbox, scratchpad, telemetry),
+    )
+
+
+def _typescript(settings: Settings, sandbox: Sandbox, scratchpad: Scratchpad, telemetry: Telemetry) -> TypeScript:
+    own = settings.mode == "embedded"  # on AWS there are no files
+    return TypeScript(
+        sandbox,
+        NoTools(),
+        scratchpad,
+        telemetry,
+        cache=ResultsCache() if settings.code_cache else None,
+        read_roots=settings.code_read_paths if own else (),
+        private=settings.data.absolute() if own else None,
     )
 
 
@@ -174,6 +194,7 @@ def _embedded(settings: Settings) -> _Adapters:
     from loci.adapters.embedded.executors.later import LaterExecutors
     from loci.adapters.embedded.folder import kept_secret, make_writable
     from loci.adapters.embedded.index import SqliteIndex
+    from loci.adapters.embedded.later_sandbox import LaterSandbox
     from loci.adapters.embedded.records import SqliteRecords
     from loci.adapters.embedded.sqlite import Database
     from loci.adapters.embedded.turns import FolderTurns
@@ -187,7 +208,16 @@ def _embedded(settings: Settings) -> _Adapters:
     embedder, reranker = _local_inference(settings)
     records = SqliteRecords(database, time.time)
     executors = LaterExecutors(partial(_executors, settings, records, blobs))
-    return _Adapters(keyring, records, blobs, blobs, SqliteIndex(database), embedder, reranker, turns, executors)
+    sandbox = LaterSandbox(partial(_sandbox, settings))
+    index = SqliteIndex(database)
+    return _Adapters(keyring, records, blobs, blobs, index, embedder, reranker, turns, executors, sandbox)
+
+
+def _sandbox(settings: Settings) -> Sandbox:
+    from loci.adapters.embedded.executors.forks import wall  # once code is run
+    from loci.adapters.embedded.typescript import DenoSandbox
+
+    return DenoSandbox(settings.deno, partial(wall, allow_none=settings.allow_unsandboxed))
 
 
 def _executors(settings: Settings, records: RecordStore, blobs: BlobStore) -> Executors:
@@ -219,6 +249,7 @@ def _executors(settings: Settings, records: RecordStore, blobs: BlobStore) -> Ex
 def _aws(settings: Settings) -> _Adapters:
     from loci.adapters.aws.clients import Clients
     from loci.adapters.aws.no_executors import NoExecutors
+    from loci.adapters.aws.no_sandbox import NoSandbox
     from loci.adapters.aws.turns import RecordTurns
 
     clients = Clients()
@@ -227,7 +258,8 @@ def _aws(settings: Settings) -> _Adapters:
     keyring = Keyring(_given(settings) or _stored(settings, clients))
     found = _cloud_search(settings, clients)
     return _Adapters(
-        keyring, records, blobs, None, found.index, found.embedder, found.reranker, turns, NoExecutors(), clients
+        *(keyring, records, blobs, None, found.index, found.embedder, found.reranker, turns),
+        *(NoExecutors(), NoSandbox(), clients),
     )
 
 

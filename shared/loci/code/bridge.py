@@ -33,7 +33,9 @@ class NoTools:
         return ()
 
     def call(self, caller: Caller, tool: str, arguments: JsonObject) -> Json:  # noqa: ARG002
-        raise NotFound(f"There is no tool {tool[:80]!r}", "Call only tools that the run was given", code="TOOL_NOT_FOUND")
+        raise NotFound(
+            f"There is no tool {tool[:80]!r}", "Call only tools that the run was given", code="TOOL_NOT_FOUND"
+        )
 
 
 class Bridge:

@@ -1,6 +1,5 @@
 """Which files code may read: what it asks for, as far as the operator allows it."""
 
-import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +22,7 @@ def readable(asked: Sequence[str], roots: Iterable[Path], private: Path | None) 
     allowed: dict[str, None] = {}
     refused: list[str] = []
     for path in asked:
-        real = _real(Path(path)) if os.path.isabs(path) and "\0" not in path else None
+        real = _real(Path(path)) if path.startswith("/") and "\0" not in path else None
         found = [] if real is None else [both for root in real_roots if (both := _both(real, root)) is not None]
         found = [one for one in found if _may_be(one, private)]
         if not found:

@@ -40,6 +40,7 @@ from loci.server.prompts import listed, prompted
 from loci.server.reading import reading_doors
 from loci.server.resources import TEMPLATES, serve_documents
 from loci.server.scratchpad import scratchpad_doors
+from loci.server.typescript import typescript_doors
 from loci.server.ways import BY_NAME
 from loci.server.writing import writing_doors
 
@@ -67,6 +68,7 @@ def doors(app: App) -> list[Door]:
         *reading_doors(app),
         *writing_doors(app),
         *executor_doors(app),
+        *typescript_doors(app),
         *scratchpad_doors(app),
     ]
 

@@ -5,10 +5,11 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Executor, Future
+from concurrent.futures import Future
 
 from loci.sandbox_programs.deno.ending import Account, Order
 from loci.sandbox_programs.deno.messages import Asked, Json
+from loci.sandbox_programs.deno.threads import beside
 
 MOST_CALLS = 200
 AT_ONCE = 16
@@ -16,16 +17,15 @@ LARGEST_CALL = 1 << 20
 LARGEST_ANSWER = 6 << 20
 
 Call = Callable[[str, Json], dict[str, Json]]
-"""Calls a tool: `{"ok": true, "value": …}`, or `{"ok": false, "error": {"code", "message"}}`. It raises nothing."""
+"""Calls a tool: `{"ok": true, "value"}`, or `{"ok": false, "error": {"code", "message"}}`. What it raises is a bug."""
 
 
 class Bridge:
     """One run's. Answers come from other threads, and wake who waits for `descriptor`."""
 
-    def __init__(self, order: Order, call: Call, threads: Executor, account: Account) -> None:
+    def __init__(self, order: Order, call: Call, account: Account) -> None:
         self._allowed = order.tools
         self._call = call
-        self._threads = threads
         self._account = account
         self._waiting: deque[Asked] = deque()
         self._answers: deque[bytes] = deque()
@@ -83,13 +83,14 @@ class Bridge:
             asked = self._waiting.popleft()
             with self._lock:
                 self._under_way += 1
-            future = self._threads.submit(self._call, asked.tool, asked.arguments)
+            future = beside(self._call, asked.tool, asked.arguments)
             future.add_done_callback(lambda done, number=asked.number: self._done(number, done))
 
     def _done(self, number: int, done: "Future[dict[str, Json]]") -> None:
         with self._lock:
             self._under_way -= 1
-        self._answer(number, done.result())
+        failed: dict[str, Json] = {"ok": False, "error": {"code": "TOOL_FAILED", "message": "Loci failed on this call"}}
+        self._answer(number, failed if done.exception() else done.result())
 
     def _answer(self, number: int, answer: dict[str, Json]) -> None:
         line = json.dumps({"n": number, **answer}).encode()

@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 
-from loci.sandbox_programs.deno.messages import Ready, Said, said
+from loci.sandbox_programs.deno.messages import Ready, said
 
 PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 KEPT_ERRORS = 65536

@@ -30,8 +30,10 @@ OUTSIDE_MB = 512
 LIBRARIES = ("/usr/lib", "/usr/lib64", "/lib", "/lib64", "/nix/store")
 NAMED = ("/etc/ld.so.cache", "/sys/devices/system/cpu")
 # Threads of V8 and tokio; Deno has no fallback for the last two.
-CALLS = ("sched_setscheduler", "sched_getattr", "set_mempolicy_home_node", "pkey_alloc", "pkey_free", "pkey_mprotect")
-CALLS += ("mlock", "memfd_create")
+CALLS = (
+    *("sched_setscheduler", "sched_getattr", "set_mempolicy_home_node", "mlock", "memfd_create"),
+    *("pkey_alloc", "pkey_free", "pkey_mprotect"),
+)
 
 
 def command(deno: str, heap_mb: int, read: Collection[str]) -> list[str]:

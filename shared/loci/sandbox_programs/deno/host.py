@@ -2,7 +2,6 @@
 
 import json
 import time
-from concurrent.futures import Executor
 
 from loci.sandbox_programs.deno.bridge import Bridge, Call
 from loci.sandbox_programs.deno.child import Child, NotStartedError
@@ -26,9 +25,8 @@ COMMON_MB = 512
 class Host:
     """Runs code in Deno, from any number of threads."""
 
-    def __init__(self, deno: str, layers: frozenset[Layer], threads: Executor, spares: int = 2) -> None:
+    def __init__(self, deno: str, layers: frozenset[Layer], spares: int = 2) -> None:
         self._starter = Starter(deno, layers)
-        self._threads = threads
         self.spares = Spares(self._starter.start, Shape(COMMON_MB), spares)
 
     def run(self, order: Order, call: Call) -> Ended:
@@ -39,7 +37,7 @@ class Host:
             child = self.spares.take(Shape(order.memory_mb, order.read))
         except NotStartedError as error:
             return Ended(Broken("start", f"The sandbox did not start: {error}"), account, _ms(began), 0)
-        bridge = Bridge(order, call, self._threads, account)
+        bridge = Bridge(order, call, account)
         began = time.monotonic()
         try:
             outcome = _Run(order, child, bridge, account, began).outcome()

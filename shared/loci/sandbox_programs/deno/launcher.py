@@ -12,6 +12,7 @@ import signal
 import socket
 import struct
 import sys
+from types import FrameType
 from typing import Any
 
 from loci.sandbox_programs.walls.layers import Layer
@@ -28,7 +29,7 @@ def main(_: list[str]) -> None:
     reading, writing = os.pipe()
     os.set_blocking(writing, False)
     signal.set_wakeup_fd(writing)
-    signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.signal(signal.SIGCHLD, _wake)
     _Launcher(told, reading).serve()
 
 
@@ -98,6 +99,10 @@ class _Launcher:
             os.close(told)
 
 
+def _wake(_: int, __: FrameType | None) -> None:
+    """Python writes to the descriptor by itself, if there is a handler."""
+
+
 def _become(order: dict[str, Any], descriptors: list[int]) -> None:
     """Deno, behind the wall."""
     signal.set_wakeup_fd(-1)
@@ -120,7 +125,7 @@ def _become(order: dict[str, Any], descriptors: list[int]) -> None:
     else:  # where the operator accepts that Deno's own permissions are all there is
         outside(os.getpid())
         close_others((0, 1, 2, told))
-    os.execve(order["command"][0], order["command"], order["environment"])
+    os.execve(order["command"][0], order["command"], order["environment"])  # noqa: S606 (there is no shell)
 
 
 def _tell(descriptor: int, what: dict[str, int]) -> None:

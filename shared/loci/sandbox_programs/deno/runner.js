@@ -128,3 +128,5 @@ if (code) {
     fail(error, code.place);
   }
 }
+// It is killed now: ending by itself would only take time, and its memory is still to be read.
+while (await line() !== null);

@@ -40,7 +40,7 @@ class Starter:
     def start(self, shape: Shape) -> Child:
         """A process that is on its way to be ready."""
         number = next(self._numbers)
-        order = {
+        order: dict[str, object] = {
             "start": number,
             "command": flags.command(self._deno, shape.heap_mb, shape.read),
             "environment": flags.ENVIRONMENT,
@@ -100,7 +100,7 @@ class Starter:
         with theirs:
             # Of its own interpreter, with an empty environment: this process has threads and secrets.
             self._launcher = subprocess.Popen(  # noqa: S603
-                command, stdin=theirs, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env={}, cwd="/"
+                command, stdin=theirs.fileno(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env={}, cwd="/"
             )
         self._line = ours
         return ours
