@@ -9,9 +9,10 @@ EVERYWHERE = ("--universal", "--python-version", "3.11")
 # Lambda's own interpreter, which is also the only one that LocalStack starts on.
 ON_LAMBDA = ("--python-version", "3.13", "--python-platform", "x86_64-manylinux_2_28")
 LOCKS = {
-    "laptop.lock": ["pyproject.toml", "--group", "build", *EVERYWHERE],
+    "laptop.lock": ["pyproject.toml", "--extra", "sandbox", "--group", "build", *EVERYWHERE],
     "dev.lock": [
-        *("pyproject.toml", "--extra", "aws", "--group", "build", "--group", "dev", "--group", "infra", *EVERYWHERE),
+        *("pyproject.toml", "--extra", "aws", "--extra", "sandbox"),
+        *("--group", "build", "--group", "dev", "--group", "infra", *EVERYWHERE),
         *("--constraint", "requirements/laptop.lock"),
     ],
     # What lies in the functions' layer.

@@ -9,6 +9,7 @@ from pydantic import SecretStr
 
 from loci.app import App
 from loci.doctor.cloud import check_cloud
+from loci.doctor.deno import check_deno
 from loci.doctor.finding import Finding, checked
 from loci.doctor.folder import check_folder, check_secret, check_space
 from loci.doctor.models import check_models
@@ -43,6 +44,7 @@ def examine(
     if settings.mode == "embedded":
         yield from _machine(settings)
         yield from check_models(settings)
+        yield from check_deno(settings)
         stores = _database(settings, openers)
         yield from stores
         if not stores or any(one.state != "ok" for one in stores):

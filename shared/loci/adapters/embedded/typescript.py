@@ -1,14 +1,10 @@
 """TypeScript on this machine: Deno, behind the strongest wall that there is."""
 
-import os
-import re
-import shutil
-import subprocess
-import sys
 import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from loci.code.deno import found
 from loci.errors import LociError, Unavailable
 from loci.model.code import Completed, Failed, Fault, Job, LogLine, Measured
 from loci.model.values import Json, JsonObject
@@ -18,9 +14,6 @@ from loci.sandbox_programs.deno.host import Host
 from loci.sandbox_programs.deno.messages import Returned, Thrown
 from loci.sandbox_programs.walls.layers import Layer
 
-OLDEST = (2, 9, 8)
-"""Older ones have known ways around their own permissions."""
-INSTALL = "Install it with: make setup, or pip install 'deno>=2.9.8' beside Loci; or set LOCI_DENO"
 MB = 1 << 20
 FAULTS: Mapping[Why, Fault] = {
     "timeout": "SANDBOX_TIMEOUT",
@@ -69,32 +62,6 @@ class DenoSandbox:
                 deno, self._layers = found(self._deno), self._wall()
                 self._host = Host(str(deno), self._layers, self._spares)
             return self._host
-
-
-def found(given: Path | None) -> Path:
-    """The Deno that is used; `Unavailable` where there is none, or none that is new enough."""
-    beside = Path(sys.executable).parent / ("deno.exe" if os.name == "nt" else "deno")
-    named = str(given) if given else str(beside) if beside.is_file() else shutil.which("deno")
-    if named is None or not Path(named).is_file():
-        where = f" at {named}" if named else ""
-        raise Unavailable(f"TypeScript runs in Deno, which is not here{where}", INSTALL, code="SANDBOX_UNAVAILABLE")
-    here = version(Path(named))
-    if here < OLDEST:
-        told = f"Deno {'.'.join(map(str, here))} at {named} is too old; 2.9.8 is the oldest"
-        raise Unavailable(told, INSTALL, code="SANDBOX_UNAVAILABLE")
-    return Path(named)
-
-
-def version(deno: Path) -> tuple[int, ...]:
-    """What it says of itself; `Unavailable` where it does not run."""
-    try:
-        told = subprocess.run(  # noqa: S603
-            [deno, "--version"], env={"NO_COLOR": "1"}, capture_output=True, text=True, timeout=20, check=True
-        ).stdout
-    except (OSError, subprocess.SubprocessError) as error:
-        raise Unavailable(f"{deno} does not run ({error})", INSTALL, code="SANDBOX_UNAVAILABLE") from None
-    numbers = re.search(r"deno (\d+)\.(\d+)\.(\d+)", told)
-    return tuple(map(int, numbers.groups())) if numbers else (0,)
 
 
 def _order(job: Job) -> Order:
