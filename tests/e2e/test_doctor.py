@@ -29,7 +29,8 @@ def test_what_is_well_is_one_line_each(patient: Patient) -> None:
 def test_everything_is_looked_at(patient: Patient) -> None:
     findings = json.loads(patient.run("--json").stdout)["findings"]
     names = (
-        "data folder, disk, secret, embedder, reranker, deno, database, documents, index, orphans, vectors, folders, files"
+        "data folder, disk, secret, embedder, reranker, deno, "
+        "database, documents, index, orphans, vectors, folders, files"
     )
     assert [one["name"] for one in findings if one["name"] != "setting"] == names.split(", ")
 

@@ -9,9 +9,10 @@ const HEAD = "return (async () => {\n";
 const LINES_ABOVE = 4; // two of the engine's own, the directive and HEAD
 const RETURN = "return (";
 const OPTIONS = {
-  ecmaVersion: "latest", sourceType: "script", locations: true, allowHashBang: true,
+  ecmaVersion: "latest", sourceType: "module", locations: true, allowHashBang: true,
   allowReturnOutsideFunction: true, allowAwaitOutsideFunction: true,
 };
+const IMPORT = 'Use await import("node:…"); only modules of Node are here, and nothing is loaded from elsewhere';
 // They cannot be parameters of strict code.
 const RESERVED = new Set((
   "arguments await break case catch class const continue debugger default delete do else enum eval export extends false " +
@@ -34,7 +35,7 @@ export function isName(text) {
 /** What runs the code when it is called with the values of the names; `imports` says whether it may load modules. */
 export function compile(source, names) {
   const { js, map } = javascript(source);
-  const { body, at, imports } = returning(js, source);
+  const { body, at, imports } = returning(js, source, Boolean(map));
   const most = body.split("\n").length;
   const code = `"use strict";\n${HEAD}${body}\n})()\n//# sourceURL=${NAME}`;
   return { run: new AsyncFunction(...names, code), imports, place: (line, column) => place(line - LINES_ABOVE, column, at, map, most) };
@@ -75,46 +76,48 @@ function javascript(given) {
   return { js: made.slice(0, cut), map: map.mappings };
 }
 
-function returning(js, source) {
+function returning(js, source, isWritten) {
   const whole = /^\s*\{/.test(js) && objectLiteral(js);
   if (whole) return whole;
-  let imports = false;
-  const onToken = (token) => { imports ||= token.type.keyword === "import"; };
-  let program;
-  try {
-    program = parse(js, { ...OPTIONS, onToken });
-  } catch (error) {
-    throw refused(error, source);
-  }
-  const last = program.body.findLast((one) => one.type !== "EmptyStatement");
+  const { body, imports } = parsed(js, source);
+  // What is written anew declares its namespaces behind everything else.
+  const last = body.findLast((one) => one.type !== "EmptyStatement" && !(isWritten && isBare(one)));
   if (last?.type !== "ExpressionStatement") return { body: js, imports };
   const text = js.slice(last.start, last.end).replace(/;$/, "");
   const at = { line: last.loc.start.line, column: last.loc.start.column };
   return { body: `${js.slice(0, last.start)}${RETURN}${text}\n)${js.slice(last.end)}`, at, imports };
 }
 
+const isBare = (one) => one.type === "VariableDeclaration" && one.kind === "var" && one.declarations.every(({ init }) => !init);
+
 /** `{a: 1}` alone is a value to who types it, and a block to the grammar. */
 function objectLiteral(js) {
-  let imports = false;
   const text = js.replace(/;\s*$/, "");
   try {
-    const onToken = (token) => { imports ||= token.type.keyword === "import"; };
-    const { body } = parse(`(${text}\n)`, { ...OPTIONS, onToken });
+    const { body, imports } = parsed(`(${text}\n)`, "");
     if (body.length !== 1 || body[0].expression?.type !== "ObjectExpression") return null;
+    return { body: `${RETURN}${text}\n)`, at: { line: 1, column: 0 }, imports };
   } catch {
     return null;
   }
-  return { body: `${RETURN}${text}\n)`, at: { line: 1, column: 0 }, imports };
 }
 
-function refused(error, source) {
-  const { line, column } = error.loc ?? { line: 1, column: 0 };
-  const message = error.message.replace(/ \(\d+:\d+\)$/, "");
-  if (!message.startsWith("'import' and 'export'") && !message.includes("import.meta")) return new Unplaced(message, line, column + 1, source);
-  const word = source.split("\n")[line - 1]?.slice(column).trimStart() ?? "";
-  return word.startsWith("export")
-    ? new WrongCode("Nothing can be exported", line, column + 1, "Return the value instead")
-    : new WrongCode("Static imports are not available", line, column + 1, 'Use await import("node:…"); only modules of Node are here, and nothing is loaded from elsewhere');
+function parsed(js, source) {
+  let imports = false;
+  const onToken = (token) => { imports ||= token.type.keyword === "import"; };
+  let program;
+  try {
+    program = parse(js, { ...OPTIONS, onToken });
+  } catch (error) {
+    const { line, column } = error.loc ?? { line: 1, column: 0 };
+    throw new Unplaced(error.message.replace(/ \(\d+:\d+\)$/, ""), line, column + 1, source);
+  }
+  for (const { type, loc } of program.body) {
+    const place = [loc.start.line, loc.start.column + 1];
+    if (type === "ImportDeclaration") throw new WrongCode("Static imports are not available", ...place, IMPORT);
+    if (type.startsWith("Export")) throw new WrongCode("Nothing can be exported", ...place, "Return the value instead");
+  }
+  return { body: program.body, imports };
 }
 
 class Unplaced extends WrongCode {
