@@ -1,5 +1,6 @@
 """Calls of tools out of a run: so many at once, so many in all, and none that was not given."""
 
+import contextlib
 import json
 import os
 import threading
@@ -43,6 +44,7 @@ class Bridge:
         self._account.asked += 1
         if self._pipe is None:
             self._pipe = os.pipe()
+            os.set_blocking(self._pipe[1], False)
         if refusal := self._refusal(asked):
             self._account.denied += 1
             self._answer(asked.number, {"ok": False, "error": {"code": "TOOL_DENIED", "message": refusal}})
@@ -100,4 +102,5 @@ class Bridge:
         with self._lock:
             if self._pipe is not None:
                 self._answers.append(line)
-                os.write(self._pipe[1], b"x")
+                with contextlib.suppress(BlockingIOError):  # so much was written that it is read soon
+                    os.write(self._pipe[1], b"x")

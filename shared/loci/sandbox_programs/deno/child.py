@@ -26,6 +26,7 @@ class Child:
         self._kill = kill
         self._buffer = bytearray()
         self._end = b""
+        self._unsent = bytearray()
         self.errors = b""
         self.written = 0
         self.pid: int | None = None
@@ -52,7 +53,10 @@ class Child:
     def wait(self, seconds: float, others: tuple[int, ...]) -> list[int]:
         """Take in what it says within the time; which of the others can be read."""
         mine = [one for one in (self.stdout, self.stderr, self._told) if one >= 0]
-        found = select.select([*mine, *others], [], [], max(0.0, seconds))[0]
+        unread = [self.stdin] if self._unsent and self.stdin >= 0 else []
+        found, free, _ = select.select([*mine, *others], unread, [], max(0.0, seconds))
+        if free:
+            self._write()
         # First what it said, then that it ended.
         if self.stdout in found:
             self._read_output()
@@ -79,16 +83,10 @@ class Child:
         """Whether nothing more can come."""
         return self.stdout < 0 and not self._buffer
 
-    def send(self, line: bytes, deadline: float) -> None:
-        """Write a line; nothing where nobody reads it any more, or not in time."""
-        rest = memoryview(line + b"\n")
-        while rest and time.monotonic() < deadline:
-            try:
-                rest = rest[os.write(self.stdin, rest) :]
-            except BlockingIOError:
-                select.select([], [self.stdin], [], 0.05)
-            except BrokenPipeError:
-                return
+    def send(self, line: bytes) -> None:
+        """Have the line written as soon as it is read: what waits to be read must not keep us from reading."""
+        self._unsent += line + b"\n"
+        self._write()
 
     def resident(self) -> int:
         """Bytes of memory that it has now; 0 where that is not known."""
@@ -110,6 +108,15 @@ class Child:
             if one >= 0:
                 os.close(one)
         self.stdin = self.stdout = self.stderr = self._told = -1
+
+    def _write(self) -> None:
+        try:
+            while self._unsent:
+                del self._unsent[: os.write(self.stdin, self._unsent[:CHUNK])]
+        except BlockingIOError:
+            return
+        except OSError:  # nobody reads any more
+            self._unsent.clear()
 
     def _read_output(self) -> None:
         part = self._part(self.stdout, "stdout")

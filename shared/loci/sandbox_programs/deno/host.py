@@ -63,11 +63,11 @@ class _Run:
 
     def outcome(self) -> Returned | Thrown | Broken:
         job = {"code": self._order.code, "context": self._order.context, "servers": self._order.servers}
-        self._child.send(json.dumps(job).encode(), self._deadline)
+        self._child.send(json.dumps(job).encode())
         while (left := self._deadline - time.monotonic()) > 0:
             if self._child.wait(min(left, LOOK_SECONDS), self._bridge.descriptors):
                 for answer in self._bridge.answers():
-                    self._child.send(answer, self._deadline)
+                    self._child.send(answer)
             if (found := self._judged()) is not None:
                 return found
         return Broken("timeout", f"The code was stopped after {self._order.timeout_ms} ms")
