@@ -220,7 +220,7 @@ OUTPUT = [
     ),
     Attack(
         "write senseless lines",
-        'for (const l of ["[]", "null", "{\\"t\\":5}", "{\\"t\\":\\"call\\",\\"n\\":{},\\"tool\\":[]}", "\\u0000\\u0001"]) {'
+        "for (const l of ['[]', 'null', '{\"t\":5}', '{\"t\":\"call\",\"n\":{},\"tool\":[]}', '\\u0000\\u0001']) {"
         + _write("l")
         + "} return 3",
         ("value",),

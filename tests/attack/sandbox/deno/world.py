@@ -25,7 +25,7 @@ class World:
     hits: list[str]
     called: list[str] = field(default_factory=list[str])
 
-    def call(self, tool: str, arguments: JsonObject) -> Json:
+    def call(self, tool: str, arguments: JsonObject) -> Json:  # noqa: ARG002 (the port's names)
         self.called.append(tool)
         return {"ok": True}
 
@@ -60,7 +60,7 @@ def world(folder: Path) -> Generator[World]:
     hits: list[str] = []
 
     class Answers(http.server.BaseHTTPRequestHandler):
-        def do_GET(self) -> None:  # noqa: N802 (the library's name)
+        def do_GET(self) -> None:
             hits.append(self.path)
             self.send_response(200)
             self.end_headers()
