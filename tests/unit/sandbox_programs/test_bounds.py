@@ -16,7 +16,7 @@ ENDED: dict[str, tuple[Why, str]] = {
     ),
     "a loop that swallows every error": (
         "time",
-        "while True:\n    try:\n        while True: len('')\n    except BaseException: x = 2",
+        "import time\nwhile True:\n    try:\n        while True: time.sleep(0.001)\n    except BaseException: x = 2",
     ),
     "a loop in C": ("time", "import itertools; 1 in itertools.repeat(2)"),
     "shared memory": (
