@@ -16,9 +16,9 @@ help: ## print this list
 run: setup ## serve on this machine, at http://127.0.0.1:8765/mcp (PORT=…)
 	@exec $(BIN)/loci serve --port $(PORT) --example
 
-setup: $(VENV)/.laptop ## install Loci into .venv (the command is .venv/bin/loci)
+setup: $(VENV)/.laptop $(VENV)/.runner ## install Loci into .venv (the command is .venv/bin/loci)
 
-test: $(VENV)/.dev ## run all tests that need nothing outside this machine
+test: $(VENV)/.dev $(VENV)/.runner ## run all tests that need nothing outside this machine
 	$(BIN)/pytest -q -n 2 -m "not conformance and not aws and not models and not browser" $(TESTS)
 
 check: $(VENV)/.dev ## format, lint, types and import rules
@@ -95,6 +95,11 @@ $(VENV)/.%: requirements/%.lock pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@ && if [ $* = dev ]; then touch $(VENV)/.laptop; fi
+
+# Where there is no wall no code is run (docs/code.md): its packages are then not brought unasked.
+$(VENV)/.runner: requirements/runner.lock | $(VENV)/.laptop
+	if [ "$$(uname)" = Linux ]; then $(BIN)/loci runner install; fi
+	@touch $@
 
 .PHONY: help run setup test test-aws check conformance bench format lock clean layers synth bootstrap deploy destroy
 .PHONY: test-browser quality cdk-app opensearch dynamodb localstack

@@ -14,6 +14,7 @@ from loci.doctor.finding import Finding, checked
 from loci.doctor.folder import check_folder, check_secret, check_space
 from loci.doctor.models import check_models
 from loci.doctor.owners import check_owners
+from loci.doctor.sandbox import check_runner, check_sandbox
 from loci.doctor.settings import check_settings
 from loci.errors import LociError
 from loci.settings import Settings, sourced_settings
@@ -44,6 +45,8 @@ def examine(
     if settings.mode == "embedded":
         yield from _machine(settings)
         yield from check_models(settings)
+        yield from checked("sandbox", lambda: check_sandbox(settings))
+        yield from checked("runner", lambda: check_runner(settings))
         yield from check_deno(settings)
         stores = _database(settings, openers)
         yield from stores

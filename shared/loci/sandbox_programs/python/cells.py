@@ -55,7 +55,14 @@ def raised(error: BaseException) -> Raised:
     text = "".join(whole.format())
     if len(text) > LONGEST:
         text = f"{text[: LONGEST // 2]}\n…\n{text[-LONGEST // 2 :]}"
-    return Raised(type(error).__name__, str(error)[: LONGEST // 2], text)
+    return Raised(type(error).__name__, _message(error)[: LONGEST // 2], text)
+
+
+def _message(error: BaseException) -> str:
+    try:
+        return str(error)
+    except BaseException:  # noqa: BLE001 (it is the caller's)
+        return "(its text cannot be made)"
 
 
 def _trim(whole: traceback.TracebackException, seen: set[int]) -> None:

@@ -61,13 +61,21 @@ def interpreter(path: Path) -> Interpreter:
 class ForkServer:
     """Forks executors that have everything imported. Any thread may ask it; it ends with this process."""
 
-    def __init__(self, python: Interpreter, layers: frozenset[Layer], cache: Path, *, drawing: bool) -> None:
+    def __init__(
+        self,
+        python: Interpreter,
+        layers: frozenset[Layer],
+        cache: Path,
+        *,
+        drawing: bool = True,
+        packages: Sequence[str] = PACKAGES,
+    ) -> None:
         self._python = python
         self._layers = layers
         self._drawing = drawing
         self._turn = threading.Lock()
         ours, its = socket.socketpair()
-        names = (*STANDARD, *PACKAGES, *(DRAWING if drawing else ()), "cloudpickle")
+        names = (*STANDARD, *packages, *(DRAWING if drawing else ()), "cloudpickle")
         command = [str(python.path), "-I", str(START), "python.fork_server", str(its.fileno()), ",".join(names)]
         with its:
             self._process = subprocess.Popen(  # noqa: S603

@@ -12,10 +12,10 @@ ALLOWED = """
 read write readv writev pread64 pwrite64 preadv pwritev open openat close close_range lseek stat fstat lstat
 newfstatat statx statfs fstatfs access faccessat faccessat2 getdents getdents64 getcwd chdir fchdir mkdir mkdirat rmdir
 unlink unlinkat rename renameat renameat2 readlink readlinkat ftruncate truncate fallocate fsync fdatasync fadvise64
-copy_file_range sendfile utimensat utime umask chmod fchmod fchmodat dup dup2 dup3 fcntl flock
+copy_file_range sendfile umask dup dup2 dup3 flock
 mmap mprotect munmap mremap madvise brk msync mincore mbind set_mempolicy get_mempolicy
 getpid gettid getppid getuid geteuid getgid getegid getgroups getpgrp getpgid getsid getresuid getresgid
-sched_yield sched_getaffinity sched_setaffinity sched_getparam sched_getscheduler sched_get_priority_max
+sched_yield sched_getaffinity sched_getparam sched_getscheduler sched_get_priority_max
 sched_get_priority_min getpriority getrusage times getrlimit sysinfo uname getcpu
 exit exit_group wait4 waitid futex futex_waitv set_robust_list get_robust_list set_tid_address rseq membarrier
 arch_prctl restart_syscall rt_sigaction rt_sigprocmask rt_sigreturn rt_sigpending rt_sigtimedwait rt_sigsuspend
@@ -24,8 +24,15 @@ timerfd_create timerfd_settime timerfd_gettime poll ppoll select pselect6 epoll_
 epoll_wait epoll_pwait epoll_pwait2 eventfd eventfd2 pipe pipe2 signalfd4 getrandom
 sendto recvfrom sendmsg recvmsg shutdown getsockname getsockopt setsockopt getpeername
 """.split()  # noqa: SIM905 (as many quoted names would be a page)
+# Whoever copies a file goes on where the file system has no such attributes.
+UNSUPPORTED = tuple(f"{link}{call}xattr" for link in ("", "l", "f") for call in ("get", "list", "set", "remove"))
 # Libraries take another way where the kernel says that it has none of these.
 ABSENT = ("clone3", "memfd_create", "io_uring_setup", "statmount", "openat2", "mseal", "userfaultfd")
+# They change files that Landlock does not let the process write, wherever those lie. They seem to succeed: what copies
+# a file copies its mode and its times, and would fail.
+IGNORED = ("chmod", "fchmod", "fchmodat", "fchmodat2", "utime", "utimes", "utimensat", "futimesat")
+# Not those that let the kernel signal other processes (F_SETOWN, F_SETSIG, F_SETLEASE, F_NOTIFY).
+FCNTLS = (0, 1, 2, 3, 4, 5, 6, 7, 36, 37, 38, 1030, 1031, 1032, 1033, 1034)
 IOCTLS = (0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)  # TCGETS TIOCGWINSZ FIONREAD FIONBIO FIONCLEX FIOCLEX
 PRCTLS = (3, 15, 16, 0x53564D41)  # PR_GET_DUMPABLE PR_SET_NAME PR_GET_NAME PR_SET_VMA
 AF_UNIX = 1
@@ -36,7 +43,9 @@ X32 = 0x40000000
 ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 LOAD, EQUAL, AT_LEAST, ANY_BIT, RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 ALLOW, KILL, FAIL = 0x7FFF0000, 0x80000000, 0x50000
-REFUSE, UNKNOWN = FAIL | errno.EPERM, FAIL | errno.ENOSYS
+PRETEND = FAIL
+"""It fails with no error, and so it succeeds."""
+REFUSE, UNKNOWN, NO_SUPPORT = FAIL | errno.EPERM, FAIL | errno.ENOSYS, FAIL | errno.ENOTSUP
 NUMBER, ARCHITECTURE = 0, 4
 """Where in what the program judges."""
 
@@ -62,14 +71,18 @@ def program(rules: Rules) -> bytes:
     for name, body in _judged().items():
         if name in numbers:
             steps += [_step(EQUAL, numbers[name], 0, len(body)), *body]
-    for name in (*ALLOWED, *rules.extra, *(("execve", "execveat") if rules.may_exec else ())):
+    for name, verdict in _verdicts(rules).items():
         if name in numbers:
-            steps += [_step(EQUAL, numbers[name], 0, 1), _step(RETURN, ALLOW)]
-    for name in ABSENT:
-        if name in numbers and name not in rules.extra:
-            steps += [_step(EQUAL, numbers[name], 0, 1), _step(RETURN, UNKNOWN)]
+            steps += [_step(EQUAL, numbers[name], 0, 1), _step(RETURN, verdict)]
     steps.append(_step(RETURN, REFUSE))
     return b"".join(steps)
+
+
+def _verdicts(rules: Rules) -> dict[str, int]:
+    """Calls that are judged by their name alone; all others are refused."""
+    verdicts = dict.fromkeys(IGNORED, PRETEND) | dict.fromkeys(ABSENT, UNKNOWN) | dict.fromkeys(UNSUPPORTED, NO_SUPPORT)
+    allowed = (*ALLOWED, *rules.extra, *(("execve", "execveat") if rules.may_exec else ()))
+    return verdicts | dict.fromkeys(allowed, ALLOW)
 
 
 def judge(rules: Rules) -> None:
@@ -82,6 +95,8 @@ def _judged() -> dict[str, list[bytes]]:
     itself = (os.getpid(),)
     return {
         "ioctl": _only(1, IOCTLS),
+        "fcntl": _only(1, FCNTLS),
+        "sched_setaffinity": _only(0, (0, *itself)),
         "prctl": _only(0, PRCTLS),
         "socketpair": _only(0, (AF_UNIX,)),
         "kill": _only(0, itself),

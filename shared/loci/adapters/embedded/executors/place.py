@@ -3,11 +3,11 @@
 import fcntl
 import json
 import os
-import shutil
 from pathlib import Path
 
 from loci.model.identity import Owner
 from loci.sandbox_programs.python.host import Folders
+from loci.sandbox_programs.python.used import remove
 
 WORK, SCRATCH, MEMORY, ARRIVING = "work", "scratch", "memory", "arriving"
 OWNER, LOCK = "owner.json", "lock"
@@ -71,10 +71,10 @@ class Place:
     def empty(self) -> None:
         """Take out what the code wrote and what it was given."""
         for folder in (self.folders.work, self.folders.scratch, self.folders.memory):
-            shutil.rmtree(folder, ignore_errors=True)
+            remove(str(folder))
             folder.mkdir(exist_ok=True, mode=0o700)
 
     def remove(self) -> None:
         """All of it is gone."""
         self.release()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        remove(str(self.folder))
