@@ -31,7 +31,7 @@ class Spares:
         if shape == self._shape and self._size:
             while (spare := self._next()) is not None:
                 spare.wait(0, ())
-                if spare.ended is None:
+                if spare.ended is None and not spare.is_silent:
                     return spare
                 spare.close()  # something has killed it
         return self._start(shape).ready(READY_SECONDS)
