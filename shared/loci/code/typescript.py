@@ -104,7 +104,7 @@ class TypeScript:
         self._lock = threading.Lock()
 
     def start(self, caller: Caller, asked: Asked) -> Run:
-        """The run, begun; done already where it was remembered. `Refused` where it may not begin."""
+        """The run, begun, on a thread of its own. `Refused` or `Unavailable` where it may not begin."""
         size = len(asked.code.encode("utf-8", "replace"))
         if size > LARGEST_CODE:
             raise Refused(
@@ -112,19 +112,10 @@ class TypeScript:
                 "Send less code, and data as `context`",
                 code="CODE_TOO_LARGE",
             )
-        paths = readable(asked.read_paths, self._read_roots, self._private) if asked.read_paths else Readable((), ())
-        bridge = Bridge(self._tools, caller, asked.intent)
-        limits = RunLimits(asked.timeout_ms, asked.memory_mb, paths.allowed)
-        job = Job(_sendable(asked.code), asked.context, limits, clients(bridge.tools))
-        run = Run(caller, limits.timeout_ms / 1000, self._scratchpad)
-        key = key_of(job, bridge.tools)
-        known = self._cache.find(caller.owner, key) if self._cache else None
-        if known is not None:
-            run.done(_with_refused(answer(known, cached=True), paths))
-            return run
+        run = Run(caller, asked.timeout_ms / 1000, self._scratchpad)
         self._enter(caller.owner.key)
-        # A thread of its own, which keeps no server from ending.
-        work = _Work(run, lambda: self._ran(caller, job, bridge, key, paths), lambda: self._leave(caller.owner.key))
+        work = _Work(run, lambda: self._ended(caller, asked), lambda: self._leave(caller.owner.key))
+        # It keeps no server from ending.
         threading.Thread(target=work.go, name="typescript", daemon=True).start()
         return run
 
@@ -132,18 +123,21 @@ class TypeScript:
         """The server stops."""
         self._sandbox.close()
 
-    def _ran(self, caller: Caller, job: Job, bridge: Bridge, key: str, paths: Readable) -> JsonObject | LociError:
+    def _ended(self, caller: Caller, asked: Asked) -> JsonObject | LociError:
+        """What the run came to; done already where it was remembered."""
         try:
+            paths = readable(asked.read_paths, self._read_roots, self._private)
+            bridge = Bridge(self._tools, caller, asked.intent)
+            limits = RunLimits(asked.timeout_ms, asked.memory_mb, paths.allowed)
+            job = Job(_sendable(asked.code), asked.context, limits, clients(bridge.tools))
+            key = key_of(job, bridge.tools)
+            known = self._cache.find(caller.owner, key) if self._cache else None
+            if known is not None:
+                return _with_refused(answer(known, cached=True), paths)
             ended = self._sandbox.run(job, bridge.call)
         except LociError as error:
             return error
-        self._telemetry.ran(
-            owner=caller.owner.key,
-            ms=ended.measured.ms,
-            outcome="ok" if isinstance(ended, Completed) else ended.code,
-            tools=bridge.called,
-            denied=ended.measured.denied,
-        )
+        self._tell(caller, ended, bridge)
         match ended:
             case Completed():
                 if self._cache and not bridge.called:
@@ -151,6 +145,15 @@ class TypeScript:
                 return _with_refused(answer(ended), paths)
             case Failed():
                 return failure(_explained(ended, paths))
+
+    def _tell(self, caller: Caller, ended: Completed | Failed, bridge: Bridge) -> None:
+        self._telemetry.ran(
+            owner=caller.owner.key,
+            ms=ended.measured.ms,
+            outcome="ok" if isinstance(ended, Completed) else ended.code,
+            tools=bridge.called,
+            denied=ended.measured.denied,
+        )
 
     def _enter(self, owner: str) -> None:
         with self._lock:
