@@ -1,16 +1,15 @@
 """Fresh executors: a fork server that is started when the first is wanted, and one executor that waits to be taken."""
 
-import os
 import secrets
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from loci.adapters.embedded.executors.place import Place
 from loci.errors import Unavailable
-from loci.sandbox_programs.python.host import ForkServer, interpreter
+from loci.sandbox_programs.python.host import PACKAGES, ForkServer, interpreter
 from loci.sandbox_programs.python.supervised import Supervised
 from loci.sandbox_programs.python.told import Bounds, Stopped
 from loci.sandbox_programs.walls.layers import Layer
@@ -67,6 +66,7 @@ class Forks:
         *,
         layers: Callable[[], frozenset[Layer]],
         drawing: bool,
+        packages: Sequence[str] = PACKAGES,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._folder = folder
@@ -74,6 +74,7 @@ class Forks:
         self._bounds = bounds
         self._layers = layers
         self._drawing = drawing
+        self._packages = packages
         self._clock = clock
         self._turn = threading.Lock()
         self._servers: list[ForkServer] = []
@@ -143,7 +144,9 @@ class Forks:
             cache = self._folder / "cache"
             cache.mkdir(parents=True, exist_ok=True, mode=0o700)
             self._servers = [one for one in self._servers if one.is_alive]
-            self._servers.append(ForkServer(python, self._layers(), cache, drawing=self._drawing))
+            self._servers.append(
+                ForkServer(python, self._layers(), cache, drawing=self._drawing, packages=self._packages)
+            )
             self._born = self._clock()
             return self._servers[-1]
 
@@ -161,8 +164,3 @@ class Forks:
                 return
         fresh.executor.end()
         place.remove()
-
-
-def processors() -> int:
-    """Those that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
