@@ -16,9 +16,9 @@ help: ## print this list
 run: setup ## serve on this machine, at http://127.0.0.1:8765/mcp (PORT=…)
 	@exec $(BIN)/loci serve --port $(PORT) --example
 
-setup: $(VENV)/.laptop ## install Loci into .venv (the command is .venv/bin/loci)
+setup: $(VENV)/.laptop $(VENV)/.runner ## install Loci into .venv (the command is .venv/bin/loci)
 
-test: $(VENV)/.dev ## run all tests that need nothing outside this machine
+test: $(VENV)/.dev $(VENV)/.runner ## run all tests that need nothing outside this machine
 	$(BIN)/pytest -q -n 2 -m "not conformance and not aws and not models and not browser" $(TESTS)
 
 check: $(VENV)/.dev ## format, lint, types and import rules
@@ -38,6 +38,9 @@ test-browser: $(VENV)/.dev ## run the tests of the pages in a headless Chromium,
 		&& apt-get install -y -qq --no-install-recommends chromium chromium-driver >/dev/null; } \
 		|| echo "Without Chromium these tests are skipped. Install it and its driver (Debian: chromium chromium-driver)"
 	$(BIN)/pytest -q -m browser -rs tests/browser
+
+attack: $(VENV)/.dev ## run hostile code behind every wall that this machine offers
+	WALLS=all $(BIN)/pytest -q -n 2 tests/attack/sandbox
 
 test-aws: $(VENV)/.dev ## run the tests on LocalStack, DynamoDB Local and OpenSearch, which it starts (no Docker)
 	$(BIN)/pytest -q -m "aws or models" $(TESTS)
@@ -96,5 +99,10 @@ $(VENV)/.%: requirements/%.lock pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@ && if [ $* = dev ]; then touch $(VENV)/.laptop; fi
 
+# Where there is no wall no code is run (docs/code.md): its packages are then not brought unasked.
+$(VENV)/.runner: requirements/runner.lock | $(VENV)/.laptop
+	if [ "$$(uname)" = Linux ]; then $(BIN)/loci runner install; fi
+	@touch $@
+
 .PHONY: help run setup test test-aws check conformance bench format lock clean layers synth bootstrap deploy destroy
-.PHONY: test-browser quality cdk-app opensearch dynamodb localstack
+.PHONY: attack test-browser quality cdk-app opensearch dynamodb localstack

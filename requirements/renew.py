@@ -9,11 +9,14 @@ EVERYWHERE = ("--universal", "--python-version", "3.11")
 # Lambda's own interpreter, which is also the only one that LocalStack starts on.
 ON_LAMBDA = ("--python-version", "3.13", "--python-platform", "x86_64-manylinux_2_28")
 LOCKS = {
-    "laptop.lock": ["pyproject.toml", "--group", "build", *EVERYWHERE],
+    "laptop.lock": ["pyproject.toml", "--extra", "sandbox", "--group", "build", *EVERYWHERE],
     "dev.lock": [
-        *("pyproject.toml", "--extra", "aws", "--group", "build", "--group", "dev", "--group", "infra", *EVERYWHERE),
+        *("pyproject.toml", "--extra", "aws", "--extra", "sandbox"),
+        *("--group", "build", "--group", "dev", "--group", "infra", *EVERYWHERE),
         *("--constraint", "requirements/laptop.lock"),
     ],
+    # What code in the Python runner may import, on every platform: in an environment of its own.
+    "runner.lock": ["--group", "runner", *EVERYWHERE],
     # What lies in the functions' layer.
     "functions.lock": ["--group", "functions", *ON_LAMBDA, "--constraint", "requirements/dev.lock"],
     # What the container image of the inference function has.

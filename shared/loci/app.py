@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 
 from loci.api_keys import ApiKeys
+from loci.code.runner import Runner
+from loci.code.typescript import TypeScript
 from loci.documents.alike import Likeness
 from loci.documents.catalog import Catalog
 from loci.documents.clusters import Clusters
@@ -50,3 +52,5 @@ class App:
     clusters: Clusters
     read_lately: ReadLately
     remarks: Remarks
+    runner: Runner
+    typescript: TypeScript

@@ -6,6 +6,11 @@ from pathlib import Path
 
 from loci.api_keys import ApiKeys
 from loci.app import App
+from loci.code.bridge import NoTools
+from loci.code.no_files import NoFiles
+from loci.code.results_cache import ResultsCache
+from loci.code.runner import Runner
+from loci.code.typescript import TypeScript
 from loci.composition.adapters import Adapters
 from loci.documents.alike import Likeness
 from loci.documents.catalog import Catalog
@@ -21,6 +26,7 @@ from loci.documents.read_lately import ReadLately
 from loci.documents.remarks import Remarks
 from loci.documents.similar import Similar
 from loci.documents.writer import Writer
+from loci.ports import Sandbox
 from loci.scratchpad import Scratchpad
 from loci.search.reading import Reader
 from loci.search.search import Search
@@ -41,14 +47,15 @@ def build_app(settings: Settings | None = None) -> App:
     reader = Reader(made.language_model, model_name, seconds=seconds)
     graphs, likeness = Graphs(catalog, made.index), Likeness(made.index, made.embedder)
     library = Library(catalog, writer, made.blobs, made.turns)
+    telemetry, scratchpad = Telemetry(settings.log_level), Scratchpad(made.records, made.blobs, time.time)
     return App(
         settings=settings,
-        telemetry=Telemetry(settings.log_level),
+        telemetry=telemetry,
         keyring=made.keyring,
         records=made.records,
         blobs=made.blobs,
         local_links=made.local_links,
-        scratchpad=Scratchpad(made.records, made.blobs, time.time),
+        scratchpad=scratchpad,
         api_keys=ApiKeys(made.records, time.time),
         index=made.index,
         embedder=made.embedder,
@@ -65,6 +72,21 @@ def build_app(settings: Settings | None = None) -> App:
         clusters=Clusters(graphs, likeness),
         read_lately=ReadLately(made.records, time.time),
         remarks=Remarks(made.language_model, model_name, seconds=seconds),
+        runner=Runner(made.records, made.executors, NoFiles(), time.time),
+        typescript=_typescript(settings, made.sandbox, scratchpad, telemetry),
+    )
+
+
+def _typescript(settings: Settings, sandbox: Sandbox, scratchpad: Scratchpad, telemetry: Telemetry) -> TypeScript:
+    own = settings.mode == "embedded"  # on AWS there are no files
+    return TypeScript(
+        sandbox,
+        NoTools(),
+        scratchpad,
+        telemetry,
+        cache=ResultsCache() if settings.code_cache else None,
+        read_roots=settings.code_read_paths if own else (),
+        private=settings.data.absolute() if own else None,
     )
 
 

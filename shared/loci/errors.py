@@ -10,7 +10,10 @@ LociError                 code, what happened, what to do next
 Anything else that is raised is a bug.
 """
 
+from collections.abc import Mapping
 from typing import ClassVar
+
+Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 
 
 class LociError(Exception):
@@ -18,11 +21,15 @@ class LociError(Exception):
 
     default_code: ClassVar[str] = "REFUSED"
 
-    def __init__(self, what: str, resolution: str, *, code: str | None = None) -> None:
+    def __init__(
+        self, what: str, resolution: str, *, code: str | None = None, details: Mapping[str, Json] | None = None
+    ) -> None:
         super().__init__(what)
         self.code = code or self.default_code
         self.what = what
         self.resolution = resolution
+        self.details = details or {}
+        """What else the caller may want to know."""
 
     def __str__(self) -> str:
         return f"{_sentence(self.what)} {_sentence(self.resolution)}"

@@ -5,14 +5,18 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
-from loci.errors import Conflict, NotFound, Unavailable
-from loci.ids import content_id
+from loci.errors import Conflict, LociError, NotFound, Unavailable
+from loci.ids import content_id, random_id
 from loci.model.identity import Owner
 from loci.model.moments import iso
 from loci.model.records import Record
+from loci.model.values import JsonObject
 from loci.ports import BlobStore, RecordStore, every
 
 KIND = "scratchpad"
+PROMISED = "scratchpad-promised"
+REMEMBERED = 24 * 3600.0
+"""Seconds after which nobody knows any more that there was to be an entry."""
 CAPACITY = 10 * 1024 * 1024
 LOOKS = 16
 """In a capacity: so often what is there is counted, as others may keep entries of the same owner."""
@@ -53,11 +57,22 @@ class Scratchpad:
         self.capacity = capacity
         self._room: dict[str, int] = {}  # of each owner: bytes until the next look
 
-    def keep(self, owner: Owner, tool: str, text: str) -> Entry:
-        """Keep the text whole. The same text of the same tool has the same id. A power cut may take it."""
+    def promise(self, owner: Owner, tool: str, seconds: float) -> str:
+        """The id of an entry that is to come within the time: until then, reading it says so."""
+        id = random_id(12)
+        now = self._clock()
+        value: JsonObject = {"tool": tool, "due_at": now + seconds}
+        self._records.put(owner, PROMISED, id, value, expires_at=now + seconds + REMEMBERED, durable=False)
+        return id
+
+    def keep(self, owner: Owner, tool: str, text: str, id: str | None = None) -> Entry:
+        """Keep the text whole. A power cut may take it.
+
+        The same text of the same tool has the same id, unless one was promised.
+        """
         raw = text.encode("utf-8", "replace")
         now = self._clock()
-        entry = Entry(content_id(tool, text), tool, len(raw), iso(now))
+        entry = Entry(id or content_id(tool, text), tool, len(raw), iso(now))
         self._blobs.write(owner, _blob(entry.id), raw, durable=False)
         self._records.put(
             owner,
@@ -74,7 +89,7 @@ class Scratchpad:
         """The characters from `offset` on, `limit` at most."""
         record = self._records.get(owner, KIND, id) if ID.fullmatch(id) else None
         if record is None:
-            raise _missing(id)
+            raise self._absent(owner, id)
         text = self._text(owner, record)
         self._touch(owner, record)
         return Slice(text[offset : None if limit is None else offset + limit], min(offset, len(text)), len(text))
@@ -83,6 +98,16 @@ class Scratchpad:
         """All entries, newest first."""
         records = sorted(every(self._records, owner, KIND), key=lambda record: _moment(record, "kept_at"), reverse=True)
         return [_entry(record) for record in records]
+
+    def _absent(self, owner: Owner, id: str) -> LociError:
+        promised = self._records.get(owner, PROMISED, id) if ID.fullmatch(id) else None
+        if promised is None:
+            return _missing(id)
+        if self._clock() < _moment(promised, "due_at"):
+            advice = f"Call scratchpad_read('{id}') again in some seconds"
+            return Unavailable("The result is not there yet: it is still being made", advice, code="STILL_RUNNING")
+        advice = "Call the tool again"
+        return NotFound("The result never came: the server ended while it was made", advice, code="RUN_LOST")
 
     def _text(self, owner: Owner, record: Record) -> str:
         try:

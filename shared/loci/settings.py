@@ -1,6 +1,7 @@
 """What an operator can set. Command line before environment (LOCI_…) before config.toml before the default."""
 
 import os
+import sys
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -95,6 +96,13 @@ class Settings(BaseModel):
     )
     language_model_seconds: float = Field(6, gt=0, le=25, description="how long a search may wait for it")
     language_model_daily_tokens: int = Field(2_000_000, ge=0, description="tokens a day, of all instances together")
+    deno: Folder | None = Field(
+        None, description="the Deno that runs TypeScript; by default the one beside Loci, else the one on the path"
+    )
+    code_read_paths: Annotated[tuple[Folder, ...], BeforeValidator(_split)] = Field(
+        (), description="what callers' TypeScript may be allowed to read; on AWS always nothing"
+    )
+    code_cache: bool = Field(True, description="answer TypeScript that ran before from memory, where it cannot differ")
     table: str | None = Field(None, description="on AWS: the DynamoDB table")
     bucket: str | None = Field(None, description="on AWS: the S3 bucket")
     search_url: str | None = Field(None, pattern=r"^https?://\S+$", description="on AWS: the OpenSearch domain")
@@ -104,12 +112,29 @@ class Settings(BaseModel):
         None, description="on AWS: the secret in Secrets Manager that holds the signing secrets, unless they are set"
     )
 
+    runner: Folder | None = Field(
+        None, description="the Python environment of run_memory_code; by default `runner` in Loci's own"
+    )
+    runner_seconds: float = Field(60, gt=0, le=900, description="how long one run of Python may take")
+    runner_memory_mb: int = Field(1024, ge=64, description="memory that its variables may take")
+    runner_disk_mb: int = Field(256, ge=1, description="disk that its files may take")
+    runner_idle_minutes: float = Field(15, gt=0, description="after so long its variables are saved and it is ended")
+    runner_matplotlib: bool = Field(True, description="whether its code may draw with matplotlib")
+    allow_unsandboxed: bool = Field(
+        False, description="run callers' code even where this machine has no wall to put around it: a risk"
+    )
+
     @property
     def base_url(self) -> str:
         """The address that clients see."""
         # Every address is the one to listen on, and none to connect to.
         host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.host, self.host)  # noqa: S104
         return (self.public_url or f"http://{f'[{host}]' if ':' in host else host}:{self.port}").rstrip("/")
+
+    @property
+    def runner_folder(self) -> Path:
+        """Where the Python runner's packages lie: beside Loci's own, and removed with them."""
+        return self.runner or Path(sys.prefix) / "runner"
 
     @property
     def models_folder(self) -> Path:

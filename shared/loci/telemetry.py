@@ -3,6 +3,7 @@
 import logging
 import os
 import sys
+from collections.abc import Mapping
 from typing import Literal, TextIO
 
 from aws_lambda_powertools.logging import Logger
@@ -60,6 +61,10 @@ class Telemetry:
             self._metrics.add_metric("Duration", MetricUnit.Milliseconds, ms)
             self._metrics.add_metric("Errors", MetricUnit.Count, 0 if outcome == "ok" else 1)
             self._metrics.flush_metrics()
+
+    def ran(self, *, owner: str, ms: float, outcome: str, tools: Mapping[str, int], denied: int) -> None:
+        """One line about one run of a caller's code: which tools it called and how often, never with what."""
+        self._say("ran", owner=owner, ms=round(ms, 2), outcome=outcome, tools=dict(tools), denied=denied)
 
     def looked_at(self, key: str, *, is_document: bool) -> None:
         """One line about an upload, where somebody wants to see them all."""

@@ -29,7 +29,8 @@ def test_what_is_well_is_one_line_each(patient: Patient) -> None:
 def test_everything_is_looked_at(patient: Patient) -> None:
     findings = json.loads(patient.run("--json").stdout)["findings"]
     names = (
-        "data folder, disk, secret, embedder, reranker, database, documents, index, orphans, vectors, folders, files"
+        "data folder, disk, secret, embedder, reranker, sandbox, runner, deno, database, documents, index, orphans, "
+        "vectors, folders, files"
     )
     assert [one["name"] for one in findings if one["name"] != "setting"] == names.split(", ")
 
@@ -65,6 +66,7 @@ def test_settings_are_told_with_their_sources(empty: Patient) -> None:
         f"data = {empty.data} (the command line)",
         f"models = {empty.models} (LOCI_MODELS)",
         "pull_models = False (LOCI_PULL_MODELS)",
+        f"runner = {empty.notes.parent / 'runner'} (LOCI_RUNNER)",
     ]
 
 

@@ -13,6 +13,7 @@ COMMANDS = (
     *("", "serve", "ingest", "watch", "search", "graph", "forget", "doctor"),
     *("models", "models list", "models pull", "models check"),
     *("keys", "keys create", "keys list", "keys revoke"),
+    *("runner", "runner install"),
 )
 
 CONFIGURATION = """\
@@ -26,6 +27,7 @@ separated by commas in the environment.
 |---|---|---|---|
 """
 FOLDERS = {"data": "the user's data folder: `~/.local/share/loci` on Linux", "models": "the user's cache folder"}
+FOLDERS["runner"] = "beside Loci's own packages"
 
 
 def configuration() -> str:

@@ -1,5 +1,6 @@
 """A data folder for `loci doctor` to look at."""
 
+import hashlib
 import json
 import shutil
 import sqlite3
@@ -13,6 +14,7 @@ from typer.testing import CliRunner
 
 from loci.app import App
 from loci.cli.main import cli
+from loci.code.packages import LOCKS, STAMP
 from loci.compose import build_app
 from loci.model.identity import LOCAL
 from loci.settings import load_settings
@@ -42,16 +44,27 @@ class Patient:
             connection.commit()
 
     def run(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-        return loci(self.data, "doctor", *arguments, **{"LOCI_MODELS": str(self.models)} | environment)
+        return loci(self.data, "doctor", *arguments, **self._environment() | environment)
+
+    def _environment(self) -> dict[str, str]:
+        return {"LOCI_MODELS": str(self.models), "LOCI_RUNNER": str(stamped_runner(self.notes.parent / "runner"))}
 
     def told(self, *arguments: str, exit: int = 0, **environment: str) -> dict[str, dict[str, str]]:
         """What is not ok, or was put right, by name."""
-        clean = clean_environment(self.data, **{"LOCI_MODELS": str(self.models)} | environment)
+        clean = clean_environment(self.data, **self._environment() | environment)
         # In this process, which takes a tenth of the time of one of its own.
         ended = CliRunner().invoke(cli, ["doctor", "--json", *arguments], env=clean)
         assert ended.exit_code == exit, ended.output
         findings = json.loads(ended.stdout)["findings"]
         return {one["name"]: one for one in findings if one["state"] != "ok" or one["fixed"]}
+
+
+def stamped_runner(folder: Path) -> Path:
+    """What a look from outside takes for the Python runner's packages."""
+    (folder / "bin").mkdir(parents=True, exist_ok=True)
+    (folder / "bin" / "python").touch()
+    (folder / STAMP).write_text(hashlib.sha256(LOCKS[-1].read_bytes()).hexdigest())
+    return folder
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from loci.cli import keys, models
+from loci.cli import keys, models, runner
 from loci.cli.doctor import doctor
 from loci.cli.forget import forget
 from loci.cli.graph import graph
@@ -34,6 +34,7 @@ cli.command()(graph)
 cli.command()(doctor)
 cli.add_typer(models.cli, name="models")
 cli.add_typer(keys.cli, name="keys")
+cli.add_typer(runner.cli, name="runner")
 
 
 def _print_version(wanted: bool) -> None:

@@ -37,6 +37,10 @@ def serve(
         bool | None,
         typer.Option("--models/--no-models", help="Pull the models that are missing. [yes]", show_default=False),
     ] = None,
+    cache: Annotated[
+        bool | None,
+        typer.Option("--cache/--no-cache", help="Remember what TypeScript gave. [yes]", show_default=False),
+    ] = None,
     example: Annotated[bool, typer.Option("--example", help="Begin with an example, if nothing is here yet.")] = False,
 ) -> None:
     """Serve MCP.
@@ -44,7 +48,7 @@ def serve(
     Over HTTP, at http://127.0.0.1:8765/mcp unless told otherwise. Over stdio with --stdio, or by itself
     where a client started it: standard input is a pipe and neither --host nor --port is given.
     """
-    given = {"host": host, "port": port, "data": data, "pull_models": models}
+    given = {"host": host, "port": port, "data": data, "pull_models": models, "code_cache": cache}
     settings = load_settings(given, config)
     # uvicorn loads watchfiles wherever it is installed, for a reload on changes that Loci never asks for.
     sys.modules.setdefault("watchfiles", cast("ModuleType", None))
@@ -70,7 +74,7 @@ def _serve_stdio(settings: Settings) -> None:
     # The thread that waits for input cannot be interrupted, so Ctrl-C ends the process as it does elsewhere.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     app = build_app(settings)
-    with _background(app):
+    with contextlib.closing(app.runner), contextlib.closing(app.typescript), _background(app):
         anyio.run(serve_stdio, build_server(app))
 
 
@@ -106,7 +110,7 @@ def _serve_until_interrupted(settings: Settings, *, example: bool) -> None:
         server_header=False,
         timeout_graceful_shutdown=3,
     )
-    with _background(app, example=example):
+    with contextlib.closing(app.runner), contextlib.closing(app.typescript), _background(app, example=example):
         Server(config).run(sockets=[listener])
 
 

@@ -2,7 +2,18 @@
 
 from dataclasses import dataclass
 
-from loci.ports import BlobStore, DocumentIndex, Embedder, LanguageModel, LocalLinks, RecordStore, Reranker, Turns
+from loci.ports import (
+    BlobStore,
+    DocumentIndex,
+    Embedder,
+    Executors,
+    LanguageModel,
+    LocalLinks,
+    RecordStore,
+    Reranker,
+    Sandbox,
+    Turns,
+)
 from loci.signing import Keyring
 
 
@@ -19,3 +30,5 @@ class Adapters:
     reranker: Reranker
     turns: Turns
     language_model: LanguageModel | None
+    executors: Executors
+    sandbox: Sandbox

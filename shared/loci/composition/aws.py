@@ -7,7 +7,9 @@ from loci.adapters.aws.blobs import S3Blobs
 from loci.adapters.aws.clients import Clients
 from loci.adapters.aws.index import OpenSearchIndex
 from loci.adapters.aws.inference import LambdaEmbedder, LambdaInference, LambdaReranker
+from loci.adapters.aws.no_executors import NoExecutors
 from loci.adapters.aws.no_index import NoIndex
+from loci.adapters.aws.no_sandbox import NoSandbox
 from loci.adapters.aws.opensearch import Domain
 from loci.adapters.aws.records import DynamoRecords
 from loci.adapters.aws.turns import RecordTurns
@@ -45,6 +47,8 @@ def aws(settings: Settings) -> Adapters:
         reranker=found.reranker,
         turns=RecordTurns(records, time.time),
         language_model=language_model(settings, records, clients),
+        executors=NoExecutors(),
+        sandbox=NoSandbox(),
     )
 
 

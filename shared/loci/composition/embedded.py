@@ -11,6 +11,7 @@ from loci.adapters.embedded.turns import FolderTurns
 from loci.composition.adapters import Adapters
 from loci.composition.inference import local_inference
 from loci.composition.language_model import language_model
+from loci.composition.sandboxes import local_executors, local_sandbox
 from loci.composition.secrets import given_secrets
 from loci.settings import Settings
 from loci.signing import Keyring
@@ -37,4 +38,6 @@ def embedded(settings: Settings) -> Adapters:
         reranker=reranker,
         turns=FolderTurns(folder / "turns"),
         language_model=language_model(settings, records, None),
+        executors=local_executors(settings, records, blobs),
+        sandbox=local_sandbox(settings),
     )

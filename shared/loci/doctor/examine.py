@@ -9,10 +9,12 @@ from pydantic import SecretStr
 
 from loci.app import App
 from loci.doctor.cloud import check_cloud
+from loci.doctor.deno import check_deno
 from loci.doctor.finding import Finding, checked
 from loci.doctor.folder import check_folder, check_secret, check_space
 from loci.doctor.models import check_models
 from loci.doctor.owners import check_owners
+from loci.doctor.sandbox import check_runner, check_sandbox
 from loci.doctor.settings import check_settings
 from loci.errors import LociError
 from loci.settings import Settings, sourced_settings
@@ -43,6 +45,9 @@ def examine(
     if settings.mode == "embedded":
         yield from _machine(settings)
         yield from check_models(settings)
+        yield from checked("sandbox", lambda: check_sandbox(settings))
+        yield from checked("runner", lambda: check_runner(settings))
+        yield from check_deno(settings)
         stores = _database(settings, openers)
         yield from stores
         if not stores or any(one.state != "ok" for one in stores):

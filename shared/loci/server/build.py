@@ -32,6 +32,7 @@ from loci.server.clusters import cluster_doors
 from loci.server.documents import document_doors
 from loci.server.door import Door, Surface
 from loci.server.errors import Failure, ToolAnswer, attempt, unknown_tool
+from loci.server.executors import executor_doors
 from loci.server.gaps import gap_doors
 from loci.server.guidance import DOCUMENTS
 from loci.server.links import link_doors
@@ -40,6 +41,7 @@ from loci.server.prompts import listed, prompted
 from loci.server.reading import reading_doors
 from loci.server.resources import TEMPLATES, serve_documents
 from loci.server.scratchpad import scratchpad_doors
+from loci.server.typescript import typescript_doors
 from loci.server.ways import BY_NAME
 from loci.server.writing import writing_doors
 
@@ -66,6 +68,8 @@ def doors(app: App) -> list[Door]:
         *cluster_doors(app),
         *reading_doors(app),
         *writing_doors(app),
+        *executor_doors(app),
+        *typescript_doors(app),
         *scratchpad_doors(app),
     ]
 

@@ -1,5 +1,6 @@
 """What a failed call answers: a code, what happened, what to do. Here and nowhere else a bug is caught."""
 
+import json
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
@@ -9,7 +10,7 @@ from mcp_types import CallToolResult, InputRequiredResult, TextContent
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from loci.errors import LociError, NotFound
+from loci.errors import LociError, NotFound, Refused, Unavailable
 
 INVALID_PARAMS = "INVALID_PARAMS"
 INTERNAL_ERROR = "INTERNAL_ERROR"
@@ -34,7 +35,7 @@ async def attempt(call: Callable[[], Awaitable[ToolAnswer]]) -> ToolAnswer | Fai
     except MCPError:
         raise  # the protocol's own errors go out as such
     except LociError as error:
-        return _failure(error.code, error.what, error.resolution)
+        return _failure(error)
     except ToolError as error:
         return _behind(error)
     except Exception as error:  # noqa: BLE001 (the one place where a bug becomes an answer)
@@ -45,11 +46,13 @@ def _behind(error: ToolError) -> Failure:
     """The SDK wraps whatever a tool raised."""
     match error.__cause__:
         case LociError() as cause:
-            return _failure(cause.code, cause.what, cause.resolution)
+            return _failure(cause)
         case ValidationError() as cause:
-            return _failure(INVALID_PARAMS, _complaint(cause.errors()), "Correct the arguments and call again")
+            complaint = _complaint(cause.errors())
+            return _failure(Refused(complaint, "Correct the arguments and call again", code=INVALID_PARAMS))
         case None | ToolError():
-            return _failure("TOOL_ERROR", str(error.__cause__ or error), "Correct the arguments and call again")
+            said = str(error.__cause__ or error)
+            return _failure(Refused(said, "Correct the arguments and call again", code="TOOL_ERROR"))
         case cause:
             return _bug(cause)
 
@@ -71,18 +74,15 @@ def _complaint(faults: Sequence[ErrorDetails]) -> str:
 
 
 def _bug(error: BaseException) -> Failure:
-    failure = _failure(INTERNAL_ERROR, "Loci failed on this call", "Try again; if it stays, look at the server's log")
+    advice = "Try again; if it stays, look at the server's log"
+    failure = _failure(Unavailable("Loci failed on this call", advice, code=INTERNAL_ERROR))
     return Failure(failure.code, failure.result, error)
 
 
-def _failure(code: str, what: str, resolution: str) -> Failure:
-    text = str(LociError(what, resolution))
-    error = {"code": code, "message": what, "resolution": resolution}
-    return Failure(
-        code,
-        CallToolResult(
-            content=[TextContent(type="text", text=f"{code}: {text}")],
-            structured_content={"error": error},
-            is_error=True,
-        ),
-    )
+def _failure(error: LociError) -> Failure:
+    told = {"code": error.code, "message": error.what, "resolution": error.resolution}
+    content = [TextContent(type="text", text=f"{error.code}: {error}")]
+    if error.details:
+        content.append(TextContent(type="text", text=json.dumps(error.details, ensure_ascii=False)))
+    structured = {"error": told, **error.details}
+    return Failure(error.code, CallToolResult(content=[*content], structured_content=structured, is_error=True))

@@ -1,0 +1,60 @@
+"""Stored files as an executor reads them: copies that it cannot change."""
+
+import re
+import secrets
+from pathlib import Path
+
+from loci.adapters.embedded.executors.place import ARRIVING, Place
+from loci.errors import LociError
+from loci.ids import content_id
+from loci.model.executors import Stored
+from loci.model.identity import Owner
+from loci.ports import StoredFiles
+
+LONGEST_ID = 200
+LONGEST_NAME = 200
+"""Bytes."""
+# What could be read as a path, and what a terminal or a shell would take for more than a name.
+UNSAFE = re.compile(r"[/\\\x00-\x1f\x7f]")
+
+
+class Arrivals:
+    """Copies a file where it is asked for."""
+
+    def __init__(self, place: Place, files: StoredFiles, owner: Owner) -> None:
+        self._place = place
+        self._files = files
+        self._owner = owner
+
+    def __call__(self, id: str, _: str) -> dict[str, str]:
+        """Its path behind the wall; or why there is none. The id alone says which it is: names change."""
+        try:
+            stored = self._files.read(self._owner, id[:LONGEST_ID])
+            return {"path": str(self._copied(id, stored))}
+        except LociError as error:
+            return {"missing": f"{error.code}: {error}"}
+        except OSError as error:
+            return {"missing": f"The file could not be copied ({error.strerror})"}
+
+    def _copied(self, id: str, stored: Stored) -> Path:
+        folder = self._place.folders.memory / content_id(id, stored.version)
+        path = folder / safe_name(stored.name)
+        if path.is_file():
+            return path
+        # Seen whole or not at all: where it is written the executor does not reach.
+        arriving = self._place.folder / ARRIVING / secrets.token_hex(8)
+        arriving.write_bytes(stored.content)
+        arriving.chmod(0o444)
+        folder.mkdir(exist_ok=True, mode=0o755)
+        return arriving.replace(path)
+
+
+def safe_name(name: str) -> str:
+    """The name, as a file's name and no path."""
+    plain = UNSAFE.sub("_", name).strip().encode("utf-8", "replace")
+    if len(plain) > LONGEST_NAME:
+        stem, dot, ending = plain.rpartition(b".")
+        kept = LONGEST_NAME - len(ending) - 1
+        plain = stem[:kept] + dot + ending if dot and len(ending) < 20 else plain[:LONGEST_NAME]
+    text = plain.decode("utf-8", "ignore")
+    return "_" if text in ("", ".", "..") else text

@@ -1,0 +1,80 @@
+"""An executor's folders on this machine, which one server at a time uses."""
+
+import fcntl
+import json
+import os
+from pathlib import Path
+
+from loci.model.identity import Owner
+from loci.sandbox_programs.python.host import Folders
+from loci.sandbox_programs.python.used import remove
+
+WORK, SCRATCH, MEMORY, ARRIVING = "work", "scratch", "memory", "arriving"
+OWNER, LOCK = "owner.json", "lock"
+
+
+class Place:
+    """One folder an executor: what its code writes and reads, whose it is, and who uses it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._lock: int | None = None
+
+    @property
+    def folders(self) -> Folders:
+        return Folders(self.folder / WORK, self.folder / SCRATCH, self.folder / MEMORY)
+
+    def take(self) -> bool:
+        """Whether it is this server's now; until `release`, or until this process ends."""
+        if self._lock is not None:
+            return True
+        for name in (WORK, SCRATCH, MEMORY, ARRIVING):
+            (self.folder / name).mkdir(parents=True, exist_ok=True, mode=0o700)
+        descriptor = os.open(self.folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(descriptor)
+            return False
+        self._lock = descriptor
+        return True
+
+    def release(self) -> None:
+        """Another server may use it."""
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    def name(self, owner: Owner) -> None:
+        """Say whose it is, for whoever cleans up."""
+        (self.folder / OWNER).write_text(json.dumps([owner.tenant, owner.subject]), "utf-8")
+
+    def owner(self) -> Owner | None:
+        """Whose it is; None where it was nobody's yet."""
+        try:
+            tenant, subject = json.loads((self.folder / OWNER).read_text("utf-8"))
+            return Owner(tenant, subject)
+        except (OSError, ValueError):
+            return None
+
+    def used(self) -> float:
+        """When it was last said to be used."""
+        try:
+            return (self.folder / LOCK).stat().st_mtime
+        except OSError:
+            return 0.0
+
+    def touch(self, now: float) -> None:
+        """It is used now."""
+        os.utime(self.folder / LOCK, (now, now))
+
+    def empty(self) -> None:
+        """Take out what the code wrote and what it was given."""
+        for folder in (self.folders.work, self.folders.scratch, self.folders.memory):
+            remove(str(folder))
+            folder.mkdir(exist_ok=True, mode=0o700)
+
+    def remove(self) -> None:
+        """All of it is gone."""
+        self.release()
+        remove(str(self.folder))

@@ -1,0 +1,83 @@
+"""Tools as a run of code may call them: under which names, and through which door."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+from loci.errors import NotFound
+from loci.model.code import ToolClient
+from loci.model.identity import Caller
+from loci.model.values import Json, JsonObject
+
+IDENTIFIER = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*")
+WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+|[0-9]+")
+
+
+class ToolDoor(Protocol):
+    """The one way to every tool. It checks what the caller may do, and what the arguments have to be."""
+
+    def offered(self, caller: Caller, intent: str | None) -> Sequence[str]:
+        """The ids, as in `github:list_commits`, of the tools that a run may call which is to do that."""
+        ...
+
+    def call(self, caller: Caller, tool: str, arguments: JsonObject) -> Json:
+        """What the tool answers; `LociError` where it fails."""
+        ...
+
+
+class NoTools:
+    """A door that nothing is behind."""
+
+    def offered(self, caller: Caller, intent: str | None) -> Sequence[str]:  # noqa: ARG002 (the port's names)
+        return ()
+
+    def call(self, caller: Caller, tool: str, arguments: JsonObject) -> Json:  # noqa: ARG002
+        raise NotFound(
+            f"There is no tool {tool[:80]!r}", "Call only tools that the run was given", code="TOOL_NOT_FOUND"
+        )
+
+
+class Bridge:
+    """One run's way to the tools that it was given, and what it called."""
+
+    def __init__(self, door: ToolDoor, caller: Caller, intent: str | None) -> None:
+        self._door = door
+        self._caller = caller
+        self.tools = tuple(dict.fromkeys(door.offered(caller, intent)))
+        self.called: Counter[str] = Counter()
+
+    def call(self, tool: str, arguments: JsonObject) -> Json:
+        """What the tool answers. The sandbox asks for no other tools; this holds if it is broken."""
+        if tool not in self.tools:
+            raise NotFound(f"This run was not given the tool {tool[:80]!r}", "Call another", code="TOOL_DENIED")
+        self.called[tool] += 1
+        return self._door.call(self._caller, tool, arguments)
+
+
+def clients(tools: Iterable[str]) -> tuple[ToolClient, ...]:
+    """The tools by server. Of two with the same name for code the first has it; by its id each can be called."""
+    servers: dict[str, list[str]] = {}
+    for tool in tools:
+        servers.setdefault(tool.partition(":")[0], []).append(tool)
+    taken: set[str] = set()
+    found: list[ToolClient] = []
+    for server, ids in servers.items():
+        methods: set[str] = set()
+        spelled = tuple((id, _free(spellings(id.partition(":")[2]), methods)) for id in ids)
+        found.append(ToolClient(_free(spellings(server), taken), spelled))
+    return tuple(found)
+
+
+def spellings(name: str) -> tuple[str, ...]:
+    """As it is where code can write that, in snake_case, and in camelCase."""
+    words = [word.lower() for word in WORD.findall(name)] or ["_"]
+    camel = words[0] + "".join(word.capitalize() for word in words[1:])
+    forms = (name, "_".join(words), camel)
+    return tuple(dict.fromkeys(form for form in forms if IDENTIFIER.fullmatch(form)))
+
+
+def _free(names: Iterable[str], taken: set[str]) -> tuple[str, ...]:
+    free = tuple(name for name in names if name not in taken)
+    taken.update(free)
+    return free

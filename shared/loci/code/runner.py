@@ -1,0 +1,76 @@
+"""The Python runner: executors, each of one owner, and code that is run in them."""
+
+import re
+from collections.abc import Callable
+
+from loci.errors import NotFound, Refused
+from loci.model.executors import Ran
+from loci.model.identity import Owner
+from loci.model.records import Record
+from loci.ports import Executors, RecordStore, StoredFiles, every
+
+KIND = "executor"
+ID = re.compile(r"executor-[0-9a-f]{32}")
+LARGEST_CODE = 1_000_000
+"""Bytes of UTF-8."""
+KEPT_SECONDS = 7 * 24 * 3600.0
+"""After its last run an executor can still be called for so long."""
+MOST = 100
+"""Executors of an owner: another one takes the place of the one that was not used for longest."""
+
+
+class Runner:
+    """Makes executors and runs code in them."""
+
+    def __init__(
+        self, records: RecordStore, executors: Executors, files: StoredFiles, clock: Callable[[], float]
+    ) -> None:
+        self._records = records
+        self._executors = executors
+        self._files = files
+        self._clock = clock
+
+    def create(self, owner: Owner) -> str:
+        """The id of a new executor."""
+        self._make_room(owner)
+        id = self._executors.open(owner)
+        now = self._clock()
+        self._records.put(
+            owner, KIND, id, {"created_at": now, "used_at": now}, expires_at=now + KEPT_SECONDS, durable=False
+        )
+        return id
+
+    def run(self, owner: Owner, id: str, code: str) -> Ran:
+        """What the code comes to in the executor; `NotFound` where the owner has none of that id."""
+        record = self._records.get(owner, KIND, id) if ID.fullmatch(id) else None
+        if record is None:
+            raise NotFound(
+                f"There is no executor {id[:80]!r}",
+                "Make one with create_memory_code_runner(), and set up in it what the code needs",
+                code="EXECUTOR_NOT_FOUND",
+            )
+        size = len(code.encode("utf-8", "replace"))
+        if size > LARGEST_CODE:
+            raise Refused(
+                f"The code has {size:,} bytes; {LARGEST_CODE:,} are the most",
+                "Run it in parts, and read what is long from a file",
+                code="CODE_TOO_LARGE",
+            )
+        now = self._clock()
+        value = record.value | {"used_at": now}
+        self._records.put(owner, KIND, id, value, expires_at=now + KEPT_SECONDS, durable=False)
+        return self._executors.run(owner, id, code, self._files, now + KEPT_SECONDS)
+
+    def close(self) -> None:
+        """The server stops."""
+        self._executors.close()
+
+    def _make_room(self, owner: Owner) -> None:
+        records = sorted(every(self._records, owner, KIND), key=_used_at)
+        for record in records[: max(0, len(records) + 1 - MOST)]:
+            self._records.remove(owner, KIND, record.key)
+            self._executors.forget(owner, record.key)
+
+
+def _used_at(record: Record) -> float:
+    return float(str(record.value["used_at"]))

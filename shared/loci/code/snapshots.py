@@ -1,0 +1,138 @@
+"""The variables of executors, as bytes: written in pieces, found again whole or not at all."""
+
+import hashlib
+import secrets
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from loci.errors import NotFound
+from loci.model.executors import Lost
+from loci.model.identity import Owner
+from loci.model.values import Json, JsonObject
+from loci.ports import BlobStore, RecordStore
+
+KIND = "executor-state"
+PIECE = 16 << 20
+MOST_NAMES = 1000
+"""Told by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """What was saved last. Its content has never been more than bytes here."""
+
+    generation: str
+    pieces: tuple[str, ...]
+    """The hashes of their content, in order."""
+    size: int
+    kept: tuple[str, ...]
+    lost: tuple[Lost, ...]
+
+
+class Snapshots:
+    """One a executor: the last that was written whole."""
+
+    def __init__(self, records: RecordStore, blobs: BlobStore, clock: Callable[[], float]) -> None:
+        self._records = records
+        self._blobs = blobs
+        self._clock = clock
+
+    def last(self, owner: Owner, id: str) -> Snapshot | None:
+        """What was saved last, if anything was."""
+        record = self._records.get(owner, KIND, id)
+        return None if record is None else _snapshot(record.value)
+
+    def read(self, owner: Owner, id: str, snapshot: Snapshot) -> Iterator[bytes]:
+        """Its content, piece by piece; `NotFound` where a piece is gone or is another than was written."""
+        for number, digest in enumerate(snapshot.pieces):
+            content = self._blobs.read(owner, _blob(id, snapshot.generation, number))
+            if hashlib.sha256(content).hexdigest() != digest:
+                raise NotFound("A saved state is damaged", "Compute it again", code="STATE_RESTORE_FAILED")
+            yield content
+
+    def writing(self, owner: Owner, id: str) -> "Writing":
+        """A new one. Until it is done the last one stays."""
+        return Writing(self._blobs, owner, id)
+
+    def done(self, writing: "Writing", kept: Sequence[str], lost: Sequence[Lost], expires_at: float) -> Snapshot:
+        """From now on this is the last one."""
+        snapshot = writing.whole(kept, lost)
+        value: JsonObject = {
+            "generation": snapshot.generation,
+            "pieces": list[Json](snapshot.pieces),
+            "size": snapshot.size,
+            "kept": list[Json](snapshot.kept[:MOST_NAMES]),
+            "lost": [{"name": one.name, "reason": one.reason} for one in snapshot.lost[:MOST_NAMES]],
+            "saved_at": self._clock(),
+        }
+        self._records.put(writing.owner, KIND, writing.id, value, expires_at=expires_at, durable=False)
+        self._sweep(writing.owner, writing.id, but=snapshot.generation)
+        return snapshot
+
+    def remove(self, owner: Owner, id: str) -> None:
+        """Nothing of it is kept."""
+        self._records.remove(owner, KIND, id)
+        self._sweep(owner, id, but="")
+
+    def abandon(self, writing: "Writing") -> None:
+        """It is not wanted after all."""
+        for key in self._blobs.list(writing.owner, _prefix(writing.id) + writing.generation):
+            self._blobs.remove(writing.owner, key)
+
+    def _sweep(self, owner: Owner, id: str, but: str) -> None:
+        """Also what a crash left of one that was never done."""
+        for key in self._blobs.list(owner, _prefix(id)):
+            if not but or not key.startswith(_prefix(id) + but):
+                self._blobs.remove(owner, key)
+
+
+class Writing:
+    """A snapshot that is being written."""
+
+    def __init__(self, blobs: BlobStore, owner: Owner, id: str) -> None:
+        self.owner = owner
+        self.id = id
+        self.generation = secrets.token_hex(8)
+        self._blobs = blobs
+        self._held = bytearray()
+        self._hashes: list[str] = []
+        self._size = 0
+
+    def take(self, content: bytes) -> None:
+        """The next bytes."""
+        self._held += content
+        self._size += len(content)
+        if len(self._held) >= PIECE:
+            self._write()
+
+    def whole(self, kept: Sequence[str], lost: Sequence[Lost]) -> Snapshot:
+        """What was written, once all of it is."""
+        if self._held:
+            self._write()
+        return Snapshot(self.generation, tuple(self._hashes), self._size, tuple(kept), tuple(lost))
+
+    def _write(self) -> None:
+        content = bytes(self._held)
+        self._held.clear()
+        self._blobs.write(self.owner, _blob(self.id, self.generation, len(self._hashes)), content, durable=False)
+        self._hashes.append(hashlib.sha256(content).hexdigest())
+
+
+def _prefix(id: str) -> str:
+    return f"executors/{id}/"
+
+
+def _blob(id: str, generation: str, number: int) -> str:
+    return f"{_prefix(id)}{generation}/{number:04}"
+
+
+def _snapshot(value: JsonObject) -> Snapshot:
+    lost = cast("list[dict[str, str]]", value["lost"])
+    return Snapshot(
+        str(value["generation"]),
+        tuple(cast("list[str]", value["pieces"])),
+        int(str(value["size"])),
+        tuple(cast("list[str]", value["kept"])),
+        tuple(Lost(one["name"], one["reason"]) for one in lost),
+    )

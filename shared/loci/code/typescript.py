@@ -1,0 +1,201 @@
+"""TypeScript that callers bring: checked, run in the sandbox, remembered, and kept for later where it takes long."""
+
+import json
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from loci.code.answers import answer, as_kept, failure, under_way
+from loci.code.bridge import Bridge, ToolDoor, clients
+from loci.code.read_paths import Readable, readable
+from loci.code.results_cache import ResultsCache, key_of
+from loci.errors import LociError, Refused, Unavailable
+from loci.model.code import Completed, Failed, Job, RunLimits
+from loci.model.identity import Caller
+from loci.model.values import Json, JsonObject
+from loci.ports import Sandbox
+from loci.scratchpad import Scratchpad
+from loci.telemetry import Telemetry
+
+TOOL = "pml_execute_code"
+LARGEST_CODE = 100 * 1024
+"""Bytes of UTF-8."""
+PATIENCE = 25.0
+"""Seconds that an answer may wait for the code: the front of a deployment on AWS gives up after 29."""
+AT_ONCE = 12
+"""Runs of one owner that may be under way: the processors and the memory are everybody's."""
+GRACE = 60.0
+"""Seconds beside a run's own time until nobody waits for its result any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a caller wants to run."""
+
+    code: str
+    intent: str | None = None
+    context: JsonObject = field(default_factory=dict[str, Json])
+    timeout_ms: int = 30_000
+    memory_mb: int = 512
+    read_paths: Sequence[str] = ()
+
+
+class Run:
+    """One that was begun. Its answer is `future`'s, or the scratchpad's, never both."""
+
+    def __init__(self, caller: Caller, seconds: float, scratchpad: Scratchpad) -> None:
+        self.future: Future[JsonObject] = Future()
+        self._caller = caller
+        self._seconds = seconds
+        self._scratchpad = scratchpad
+        self._began = time.monotonic()
+        self._lock = threading.Lock()
+        self._promised: str | None = None
+
+    def later(self) -> JsonObject:
+        """Nobody waits any more: what is said instead, or the answer if it has just come."""
+        with self._lock:
+            if not self.future.done():
+                self._promised = self._scratchpad.promise(self._caller.owner, TOOL, self._seconds + GRACE)
+                return under_way((time.monotonic() - self._began) * 1000, self._promised)
+        return self.future.result()
+
+    def done(self, ended: JsonObject | LociError) -> None:
+        """The run's end, given to who waits, or put where it was promised to be."""
+        with self._lock:
+            if self._promised is None:
+                if isinstance(ended, LociError):
+                    self.future.set_exception(ended)
+                else:
+                    self.future.set_result(ended)
+                return
+        text = json.dumps(as_kept(ended) if isinstance(ended, LociError) else ended, ensure_ascii=False)
+        self._scratchpad.keep(self._caller.owner, TOOL, text, id=self._promised)
+
+
+class TypeScript:
+    """Runs it. Each run has its own process, tools and quota."""
+
+    def __init__(
+        self,
+        sandbox: Sandbox,
+        tools: ToolDoor,
+        scratchpad: Scratchpad,
+        telemetry: Telemetry,
+        *,
+        cache: ResultsCache | None,
+        read_roots: Sequence[Path] = (),
+        private: Path | None = None,
+        patience: float = PATIENCE,
+    ) -> None:
+        self._sandbox = sandbox
+        self._tools = tools
+        self._scratchpad = scratchpad
+        self._telemetry = telemetry
+        self._cache = cache
+        self._read_roots = read_roots
+        self._private = private
+        self.patience = patience
+        self._under_way: Counter[str] = Counter()
+        self._lock = threading.Lock()
+
+    def start(self, caller: Caller, asked: Asked) -> Run:
+        """The run, begun, on a thread of its own. `Refused` or `Unavailable` where it may not begin."""
+        size = len(asked.code.encode("utf-8", "replace"))
+        if size > LARGEST_CODE:
+            raise Refused(
+                f"The code has {size:,} bytes; {LARGEST_CODE:,} are the most",
+                "Send less code, and data as `context`",
+                code="CODE_TOO_LARGE",
+            )
+        run = Run(caller, asked.timeout_ms / 1000, self._scratchpad)
+        self._enter(caller.owner.key)
+        work = _Work(run, lambda: self._ended(caller, asked), lambda: self._leave(caller.owner.key))
+        # It keeps no server from ending.
+        threading.Thread(target=work.go, name="typescript", daemon=True).start()
+        return run
+
+    def close(self) -> None:
+        """The server stops."""
+        self._sandbox.close()
+
+    def _ended(self, caller: Caller, asked: Asked) -> JsonObject | LociError:
+        """What the run came to; done already where it was remembered."""
+        try:
+            paths = readable(asked.read_paths, self._read_roots, self._private)
+            bridge = Bridge(self._tools, caller, asked.intent)
+            limits = RunLimits(asked.timeout_ms, asked.memory_mb, paths.allowed)
+            job = Job(_sendable(asked.code), asked.context, limits, clients(bridge.tools))
+            key = key_of(job, bridge.tools)
+            known = self._cache.find(caller.owner, key) if self._cache else None
+            if known is not None:
+                return _with_refused(answer(known, cached=True), paths)
+            ended = self._sandbox.run(job, bridge.call)
+        except LociError as error:
+            return error
+        self._tell(caller, ended, bridge)
+        match ended:
+            case Completed():
+                if self._cache and not bridge.called:
+                    self._cache.keep(caller.owner, key, ended)
+                return _with_refused(answer(ended), paths)
+            case Failed():
+                return failure(_explained(ended, paths))
+
+    def _tell(self, caller: Caller, ended: Completed | Failed, bridge: Bridge) -> None:
+        self._telemetry.ran(
+            owner=caller.owner.key,
+            ms=ended.measured.ms,
+            outcome="ok" if isinstance(ended, Completed) else ended.code,
+            tools=bridge.called,
+            denied=ended.measured.denied,
+        )
+
+    def _enter(self, owner: str) -> None:
+        with self._lock:
+            if self._under_way[owner] >= AT_ONCE:
+                what = f"{AT_ONCE} runs of yours are under way, which is the most"
+                raise Unavailable(what, "Wait for one of them, then call again", code="SANDBOX_BUSY")
+            self._under_way[owner] += 1
+
+    def _leave(self, owner: str) -> None:
+        with self._lock:
+            self._under_way[owner] -= 1
+            if not self._under_way[owner]:
+                del self._under_way[owner]
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """What a run's thread does: it always ends the run, with a bug's exception if need be."""
+
+    run: Run
+    ended: Callable[[], JsonObject | LociError]
+    leave: Callable[[], None]
+
+    def go(self) -> None:
+        end: JsonObject | LociError = Unavailable("Loci failed on this run", "Look at its log", code="INTERNAL_ERROR")
+        try:
+            end = self.ended()
+        finally:
+            self.leave()
+            self.run.done(end)
+
+
+def _sendable(code: str) -> str:
+    return code.encode("utf-8", "replace").decode()  # half a character is none
+
+
+def _with_refused(told: JsonObject, paths: Readable) -> JsonObject:
+    refused: list[Json] = [*paths.refused]
+    return {**told, "refused_read_paths": refused} if refused else told
+
+
+def _explained(failed: Failed, paths: Readable) -> Failed:
+    if failed.code != "CODE_ERROR" or not paths.refused or "NotCapable" not in failed.message:
+        return failed
+    return replace(failed, advice=f"The operator allows no reading of {', '.join(paths.refused)[:300]}")

@@ -1,0 +1,59 @@
+// Notices what makes a result another one next time: clock, randomness, files, modules, memory.
+const { defineProperty, getOwnPropertyDescriptor, getOwnPropertyNames, getPrototypeOf } = Object;
+// The same answers for the same questions. Whatever else a global gives may not be.
+const STEADY = new Set((
+  "Object Array Number parseFloat parseInt Infinity NaN undefined Boolean String Symbol Promise RegExp Error AggregateError EvalError " +
+  "RangeError ReferenceError SyntaxError TypeError URIError SuppressedError globalThis self window JSON Math Date ArrayBuffer DataView " +
+  "Uint8Array Int8Array Uint16Array Int16Array Uint32Array Int32Array BigUint64Array BigInt64Array Uint8ClampedArray Float16Array " +
+  "Float32Array Float64Array Map BigInt Set Iterator WeakMap WeakSet Proxy Reflect DisposableStack AsyncDisposableStack decodeURI " +
+  "decodeURIComponent encodeURI encodeURIComponent escape unescape isFinite isNaN console queueMicrotask atob btoa structuredClone " +
+  "TextEncoder TextDecoder URL URLSearchParams URLPattern DOMException " +
+  "close closed onerror onload onbeforeunload onunload onunhandledrejection"
+).split(" "));
+const ON_CONSOLE = ["time", "timeLog", "timeEnd", "timeStamp", "profile", "profileEnd"];
+
+/** What the caller's code has used so far that is not steady, by name. It is called before that code runs. */
+export function watched(console) {
+  const seen = new Set();
+  for (const name of getOwnPropertyNames(globalThis)) {
+    if (!STEADY.has(name)) notice(globalThis, name, name, seen);
+  }
+  watchClock(seen);
+  wrap(Math, "random", "Math.random", seen);
+  for (const name of ON_CONSOLE) wrap(console, name, `console.${name}`, seen);
+  // Code that is made from text may load modules.
+  for (const one of [function () {}, async () => {}, function* () {}, async function* () {}]) {
+    notice(getPrototypeOf(one), "constructor", "Function", seen);
+  }
+  return seen;
+}
+
+function notice(holder, name, what, seen) {
+  const was = getOwnPropertyDescriptor(holder, name);
+  if (!was?.configurable) return;
+  let value = was.value;
+  const get = () => { seen.add(what); return was.get ? was.get.call(holder) : value; };
+  const set = (given) => { seen.add(what); value = given; if (was.set) was.set.call(holder, given); };
+  defineProperty(holder, name, { get, set, configurable: true, enumerable: was.enumerable });
+}
+
+function wrap(holder, name, what, seen) {
+  const was = holder[name];
+  if (typeof was !== "function") return;
+  const value = { [name](...given) { seen.add(what); return was.apply(this, given); } }[name];
+  defineProperty(holder, name, { value, writable: true, configurable: true, enumerable: holder === console });
+}
+
+function watchClock(seen) {
+  const Real = Date;
+  const Watched = new Proxy(Real, {
+    construct(target, given, made) {
+      if (given.length === 0) seen.add("Date");
+      return Reflect.construct(target, given, made === Watched ? target : made);
+    },
+    apply() { seen.add("Date"); return Real(); },
+    get(target, name) { if (name === "now") seen.add("Date"); return Reflect.get(target, name); },
+  });
+  defineProperty(Real.prototype, "constructor", { value: Watched, writable: true, configurable: true });
+  defineProperty(globalThis, "Date", { value: Watched, writable: true, configurable: true });
+}

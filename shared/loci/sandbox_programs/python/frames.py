@@ -1,0 +1,49 @@
+"""What supervisor and executor say to each other: a kind, a length, and so many bytes."""
+
+import os
+import struct
+from collections.abc import Iterator
+from typing import Literal
+
+Kind = Literal[b"J", b"B"]
+JSON: Literal[b"J"] = b"J"
+BYTES: Literal[b"B"] = b"B"
+HEAD = struct.Struct(">cI")
+PIECE = 1 << 20
+"""Bytes of a frame at most, of those that are cut."""
+
+
+def packed(kind: Kind, payload: bytes | memoryview) -> bytes:
+    """The frame, ready to be written."""
+    return HEAD.pack(kind, len(payload)) + payload
+
+
+def pieces(payload: bytes | memoryview) -> Iterator[memoryview]:
+    """The bytes in frames' worth."""
+    whole = memoryview(payload)
+    for at in range(0, len(whole), PIECE):
+        yield whole[at : at + PIECE]
+
+
+def write(descriptor: int, kind: Kind, payload: bytes | memoryview) -> None:
+    """Write one frame, whole."""
+    for part in (HEAD.pack(kind, len(payload)), payload):
+        left = memoryview(part)
+        while left:
+            left = left[os.write(descriptor, left) :]
+
+
+def read(descriptor: int) -> tuple[bytes, bytes]:
+    """The next frame's kind and bytes; `EOFError` where the other side has closed."""
+    kind, length = HEAD.unpack(_exactly(descriptor, HEAD.size))
+    return kind, _exactly(descriptor, length)
+
+
+def _exactly(descriptor: int, length: int) -> bytes:
+    got = bytearray()
+    while len(got) < length:
+        part = os.read(descriptor, min(PIECE, length - len(got)))
+        if not part:
+            raise EOFError
+        got += part
+    return bytes(got)

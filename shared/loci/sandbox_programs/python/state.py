@@ -1,0 +1,119 @@
+"""A namespace as bytes, one independent pickle a variable: one that fails takes no other with it.
+
+Functions come back bound to the live namespace, classes keep their identity across variables, and two names of one
+object stay one object. What two different variables share below that becomes two copies.
+"""
+
+import io
+import pickle
+import struct
+import sys
+import types
+from collections.abc import Callable, Collection
+from typing import Any, BinaryIO, Final
+
+import cloudpickle  # pyright: ignore[reportMissingImports]
+
+HEAD = struct.Struct(">cIQ")
+PICKLE, ALIAS = b"P", b"A"
+REASON = 160
+PLAIN = (int, float, str, bytes, bool, type(None))
+RUNNING: Final = (types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType)
+
+
+class _Globals(dict[str, Any]):
+    """Stands for the namespace that functions look their globals up in."""
+
+
+_GLOBALS = _Globals(__name__="__main__")
+
+
+def _live() -> dict[str, Any]:
+    return sys.modules["__main__"].__dict__
+
+
+class _Pickler(cloudpickle.Pickler):  # pyright: ignore
+    def __init__(self, file: BinaryIO, namespace: dict[str, Any]) -> None:
+        super().__init__(file, protocol=5)  # pyright: ignore
+        # Without this a function that comes back has globals of its own, and never sees what a later run sets.
+        self.globals_ref[id(namespace)] = _GLOBALS  # pyright: ignore
+
+    def reducer_override(self, obj: object) -> Any:
+        if obj is _GLOBALS:
+            return (_live, ())
+        if isinstance(obj, io.IOBase) and not isinstance(obj, io.StringIO | io.BytesIO):
+            raise pickle.PicklingError("an open file cannot be saved; open it again from its path")
+        if type(obj).__module__ in ("ctypes", "_ctypes"):
+            raise pickle.PicklingError("handles of native libraries cannot be saved")
+        return super().reducer_override(obj)  # pyright: ignore
+
+
+def saved(
+    namespace: dict[str, Any], names: Collection[str], write: Callable[[bytes | memoryview], None], most: int
+) -> tuple[list[str], list[dict[str, str]]]:
+    """Write the variables; gives the names of those that were, and of the others with why not."""
+    kept: list[str] = []
+    lost: list[dict[str, str]] = []
+    first: dict[int, str] = {}
+    room = most
+    for name in names:
+        value = namespace[name]
+        if id(value) in first:
+            _record(write, ALIAS, name, first[id(value)].encode())
+            kept.append(name)
+            continue
+        file = io.BytesIO()
+        try:
+            _Pickler(file, namespace).dump(value)  # pyright: ignore
+        except (KeyboardInterrupt, MemoryError):
+            raise
+        except BaseException as error:  # noqa: BLE001 (whatever the caller's classes raise)
+            lost.append(_lost(name, value, error))
+            continue
+        content = file.getbuffer()
+        if len(content) > room:
+            lost.append({"name": name, "reason": f"it would make the saved state larger than {most >> 20} MB"})
+            continue
+        room -= len(content)
+        _record(write, PICKLE, name, content)
+        kept.append(name)
+        if not isinstance(value, PLAIN):
+            first[id(value)] = name
+    return kept, lost
+
+
+def restored(namespace: dict[str, Any], read: Callable[[int], bytes]) -> tuple[list[str], list[dict[str, str]]]:
+    """Put back what `saved` has written; `read` gives so many bytes, and none at the end."""
+    kept: list[str] = []
+    lost: list[dict[str, str]] = []
+    while head := read(HEAD.size):
+        kind, name_length, length = HEAD.unpack(head)
+        name = read(name_length).decode()
+        content = read(length)
+        try:
+            namespace[name] = namespace[content.decode()] if kind == ALIAS else pickle.loads(content)  # noqa: S301
+            kept.append(name)
+        except BaseException as error:  # noqa: BLE001
+            lost.append({"name": name, "reason": f"{type(error).__name__}: {error}"[:REASON]})
+    return kept, lost
+
+
+def _record(write: Callable[[bytes | memoryview], None], kind: bytes, name: str, content: bytes | memoryview) -> None:
+    encoded = name.encode()
+    write(HEAD.pack(kind, len(encoded), len(content)) + encoded)
+    write(content)
+
+
+def _lost(name: str, value: object, error: BaseException) -> dict[str, str]:
+    kind = f"{type(value).__module__}.{type(value).__name__}"
+    if isinstance(value, RUNNING):
+        reason = "a running generator or coroutine has no position that can be saved; make it again"
+    elif kind.startswith(("_thread.", "threading.")):
+        reason = "threads and locks cannot be saved"
+    elif kind.startswith("sqlite3."):
+        reason = "a database connection cannot be saved; connect again"
+    elif kind.startswith(("ctypes.", "_ctypes.")):
+        reason = "handles of native libraries cannot be saved"
+    else:
+        reason = f"{type(error).__name__}: {error}"[:REASON]
+    return {"name": name, "reason": reason}

@@ -1,0 +1,38 @@
+"""Hostile TypeScript finds nothing out, reaches nothing, and the next run answers."""
+
+import pytest
+
+from loci.adapters.embedded.typescript import DenoSandbox
+from loci.model.code import Completed
+from tests.attack.sandbox.deno.attacks import ATTACKS, Attack
+from tests.attack.sandbox.deno.world import World
+from tests.support.deno import needs_deno, value
+
+pytestmark = needs_deno
+MOST_CALLS = 200
+
+
+@pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
+def test_it_is_blocked_and_the_host_lives(deno: DenoSandbox, outside: World, attack: Attack) -> None:
+    outside.called.clear()
+    ended = outside.attacked(deno, attack)
+    assert outside.leaked(ended) == []
+    if attack.ends:
+        assert ("value" if isinstance(ended, Completed) else ended.code) in attack.ends
+    assert ended.measured.ms > 0
+    assert sum(len(line.text) for line in ended.measured.logs) <= 300_000
+    assert outside.called.count("github:list_commits") <= MOST_CALLS
+    assert set(outside.called) <= {"github:list_commits"}
+    assert value(deno, "1 + 1") == 2
+
+
+def test_the_list_is_whole() -> None:
+    assert len(ATTACKS) >= 57
+    assert len({attack.name for attack in ATTACKS}) == len(ATTACKS)
+
+
+def test_what_is_allowed_can_be_read(deno: DenoSandbox, outside: World) -> None:
+    allowed = Attack("read", 'Deno.readTextFileSync("$WORLD/open/a.txt")', reads=True)
+    ended = outside.attacked(deno, allowed)
+    assert isinstance(ended, Completed), ended
+    assert ended.value == "fine"

@@ -1,0 +1,222 @@
+"""Attacks on what is ours: the bridge, the lines, the spares, what is remembered, and other owners' runs."""
+
+import json
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from loci.adapters.embedded.typescript import DenoSandbox
+from loci.code.results_cache import ResultsCache
+from loci.code.typescript import Asked, TypeScript
+from loci.compose import build_app
+from loci.errors import NotFound, Unavailable
+from loci.model.code import Completed
+from loci.model.identity import Caller, Owner
+from loci.settings import load_settings
+from tests.attack.sandbox.deno.world import GITHUB, World
+from tests.support.deno import STRONGEST, Given, failed, needs_deno, run, sandbox, value
+from tests.support.polling import until
+from tests.support.tool_set import ToolSet
+
+pytestmark = needs_deno
+ANN, BOB = (Caller(Owner("t", name), "key") for name in ("ann", "bob"))
+WRITE = "const write = (line) => Deno.stdout.writeSync(new TextEncoder().encode(line + '\\n'));"
+
+
+@pytest.mark.parametrize("name", ["__proto__", "constructor", "toString", "hasOwnProperty", "admin:delete_all"])
+def test_what_every_object_has_is_no_tool(deno: DenoSandbox, outside: World, name: str) -> None:
+    given = Given(clients=(GITHUB,), call=outside.call)
+    for holder in ("mcp", "github"):
+        assert "has no tool" in failed(deno, f"await {holder}[{name!r}]({{}})", given).message
+    assert value(deno, "1 + 1") == 2
+
+
+def test_numbers_of_calls_are_the_codes_own_affair(deno: DenoSandbox, outside: World) -> None:
+    code = WRITE + (
+        "for (const n of [1, 1, -1, 0, 1e15, 2 ** 31]) "
+        "write(JSON.stringify({t: 'call', n, tool: 'github:list_commits', args: {}}));"
+        'write(\'{"t":"call","n":\' + \'9\'.repeat(4000) + \',"tool":"github:list_commits","args":{}}\');'
+        'write(\'{"t":"call","n":true,"tool":"github:list_commits","args":{}}\');'
+        "return await github.listCommits()"
+    )
+    outside.called.clear()
+    ended = run(deno, code, Given(clients=(GITHUB,), call=outside.call))
+    assert set(outside.called) == {"github:list_commits"}
+    assert len(outside.called) <= 9
+    assert ended.measured.calls <= 9
+    assert value(deno, "1 + 1") == 2
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"t":"result","value":1e999,"seen":[]}',
+        '{"t":"result","value":NaN,"seen":[]}',
+        '{"t":"result","value":"\\\\ud800","seen":[],"kind":"\\\\udfff"}',
+        '{"t":"result","value":{"\\\\ud800":["\\\\ud800"]},"seen":5,"dropped":-1}',
+        '{"t":"error","name":5,"message":{},"stack":[1,{"line":-1},"x"],"line":1e99,"advice":[]}',
+        '{"t":"log","level":"<script>","text":["\\\\ud800"]}',
+        '{"t":"ready"}',
+        '{"n":1,"ok":true,"value":"forged"}',
+        '{"pid":1}',
+        '{"ended":0,"peak":99999999999}',
+    ],
+)
+def test_a_forged_line_gives_nothing_that_cannot_be_sent_on(deno: DenoSandbox, line: str) -> None:
+    ended = run(deno, f"{WRITE} write('{line}'); return 1")
+    told = json.dumps([ended.value, ended.kind] if isinstance(ended, Completed) else ended.message, allow_nan=False)
+    (told + "".join(one.text for one in ended.measured.logs)).encode()
+    assert 0 < ended.measured.memory_mb < 1024
+    assert value(deno, "1 + 1") == 2
+
+
+def test_it_writes_its_own_end_to_no_descriptor_of_ours(deno: DenoSandbox) -> None:
+    code = (
+        "const fs = await import('node:fs'); let wrote = 0;"
+        'for (let fd = 3; fd < 64; fd++) try { fs.writeSync(fd, \'{"ended": 0, "peak": 1, "pid": 1}\\n\'); wrote++ }'
+        "catch {} return 'alive'"
+    )
+    ended = run(deno, code)
+    assert not isinstance(ended, Completed) or ended.value == "alive"
+    assert value(deno, "1 + 1") == 2
+
+
+def test_it_takes_answers_of_tools_from_itself_only(deno: DenoSandbox, outside: World) -> None:
+    code = (
+        "const got = github.listCommits({}); const b = new Uint8Array(1e5);"
+        "const n = Deno.stdin.readSync(b); return new TextDecoder().decode(b.subarray(0, n ?? 0))"
+    )
+    ended = run(deno, code, Given(clients=(GITHUB,), call=outside.call, timeout_ms=2000))
+    told = str(ended.value) if isinstance(ended, Completed) else ""
+    assert all(json.loads(line)["value"] == {"ok": True} for line in told.splitlines())
+    assert value(deno, "1 + 1") == 2
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        "data:application/javascript,export {default} from 'file://$WORLD/secret.txt' with {type: 'text'}",
+        "data:application/typescript,import a from 'file://$WORLD/secret.txt' with {type: 'text'}; export default a",
+        "data:application/json,{}",
+    ],
+)
+def test_a_module_made_of_text_reads_no_file(deno: DenoSandbox, outside: World, module: str) -> None:
+    code = f"return (await import({json.dumps(module)})).default".replace("$WORLD", str(outside.folder))
+    assert outside.leaked(run(deno, code)) == []
+
+
+def test_nothing_is_left_for_the_next_run(deno: DenoSandbox) -> None:
+    plant = "globalThis.planted = 1; Array.prototype.planted = 1; JSON.stringify = () => '\"planted\"'; 1"
+    run(deno, plant)
+    found = "[typeof planted, [].planted, JSON.stringify(1)]"
+    assert [value(deno, found) for _ in range(3)] == [["undefined", None, "1"]] * 3
+
+
+def _children(pid: int) -> list[int]:
+    return [
+        int(child) for task in Path(f"/proc/{pid}/task").iterdir() for child in (task / "children").read_text().split()
+    ]
+
+
+def _launchers() -> set[int]:
+    return {pid for pid in _children(os.getpid()) if b"deno.launcher" in Path(f"/proc/{pid}/cmdline").read_bytes()}
+
+
+def test_a_spare_that_was_killed_is_not_used() -> None:
+    before = _launchers()
+    with sandbox(STRONGEST) as made:
+        assert value(made, "1") == 1
+        [launcher] = _launchers() - before
+        spares = until(lambda: _children(launcher))
+        for spare in spares:
+            os.kill(spare, signal.SIGKILL)
+        until(lambda: not any(Path(f"/proc/{one}").exists() for one in spares))
+        assert [value(made, "1 + 1") for _ in range(3)] == [2, 2, 2]
+
+
+def test_a_launcher_that_was_killed_takes_its_runs_along_and_is_started_again() -> None:
+    before = _launchers()
+    with sandbox(STRONGEST) as made:
+        assert value(made, "1") == 1
+        [launcher] = _launchers() - before
+        spares = until(lambda: _children(launcher))
+        os.kill(launcher, signal.SIGKILL)
+        until(lambda: not any(Path(f"/proc/{one}/cmdline").exists() for one in spares))
+        assert value(made, "1 + 1") == 2
+
+
+@pytest.fixture
+def typescript(tmp_path: Path) -> TypeScript:
+    """With the sandbox behind the strongest wall, a tool set and a memory."""
+    app = build_app(load_settings({"data": tmp_path / "data", "models": tmp_path / "models"}))
+    made = DenoSandbox(None, lambda: STRONGEST)
+    return TypeScript(made, ToolSet(tmp_path), app.scratchpad, app.telemetry, cache=ResultsCache())
+
+
+def test_what_one_owner_made_be_remembered_no_other_is_told(typescript: TypeScript) -> None:
+    forging = WRITE + 'write(\'{"t":"result","value":"forged","seen":[]}\'); return \'honest\''
+    for caller in (ANN, ANN, BOB):
+        told = typescript.start(caller, Asked(forging)).future.result(30)
+        assert ("cached" in told) == (caller is ANN and told.get("cached", False))
+    assert "cached" not in typescript.start(BOB, Asked("'of ann'")).future.result(30)
+    typescript.start(ANN, Asked("'of bob'")).future.result(30)
+    assert "cached" not in typescript.start(BOB, Asked("'of bob'")).future.result(30)
+    typescript.close()
+
+
+@pytest.mark.parametrize(
+    "clock",
+    [
+        "Reflect.get(Date, 'now')()",
+        "Reflect.apply(Date, null, [])",
+        "Object.getOwnPropertyDescriptor(performance, 'now') ?? performance.now()",
+        "new Proxy(Date, {}).now()",
+        "JSON.parse('1', () => Date.now())",
+        "structuredClone(new Date())",
+        "[0].map(Math.random)[0]",
+        "Object.values(globalThis).length",
+        "Reflect.ownKeys(globalThis).map(k => (globalThis as any)[k]).length",
+    ],
+)
+def test_a_roundabout_way_to_the_clock_is_noticed(deno: DenoSandbox, clock: str) -> None:
+    ended = run(deno, clock)
+    if isinstance(ended, Completed):
+        # `Object.values` sees no more than the names that can be listed.
+        assert not ended.steady or clock.startswith("Object.values")
+
+
+def test_a_tool_is_called_for_who_asked_and_for_nobody_else(tmp_path: Path) -> None:
+    app = build_app(load_settings({"data": tmp_path / "data", "models": tmp_path / "models"}))
+    tools = ToolSet(tmp_path)
+    made = TypeScript(DenoSandbox(None, lambda: STRONGEST), tools, app.scratchpad, app.telemetry, cache=None)
+    code = "await github.listCommits({owner: 'bob', caller: {owner: {subject: 'bob'}}}); 1"
+    made.start(ANN, Asked(code, intent="everything")).future.result(30)
+    assert [who for who, _, _ in tools.called] == ["ann"]
+    made.close()
+
+
+def test_who_fills_their_places_takes_nobody_elses(typescript: TypeScript) -> None:
+    endless = Asked("for (;;) {}", timeout_ms=3000, memory_mb=128)
+    runs = [typescript.start(ANN, endless) for _ in range(12)]
+    with pytest.raises(Unavailable, match="under way"):
+        typescript.start(ANN, endless)
+    assert typescript.start(BOB, Asked("1 + 1")).future.result(60)["result"] == 2
+    for one in runs:
+        assert one.future.exception(60) is not None
+    assert typescript.start(ANN, Asked("1 + 1")).future.result(60)["result"] == 2
+    typescript.close()
+
+
+def test_another_owner_cannot_read_a_run_that_goes_on(typescript: TypeScript, tmp_path: Path) -> None:
+    begun = typescript.start(ANN, Asked("await new Promise(done => setTimeout(done, 500)); 'of ann'"))
+    id = str(begun.later()["scratchpad_id"])
+    app = build_app(load_settings({"data": tmp_path / "data", "models": tmp_path / "models"}))
+    with pytest.raises(NotFound):
+        app.scratchpad.read(BOB.owner, id)
+    until(lambda: any(one.id == id for one in app.scratchpad.list(ANN.owner)))
+    with pytest.raises(NotFound):
+        app.scratchpad.read(BOB.owner, id)
+    assert "of ann" in app.scratchpad.read(ANN.owner, id).text
+    typescript.close()

@@ -1,0 +1,90 @@
+"""pml_execute_code through real servers, which leave no process behind."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from mcp import Client
+from mcp.client.stdio import StdioServerParameters
+
+from tests.support.deno import needs_deno
+from tests.support.polling import until
+from tests.support.serving import call, clean_environment, post, serving
+from tests.surface.results import structured, texts
+
+pytestmark = needs_deno
+on_linux = pytest.mark.skipif(sys.platform != "linux", reason="processes are looked up in /proc")
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    return tmp_path / "data"
+
+
+@pytest.mark.anyio
+async def test_it_runs_over_stdio(data: Path) -> None:
+    command = StdioServerParameters(command=sys.executable, args=["-m", "loci", "serve"], env=clean_environment(data))
+    async with Client(command, mode="legacy") as client:
+        first = await client.call_tool(
+            "pml_execute_code", {"code": "const n: number = 20; n * 2 + context.x", "context": {"x": 2}}
+        )
+        again = await client.call_tool(
+            "pml:execute_code", {"code": "const n: number = 20; n * 2 + context.x", "context": {"x": 2}}
+        )
+    assert structured(first)["result"] == structured(again)["result"] == 42
+    assert structured(again)["cached"] is True
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("path", ["/mcp", "/mcp/tools"])
+async def test_it_runs_over_http(data: Path, path: str) -> None:
+    with serving(data) as server:
+        async with Client(server.url + path) as client:
+            result = await client.call_tool("pml_execute_code", {"code": "throw new Error('no')"})
+    assert texts(result)[0].startswith("CODE_ERROR: Error: no (line 1, column 7).")
+
+
+def test_no_cache_switches_the_memory_off(data: Path) -> None:
+    with serving(data, "--no-cache") as server:
+        for _ in range(2):
+            message = call("pml_execute_code", {"code": "1 + 1"})
+            assert "cached" not in post(f"{server.url}/mcp", message).message()["result"]["structuredContent"]
+
+
+def _below(pid: int) -> Iterator[int]:
+    for task in Path(f"/proc/{pid}/task").glob("*/children"):
+        for child in map(int, task.read_text().split()):
+            yield child
+            yield from _below(child)
+
+
+def _running(pids: list[int]) -> list[int]:
+    return [pid for pid in pids if Path(f"/proc/{pid}/cmdline").exists() and Path(f"/proc/{pid}/cmdline").read_bytes()]
+
+
+@on_linux
+@pytest.mark.parametrize("code", ["1 + 1", "for (;;) {}"])
+def test_nothing_stays_when_the_server_is_killed(data: Path, code: str) -> None:
+    with serving(data) as server:
+        config: dict[str, object] = {"timeout": 1500}
+        post(f"{server.url}/mcp", call("pml_execute_code", {"code": code, "sandbox_config": config}))
+        pids = until(lambda: list(_below(server.process.pid)))
+        server.process.kill()
+        server.process.wait()
+        until(lambda: not _running(pids))
+
+
+@on_linux
+def test_nothing_stays_when_the_server_is_stopped(data: Path) -> None:
+    with serving(data) as server:
+        post(f"{server.url}/mcp", call("pml_execute_code", {"code": "1 + 1"}))
+        pids = until(lambda: list(_below(server.process.pid)))
+        assert server.stop() == 0
+        until(lambda: not _running(pids))
+    assert "Traceback" not in (data.parent / "stderr.txt").read_text("utf-8")

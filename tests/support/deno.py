@@ -1,0 +1,80 @@
+"""TypeScript behind a wall, for tests."""
+
+import os
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import pytest
+
+from loci.adapters.embedded.typescript import DenoSandbox
+from loci.code.deno import found
+from loci.errors import LociError
+from loci.model.code import Completed, Failed, Job, RunLimits, ToolClient
+from loci.model.values import Json, JsonObject
+from loci.sandbox_programs.walls.layers import BASE, UNPRIVILEGED, Layer, is_strong
+from loci.sandbox_programs.walls.probe import offered
+
+STRONGEST = offered().layers
+
+
+def _is_here() -> bool:
+    try:
+        found(None)
+    except LociError:
+        return False
+    return True
+
+
+needs_deno = pytest.mark.skipif(not _is_here(), reason="there is no Deno: make setup brings it")
+_WALLS = {"strongest": STRONGEST, "unprivileged": UNPRIVILEGED}
+if os.environ.get("WALLS") == "all":  # as `make attack` says
+    _WALLS["namespaces"] = BASE | {Layer.NAMESPACES, Layer.SECCOMP}
+WALLS = [pytest.param(layers, id=name) for name, layers in _WALLS.items() if is_strong(layers) and layers <= STRONGEST]
+
+
+@contextmanager
+def sandbox(layers: frozenset[Layer], spares: int = 2) -> Generator[DenoSandbox]:
+    """A sandbox that ends with the block."""
+    made = DenoSandbox(None, lambda: layers, spares)
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+def no_tool(tool: str, arguments: JsonObject) -> Json:
+    raise AssertionError(f"{tool} was called with {arguments}")
+
+
+@dataclass
+class Given:
+    """What a run is given besides its code."""
+
+    context: JsonObject = field(default_factory=dict[str, Json])
+    timeout_ms: int = 10_000
+    memory_mb: int = 512
+    read: tuple[str, ...] = ()
+    clients: tuple[ToolClient, ...] = ()
+    call: Callable[[str, JsonObject], Json] = no_tool
+
+
+def run(sandbox: DenoSandbox, code: str, given: Given | None = None) -> Completed | Failed:
+    """What became of the code."""
+    with_ = given or Given()
+    limits = RunLimits(with_.timeout_ms, with_.memory_mb, with_.read)
+    return sandbox.run(Job(code, with_.context, limits, with_.clients), with_.call)
+
+
+def value(sandbox: DenoSandbox, code: str, given: Given | None = None) -> Json:
+    """What the code gave."""
+    ended = run(sandbox, code, given)
+    assert isinstance(ended, Completed), ended
+    return ended.value
+
+
+def failed(sandbox: DenoSandbox, code: str, given: Given | None = None) -> Failed:
+    """How the code failed."""
+    ended = run(sandbox, code, given)
+    assert isinstance(ended, Failed), ended
+    return ended

@@ -1,0 +1,93 @@
+"""Executors for tests: with all packages or next to none, behind each wall that this machine has."""
+
+import tempfile
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from loci.sandbox_programs.python.host import PACKAGES, Folders, ForkServer, interpreter
+from loci.sandbox_programs.python.supervised import Supervised
+from loci.sandbox_programs.python.told import Bounds, Output, Reply, Stopped
+from loci.sandbox_programs.walls.layers import UNPRIVILEGED, Layer
+from loci.sandbox_programs.walls.probe import Unsafe, offered, strongest
+from loci.settings import load_settings
+
+SOON = Bounds(
+    seconds=2.0, grace_seconds=0.3, memory_bytes=256 << 20, base_bytes=128 << 20, disk_bytes=64 << 20, files=2_000
+)
+
+
+def runner_packages() -> Path:
+    """The environment that `make setup` makes."""
+    folder = load_settings().runner_folder
+    if not (folder / "bin" / "python").exists():
+        pytest.fail(f"The runner's packages are not in {folder}: run make setup", pytrace=False)
+    return folder
+
+
+def walls() -> dict[str, frozenset[Layer]]:
+    """The strongest wall that this machine has, and the one that needs no namespace."""
+    found = strongest(offered())
+    if isinstance(found, Unsafe):
+        return {}
+    return {"strongest": found} | ({"unprivileged": UNPRIVILEGED} if found != UNPRIVILEGED else {})
+
+
+@dataclass(frozen=True)
+class Nursery:
+    """Makes executors."""
+
+    server: ForkServer
+    folder: Path
+
+    def folders(self) -> Folders:
+        made = Path(tempfile.mkdtemp(dir=self.folder))
+        folders = Folders(made / "work", made / "scratch", made / "memory")
+        for one in (folders.work, folders.scratch, folders.memory):
+            one.mkdir()
+        return folders
+
+    @contextmanager
+    def executor(self, bounds: Bounds = SOON, folders: Folders | None = None) -> Generator[Supervised]:
+        one = self.server.spawn(folders or self.folders(), bounds)
+        try:
+            yield one
+        finally:
+            one.end()
+
+
+@contextmanager
+def nursery(folder: Path, layers: frozenset[Layer], packages: Sequence[str] = PACKAGES) -> Generator[Nursery]:
+    """A fork server of its own."""
+    cache = folder / "cache"
+    cache.mkdir(exist_ok=True)
+    python = interpreter(runner_packages() / "bin" / "python")
+    server = ForkServer(python, layers, cache, drawing=packages == PACKAGES, packages=packages)
+    try:
+        yield Nursery(server, folder)
+    finally:
+        server.close()
+
+
+def no_files(memory_id: str, memory_name: str) -> dict[str, str]:
+    """Stored files where there are none."""
+    return {"missing": f"no {memory_id} {memory_name}"}
+
+
+def printed(executor: Supervised, code: str) -> str:
+    """What the code prints."""
+    reply = executor.run(code, no_files)
+    assert reply.said["ok"], reply.said
+    return bytes(reply.output.stdout).decode()
+
+
+def tried(executor: Supervised, code: str) -> tuple[Reply | Stopped, Output]:
+    """How the code ended, and what came out of it."""
+    try:
+        reply = executor.run(code, no_files)
+    except Stopped as why:
+        return why, why.output
+    return reply, reply.output

@@ -1,0 +1,70 @@
+"""Code that takes longer than an answer may wait."""
+
+import json
+from collections.abc import Generator
+
+import pytest
+from mcp import Client
+
+from loci.errors import NotFound
+from loci.model.identity import LOCAL, Owner
+from loci.server.build import build_server
+from tests.support.deno import needs_deno
+from tests.support.polling import until
+from tests.surface.results import structured
+from tests.surface.typescript.conftest import Desk
+
+pytestmark = [pytest.mark.anyio, needs_deno]
+SLOW = "console.log('begun'); return [await clock.waitForIt(), 1]"
+
+
+@pytest.fixture
+def hasty(desk: Desk) -> Generator[Desk]:
+    was = desk.app.typescript.patience
+    desk.tools.go.clear()
+    desk.app.typescript.patience = 0.2
+    yield desk
+    desk.tools.go.set()
+    desk.app.typescript.patience = was
+
+
+def _entry(desk: Desk, id: str) -> str | None:
+    return next((one.id for one in desk.app.scratchpad.list(LOCAL) if one.id == id), None)
+
+
+async def test_it_goes_on_and_is_read_from_the_scratchpad(hasty: Desk) -> None:
+    told = await hasty.told(SLOW, intent="wait")
+    assert (told["status"], told["result"], told["logs"]) == ("running", None, [])
+    id = told["scratchpad_id"]
+    assert f"scratchpad_read('{id}')" in told["hint"]
+    async with Client(build_server(hasty.app), mode="2026-07-28") as client:
+        early = await client.call_tool("scratchpad_read", {"id": id})
+        assert structured(early)["error"]["code"] == "STILL_RUNNING"
+        hasty.tools.go.set()
+        until(lambda: _entry(hasty, id))
+        read = structured(await client.call_tool("scratchpad_read", {"id": id}))
+    whole = json.loads(read["result"])
+    assert whole["result"] == ["it came", 1]
+    assert whole["logs"] == [{"level": "log", "text": "begun"}]
+    assert whole["tool_calls"] == 1
+
+
+async def test_a_late_failure_is_read_there_too(hasty: Desk) -> None:
+    told = await hasty.told("await clock.waitForIt(); null.x", intent="wait")
+    hasty.tools.go.set()
+    until(lambda: _entry(hasty, told["scratchpad_id"]))
+    kept = json.loads(hasty.app.scratchpad.read(LOCAL, told["scratchpad_id"]).text)
+    assert kept["error"]["code"] == "CODE_ERROR"
+
+
+async def test_a_promise_that_nobody_keeps_is_told(hasty: Desk) -> None:
+    id = hasty.app.scratchpad.promise(LOCAL, "pml_execute_code", -1)
+    async with Client(build_server(hasty.app), mode="2026-07-28") as client:
+        told = structured(await client.call_tool("scratchpad_read", {"id": id}))
+    assert told["error"]["code"] == "RUN_LOST"
+
+
+def test_another_owner_sees_no_promise(hasty: Desk) -> None:
+    id = hasty.app.scratchpad.promise(LOCAL, "pml_execute_code", 60)
+    with pytest.raises(NotFound):
+        hasty.app.scratchpad.read(Owner("", "somebody else"), id)
