@@ -20,6 +20,7 @@ MOST_HERE = 8
 QUIET_SECONDS = 2.0
 """After a run, until its variables are saved."""
 LOOKS_SECONDS = 1.0
+UNOWNED_SECONDS = 3600.0
 
 
 class ConfinedExecutors:
@@ -55,6 +56,7 @@ class ConfinedExecutors:
         place = fresh.place if fresh else self._forks.place()
         place.take()
         place.name(owner)
+        place.touch(self._clock())
         session = self._session(owner, place, fresh.executor if fresh else None)
         if fresh is None:
             place.release()
@@ -99,7 +101,9 @@ class ConfinedExecutors:
         for folder in self.folder.glob(f"{NEW}*"):
             place = Place(folder)
             owner = place.owner()
-            if folder.name in self._sessions or (owner and now - place.used() < self._kept_seconds) or not place.take():
+            # One that is nobody's yet may be just being made, by any server.
+            kept = self._kept_seconds if owner else UNOWNED_SECONDS
+            if folder.name in self._sessions or now - place.used() < kept or not place.take():
                 continue
             if owner:
                 self._snapshots.remove(owner, folder.name)
