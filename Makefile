@@ -27,6 +27,9 @@ check: $(VENV)/.dev ## format, lint, types and import rules
 	$(BIN)/lint-imports
 	$(BIN)/pyright
 
+attack: $(VENV)/.dev $(VENV)/.runner ## attack the sandboxes behind every wall that this machine has
+	ATTACK_WALLS=all $(BIN)/pytest -q tests/attack/sandbox
+
 quality: $(VENV)/.dev ## measure search on retrieval sets (EVAL=DIR)
 	$(BIN)/python -m tests.quality "$(EVAL)" $(QUALITY)
 
@@ -102,4 +105,4 @@ $(VENV)/.runner: requirements/runner.lock | $(VENV)/.laptop
 	@touch $@
 
 .PHONY: help run setup test test-aws check conformance bench format lock clean layers synth bootstrap deploy destroy
-.PHONY: test-browser quality cdk-app opensearch dynamodb localstack
+.PHONY: attack test-browser quality cdk-app opensearch dynamodb localstack
