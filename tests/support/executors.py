@@ -1,5 +1,6 @@
 """Executors for tests: with all packages or next to none, behind each wall that this machine has."""
 
+import os
 import tempfile
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
@@ -11,7 +12,8 @@ import pytest
 from loci.sandbox_programs.python.host import PACKAGES, Folders, ForkServer, interpreter
 from loci.sandbox_programs.python.supervised import Supervised
 from loci.sandbox_programs.python.told import Bounds, Output, Reply, Stopped
-from loci.sandbox_programs.walls.layers import UNPRIVILEGED, Layer
+from loci.sandbox_programs.python.used import remove
+from loci.sandbox_programs.walls.layers import UNPRIVILEGED, Layer, is_strong
 from loci.sandbox_programs.walls.probe import Unsafe, offered, strongest
 from loci.settings import load_settings
 
@@ -29,11 +31,14 @@ def runner_packages() -> Path:
 
 
 def walls() -> dict[str, frozenset[Layer]]:
-    """The strongest wall that this machine has, and the one that needs no namespace."""
+    """The strongest wall that this machine has, and the one that needs no namespace; with `make attack`, all."""
     found = strongest(offered())
     if isinstance(found, Unsafe):
         return {}
-    return {"strongest": found} | ({"unprivileged": UNPRIVILEGED} if found != UNPRIVILEGED else {})
+    known = {"strongest": found, "unprivileged": UNPRIVILEGED}
+    if os.environ.get("ATTACK_WALLS") == "all":
+        known["namespaces"] = found - {Layer.LANDLOCK}
+    return {name: layers for name, layers in known.items() if is_strong(layers) and layers <= found}
 
 
 @dataclass(frozen=True)
@@ -52,11 +57,13 @@ class Nursery:
 
     @contextmanager
     def executor(self, bounds: Bounds = SOON, folders: Folders | None = None) -> Generator[Supervised]:
-        one = self.server.spawn(folders or self.folders(), bounds)
+        folders = folders or self.folders()
+        one = self.server.spawn(folders, bounds)
         try:
             yield one
         finally:
             one.end()
+            remove(str(folders.work.parent))  # there may be more than what pytest can remove
 
 
 @contextmanager

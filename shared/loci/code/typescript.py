@@ -3,7 +3,6 @@
 import json
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
@@ -11,6 +10,7 @@ from pathlib import Path
 
 from loci.code.answers import answer, as_kept, failure, under_way
 from loci.code.bridge import Bridge, ToolDoor, clients
+from loci.code.places import Places
 from loci.code.read_paths import Readable, readable
 from loci.code.results_cache import ResultsCache, key_of
 from loci.errors import LociError, Refused, Unavailable
@@ -26,10 +26,8 @@ LARGEST_CODE = 100 * 1024
 """Bytes of UTF-8."""
 PATIENCE = 25.0
 """Seconds that an answer may wait for the code: the front of a deployment on AWS gives up after 29."""
-AT_ONCE = 12
-"""Runs of one owner that may be under way: the processors and the memory are everybody's."""
-GRACE = 60.0
-"""Seconds beside a run's own time until nobody waits for its result any more."""
+GRACE = 900.0
+"""Seconds beside a run's own time until nobody waits for its result any more: it may have to wait for its turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +98,7 @@ class TypeScript:
         self._read_roots = read_roots
         self._private = private
         self.patience = patience
-        self._under_way: Counter[str] = Counter()
-        self._lock = threading.Lock()
+        self._places = Places()
 
     def start(self, caller: Caller, asked: Asked) -> Run:
         """The run, begun, on a thread of its own. `Refused` or `Unavailable` where it may not begin."""
@@ -113,8 +110,8 @@ class TypeScript:
                 code="CODE_TOO_LARGE",
             )
         run = Run(caller, asked.timeout_ms / 1000, self._scratchpad)
-        self._enter(caller.owner.key)
-        work = _Work(run, lambda: self._ended(caller, asked), lambda: self._leave(caller.owner.key))
+        self._places.enter(caller.owner.key)
+        work = _Work(run, lambda: self._ended(caller, asked), lambda: self._places.leave(caller.owner.key))
         # It keeps no server from ending.
         threading.Thread(target=work.go, name="typescript", daemon=True).start()
         return run
@@ -134,7 +131,8 @@ class TypeScript:
             known = self._cache.find(caller.owner, key) if self._cache else None
             if known is not None:
                 return _with_refused(answer(known, cached=True), paths)
-            ended = self._sandbox.run(job, bridge.call)
+            with self._places.turn(caller.owner.key):
+                ended = self._sandbox.run(job, bridge.call)
         except LociError as error:
             return error
         self._tell(caller, ended, bridge)
@@ -154,19 +152,6 @@ class TypeScript:
             tools=bridge.called,
             denied=ended.measured.denied,
         )
-
-    def _enter(self, owner: str) -> None:
-        with self._lock:
-            if self._under_way[owner] >= AT_ONCE:
-                what = f"{AT_ONCE} runs of yours are under way, which is the most"
-                raise Unavailable(what, "Wait for one of them, then call again", code="SANDBOX_BUSY")
-            self._under_way[owner] += 1
-
-    def _leave(self, owner: str) -> None:
-        with self._lock:
-            self._under_way[owner] -= 1
-            if not self._under_way[owner]:
-                del self._under_way[owner]
 
 
 @dataclass(frozen=True, slots=True)

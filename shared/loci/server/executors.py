@@ -118,7 +118,12 @@ def executor_doors(app: App) -> list[Door]:
 
 def _answer(ran: Ran) -> CallToolResult:
     """The run as a result. One that failed says so, and still has what it printed."""
-    structured = RunResult(result=_view(ran)).model_dump()
+    view = _view(ran)
+    if view.error is not None:
+        # An error goes out whole: what was printed has to fit.
+        view.stdout, view.stderr = _end(ran.stdout), _end(ran.stderr)
+        view.truncated = ran.truncated or (view.stdout, view.stderr) != (ran.stdout, ran.stderr)
+    structured = RunResult(result=view).model_dump()
     images: list[ContentBlock] = [
         ImageContent(type="image", data=base64.b64encode(one).decode(), mime_type="image/png") for one in ran.figures
     ]
@@ -138,7 +143,7 @@ def _told(ran: Ran, failure: Failure) -> str:
     """The failure as text, with what a model needs to correct the code."""
     parts = [f"{failure.code}: {LociError(failure.what, failure.resolution)}"]
     shown = {"stdout": ran.stdout, "stderr": ran.stderr, "traceback": failure.traceback or ""}
-    parts += [f"{name}:\n{_end(text)}" for name, text in shown.items() if text.strip()]
+    parts += [f"{name}:\n{_end(text.rstrip())}" for name, text in shown.items() if text.strip()]
     if ran.condition.lost:
         parts.append("lost: " + "; ".join(f"{one.name} ({one.reason})" for one in ran.condition.lost[:20]))
     return "\n\n".join(parts)
@@ -146,7 +151,6 @@ def _told(ran: Ran, failure: Failure) -> str:
 
 def _end(text: str, most: int = 4000) -> str:
     """The last of a long text: what went wrong is at its end."""
-    text = text.rstrip()
     return text if len(text) <= most else f"…{text[-most:]}"
 
 

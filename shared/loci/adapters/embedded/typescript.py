@@ -1,8 +1,10 @@
 """TypeScript on this machine: Deno, behind the strongest wall that there is."""
 
+import os
 import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from loci.code.deno import found
 from loci.errors import LociError, Unavailable
@@ -10,9 +12,11 @@ from loci.model.code import Completed, Failed, Fault, Job, LogLine, Measured
 from loci.model.values import Json, JsonObject
 from loci.ports import ToolCall
 from loci.sandbox_programs.deno.ending import Broken, Ended, Order, Why
-from loci.sandbox_programs.deno.host import Host
 from loci.sandbox_programs.deno.messages import Returned, Thrown
 from loci.sandbox_programs.walls.layers import Layer
+
+if TYPE_CHECKING:
+    from loci.sandbox_programs.deno.host import Host
 
 MB = 1 << 20
 FAULTS: Mapping[Why, Fault] = {
@@ -56,10 +60,15 @@ class DenoSandbox:
                 self._host.close()
             self._host = None
 
-    def _ready(self) -> Host:
+    def _ready(self) -> "Host":
         with self._turn:
             if self._host is None:
-                deno, self._layers = found(self._deno), self._wall()
+                self._layers = self._wall()
+                if os.name != "posix":
+                    raise Unavailable("TypeScript is not run on Windows", "Use WSL2", code="SANDBOX_UNAVAILABLE")
+                from loci.sandbox_programs.deno.host import Host  # needs a system that has processes as POSIX does
+
+                deno = found(self._deno)
                 self._host = Host(str(deno), self._layers, self._spares)
             return self._host
 

@@ -156,7 +156,7 @@ for p in (W + "/pwned.txt", "/tmp/pwned_by_sandbox.txt", "/var/tmp/pwned.txt", o
     "poison a package": """
 import json as package
 for p in (W + "/site/pkg.py", package.__file__, os.path.dirname(package.__file__) + "/new.py"):
-    try: open(p, "a").write("import os"); esc(p)
+    try: open(p, "a").close(); esc(p)
     except OSError as e: print(e)
 """,
     "write to a stored file": """

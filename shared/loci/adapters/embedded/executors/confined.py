@@ -6,9 +6,9 @@ from pathlib import Path
 
 from loci.adapters.embedded.executors.forks import NEW, Forks
 from loci.adapters.embedded.executors.place import Place
-from loci.adapters.embedded.executors.session import Session
+from loci.adapters.embedded.executors.session import BUSY_SECONDS, Session
 from loci.code.snapshots import Snapshots
-from loci.errors import LociError, NotFound
+from loci.errors import LociError, NotFound, Refused
 from loci.model.executors import Ran
 from loci.model.identity import Owner
 from loci.ports import StoredFiles
@@ -20,6 +20,7 @@ MOST_HERE = 8
 QUIET_SECONDS = 2.0
 """After a run, until its variables are saved."""
 LOOKS_SECONDS = 1.0
+UNOWNED_SECONDS = 3600.0
 
 
 class ConfinedExecutors:
@@ -44,6 +45,8 @@ class ConfinedExecutors:
         self._idle_seconds = idle_seconds
         self._kept_seconds = kept_seconds
         self._turn = threading.Lock()
+        # A run holds a thread of the server for as long as it takes: others need some, too.
+        self._running = threading.BoundedSemaphore(MOST_HERE)
         self._sessions: dict[str, Session] = {}
         self._closed = threading.Event()
         self._keeper: threading.Thread | None = None
@@ -55,6 +58,7 @@ class ConfinedExecutors:
         place = fresh.place if fresh else self._forks.place()
         place.take()
         place.name(owner)
+        place.touch(self._clock())
         session = self._session(owner, place, fresh.executor if fresh else None)
         if fresh is None:
             place.release()
@@ -73,9 +77,15 @@ class ConfinedExecutors:
         if session.owner != owner:
             raise NotFound(f"There is no executor {id}", "Make one with create_memory_code_runner()")
         self._keep()
-        ran = session.run(code, files, keep_until)
-        self._make_room(session)
-        return ran
+        if not self._running.acquire(timeout=BUSY_SECONDS):
+            raise Refused(
+                f"{MOST_HERE} executors run code already", "Call again when one of them is done", code="EXECUTOR_BUSY"
+            )
+        try:
+            return session.run(code, files, keep_until)
+        finally:
+            self._running.release()
+            self._make_room(session)
 
     def forget(self, owner: Owner, id: str) -> None:
         with self._turn:
@@ -99,7 +109,9 @@ class ConfinedExecutors:
         for folder in self.folder.glob(f"{NEW}*"):
             place = Place(folder)
             owner = place.owner()
-            if folder.name in self._sessions or (owner and now - place.used() < self._kept_seconds) or not place.take():
+            # One that is nobody's yet may be just being made, by any server.
+            kept = self._kept_seconds if owner else UNOWNED_SECONDS
+            if folder.name in self._sessions or now - place.used() < kept or not place.take():
                 continue
             if owner:
                 self._snapshots.remove(owner, folder.name)

@@ -1,6 +1,7 @@
 """Fresh executors: a fork server that is started when the first is wanted, and one executor that waits to be taken."""
 
 import secrets
+import subprocess
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -26,6 +27,12 @@ class Fresh:
 
     place: Place
     executor: Supervised
+    born: float
+
+    def end(self) -> None:
+        """Nobody wants it."""
+        self.executor.end()
+        self.place.remove()
 
 
 def wall(*, allow_none: bool) -> frozenset[Layer]:
@@ -77,6 +84,7 @@ class Forks:
         self._packages = packages
         self._clock = clock
         self._turn = threading.Lock()
+        self._starting = threading.Lock()
         self._servers: list[ForkServer] = []
         self._born = 0.0
         self._spare: Fresh | None = None
@@ -100,6 +108,9 @@ class Forks:
         with self._turn:
             fresh, self._spare = self._spare, None
         self.prepare()
+        if fresh is not None and self._clock() - fresh.born >= SERVER_SECONDS:
+            fresh.end()
+            return None
         return fresh
 
     def place(self) -> Place:
@@ -128,33 +139,43 @@ class Forks:
             with self._turn:
                 spare, self._spare = self._spare or spare, None
         if spare is not None:
-            spare.executor.end()
-            spare.place.remove()
-        with self._turn:
+            spare.end()
+        with self._starting, self._turn:
             servers, self._servers = self._servers, []
         for server in servers:
             server.close()
 
     def _server(self) -> ForkServer:
         """The newest, started where there is none or where it is old. Old ones stay for the executors they have."""
-        with self._turn:
-            if self._servers and self._servers[-1].is_alive and self._clock() - self._born < SERVER_SECONDS:
-                return self._servers[-1]
+        with self._starting:
+            with self._turn:
+                self._servers = [one for one in self._servers if one.is_alive]
+                if self._servers and self._clock() - self._born < SERVER_SECONDS:
+                    return self._servers[-1]
+                if self._is_closed:
+                    raise Stopped("start")
+            server = self._started()
+            with self._turn:
+                self._servers.append(server)
+                self._born = self._clock()
+            return server
+
+    def _started(self) -> ForkServer:
+        cache = self._folder / "cache"
+        cache.mkdir(parents=True, exist_ok=True, mode=0o700)
+        try:
             python = interpreter(runner_python(self._runner))
-            cache = self._folder / "cache"
-            cache.mkdir(parents=True, exist_ok=True, mode=0o700)
-            self._servers = [one for one in self._servers if one.is_alive]
-            self._servers.append(
-                ForkServer(python, self._layers(), cache, drawing=self._drawing, packages=self._packages)
-            )
-            self._born = self._clock()
-            return self._servers[-1]
+        except (OSError, subprocess.SubprocessError) as error:
+            raise Unavailable(
+                f"The runner's Python does not start ({error})", "Run: loci runner install", code="SANDBOX_UNAVAILABLE"
+            ) from None
+        return ForkServer(python, self._layers(), cache, drawing=self._drawing, packages=self._packages)
 
     def _fill(self) -> None:
         place = self.place()
         try:
             place.take()
-            fresh = Fresh(place, self.spawn(place))
+            fresh = Fresh(place, self.spawn(place), self._clock())
         except (Unavailable, OSError):  # whoever wants one is told why
             place.remove()
             return
@@ -162,5 +183,4 @@ class Forks:
             if self._spare is None and not self._is_closed:
                 self._spare = fresh
                 return
-        fresh.executor.end()
-        place.remove()
+        fresh.end()
