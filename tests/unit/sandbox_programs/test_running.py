@@ -2,13 +2,15 @@
 
 import re
 from collections.abc import Generator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from loci.sandbox_programs.python.host import ForkServer, interpreter
 from loci.sandbox_programs.python.supervised import Supervised
 from loci.sandbox_programs.python.told import Bounds
-from tests.support.executors import Nursery, no_files, printed
+from tests.support.executors import Nursery, no_files, printed, runner_packages, walls
 
 SHOWN = {
     "2 + 2": "4",
@@ -201,5 +203,23 @@ def test_a_stored_file_is_asked_for_by_its_id(python: Nursery) -> None:
 
 
 def test_the_interpreters_own_folders_are_readable_wherever_they_lie(executor: Supervised) -> None:
-    code = "import sys, os\nprint(os.path.exists(sys.base_prefix), len(open(os.__file__).read(3)))"
+    code = "import sys, os, wave\nprint(os.path.exists(sys.base_prefix), len(open(os.__file__).read(3)))"
     assert printed(executor, code) == "True 3\n"
+
+
+def test_an_interpreter_that_is_reached_through_a_link_finds_its_modules(python: Nursery, tmp_path: Path) -> None:
+    (tmp_path / "cache").mkdir()
+    (tmp_path / "linked").symlink_to(runner_packages())
+    (tmp_path / "linked twice").symlink_to(tmp_path / "linked")
+    linked = interpreter(tmp_path / "linked twice" / "bin" / "python")
+    server = ForkServer(linked, walls()["strongest"], tmp_path / "cache", packages=(), drawing=False)
+    try:
+        with Nursery(server, tmp_path).executor(Bounds(seconds=50)) as one:
+            assert printed(one, "import openpyxl, wave\nprint(openpyxl.__name__)") == "openpyxl\n"
+    finally:
+        server.close()
+
+
+def test_of_a_systems_python_only_libraries_are_readable() -> None:
+    readable = interpreter(Path("/usr/bin/python3")).readable
+    assert not {"/", "/usr", "/usr/local", "/etc"} & set(readable)
