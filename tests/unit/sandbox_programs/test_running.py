@@ -51,6 +51,31 @@ WRONG = {
 PACKAGES = ("pandas", "numpy", "openpyxl", "xlrd", "scipy", "sklearn", "xgboost", "matplotlib")
 
 
+PROGRAMS = {
+    "a main function": "def main(): print('main')\nif __name__ == '__main__': main()",
+    "cross-validation with jobs": """
+import numpy as np
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, cross_val_score
+X = np.random.rand(100, 4); y = (X[:, 0] > .5).astype(int)
+cross_val_score(LogisticRegression(), X, y, n_jobs=2)
+GridSearchCV(RandomForestClassifier(3), {"max_depth": [2, 3]}, n_jobs=-1, cv=2).fit(X, y)
+""",
+    "boosted trees": """
+import numpy as np, xgboost
+xgboost.train({}, xgboost.DMatrix(np.random.rand(50, 3), label=np.random.rand(50)), 3)
+""",
+    "a figure in a file": "import matplotlib.pyplot as plt\nplt.plot([1])\nplt.savefig('a.png')",
+    "a pool of threads": "import concurrent.futures as c\nwith c.ThreadPoolExecutor(4) as t: list(t.map(abs, [-1, 2]))",
+    "a database": "import sqlite3\nsqlite3.connect('x.db').execute('create table t(a)')",
+    "an event loop": "import asyncio\nasyncio.run(asyncio.sleep(0.001))",
+    "time zones": "import datetime, zoneinfo\ndatetime.datetime.now(zoneinfo.ZoneInfo('Asia/Tokyo'))",
+    "statistics": "import scipy.stats as st\nst.ttest_ind([1, 2, 3], [2, 3, 4])",
+    "secrets and hashes": "import getpass, hashlib, secrets, ssl, uuid\nuuid.uuid1()",
+}
+
+
 @pytest.fixture(scope="module")
 def shared(python: Nursery) -> Generator[Supervised]:
     with python.executor(Bounds(seconds=50)) as one:
@@ -136,6 +161,13 @@ def test_sys_exit_ends_the_run_and_not_the_executor(executor: Supervised) -> Non
     assert executor.run("import sys\nx = 1\nsys.exit()", no_files).said["ok"]
     assert failed(executor, "sys.exit('bad input')") == {"exit": "bad input"}
     assert printed(executor, "print(x)") == "1\n"
+
+
+@pytest.mark.parametrize("what", PROGRAMS)
+def test_an_ordinary_program_runs_and_complains_of_nothing(shared: Supervised, what: str) -> None:
+    reply = shared.run(PROGRAMS[what], no_files)
+    assert reply.said["ok"], reply.said
+    assert bytes(reply.output.stderr) == b""
 
 
 @pytest.mark.parametrize("package", PACKAGES)
