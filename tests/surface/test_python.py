@@ -1,6 +1,7 @@
 """`create_memory_code_runner` and `run_memory_code` as clients call them."""
 
 import base64
+import socket
 from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -18,6 +19,7 @@ from tests.support.executors import runner_packages
 from tests.surface.results import structured, texts
 
 pytestmark = pytest.mark.anyio
+PACKAGES = ("pandas", "numpy", "openpyxl", "xlrd", "scipy", "sklearn", "xgboost", "matplotlib")
 
 
 @pytest.fixture(scope="module")
@@ -89,6 +91,45 @@ async def test_a_complete_program_runs_in_any_call(python: App) -> None:
         assert (await run(one, id, code))["stdout"] == (await run(one, id, code))["stdout"] == "   a\n0  1\n1  2\n"
 
 
+async def test_what_is_neither_printed_nor_last_is_not_shown(python: App) -> None:
+    async with client(python) as one:
+        answer = await run(one, await created(one), "6 * 7\nx = 1")
+    assert (answer["stdout"], answer["stderr"], answer["value"]) == ("", "", None)
+
+
+async def test_it_is_python_3(python: App) -> None:
+    async with client(python) as one:
+        assert (await run(one, await created(one), "import sys\nprint(sys.version_info[0])"))["stdout"] == "3\n"
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+async def test_a_package_can_be_imported(python: App, package: str) -> None:
+    async with client(python) as one:
+        answer = await run(one, await created(one), f"import {package}\nprint({package}.__name__)")
+    assert answer["stdout"] == f"{package}\n"
+
+
+async def test_code_reaches_neither_files_of_the_host_nor_the_network(python: App, tmp_path: Path) -> None:
+    (tmp_path / "secret.txt").write_text("CANARY")
+    paths = [str(python.settings.data), str(tmp_path / "secret.txt"), "/etc/passwd"]
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.setblocking(False)
+        code = f"""
+import os, socket
+def tries(what, *given):
+    try: print("reached", what(*given))
+    except OSError: pass
+for path in {paths}:
+    tries(os.listdir, path), tries(lambda: open(path).read())
+tries(socket.create_connection, {server.getsockname()}, 1)
+print("tried all")
+"""
+        async with client(python) as one:
+            assert (await run(one, await created(one), code))["stdout"] == "tried all\n"
+        with pytest.raises(BlockingIOError):
+            server.accept()
+
+
 async def test_an_error_of_the_code_is_told_with_what_was_printed(python: App) -> None:
     async with client(python) as one:
         id = await created(one)
@@ -143,6 +184,15 @@ async def test_a_file_that_is_not_there_is_a_clear_error(python: App) -> None:
     assert "MEMORY_NOT_FOUND: There is no stored file 'ds-none'" in texts(answer)[0]
 
 
+async def test_stored_files_are_asked_for_by_place_or_by_name(python: App) -> None:
+    signature = "import inspect\nprint(inspect.signature(get_memory_path))"
+    async with client(python) as one:
+        id = await created(one)
+        assert (await run(one, id, signature))["stdout"].startswith("(memory_id: str, memory_name: str")
+        for given in ("'ds-none', 'a.xlsx'", "memory_name='a.xlsx', memory_id='ds-none'"):
+            assert "stored file 'ds-none'" in texts(await refused(one, id, f"get_memory_path({given})"))[0]
+
+
 async def test_code_that_is_too_long_is_refused(python: App) -> None:
     async with client(python) as one:
         id = await created(one)
@@ -182,6 +232,7 @@ async def test_without_its_packages_it_says_what_to_run(tmp_path: Path) -> None:
 async def test_the_tools_are_offered_with_the_files(python: App) -> None:
     async with client(python) as one:
         tools = {tool.name: tool for tool in (await one.list_tools()).tools}
+    assert "Create a Python environment" in (tools["create_memory_code_runner"].description or "")
     assert "one per session" in (tools["create_memory_code_runner"].description or "")
     assert tools["create_memory_code_runner"].input_schema["properties"] == {}
     assert tools["run_memory_code"].input_schema["required"] == ["executor_id", "code"]

@@ -9,7 +9,8 @@ from mcp import Client
 
 from loci.compose import build_app
 from loci.server.build import build_server
-from loci.settings import load_settings
+from loci.server.typescript import SandboxConfig
+from loci.settings import Settings, load_settings
 from tests.support.deno import needs_deno
 from tests.surface.results import structured, texts
 from tests.surface.typescript.conftest import Desk
@@ -77,6 +78,19 @@ async def test_code_that_gives_nothing_is_told_how_to(desk: Desk) -> None:
     assert "say return" in told["hint"]
 
 
+async def test_the_answer_is_one_text_that_holds_it_as_json(desk: Desk) -> None:
+    result = await desk.ask("({a: [1, null]})")
+    assert [block.type for block in result.content] == ["text"]
+    assert json.loads(texts(result)[0]) == structured(result)
+    assert structured(result)["result"] == {"a": [1, None]}
+
+
+async def test_what_is_not_needed_can_be_left_out_or_given(desk: Desk) -> None:
+    assert await desk.value("6 * 7") == 42
+    more = {"intent": "multiply", "context": {"n": 7}, "sandbox_config": {"timeout": 5000, "memoryLimit": 128}}
+    assert await desk.value("6 * context.n", **more) == 42
+
+
 async def test_logs_have_levels(desk: Desk) -> None:
     told = await desk.told("console.log('a', {b: 1}); console.error('c'); null")
     assert told["logs"] == [{"level": "log", "text": "a { b: 1 }"}, {"level": "error", "text": "c"}]
@@ -130,12 +144,23 @@ async def test_code_of_exactly_100_kb_runs_and_more_is_refused(desk: Desk) -> No
     assert (await desk.failure(code + "x"))["error"]["code"] == "CODE_TOO_LARGE"
 
 
+async def test_nothing_raises_the_limit_on_the_size_of_code(desk: Desk) -> None:
+    most = {"timeout": 300_000, "memoryLimit": 2048}
+    told = await desk.failure("1 //" + "x" * 100 * 1024, sandbox_config=most)
+    assert told["error"]["code"] == "CODE_TOO_LARGE"
+    assert SandboxConfig.model_fields.keys() == {*most, "allowedReadPaths"}
+    assert {name for name in Settings.model_fields if "code" in name} == {"code_cache", "code_read_paths"}
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
         {},
         {"code": 5},
+        {"code": "1", "intent": 5},
         {"code": "1", "context": []},
+        {"code": "1", "sandbox_config": []},
+        {"code": "1", "sandbox_config": {"allowedReadPaths": "/srv"}},
         {"code": "1", "sandbox_config": {"timeout": 0}},
         {"code": "1", "sandbox_config": {"timeout": 300_001}},
         {"code": "1", "sandbox_config": {"memoryLimit": 4096}},

@@ -20,6 +20,12 @@ async def test_the_same_code_is_answered_from_memory(desk: Desk) -> None:
     assert await desk.told("'once' + context.n; ", context={"n": 1}) == {**first, "cached": True}
 
 
+async def test_limits_that_are_not_given_are_those_of_the_reference(desk: Desk) -> None:
+    defaults: dict[str, object] = {"timeout": 30_000, "memoryLimit": 512, "allowedReadPaths": []}
+    assert "cached" not in await desk.told("'with the defaults'")
+    assert (await desk.told("'with the defaults'", sandbox_config=defaults))["cached"] is True
+
+
 @pytest.mark.parametrize(
     "other",
     [
