@@ -156,6 +156,9 @@ class _Timed:
     def model(self) -> EmbeddingModel | None:
         return self._embedder.model()
 
+    def missing(self) -> str:
+        return self._embedder.missing()
+
     def passages(self, texts: Sequence[str]) -> list[Embedding]:
         began = time.perf_counter()
         found = self._embedder.passages(texts)

@@ -93,6 +93,12 @@ def inspector(
     return run(command, seconds=seconds, cwd=cwd, env={**home, **(env or {})})
 
 
+def search_from_typescript(query: str, *target: str, env: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
+    """Run a client of the official SDK, which says what it found: at `http URL`, or with `stdio COMMAND…`."""
+    install()
+    return run([HERE / "sdk_client.ts", query, *target], env=env)
+
+
 def _fingerprint() -> str:
     files = (HERE / name for name in ("package.json", "package-lock.json", ".npmrc"))
     node = str(NODE.stat().st_size)

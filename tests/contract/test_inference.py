@@ -54,6 +54,13 @@ def test_the_model_is_described(inference: Inference) -> None:
     assert (model.dimensions, model.longest, model.scripts) == (WIDTH, LONGEST - ENDS, ("LATIN",))
 
 
+def test_where_there_is_none_it_is_said_what_to_do(empty: Inference) -> None:
+    assert (empty.embedder.model(), empty.reranker.model()) == (None, None)
+    for said, kind in ((empty.embedder.missing(), "embedder"), (empty.reranker.missing(), "reranker")):
+        assert f" no {kind}" in said
+        assert "loci models pull" in said or "Build its image" in said
+
+
 def test_each_text_has_the_embedding_that_it_has_alone(inference: Inference) -> None:
     together = inference.embedder.passages(TEXTS)
     alone = [inference.embedder.passages([text])[0] for text in TEXTS]

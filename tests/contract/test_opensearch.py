@@ -9,6 +9,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
+from loci.adapters.aws import bulk
 from loci.adapters.aws import index as aws
 from loci.adapters.aws.index import OpenSearchIndex
 from loci.adapters.aws.opensearch import Domain
@@ -163,7 +164,7 @@ class TestOnANode:
     def test_a_put_that_fails_halfway_leaves_the_document_as_it_was(
         self, domain: Domain, name: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(aws, "LARGEST_REQUEST", 1000)  # some of it has been sent when the last is refused
+        monkeypatch.setattr(bulk, "LARGEST_REQUEST", 1000)  # some of it has been sent when the last is refused
         index = OpenSearchIndex(domain, name)
         old = [chunk(f"a#{n}", "river", embedding(1, n)) for n in range(5)]
         put(index, ANN, *old)

@@ -12,6 +12,7 @@ import pytest
 
 from loci.adapters.aws.clients import Clients
 from loci.adapters.aws.inference import LambdaEmbedder, LambdaInference
+from loci.adapters.aws.turns import RecordTurns
 from loci.adapters.aws.uploads import S3Uploads
 from loci.app import App
 from loci.compose import build_app
@@ -94,6 +95,15 @@ def test_a_notice_that_comes_again_writes_nothing(bucket: Bucket) -> None:
     [before] = bucket.app.catalog.versions(ANN)
     bucket.intake.look(KEY)
     assert [before] == list(bucket.app.catalog.versions(ANN))
+
+
+def test_a_notice_that_comes_again_leaves_what_a_tool_wrote_since(bucket: Bucket) -> None:
+    bucket.put(KEY)
+    bucket.intake.look(KEY)
+    bucket.app.edits.change(ANN, "notes/a.md", lambda _, __: b"of a tool", expect=None, by="write_document")
+    bucket.intake.look(KEY)
+    assert bucket.texts() == {"notes/a.md": "of a tool"}
+    assert bucket.clients.s3.get_object(Bucket=BUCKET, Key=KEY)["Body"].read() == b"text"
 
 
 def test_what_is_replaced_is_taken_in_as_it_is_now(bucket: Bucket) -> None:
@@ -205,7 +215,7 @@ def test_a_document_that_could_not_be_embedded_is_tried_again_and_found_by_words
         api.functions["inference"] = inference
         embedder = LambdaEmbedder(LambdaInference("inference", Clients()))
         writer = Writer(bucket.app.catalog, bucket.app.index, embedder, time.time)
-        library = Library(bucket.app.catalog, writer, bucket.app.blobs)
+        library = Library(bucket.app.catalog, writer, bucket.app.blobs, RecordTurns(bucket.app.records, time.time))
         intake = Intake(S3Uploads(BUCKET, bucket.clients), library, writer, bucket.app.telemetry)
         bucket.put(KEY, "words")
         with pytest.raises(LociError) as raised:

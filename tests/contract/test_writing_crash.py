@@ -138,7 +138,7 @@ def test_index_and_disk_agree(left: list[tuple[Path, App]]) -> None:
     for notes, app in left:
         for path in ("a.md", "sub/b.md"):
             text = text_of(notes / path)
-            document = app.catalog.at(LOCAL, f"notes/{path}")
+            document = app.catalog.find(LOCAL, f"notes/{path}").document
             if text is None:
                 assert document is None
                 assert "notes-sub-b" not in app.index.documents(LOCAL, COLLECTION)

@@ -10,33 +10,11 @@ from typing import Any
 
 import pytest
 
-from loci.adapters.embedded.index import SqliteIndex
-from loci.adapters.embedded.sqlite import Database
-from loci.documents.writer import COLLECTION
-from loci.model.identity import LOCAL
-from loci.model.search import Where
-from loci.search.words import query_words
+from tests.support.held import indexed
 from tests.support.serving import LOCI, call, clean_environment, loci, post, serving
 
 KILLS = 20
 MANY = 200
-
-
-@pytest.fixture
-def data(tmp_path: Path) -> Path:
-    """A data folder, and no models."""
-    (tmp_path / "models").mkdir()
-    return tmp_path / "data"
-
-
-@pytest.fixture
-def notes(tmp_path: Path) -> Path:
-    """A folder with two notes."""
-    folder = tmp_path / "notes"
-    (folder / "briefs").mkdir(parents=True)
-    (folder / "briefs" / "auth.md").write_text("# Login\n\nSafari drops the cookie.\n")
-    (folder / "plan.md").write_text("# Plan\n\nShip it.\n")
-    return folder
 
 
 def run(data: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -45,13 +23,6 @@ def run(data: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 def ingested(data: Path, notes: Path) -> dict[str, Any]:
     return json.loads(run(data, "ingest", str(notes), "--json").stdout)
-
-
-def found(data: Path, word: str) -> set[str]:
-    """The documents that the index has for the word."""
-    index = SqliteIndex(Database(data / "loci.db"))
-    hits = index.candidates(LOCAL, COLLECTION, query_words(word), None, limit=2 * MANY, where=Where())
-    return {hit.document for hit in hits}
 
 
 def test_the_numbers_add_up(data: Path, notes: Path) -> None:
@@ -112,7 +83,7 @@ def test_nothing_to_take_in_is_one_line_and_an_error(data: Path, notes: Path, pa
 def test_a_name_that_begins_with_a_dash_can_be_taken(data: Path, notes: Path) -> None:
     (notes / "-x.md").write_text("dash")
     assert run(data, "ingest", "--", str(notes / "-x.md")).returncode == 0
-    assert found(data, "dash") == {"notes-x"}
+    assert indexed(data, "dash") == {"notes-x"}
 
 
 def test_a_running_server_sees_at_once_what_a_command_writes(data: Path, notes: Path) -> None:
@@ -139,14 +110,14 @@ def test_a_folder_is_forgotten_and_its_files_stay(data: Path, notes: Path) -> No
     ingested(data, notes)
     ended = run(data, "forget", str(notes / "briefs"), "--yes", "--json")
     assert json.loads(ended.stdout) == {"forgotten": ["notes-briefs-auth"]}
-    assert found(data, "safari") == set()
+    assert indexed(data, "safari") == set()
     assert (notes / "briefs" / "auth.md").exists()
 
 
 def test_a_document_is_forgotten_by_its_id(data: Path, notes: Path) -> None:
     ingested(data, notes)
     assert run(data, "forget", "notes-plan", "--yes").stdout == "Forgot 1 document.\n"
-    assert (found(data, "ship"), found(data, "safari")) == (set(), {"notes-briefs-auth"})
+    assert (indexed(data, "ship"), indexed(data, "safari")) == (set(), {"notes-briefs-auth"})
 
 
 def test_nothing_is_forgotten_before_somebody_says_yes(data: Path, notes: Path) -> None:
@@ -154,7 +125,7 @@ def test_nothing_is_forgotten_before_somebody_says_yes(data: Path, notes: Path) 
     ended = run(data, "forget", "notes")
     assert ended.returncode == 1
     assert "2 documents will be found no more" in ended.stderr
-    assert found(data, "safari") == {"notes-briefs-auth"}
+    assert indexed(data, "safari") == {"notes-briefs-auth"}
 
 
 def test_forgetting_what_is_not_there_names_what_is(data: Path, notes: Path) -> None:
@@ -192,7 +163,7 @@ def test_after_twenty_kills_the_next_run_completes_it(data: Path, notes: Path) -
         kill_on_the_way(data, notes)
     told = ingested(data, notes)
     assert (told["seen"], told["failed"]) == (MANY + 2, 0)
-    assert [len(found(data, f"turn{turn}")) for turn in range(KILLS)] == [0] * (KILLS - 1) + [MANY]
+    assert [len(indexed(data, f"turn{turn}")) for turn in range(KILLS)] == [0] * (KILLS - 1) + [MANY]
     with sqlite3.connect(data / "loci.db") as connection:
         assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     connection.close()

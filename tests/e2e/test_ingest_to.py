@@ -10,11 +10,9 @@ from typing import Any
 
 import pytest
 
-from loci.compose import build_app
-from loci.model.identity import LOCAL
-from loci.settings import load_settings
 from tests.support.api_events import Version
 from tests.support.event_front import event_front
+from tests.support.held import paths
 from tests.support.serving import LOCI, call, clean_environment, loci, post, serving
 
 NOBODY = "loci_000000000000_0000000000000000000000000000000000000000000"
@@ -37,23 +35,12 @@ class Elsewhere:
         return json.loads(self.run(*arguments, "--json").stdout)
 
     def paths(self) -> set[str]:
-        app = build_app(load_settings({"data": self.data, "models": self.data.parent / "models"}))
-        return {one.path for one in app.documents.documents(LOCAL)}
+        return paths(self.data)
 
     def found(self, word: str) -> set[str]:
         headers = {"Authorization": f"Bearer {self.key}"}
         answer = post(f"{self.url}/mcp", call("search_documents", {"query": word}), headers).message()
         return {row["id"] for row in answer["result"]["structuredContent"]["results"]}
-
-
-@pytest.fixture
-def notes(tmp_path: Path) -> Path:
-    """A folder with two notes."""
-    folder = tmp_path / "notes"
-    (folder / "briefs").mkdir(parents=True)
-    (folder / "briefs" / "auth.md").write_text("# Login\n\nSafari drops the cookie.\n")
-    (folder / "plan.md").write_text("# Plan\n\nShip it.\n")
-    return folder
 
 
 @pytest.fixture

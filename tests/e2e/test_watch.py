@@ -8,14 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from loci.adapters.embedded.index import SqliteIndex
-from loci.adapters.embedded.sqlite import Database
-from loci.compose import build_app
-from loci.documents.writer import COLLECTION
-from loci.model.identity import LOCAL
-from loci.model.search import Where
-from loci.search.words import query_words
-from loci.settings import load_settings
+from tests.support.held import indexed, paths
 from tests.support.polling import until
 from tests.support.serving import call, loci, post, serving
 from tests.support.watching import Watching, atomic_save, vim_save, watching
@@ -23,23 +16,6 @@ from tests.support.watching import Watching, atomic_save, vim_save, watching
 MANY = 1000
 MANY_AT_ONCE = 400
 Found = Callable[[str], set[str]]
-
-
-@pytest.fixture
-def data(tmp_path: Path) -> Path:
-    """A data folder, and no models."""
-    (tmp_path / "models").mkdir()
-    return tmp_path / "data"
-
-
-@pytest.fixture
-def notes(tmp_path: Path) -> Path:
-    """A folder with two notes."""
-    folder = tmp_path / "notes"
-    (folder / "briefs").mkdir(parents=True)
-    (folder / "briefs" / "auth.md").write_text("# Login\n\nSafari drops the cookie.\n")
-    (folder / "plan.md").write_text("# Plan\n\nShip it.\n")
-    return folder
 
 
 @pytest.fixture
@@ -60,19 +36,6 @@ def watcher(data: Path, notes: Path) -> Generator[Watching]:
     """One that follows the notes."""
     with watching(data, notes) as watcher:
         yield watcher
-
-
-def paths(data: Path) -> set[str]:
-    """What the library knows."""
-    app = build_app(load_settings({"data": data, "models": data.parent / "models"}))
-    return {one.path for one in app.documents.documents(LOCAL)}
-
-
-def indexed(data: Path, word: str) -> set[str]:
-    """What the index has for the word, at this moment."""
-    index = SqliteIndex(Database(data / "loci.db"))
-    hits = index.candidates(LOCAL, COLLECTION, query_words(word), None, limit=2 * MANY_AT_ONCE, where=Where())
-    return {hit.document for hit in hits}
 
 
 def on_disk(notes: Path) -> set[str]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from loci.adapters.aws.index import OpenSearchIndex
 from loci.adapters.embedded.inference.in_use import InUse
 from loci.adapters.embedded.inference.reranker import OnnxReranker
+from loci.adapters.embedded.turns import FolderTurns
 from loci.compose import build_app
 from loci.documents.library import Library
 from loci.documents.writer import Writer
@@ -33,6 +34,11 @@ def library(data: Path, models: Path | None, rerank: float, index: OpenSearchInd
     reranker = OnnxReranker(InUse(Shelf(settings.models_folder), "reranker", settings.reranker))
     nobody = Reader(None, "", seconds=0)
     return Searched(
-        Library(app.catalog, Writer(app.catalog, index, app.embedder, time.time), app.blobs),
+        Library(
+            app.catalog,
+            Writer(app.catalog, index, app.embedder, time.time),
+            app.blobs,
+            FolderTurns(settings.data / "turns"),
+        ),
         Search(index, app.embedder, reranker, nobody, rerank_seconds=rerank),
     )

@@ -6,11 +6,21 @@ import pytest
 
 from loci.app import App
 from loci.model.identity import LOCAL
+from tests.surface.conftest import Mode
 
-RUNTIMES = [
-    *(pytest.param("embedded", mode) for mode in ("legacy", "auto", "2026-07-28")),
-    pytest.param("opensearch", "2026-07-28", marks=pytest.mark.aws),
-]
+APPS = ["embedded", pytest.param("opensearch", marks=pytest.mark.aws)]
+"""For what does not depend on the era of the protocol."""
+
+
+def runtimes(*modes: Mode) -> list[pytest.ParameterSet]:
+    """This machine in each of these eras, and AWS in the last."""
+    return [
+        *(pytest.param("embedded", mode) for mode in modes),
+        pytest.param("opensearch", modes[-1], marks=pytest.mark.aws),
+    ]
+
+
+RUNTIMES = runtimes("legacy", "auto", "2026-07-28")
 
 
 def take_in(app: App, folder: Path) -> None:

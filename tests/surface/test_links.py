@@ -10,12 +10,11 @@ from loci.model.identity import LOCAL
 from tests.support.link_corpus import lay_out, link_corpus
 from tests.surface.conftest import Connect
 from tests.surface.results import call, failed, written
-from tests.surface.runtimes import take_in
+from tests.surface.runtimes import APPS, take_in
 
-RUNTIMES = ["embedded", pytest.param("opensearch", marks=pytest.mark.aws)]
 pytestmark = [
     pytest.mark.anyio,
-    pytest.mark.parametrize("app", RUNTIMES, indirect=True),
+    pytest.mark.parametrize("app", APPS, indirect=True),
     pytest.mark.parametrize("mode", ["auto"], indirect=True),
 ]
 

@@ -10,6 +10,7 @@ from loci.app import App
 from loci.compose import build_app
 from loci.server.build import INSTRUCTIONS, build_server, doors
 from loci.server.door import SURFACES, Surface, door
+from loci.server.guidance import DOCUMENTS
 from loci.server.names import WIRE
 from loci.settings import load_settings
 from tests.surface.conftest import Connect
@@ -62,14 +63,46 @@ async def test_a_subset_serves_its_own_tools_only(connect: Connect) -> None:
             assert (await client.call_tool("ping", {})).is_error is is_error
 
 
-async def test_the_instructions_are_short_enough_for_every_client() -> None:
-    assert len(INSTRUCTIONS.encode()) <= 2048
+asked_for = pytest.mark.parametrize("mode", ["legacy", "auto"])  # who is pinned to the newest revision does not ask
 
 
-@pytest.mark.parametrize("mode", ["legacy", "auto"])  # a client pinned to the newest revision does not ask for them
-async def test_a_client_is_given_the_instructions(connect: Connect) -> None:
-    async with connect() as client:
-        assert client.instructions == INSTRUCTIONS
+async def test_the_eight_tools_of_the_reference_are_at_the_endpoint_of_documents(connect: Connect) -> None:
+    async with connect("documents") as client:
+        names = {tool.name for tool in (await client.list_tools()).tools}
+    assert {"search_documents", "read_node_content", "explore_links", "list_directory_structure", "find_gaps"} <= names
+    assert {"inject_tags", "scratchpad_read", "scratchpad_list"} <= names
+
+
+@asked_for
+async def test_a_client_is_given_the_instructions_which_are_short_enough_for_every_client(connect: Connect) -> None:
+    for surface in SURFACES:
+        async with connect(surface) as client:
+            assert client.instructions == INSTRUCTIONS + (DOCUMENTS if surface in ("all", "documents") else "")
+            assert len((client.instructions or "").encode()) <= 2048
+
+
+@asked_for
+@pytest.mark.parametrize(
+    ("begin", "said"),
+    [
+        ("- search_documents: your default", ["was learned", "was solved", "related work", "met before"]),
+        ("- search_documents: your default", ["technical work", "unasked", "show the user", "offer to review"]),
+        ("- read_node_content: after a search", ["the whole", "a detail", "is right", "copy a solution"]),
+        ("- explore_links: ", ["a chain of thought", "related topics"]),
+        (
+            "- find_gaps: now and then, for upkeep",
+            ["missing connections", "holes in the documentation", "better order"],
+        ),
+        ("Do not search", ["a fresh approach", "a wholly new domain", "less than 5 minutes", "the user experiments"]),
+        ("Do not search", ["yours to decide", "weigh what is known against new thinking"]),
+    ],
+)
+async def test_agents_are_told_which_tool_for_what_and_when_not_to_search(
+    connect: Connect, begin: str, said: list[str]
+) -> None:
+    async with connect("documents") as client:
+        [line] = [one for one in (client.instructions or "").splitlines() if one.startswith(begin)]
+    assert [one for one in said if one not in line] == []
 
 
 async def test_a_setting_lists_names_with_a_colon(tmp_path: Path) -> None:

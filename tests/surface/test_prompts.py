@@ -13,7 +13,16 @@ from loci.server.prompts import CALLED
 from tests.surface.conftest import Connect
 
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("app", ["embedded"], indirect=True)]
-NAMES = ["session_start", "problem_solving", "discovery", "debrief", "playbook", "gap_analysis", "research"]
+NAMES = [
+    "session_start",
+    "problem_solving",
+    "discovery",
+    "debrief",
+    "session_end",
+    "playbook",
+    "gap_analysis",
+    "research",
+]
 TOPIC = "why {the} ferry %s is late"
 
 
@@ -111,3 +120,10 @@ async def test_a_prompt_says_when_to_write(connect: Connect, name: str, when: li
     async with connect("documents") as client:
         [prompt] = [one for one in (await client.list_prompts()).prompts if one.name == name]
     assert [one for one in when if one not in (prompt.description or "")] == []
+
+
+async def test_at_the_end_of_a_long_session_that_solved_something_a_debrief_is_suggested(connect: Connect) -> None:
+    async with connect("documents") as client:
+        text = await prompted(client, "session_end", topic=TOPIC)
+    for said in ("more than 1800 seconds", "solve a problem", "suggest a debrief", "offer to help write it"):
+        assert said in text

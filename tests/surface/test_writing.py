@@ -16,11 +16,9 @@ from loci.server.build import build_server
 from loci.settings import load_settings
 from tests.surface.conftest import Connect
 from tests.surface.results import call, failed, structured, texts, written
+from tests.surface.runtimes import runtimes
 
-RUNTIMES = [
-    *(pytest.param("embedded", mode) for mode in ("legacy", "2026-07-28")),
-    pytest.param("opensearch", "2026-07-28", marks=pytest.mark.aws),
-]
+RUNTIMES = runtimes("legacy", "2026-07-28")
 pytestmark = pytest.mark.anyio
 everywhere = pytest.mark.parametrize(("app", "mode"), RUNTIMES, indirect=True)
 here = pytest.mark.parametrize(("app", "mode"), RUNTIMES[1:2], indirect=True)
@@ -50,7 +48,7 @@ class Notes:
     def read(self, path: str) -> bytes:
         if self.is_here:
             return (self.folder / path).read_bytes()
-        id, _ = self._app.catalog.find(LOCAL, f"notes/{path}")
+        id = self._app.catalog.find(LOCAL, f"notes/{path}").id
         return self._app.blobs.read(LOCAL, blob_key(id))
 
     def write(self, path: str, content: bytes) -> None:
@@ -61,9 +59,9 @@ class Notes:
             self._app.documents.add(LOCAL, f"notes/{path}", content)
 
     def exists(self, path: str) -> bool:
-        return (
-            (self.folder / path).exists() if self.is_here else self._app.catalog.at(LOCAL, f"notes/{path}") is not None
-        )
+        if self.is_here:
+            return (self.folder / path).exists()
+        return self._app.catalog.find(LOCAL, f"notes/{path}").document is not None
 
 
 @pytest.fixture
@@ -253,16 +251,6 @@ async def test_what_is_not_there_is_not_tagged(connect: Connect) -> None:
     assert "NO_SUCH_DOCUMENT" in await failed(
         connect, "write_document", path="notes/gone.md", content="x", mode="append"
     )
-
-
-@pytest.mark.parametrize(("app", "mode"), RUNTIMES[-1:], indirect=True)
-async def test_an_upload_over_what_a_tool_wrote_can_be_undone(connect: Connect, notes: Notes) -> None:
-    await call(connect, "inject_tags", file_path=PLAN, tags=["new"])
-    ours = notes.read("plan.md")
-    notes.write("plan.md", NOTES["plan.md"].encode())
-    undone = await call(connect, "undo_write", path=PLAN)
-    assert (undone["undone"].split(" at ")[0], undone["undoable"]) == ("an upload", 1)
-    assert notes.read("plan.md") == ours
 
 
 @here

@@ -4,6 +4,7 @@ import sys
 
 import typer
 
+from loci.cli.progress import kept_line
 from loci.cli.terminal import printable
 from loci.documents.follow import Happening, Lost, Postponed, Took
 from loci.model.documents import Summary
@@ -25,6 +26,8 @@ class Happenings:
             case Took(summary):
                 self._tell_taken(folder, summary)
             case Lost(is_away):
+                if folder in self._lost:  # the one that it lies in has said so
+                    return
                 self._lost.add(folder)
                 what = "is not there" if is_away else "holds no document any more"
                 say(f"{folder} {what}: what is known from it is kept until it is back (or: loci forget {folder})")
@@ -46,6 +49,10 @@ class Happenings:
         is_first, is_back = folder not in self._begun, folder in self._lost
         self._begun.add(folder)
         self._lost.discard(folder)
+        for kept in summary.kept:
+            if kept.folder not in self._lost:
+                self._lost.add(kept.folder)
+                say(kept_line(kept))
         if is_first or is_back or summary.processed or summary.removed or failed:
             counts = f"{summary.processed:,} processed, {summary.unchanged:,} unchanged, {failed:,} failed."
             say(f"{folder}{' is back' if is_back else ''}: {counts} {summary.removed:,} removed.")

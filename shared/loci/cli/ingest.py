@@ -9,7 +9,7 @@ import typer
 
 from loci.cli.opened import opened
 from loci.cli.options import ConfigOption, DataOption, JsonOption
-from loci.cli.progress import listed, shown_progress
+from loci.cli.progress import kept_line, listed, shown_progress
 from loci.errors import Refused
 from loci.model.documents import Summary
 from loci.model.identity import LOCAL
@@ -69,6 +69,7 @@ def _view(summary: Summary) -> dict[str, object]:
         "model": summary.model,
         "failures": [asdict(one) for one in summary.failed],
         "skipped": [asdict(one) for one in summary.skipped],
+        "kept": [asdict(one) for one in summary.kept],
         "problems": [{"path": path, **asdict(problem)} for path, problem in summary.problems],
     }
 
@@ -82,6 +83,7 @@ def _text(summary: Summary) -> str:
         f"{summary.embedded:,} embedded now by {summary.model}" if summary.model else "found by words: no model is here"
     )
     lines = [counts, *([f"{summary.chunks:,} passages, {model}."] if summary.processed else [])]
+    lines += [kept_line(one) for one in summary.kept]
     lines += listed("Failed", [f"{one.path}: {one.reason}" for one in summary.failed])
     lines += listed("Left out", [f"{one.path}: {one.reason}" for one in summary.skipped])
     lines += listed("Taken in, with a problem", [f"{path}: {problem}" for path, problem in summary.problems])

@@ -8,6 +8,7 @@ import typer
 
 from loci.cli.terminal import printable
 from loci.documents.writer import Progress
+from loci.model.documents import Kept
 
 SHOWN = 20
 
@@ -36,3 +37,9 @@ def listed(title: str, lines: Sequence[str]) -> list[str]:
     """The first of them below the title; nothing where there are none."""
     more = [f"  and {len(lines) - SHOWN:,} more: --json lists them all"] if len(lines) > SHOWN else []
     return [f"{title}:", *(f"  {printable(line)}" for line in lines[:SHOWN]), *more] if lines else []
+
+
+def kept_line(kept: Kept) -> str:
+    """What is said of a folder in which nothing is left."""
+    known = f"{kept.documents:,} known from it {'is' if kept.documents == 1 else 'are'} kept until it is back"
+    return printable(f"{kept.folder} holds no document now: {known} (or: loci forget {kept.folder})")

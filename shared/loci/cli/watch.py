@@ -35,7 +35,7 @@ def watch(
     server may run on the same data.
     """
     app = opened(data, config, _need_files)
-    places = [_folder(path) for path in paths or []] or _known(app)
+    places = _with_inner(app, [_folder(path) for path in paths]) if paths else _known(app)
     signal.signal(signal.SIGTERM, _interrupt)
     happenings = Happenings()
     with suppress(KeyboardInterrupt):
@@ -81,11 +81,21 @@ def _folder(path: str) -> Place:
     return found
 
 
+def _with_inner(app: App, places: list[Place]) -> list[Place]:
+    """The places, and the known folders in them: each of these may go away and come back by itself."""
+    inner = [one for one in _roots(app) if any(_is_inside(one.path, outer.path) for outer in places)]
+    return [*places, *inner]
+
+
 def _known(app: App) -> list[Place]:
-    roots = app.catalog.roots(LOCAL).values()
-    if not roots:
+    places = _roots(app)
+    if not places:
         raise Refused("No folder is known yet", "Name one: loci watch FOLDER", code="NOTHING_TO_WATCH")
-    return [Place(root.folder, True, root.name) for root in roots]
+    return places
+
+
+def _roots(app: App) -> list[Place]:
+    return [Place(root.folder, True, root.name) for root in app.catalog.roots(LOCAL).values()]
 
 
 def _warm(app: App) -> None:

@@ -6,11 +6,13 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from typing import Any, cast
 
 from loci.code.answers import answer, as_kept, failure, under_way
 from loci.code.bridge import Bridge, ToolDoor, clients
+from loci.code.elsewhere import Awaited, Elsewhere
 from loci.code.read_paths import Readable, readable
 from loci.code.results_cache import ResultsCache, key_of
 from loci.errors import LociError, Refused, Unavailable
@@ -91,6 +93,7 @@ class TypeScript:
         read_roots: Sequence[Path] = (),
         private: Path | None = None,
         patience: float = PATIENCE,
+        elsewhere: Elsewhere | None = None,
     ) -> None:
         self._sandbox = sandbox
         self._tools = tools
@@ -100,10 +103,11 @@ class TypeScript:
         self._read_roots = read_roots
         self._private = private
         self.patience = patience
+        self._elsewhere = elsewhere
         self._under_way: Counter[str] = Counter()
         self._lock = threading.Lock()
 
-    def start(self, caller: Caller, asked: Asked) -> Run:
+    def start(self, caller: Caller, asked: Asked) -> Run | Awaited:
         """The run, begun; done already where it was remembered. `Refused` where it may not begin."""
         size = len(asked.code.encode("utf-8", "replace"))
         if size > LARGEST_CODE:
@@ -112,29 +116,42 @@ class TypeScript:
                 "Send less code, and data as `context`",
                 code="CODE_TOO_LARGE",
             )
-        paths = readable(asked.read_paths, self._read_roots, self._private) if asked.read_paths else Readable((), ())
-        bridge = Bridge(self._tools, caller, asked.intent)
-        limits = RunLimits(asked.timeout_ms, asked.memory_mb, paths.allowed)
-        job = Job(_sendable(asked.code), asked.context, limits, clients(bridge.tools))
-        run = Run(caller, limits.timeout_ms / 1000, self._scratchpad)
-        key = key_of(job, bridge.tools)
-        known = self._cache.find(caller.owner, key) if self._cache else None
+        prepared = self._prepared(caller, asked)
+        run = Run(caller, asked.timeout_ms / 1000, self._scratchpad)
+        known = self._cache.find(caller.owner, prepared.key) if self._cache else None
         if known is not None:
-            run.done(_with_refused(answer(known, cached=True), paths))
+            run.done(_with_refused(answer(known, cached=True), prepared.paths))
             return run
+        if self._elsewhere is not None:
+            return self._elsewhere.begin(caller, TOOL, asdict(asked), asked.timeout_ms / 1000)
         self._enter(caller.owner.key)
         # A thread of its own, which keeps no server from ending.
-        work = _Work(run, lambda: self._ran(caller, job, bridge, key, paths), lambda: self._leave(caller.owner.key))
+        work = _Work(run, lambda: self._ran(caller, prepared), lambda: self._leave(caller.owner.key))
         threading.Thread(target=work.go, name="typescript", daemon=True).start()
         return run
+
+    def work(self, caller: Caller, told: JsonObject) -> JsonObject:
+        """What a run comes to that was begun elsewhere; `LociError` where it gives nothing."""
+        end = self._ran(caller, self._prepared(caller, Asked(**cast("dict[str, Any]", told))))
+        if isinstance(end, LociError):
+            raise end
+        return end
 
     def close(self) -> None:
         """The server stops."""
         self._sandbox.close()
 
-    def _ran(self, caller: Caller, job: Job, bridge: Bridge, key: str, paths: Readable) -> JsonObject | LociError:
+    def _prepared(self, caller: Caller, asked: Asked) -> "_Prepared":
+        paths = readable(asked.read_paths, self._read_roots, self._private) if asked.read_paths else Readable((), ())
+        bridge = Bridge(self._tools, caller, asked.intent)
+        limits = RunLimits(asked.timeout_ms, asked.memory_mb, paths.allowed)
+        job = Job(_sendable(asked.code), asked.context, limits, clients(bridge.tools))
+        return _Prepared(job, bridge, key_of(job, bridge.tools), paths)
+
+    def _ran(self, caller: Caller, prepared: "_Prepared") -> JsonObject | LociError:
+        bridge, paths = prepared.bridge, prepared.paths
         try:
-            ended = self._sandbox.run(job, bridge.call)
+            ended = self._sandbox.run(caller.owner, prepared.job, bridge.call)
         except LociError as error:
             return error
         self._telemetry.ran(
@@ -147,7 +164,7 @@ class TypeScript:
         match ended:
             case Completed():
                 if self._cache and not bridge.called:
-                    self._cache.keep(caller.owner, key, ended)
+                    self._cache.keep(caller.owner, prepared.key, ended)
                 return _with_refused(answer(ended), paths)
             case Failed():
                 return failure(_explained(ended, paths))
@@ -164,6 +181,16 @@ class TypeScript:
             self._under_way[owner] -= 1
             if not self._under_way[owner]:
                 del self._under_way[owner]
+
+
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """A run that is allowed: what it is, and the tools that it has."""
+
+    job: Job
+    bridge: Bridge
+    key: str
+    paths: Readable
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """How alike documents are: one vector each, by the model in use, or by their words where there is none."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import nlargest
 from typing import TYPE_CHECKING, Final
@@ -61,6 +61,29 @@ class Alike:
         return [(round(min(value, 1.0), 4), self.ids[a], self.ids[b]) for value, a, b in best]
 
 
+class Terms(Mapping[str, Mapping[str, float]]):
+    """Each document's most telling stems, found when the first is asked for: what only compares does not pay."""
+
+    def __init__(self, find: Callable[[], Mapping[str, Mapping[str, float]]]) -> None:
+        self._find = find
+        self._found: Mapping[str, Mapping[str, float]] | None = None
+
+    def __getitem__(self, id: str) -> Mapping[str, float]:
+        return self._all()[id]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._all())
+
+    def __len__(self) -> int:
+        return len(self._all())
+
+    def _all(self) -> Mapping[str, Mapping[str, float]]:
+        if self._found is None:
+            found = self._found = self._find()
+            self._find = lambda: found  # what it was found in is not kept
+        return self._found
+
+
 class Likeness:
     """The vectors that were asked for last, by owner; made anew where documents or the model have changed."""
 
@@ -78,26 +101,30 @@ class Likeness:
     def _made(self, owner: Owner, model: EmbeddingModel | None) -> Alike:
         import numpy as np
 
-        words: dict[str, Counter[str]] = {}
+        said: dict[str, list[str]] = {}
         vectors: dict[str, list[bytes]] = {}
         without = False
         for chunk in self._index.passages(owner, COLLECTION):
-            words.setdefault(chunk.document, Counter()).update(chunk.words.split())
+            said.setdefault(chunk.document, []).append(chunk.words)
             if chunk.embedding and model and chunk.embedding.model == model.identity:
                 vectors.setdefault(chunk.document, []).append(chunk.embedding.vector)
             else:
                 without = True
-        ids = tuple(sorted(words))
-        telling = Telling(ids, words)
+        ids = tuple(sorted(said))
         if model is None or without:
-            return Alike(BY_WORDS, ids, _unit(telling.hashed()), telling.most())
+            telling = _telling(ids, said)
+            return Alike(BY_WORDS, ids, _unit(telling.hashed()), Terms(telling.most))
         rows = np.zeros((len(ids), model.dimensions), np.float32)
         for at, id in enumerate(ids):
             its = rows_of(vectors[id], model.dimensions)
             if its is None:
                 raise damaged_vectors()
             rows[at] = its.sum(axis=0)
-        return Alike(model.identity, ids, _unit(rows), telling.most())
+        return Alike(model.identity, ids, _unit(rows), Terms(lambda: _telling(ids, said).most()))
+
+
+def _telling(ids: tuple[str, ...], said: Mapping[str, Sequence[str]]) -> Telling:
+    return Telling(ids, {id: Counter(word for words in said[id] for word in words.split()) for id in ids})
 
 
 def _unit(rows: "Floats") -> "Floats":

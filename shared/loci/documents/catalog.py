@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import cast
 
 from loci.documents.ids import ids_for
@@ -18,6 +19,17 @@ ROOT = "root"
 SAID = "said"
 MOST_PROBLEMS = 20
 ID = re.compile(r"[a-z0-9-]{1,120}")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What is known of a path."""
+
+    id: str
+    """Of its document; where there is none, the one that it would have."""
+    document: Document | None
+    version: str
+    """Of the document's record; `ABSENT` where there is none."""
 
 
 class Catalog:
@@ -49,21 +61,16 @@ class Catalog:
         page = self._records.list(owner, DOCUMENT, limit=limit, after=after)
         return [_document(record) for record in page.records], page.next
 
-    def find(self, owner: Owner, path: str) -> tuple[str, str]:
-        """The id for that path, and the version of the document that has it (`ABSENT`: none has)."""
+    def find(self, owner: Owner, path: str) -> Entry:
+        """The document of that path, or where one would be."""
         free = ""
         for id in ids_for(path):
             record = self._records.get(owner, DOCUMENT, id)
             if record is not None and record.value["path"] == path:
-                return id, record.version
+                return Entry(id, _document(record), record.version)
             if record is None:
                 free = free or id
-        return free, ABSENT
-
-    def at(self, owner: Owner, path: str) -> Document | None:
-        """The document of that path; None where there is none."""
-        id, version = self.find(owner, path)
-        return None if version == ABSENT else self.document(owner, id)
+        return Entry(free, None, ABSENT)
 
     def put(self, owner: Owner, document: Document, expect_version: str) -> str:
         """Keep it, and get its version; `Conflict` where somebody else wrote it meanwhile."""
@@ -82,6 +89,7 @@ class Catalog:
             "reading": document.reading,
             "former": [*document.former],
             "written_at": document.written_at,
+            "uploaded": document.uploaded,
             "problems": [{"what": one.what, "line": one.line} for one in document.problems[:MOST_PROBLEMS]],
         }
         # After a power cut without it, the document is taken in again.
@@ -159,6 +167,8 @@ def _document(record: Record) -> Document:
         reading=_number(value.get("reading", 0)),
         former=tuple(cast("list[str]", value.get("former", []))),
         written_at=_text(value.get("written_at")),
+        # Of before it was kept: what is known is then what was uploaded.
+        uploaded=_text(value.get("uploaded", value["sha256"])),
     )
 
 

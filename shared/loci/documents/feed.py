@@ -18,7 +18,8 @@ class Held:
 
     path: str
     sha256: str
-    """Of its bytes; empty where it should be sent again: it is half written, or was read in an older way."""
+    """Of what was sent, also where a tool has written it since; empty where it should be sent again: it is half
+    written, or was read in an older way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +62,9 @@ class Feed:
         documents, behind = self._catalog.page(owner, PAGE, after)
         begin = f"{under.strip('/')}/"
         held = [
-            Held(one.path, one.sha256 if self._writer.is_current(one) else "")
+            Held(one.path, one.uploaded if one.sha256 and self._writer.is_current(one) else "")
             for one in documents
-            if one.root is None and one.path.startswith(begin)
+            if one.root is None and one.uploaded is not None and one.path.startswith(begin)
         ]
         return held, behind
 

@@ -5,18 +5,15 @@ from contextlib import contextmanager
 
 from loci.documents.catalog import Catalog
 from loci.documents.history import hash_of
-from loci.documents.ids import ids_for
+from loci.documents.ids import LONGEST_WAIT, turn_of
 from loci.documents.targets import Target, Targets
-from loci.documents.texts import Kept, kept_text
+from loci.documents.texts import Blob, File, Kept
 from loci.documents.unfinished import Unfinished
 from loci.documents.writer import Writer
-from loci.errors import Conflict, Refused, Unavailable
+from loci.errors import Refused, Unavailable
 from loci.model.documents import Document
 from loci.model.identity import Owner
-from loci.ports import ABSENT, BlobStore, Turns
-
-LONGEST_WAIT = 10.0
-"""Seconds that a writer waits for the one before it."""
+from loci.ports import BlobStore, Turns
 
 
 class Finishing:
@@ -41,15 +38,16 @@ class Finishing:
     @contextmanager
     def turn(self, owner: Owner, target: Target) -> Generator[None]:
         """Nobody else writes the document meanwhile; `Refused` where somebody does, and does not end."""
-        with self._turns.take(owner, _turn(target), LONGEST_WAIT) as has_turn:
+        with self._turns.take(owner, turn_of(target.path), LONGEST_WAIT) as has_turn:
             if not has_turn:
                 raise Refused(f"Somebody else writes {target.place}", "Try again in a minute", code="BUSY")
             yield
 
     def text(self, owner: Owner, target: Target, scratch: str = "") -> Kept:
         """Where the document's text is; `scratch` as in `write_file`."""
-        id, _ = self._catalog.find(owner, target.path)
-        return kept_text(self._blobs, owner, target, id, scratch)
+        if target.root:
+            return File(target.root, target.path, scratch)
+        return Blob(self._blobs, owner, self._catalog.find(owner, target.path).id, target.path)
 
     def do(self, owner: Owner, target: Target, write: Callable[[Kept], None]) -> Document | None:
         """The document as it is found when `write` has written its text; None where there is none any more."""
@@ -73,31 +71,15 @@ class Finishing:
 
     def found(self, owner: Owner, target: Target) -> Document | None:
         """The document, found as it reads now; None where there is none, so that none is found."""
-        for _ in self._writer.tries():
-            id, version = self._catalog.find(owner, target.path)
-            held = None if version == ABSENT else self._catalog.document(owner, id)
-            content = self.text(owner, target).read()
-            if content is None:
-                if held is not None:
-                    self._writer.remove(owner, id)
-                return None
-            if held is not None and held.sha256 == hash_of(content) and self._writer.is_current(held):
-                return held
-            draft = self._writer.draft(id, target.path, target.root and target.root.id, content, version, held)
-            draft = self._writer.embed(owner, [draft]).drafts[0]
-            try:
-                self._writer.write(owner, draft)
-            except Conflict:
-                continue
-            return draft.document
-        raise Unavailable("Others write it all the time", "Try again when they are done", code="BUSY")
+        busy = Unavailable("Others write it all the time", "Try again when they are done", code="BUSY")
+        return self._writer.insist(lambda: self._found(owner, target), busy)
 
     def repair(self, owner: Owner) -> int:
         """How many writes were put right that had been interrupted before the document could be found as it is."""
         done = 0
         for mark in self._unfinished.marks(owner):
             target = self._targets.at(owner, mark.path, mark.root)
-            with self._turns.take(owner, _turn(target or Target(mark.path, None)), 0) as has_turn:
+            with self._turns.take(owner, turn_of(mark.path), 0) as has_turn:
                 if not has_turn or not self._unfinished.is_there(owner, mark):
                     continue  # it is being written just now, or was
                 if target is not None:
@@ -107,7 +89,16 @@ class Finishing:
                 done += 1
         return done
 
-
-def _turn(target: Target) -> str:
-    """Documents whose ids may be the same are never written at once."""
-    return next(ids_for(target.path))
+    def _found(self, owner: Owner, target: Target) -> Document | None:
+        known = self._catalog.find(owner, target.path)
+        held = known.document
+        content = self.text(owner, target).read()
+        if content is None:
+            if held is not None:
+                self._writer.remove(owner, held.id)
+            return None
+        if held is not None and held.sha256 == hash_of(content) and self._writer.is_current(held):
+            return held
+        root = target.root and target.root.id
+        draft = self._writer.draft(known.id, target.path, root, content, known.version, held)
+        return self._writer.write(owner, self._writer.embed_one(owner, draft))

@@ -20,7 +20,7 @@ class Write:
     before: bytes | None
     """None: there was no document."""
     after: str
-    """The hash of what was written."""
+    """The hash of what was written; empty where the document was taken out."""
     at: str
     by: str
     """The tool's name."""

@@ -10,6 +10,8 @@ LONGEST_ID = 120
 EXTENSION = re.compile(r"(?<=[^/])\.[A-Za-z]{1,8}$")
 OTHER = re.compile(r"[^a-z0-9]+")
 HASHES = (8, 16, 32)
+LONGEST_WAIT = 10.0
+"""Seconds that a writer waits for the one before it."""
 
 
 def ids_for(path: str) -> Iterator[str]:
@@ -24,6 +26,11 @@ def ids_for(path: str) -> Iterator[str]:
     for length in HASHES:
         begin = slug[: LONGEST_ID - length - 1].rstrip("-")
         yield f"{begin}-{content_id(path, length=length)}".lstrip("-")
+
+
+def turn_of(path: str) -> str:
+    """The turn in which a document of this path is written: those whose ids may be the same have the same one."""
+    return next(ids_for(path))
 
 
 def _slug(path: str) -> tuple[str, bool]:

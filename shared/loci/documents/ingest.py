@@ -6,6 +6,7 @@ from itertools import count, filterfalse
 from loci.documents.catalog import Catalog
 from loci.documents.files import is_file, is_utf8
 from loci.documents.known import LookedUp, ReadBefore
+from loci.documents.lost import kept_in, lost_among
 from loci.documents.places import Place, file_of, is_below, path_of, place, root_of
 from loci.documents.run import Run, Source
 from loci.documents.scan import SUFFIXES, Found, scan
@@ -26,7 +27,10 @@ class Ingest:
         self._writer = writer
 
     def run(self, owner: Owner, paths: Sequence[str], progress: Progress = silent) -> Summary:
-        """Bring the library up to what these folders and files are now. What lies elsewhere is not touched."""
+        """Bring the library up to what these folders and files are now. What lies elsewhere is not touched.
+
+        Of a folder that was taken in by itself, or is named, all is kept while nothing is left in it.
+        """
         places = [place(path) for path in paths]
         # Before the look at the folders: what is written meanwhile is not among what may be gone.
         known = {document.path: (document, version) for document, version in self._catalog.versions(owner)}
@@ -38,10 +42,11 @@ class Ingest:
         sources = [Source(path_of(file, root), root) for file in found.files for root in root_of(file, by_folder)]
         seen = {source.path for source in sources}
         unread = [folder.path for folder in found.unread]
+        here = list(_below(places, roots, known))
+        named = [one.path for one in places if one.is_folder]
+        lost = lost_among([*named, *_inside(named, by_folder)], found.files, unread)
         gone = [
-            document
-            for document, file in _below(places, roots, known)
-            if document.path not in seen and not is_below(file, unread)
+            document for document, file in here if document.path not in seen and not is_below(file, [*unread, *lost])
         ]
         done = count(1)
 
@@ -58,16 +63,19 @@ class Ingest:
         for document in gone:
             run.remove(document)
         self._catalog.remove_empty_roots(owner)
-        return run.summary(found.skipped)
+        return run.summary(found.skipped, kept_in(lost, [file for _, file in here]))
 
     def touch(self, owner: Owner, folder: Place, files: Sequence[str], gone: Sequence[str]) -> Summary:
         """Take in these files of the folder, and take out what is gone of it. No other one is looked at."""
         by_folder = {root.folder: root for root in self._roots(owner, [folder]).values()}
         known = LookedUp(self._catalog, owner)
+        inside = [one for one in _inside([folder.path], by_folder) if any(is_below(file, [one]) for file in gone)]
+        away = lost_among(inside, sorted(file for one in inside for file in scan(one).files), ())
         # Looked at once more: what comes and goes was there, or gone, only a moment ago.
         lost = {
             file: document
             for file in filterfalse(is_file, gone)
+            if not is_below(file, away)
             for root in root_of(file, by_folder)
             if is_utf8(file) and (document := known.at(path_of(file, root))[0]) and document.root == root.id
         }
@@ -78,7 +86,7 @@ class Ingest:
         run.flush()
         for file in filterfalse(is_file, lost):
             run.remove(lost[file])
-        return run.summary(())
+        return run.summary((), kept_in(away, gone))
 
     def _roots(self, owner: Owner, places: Sequence[Place]) -> dict[str, Root]:
         """All roots; new ones where a place lies in none."""
@@ -107,6 +115,11 @@ def _below(places: Sequence[Place], roots: Mapping[str, Root], known: Known) -> 
             file = file_of(document.path, root)
             if is_below(file, [one.path for one in places]):
                 yield document, file
+
+
+def _inside(folders: Sequence[str], by_folder: Mapping[str, Root]) -> list[str]:
+    """The roots' folders that lie in these, and are none of them."""
+    return [one for one in by_folder if one not in folders and is_below(one, folders)]
 
 
 def _by_hash(gone: Sequence[Document]) -> dict[str, Document]:

@@ -44,8 +44,8 @@ class LookedUp:
     owner: Owner
 
     def at(self, path: str) -> tuple[Document | None, str]:
-        id, version = self.catalog.find(self.owner, path)
-        return (None, ABSENT) if version == ABSENT else self.catalog.version(self.owner, id)
+        known = self.catalog.find(self.owner, path)
+        return known.document, known.version
 
     def has(self, id: str) -> bool:
         return self.catalog.document(self.owner, id) is not None

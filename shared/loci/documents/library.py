@@ -1,21 +1,22 @@
 """The documents that were taken in: known, listed, read, forgotten."""
 
 import hashlib
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 from loci.documents.catalog import Catalog
 from loci.documents.files import LARGEST, read_file
-from loci.documents.history import History, Write
+from loci.documents.history import History, Write, hash_of
+from loci.documents.ids import LONGEST_WAIT, turn_of
 from loci.documents.places import below_root, file_of, is_below
 from loci.documents.scan import is_document
-from loci.documents.writer import Writer, history
-from loci.errors import Conflict, NotFound, Refused
+from loci.documents.writer import Draft, Writer, history
+from loci.errors import Conflict, NotFound, Refused, Unavailable
 from loci.model.documents import Document, Text
 from loci.model.identity import Owner
-from loci.ports import BlobStore
+from loci.ports import BlobStore, Turns, lost_race
 
 NEAREST = 3
 TEXTS = "documents/"
@@ -25,10 +26,11 @@ TEXTS = "documents/"
 class Library:
     """Every owner's documents. Those of this machine are read from their files, the others from the blob store."""
 
-    def __init__(self, catalog: Catalog, writer: Writer, blobs: BlobStore) -> None:
+    def __init__(self, catalog: Catalog, writer: Writer, blobs: BlobStore, turns: Turns) -> None:
         self._catalog = catalog
         self._writer = writer
         self._blobs = blobs
+        self._turns = turns
         self._history = History(blobs)
 
     def get(self, owner: Owner, id: str) -> Document:
@@ -92,53 +94,29 @@ class Library:
         return found
 
     def add(self, owner: Owner, path: str, content: bytes) -> Document:
-        """Take in a text that is no file of this machine. It is kept, whole; what had that path is replaced."""
+        """Take in an upload: a text that is no file of this machine. It is kept, whole; what had that path is replaced.
+
+        What a tool has written since this very upload stays. Over any other text of a tool it wins, and history keeps
+        that one.
+        """
         path = checked_path(path)
         if len(content) > LARGEST:
             raise Refused(f"{path} is larger than {LARGEST // 2**20} MB", "Split it", code="FILE_TOO_LARGE")
-        for _ in self._writer.tries():
-            id, version = self._catalog.find(owner, path)
-            held = self._catalog.document(owner, id)
-            if held and held.root is not None:
-                raise Refused(f"{path} is a file of this machine", "Choose another path", code="PATH_TAKEN")
-            if held and self._has(owner, held, content):
-                return held
-            draft = self._writer.draft(id, path, None, content, version, held)
-            draft = self._writer.embed(owner, [draft]).drafts[0]
-            try:
-                if held:
-                    self._keep(owner, held, draft.document)
-                self._blobs.write(owner, blob_key(id), content)
-                self._writer.write(owner, draft)
-            except Conflict:
-                continue
-            return draft.document
-        raise _busy(path)
+        return self._writer.insist(lambda: self._added(owner, path, content), _busy(path))
 
     def renew(self, owner: Owner, id: str) -> Document:
         """Write it anew from its text as it is now, whatever the index holds of it."""
-        for _ in self._writer.tries():
-            document, version = self._catalog.version(owner, id)
-            if document is None:
-                raise self._missing(owner, id)
-            content = self._content(owner, document)
-            draft = self._writer.draft(id, document.path, document.root, content, version, document)
-            draft = self._writer.embed(owner, [draft]).drafts[0]
-            try:
-                self._writer.write(owner, draft)
-            except Conflict:
-                continue
-            return draft.document
-        raise _busy(id)
+        return self._writer.insist(lambda: self._renewed(owner, id), _busy(id))
 
     def drop(self, owner: Owner, path: str) -> None:
-        """Forget the text of that path which was added; no error where there is none."""
-        id, _ = self._catalog.find(owner, path)
-        held = self._catalog.document(owner, id)
-        if held and held.path == path and held.root is None:
-            self._bequeath(owner, held)
-            self._blobs.remove(owner, blob_key(id))  # first: who finishes an interrupted one finds the document
-            self._writer.remove(owner, id)
+        """Forget the upload of that path; no error where there is none. History keeps what a tool wrote since."""
+        with self._turn(owner, path):
+            held = self._catalog.find(owner, path).document
+            if held and held.root is None and held.uploaded is not None:
+                self._keep(owner, path, self._text(owner, held.id), None, "the removal of an upload")
+                self._bequeath(owner, held)
+                self._blobs.remove(owner, blob_key(held.id))  # first: who finishes this later finds the document
+                self._writer.remove(owner, held.id)
 
     def remove(self, owner: Owner, documents: Iterable[Document]) -> None:
         """Forget them. Their files stay where they are; the texts that are kept here go, former ones, too."""
@@ -149,6 +127,29 @@ class Library:
             if document.root is None:
                 self._blobs.remove(owner, blob_key(document.id))
         self._catalog.remove_empty_roots(owner)
+
+    def _added(self, owner: Owner, path: str, content: bytes) -> Document:
+        known = self._catalog.find(owner, path)
+        held = known.document
+        if held and held.root is not None:
+            raise Refused(f"{path} is a file of this machine", "Choose another path", code="PATH_TAKEN")
+        uploaded, now = hash_of(content), self._text(owner, known.id)
+        if held and held.uploaded == uploaded and (now == content or self._is_of_a_tool(owner, path, now)):
+            is_found = held.sha256 == hash_of(now) and self._writer.is_current(held)
+            return held if is_found else self.renew(owner, held.id)
+        draft = self._writer.draft(known.id, path, None, content, known.version, held)
+        draft = replace(draft, document=replace(draft.document, uploaded=uploaded))
+        draft = self._writer.embed_one(owner, draft)
+        with self._turn(owner, path):
+            return self._put(owner, draft, content)
+
+    def _renewed(self, owner: Owner, id: str) -> Document:
+        document, version = self._catalog.version(owner, id)
+        if document is None:
+            raise self._missing(owner, id)
+        content = self._content(owner, document)
+        draft = self._writer.draft(id, document.path, document.root, content, version, document)
+        return self._writer.write(owner, self._writer.embed_one(owner, draft))
 
     def _bequeath(self, owner: Owner, gone: Document) -> None:
         """To those that have its text now, which has been moved: links that name its path mean them."""
@@ -161,20 +162,38 @@ class Library:
                 with suppress(Conflict):  # it is being written anew, and says something else now
                     self._catalog.put(owner, heir, version)
 
-    def _keep(self, owner: Owner, held: Document, new: Document) -> None:
-        """Keep a text that a tool wrote: somebody uploads another one, or an old upload is told of once more."""
-        if held.sha256 != new.sha256 and self._history.is_written(owner, held.path, held.sha256):
-            former = self._blobs.read(owner, blob_key(held.id))
-            self._history.keep(owner, held.path, Write(former, new.sha256, new.ingested_at, "an upload"))
+    @contextmanager
+    def _turn(self, owner: Owner, path: str) -> Generator[None]:
+        """No tool writes the document meanwhile."""
+        with self._turns.take(owner, turn_of(path), LONGEST_WAIT) as has_turn:
+            if not has_turn:
+                raise Unavailable(f"Somebody else writes {path}", "Try again in a minute", code="BUSY")
+            yield
 
-    def _has(self, owner: Owner, held: Document, content: bytes) -> bool:
-        """Whether this is what the document says, and its text is there: who wrote it may have been interrupted."""
-        if held.sha256 != hashlib.sha256(content).hexdigest() or not self._writer.is_current(held):
-            return False
+    def _put(self, owner: Owner, draft: Draft, content: bytes) -> Document:
+        """Written as in the draft; `Conflict` where somebody has written it since that was made."""
+        document = draft.document
+        if self._catalog.version(owner, document.id)[1] != draft.version:
+            raise lost_race("document")
+        self._keep(owner, document.path, self._text(owner, document.id), content, "an upload")
+        self._blobs.write(owner, blob_key(document.id), content)
+        return self._writer.write(owner, draft)
+
+    def _keep(self, owner: Owner, path: str, now: bytes | None, new: bytes | None, by: str) -> None:
+        """Keep the text of now where a tool wrote it, and it is to be another one, or none."""
+        if now != new and self._is_of_a_tool(owner, path, now):
+            self._history.keep(owner, path, Write(now, hash_of(new) or "", self._writer.now(), by))
+
+    def _is_of_a_tool(self, owner: Owner, path: str, text: bytes | None) -> bool:
+        hash = hash_of(text)
+        return hash is not None and self._history.is_written(owner, path, hash)
+
+    def _text(self, owner: Owner, id: str) -> bytes | None:
+        """The text that is kept, also where who wrote it was interrupted; None where there is none."""
         try:
-            return self._blobs.read(owner, blob_key(held.id)) == content
+            return self._blobs.read(owner, blob_key(id))
         except NotFound:
-            return False
+            return None
 
     def _content(self, owner: Owner, document: Document) -> bytes:
         if document.root is None:

@@ -11,7 +11,7 @@ from loci.documents.known import Known
 from loci.documents.places import below_root
 from loci.documents.writer import Draft, Writer
 from loci.errors import Conflict, NotFound, Refused
-from loci.model.documents import Document, Failure, Problem, Root, Summary
+from loci.model.documents import Document, Failure, Kept, Problem, Root, Summary
 from loci.model.identity import Owner
 
 BATCH = 128
@@ -56,7 +56,7 @@ class Run:
         """Look at the file; where it is as it was, that is all."""
         try:
             source.path.encode()
-            content = read_file(source.root.folder, below_root(source.path))
+            content = _read(source)
         except UnicodeEncodeError:
             self._fail(source.path.encode("utf-8", "backslashreplace").decode(), "Its name is not UTF-8. Rename it.")
             return
@@ -64,8 +64,8 @@ class Run:
             self._fail(source.path, str(error))
             return
         document, version = self._known.at(source.path)
-        is_same = document is not None and document.sha256 == hashlib.sha256(content).hexdigest()
-        if document and is_same and self._writer.is_current(document):
+        sha256 = hashlib.sha256(content).hexdigest()
+        if document and document.sha256 == sha256 and self._writer.is_current(document):
             self._unchanged += 1
             self._progress(source.path)
             return
@@ -75,7 +75,7 @@ class Run:
             source.root.id,
             content,
             version,
-            document or self._gone.get(hashlib.sha256(content).hexdigest()),
+            document or self._gone.get(sha256),
         )
         self._pending.append((source, draft))
         self._waiting += max(1, len(draft.chunks))
@@ -102,7 +102,7 @@ class Run:
         self._writer.remove(self._owner, document.id)
         self._removed += 1
 
-    def summary(self, skipped: tuple[Failure, ...]) -> Summary:
+    def summary(self, skipped: tuple[Failure, ...], kept: tuple[Kept, ...]) -> Summary:
         """What was done."""
         return Summary(
             processed=self._processed,
@@ -114,22 +114,25 @@ class Run:
             failed=tuple(self._failed),
             skipped=skipped,
             problems=tuple(self._problems),
+            kept=kept,
         )
 
     def _written(self, source: Source, draft: Draft) -> Draft:
         """What was written in the end: who loses a race looks at the file again, so that the last one writes it."""
-        for _ in self._writer.tries():
-            try:
-                self._writer.write(self._owner, draft)
-            except Conflict:
-                id, version = self._catalog.find(self._owner, source.path)
-                content = read_file(source.root.folder, below_root(source.path))
-                before = self._catalog.document(self._owner, id) or draft.document
-                again = self._writer.draft(id, source.path, source.root.id, content, version, before)
-                draft = self._writer.embed(self._owner, [again]).drafts[0]
-            else:
-                return draft
-        raise Refused("Others write it all the time", "Try again when they are done", code="BUSY")
+        try:
+            self._writer.write(self._owner, draft)
+        except Conflict:
+            busy = Refused("Others write it all the time", "Try again when they are done", code="BUSY")
+            return self._writer.insist(lambda: self._again(source, draft), busy)
+        return draft
+
+    def _again(self, source: Source, lost: Draft) -> Draft:
+        known = self._catalog.find(self._owner, source.path)
+        before = known.document or lost.document
+        draft = self._writer.draft(known.id, source.path, source.root.id, _read(source), known.version, before)
+        draft = self._writer.embed_one(self._owner, draft)
+        self._writer.write(self._owner, draft)
+        return draft
 
     def _done(self, draft: Draft) -> None:
         self._processed += 1
@@ -145,3 +148,7 @@ class Run:
         id = next(id for id in ids_for(path) if id not in self._given and not self._known.has(id))
         self._given.add(id)
         return id
+
+
+def _read(source: Source) -> bytes:
+    return read_file(source.root.folder, below_root(source.path))

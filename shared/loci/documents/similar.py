@@ -22,6 +22,7 @@ ENOUGH: Final = 20
 """Documents that tell what is usual."""
 MOST_OWNERS: Final = 5
 DIGITS: Final = 4
+FEW: Final = 8
 MOST_USUAL: Final = 0.9
 
 
@@ -38,17 +39,18 @@ class Similar:
 
     def __init__(self, likeness: Likeness) -> None:
         self._likeness = likeness
-        self._one: Kept[_Found] = Kept(MOST_OWNERS)
+        self._some: Kept[_Found] = Kept(MOST_OWNERS)
         self._all: Kept[Graph] = Kept(MOST_OWNERS)
 
-    def of(self, owner: Owner, id: str) -> tuple[Link, ...]:
-        """Those of one document, as links from it, the most alike first. They cost no comparison of all pairs."""
+    def of(self, owner: Owner, ids: Sequence[str]) -> dict[str, tuple[Link, ...]]:
+        """Those of some documents, as links from each, the most alike first. They cost no comparison of all pairs."""
         alike = self._likeness.of(owner)
-        found = self._one.of(owner, alike, lambda _: _Found(least_of(alike)))
-        if id not in found.links:
-            near = resembling(alike, id, found.least)
-            found.links[id] = tuple(_link(alike, id, other, value) for other, value in near)
-        return found.links[id]
+        found = self._some.of(owner, alike, lambda _: _Found(least_of(alike)))
+        for id in ids:
+            if id not in found.links:
+                near = resembling(alike, id, found.least)
+                found.links[id] = tuple(_link(alike, id, other, value) for other, value in near)
+        return {id: found.links[id] for id in ids}
 
     def joined(self, owner: Owner, graph: Graph) -> Graph:
         """The graph with all of them in it."""
@@ -62,7 +64,8 @@ def least_of(alike: Alike) -> float:
         return LEAST_BY_WORDS
     if len(alike.ids) < ENOUGH:
         return LEAST_BY_MODEL
-    return max(LEAST_BY_MODEL, usual(alike) + ABOVE_USUAL * (1 - usual(alike)))
+    nothing = usual(alike)
+    return max(LEAST_BY_MODEL, nothing + ABOVE_USUAL * (1 - nothing))
 
 
 def usual(alike: Alike) -> float:
@@ -100,7 +103,11 @@ def nearest(alike: Alike, places: Sequence[int], most: int, least: float) -> lis
 
     if not places:
         return []
-    near = np.round(alike.rows[list(places)] @ alike.rows.T, DIGITS)
+    # A product for each of a few is a third of the time of one for all of them.
+    products = (
+        [alike.rows @ alike.rows[at] for at in places] if len(places) <= FEW else alike.rows[places] @ alike.rows.T
+    )
+    near = np.round(products, DIGITS)
     near[np.arange(len(places)), list(places)] = -2  # nobody is his own neighbour
     rank = min(most, near.shape[1]) - 1
     floors = np.maximum(np.partition(near, near.shape[1] - 1 - rank, axis=1)[:, near.shape[1] - 1 - rank], least)

@@ -11,7 +11,6 @@ from loci.documents.scan import SKIPPED_FOLDERS, SUFFIXES, is_document
 from loci.errors import NotFound, Refused
 from loci.model.documents import Root
 from loci.model.identity import LOCAL, Owner
-from loci.ports import ABSENT
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +66,7 @@ class Targets:
         for root in roots.values():
             if below and root.name == first:
                 return self._in(root, below)
-        if self._catalog.find(owner, path)[1] != ABSENT:
+        if self._catalog.find(owner, path).document:
             return Target(path, None)
         own = self._own(owner)
         for folder in own:

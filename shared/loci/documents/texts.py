@@ -9,7 +9,6 @@ from loci.documents.files import read_file
 from loci.documents.library import blob_key
 from loci.documents.places import below_root
 from loci.documents.rewriting import clear_scratch, remove_file, write_file
-from loci.documents.targets import Target
 from loci.errors import Conflict, NotFound
 from loci.model.documents import Root
 from loci.model.identity import Owner
@@ -86,8 +85,3 @@ class Blob:
     def _expect(self, before: bytes | None) -> None:
         if self.read() != before:
             raise Conflict(f"{self.path} was changed while it was written", "Read it again, then decide")
-
-
-def kept_text(blobs: BlobStore, owner: Owner, target: Target, id: str, scratch: str) -> Kept:
-    """Where the target's text is."""
-    return File(target.root, target.path, scratch) if target.root else Blob(blobs, owner, id, target.path)

@@ -3,11 +3,13 @@
 import hashlib
 import random
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from loci.documents.catalog import Catalog
-from loci.errors import Unavailable
+from loci.errors import Conflict, LociError, Unavailable
 from loci.model.documents import Document, Problem
 from loci.model.graph import NOTHING, Said
 from loci.model.identity import Owner
@@ -23,6 +25,7 @@ MOST_FORMER = 8
 PAUSES = (0.0, 0.01, 0.03, 0.1, 0.3, 1.0)
 """Seconds at most before each try of who loses a race: several who go on at once would all lose again."""
 
+T = TypeVar("T")
 Progress = Callable[[int, int, str], None]
 """How many are done, of how many, and the path of the last one."""
 
@@ -75,11 +78,17 @@ class Writer:
         self._clock = clock
         self._pause = pause
 
-    def tries(self) -> Iterator[None]:
-        """One after the other, for who may lose a race of several that write one document."""
+    def insist(self, write: Callable[[], T], busy: LociError) -> T:
+        """What `write` gives when it does not lose the race with others that write the document; in the end `busy`."""
         for longest in PAUSES:
             self._pause(longest)
-            yield
+            with suppress(Conflict):
+                return write()
+        raise busy
+
+    def now(self) -> str:
+        """The moment, as documents and their history tell it."""
+        return iso(self._clock())
 
     def model(self) -> str | None:
         """The identity of the model that embeds now."""
@@ -120,11 +129,12 @@ class Writer:
             lines=parsed.lines,
             chunks=len(kept),
             model=None,
-            ingested_at=iso(self._clock()),
+            ingested_at=self.now(),
             problems=problems,
             reading=READING,
             former=former,
             written_at=written_at,
+            uploaded=before.uploaded if before and before.path == path else None,
         )
         return Draft(document, version, kept, parsed.said)
 
@@ -159,8 +169,12 @@ class Writer:
         known = {hash: one for hash, one in (held | made).items() if one.model == model}
         return Embedded(tuple(_with(draft, known, model) for draft in drafts), len(made))
 
-    def write(self, owner: Owner, draft: Draft) -> None:
-        """The document is found from now on; `Conflict` where somebody else wrote it since the draft's version."""
+    def embed_one(self, owner: Owner, draft: Draft) -> Draft:
+        """As `embed`, for a single one."""
+        return self.embed(owner, [draft]).drafts[0]
+
+    def write(self, owner: Owner, draft: Draft) -> Document:
+        """The document, found from now on; `Conflict` where somebody else wrote it since the draft's version."""
         document = draft.document
         # Whoever claims it later makes the last step of this one fail, and then writes it whole.
         begun = replace(document, model=None, sha256=document.sha256 if draft.is_indexed else "")
@@ -169,6 +183,7 @@ class Writer:
             self._catalog.say(owner, document.id, draft.said)
         self._index.put(owner, COLLECTION, document.id, draft.chunks, Marks(document.tags, document.date))
         self._catalog.put(owner, document, version)
+        return document
 
     def remove(self, owner: Owner, id: str) -> None:
         """The document is found no more."""

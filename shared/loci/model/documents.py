@@ -61,6 +61,8 @@ class Document:
     """Paths that it had, the last one first: links that name them still mean it."""
     written_at: str | None = None
     """Where its text was written, if it has only been moved since: its own links lead from there."""
+    uploaded: str | None = None
+    """The hash of the upload that was last taken in at its path; None: there was none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +84,14 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True)
+class Kept:
+    """A folder in which nothing is left, as of a disk that is not mounted: its documents stay."""
+
+    folder: str
+    documents: int
+
+
+@dataclass(frozen=True, slots=True)
 class Summary:
     """What an ingestion did: `processed + unchanged + failed` are all that were seen."""
 
@@ -98,6 +108,7 @@ class Summary:
     """What is no document: a link that leads elsewhere, a device."""
     problems: tuple[tuple[str, Problem], ...] = field(default=())
     """Of the processed documents, by path."""
+    kept: tuple[Kept, ...] = ()
 
     @property
     def seen(self) -> int:

@@ -133,7 +133,7 @@ class Search:
     def _asking(self, query: str, log: Steps) -> Asking | None:
         model = self._embedder.model()
         if model is None:
-            log.skipped("vector", "no model is here yet: `loci models pull` brings one")
+            log.skipped("vector", self._embedder.missing())
         elif not is_known(query, model.scripts):
             log.skipped("vector", f"{model.identity} was not taught this script")
         else:
@@ -160,10 +160,7 @@ class Search:
     def _reranked(self, query: str, found: list[_Found], log: Steps) -> list[_Found]:
         model = self._reranker.model() if self._rerank_seconds > 0 else None
         if model is None:
-            why = (
-                "no model is here: `loci models pull` brings one" if self._rerank_seconds > 0 else "it is switched off"
-            )
-            log.skipped("rerank", why)
+            log.skipped("rerank", self._reranker.missing() if self._rerank_seconds > 0 else "it is switched off")
             return found
         if len(found) < 2:
             log.skipped("rerank", "there is nothing to put in order")

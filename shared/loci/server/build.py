@@ -34,6 +34,7 @@ from loci.server.door import Door, Surface
 from loci.server.errors import Failure, ToolAnswer, attempt, unknown_tool
 from loci.server.executors import executor_doors
 from loci.server.gaps import gap_doors
+from loci.server.guidance import DOCUMENTS
 from loci.server.links import link_doors
 from loci.server.names import Names
 from loci.server.prompts import listed, prompted
@@ -91,7 +92,7 @@ class LociServer(MCPServer[Any]):
             "loci",
             title="Loci",
             version=version("loci"),
-            instructions=INSTRUCTIONS,
+            instructions=INSTRUCTIONS + (DOCUMENTS if has_documents else ""),
             tools=_listed(doors, colon=app.settings.tool_names == "colon"),
             # Nothing may stay open on Lambda.
             subscriptions=False,

@@ -86,7 +86,7 @@ def link_doors(app: App) -> list[Door]:
             edges += [_edge(graph, link, "incoming", link.source) for link in graph.incoming.get(document.id, ())]
         if wanted in (None, "similar"):  # comparing costs: who asks for other links does not pay for it
             way = "incoming" if direction == "incoming" else "outgoing"
-            alike = app.similar.of(caller.owner, document.id)
+            alike = app.similar.of(caller.owner, [document.id])[document.id]
             edges += [_edge(graph, link, way, link.target) for link in alike if link.target in graph.documents]
         if unresolved:
             edges += [_open(one) for one in graph.open.get(document.id, ())]

@@ -63,7 +63,7 @@ def reading_doors(app: App) -> list[Door]:
         owner = caller.owner
         ranking = found_by(app, owner, context, SEEDS, EVERYTHING, room=ROOM)
         graph, alike = app.graphs.of(owner), app.likeness.of(owner)
-        similar = {hit.chunk.document: app.similar.of(owner, hit.chunk.document) for hit in ranking.hits}
+        similar = app.similar.of(owner, [hit.chunk.document for hit in ranking.hits])
         near = nearby(graph, ranking.hits, similar, LIKELY * limit)
         chosen, left_out = reading_list(near, app.read_lately.of(owner), _counter(app, owner, near), max_tokens)
         views: list[ReadingView] = []

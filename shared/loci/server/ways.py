@@ -87,6 +87,19 @@ WAYS: Final = (
         ),
     ),
     Way(
+        "session_end",
+        "End a session",
+        "See whether the session is worth a debrief, before it is over",
+        Argument("topic", "what the session was about"),
+        "We end our work on this: {given}",
+        (
+            "Did it last more than 1800 seconds (half an hour), and solve a problem? If not, say so, and stop.",
+            "Else suggest a debrief to me: say in a few lines what it would hold, and offer to help write it.",
+            "If I agree, see what is there with search_documents(query=…), draft it with me, and keep it with "
+            "write_document(…), beside the other debriefs.",
+        ),
+    ),
+    Way(
         "playbook",
         "Write a playbook",
         "Make a playbook of what worked again and again: a pattern met for the third time, a decision of the team with "

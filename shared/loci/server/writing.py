@@ -23,11 +23,6 @@ Hash = Annotated[
     Field(pattern="^[0-9a-f]{64}$", description="`hash` of read_node_content: refused where it has changed since"),
 ]
 
-Tags = Annotated[
-    list[Annotated[str, Field(max_length=1000)]],
-    Field(min_length=1, max_length=100, description="without the #; upper and lower case are the same"),
-]
-
 
 class Tagging(BaseModel):
     """Tags that were put into a document."""
@@ -104,7 +99,7 @@ def writing_doors(app: App) -> list[Door]:
         [tagging] = done
         verb = "merge" if tagging.is_merged else "inject"
         did = f"Would {verb}" if dry_run else "Successfully " + {"merge": "merged", "inject": "injected"}[verb]
-        known = written.document or app.catalog.at(caller.owner, written.target.path)
+        known = written.document or app.catalog.find(caller.owner, written.target.path).document
         view = Tagging(
             result=f"{did} {len(tagging.added)} tags into {written.target.place}",
             id=known and known.id,

@@ -1,5 +1,6 @@
 """What an owner sees: the picture of their documents, its page, and the texts that it shows."""
 
+from functools import partial
 from typing import Final
 
 from loci.app import App
@@ -21,15 +22,20 @@ LONGEST_EXCERPTS: Final = 12_000_000
 """Characters of all texts in a file."""
 
 
-def picture_for(app: App, owner: Owner, *, with_gaps: bool = True, most: int = MOST_DOCUMENTS) -> Picture:
+def picture_for(app: App, owner: Owner, *, with_gaps: bool = True) -> Picture:
     """The owner's documents as they are now."""
+    return _pictures(app, owner, with_gaps=with_gaps)(most=MOST_DOCUMENTS)
+
+
+def _pictures(app: App, owner: Owner, *, with_gaps: bool) -> partial[Picture]:
+    """The same with any number of documents: comparing all pairs for the gaps takes longer than the drawing."""
     graph = app.graphs.of(owner)
     groups = _clusters(app, owner, graph)
     if not with_gaps:
-        return picture(graph, (), groups, most=most)
+        return partial(picture, graph, (), groups)
     alike = app.likeness.of(owner)
     found = gaps(graph, alike, MOST_GAPS, threshold(alike.by))
-    return picture(graph, found, groups, compared_by=alike.by, most=most)
+    return partial(picture, graph, found, groups, compared_by=alike.by)
 
 
 def _clusters(app: App, owner: Owner, graph: Graph) -> dict[str, tuple[str, str]]:
@@ -45,9 +51,10 @@ def _clusters(app: App, owner: Owner, graph: Graph) -> dict[str, tuple[str, str]
 
 def served_page(app: App, owner: Owner, *, signed_in: bool) -> Page:
     """The page as a server sends it: without texts, and with as many documents as fit into an answer."""
+    pictures = _pictures(app, owner, with_gaps=True)
     most = MOST_DOCUMENTS
     while True:
-        shown = drawn(picture_for(app, owner, most=most), None)
+        shown = drawn(pictures(most=most), None)
         page = graph_page({**shown, "signedIn": signed_in}, "Loci")
         if len(page.html.encode()) <= LARGEST_PAGE or most < 2:
             return page

@@ -1,5 +1,6 @@
 """What every `DocumentIndex` finds: by words, by vectors, as many as asked for, and only what fits."""
 
+import numpy as np
 import pytest
 
 from loci.model.identity import Owner
@@ -134,6 +135,13 @@ def test_an_owner_without_documents_finds_nothing(index: DocumentIndex, ann: Own
 def test_the_nearest_come_first(index: DocumentIndex, ann: Owner) -> None:
     put(index, ann, chunk("a#0", "a", NORTH), chunk("b#0", "b", SOUTH_WEST), chunk("c#0", "c", EAST))
     assert by_vector(find(index, ann, near=vector(3, 1))) == ["c#0", "a#0", "b#0"]
+
+
+def test_none_is_passed_over(index: DocumentIndex, ann: Owner) -> None:
+    directions = np.random.default_rng(1).standard_normal((300, 8)).tolist()
+    put(index, ann, *[chunk(f"{n:03}#0", "a", embedding(*one)) for n, one in enumerate(directions)])
+    for n in range(0, 300, 23):
+        assert by_vector(find(index, ann, near=vector(*directions[n]), limit=1)) == [f"{n:03}#0"]
 
 
 def test_the_cosine_is_exact(index: DocumentIndex, ann: Owner) -> None:

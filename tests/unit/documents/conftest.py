@@ -11,6 +11,7 @@ from loci.adapters.embedded.inference.embedder import OnnxEmbedder
 from loci.adapters.embedded.inference.in_use import InUse
 from loci.adapters.embedded.records import SqliteRecords
 from loci.adapters.embedded.sqlite import Database
+from loci.adapters.embedded.turns import FolderTurns
 from loci.documents.catalog import Catalog
 from loci.documents.fill import Fill
 from loci.documents.ingest import Ingest
@@ -87,7 +88,7 @@ def open_desk(folder: Path) -> Desk:
         index,
         catalog,
         writer,
-        Library(catalog, writer, blobs),
+        Library(catalog, writer, blobs, FolderTurns(data / "turns")),
         Ingest(catalog, writer),
         Fill(catalog, writer),
     )

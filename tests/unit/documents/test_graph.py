@@ -1,10 +1,17 @@
 """Which document a mention names, and what graph that makes."""
 
+import sys
+from pathlib import Path
+
 import pytest
 
 from loci.documents.graph import Graph, graph_of
+from loci.documents.graphs import Graphs
 from loci.model.documents import Document
 from loci.model.graph import Form, Mention, Relation, Said
+from loci.model.identity import LOCAL
+
+from .conftest import open_desk
 
 
 def document(path: str, title: str = "", date: str | None = None) -> Document:
@@ -111,3 +118,28 @@ def test_a_debrief_follows_the_last_brief_of_its_name_before_it() -> None:
     )
     [link] = made.outgoing["r-debriefs-2026-02-03-login"]
     assert (link.target, link.relation, link.line) == ("r-briefs-2026-01-10-login", "follows", None)
+
+
+def test_to_look_at_the_links_of_one_takes_as_many_steps_among_many_as_among_few(tmp_path: Path) -> None:
+    def steps(count: int) -> int:
+        folder = tmp_path / str(count)
+        folder.mkdir()
+        desk = open_desk(folder)
+        for number in range(count):
+            desk.write(f"{number}.md", f"[[{(number + 1) % count}]]")
+        desk.run()
+        graphs = Graphs(desk.catalog, desk.index, lambda: 0.0)
+        graphs.of(LOCAL)
+        done = 0
+
+        def step(*_: object) -> None:
+            nonlocal done
+            done += 1
+
+        sys.setprofile(step)
+        links = graphs.of(LOCAL).outgoing["notes-0"]
+        sys.setprofile(None)
+        assert [link.target for link in links] == ["notes-1"]
+        return done
+
+    assert steps(300) == steps(3)

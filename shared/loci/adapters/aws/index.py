@@ -1,11 +1,11 @@
 """`DocumentIndex` in OpenSearch: one index for all owners, each reached only through a filter and its own shard."""
 
-import json
 import time
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
+from loci.adapters.aws.bulk import deleting, send, storing
 from loci.adapters.aws.indexed import (
     Json,
     body_of,
@@ -21,12 +21,10 @@ from loci.adapters.aws.indexed import (
 from loci.adapters.aws.legs import lexical, nearest, together
 from loci.adapters.aws.opensearch import Domain, explained, refused
 from loci.adapters.batches import batches
-from loci.errors import Refused, Unavailable
+from loci.errors import Unavailable
 from loci.model.identity import Owner
 from loci.model.search import EVERYTHING, Candidate, Chunk, Counts, Embedding, Marks, Vector, Where
 
-LARGEST_REQUEST = 4 * 1024**2
-"""Bytes, of the 10 MiB that the smallest domains take."""
 AT_ONCE = 500
 MOST_HITS = 10_000
 """OpenSearch gives no more from one search."""
@@ -67,10 +65,10 @@ class OpenSearchIndex:
             ids = [id_of(owner, collection, chunk.id, generation) for chunk in chunks]
             sources = (source_of(owner, collection, chunk, marks, generation) for chunk in chunks)
             try:
-                self._bulk(owner, (_writing(id, source) for id, source in zip(ids, sources, strict=True)))
+                send(self.domain.client, self._name, owner, map(storing, ids, sources))
             except BaseException:
                 with suppress(Unavailable), self._calling():  # what it leaves the next put takes out
-                    self._bulk(owner, (_line({"delete": {"_id": id}}) for id in ids))
+                    send(self.domain.client, self._name, owner, map(deleting, ids))
                 raise
             # Of two writers at once each takes out what is older than the newest: one document stays, whole.
             oldest, newest = self._generations(owner, collection, document)
@@ -199,31 +197,6 @@ class OpenSearchIndex:
         # Whoever makes it waits until it can be searched; so does whoever finds it. It counts as yellow before.
         client.cluster.health(index=self._name, params={"wait_for_active_shards": str(self._shards)})
 
-    def _bulk(self, owner: Owner, operations: Iterable[bytes]) -> None:
-        """All of them, in order, in as few requests as can be. They are seen after the last."""
-        some: list[bytes] = []
-        size = 0
-        for operation in operations:
-            if some and size + len(operation) > LARGEST_REQUEST:
-                self._send(owner, some, refresh="false")
-                some, size = [], 0
-            some.append(operation)
-            size += len(operation)
-        self._send(owner, some, refresh="true")
-
-    def _send(self, owner: Owner, operations: list[bytes], *, refresh: str) -> None:
-        params = {"routing": owner.key, "refresh": refresh}
-        answer = self.domain.client.bulk(body=b"".join(operations), index=self._name, params=params)
-        errors = [done["index"] for done in answer["items"] if "error" in done.get("index", {})]
-        if not errors:
-            return
-        status, reason = errors[0]["status"], errors[0]["error"].get("reason", "")
-        if status == 400:
-            raise Refused(
-                f"OpenSearch cannot hold a chunk of this document ({reason})", "Shorten its path and its tags"
-            )
-        raise refused(f"the index {self._name}", str(status), reason)
-
     def _generations(self, owner: Owner, collection: str, document: str) -> tuple[int, int]:
         """The oldest and the newest of the document's chunks; 0 where there are none."""
         ends = {name: {name: {"field": "generation"}} for name in ("min", "max")}
@@ -260,11 +233,3 @@ def _range(**bounds: int) -> Json:
 
 def _filtered(filters: list[Json]) -> Json:
     return {"query": {"bool": {"filter": filters}}}
-
-
-def _writing(id: str, source: Json) -> bytes:
-    return _line({"index": {"_id": id}}) + _line(source)
-
-
-def _line(value: Json) -> bytes:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"

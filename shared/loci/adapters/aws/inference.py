@@ -53,6 +53,9 @@ class LambdaInference:
             self._known = known
         return known
 
+    def missing(self, kind: str) -> str:
+        return f"The function {self._function} has no {kind}. Build its image with one, and deploy it."
+
     def ask(self, what: str, **arguments: object) -> Any:
         """The function's answer. Asking twice does no harm, so boto3 may try again."""
         question = json.dumps({"ask": what, **arguments}).encode()
@@ -78,6 +81,9 @@ class LambdaEmbedder:
 
     def model(self) -> EmbeddingModel | None:
         return self._inference.models().embedder
+
+    def missing(self) -> str:
+        return self._inference.missing("embedder")
 
     def passages(self, texts: Sequence[str]) -> list[Embedding]:
         return [
@@ -113,6 +119,9 @@ class LambdaReranker:
 
     def model(self) -> str | None:
         return self._inference.models().reranker
+
+    def missing(self) -> str:
+        return self._inference.missing("reranker")
 
     def scores(self, query: str, texts: Sequence[str], *, seconds: float) -> list[float]:
         """In one call: the time runs there, where the passages are read."""

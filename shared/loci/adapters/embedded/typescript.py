@@ -7,6 +7,7 @@ from pathlib import Path
 from loci.code.deno import found
 from loci.errors import LociError, Unavailable
 from loci.model.code import Completed, Failed, Fault, Job, LogLine, Measured
+from loci.model.identity import Owner
 from loci.model.values import Json, JsonObject
 from loci.ports import ToolCall
 from loci.sandbox_programs.deno.ending import Broken, Ended, Order, Why
@@ -39,7 +40,7 @@ class DenoSandbox:
         self._host: Host | None = None
         self._layers: frozenset[Layer] = frozenset()
 
-    def run(self, job: Job, call: ToolCall) -> Completed | Failed:
+    def run(self, owner: Owner, job: Job, call: ToolCall) -> Completed | Failed:  # noqa: ARG002 (a process a job)
         host = self._ready()
         if job.limits.read_paths and not self._layers & {Layer.LANDLOCK, Layer.NAMESPACES}:
             raise Unavailable(

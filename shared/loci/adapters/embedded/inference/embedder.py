@@ -41,6 +41,9 @@ class OnnxEmbedder:
         longest = manifest.longest - ENDS - len(embeds.passage_prefix)
         return EmbeddingModel(manifest.identity, embeds.dimensions, longest, embeds.scripts)
 
+    def missing(self) -> str:
+        return self._models.missing()
+
     def passages(self, texts: Sequence[str]) -> list[Embedding]:
         if not texts:
             return []

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from loci.adapters.embedded.inference.runtime import without_runtime
 from loci.adapters.embedded.inference.session import Session
 from loci.adapters.embedded.inference.tokens import Tokens
 from loci.errors import Unavailable
@@ -20,7 +21,7 @@ class Loaded:
 
     def __init__(self, placed: Placed, shelf: Shelf) -> None:
         self.manifest: Manifest = placed.manifest
-        self.fault: Unavailable | None = None
+        self.fault: Unavailable | None = without_runtime()
         self._placed = placed
         self._shelf = shelf
         self._loading = threading.RLock()
@@ -77,19 +78,31 @@ class InUse:
         self._look = _Look(float("-inf"), 0, None)
 
     def found(self) -> Loaded | None:
-        """The model that is there and as far as is known whole. Looks into the folder at most once a second."""
-        look = self._looked()
-        return look.loaded if look.loaded and look.loaded.fault is None else None
+        """The model that is there, can be run, and as far as is known is whole.
+
+        Looks into the folder at most once a second.
+        """
+        loaded = self._looked().loaded
+        return loaded if loaded and loaded.fault is None else None
 
     def loaded(self) -> Loaded:
-        """The model; `Unavailable` where there is none, or only a damaged one."""
-        look = self._looked()
-        if look.loaded is None:
+        """The model; `Unavailable` where there is none, or only one that cannot be used."""
+        found = self._usable()
+        if isinstance(found, Unavailable):
+            raise found
+        return found
+
+    def missing(self) -> str:
+        """Why there is no model that can be used, and what to do."""
+        found = self._usable()
+        return str(found) if isinstance(found, Unavailable) else f"{found.manifest.name} has just come. Search again."
+
+    def _usable(self) -> Loaded | Unavailable:
+        loaded = self._looked().loaded
+        if loaded is None:
             name = self._wanted or DEFAULTS[self._kind]
-            raise Unavailable(f"There is no {self._kind} here", f"Run: loci models pull {name}", code="MODEL_MISSING")
-        if look.loaded.fault:
-            raise look.loaded.fault
-        return look.loaded
+            return Unavailable(f"There is no {self._kind} here", f"Run: loci models pull {name}", code="MODEL_MISSING")
+        return loaded.fault or loaded
 
     def _looked(self) -> _Look:
         now = self._clock()

@@ -21,6 +21,9 @@ class OnnxReranker:
         loaded = self._models.found()
         return loaded.manifest.identity if loaded else None
 
+    def missing(self) -> str:
+        return self._models.missing()
+
     def scores(self, query: str, texts: Sequence[str], *, seconds: float) -> list[float]:
         until = self._clock() + seconds
         if not texts:

@@ -1,0 +1,22 @@
+"""What most commands are tried on."""
+
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """A data folder, and no models."""
+    (tmp_path / "models").mkdir()
+    return tmp_path / "data"
+
+
+@pytest.fixture
+def notes(tmp_path: Path) -> Path:
+    """A folder with two notes."""
+    folder = tmp_path / "notes"
+    (folder / "briefs").mkdir(parents=True)
+    (folder / "briefs" / "auth.md").write_text("# Login\n\nSafari drops the cookie.\n")
+    (folder / "plan.md").write_text("# Plan\n\nShip it.\n")
+    return folder

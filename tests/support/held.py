@@ -1,0 +1,27 @@
+"""What a data folder holds, whoever writes to it meanwhile."""
+
+from pathlib import Path
+
+from loci.adapters.embedded.index import SqliteIndex
+from loci.adapters.embedded.sqlite import Database
+from loci.compose import build_app
+from loci.documents.writer import COLLECTION
+from loci.model.identity import LOCAL
+from loci.model.search import EVERYTHING
+from loci.search.words import query_words
+from loci.settings import load_settings
+
+MANY = 1000
+
+
+def paths(data: Path) -> set[str]:
+    """The documents that the library knows."""
+    app = build_app(load_settings({"data": data, "models": data.parent / "models"}))
+    return {one.path for one in app.documents.documents(LOCAL)}
+
+
+def indexed(data: Path, word: str) -> set[str]:
+    """The ids of those that the index has for the word, at this moment."""
+    index = SqliteIndex(Database(data / "loci.db"))
+    hits = index.candidates(LOCAL, COLLECTION, query_words(word), None, limit=MANY, where=EVERYTHING)
+    return {hit.document for hit in hits}

@@ -1,0 +1,95 @@
+"""A folder that was taken in by itself and lies in another one: what that one's turn does while it is away."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from loci.documents.follow import Followed, Took
+from loci.documents.places import place
+from loci.model.documents import Kept
+from loci.model.identity import LOCAL
+
+from .conftest import Desk
+
+
+@pytest.fixture
+def inner(desk: Desk) -> Path:
+    """A folder in the notes, with two documents, taken in before the notes were."""
+    folder = desk.write("inner/b.md", "raspberry").parent
+    desk.write("inner/c.md", "raspberry")
+    desk.write("a.md", "strawberry")
+    desk.run(folder)
+    desk.run()
+    return folder
+
+
+@pytest.fixture(params=["away", "empty"])
+def away(request: pytest.FixtureRequest, inner: Path, tmp_path: Path) -> Path:
+    """Where it is now, while nothing of it is where it was."""
+    inner.rename(tmp_path / "elsewhere")
+    if request.param == "empty":  # where a disk was mounted
+        inner.mkdir()
+    return tmp_path / "elsewhere"
+
+
+@pytest.mark.usefixtures("away")
+def test_while_it_is_away_its_documents_are_kept_and_that_is_told(desk: Desk, inner: Path) -> None:
+    for _ in range(2):
+        summary = desk.run()
+        assert (summary.removed, summary.kept) == (0, (Kept(str(inner), 2),))
+        assert desk.ids() == {"inner-b", "inner-c", "notes-a"}
+
+
+@pytest.mark.usefixtures("away")
+def test_what_else_is_gone_of_the_outer_one_is_taken_out(desk: Desk) -> None:
+    desk.write("d.md", "blueberry")
+    desk.run()
+    (desk.notes / "a.md").unlink()
+    assert desk.run().removed == 1
+    assert desk.ids() == {"inner-b", "inner-c", "notes-d"}
+
+
+def test_when_it_is_back_what_is_gone_of_it_is_taken_out(desk: Desk, inner: Path, away: Path) -> None:
+    desk.run()
+    if inner.exists():
+        inner.rmdir()
+    away.rename(inner)
+    (inner / "b.md").unlink()
+    summary = desk.run()
+    assert (summary.removed, summary.kept) == (1, ())
+    assert desk.ids() == {"inner-c", "notes-a"}
+
+
+def test_a_part_of_it_that_is_gone_is_taken_out(desk: Desk, inner: Path) -> None:
+    (inner / "b.md").unlink()
+    assert desk.run().removed == 1
+
+
+@pytest.mark.usefixtures("away")
+def test_one_in_one_is_told_once(desk: Desk, inner: Path) -> None:
+    inner.mkdir(exist_ok=True)
+    desk.run(desk.write("inner/deep/e.md", "gooseberry").parent)
+    shutil.rmtree(inner)
+    assert desk.run().kept == (Kept(str(inner), 3),)
+
+
+def test_of_two_that_are_named_the_empty_one_is_kept(desk: Desk, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "x.md").write_text("gooseberry")
+    desk.write("a.md", "strawberry")
+    desk.run(desk.notes, other)
+    (other / "x.md").unlink()
+    summary = desk.run(desk.notes, other)
+    assert (summary.removed, summary.kept) == (0, (Kept(str(other), 1),))
+
+
+def test_one_that_goes_while_only_the_outer_one_is_followed_is_kept(desk: Desk, inner: Path) -> None:
+    one = Followed(desk.ingest, LOCAL, place(str(desk.notes)), [], lambda: 4_000_000_000.0)
+    list(one.begin())
+    inner.rename(desk.notes.parent / "elsewhere")
+    [happening] = one.look([str(inner)])
+    assert isinstance(happening, Took)
+    assert (happening.summary.removed, happening.summary.kept) == (0, (Kept(str(inner), 2),))
+    assert desk.ids() == {"inner-b", "inner-c", "notes-a"}
