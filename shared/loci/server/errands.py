@@ -8,7 +8,8 @@ from loci.code.elsewhere import Work
 from loci.model.values import JsonObject
 
 ERRAND = "errand"
-"""What an event that is no request has. A request's events are API Gateway's own, whatever a caller sends."""
+"""What an event that is no request has (`adapters.aws.errands` sends it). The events of requests are API Gateway's own,
+whatever a caller sends."""
 
 
 def errand_door(app: App) -> Callable[[JsonObject], None]:
