@@ -11,6 +11,7 @@ import pytest
 from loci.sandbox_programs.python.host import PACKAGES, Folders, ForkServer, interpreter
 from loci.sandbox_programs.python.supervised import Supervised
 from loci.sandbox_programs.python.told import Bounds, Output, Reply, Stopped
+from loci.sandbox_programs.python.used import remove
 from loci.sandbox_programs.walls.layers import UNPRIVILEGED, Layer
 from loci.sandbox_programs.walls.probe import Unsafe, offered, strongest
 from loci.settings import load_settings
@@ -52,11 +53,13 @@ class Nursery:
 
     @contextmanager
     def executor(self, bounds: Bounds = SOON, folders: Folders | None = None) -> Generator[Supervised]:
-        one = self.server.spawn(folders or self.folders(), bounds)
+        folders = folders or self.folders()
+        one = self.server.spawn(folders, bounds)
         try:
             yield one
         finally:
             one.end()
+            remove(str(folders.work.parent))  # there may be more than what pytest can remove
 
 
 @contextmanager

@@ -15,6 +15,8 @@ LARGEST_CODE = 1_000_000
 """Bytes of UTF-8."""
 KEPT_SECONDS = 7 * 24 * 3600.0
 """After its last run an executor can still be called for so long."""
+MARKED_SECONDS = 60.0
+"""So often it is marked as used."""
 MOST = 100
 """Executors of an owner: another one takes the place of the one that was not used for longest."""
 
@@ -57,8 +59,9 @@ class Runner:
                 code="CODE_TOO_LARGE",
             )
         now = self._clock()
-        value = record.value | {"used_at": now}
-        self._records.put(owner, KIND, id, value, expires_at=now + KEPT_SECONDS, durable=False)
+        if now - _used_at(record) >= MARKED_SECONDS:
+            value = record.value | {"used_at": now}
+            self._records.put(owner, KIND, id, value, expires_at=now + KEPT_SECONDS, durable=False)
         return self._executors.run(owner, id, code, self._files, now + KEPT_SECONDS)
 
     def close(self) -> None:

@@ -57,7 +57,7 @@ class Snapshots:
 
     def done(self, writing: "Writing", kept: Sequence[str], lost: Sequence[Lost], expires_at: float) -> Snapshot:
         """From now on this is the last one."""
-        snapshot = writing.whole(kept, lost)
+        snapshot, before = writing.whole(kept, lost), self.last(writing.owner, writing.id)
         value: JsonObject = {
             "generation": snapshot.generation,
             "pieces": list[Json](snapshot.pieces),
@@ -67,24 +67,23 @@ class Snapshots:
             "saved_at": self._clock(),
         }
         self._records.put(writing.owner, KIND, writing.id, value, expires_at=expires_at, durable=False)
-        self._sweep(writing.owner, writing.id, but=snapshot.generation)
+        if before is not None:
+            self._drop(writing.owner, writing.id, before.generation, len(before.pieces))
         return snapshot
 
     def remove(self, owner: Owner, id: str) -> None:
-        """Nothing of it is kept."""
+        """Nothing of it is kept, nor of one that a crash has left half written."""
         self._records.remove(owner, KIND, id)
-        self._sweep(owner, id, but="")
+        for key in self._blobs.list(owner, _prefix(id)):
+            self._blobs.remove(owner, key)
 
     def abandon(self, writing: "Writing") -> None:
         """It is not wanted after all."""
-        for key in self._blobs.list(writing.owner, _prefix(writing.id) + writing.generation):
-            self._blobs.remove(writing.owner, key)
+        self._drop(writing.owner, writing.id, writing.generation, writing.pieces)
 
-    def _sweep(self, owner: Owner, id: str, but: str) -> None:
-        """Also what a crash left of one that was never done."""
-        for key in self._blobs.list(owner, _prefix(id)):
-            if not but or not key.startswith(_prefix(id) + but):
-                self._blobs.remove(owner, key)
+    def _drop(self, owner: Owner, id: str, generation: str, pieces: int) -> None:
+        for number in range(pieces):
+            self._blobs.remove(owner, _blob(id, generation, number))
 
 
 class Writing:
@@ -98,6 +97,10 @@ class Writing:
         self._held = bytearray()
         self._hashes: list[str] = []
         self._size = 0
+
+    @property
+    def pieces(self) -> int:
+        return len(self._hashes)
 
     def take(self, content: bytes) -> None:
         """The next bytes."""

@@ -29,6 +29,7 @@ def main(arguments: list[str]) -> NoReturn:
         _import(name)
     values.show_widely()
     values.prepare_figures()
+    threads = _thread_pools()
     signal.signal(signal.SIGCHLD, _reap)
     gc.collect()
     gc.freeze()  # else the collector writes to every page, and none stays shared
@@ -39,7 +40,7 @@ def main(arguments: list[str]) -> NoReturn:
             os._exit(0)
         if os.fork() == 0:
             supervisor.close()
-            _become(json.loads(message), *descriptors)
+            _become(json.loads(message), threads, *descriptors)
         for one in descriptors:
             os.close(one)
         supervisor.sendall(FORKED)
@@ -52,6 +53,12 @@ def _import(name: str) -> None:
         sys.stderr.write(f"{name} is not installed\n")
 
 
+def _thread_pools() -> Any:
+    """What sets how many threads the libraries use: looking for them takes too long to do it in each executor."""
+    module: Any = sys.modules.get("threadpoolctl")
+    return None if module is None else module.ThreadpoolController()
+
+
 def _reap(*_: object) -> None:
     try:
         while os.waitpid(-1, os.WNOHANG)[0]:
@@ -60,7 +67,9 @@ def _reap(*_: object) -> None:
         pass
 
 
-def _become(asked: dict[str, Any], requests: int, replies: int, output: int, errors: int, announced: int) -> NoReturn:
+def _become(
+    asked: dict[str, Any], threads: Any, requests: int, replies: int, output: int, errors: int, announced: int
+) -> NoReturn:
     """The forked child becomes an executor behind its wall, or ends."""
     try:
         os.setsid()
@@ -74,7 +83,7 @@ def _become(asked: dict[str, Any], requests: int, replies: int, output: int, err
         os.chdir(asked["work"])
         _confine(asked)
         os.close(ANNOUNCED)
-        _settle(asked)
+        _settle(asked, threads)
     except BaseException as error:  # noqa: BLE001 (a forked child must not go on as its parent)
         os.write(2, f"{type(error).__name__}: {error}\n".encode())
         os._exit(1)
@@ -97,15 +106,15 @@ def _announce(executor: int) -> None:
         os.close(one)
 
 
-def _settle(asked: dict[str, Any]) -> None:
+def _settle(asked: dict[str, Any], threads: Any) -> None:
     """What the fork left the same in all executors becomes their own."""
     random.seed()
     numpy: Any = sys.modules.get("numpy")
     if numpy is not None:
         numpy.random.seed()
-    threads: Any = sys.modules.get("threadpoolctl")
-    if threads is not None and asked["threads"] > 1:
-        threads.threadpool_limits(asked["threads"])
+    if threads is not None:
+        # Not BLAS: each of its threads takes memory at once, and they wait busily for one another.
+        threads.limit(limits={"openmp": asked["threads"]})
     os.environ.clear()
     os.environ.update(asked["environment"])
     sys.stdin = open(0, closefd=False)  # noqa: SIM115

@@ -79,7 +79,12 @@ class ForkServer:
         command = [str(python.path), "-I", str(START), "python.fork_server", str(its.fileno()), ",".join(names)]
         with its:
             self._process = subprocess.Popen(  # noqa: S603
-                command, env=_environment(cache), stdin=subprocess.DEVNULL, cwd="/", pass_fds=[its.fileno()]
+                command,
+                env=_environment(cache),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,  # over stdio, this process's is the protocol
+                cwd="/",
+                pass_fds=[its.fileno()],
             )
         self._socket = ours
         self._socket.settimeout(UP_SECONDS)

@@ -1,13 +1,13 @@
 """The trusted side of one executor. It owns the clock and the limits; it never unpickles, and believes no frame."""
 
 import contextlib
-import itertools
 import json
 import os
 import secrets
 import select
 import signal
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, cast
 
@@ -34,7 +34,7 @@ class Supervised:
         self._folders = folders
         self._bounds = bounds
         self._held = bytearray()
-        self._sending: Iterator[bytes] = iter(())
+        self._waiting: deque[Iterator[bytes]] = deque()
         self._unsent = memoryview(b"")
         self.ended: Why | None = None
         for one in descriptors:
@@ -85,7 +85,7 @@ class Supervised:
         if self.ended is not None:
             raise Stopped(self.ended)
         id = secrets.token_hex(8)  # a reply that was prepared for a later request does not know it
-        self._sending = framed({**message, "id": id}, pieces)
+        self._waiting = deque([framed({**message, "id": id}, pieces)])
         self._unsent = memoryview(b"")
         room = self._bounds.reply_bytes if room is None else room
         exchange = Exchange(
@@ -126,7 +126,9 @@ class Supervised:
                     return exchange.reply(said)
                 answer = exchange.asked(said, self._bounds)
                 if answer is not None:
-                    self._sending = itertools.chain(self._sending, framed(answer))
+                    if exchange.requests > 2 * self._bounds.memory_requests:  # it does not listen to the answers
+                        self._stop("protocol", exchange)
+                    self._waiting.append(framed(answer))
                     poll.register(self._requests, select.POLLOUT)
                     is_sending = True
 
@@ -163,7 +165,7 @@ class Supervised:
         try:
             while True:
                 if not self._unsent:
-                    self._unsent = memoryview(next(self._sending, b""))
+                    self._unsent = memoryview(self._next())
                     if not self._unsent:
                         return False
                 self._unsent = self._unsent[os.write(self._requests, self._unsent[:WRITTEN]) :]
@@ -173,6 +175,15 @@ class Supervised:
             self._drain(exchange.output)
             self._stop("ended", exchange)
             return False
+
+    def _next(self) -> bytes:
+        """What is to be sent next; nothing where all is."""
+        while self._waiting:
+            frame = next(self._waiting[0], b"")
+            if frame:
+                return frame
+            self._waiting.popleft()
+        return b""
 
     def _drain(self, output: Output) -> None:
         for descriptor, stream in ((self._stdout, "stdout"), (self._stderr, "stderr")):

@@ -20,6 +20,7 @@ MOST_HERE = 8
 QUIET_SECONDS = 2.0
 """After a run, until its variables are saved."""
 LOOKS_SECONDS = 1.0
+UNOWNED_SECONDS = 3600.0
 
 
 class ConfinedExecutors:
@@ -36,7 +37,7 @@ class ConfinedExecutors:
         idle_seconds: float,
         kept_seconds: float,
     ) -> None:
-        self._folder = folder
+        self.folder = folder
         self._forks = forks
         self._snapshots = snapshots
         self._bounds = bounds
@@ -55,6 +56,7 @@ class ConfinedExecutors:
         place = fresh.place if fresh else self._forks.place()
         place.take()
         place.name(owner)
+        place.touch(self._clock())
         session = self._session(owner, place, fresh.executor if fresh else None)
         if fresh is None:
             place.release()
@@ -69,7 +71,7 @@ class ConfinedExecutors:
         with self._turn:
             session = self._sessions.get(id)
             if session is None:
-                session = self._sessions[id] = self._session(owner, Place(self._folder / id))
+                session = self._sessions[id] = self._session(owner, Place(self.folder / id))
         if session.owner != owner:
             raise NotFound(f"There is no executor {id}", "Make one with create_memory_code_runner()")
         self._keep()
@@ -80,12 +82,12 @@ class ConfinedExecutors:
     def forget(self, owner: Owner, id: str) -> None:
         with self._turn:
             session = self._sessions.pop(id, None)
-        (session or self._session(owner, Place(self._folder / id))).remove()
+        (session or self._session(owner, Place(self.folder / id))).remove()
 
     def tidy(self) -> None:
         """Save what has been quiet, put away what has been idle."""
         now = self._clock()
-        for session in self._all():
+        for session in self.sessions():
             if not session.is_here:
                 continue
             if now - session.used_at >= self._idle_seconds:
@@ -96,10 +98,12 @@ class ConfinedExecutors:
     def sweep(self) -> None:
         """Remove what nobody can call for any more, and what a crash has left."""
         now = self._clock()
-        for folder in self._folder.glob(f"{NEW}*"):
+        for folder in self.folder.glob(f"{NEW}*"):
             place = Place(folder)
             owner = place.owner()
-            if folder.name in self._sessions or (owner and now - place.used() < self._kept_seconds) or not place.take():
+            # One that is nobody's yet may be just being made, by any server.
+            kept = self._kept_seconds if owner else UNOWNED_SECONDS
+            if folder.name in self._sessions or now - place.used() < kept or not place.take():
                 continue
             if owner:
                 self._snapshots.remove(owner, folder.name)
@@ -110,19 +114,20 @@ class ConfinedExecutors:
         self._closed.set()
         if self._keeper is not None:
             self._keeper.join()
-        for session in self._all():
+        for session in self.sessions():
             session.put_away()
         self._forks.close()
 
     def _session(self, owner: Owner, place: Place, executor: Supervised | None = None) -> Session:
         return Session(owner, place, self._forks, self._snapshots, self._bounds, self._clock, executor)
 
-    def _all(self) -> list[Session]:
+    def sessions(self) -> list[Session]:
+        """Those that this process has seen."""
         with self._turn:
             return list(self._sessions.values())
 
     def _make_room(self, but: Session) -> None:
-        here = sorted((one for one in self._all() if one.is_here and one is not but), key=lambda one: one.used_at)
+        here = sorted((one for one in self.sessions() if one.is_here and one is not but), key=lambda one: one.used_at)
         for session in here[: max(0, len(here) + 1 - MOST_HERE)]:
             session.put_away()
 

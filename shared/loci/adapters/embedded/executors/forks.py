@@ -1,16 +1,16 @@
 """Fresh executors: a fork server that is started when the first is wanted, and one executor that waits to be taken."""
 
-import os
 import secrets
+import subprocess
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from loci.adapters.embedded.executors.place import Place
 from loci.errors import Unavailable
-from loci.sandbox_programs.python.host import ForkServer, interpreter
+from loci.sandbox_programs.python.host import PACKAGES, ForkServer, interpreter
 from loci.sandbox_programs.python.supervised import Supervised
 from loci.sandbox_programs.python.told import Bounds, Stopped
 from loci.sandbox_programs.walls.layers import Layer
@@ -67,6 +67,7 @@ class Forks:
         *,
         layers: Callable[[], frozenset[Layer]],
         drawing: bool,
+        packages: Sequence[str] = PACKAGES,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._folder = folder
@@ -74,8 +75,10 @@ class Forks:
         self._bounds = bounds
         self._layers = layers
         self._drawing = drawing
+        self._packages = packages
         self._clock = clock
         self._turn = threading.Lock()
+        self._starting = threading.Lock()
         self._servers: list[ForkServer] = []
         self._born = 0.0
         self._spare: Fresh | None = None
@@ -129,23 +132,36 @@ class Forks:
         if spare is not None:
             spare.executor.end()
             spare.place.remove()
-        with self._turn:
+        with self._starting, self._turn:
             servers, self._servers = self._servers, []
         for server in servers:
             server.close()
 
     def _server(self) -> ForkServer:
         """The newest, started where there is none or where it is old. Old ones stay for the executors they have."""
-        with self._turn:
-            if self._servers and self._servers[-1].is_alive and self._clock() - self._born < SERVER_SECONDS:
-                return self._servers[-1]
+        with self._starting:
+            with self._turn:
+                self._servers = [one for one in self._servers if one.is_alive]
+                if self._servers and self._clock() - self._born < SERVER_SECONDS:
+                    return self._servers[-1]
+                if self._is_closed:
+                    raise Stopped("start")
+            server = self._started()
+            with self._turn:
+                self._servers.append(server)
+                self._born = self._clock()
+            return server
+
+    def _started(self) -> ForkServer:
+        cache = self._folder / "cache"
+        cache.mkdir(parents=True, exist_ok=True, mode=0o700)
+        try:
             python = interpreter(runner_python(self._runner))
-            cache = self._folder / "cache"
-            cache.mkdir(parents=True, exist_ok=True, mode=0o700)
-            self._servers = [one for one in self._servers if one.is_alive]
-            self._servers.append(ForkServer(python, self._layers(), cache, drawing=self._drawing))
-            self._born = self._clock()
-            return self._servers[-1]
+        except (OSError, subprocess.SubprocessError) as error:
+            raise Unavailable(
+                f"The runner's Python does not start ({error})", "Run: loci runner install", code="SANDBOX_UNAVAILABLE"
+            ) from None
+        return ForkServer(python, self._layers(), cache, drawing=self._drawing, packages=self._packages)
 
     def _fill(self) -> None:
         place = self.place()
@@ -161,8 +177,3 @@ class Forks:
                 return
         fresh.executor.end()
         place.remove()
-
-
-def processors() -> int:
-    """Those that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

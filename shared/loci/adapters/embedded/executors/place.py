@@ -2,7 +2,9 @@
 
 import fcntl
 import json
+import math
 import os
+from contextlib import suppress
 from pathlib import Path
 
 from loci.model.identity import Owner
@@ -58,11 +60,11 @@ class Place:
             return None
 
     def used(self) -> float:
-        """When it was last said to be used."""
-        try:
-            return (self.folder / LOCK).stat().st_mtime
-        except OSError:
-            return 0.0
+        """When it was last said to be used, or was made."""
+        for path in (self.folder / LOCK, self.folder):
+            with suppress(OSError):
+                return path.stat().st_mtime
+        return math.inf
 
     def touch(self, now: float) -> None:
         """It is used now."""

@@ -1,0 +1,36 @@
+"""What one caller does to the machine is not felt by the others."""
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from loci.sandbox_programs.python.told import Stopped
+from tests.attack.sandbox.python.on_the_kernel import EXHAUSTION
+from tests.support.executors import SOON, Nursery, no_files, nursery, walls
+
+PRELUDE = "import os, sys, time, threading, mmap, signal\ndef esc(what=''): print('ESCAPE', what)\n"
+BOMBS = ("a fork bomb", "more memory than there is", "a loop that hears no signal", "much output", "no more inodes")
+
+
+@pytest.mark.parametrize("wall", walls())
+def test_bombs_and_other_calls_at_once(tmp_path: Path, wall: str) -> None:
+    with nursery(tmp_path, walls()[wall], ()) as python, ThreadPoolExecutor(32) as threads:
+        bombs = [threads.submit(_thrown, python, EXHAUSTION[name]) for name in BOMBS]
+        calls = [threads.submit(_called, python, number) for number in range(20)]
+        assert [one.result() for one in calls] == [f"{number}\n" for number in range(20)]
+        assert [b"ESCAPE" in one.result() for one in bombs] == [False] * len(BOMBS)
+
+
+def _thrown(python: Nursery, code: str) -> bytes:
+    with python.executor(SOON) as one:
+        try:
+            return bytes(one.run(PRELUDE + code, no_files).output.stdout)
+        except Stopped as why:
+            return bytes(why.output.stdout)
+
+
+def _called(python: Nursery, number: int) -> str:
+    with python.executor(replace(SOON, seconds=30)) as one:
+        return bytes(one.run(f"print({number})", no_files).output.stdout).decode()

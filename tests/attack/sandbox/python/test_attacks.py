@@ -1,0 +1,138 @@
+"""Each attack is blocked, whoever else runs code is not disturbed, and the supervisor is alive."""
+
+import json
+import os
+from collections.abc import Generator
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from loci.adapters.embedded.executors.telling import FIGURES_BYTES, ran
+from loci.model.executors import Condition
+from loci.sandbox_programs.python.supervised import Supervised
+from loci.sandbox_programs.python.told import Reply, Stopped
+from loci.sandbox_programs.walls import kernel
+from tests.attack.sandbox.python.on_the_kernel import EXHAUSTION, PRIVILEGES
+from tests.attack.sandbox.python.on_the_machine import FILES, NETWORK, SECRETS
+from tests.attack.sandbox.python.on_the_supervisor import FIGURES, FRAMES, LEFT_BEHIND, PROTOCOL
+from tests.attack.sandbox.python.world import CANARY, World, world
+from tests.support.executors import SOON, Nursery, no_files, nursery, printed, walls
+
+PRELUDE = Path(__file__).with_name("prelude.txt").read_text("utf-8")
+BOUNDS = replace(SOON, disk_bytes=200 << 20)
+BLOCKED = {
+    f"{kind}: {name}": code
+    for kind, attacks in {
+        "network": NETWORK,
+        "secrets": SECRETS,
+        "files": FILES,
+        "privileges": PRIVILEGES,
+        "exhaustion": EXHAUSTION,
+    }.items()
+    for name, code in attacks.items()
+}
+LIMITS = {"seconds": 1, "memory": 1, "disk": 1, "files": 1, "threads": 1}
+
+
+@pytest.fixture(scope="module")
+def around(tmp_path_factory: pytest.TempPathFactory) -> Generator[World]:
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("AWS_SECRET_ACCESS_KEY", CANARY)
+        with world(tmp_path_factory.mktemp("w")) as one:
+            yield one
+
+
+@pytest.fixture(scope="module", params=walls())
+def python(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, around: World
+) -> Generator[Nursery]:
+    with nursery(tmp_path_factory.mktemp("attacked"), walls()[request.param], ()) as one:
+        yield one
+
+
+def armed(around: World, code: str) -> str:
+    processes = (around.victim_id, os.getpid())
+    known = (str(around.folder), *processes, around.runtime, around.names, around.abstract, CANARY, kernel.numbers())
+    return PRELUDE.replace("@@WORLD@@", repr(known)) + code
+
+
+def attacked(one: Supervised, around: World, code: str, folder: Path) -> Reply | Stopped:
+    """How the attack ended. What it printed says nowhere that it worked."""
+    (folder / "1").mkdir(exist_ok=True)
+    stored = folder / "1" / "a.txt"
+    if not stored.exists():
+        stored.write_text("data")
+        (folder / "1" / "evil_link").symlink_to(around.folder / "host_secret.txt")
+
+    def memory(id: str, _: str) -> dict[str, str]:
+        return {"path": str(stored)} if id == "m1" else {"missing": "none"}
+
+    try:
+        ended: Reply | Stopped = one.run(armed(around, code), memory)
+        output = ended.output
+    except Stopped as why:
+        ended, output = why, why.output
+    assert b"ESCAPE" not in output.stdout, output.stdout
+    return ended
+
+
+@pytest.mark.parametrize("name", BLOCKED)
+def test_it_is_blocked_and_the_supervisor_is_alive(python: Nursery, around: World, name: str) -> None:
+    folders = python.folders()
+    with python.executor(BOUNDS, folders) as one:
+        ended = attacked(one, around, BLOCKED[name], folders.memory)
+        if isinstance(ended, Reply) and not name.startswith("exhaustion"):
+            assert ended.said["ok"] or "SystemExit" in str(ended.said), ended.said
+    assert around.is_whole()
+    with python.executor(BOUNDS) as other:
+        assert printed(other, "print(1)") == "1\n"
+
+
+@pytest.mark.parametrize("name", PROTOCOL)
+def test_no_frame_does_anything_to_the_supervisor(python: Nursery, around: World, name: str) -> None:
+    folders = python.folders()
+    with python.executor(BOUNDS) as other, python.executor(BOUNDS, folders) as one:
+        ended = attacked(one, around, FRAMES + PROTOCOL[name], folders.memory)
+        if isinstance(ended, Reply):
+            json.dumps(str(ran(ended, Condition("kept"), LIMITS, ())))
+            with suppress(Stopped):
+                assert one.run("1", no_files).said.get("forged") is None
+        assert printed(other, "print(1)") == "1\n"
+    assert around.is_whole()
+
+
+@pytest.mark.parametrize("name", LEFT_BEHIND)
+def test_what_is_saved_harms_nobody_who_reads_it(python: Nursery, around: World, name: str) -> None:
+    folders = python.folders()
+    pieces: list[bytes] = []
+    with python.executor(BOUNDS, folders) as one, python.executor(BOUNDS) as next_one:
+        attacked(one, around, LEFT_BEHIND[name], folders.memory)
+        one.save(pieces.append, 1 << 20, 5)
+        try:
+            next_one.restore(pieces, 1)
+        except Stopped:
+            assert next_one.ended
+    assert around.is_whole()
+    with python.executor(BOUNDS) as other:
+        assert printed(other, "print(1)") == "1\n"
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_what_is_no_figure_or_too_much_of_it_is_not_shown(python: Nursery, around: World, name: str) -> None:
+    folders = python.folders()
+    with python.executor(BOUNDS, folders) as one:
+        ended = attacked(one, around, FRAMES + FIGURES[name], folders.memory)
+    assert isinstance(ended, Reply)
+    shown = ran(ended, Condition("kept"), LIMITS, ()).figures
+    assert all(one.startswith(b"\x89PNG") for one in shown)
+    assert sum(map(len, shown)) <= FIGURES_BYTES
+
+
+def test_a_reply_that_was_prepared_for_a_later_run_is_not_taken(python: Nursery, around: World) -> None:
+    folders = python.folders()
+    with python.executor(BOUNDS, folders) as one:
+        code = FRAMES + "\nfor i in range(100): say(t='done', id=f'{i:016x}', ok=True, forged=True)"
+        attacked(one, around, code, folders.memory)
+        assert "forged" not in one.run("1", no_files).said

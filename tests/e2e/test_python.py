@@ -1,0 +1,81 @@
+"""`run_memory_code` in a server of its own: over stdio, with nothing left when the server is killed."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from mcp import Client, StdioServerParameters
+from mcp.client.stdio import stdio_client
+
+from tests.support.executors import runner_packages
+from tests.support.polling import until
+from tests.surface.results import structured
+
+LOADED = """
+import sys
+from loci.compose import build_app
+from loci.server.build import build_server
+from loci.settings import load_settings
+build_server(build_app(load_settings({"data": sys.argv[1]})))
+print([name for name in sys.modules if name.startswith(("loci.sandbox_programs", "loci.adapters.embedded.executors."))])
+"""
+
+
+def test_starting_a_server_loads_nothing_that_runs_code(tmp_path: Path) -> None:
+    ran = subprocess.run([sys.executable, "-c", LOADED, str(tmp_path)], capture_output=True, text=True, check=True)
+    assert ran.stdout == "['loci.adapters.embedded.executors.later']\n"
+
+
+def children(parent: int) -> set[int]:
+    """The process's descendants."""
+    found: set[int] = set()
+    waiting = [parent]
+    while waiting:
+        for task in Path(f"/proc/{waiting.pop()}/task").glob("*/children"):
+            new = set(map(int, task.read_text().split())) - found
+            found |= new
+            waiting += new
+    return found
+
+
+def is_there(process: int) -> bool:
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+@pytest.mark.anyio
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="it looks into /proc")
+async def test_a_killed_server_leaves_no_process_and_its_state_comes_back(tmp_path: Path) -> None:
+    environment = {**os.environ, "LOCI_RUNNER": str(runner_packages()), "LOCI_PULL_MODELS": "false"}
+    command = ["-m", "loci", "serve", "--stdio", "--data", str(tmp_path)]
+    server = StdioServerParameters(command=sys.executable, args=command, env=environment)
+    async with Client(stdio_client(server)) as client:
+        answer = await client.call_tool("create_memory_code_runner", {})
+        id = structured(answer)["result"]["executor_id"]
+        answer = await client.call_tool("run_memory_code", {"executor_id": id, "code": "import os\nx = 41\nprint(x)"})
+        assert structured(answer)["result"]["stdout"] == "41\n"
+        [started] = [one for one in children(os.getpid()) if _is_server(one)]
+        below = children(started)
+        assert len(below) >= 2
+        until(lambda: any((tmp_path / "blobs").rglob("*0000*")))
+        os.kill(started, signal.SIGKILL)
+        until(lambda: not any(map(is_there, below)))
+    async with Client(stdio_client(server)) as client:
+        answer = await client.call_tool("run_memory_code", {"executor_id": id, "code": "x + 1"})
+        result = structured(answer)["result"]
+    assert (result["value"], result["executor"]["state"]) == ("42", "restored")
+
+
+def _is_server(process: int) -> bool:
+    line = Path(f"/proc/{process}/cmdline")
+    return "serve\0--stdio" in line.read_text() if line.exists() else False
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"

@@ -1,0 +1,188 @@
+"""`create_memory_code_runner` and `run_memory_code` as clients call them."""
+
+import base64
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import Client
+from mcp_types import CallToolResult, ImageContent
+
+from loci.app import App
+from loci.compose import build_app
+from loci.server.build import build_server
+from loci.settings import load_settings
+from tests.support.executors import runner_packages
+from tests.surface.results import structured, texts
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture(scope="module")
+def python(tmp_path_factory: pytest.TempPathFactory) -> Generator[App]:
+    """Loci with the runner's packages, for all tests here: its fork server starts once."""
+    runner_packages()
+    app = build_app(load_settings({"data": tmp_path_factory.mktemp("data"), "log_level": "ERROR"}))
+    yield app
+    app.runner.close()
+
+
+@asynccontextmanager
+async def client(app: App) -> AsyncGenerator[Client]:
+    async with Client(build_server(app, "files")) as one:
+        yield one
+
+
+async def created(one: Client) -> str:
+    answer = structured(await one.call_tool("create_memory_code_runner", {}))
+    assert answer.keys() == {"result"}
+    assert answer["result"].keys() == {"executor_id"}
+    return answer["result"]["executor_id"]
+
+
+async def run(one: Client, id: str, code: str) -> dict[str, Any]:
+    answer = await one.call_tool("run_memory_code", {"executor_id": id, "code": code})
+    assert not answer.is_error, texts(answer)
+    return structured(answer)["result"]
+
+
+async def refused(one: Client, id: str, code: str) -> CallToolResult:
+    answer = await one.call_tool("run_memory_code", {"executor_id": id, "code": code})
+    assert answer.is_error
+    assert structured(answer)["error"]["code"] == texts(answer)[0].split(":")[0]
+    assert structured(answer)["error"]["resolution"]
+    return answer
+
+
+async def test_an_executor_has_an_id_that_nobody_guesses(python: App) -> None:
+    async with client(python) as one:
+        first, second = await created(one), await created(one)
+    assert first.startswith("executor-")
+    assert len(first) == len("executor-") + 32
+    assert first != second
+
+
+async def test_what_is_printed_and_the_last_value_are_the_answer(python: App) -> None:
+    async with client(python) as one:
+        answer = await run(one, await created(one), "print('hello')\nimport sys\nprint('e', file=sys.stderr)\n6 * 7")
+    assert (answer["stdout"], answer["stderr"]) == ("hello\n", "e\n")
+    assert (answer["value"], answer["value_type"], answer["error"]) == ("42", "int", None)
+    assert (answer["truncated"], answer["executor"]["state"]) == (False, "new")
+    assert answer["elapsed_ms"] >= 0
+
+
+async def test_state_stays_and_belongs_to_its_executor(python: App) -> None:
+    async with client(python) as one:
+        first, second = await created(one), await created(one)
+        await run(one, first, "x = 1\nopen('kept.txt', 'w').write('kept')")
+        answer = await run(one, first, "print(x, open('kept.txt').read())")
+        assert (answer["stdout"], answer["executor"]) == ("1 kept\n", {"state": "kept", "kept": ["x"], "lost": []})
+        assert "NameError" in texts(await refused(one, second, "x"))[0]
+
+
+async def test_a_complete_program_runs_in_any_call(python: App) -> None:
+    code = "import pandas as pd\ndf = pd.DataFrame({'a': [1, 2]})\nprint(df.head())"
+    async with client(python) as one:
+        id = await created(one)
+        assert (await run(one, id, code))["stdout"] == (await run(one, id, code))["stdout"] == "   a\n0  1\n1  2\n"
+
+
+async def test_an_error_of_the_code_is_told_with_what_was_printed(python: App) -> None:
+    async with client(python) as one:
+        id = await created(one)
+        answer = await refused(one, id, "x = 5\nprint('before')\ndef f(): return 1 / 0\nf()")
+        result = structured(answer)["result"]
+        assert (result["stdout"], result["error"]["code"]) == ("before\n", "CODE_ERROR")
+        assert result["error"]["message"] == "ZeroDivisionError: division by zero"
+        assert result["error"]["traceback"].count('File "<run 1>"') == result["error"]["traceback"].count("File ") == 2
+        assert "before" in texts(answer)[0]
+        assert (await run(one, id, "x"))["value"] == "5"
+
+
+async def test_figures_come_back_as_images(python: App) -> None:
+    code = "import matplotlib.pyplot as plt\nplt.plot([1, 3, 2])\nplt.title('t');"
+    async with client(python) as one:
+        answer = await one.call_tool("run_memory_code", {"executor_id": await created(one), "code": code})
+    [image] = [block for block in answer.content if isinstance(block, ImageContent)]
+    assert image.mime_type == "image/png"
+    assert base64.b64decode(image.data).startswith(b"\x89PNG")
+    [artifact] = structured(answer)["result"]["artifacts"]
+    assert (artifact["kind"], artifact["name"]) == ("figure", "figure-1.png")
+
+
+async def test_files_that_the_code_wrote_are_named(python: App) -> None:
+    async with client(python) as one:
+        id = await created(one)
+        answer = await run(one, id, "import os\nos.mkdir('out')\nopen('out/a.csv', 'w').write('a,b')")
+        assert answer["artifacts"] == [{"kind": "file", "name": "out/a.csv", "size_bytes": 3}]
+        assert (await run(one, id, "1"))["artifacts"] == []
+
+
+async def test_an_unknown_executor_is_an_error_that_says_what_to_do(python: App) -> None:
+    async with client(python) as one:
+        for id in ("executor-" + "0" * 32, "executor-x", "", "../../etc", "executor-" + "A" * 32):
+            answer = await refused(one, id, "1")
+            assert texts(answer)[0].startswith("EXECUTOR_NOT_FOUND: There is no executor")
+            assert "create_memory_code_runner()" in texts(answer)[0]
+
+
+async def test_a_file_that_is_not_there_is_a_clear_error(python: App) -> None:
+    async with client(python) as one:
+        answer = await refused(one, await created(one), "get_memory_path('ds-none', 'a.xlsx')")
+    assert "MEMORY_NOT_FOUND: There is no stored file 'ds-none'" in texts(answer)[0]
+
+
+async def test_code_that_is_too_long_is_refused(python: App) -> None:
+    async with client(python) as one:
+        id = await created(one)
+        assert "CODE_TOO_LARGE" in texts(await refused(one, id, "#" * 1_000_001))[0]
+
+
+async def test_long_output_is_kept_whole_in_the_scratchpad(python: App) -> None:
+    async with client(python) as one:
+        answer = await one.call_tool(
+            "run_memory_code", {"executor_id": await created(one), "code": "print('x' * 100_000)"}
+        )
+        kept = structured(answer)["scratchpad_id"]
+        whole = structured(await one.call_tool("scratchpad_read", {"id": kept}))["result"]
+    assert "x" * 100_000 in whole
+
+
+async def test_an_executor_that_was_ended_says_what_is_lost_and_goes_on(python: App) -> None:
+    async with client(python) as one:
+        id = await created(one)
+        await run(one, id, "x = 1")
+        answer = await refused(one, id, "import os; os._exit(1)")
+        assert texts(answer)[0].startswith("SANDBOX_EXITED: ")
+        assert [gone["name"] for gone in structured(answer)["result"]["executor"]["lost"]] == ["x"]
+        assert (await run(one, id, "2"))["value"] == "2"
+
+
+async def test_without_its_packages_it_says_what_to_run(tmp_path: Path) -> None:
+    app = build_app(load_settings({"data": tmp_path, "runner": tmp_path / "none"}))
+    async with client(app) as one:
+        answer = await one.call_tool("create_memory_code_runner", {})
+    app.runner.close()
+    assert answer.is_error
+    assert texts(answer)[0].startswith("SANDBOX_UNAVAILABLE: ")
+    assert "Run: loci runner install" in texts(answer)[0]
+
+
+async def test_the_tools_are_offered_with_the_files(python: App) -> None:
+    async with client(python) as one:
+        tools = {tool.name: tool for tool in (await one.list_tools()).tools}
+    assert "one per session" in (tools["create_memory_code_runner"].description or "")
+    assert tools["create_memory_code_runner"].input_schema["properties"] == {}
+    assert tools["run_memory_code"].input_schema["required"] == ["executor_id", "code"]
+    assert "Python 3" in (tools["run_memory_code"].description or "")
+
+
+async def test_matplotlib_can_be_refused_by_a_setting(tmp_path: Path) -> None:
+    runner_packages()
+    app = build_app(load_settings({"data": tmp_path, "runner_matplotlib": False, "log_level": "ERROR"}))
+    async with client(app) as one:
+        answer = await refused(one, await created(one), "import matplotlib")
+    app.runner.close()
+    assert "ModuleNotFoundError" in texts(answer)[0]

@@ -1,0 +1,275 @@
+"""The runner on this machine: state over expiry and restarts, owners apart, stored files, one run at a time."""
+
+import threading
+from collections.abc import Generator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from loci.adapters.embedded.blobs import FolderBlobs
+from loci.adapters.embedded.executors.confined import QUIET_SECONDS, ConfinedExecutors
+from loci.adapters.embedded.executors.forks import Forks, wall
+from loci.adapters.embedded.records import SqliteRecords
+from loci.adapters.embedded.sqlite import Database
+from loci.code.runner import KEPT_SECONDS, MOST, Runner
+from loci.code.snapshots import Snapshots
+from loci.errors import LociError, NotFound
+from loci.model.executors import Failure, Lost, Ran, Stored, Value
+from loci.model.identity import Owner
+from loci.sandbox_programs.python.told import Bounds
+from loci.signing import Keyring
+from tests.support.executors import runner_packages
+
+ANN, BOB = Owner("acme", "ann"), Owner("acme", "bob")
+IDLE = 900.0
+
+
+@dataclass
+class Files:
+    """Stored files that a test has."""
+
+    stored: dict[tuple[str, str], Stored] = field(default_factory=dict[tuple[str, str], Stored])
+
+    def read(self, owner: Owner, id: str) -> Stored:
+        try:
+            return self.stored[owner.subject, id]
+        except KeyError:
+            raise NotFound(f"There is no stored file {id!r}", "Search", code="MEMORY_NOT_FOUND") from None
+
+
+@dataclass
+class Clock:
+    now: float = 1_800_000_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Server:
+    """A server's part that runs Python; another one on the same data is a restart."""
+
+    def __init__(self, data: Path, clock: Clock, files: Files) -> None:
+        bounds = Bounds(seconds=20, grace_seconds=0.3)
+        seal = Keyring(["s" * 32]).seal("link")
+        self.records = SqliteRecords(Database(data / "loci.db"), clock)
+        self.blobs = FolderBlobs(data / "blobs", seal, "http://here", clock)
+        self.snapshots = Snapshots(self.records, self.blobs, clock)
+        self.forks = Forks(
+            data / "executors",
+            runner_packages(),
+            bounds,
+            layers=lambda: wall(allow_none=False),
+            drawing=False,
+            packages=(),
+        )
+        self.executors = ConfinedExecutors(
+            data / "executors",
+            self.forks,
+            self.snapshots,
+            bounds,
+            clock,
+            idle_seconds=IDLE,
+            kept_seconds=KEPT_SECONDS,
+        )
+        self.runner = Runner(self.records, self.executors, files, clock)
+
+    def shown(self, id: str, code: str, owner: Owner = ANN) -> str:
+        ran = self.runner.run(owner, id, code)
+        assert isinstance(ran.outcome, Value), ran
+        return ran.outcome.text
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def files() -> Files:
+    return Files()
+
+
+@pytest.fixture
+def server(tmp_path: Path, clock: Clock, files: Files) -> Generator[Server]:
+    one = Server(tmp_path, clock, files)
+    yield one
+    one.executors.close()
+
+
+@pytest.fixture
+def restarted(tmp_path: Path, clock: Clock, files: Files) -> Generator[Server]:
+    """On the same data; it has nothing of its own until it is called."""
+    one = Server(tmp_path, clock, files)
+    yield one
+    one.executors.close()
+
+
+def failure(ran: Ran) -> Failure:
+    assert isinstance(ran.outcome, Failure)
+    return ran.outcome
+
+
+def test_another_owners_executor_does_not_exist(server: Server) -> None:
+    id = server.runner.create(ANN)
+    server.runner.run(ANN, id, "secret = 1")
+    with pytest.raises(NotFound) as refused:
+        server.runner.run(BOB, id, "secret")
+    assert refused.value.code == "EXECUTOR_NOT_FOUND"
+
+
+def test_an_idle_executor_is_ended_and_comes_back_with_its_variables(server: Server, clock: Clock) -> None:
+    id = server.runner.create(ANN)
+    server.runner.run(ANN, id, "x = 41\ngen = (i for i in [])\nopen('f.txt', 'w').write('file')")
+    clock.now += IDLE
+    server.executors.tidy()
+    assert not any(one.is_here for one in server.executors.sessions())
+    ran = server.runner.run(ANN, id, "(x + 1, open('f.txt').read())")
+    assert isinstance(ran.outcome, Value)
+    assert ran.outcome.text == "(42, 'file')"
+    assert (ran.condition.state, ran.condition.kept) == ("restored", ("x",))
+    assert [one.name for one in ran.condition.lost] == ["gen"]
+
+
+def test_variables_are_saved_soon_after_a_run(server: Server, clock: Clock) -> None:
+    id = server.runner.create(ANN)
+    server.runner.run(ANN, id, "x = 1")
+    assert server.snapshots.last(ANN, id) is None
+    clock.now += QUIET_SECONDS
+    server.executors.tidy()
+    snapshot = server.snapshots.last(ANN, id)
+    assert snapshot is not None
+    assert snapshot.kept == ("x",)
+
+
+def test_after_a_restart_it_comes_back(server: Server, restarted: Server) -> None:
+    id = server.runner.create(ANN)
+    server.runner.run(ANN, id, "def f(): return y\ny = 7")
+    server.executors.close()
+    assert restarted.shown(id, "y = 8\nf()") == "8"
+
+
+def test_a_second_server_does_not_run_what_another_has(server: Server, restarted: Server) -> None:
+    id = server.runner.create(ANN)
+    server.runner.run(ANN, id, "x = 1")
+    with pytest.raises(LociError) as busy:
+        restarted.runner.run(ANN, id, "x")
+    assert busy.value.code == "EXECUTOR_BUSY"
+    server.executors.close()
+    assert restarted.shown(id, "x") == "1"
+
+
+def test_a_second_run_at_once_is_busy(server: Server) -> None:
+    id = server.runner.create(ANN)
+    began, ended = threading.Event(), threading.Event()
+    results: list[Ran] = []
+
+    class Waits(Files):
+        def read(self, owner: Owner, id: str) -> Stored:
+            began.set()
+            assert ended.wait(20)
+            return super().read(owner, id)
+
+    waiting = Waits({("ann", "ds-1"): Stored("a.txt", "1", b"a")})
+    waits = Runner(server.records, server.executors, waiting, Clock())
+    thread = threading.Thread(target=lambda: results.append(waits.run(ANN, id, "get_memory_path('ds-1').read_text()")))
+    thread.start()
+    assert began.wait(20)
+    with pytest.raises(LociError) as busy:
+        server.runner.run(ANN, id, "1")
+    ended.set()
+    thread.join()
+    assert busy.value.code == "EXECUTOR_BUSY"
+    assert results[0].outcome == Value("str", "'a'")
+
+
+def test_what_a_timeout_took_is_told_and_what_was_saved_comes_back(server: Server, clock: Clock) -> None:
+    id = server.runner.create(ANN)
+    server.runner.run(ANN, id, "x = 1")
+    clock.now += QUIET_SECONDS
+    server.executors.tidy()
+    server.runner.run(ANN, id, "y = 2")
+    ran = server.runner.run(ANN, id, "import os; os._exit(0)")
+    assert (failure(ran).code, ran.condition.state) == ("SANDBOX_EXITED", "lost")
+    assert {one.name for one in ran.condition.lost} == {"x", "y"}
+    after = server.runner.run(ANN, id, "x")
+    assert (after.outcome, after.condition.state) == (Value("int", "1"), "restored")
+    assert after.condition.lost == (Lost("y", "it was set after the variables were last saved"),)
+
+
+def test_a_damaged_snapshot_is_told_and_the_executor_goes_on(server: Server, restarted: Server) -> None:
+    id = server.runner.create(ANN)
+    server.runner.run(ANN, id, "x = 1")
+    server.executors.close()
+    [key] = server.blobs.list(ANN, f"executors/{id}/")
+    server.blobs.write(ANN, key, b"P" + b"\0" * 40)
+    ran = restarted.runner.run(ANN, id, "2")
+    assert (ran.outcome, ran.condition.state) == (Value("int", "2"), "lost")
+    assert ran.condition.lost == (Lost("x", "A saved state is damaged"),)
+
+
+def test_only_the_last_snapshot_is_kept(server: Server, clock: Clock) -> None:
+    id = server.runner.create(ANN)
+    for number in range(3):
+        server.runner.run(ANN, id, f"x = {number}")
+        clock.now += QUIET_SECONDS
+        server.executors.tidy()
+    assert len(server.blobs.list(ANN, f"executors/{id}/")) == 1
+
+
+def test_an_executor_is_not_kept_for_ever(server: Server, restarted: Server, clock: Clock) -> None:
+    id = server.runner.create(ANN)
+    server.runner.run(ANN, id, "x = 1")
+    server.executors.close()
+    clock.now += KEPT_SECONDS + 1
+    with pytest.raises(NotFound):
+        restarted.runner.run(ANN, id, "x")
+    restarted.executors.sweep()
+    assert restarted.blobs.list(ANN, "executors/") == []
+    assert not (restarted.executors.folder / id).exists()
+
+
+def test_the_oldest_of_too_many_makes_room(server: Server, clock: Clock) -> None:
+    first = server.runner.create(ANN)
+    others: list[str] = []
+    for _ in range(MOST):
+        clock.now += 1
+        others.append(server.runner.create(ANN))
+    with pytest.raises(NotFound):
+        server.runner.run(ANN, first, "1")
+    assert server.shown(others[0], "1") == "1"
+
+
+def test_few_processes_stay_however_many_executors_there_are(server: Server) -> None:
+    ids = [server.runner.create(ANN) for _ in range(12)]
+    for number, id in enumerate(ids):
+        server.runner.run(ANN, id, f"x = {number}")
+    assert sum(one.is_here for one in server.executors.sessions()) <= 8
+    assert server.shown(ids[0], "x") == "0"
+
+
+def test_a_stored_file_is_a_copy_that_code_cannot_change(server: Server, files: Files) -> None:
+    files.stored["ann", "ds-1"] = Stored("sales.csv", "v1", b"a\n1\n")
+    id = server.runner.create(ANN)
+    code = "import pandas as pd\np = get_memory_path('ds-1', 'wrong.csv')\n(p.name, pd.read_csv(p).a.sum())"
+    assert server.shown(id, code) == "('sales.csv', np.int64(1))"
+    assert failure(server.runner.run(ANN, id, "p.write_text('b')")).code == "CODE_ERROR"
+    assert failure(server.runner.run(ANN, id, "p.unlink()")).code == "CODE_ERROR"
+    files.stored["ann", "ds-1"] = Stored("sales.csv", "v2", b"a\n2\n")
+    assert server.shown(id, "pd.read_csv(get_memory_path('ds-1')).a.sum()") == "np.int64(2)"
+
+
+@pytest.mark.parametrize(
+    "name", ["../../evil.csv", "/etc/passwd", "a\nb.csv", "..", "x" * 300 + ".csv", "", "\udc80.csv"]
+)
+def test_a_files_name_is_a_name_and_no_path(server: Server, files: Files, name: str) -> None:
+    files.stored["ann", "ds-1"] = Stored(name, "v1", b"content")
+    id = server.runner.create(ANN)
+    assert server.shown(id, "get_memory_path('ds-1').read_text()") == "'content'"
+    assert server.shown(id, "len(get_memory_path('ds-1').name.encode()) <= 200") == "True"
+
+
+def test_another_owners_file_does_not_exist(server: Server, files: Files) -> None:
+    files.stored["bob", "ds-1"] = Stored("a.txt", "v1", b"b")
+    id = server.runner.create(ANN)
+    assert "MEMORY_NOT_FOUND" in failure(server.runner.run(ANN, id, "get_memory_path('ds-1')")).what
