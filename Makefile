@@ -39,6 +39,9 @@ test-browser: $(VENV)/.dev ## run the tests of the pages in a headless Chromium,
 		|| echo "Without Chromium these tests are skipped. Install it and its driver (Debian: chromium chromium-driver)"
 	$(BIN)/pytest -q -m browser -rs tests/browser
 
+attack: $(VENV)/.dev ## run hostile code behind every wall that this machine offers
+	WALLS=all $(BIN)/pytest -q -n 2 tests/attack/sandbox
+
 test-aws: $(VENV)/.dev ## run the tests on LocalStack, DynamoDB Local and OpenSearch, which it starts (no Docker)
 	$(BIN)/pytest -q -m "aws or models" $(TESTS)
 
@@ -102,4 +105,4 @@ $(VENV)/.runner: requirements/runner.lock | $(VENV)/.laptop
 	@touch $@
 
 .PHONY: help run setup test test-aws check conformance bench format lock clean layers synth bootstrap deploy destroy
-.PHONY: test-browser quality cdk-app opensearch dynamodb localstack
+.PHONY: attack test-browser quality cdk-app opensearch dynamodb localstack

@@ -81,6 +81,8 @@ class Scratchpad:
             {"tool": tool, "size_bytes": len(raw), "kept_at": now, "used_at": now},
             durable=False,
         )
+        if id is not None:
+            self._records.remove(owner, PROMISED, id)
         room = self._room.get(owner.key, 0) - len(raw)
         self._room[owner.key] = room if room >= 0 else self._made_room(owner, keeping=entry.id)
         return entry

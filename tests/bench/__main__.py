@@ -22,6 +22,7 @@ from tests.bench.opensearch import opensearch
 from tests.bench.rerank import rerank
 from tests.bench.search import passages, search
 from tests.bench.servers import Servers, servers
+from tests.bench.typescript import typescript
 from tests.bench.warm import warm
 from tests.bench.watch import watch
 
@@ -38,6 +39,7 @@ PARTS: Mapping[str, Callable[[Servers], list[Figure]]] = {
     "passages": passages,
     "rerank": rerank,
     "graph": graph,
+    "typescript": typescript,
     "opensearch": opensearch,
 }
 

@@ -1,5 +1,6 @@
 """TypeScript behind a wall, for tests."""
 
+import os
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -12,7 +13,7 @@ from loci.errors import LociError
 from loci.model.code import Completed, Failed, Job, RunLimits, ToolClient
 from loci.model.identity import LOCAL
 from loci.model.values import Json, JsonObject
-from loci.sandbox_programs.walls.layers import UNPRIVILEGED, Layer
+from loci.sandbox_programs.walls.layers import BASE, UNPRIVILEGED, Layer, is_strong
 from loci.sandbox_programs.walls.probe import offered
 
 STRONGEST = offered().layers
@@ -27,11 +28,10 @@ def _is_here() -> bool:
 
 
 needs_deno = pytest.mark.skipif(not _is_here(), reason="there is no Deno: make setup brings it")
-WALLS = [
-    pytest.param(layers, id=name)
-    for name, layers in {"strongest": STRONGEST, "unprivileged": UNPRIVILEGED}.items()
-    if layers <= STRONGEST
-]
+_WALLS = {"strongest": STRONGEST, "unprivileged": UNPRIVILEGED}
+if os.environ.get("WALLS") == "all":  # as `make attack` says
+    _WALLS["namespaces"] = BASE | {Layer.NAMESPACES, Layer.SECCOMP}
+WALLS = [pytest.param(layers, id=name) for name, layers in _WALLS.items() if is_strong(layers) and layers <= STRONGEST]
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from mcp import Client
 
 from loci.app import App
 from loci.compose import build_app
+from loci.errors import NotFound
 from loci.model.identity import LOCAL, Owner
 from loci.scratchpad import Scratchpad
 from loci.server.build import build_server
@@ -190,3 +191,28 @@ async def test_every_entry_is_listed_however_many_there_are(app: App, connect: C
         second = structured(await client.call_tool("scratchpad_list", {}))
     assert {one["id"] for one in first["entries"]} == kept
     assert second == first
+
+
+async def test_a_promised_entry_says_that_it_is_still_to_come(app: App, connect: Connect) -> None:
+    id = app.scratchpad.promise(LOCAL, "x", 60)
+    async with connect() as client:
+        early = await client.call_tool("scratchpad_read", {"id": id})
+        app.scratchpad.keep(LOCAL, "x", "here it is", id=id)
+        late = await client.call_tool("scratchpad_read", {"id": id})
+    assert structured(early)["error"]["code"] == "STILL_RUNNING"
+    assert texts(late) == ["here it is"]
+
+
+async def test_a_promise_that_was_not_kept_is_told_as_such(app: App, connect: Connect) -> None:
+    id = app.scratchpad.promise(LOCAL, "x", -1)
+    async with connect() as client:
+        assert structured(await client.call_tool("scratchpad_read", {"id": id}))["error"]["code"] == "RUN_LOST"
+
+
+async def test_a_kept_promise_that_made_room_is_gone_like_any_entry(app: App) -> None:
+    pad = Scratchpad(app.records, app.blobs, lambda: 4e9, capacity=5)
+    id = pad.keep(LOCAL, "x", "first", id=pad.promise(LOCAL, "x", 60)).id
+    pad.keep(LOCAL, "x", "second")
+    with pytest.raises(NotFound) as gone:
+        pad.read(LOCAL, id)
+    assert gone.value.code == "SCRATCHPAD_NOT_FOUND"

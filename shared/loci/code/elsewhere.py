@@ -7,6 +7,7 @@ from concurrent.futures import Future
 from typing import Literal, cast
 
 from loci.code.answers import as_kept, under_way
+from loci.code.places import MOST
 from loci.errors import Conflict, LociError, Unavailable
 from loci.ids import random_id
 from loci.model.identity import Caller, Owner
@@ -16,8 +17,6 @@ from loci.ports import ABSENT, Errands, RecordStore, every
 from loci.scratchpad import Scratchpad
 
 KIND = "run"
-AT_ONCE = 12
-"""Runs of one owner that may be under way."""
 GRACE = 60.0
 """Seconds beside a run's own time until nobody waits for its end any more."""
 KEPT = 3600.0
@@ -44,8 +43,8 @@ class Elsewhere:
         """A run of the tool, on its way. `Unavailable` where too many are."""
         now = self._clock()
         others = (record.value for record in every(self._records, caller.owner, KIND))
-        if sum(one["state"] != DONE and _due(one) > now for one in others) >= AT_ONCE:
-            what = f"{AT_ONCE} runs of yours are under way, which is the most"
+        if sum(one["state"] != DONE and _due(one) > now for one in others) >= MOST:
+            what = f"{MOST} runs of yours are under way, which is the most"
             raise Unavailable(what, "Wait for one of them, then call again", code="SANDBOX_BUSY")
         id, due = random_id(32), now + seconds + GRACE
         value: JsonObject = {"state": ASKED, "tool": tool, "caller": _told(caller), "asked": asked, "due_at": due}

@@ -3,7 +3,6 @@
 import json
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import asdict, dataclass, field, replace
@@ -13,6 +12,7 @@ from typing import Any, cast
 from loci.code.answers import answer, as_kept, failure, under_way
 from loci.code.bridge import Bridge, ToolDoor, clients
 from loci.code.elsewhere import Awaited, Elsewhere
+from loci.code.places import Places
 from loci.code.read_paths import Readable, readable
 from loci.code.results_cache import ResultsCache, key_of
 from loci.errors import LociError, Refused, Unavailable
@@ -28,10 +28,8 @@ LARGEST_CODE = 100 * 1024
 """Bytes of UTF-8."""
 PATIENCE = 25.0
 """Seconds that an answer may wait for the code: the front of a deployment on AWS gives up after 29."""
-AT_ONCE = 12
-"""Runs of one owner that may be under way: the processors and the memory are everybody's."""
-GRACE = 60.0
-"""Seconds beside a run's own time until nobody waits for its result any more."""
+GRACE = 900.0
+"""Seconds beside a run's own time until nobody waits for its result any more: it may have to wait for its turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,11 +102,10 @@ class TypeScript:
         self._private = private
         self.patience = patience
         self._elsewhere = elsewhere
-        self._under_way: Counter[str] = Counter()
-        self._lock = threading.Lock()
+        self._places = Places()
 
     def start(self, caller: Caller, asked: Asked) -> Run | Awaited:
-        """The run, begun; done already where it was remembered. `Refused` where it may not begin."""
+        """The run, begun: on a thread of its own, or by another process. `LociError` where it may not begin."""
         size = len(asked.code.encode("utf-8", "replace"))
         if size > LARGEST_CODE:
             raise Refused(
@@ -116,44 +113,55 @@ class TypeScript:
                 "Send less code, and data as `context`",
                 code="CODE_TOO_LARGE",
             )
-        prepared = self._prepared(caller, asked)
-        run = Run(caller, asked.timeout_ms / 1000, self._scratchpad)
-        known = self._cache.find(caller.owner, prepared.key) if self._cache else None
-        if known is not None:
-            run.done(_with_refused(answer(known, cached=True), prepared.paths))
-            return run
         if self._elsewhere is not None:
             return self._elsewhere.begin(caller, TOOL, asdict(asked), asked.timeout_ms / 1000)
-        self._enter(caller.owner.key)
-        # A thread of its own, which keeps no server from ending.
-        work = _Work(run, lambda: self._ran(caller, prepared), lambda: self._leave(caller.owner.key))
+        run = Run(caller, asked.timeout_ms / 1000, self._scratchpad)
+        self._places.enter(caller.owner.key)
+        work = _Work(run, lambda: self._ended(caller, asked), lambda: self._places.leave(caller.owner.key))
+        # It keeps no server from ending.
         threading.Thread(target=work.go, name="typescript", daemon=True).start()
         return run
 
-    def work(self, caller: Caller, told: JsonObject) -> JsonObject:
-        """What a run comes to that was begun elsewhere; `LociError` where it gives nothing."""
-        end = self._ran(caller, self._prepared(caller, Asked(**cast("dict[str, Any]", told))))
-        if isinstance(end, LociError):
-            raise end
-        return end
+    def work(self, caller: Caller, asked: JsonObject) -> JsonObject:
+        """What a run comes to that another process began; `LociError` where it gives nothing."""
+        self._places.enter(caller.owner.key)
+        try:
+            ended = self._ended(caller, Asked(**cast("dict[str, Any]", asked)))
+        finally:
+            self._places.leave(caller.owner.key)
+        if isinstance(ended, LociError):
+            raise ended
+        return ended
 
     def close(self) -> None:
         """The server stops."""
         self._sandbox.close()
 
-    def _prepared(self, caller: Caller, asked: Asked) -> "_Prepared":
-        paths = readable(asked.read_paths, self._read_roots, self._private) if asked.read_paths else Readable((), ())
-        bridge = Bridge(self._tools, caller, asked.intent)
-        limits = RunLimits(asked.timeout_ms, asked.memory_mb, paths.allowed)
-        job = Job(_sendable(asked.code), asked.context, limits, clients(bridge.tools))
-        return _Prepared(job, bridge, key_of(job, bridge.tools), paths)
-
-    def _ran(self, caller: Caller, prepared: "_Prepared") -> JsonObject | LociError:
-        bridge, paths = prepared.bridge, prepared.paths
+    def _ended(self, caller: Caller, asked: Asked) -> JsonObject | LociError:
+        """What the run came to; done already where it was remembered."""
         try:
-            ended = self._sandbox.run(caller.owner, prepared.job, bridge.call)
+            paths = readable(asked.read_paths, self._read_roots, self._private)
+            bridge = Bridge(self._tools, caller, asked.intent)
+            limits = RunLimits(asked.timeout_ms, asked.memory_mb, paths.allowed)
+            job = Job(_sendable(asked.code), asked.context, limits, clients(bridge.tools))
+            key = key_of(job, bridge.tools)
+            known = self._cache.find(caller.owner, key) if self._cache else None
+            if known is not None:
+                return _with_refused(answer(known, cached=True), paths)
+            with self._places.turn(caller.owner.key):
+                ended = self._sandbox.run(caller.owner, job, bridge.call)
         except LociError as error:
             return error
+        self._tell(caller, ended, bridge)
+        match ended:
+            case Completed():
+                if self._cache and not bridge.called:
+                    self._cache.keep(caller.owner, key, ended)
+                return _with_refused(answer(ended), paths)
+            case Failed():
+                return failure(_explained(ended, paths))
+
+    def _tell(self, caller: Caller, ended: Completed | Failed, bridge: Bridge) -> None:
         self._telemetry.ran(
             owner=caller.owner.key,
             ms=ended.measured.ms,
@@ -161,36 +169,6 @@ class TypeScript:
             tools=bridge.called,
             denied=ended.measured.denied,
         )
-        match ended:
-            case Completed():
-                if self._cache and not bridge.called:
-                    self._cache.keep(caller.owner, prepared.key, ended)
-                return _with_refused(answer(ended), paths)
-            case Failed():
-                return failure(_explained(ended, paths))
-
-    def _enter(self, owner: str) -> None:
-        with self._lock:
-            if self._under_way[owner] >= AT_ONCE:
-                what = f"{AT_ONCE} runs of yours are under way, which is the most"
-                raise Unavailable(what, "Wait for one of them, then call again", code="SANDBOX_BUSY")
-            self._under_way[owner] += 1
-
-    def _leave(self, owner: str) -> None:
-        with self._lock:
-            self._under_way[owner] -= 1
-            if not self._under_way[owner]:
-                del self._under_way[owner]
-
-
-@dataclass(frozen=True, slots=True)
-class _Prepared:
-    """A run that is allowed: what it is, and the tools that it has."""
-
-    job: Job
-    bridge: Bridge
-    key: str
-    paths: Readable
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,12 +84,9 @@ def typescript_doors(app: App) -> list[Door]:
         asked = Asked(
             code, intent, context or {}, int(limits.timeout), int(limits.memoryLimit), limits.allowedReadPaths
         )
-        run = await on_thread(app.typescript.start, caller, asked)
-        try:
-            waiting = asyncio.shield(asyncio.wrap_future(run.future))
-            told = await asyncio.wait_for(waiting, app.typescript.patience)
-        except TimeoutError:
-            told = await on_thread(run.later)
+        run = app.typescript.start(caller, asked)
+        answered, _ = await asyncio.wait([asyncio.wrap_future(run.future)], timeout=app.typescript.patience)
+        told = answered.pop().result() if answered else await on_thread(run.later)
         return CallToolResult(content=[TextContent(type="text", text=as_text(told))], structured_content=dict(told))
 
     return [

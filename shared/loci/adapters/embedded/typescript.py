@@ -1,8 +1,10 @@
 """TypeScript on this machine: Deno, behind the strongest wall that there is."""
 
+import os
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from loci.code.deno import found
 from loci.code.judged import called, order, outcome
@@ -10,8 +12,10 @@ from loci.errors import Unavailable
 from loci.model.code import Completed, Failed, Job
 from loci.model.identity import Owner
 from loci.ports import ToolCall
-from loci.sandbox_programs.deno.host import Host
 from loci.sandbox_programs.walls.layers import Layer
+
+if TYPE_CHECKING:
+    from loci.sandbox_programs.deno.host import Host
 
 
 class DenoSandbox:
@@ -42,9 +46,14 @@ class DenoSandbox:
                 self._host.close()
             self._host = None
 
-    def _ready(self) -> Host:
+    def _ready(self) -> "Host":
         with self._turn:
             if self._host is None:
-                deno, self._layers = found(self._deno), self._wall()
+                self._layers = self._wall()
+                if os.name != "posix":
+                    raise Unavailable("TypeScript is not run on Windows", "Use WSL2", code="SANDBOX_UNAVAILABLE")
+                from loci.sandbox_programs.deno.host import Host  # needs a system that has processes as POSIX does
+
+                deno = found(self._deno)
                 self._host = Host(str(deno), self._layers, self._spares)
             return self._host

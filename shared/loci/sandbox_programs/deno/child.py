@@ -52,10 +52,15 @@ class Child:
 
     def wait(self, seconds: float, others: tuple[int, ...]) -> list[int]:
         """Take in what it says within the time; which of the others can be read."""
-        mine = [one for one in (self.stdout, self.stderr, self._told) if one >= 0]
-        unread = [self.stdin] if self._unsent and self.stdin >= 0 else []
-        found, free, _ = select.select([*mine, *others], unread, [], max(0.0, seconds))
-        if free:
+        # Not select: a busy server has descriptors above those that it takes.
+        poll = select.poll()
+        for one in (self.stdout, self.stderr, self._told, *others):
+            if one >= 0:
+                poll.register(one, select.POLLIN)
+        if self._unsent and self.stdin >= 0:
+            poll.register(self.stdin, select.POLLOUT)
+        found = [one for one, _ in poll.poll(max(0.0, seconds) * 1000)]
+        if self.stdin in found:
             self._write()
         # First what it said, then that it ended.
         if self.stdout in found:

@@ -15,6 +15,7 @@ const LEVELS = ["debug", "log", "warn", "error", "info"];
 const LONGEST_MESSAGE = 4000;
 const MOST_LOGGED = 256 * 1024; // characters, and lines below: what is beyond is counted
 const MOST_LINES = 1000;
+const ROUNDS = 8;
 
 function send(text) {
   const bytes = encode(`${text}\n`);
@@ -91,21 +92,38 @@ async function listen() {
   listening = false;
 }
 
-// All that can be done before there is code: the first compilation takes ten times as long as the next.
+/** What code finds under which name: its context, the tools, and of the context what can be a name. */
+function named(job, bridge) {
+  const known = { __proto__: null };
+  for (const [name, client] of Object.entries(bridge.named)) {
+    if (isName(name) && !(/^[A-Z]/.test(name) && name in globalThis)) known[name] = client;
+  }
+  for (const [name, value] of Object.entries(job.context)) if (isName(name)) known[name] = value;
+  Object.assign(known, { context: job.context, mcp: bridge.mcp });
+  delete known.console;
+  delete known.undefined;
+  return known;
+}
+
+let place; // of the code that runs
+globalThis.addEventListener("unhandledrejection", (event) => {
+  event.preventDefault();
+  fail(event.reason, place);
+});
+
+// All that can be done before there is code is done: what runs for the first time takes ten times as long as the next.
 const seen = watched(ownConsole);
-for (let round = 0; round < 3; round += 1) {
-  encoded(await compile("const a: number = 1;\n({ a, b: [a, `${a}`] })", ["context", "mcp"]).run({}, {}));
+const TRIAL = { context: { a: 1 }, servers: [{ names: ["b"], tools: [{ id: "b:c", spellings: ["c"] }] }] };
+for (let round = 0; round < ROUNDS; round += 1) {
+  const job = parse(stringify({ ...TRIAL, code: `const n: number = ${round};\n({ n, b: [a, \`\${context.a}\`] }); // done` }));
+  const known = named(job, clients(job.servers, () => 0));
+  encoded(await compile(job.code, Object.keys(known)).run(...Object.values(known)));
 }
 send(stringify({ t: "ready" }));
 
 const job = parse(await line());
 const bridge = clients(job.servers, ask);
-const known = { __proto__: null };
-for (const [name, client] of Object.entries(bridge.named)) if (isName(name) && !(name in globalThis && /^[A-Z]/.test(name))) known[name] = client;
-for (const [name, value] of Object.entries(job.context)) if (isName(name)) known[name] = value;
-Object.assign(known, { context: job.context, mcp: bridge.mcp });
-delete known.console;
-delete known.undefined;
+const known = named(job, bridge);
 
 let code;
 try {
@@ -114,10 +132,7 @@ try {
   fail(error instanceof WrongCode ? await placed(error) : error);
 }
 if (code) {
-  globalThis.addEventListener("unhandledrejection", (event) => {
-    event.preventDefault();
-    fail(event.reason, code.place);
-  });
+  place = code.place;
   seen.clear();
   if (code.imports) seen.add("import");
   try {
@@ -125,7 +140,7 @@ if (code) {
     const told = stringify({ kind, seen: [...seen], dropped, heap: memoryUsage().heapUsed });
     send(`{"t":"result","value":${json},${told.slice(1)}`);
   } catch (error) {
-    fail(error, code.place);
+    fail(error, place);
   }
 }
 // It is killed now: ending by itself would only take time, and its memory is still to be read.

@@ -200,12 +200,12 @@ def test_a_tool_is_called_for_who_asked_and_for_nobody_else(tmp_path: Path) -> N
 def test_who_fills_their_places_takes_nobody_elses(typescript: TypeScript) -> None:
     endless = Asked("for (;;) {}", timeout_ms=3000, memory_mb=128)
     runs = [typescript.start(ANN, endless) for _ in range(12)]
+    waiting = [typescript.start(ANN, Asked(f"{number}")) for number in range(52)]
     with pytest.raises(Unavailable, match="under way"):
         typescript.start(ANN, endless)
     assert typescript.start(BOB, Asked("1 + 1")).future.result(60)["result"] == 2
-    for one in runs:
-        assert one.future.exception(60) is not None
-    assert typescript.start(ANN, Asked("1 + 1")).future.result(60)["result"] == 2
+    assert all(one.future.exception(60) is not None for one in runs)
+    assert [one.future.result(60)["result"] for one in waiting] == list(range(52))
     typescript.close()
 
 

@@ -1,0 +1,43 @@
+"""Were Deno's own permissions broken, the wall would hold: the same attacks, with everything granted."""
+
+from collections.abc import Collection, Generator
+
+import pytest
+
+from loci.adapters.embedded.typescript import DenoSandbox
+from loci.sandbox_programs.deno import flags
+from tests.attack.sandbox.deno.attacks import FILES, NETWORK, PROGRAMS, SECRETS, Attack
+from tests.attack.sandbox.deno.world import World
+from tests.support.deno import WALLS, needs_deno, sandbox, value
+
+pytestmark = needs_deno
+# Of these the code learns something that is worth nothing: whoever comes to this list, or leaves it, is looked at.
+HARMLESS = {
+    "its own environment, by node:fs": "which says nothing",
+    "call a library": "one of the system's, which gives it nothing that the wall does not refuse",
+    "host name and user": "of the machine; behind namespaces the user is nobody",
+}
+
+
+def _granted(deno: str, heap_mb: int, read: Collection[str]) -> list[str]:
+    return [deno, "run", "--allow-all", "--no-prompt", "--no-config", "--no-lock", str(flags.RUNNER)]
+
+
+@pytest.fixture(scope="module", params=WALLS)
+def open_deno(request: pytest.FixtureRequest) -> Generator[DenoSandbox]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(flags, "command", _granted)
+        with sandbox(request.param) as made:
+            yield made
+
+
+@pytest.mark.parametrize("attack", [*NETWORK, *SECRETS, *FILES, *PROGRAMS], ids=lambda attack: attack.name)
+def test_the_wall_alone_holds(open_deno: DenoSandbox, outside: World, attack: Attack) -> None:
+    leaked = outside.leaked(outside.attacked(open_deno, attack))
+    assert bool(leaked) == (attack.name in HARMLESS), leaked
+    assert not outside.hits
+    assert value(open_deno, "1 + 1") == 2
+
+
+def test_everything_is_granted_in_here(open_deno: DenoSandbox) -> None:
+    assert value(open_deno, "(await Deno.permissions.query({ name: 'run' })).state") == "granted"

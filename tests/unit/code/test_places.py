@@ -1,0 +1,52 @@
+"""Lines of owners for runs."""
+
+import threading
+
+import pytest
+
+from loci.code.places import Places
+from loci.errors import Unavailable
+
+
+def test_so_many_run_at_once_and_the_next_waits() -> None:
+    places, begun, go = Places(at_once=1), threading.Event(), threading.Event()
+    order: list[str] = []
+
+    def work(name: str) -> None:
+        with places.turn("ann"):
+            order.append(name)
+            begun.set()
+            go.wait(30)
+
+    for _ in range(2):
+        places.enter("ann")
+    threads = [threading.Thread(target=work, args=(name,)) for name in ("first", "second")]
+    threads[0].start()
+    begun.wait(30)
+    threads[1].start()
+    assert order == ["first"]
+    go.set()
+    for one in threads:
+        one.join(30)
+    assert order == ["first", "second"]
+
+
+def test_a_line_has_a_length_and_each_owner_has_one() -> None:
+    places = Places(most=2)
+    places.enter("ann")
+    places.enter("ann")
+    with pytest.raises(Unavailable) as full:
+        places.enter("ann")
+    assert full.value.code == "SANDBOX_BUSY"
+    places.enter("bob")
+    places.leave("ann")
+    places.enter("ann")
+
+
+def test_nobody_who_has_left_is_remembered() -> None:
+    places = Places()
+    places.enter("ann")
+    with places.turn("ann"):
+        pass
+    places.leave("ann")
+    places.enter("ann")
