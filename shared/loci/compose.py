@@ -73,7 +73,14 @@ def build_app(settings: Settings | None = None) -> App:
         clusters=Clusters(graphs, likeness),
         read_lately=ReadLately(made.records, time.time),
         remarks=Remarks(made.language_model, model_name, seconds=seconds),
-        runner=Runner(made.records, made.executors, NoFiles(), time.time),
+        runner=Runner(
+            made.records,
+            made.executors,
+            NoFiles(),
+            time.time,
+            seconds=settings.runner_seconds,
+            elsewhere=elsewhere,
+        ),
         typescript=_typescript(settings, made, scratchpad, telemetry, elsewhere),
         elsewhere=elsewhere,
     )

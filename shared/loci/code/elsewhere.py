@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from typing import Literal, cast
 
-from loci.code.answers import as_kept, under_way
+from loci.code.answers import as_kept
 from loci.code.places import MOST
 from loci.errors import Conflict, LociError, Unavailable
 from loci.ids import random_id
@@ -26,6 +26,8 @@ ASKED, RUNNING, DONE = "asked", "running", "done"
 
 Work = Callable[[Caller, JsonObject], JsonObject]
 """Does what was asked; `LociError` where it fails."""
+Late = Callable[[float, str], JsonObject]
+"""What is said of a run that goes on: for so many milliseconds already, and to be read there."""
 
 
 class Elsewhere:
@@ -39,7 +41,7 @@ class Elsewhere:
         self._errands = errands
         self._clock = clock
 
-    def begin(self, caller: Caller, tool: str, asked: JsonObject, seconds: float) -> "Awaited":
+    def begin(self, caller: Caller, tool: str, asked: JsonObject, seconds: float, late: Late) -> "Awaited":
         """A run of the tool, on its way. `Unavailable` where too many are."""
         now = self._clock()
         others = (record.value for record in every(self._records, caller.owner, KIND))
@@ -50,7 +52,7 @@ class Elsewhere:
         value: JsonObject = {"state": ASKED, "tool": tool, "caller": _told(caller), "asked": asked, "due_at": due}
         self._records.put(caller.owner, KIND, id, value, expect_version=ABSENT, expires_at=due + KEPT)
         self._errands.send({"run": id, "tenant": caller.owner.tenant, "subject": caller.owner.subject})
-        return Awaited(self, caller.owner, id, tool, seconds)
+        return Awaited(self, caller.owner, id, tool, seconds, late)
 
     def drive(self, errand: JsonObject, works: Mapping[str, Work]) -> None:
         """Do what the errand's run is, unless somebody does already. It is never begun twice."""
@@ -120,13 +122,14 @@ class Elsewhere:
 class Awaited:
     """A run as who asked for it sees it. Its answer is `future`'s, or the scratchpad's, never both."""
 
-    def __init__(self, elsewhere: Elsewhere, owner: Owner, id: str, tool: str, seconds: float) -> None:
+    def __init__(self, elsewhere: Elsewhere, owner: Owner, id: str, tool: str, seconds: float, late: Late) -> None:
         self.future: Future[JsonObject] = Future()
         self._elsewhere = elsewhere
         self._owner = owner
         self._id = id
         self._tool = tool
         self._seconds = seconds
+        self._late = late
         self._left = threading.Event()
         self._watch = threading.Thread(target=self._look, name="run awaited", daemon=True)
         self._waited = 0.0
@@ -139,7 +142,7 @@ class Awaited:
         if not self.future.done():
             promised = self._elsewhere.promise(self._owner, self._id, self._tool, self._seconds)
             if promised is not None:
-                return under_way(self._waited * 1000, promised)
+                return self._late(self._waited * 1000, promised)
             self._tell(self._elsewhere.read(self._owner, self._id) or _lost())
         return self.future.result()
 

@@ -114,7 +114,7 @@ class TypeScript:
                 code="CODE_TOO_LARGE",
             )
         if self._elsewhere is not None:
-            return self._elsewhere.begin(caller, TOOL, asdict(asked), asked.timeout_ms / 1000)
+            return self._elsewhere.begin(caller, TOOL, asdict(asked), asked.timeout_ms / 1000, under_way)
         run = Run(caller, asked.timeout_ms / 1000, self._scratchpad)
         self._places.enter(caller.owner.key)
         work = _Work(run, lambda: self._ended(caller, asked), lambda: self._places.leave(caller.owner.key))
