@@ -13,7 +13,7 @@ from loci.ports import Executors, RecordStore, StoredFiles, every
 
 KIND = "executor"
 TOOL = "run_memory_code"
-BESIDE = 120.0
+BESIDE = 240.0
 """Seconds that a run may take besides its own, where another process drives it."""
 PATIENCE = 25.0
 """Seconds that an answer may then wait for it."""

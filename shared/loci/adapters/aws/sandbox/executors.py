@@ -25,7 +25,7 @@ from loci.sandbox_programs.python.told import MB, Bounds, Stopped
 
 MOST_SAVED = 50 * MB
 """Bytes of variables that are saved before an answer."""
-GRACE = 90.0
+GRACE = 180.0
 """Seconds beside a run's own: its machine may have to be started, and its variables read and saved."""
 
 
