@@ -22,6 +22,7 @@ class InvokeApi:
 
     functions: dict[str, Handler] = field(default_factory=dict[str, Handler])
     events: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    tenants: list[str] = field(default_factory=list[str])
     under_way: list[threading.Thread] = field(default_factory=list[threading.Thread])
 
     def later(self, name: str, body: bytes) -> None:
@@ -58,6 +59,8 @@ def invoke_api() -> Generator[InvokeApi, None, None]:
             # /2015-03-31/functions/NAME/invocations
             body = self.rfile.read(int(self.headers["Content-Length"]))
             name = self.path.split("/")[3]
+            if tenant := self.headers.get("X-Amz-Tenant-Id"):
+                api.tenants.append(tenant)
             if self.headers.get("X-Amz-Invocation-Type") == "Event":
                 api.later(name, body)
                 status, headers, payload = 202, dict[str, str](), b""
