@@ -27,6 +27,9 @@ check: $(VENV)/.dev ## format, lint, types and import rules
 	$(BIN)/lint-imports
 	$(BIN)/pyright
 
+attack: $(VENV)/.dev $(VENV)/.runner ## attack the sandboxes behind every wall that this machine has
+	ATTACK_WALLS=all $(BIN)/pytest -q tests/attack/sandbox
+
 quality: $(VENV)/.dev ## measure search on retrieval sets (EVAL=DIR)
 	$(BIN)/python -m tests.quality "$(EVAL)" $(QUALITY)
 

@@ -1,5 +1,6 @@
 """Executors for tests: with all packages or next to none, behind each wall that this machine has."""
 
+import os
 import tempfile
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
@@ -12,7 +13,7 @@ from loci.sandbox_programs.python.host import PACKAGES, Folders, ForkServer, int
 from loci.sandbox_programs.python.supervised import Supervised
 from loci.sandbox_programs.python.told import Bounds, Output, Reply, Stopped
 from loci.sandbox_programs.python.used import remove
-from loci.sandbox_programs.walls.layers import UNPRIVILEGED, Layer
+from loci.sandbox_programs.walls.layers import UNPRIVILEGED, Layer, is_strong
 from loci.sandbox_programs.walls.probe import Unsafe, offered, strongest
 from loci.settings import load_settings
 
@@ -30,11 +31,14 @@ def runner_packages() -> Path:
 
 
 def walls() -> dict[str, frozenset[Layer]]:
-    """The strongest wall that this machine has, and the one that needs no namespace."""
+    """The strongest wall that this machine has, and the one that needs no namespace; with `make attack`, all."""
     found = strongest(offered())
     if isinstance(found, Unsafe):
         return {}
-    return {"strongest": found} | ({"unprivileged": UNPRIVILEGED} if found != UNPRIVILEGED else {})
+    known = {"strongest": found, "unprivileged": UNPRIVILEGED}
+    if os.environ.get("ATTACK_WALLS") == "all":
+        known["namespaces"] = found - {Layer.LANDLOCK}
+    return {name: layers for name, layers in known.items() if is_strong(layers) and layers <= found}
 
 
 @dataclass(frozen=True)

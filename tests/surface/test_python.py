@@ -102,6 +102,15 @@ async def test_an_error_of_the_code_is_told_with_what_was_printed(python: App) -
         assert (await run(one, id, "x"))["value"] == "5"
 
 
+async def test_an_error_after_much_output_still_fits(python: App) -> None:
+    async with client(python) as one:
+        answer = await refused(one, await created(one), "print('x' * 500_000 + 'end')\n1 / 0")
+    result = structured(answer)["result"]
+    assert len(result["stdout"]) < 5000
+    assert result["stdout"].endswith("xend\n")
+    assert result["truncated"]
+
+
 async def test_figures_come_back_as_images(python: App) -> None:
     code = "import matplotlib.pyplot as plt\nplt.plot([1, 3, 2])\nplt.title('t');"
     async with client(python) as one:

@@ -138,7 +138,12 @@ async def _awaited(app: App, run: Awaited) -> JsonObject:
 
 def kept(ran: Ran) -> JsonObject:
     """The run as it is kept for who reads it later: the result, its images, and its text where it failed."""
-    structured: JsonObject = RunResult(result=_view(ran)).model_dump(exclude=BESIDE)
+    view = _view(ran)
+    if view.error is not None:
+        # An error goes out whole: what was printed has to fit.
+        view.stdout, view.stderr = _end(ran.stdout), _end(ran.stderr)
+        view.truncated = ran.truncated or (view.stdout, view.stderr) != (ran.stdout, ran.stderr)
+    structured: JsonObject = RunResult(result=view).model_dump(exclude=BESIDE)
     images: list[Json] = [base64.b64encode(one).decode() for one in ran.figures]
     if not isinstance(ran.outcome, Failure):
         return {**structured, "images": images}
@@ -161,7 +166,7 @@ def _told(ran: Ran, failure: Failure) -> str:
     """The failure as text, with what a model needs to correct the code."""
     parts = [f"{failure.code}: {LociError(failure.what, failure.resolution)}"]
     shown = {"stdout": ran.stdout, "stderr": ran.stderr, "traceback": failure.traceback or ""}
-    parts += [f"{name}:\n{_end(text)}" for name, text in shown.items() if text.strip()]
+    parts += [f"{name}:\n{_end(text.rstrip())}" for name, text in shown.items() if text.strip()]
     if ran.condition.lost:
         parts.append("lost: " + "; ".join(f"{one.name} ({one.reason})" for one in ran.condition.lost[:20]))
     return "\n\n".join(parts)
@@ -169,7 +174,6 @@ def _told(ran: Ran, failure: Failure) -> str:
 
 def _end(text: str, most: int = 4000) -> str:
     """The last of a long text: what went wrong is at its end."""
-    text = text.rstrip()
     return text if len(text) <= most else f"…{text[-most:]}"
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from loci.adapters.embedded.blobs import FolderBlobs
-from loci.adapters.embedded.executors.confined import QUIET_SECONDS, ConfinedExecutors
-from loci.adapters.embedded.executors.forks import Forks, wall
+from loci.adapters.embedded.executors.confined import MOST_HERE, QUIET_SECONDS, ConfinedExecutors
+from loci.adapters.embedded.executors.forks import SERVER_SECONDS, Forks, wall
 from loci.adapters.embedded.records import SqliteRecords
 from loci.adapters.embedded.sqlite import Database
 from loci.code.runner import KEPT_SECONDS, MOST, Runner
@@ -20,6 +20,7 @@ from loci.model.identity import Owner
 from loci.sandbox_programs.python.told import Bounds
 from loci.signing import Keyring
 from tests.support.executors import runner_packages
+from tests.support.polling import until
 
 ANN, BOB = Owner("acme", "ann"), Owner("acme", "bob")
 IDLE = 900.0
@@ -62,6 +63,7 @@ class Server:
             layers=lambda: wall(allow_none=False),
             drawing=False,
             packages=(),
+            clock=clock,
         )
         self.executors = ConfinedExecutors(
             data / "executors",
@@ -244,8 +246,31 @@ def test_few_processes_stay_however_many_executors_there_are(server: Server) -> 
     ids = [server.runner.create(ANN) for _ in range(12)]
     for number, id in enumerate(ids):
         server.runner.run(ANN, id, f"x = {number}")
-    assert sum(one.is_here for one in server.executors.sessions()) <= 8
+    assert sum(one.is_here for one in server.executors.sessions()) <= MOST_HERE
     assert server.shown(ids[0], "x") == "0"
+
+
+def test_more_runs_at_once_than_there_are_threads_for_wait_or_are_refused(server: Server) -> None:
+    ids = [server.runner.create(ANN) for _ in range(12)]
+    loops = [threading.Thread(target=server.runner.run, args=(ANN, id, "while True: pass")) for id in ids[:MOST_HERE]]
+    for one in loops:
+        one.start()
+    until(lambda: sum(one.is_here for one in server.executors.sessions()) >= MOST_HERE)
+    with pytest.raises(LociError) as busy:
+        server.runner.run(ANN, ids[-1], "1")
+    assert busy.value.code == "EXECUTOR_BUSY"
+    server.executors.close()
+    for one in loops:
+        one.join()
+
+
+def test_fork_servers_are_replaced_and_executors_of_old_ones_go_on(server: Server, clock: Clock) -> None:
+    id = server.runner.create(ANN)
+    before = server.shown(id, "import os\nx = 1\nid(os)")
+    clock.now += SERVER_SECONDS
+    another = server.runner.create(ANN)
+    assert server.shown(another, "import os\nid(os)") != before
+    assert server.shown(id, "x") == "1"
 
 
 def test_a_stored_file_is_a_copy_that_code_cannot_change(server: Server, files: Files) -> None:

@@ -2,13 +2,15 @@
 
 import re
 from collections.abc import Generator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from loci.sandbox_programs.python.host import ForkServer, interpreter
 from loci.sandbox_programs.python.supervised import Supervised
 from loci.sandbox_programs.python.told import Bounds
-from tests.support.executors import Nursery, no_files, printed
+from tests.support.executors import Nursery, no_files, printed, runner_packages, walls
 
 SHOWN = {
     "2 + 2": "4",
@@ -47,6 +49,31 @@ WRONG = {
     "'\\0'.encode('ascii').decode('no codec')": "LookupError: unknown encoding: no codec",
 }
 PACKAGES = ("pandas", "numpy", "openpyxl", "xlrd", "scipy", "sklearn", "xgboost", "matplotlib")
+
+
+PROGRAMS = {
+    "a main function": "def main(): print('main')\nif __name__ == '__main__': main()",
+    "cross-validation with jobs": """
+import numpy as np
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, cross_val_score
+X = np.random.rand(100, 4); y = (X[:, 0] > .5).astype(int)
+cross_val_score(LogisticRegression(), X, y, n_jobs=2)
+GridSearchCV(RandomForestClassifier(3), {"max_depth": [2, 3]}, n_jobs=-1, cv=2).fit(X, y)
+""",
+    "boosted trees": """
+import numpy as np, xgboost
+xgboost.train({}, xgboost.DMatrix(np.random.rand(50, 3), label=np.random.rand(50)), 3)
+""",
+    "a figure in a file": "import matplotlib.pyplot as plt\nplt.plot([1])\nplt.savefig('a.png')",
+    "a pool of threads": "import concurrent.futures as c\nwith c.ThreadPoolExecutor(4) as t: list(t.map(abs, [-1, 2]))",
+    "a database": "import sqlite3\nsqlite3.connect('x.db').execute('create table t(a)')",
+    "an event loop": "import asyncio\nasyncio.run(asyncio.sleep(0.001))",
+    "time zones": "import datetime, zoneinfo\ndatetime.datetime.now(zoneinfo.ZoneInfo('Asia/Tokyo'))",
+    "statistics": "import scipy.stats as st\nst.ttest_ind([1, 2, 3], [2, 3, 4])",
+    "secrets and hashes": "import getpass, hashlib, secrets, ssl, uuid\nuuid.uuid1()",
+}
 
 
 @pytest.fixture(scope="module")
@@ -136,6 +163,13 @@ def test_sys_exit_ends_the_run_and_not_the_executor(executor: Supervised) -> Non
     assert printed(executor, "print(x)") == "1\n"
 
 
+@pytest.mark.parametrize("what", PROGRAMS)
+def test_an_ordinary_program_runs_and_complains_of_nothing(shared: Supervised, what: str) -> None:
+    reply = shared.run(PROGRAMS[what], no_files)
+    assert reply.said["ok"], reply.said
+    assert bytes(reply.output.stderr) == b""
+
+
 @pytest.mark.parametrize("package", PACKAGES)
 def test_a_package_is_there(shared: Supervised, package: str) -> None:
     assert printed(shared, f"import {package}\nprint({package}.__name__)") == f"{package}\n"
@@ -201,5 +235,23 @@ def test_a_stored_file_is_asked_for_by_its_id(python: Nursery) -> None:
 
 
 def test_the_interpreters_own_folders_are_readable_wherever_they_lie(executor: Supervised) -> None:
-    code = "import sys, os\nprint(os.path.exists(sys.base_prefix), len(open(os.__file__).read(3)))"
+    code = "import sys, os, wave\nprint(os.path.exists(sys.base_prefix), len(open(os.__file__).read(3)))"
     assert printed(executor, code) == "True 3\n"
+
+
+def test_an_interpreter_that_is_reached_through_a_link_finds_its_modules(python: Nursery, tmp_path: Path) -> None:
+    (tmp_path / "cache").mkdir()
+    (tmp_path / "linked").symlink_to(runner_packages())
+    (tmp_path / "linked twice").symlink_to(tmp_path / "linked")
+    linked = interpreter(tmp_path / "linked twice" / "bin" / "python")
+    server = ForkServer(linked, walls()["strongest"], tmp_path / "cache", packages=(), drawing=False)
+    try:
+        with Nursery(server, tmp_path).executor(Bounds(seconds=50)) as one:
+            assert printed(one, "import openpyxl, wave\nprint(openpyxl.__name__)") == "openpyxl\n"
+    finally:
+        server.close()
+
+
+def test_of_a_systems_python_only_libraries_are_readable() -> None:
+    readable = interpreter(Path("/usr/bin/python3")).readable
+    assert not {"/", "/usr", "/usr/local", "/etc"} & set(readable)

@@ -26,7 +26,7 @@ PACKAGES = (
 )
 DRAWING = ("matplotlib.pyplot",)
 STANDARD = ("collections", "csv", "datetime", "decimal", "fractions", "io", "itertools", "math", "re", "statistics")
-SYSTEM_FILES = ("/usr/lib", "/usr/lib64", "/usr/share/zoneinfo", "/etc/localtime", "/etc/ld.so.cache")
+SYSTEM_FILES = ("/usr/lib", "/usr/lib64", "/lib", "/lib64", "/usr/share/zoneinfo", "/etc/localtime", "/etc/ld.so.cache")
 """What Python and its packages read of the system."""
 
 
@@ -50,12 +50,16 @@ class Folders:
 
 def interpreter(path: Path) -> Interpreter:
     """The interpreter at this path, with the folders that it says it needs."""
-    asked = "import sys, json; print(json.dumps([sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix]))"
+    asked = (
+        "import sys, json; print(json.dumps([[sys.prefix, sys.exec_prefix], [sys.base_prefix, sys.base_exec_prefix]]))"
+    )
     ran = subprocess.run([path, "-I", "-c", asked], capture_output=True, check=True, timeout=30)  # noqa: S603
-    needed = {os.path.realpath(one) for one in json.loads(ran.stdout)}
-    # A Python of the system has /usr as its own: the rest of that is nobody's business.
-    own = {f"{one}/{part}" for one in needed if one == "/usr" for part in ("lib", "lib64", "local/lib")}
-    return Interpreter(path, tuple(sorted((needed - {"/usr", "/"}) | own)))
+    own, base = json.loads(ran.stdout)
+    # An environment is all its own. What it is based on may be all of /usr: of that only the libraries.
+    needed = {one for one in own if one not in base}
+    needed |= {f"{one}/{part}" for one in base for part in ("lib", "lib64", "local/lib", "share/zoneinfo")}
+    # Python looks for its modules at the paths that it was started with, which may be links.
+    return Interpreter(path, tuple(sorted(needed | {os.path.realpath(one) for one in needed})))
 
 
 class ForkServer:

@@ -80,9 +80,13 @@ def _binds(view: View) -> list[tuple[str, int]]:
 
 
 def _bind(source: int, target: str, flags: int) -> None:
+    """Show it there; where there is no room for it, as below a link to somewhere else, it stays out of sight."""
     opened = f"/proc/self/fd/{source}"
     if os.path.isdir(opened):
-        os.makedirs(target, exist_ok=True)
+        try:
+            os.makedirs(target, exist_ok=True)
+        except OSError:
+            return
     elif not os.path.lexists(target):
         os.makedirs(os.path.dirname(target), exist_ok=True)
         os.close(os.open(target, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o644))

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from loci.adapters.embedded.executors.forks import NEW, Forks
 from loci.adapters.embedded.executors.place import Place
-from loci.adapters.embedded.executors.session import Session
+from loci.adapters.embedded.executors.session import BUSY_SECONDS, Session
 from loci.code.snapshots import Snapshots
-from loci.errors import LociError, NotFound
+from loci.errors import LociError, NotFound, Refused
 from loci.model.executors import Ran
 from loci.model.identity import Owner
 from loci.ports import StoredFiles
@@ -45,6 +45,8 @@ class ConfinedExecutors:
         self._idle_seconds = idle_seconds
         self._kept_seconds = kept_seconds
         self._turn = threading.Lock()
+        # A run holds a thread of the server for as long as it takes: others need some, too.
+        self._running = threading.BoundedSemaphore(MOST_HERE)
         self._sessions: dict[str, Session] = {}
         self._closed = threading.Event()
         self._keeper: threading.Thread | None = None
@@ -75,9 +77,15 @@ class ConfinedExecutors:
         if session.owner != owner:
             raise NotFound(f"There is no executor {id}", "Make one with create_memory_code_runner()")
         self._keep()
-        ran = session.run(code, files, keep_until)
-        self._make_room(session)
-        return ran
+        if not self._running.acquire(timeout=BUSY_SECONDS):
+            raise Refused(
+                f"{MOST_HERE} executors run code already", "Call again when one of them is done", code="EXECUTOR_BUSY"
+            )
+        try:
+            return session.run(code, files, keep_until)
+        finally:
+            self._running.release()
+            self._make_room(session)
 
     def forget(self, owner: Owner, id: str) -> None:
         with self._turn:

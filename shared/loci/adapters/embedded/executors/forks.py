@@ -27,6 +27,12 @@ class Fresh:
 
     place: Place
     executor: Supervised
+    born: float
+
+    def end(self) -> None:
+        """Nobody wants it."""
+        self.executor.end()
+        self.place.remove()
 
 
 def wall(*, allow_none: bool) -> frozenset[Layer]:
@@ -102,6 +108,9 @@ class Forks:
         with self._turn:
             fresh, self._spare = self._spare, None
         self.prepare()
+        if fresh is not None and self._clock() - fresh.born >= SERVER_SECONDS:
+            fresh.end()
+            return None
         return fresh
 
     def place(self) -> Place:
@@ -130,8 +139,7 @@ class Forks:
             with self._turn:
                 spare, self._spare = self._spare or spare, None
         if spare is not None:
-            spare.executor.end()
-            spare.place.remove()
+            spare.end()
         with self._starting, self._turn:
             servers, self._servers = self._servers, []
         for server in servers:
@@ -167,7 +175,7 @@ class Forks:
         place = self.place()
         try:
             place.take()
-            fresh = Fresh(place, self.spawn(place))
+            fresh = Fresh(place, self.spawn(place), self._clock())
         except (Unavailable, OSError):  # whoever wants one is told why
             place.remove()
             return
@@ -175,5 +183,4 @@ class Forks:
             if self._spare is None and not self._is_closed:
                 self._spare = fresh
                 return
-        fresh.executor.end()
-        place.remove()
+        fresh.end()

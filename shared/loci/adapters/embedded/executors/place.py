@@ -44,6 +44,8 @@ class Place:
     def release(self) -> None:
         """Another server may use it."""
         if self._lock is not None:
+            # Closing is not enough: a program that another thread is just starting has it open, too, for a moment.
+            fcntl.flock(self._lock, fcntl.LOCK_UN)
             os.close(self._lock)
             self._lock = None
 

@@ -111,7 +111,8 @@ class Session:
         with self._taken(self._bounds.seconds + BUSY_SECONDS):
             self._end()
             self._snapshots.remove(self.owner, self.id)
-            self._place.remove()
+            if self._place.take():  # where another server has it, that one's sweeping finds it
+                self._place.remove()
 
     @contextmanager
     def _taken(self, seconds: float) -> Generator[bool]:
