@@ -27,8 +27,8 @@ check: $(VENV)/.dev ## format, lint, types and import rules
 	$(BIN)/lint-imports
 	$(BIN)/pyright
 
-attack: $(VENV)/.dev $(VENV)/.runner ## attack the sandboxes behind every wall that this machine has
-	ATTACK_WALLS=all $(BIN)/pytest -q tests/attack/sandbox
+attack: $(VENV)/.dev $(VENV)/.runner ## attack the sandboxes behind every wall that this machine has; writes docs/security.md
+	ATTACK_WALLS=all ATTACK_TABLE=docs/security.md $(BIN)/pytest -q tests/attack/sandbox
 
 quality: $(VENV)/.dev ## measure search on retrieval sets (EVAL=DIR)
 	$(BIN)/python -m tests.quality "$(EVAL)" $(QUALITY)
@@ -41,9 +41,6 @@ test-browser: $(VENV)/.dev ## run the tests of the pages in a headless Chromium,
 		&& apt-get install -y -qq --no-install-recommends chromium chromium-driver >/dev/null; } \
 		|| echo "Without Chromium these tests are skipped. Install it and its driver (Debian: chromium chromium-driver)"
 	$(BIN)/pytest -q -m browser -rs tests/browser
-
-attack: $(VENV)/.dev ## run hostile code behind every wall that this machine offers
-	WALLS=all $(BIN)/pytest -q -n 2 tests/attack/sandbox
 
 test-aws: $(VENV)/.dev ## run the tests on LocalStack, DynamoDB Local and OpenSearch, which it starts (no Docker)
 	$(BIN)/pytest -q -m "aws or models" $(TESTS)

@@ -1,6 +1,5 @@
 """TypeScript behind a wall, for tests."""
 
-import os
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -13,8 +12,9 @@ from loci.errors import LociError
 from loci.model.code import Completed, Failed, Job, RunLimits, ToolClient
 from loci.model.identity import LOCAL
 from loci.model.values import Json, JsonObject
-from loci.sandbox_programs.walls.layers import BASE, UNPRIVILEGED, Layer, is_strong
+from loci.sandbox_programs.walls.layers import Layer
 from loci.sandbox_programs.walls.probe import offered
+from tests.support.executors import walls
 
 STRONGEST = offered().layers
 
@@ -28,10 +28,7 @@ def _is_here() -> bool:
 
 
 needs_deno = pytest.mark.skipif(not _is_here(), reason="there is no Deno: make setup brings it")
-_WALLS = {"strongest": STRONGEST, "unprivileged": UNPRIVILEGED}
-if os.environ.get("WALLS") == "all":  # as `make attack` says
-    _WALLS["namespaces"] = BASE | {Layer.NAMESPACES, Layer.SECCOMP}
-WALLS = [pytest.param(layers, id=name) for name, layers in _WALLS.items() if is_strong(layers) and layers <= STRONGEST]
+WALLS = [pytest.param(layers, id=name) for name, layers in walls().items()]
 
 
 @contextmanager

@@ -4,12 +4,14 @@ import pytest
 
 from loci.adapters.embedded.typescript import DenoSandbox
 from loci.model.code import Completed
-from tests.attack.sandbox.deno.attacks import ATTACKS, Attack
+from tests.attack.sandbox.deno.attacks import ENGINE, FILES, NETWORK, PROGRAMS, SECRETS, Attack
+from tests.attack.sandbox.deno.on_limits import ENDS, MEMORY, OUTPUT, TIME, TRACES
 from tests.attack.sandbox.deno.world import World
 from tests.support.deno import needs_deno, value
 
 pytestmark = needs_deno
 MOST_CALLS = 200
+ATTACKS = [*NETWORK, *SECRETS, *FILES, *PROGRAMS, *ENGINE, *MEMORY, *TIME, *ENDS, *OUTPUT, *TRACES]
 
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
