@@ -93,7 +93,7 @@ def executors(clients: Clients) -> LambdaExecutors:
 
 
 def says(api: InvokeApi, answer: object) -> None:
-    api.functions[FUNCTION] = lambda *_: answer
+    api.functions[FUNCTION] = lambda _event, _context: answer
 
 
 def ran(executors: LambdaExecutors, id: str) -> Ran:
@@ -123,20 +123,26 @@ def test_a_run_that_is_none_fails_and_nothing_of_it_is_kept(
 
 
 def test_a_machine_calls_no_tool_that_its_run_was_not_given(api: InvokeApi, sandbox: LambdaSandbox) -> None:
-    answers: list[object] = []
+    answers: list[str] = []
+    questions: list[object] = [
+        {"tool": "admin:delete", "arguments": {}},
+        {"tool": ["shop:price"]},
+        5,
+        "shop:price",
+    ]
 
     def asks(event: dict[str, Any], _: object) -> object:
         line = opened(event["line"], 20)
         assert line is not None
-        for question in ({"tool": "admin:delete", "arguments": {}}, {"tool": ["shop:price"]}, 5, "shop:price"):
-            answers.append(line.ask(question))
+        for question in questions:
+            answers.append(str(line.ask(question)))
         line.close()
         return packed({**ENDED, "said": '{"t": "result", "value": 1, "seen": []}'})
 
     api.functions[FUNCTION] = asks
     sandbox.run(ANN, Job("1", clients=(SHOP,)), no_tool)
     assert answers
-    assert all(isinstance(one, dict) and "TOOL_DENIED" in str(one) for one in answers)
+    assert all("TOOL_DENIED" in one for one in answers)
 
 
 def test_machines_of_owners_and_of_executors_are_others(
