@@ -113,6 +113,14 @@ def test_files_that_code_writes_are_told(place: Place) -> None:
     assert printed(place, id, "print(open('table.csv').read())") == "a,b\n"
 
 
+def test_its_files_outlive_its_process(place: Place) -> None:
+    id = place.executors.open(ANN)
+    ran(place, id, "import os\nos.mkdir('below')\nopen('below/a.txt', 'w').write('kept')\nos.symlink('/etc', 'link')")
+    place.move()
+    done = ran(place, id, "print(open('below/a.txt').read())")
+    assert (done.stdout, done.condition.lost, done.condition.unsaved) == ("kept\n", (), None)
+
+
 def test_a_stored_file_is_read_by_its_id(place: Place) -> None:
     id = place.executors.open(ANN)
     files = Files({(ANN, "ds-1"): Stored("../sales: 1.csv", "v1", b"a,b\n1,2\n")})

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from loci.sandbox_programs.hosted import objects, saving
+from loci.sandbox_programs.hosted.folder import Kept
 from loci.sandbox_programs.hosted.line import Line, opened
 from loci.sandbox_programs.hosted.objects import ObjectError
 from loci.sandbox_programs.hosted.packed import packed
@@ -35,6 +36,7 @@ class Runs:
         self._server: ForkServer | None = None
         self._executor: Supervised | None = None
         self._id = ""
+        self._kept = Kept()
         self._process = ""
         """What is between two runs, as whoever calls names it."""
 
@@ -82,7 +84,7 @@ class Runs:
             if line is not None:
                 line.close()
         answer = {**told, "run": reported(reply), "written": written(before, seen(work))}
-        return {**answer, **self._saved(executor, event["save"])}
+        return {**answer, **self._saved(executor, event["save"]), **self._saved_files(event["save"])}
 
     def _awake(self, event: Mapping[str, Any], bounds: Bounds) -> tuple[Answer, Supervised]:
         """The executor as its last run left it, wherever that was; and how it came to be that."""
@@ -94,16 +96,32 @@ class Runs:
         if here is not None and here.ended is None and self._process == event["expected"]:
             return {"began": "kept"}, here
         self._end()
+        files = self._filled(event)
         executor = self._spawned(event, bounds)
         state = event.get("state")
         if state is None:
-            return {"began": "new"}, executor
+            return {"began": "new", **files}, executor
         try:
             reply = executor.restore(list(saving.read(state)), STATE_SECONDS)
         except (Stopped, ObjectError) as error:
             self._end()
-            return {"began": "lost", "why": str(error)[:200]}, self._spawned(event, bounds)
-        return {"began": "restored", "restored": reply.said}, executor
+            return {"began": "lost", "why": str(error)[:200], **files}, self._spawned(event, bounds)
+        return {"began": "restored", "restored": reply.said, **files}, executor
+
+    def _filled(self, event: Mapping[str, Any]) -> Answer:
+        """The work folder as it was left; what is said of it where this machine had none."""
+        work = self._folders().work
+        if work.exists():
+            return {}
+        work.mkdir(parents=True, mode=0o700)
+        self._kept.forget()
+        if event.get("files") is None:
+            return {"no_files": "they were too many to be kept"}
+        try:
+            self._kept.restore(work, event["files"], event["save"]["most"])
+        except ObjectError as error:
+            return {"no_files": f"they could not be read ({error})"}
+        return {}
 
     def _spawned(self, event: Mapping[str, Any], bounds: Bounds) -> Supervised:
         folders = self._folders()
@@ -127,6 +145,13 @@ class Runs:
         except ObjectError as error:
             return {"unsaved": f"the saved variables could not be kept ({error})"}
         return {"saved": {"pieces": pieces, "size": content.size, "said": reply.said}}
+
+    def _saved_files(self, save: Mapping[str, Any]) -> Answer:
+        try:
+            digest = self._kept.save(self._folders().work, save["files"], save["most"])
+        except ObjectError as error:
+            return {"files_unsaved": str(error)[:200]}
+        return {} if digest is None else {"files": digest}
 
     def _memory(self, line: Line | None) -> Memory:
         """Answers the executor's requests for stored files, with copies that it cannot change."""
@@ -167,6 +192,7 @@ class Runs:
         return Folders(here / "work", here / "scratch", here / "memory")
 
     def _emptied(self) -> None:
+        self._kept.forget()
         remove(str(self._folder / "executor"))
 
     def _end(self) -> None:

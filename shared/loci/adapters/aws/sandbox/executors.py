@@ -100,6 +100,8 @@ class LambdaExecutors:
             return self._blobs.bare_link(owner, piece_key(id, of, number), seconds, method)
 
         puts = [link(generation, number, put=True) for number in range(-(-MOST_SAVED // PIECE) + 1)]
+        put_files = self._blobs.bare_link(owner, _files_key(id, generation), seconds, "put_object")
+        files = turn.known.files
         state = snapshot and [
             {"get": link(snapshot.generation, number, put=False), "sha256": digest}
             for number, digest in enumerate(snapshot.pieces)
@@ -112,7 +114,10 @@ class LambdaExecutors:
             "expected": turn.known.process or None,
             "process": generation,
             "state": state,
-            "save": {"puts": puts, "most": MOST_SAVED},
+            "files": files
+            and {"get": self._blobs.bare_link(owner, _files_key(id, files[0]), seconds, "get_object")}
+            | {"sha256": files[1]},
+            "save": {"puts": puts, "files": put_files, "most": MOST_SAVED},
         }
 
     def _judged(self, turn: Turn, told: dict[str, Any], generation: str) -> tuple[Ran, Known]:
@@ -126,13 +131,19 @@ class LambdaExecutors:
             gone = tuple(dict.fromkeys((*known.names, *condition.kept)))
             lost = Condition("lost", (), tuple(Lost(name, telling.gone_with(run)) for name in gone))
             seconds = float(told["run"]["seconds"])
-            return telling.stopped(run, lost, seconds, telling.limits(self._bounds)), replace(known, process="")
+            after = replace(known, process="", files=None if run.why == "disk" else known.files)
+            return telling.stopped(run, lost, seconds, telling.limits(self._bounds)), after
         made = tuple(Made(str(name)[:500], int(size)) for name, size in told["written"][:50])
-        after = Known(generation, known.snapshot, telling.names(run.said))
+        after = replace(known, process=generation, names=telling.names(run.said), files_unsaved=False)
+        if "files" in told:
+            after = replace(after, files=(generation, str(told["files"])[:64]))
         if "saved" in told:
             after = replace(after, snapshot=_checked(told["saved"], generation))
         else:
             condition = replace(condition, unsaved=str(told["unsaved"])[:200])
+        if "files_unsaved" in told:
+            after = replace(after, files=None, files_unsaved=True)
+            condition = replace(condition, unsaved=condition.unsaved or str(told["files_unsaved"])[:200])
         return telling.ran(run, condition, telling.limits(self._bounds), made), after
 
     def _gone(self, error: MachineError, turn: Turn, seconds: float) -> Ran:
@@ -151,7 +162,11 @@ class LambdaExecutors:
         """
         before, now = turn.known.snapshot, known.snapshot
         kept = {piece_key(turn.id, now.generation, number) for number in range(len(now.pieces))} if now else set[str]()
+        if known.files:
+            kept.add(_files_key(turn.id, known.files[0]))
         mine = [f"{blobs_of(turn.id)}{generation}/"]
+        if turn.known.files and turn.known.files != known.files:
+            mine.append(_files_key(turn.id, turn.known.files[0]))
         mine += [f"{blobs_of(turn.id)}{before.generation}/"] if before and before != now else []
         for prefix in mine:
             for key in self._blobs.list(turn.owner, prefix):
@@ -187,8 +202,20 @@ class _Arrivals:
             return {"missing": f"{error.code}: {error}"}
 
 
+def _files_key(id: str, run: str) -> str:
+    return f"{blobs_of(id)}{run}/work"
+
+
 def _condition(known: Known, told: dict[str, Any]) -> Condition:
-    """What became of the variables, before the run."""
+    """What became of the variables and the files, before the run."""
+    condition = _of_variables(known, told)
+    if "no_files" not in told or not (known.files or known.files_unsaved):
+        return condition
+    gone = Lost("(files of the work folder)", str(told["no_files"])[:200])
+    return replace(condition, lost=(*condition.lost, gone))
+
+
+def _of_variables(known: Known, told: dict[str, Any]) -> Condition:
     snapshot = known.snapshot
     match told["began"]:
         case "kept":

@@ -29,6 +29,9 @@ class Known:
     snapshot: Snapshot | None = None
     names: tuple[str, ...] = ()
     """Its variables."""
+    files: tuple[str, str] | None = None
+    """Of its work folder: the run that kept it last, and the hash of what was kept."""
+    files_unsaved: bool = False
 
     def unsaved(self, kept: tuple[str, ...], lost: tuple[Lost, ...]) -> tuple[Lost, ...]:
         """Variables that were set after the snapshot was made."""
@@ -93,6 +96,8 @@ class Held:
             "process": known.process,
             "snapshot": told(known.snapshot) if known.snapshot else None,
             "names": list[Json](known.names),
+            "files": list[Json](known.files) if known.files else None,
+            "files_unsaved": known.files_unsaved,
         }
         version = over.version if over else ABSENT
         return self._records.put(owner, KIND, id, value, expect_version=version, expires_at=keep_until)
@@ -104,4 +109,7 @@ def _known(record: Record | None) -> Known:
     value = record.value
     snapshot = cast("JsonObject | None", value["snapshot"])
     names = tuple(cast("list[str]", value["names"]))
-    return Known(str(value["process"]), snapshot_of(snapshot) if snapshot else None, names)
+    run, digest = cast("tuple[str, str]", value.get("files") or ("", ""))
+    files = (run, digest) if run else None
+    unsaved = value.get("files_unsaved") is True
+    return Known(str(value["process"]), snapshot_of(snapshot) if snapshot else None, names, files, unsaved)
