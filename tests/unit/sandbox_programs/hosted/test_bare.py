@@ -32,8 +32,15 @@ def runs(tmp_path: Path) -> Iterator[python.Runs]:
 
 
 def order(code: str, **more: object) -> dict[str, Any]:
-    save = {"puts": [], "files": "", "most": 1 << 20}
-    told = {"executor": "e", "expected": None, "process": "1", "state": None, "drawing": False, "save": save}
+    save: dict[str, Any] = {"puts": [], "files": "", "most": 1 << 20}
+    told: dict[str, Any] = {
+        "executor": "e",
+        "expected": None,
+        "process": "1",
+        "state": None,
+        "drawing": False,
+        "save": save,
+    }
     return {**told, "code": code, "bounds": asdict(Bounds(seconds=10)), **more}
 
 
