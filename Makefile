@@ -42,7 +42,7 @@ test-browser: $(VENV)/.dev ## run the tests of the pages in a headless Chromium,
 		|| echo "Without Chromium these tests are skipped. Install it and its driver (Debian: chromium chromium-driver)"
 	$(BIN)/pytest -q -m browser -rs tests/browser
 
-test-aws: $(VENV)/.dev ## run the tests on LocalStack, DynamoDB Local and OpenSearch, which it starts (no Docker)
+test-aws: $(VENV)/.dev $(VENV)/.runner ## run the tests on LocalStack, DynamoDB Local and OpenSearch, which it starts (no Docker)
 	$(BIN)/pytest -q -m "aws or models" $(TESTS)
 
 layers: $(VENV)/.dev ## build the Lambda layers (ARCH=arm64)

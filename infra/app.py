@@ -22,6 +22,7 @@ def define(app: "App", layers: Callable[[Arch], Layers]) -> None:
     from infra.stacks.inference import Inference
     from infra.stacks.ingest import Ingest
     from infra.stacks.operations import Operations
+    from infra.stacks.sandbox import Sandbox
 
     stage = read_stage(app.node.try_get_context("stage"), app.node.try_get_context("stages"))
     folders = layers(stage.architecture)
@@ -33,6 +34,8 @@ def define(app: "App", layers: Callable[[Arch], Layers]) -> None:
         inference = Inference(app, stage, stage.inference)
         for user in users:
             user.add_stack_dependency(inference)
+    if stage.sandbox:
+        users[0].add_stack_dependency(Sandbox(app, stage, data, stage.sandbox))
     if not stage.localstack:  # which has no dashboards and no budgets, and whose alarms nobody would hear
         Operations(app, stage, data)
     Validations.of(app).add_plugins(AwsSolutionsChecks())

@@ -11,10 +11,13 @@ Days = Literal[1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 10
 """For so long CloudWatch Logs can keep something."""
 FROM_THE_STACKS = frozenset(
     {"mode", "auth", "log_level", "public_url", "table", "bucket", "secrets", "secrets_from"}
-    | {"search_url", "inference_function"}
+    | {"search_url", "inference_function", "run_python_function", "run_deno_function", "run_role"}
     | {"allowed_hosts", "data", "models", "host", "port"}  # behind CloudFront, Loci sees API Gateway's host
 )
 """Settings that say where the stacks are, or that a deployment must not change."""
+GRACE_S = 1
+"""The API gives up first, so its log has the end of every request."""
+LONGEST_S = 899
 
 
 class BadStage(Exception):
@@ -62,6 +65,23 @@ class InferenceSize(FunctionSize):
     models: list[str] = []
 
 
+class SandboxSize(Part):
+    """What the functions get that run callers' code."""
+
+    run_python: FunctionSize
+    run_deno: FunctionSize
+
+    @property
+    def functions(self) -> dict[str, FunctionSize]:
+        """By their folders."""
+        return {"run_python": self.run_python, "run_deno": self.run_deno}
+
+    @property
+    def longest_s(self) -> int:
+        """What a run may take, its machine's start included."""
+        return max(size.timeout_s for size in self.functions.values())
+
+
 class Stage(Part):
     """One stage: everything that a stack may ask."""
 
@@ -75,6 +95,7 @@ class Stage(Part):
     rotate: FunctionSize
     ingest: IngestSize
     inference: InferenceSize | None = None
+    sandbox: SandboxSize | None = None
     throttle: Throttle
     requests_per_address: int = Field(ge=10)
     account_log_role: bool
@@ -118,7 +139,16 @@ class Stage(Part):
             sizes["ingest"] = self.ingest
         if self.inference and self.infers:
             sizes["inference"] = self.inference
+        if self.sandbox:
+            sizes |= self.sandbox.functions
         return sizes
+
+    def timeout_s(self, name: str) -> int:
+        """The function's own, and for the gateway, which drives runs of code, what these take."""
+        size = self.functions[name]
+        if name != "gateway":
+            return size.timeout_s
+        return min(LONGEST_S, max(size.timeout_s, self.sandbox.longest_s if self.sandbox else 0)) + GRACE_S
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
@@ -126,8 +156,11 @@ class Stage(Part):
             raise ValueError("domain and certificate come together")
         if self.domain is not None and not self.edge:
             raise ValueError("domain is CloudFront's: it needs edge")
-        if self.localstack and (self.edge or self.search != "none"):
-            raise ValueError("LocalStack has neither CloudFront nor OpenSearch: edge must be false and search none")
+        if self.localstack and (self.edge or self.search != "none" or self.sandbox):
+            raise ValueError(
+                "LocalStack has neither CloudFront nor OpenSearch: edge must be false and search none; it builds no "
+                "images: sandbox must be null"
+            )
         if self.search_url and not self.localstack:
             raise ValueError("search_url is for LocalStack: elsewhere the domain is the stacks' own")
         if "language_model_key" in self.settings:

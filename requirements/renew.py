@@ -21,6 +21,8 @@ LOCKS = {
     "functions.lock": ["--group", "functions", *ON_LAMBDA, "--constraint", "requirements/dev.lock"],
     # What the container image of the inference function has.
     "inference.lock": ["functions/inference/requirements.in", *ON_LAMBDA, "--constraint", "requirements/dev.lock"],
+    # What the container image of the function that runs TypeScript has.
+    "deno.lock": ["functions/run_deno/requirements.in", *ON_LAMBDA, "--constraint", "requirements/dev.lock"],
     # LocalStack binds older versions than ours, and Lambda's runtime has next to nothing: each has its environment.
     "localstack.lock": ["tests/servers/localstack/requirements.in", *ON_LAMBDA],
     "lambda-runtime.lock": ["tests/servers/localstack/lambda-runtime.in", *ON_LAMBDA],

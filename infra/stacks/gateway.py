@@ -5,7 +5,7 @@ from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_secretsmanager as secretsmanager
 from constructs import Construct
 
-from infra import defaults, language, reach
+from infra import defaults, language, reach, runs
 from infra.acknowledged import acknowledge
 from infra.distribution import distribution
 from infra.firewall import protect
@@ -16,7 +16,6 @@ from layers.build import Layers
 from loci.settings import UPLOADS_OF_LOCAL
 
 ORIGIN_SECRET_LENGTH = 40
-GRACE_S = 1  # the API gives up first, so its log has the end of every request
 
 
 class Gateway(Stack):
@@ -35,6 +34,7 @@ class Gateway(Stack):
             if stage.domain:
                 CfnOutput(self, "PointDomainTo", value=edge.distribution_domain_name)
         function = _function(self, stage, folders, data, public_url)
+        runs.serve_runs(self, stage, data, function)
         route_everything(api, function, stage)
         if stage.localstack:
             acknowledge(api, {"AwsSolutions-APIG3": "LocalStack has no WAF"})
@@ -73,15 +73,16 @@ def _function(stack: Stack, stage: Stage, folders: Layers, data: Data, public_ur
     may = [
         *reach.permissions(stack, stage, data),
         *language.permissions(stack, stage),
+        *runs.permissions(stack, stage),
         defaults.allow(["secretsmanager:GetSecretValue"], [data.secret.secret_arn]),
     ]
     return defaults.function(
         stack,
         "gateway",
         stage,
-        size=stage.gateway.model_copy(update={"timeout_s": stage.gateway.timeout_s + GRACE_S}),
+        size=stage.gateway.model_copy(update={"timeout_s": stage.timeout_s("gateway")}),
         layers=defaults.loci_layers(stack, stage, folders),
-        settings={**reach.settings_of(stage, data), **settings},
+        settings={**reach.settings_of(stage, data), **runs.settings_of(stack, stage), **settings},
         may=may,
         description="Every MCP request of Loci",
     )

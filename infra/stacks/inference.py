@@ -1,18 +1,13 @@
 """The function that embeds and reranks: a container image with its models, built where it is deployed from."""
 
-from pathlib import Path
-
 from aws_cdk import Stack
-from aws_cdk import aws_ecr_assets as images
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
 from infra import defaults
-from infra.reach import inference_name
+from infra.images import RUNS, image
 from infra.stage import InferenceSize, Stage
 
-ROOT = Path(__file__).resolve().parents[2]
-PLATFORMS = {"x86_64": images.Platform.LINUX_AMD64, "arm64": images.Platform.LINUX_ARM64}
 OF_MODELS = ("embedder", "reranker")
 """Settings that the function reads, too."""
 
@@ -35,14 +30,8 @@ class Inference(Stack):
 
 
 def _image(stage: Stage, size: InferenceSize) -> lambda_.AssetImageCode:
-    """Of what `.dockerignore` lets through: nothing else that changes here makes another image."""
     arguments = {"MODELS": " ".join(size.models)}
     if hub := stage.settings.get("model_hub"):
         arguments["LOCI_MODEL_HUB"] = hub
-    return lambda_.AssetImageCode(
-        str(ROOT),
-        file="functions/inference/Dockerfile",
-        platform=PLATFORMS[stage.architecture],
-        build_args={name: value for name, value in arguments.items() if value},
-        asset_name=inference_name(stage),
-    )
+    given = {name: value for name, value in arguments.items() if value}
+    return image(stage, "inference", without=[*RUNS, "shared/loci/sandbox_programs"], arguments=given)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from loci.api_keys import ApiKeys
+from loci.code.elsewhere import Elsewhere
 from loci.code.runner import Runner
 from loci.code.typescript import TypeScript
 from loci.documents.alike import Likeness
@@ -54,3 +55,5 @@ class App:
     remarks: Remarks
     runner: Runner
     typescript: TypeScript
+    elsewhere: Elsewhere | None
+    """Where runs are driven by another process; None: by this one."""

@@ -7,6 +7,7 @@ from pathlib import Path
 from loci.api_keys import ApiKeys
 from loci.app import App
 from loci.code.bridge import NoTools
+from loci.code.elsewhere import Elsewhere
 from loci.code.no_files import NoFiles
 from loci.code.results_cache import ResultsCache
 from loci.code.runner import Runner
@@ -26,7 +27,6 @@ from loci.documents.read_lately import ReadLately
 from loci.documents.remarks import Remarks
 from loci.documents.similar import Similar
 from loci.documents.writer import Writer
-from loci.ports import Sandbox
 from loci.scratchpad import Scratchpad
 from loci.search.reading import Reader
 from loci.search.search import Search
@@ -48,6 +48,7 @@ def build_app(settings: Settings | None = None) -> App:
     graphs, likeness = Graphs(catalog, made.index), Likeness(made.index, made.embedder)
     library = Library(catalog, writer, made.blobs, made.turns)
     telemetry, scratchpad = Telemetry(settings.log_level), Scratchpad(made.records, made.blobs, time.time)
+    elsewhere = Elsewhere(made.records, scratchpad, made.errands, time.time) if made.errands else None
     return App(
         settings=settings,
         telemetry=telemetry,
@@ -72,21 +73,32 @@ def build_app(settings: Settings | None = None) -> App:
         clusters=Clusters(graphs, likeness),
         read_lately=ReadLately(made.records, time.time),
         remarks=Remarks(made.language_model, model_name, seconds=seconds),
-        runner=Runner(made.records, made.executors, NoFiles(), time.time),
-        typescript=_typescript(settings, made.sandbox, scratchpad, telemetry),
+        runner=Runner(
+            made.records,
+            made.executors,
+            NoFiles(),
+            time.time,
+            seconds=settings.runner_seconds,
+            elsewhere=elsewhere,
+        ),
+        typescript=_typescript(settings, made, scratchpad, telemetry, elsewhere),
+        elsewhere=elsewhere,
     )
 
 
-def _typescript(settings: Settings, sandbox: Sandbox, scratchpad: Scratchpad, telemetry: Telemetry) -> TypeScript:
+def _typescript(
+    settings: Settings, made: Adapters, scratchpad: Scratchpad, telemetry: Telemetry, elsewhere: Elsewhere | None
+) -> TypeScript:
     own = settings.mode == "embedded"  # on AWS there are no files
     return TypeScript(
-        sandbox,
+        made.sandbox,
         NoTools(),
         scratchpad,
         telemetry,
         cache=ResultsCache() if settings.code_cache else None,
         read_roots=settings.code_read_paths if own else (),
         private=settings.data.absolute() if own else None,
+        elsewhere=elsewhere,
     )
 
 

@@ -256,8 +256,10 @@ ToolCall = Callable[[str, JsonObject], Json]
 class Sandbox(Protocol):
     """Runs callers' TypeScript where it can reach nothing. The code is hostile, and whatever it says may be false."""
 
-    def run(self, job: Job, call: ToolCall) -> Completed | Failed:
-        """What became of it. `call` is called, from other threads, for tools of the job's clients only.
+    def run(self, owner: Owner, job: Job, call: ToolCall) -> Completed | Failed:
+        """What became of it; owners share nothing that one could change.
+
+        `call` is called, from other threads, for tools of the job's clients only.
 
         `Unavailable` where no code can be run safely now.
         """
@@ -265,6 +267,14 @@ class Sandbox(Protocol):
 
     def close(self) -> None:
         """End what is running."""
+        ...
+
+
+class Errands(Protocol):
+    """Work that goes on though whoever asked for it has gone."""
+
+    def send(self, errand: JsonObject) -> None:
+        """Have it done, perhaps more than once; `Unavailable` where nobody can be asked to."""
         ...
 
 

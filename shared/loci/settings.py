@@ -108,6 +108,9 @@ class Settings(BaseModel):
     search_url: str | None = Field(None, pattern=r"^https?://\S+$", description="on AWS: the OpenSearch domain")
     search_index: str = Field("loci", pattern=r"^[a-z0-9][a-z0-9_.-]*$", description="on AWS: the index in it")
     inference_function: str | None = Field(None, description="on AWS: the function that embeds and reranks")
+    run_python_function: str | None = Field(None, description="on AWS: the function that runs callers' Python")
+    run_deno_function: str | None = Field(None, description="on AWS: the function that runs callers' TypeScript")
+    run_role: str | None = Field(None, description="on AWS: the role whose credentials are lent to runs of code")
     secrets_from: str | None = Field(
         None, description="on AWS: the secret in Secrets Manager that holds the signing secrets, unless they are set"
     )

@@ -16,6 +16,7 @@ CHANGES: dict[str, tuple[str, dict[str, object]]] = {
     "local": ("local", {}),
     "on a node": ("local", {"search_url": "http://127.0.0.1:9200"}),
     "words only": ("dev", {"inference": None}),
+    "no code": ("dev", {"sandbox": None}),
     "arm64": ("dev", {"architecture": "arm64"}),
     "no search": ("dev", {"search": "none"}),
     "language model": (

@@ -42,6 +42,10 @@ class Stacks:
         return self.templates["inference"]
 
     @property
+    def sandbox(self) -> Template:
+        return self.templates["sandbox"]
+
+    @property
     def operations(self) -> Template:
         return self.templates["operations"]
 

@@ -20,6 +20,8 @@ EVERYWHERE = {"ApiErrors", "TableThrottles"}
 OF_THE_DOMAIN = {"SearchRed", "SearchStorage"}
 OF_UPLOADS = {"UploadsAside", "UploadsWaiting"}
 
+OF_RUNS = {"RunPythonThrottles", "RunDenoThrottles"}  # the rest is their callers' doing
+
 
 def alarms(stacks: Stacks) -> dict[str, dict[str, Any]]:
     return stacks.operations.of_type(ALARM)
@@ -28,10 +30,11 @@ def alarms(stacks: Stacks) -> dict[str, dict[str, Any]]:
 @pytest.mark.parametrize(
     ("stage", "functions", "more"),
     [
-        ("dev", {"Gateway", "Rotate", "Ingest", "Inference"}, OF_THE_DOMAIN | OF_UPLOADS),
-        ("prod", {"Gateway", "Rotate", "Ingest", "Inference"}, OF_THE_DOMAIN | OF_UPLOADS),
-        ("words only", {"Gateway", "Rotate", "Ingest"}, OF_THE_DOMAIN | OF_UPLOADS),
-        ("no search", {"Gateway", "Rotate"}, set[str]()),
+        ("dev", {"Gateway", "Rotate", "Ingest", "Inference"}, OF_THE_DOMAIN | OF_UPLOADS | OF_RUNS),
+        ("prod", {"Gateway", "Rotate", "Ingest", "Inference"}, OF_THE_DOMAIN | OF_UPLOADS | OF_RUNS),
+        ("words only", {"Gateway", "Rotate", "Ingest"}, OF_THE_DOMAIN | OF_UPLOADS | OF_RUNS),
+        ("no search", {"Gateway", "Rotate"}, OF_RUNS),
+        ("no code", {"Gateway", "Rotate", "Ingest", "Inference"}, OF_THE_DOMAIN | OF_UPLOADS),
     ],
 )
 def test_the_alarms_watch_what_there_is(
@@ -81,7 +84,8 @@ def test_the_alarms_name_the_api_and_the_domain_that_are_there(prod: Stacks) -> 
 
 
 def test_an_alarm_comes_before_the_timeout(prod: Stacks) -> None:
-    assert alarms(prod)["GatewayDuration"]["Threshold"] < prod.stage.gateway.timeout_s * 1000
+    [gateway] = prod.gateway.of_type("AWS::Lambda::Function").values()
+    assert alarms(prod)["GatewayDuration"]["Threshold"] < gateway["Timeout"] * 1000
 
 
 def test_the_topic_lets_cloudwatch_publish_over_tls(prod: Stacks) -> None:

@@ -3,6 +3,7 @@
 from typing import Any
 
 from infra.stage import Stage
+from tests.infra.sandbox import INTERFACES
 from tests.infra.synthesis import Stacks
 from tests.infra.template import Template, listed
 
@@ -26,6 +27,7 @@ GATEWAY = {
     "logs:CreateLogStream logs:PutLogEvents": ("<GatewayLog.Arn>",),
     "secretsmanager:GetSecretValue": ("<Secret>",),
 }
+LENT_ROLE = "<AWS::Partition>:iam::<AWS::AccountId>:role/{}-run-<AWS::Region>"
 HERE = "<AWS::Region>:<AWS::AccountId>"
 INGEST = {
     **OWN,
@@ -36,6 +38,10 @@ INFERENCE = {**OWN, "logs:CreateLogStream logs:PutLogEvents": ("<InferenceLog.Ar
 MODEL = "amazon.nova-lite-v1:0"
 # API Gateway asks for it by name, once in an account and region.
 MANAGED = ("arn:<AWS::Partition>:iam::aws:policy/service-role/AmazonAPIGatewayPushToCloudWatchLogs",)
+
+
+def in_template(name: str) -> str:
+    return name.title().replace("_", "")
 
 
 def allowed(template: Template) -> dict[str, dict[str, tuple[str, ...]]]:
@@ -66,10 +72,27 @@ def search(stage: Stage) -> dict[str, tuple[str, ...]]:
     )
 
 
+def runs(stage: Stage) -> dict[str, tuple[str, ...]]:
+    """The functions that run code, the gateway itself for errands, and the role that is lent."""
+    invoked = ["inference"] if stage.infers else []
+    if not stage.sandbox:
+        return {}
+    names = ["gateway", *invoked, "run_deno", "run_python"]
+    functions = tuple(f"arn:<AWS::Partition>:lambda:{HERE}:function:{stage.prefix}-{name}" for name in names)
+    return {"lambda:InvokeFunction": functions, "sts:AssumeRole": (f"arn:{LENT_ROLE.format(stage.prefix)}",)}
+
+
 def test_the_gateway_may_use_the_stores_the_index_the_models_the_secret_and_its_log(stacks: Stacks) -> None:
     found = allowed(stacks.gateway)["<GatewayRole>"]
     found.pop("bedrock:InvokeModel", None)
-    assert found == GATEWAY | search(stacks.stage)
+    assert found == GATEWAY | search(stacks.stage) | runs(stacks.stage)
+
+
+def test_what_is_lent_to_runs_reaches_rows_of_the_table(dev: Stacks) -> None:
+    assert allowed(dev.gateway)["<RunRole>"] == {"dynamodb:PutItem dynamodb:Query": ("<Table.Arn>",)}
+    [role] = [one for name, one in dev.gateway.of_type("AWS::IAM::Role").items() if name == "RunRole"]
+    [trust] = role["AssumeRolePolicyDocument"]["Statement"]
+    assert dev.gateway.read(trust["Principal"]["AWS"]) == "<GatewayRole.Arn>"
 
 
 def test_the_ingestion_may_use_the_stores_the_index_the_models_its_queue_and_its_log(stacks: Stacks) -> None:
@@ -92,11 +115,12 @@ def test_no_statement_allows_every_action_of_a_service(stacks: Stacks) -> None:
                 assert not [action for action in listed(statement["Action"]) if "*" in action], resource
 
 
-def test_no_statement_but_that_for_traces_allows_every_resource(stacks: Stacks) -> None:
+def test_no_statement_but_those_for_traces_and_networks_allows_every_resource(stacks: Stacks) -> None:
     for template in stacks.templates.values():
         for _, statement in template.statements():
             if statement["Effect"] == "Allow" and "*" in listed(statement.get("Resource", ())):
-                assert set(statement["Action"]) == {"xray:PutTelemetryRecords", "xray:PutTraceSegments"}
+                actions = set(statement["Action"])
+                assert actions == {"xray:PutTelemetryRecords", "xray:PutTraceSegments"} or actions == set(INTERFACES)
 
 
 def test_each_role_is_one_services_own(stacks: Stacks) -> None:
@@ -105,7 +129,8 @@ def test_each_role_is_one_services_own(stacks: Stacks) -> None:
         for template in stacks.templates.values()
         for name, role in template.of_type("AWS::IAM::Role").items()
     }
-    functions = {f"{name.title()}Role": {"Service": "lambda.amazonaws.com"} for name in stacks.stage.functions}
+    trusted.pop("RunRole", None)
+    functions = {f"{in_template(name)}Role": {"Service": "lambda.amazonaws.com"} for name in stacks.stage.functions}
     logs = {"ApiCloudWatchRole": {"Service": "apigateway.amazonaws.com"}} if stacks.stage.account_log_role else {}
     assert trusted == {**functions, **logs}
 

@@ -27,16 +27,22 @@ def cycle(resources: Mapping[str, Resource]) -> list[str]:
 
 def test_each_stage_has_its_stacks(stacks_of: Synthesised) -> None:
     names = {name: set(stacks_of(name).templates) for name in ("dev", "prod", "local")}
-    whole = {"data", "gateway", "ingest", "inference", "operations"}
+    whole = {"data", "gateway", "ingest", "inference", "sandbox", "operations"}
     assert names == {"dev": whole, "prod": whole, "local": {"data", "gateway"}}
 
 
 @pytest.mark.parametrize(
     ("stage", "lacks"),
-    [("no search", {"ingest", "inference"}), ("words only", {"inference"}), ("on a node", {"inference", "operations"})],
+    [
+        ("no search", {"ingest", "inference"}),
+        ("words only", {"inference"}),
+        ("no code", {"sandbox"}),
+        ("on a node", {"inference", "sandbox", "operations"}),
+    ],
 )
 def test_what_nothing_is_done_for_is_left_out(stacks_of: Synthesised, stage: str, lacks: set[str]) -> None:
-    assert set(stacks_of(stage).templates) == {"data", "gateway", "ingest", "inference", "operations"} - lacks
+    whole = {"data", "gateway", "ingest", "inference", "sandbox", "operations"}
+    assert set(stacks_of(stage).templates) == whole - lacks
 
 
 def test_no_template_goes_round_in_a_circle(stacks: Stacks) -> None:

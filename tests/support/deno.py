@@ -10,6 +10,7 @@ from loci.adapters.embedded.typescript import DenoSandbox
 from loci.code.deno import found
 from loci.errors import LociError
 from loci.model.code import Completed, Failed, Job, RunLimits, ToolClient
+from loci.model.identity import LOCAL
 from loci.model.values import Json, JsonObject
 from loci.sandbox_programs.walls.layers import Layer
 from loci.sandbox_programs.walls.probe import offered
@@ -60,7 +61,7 @@ def run(sandbox: DenoSandbox, code: str, given: Given | None = None) -> Complete
     """What became of the code."""
     with_ = given or Given()
     limits = RunLimits(with_.timeout_ms, with_.memory_mb, with_.read)
-    return sandbox.run(Job(code, with_.context, limits, with_.clients), with_.call)
+    return sandbox.run(LOCAL, Job(code, with_.context, limits, with_.clients), with_.call)
 
 
 def value(sandbox: DenoSandbox, code: str, given: Given | None = None) -> Json:

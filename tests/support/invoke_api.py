@@ -22,6 +22,14 @@ class InvokeApi:
 
     functions: dict[str, Handler] = field(default_factory=dict[str, Handler])
     events: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    tenants: list[str] = field(default_factory=list[str])
+    under_way: list[threading.Thread] = field(default_factory=list[threading.Thread])
+
+    def later(self, name: str, body: bytes) -> None:
+        """Call it though nobody waits."""
+        thread = threading.Thread(target=self.answer, args=(name, body))
+        self.under_way.append(thread)
+        thread.start()
 
     def answer(self, name: str, body: bytes) -> tuple[int, dict[str, str], bytes]:
         """Status, headers and payload, as Lambda has them."""
@@ -50,7 +58,14 @@ def invoke_api() -> Generator[InvokeApi, None, None]:
         def do_POST(self) -> None:
             # /2015-03-31/functions/NAME/invocations
             body = self.rfile.read(int(self.headers["Content-Length"]))
-            status, headers, payload = api.answer(self.path.split("/")[3], body)
+            name = self.path.split("/")[3]
+            if tenant := self.headers.get("X-Amz-Tenant-Id"):
+                api.tenants.append(tenant)
+            if self.headers.get("X-Amz-Invocation-Type") == "Event":
+                api.later(name, body)
+                status, headers, payload = 202, dict[str, str](), b""
+            else:
+                status, headers, payload = api.answer(name, body)
             self.send_response(status)
             for name, value in {**headers, "Content-Length": str(len(payload))}.items():
                 self.send_header(name, value)
@@ -68,6 +83,8 @@ def invoke_api() -> Generator[InvokeApi, None, None]:
             credentials(environment)
             environment.setenv("AWS_ENDPOINT_URL_LAMBDA", f"http://127.0.0.1:{server.server_port}")
             yield api
+            for one in api.under_way:
+                one.join()
     finally:
         server.shutdown()
         thread.join()

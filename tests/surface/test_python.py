@@ -20,6 +20,7 @@ from tests.surface.results import structured, texts
 
 pytestmark = pytest.mark.anyio
 PACKAGES = ("pandas", "numpy", "openpyxl", "xlrd", "scipy", "sklearn", "xgboost", "matplotlib")
+KEPT = {"state": "kept", "kept": ["x"], "lost": [], "persisted": True, "reason": None}
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +81,7 @@ async def test_state_stays_and_belongs_to_its_executor(python: App) -> None:
         first, second = await created(one), await created(one)
         await run(one, first, "x = 1\nopen('kept.txt', 'w').write('kept')")
         answer = await run(one, first, "print(x, open('kept.txt').read())")
-        assert (answer["stdout"], answer["executor"]) == ("1 kept\n", {"state": "kept", "kept": ["x"], "lost": []})
+        assert (answer["stdout"], answer["executor"]) == ("1 kept\n", KEPT)
         assert "NameError" in texts(await refused(one, second, "x"))[0]
 
 

@@ -41,12 +41,12 @@ class Snapshots:
     def last(self, owner: Owner, id: str) -> Snapshot | None:
         """What was saved last, if anything was."""
         record = self._records.get(owner, KIND, id)
-        return None if record is None else _snapshot(record.value)
+        return None if record is None else snapshot_of(record.value)
 
     def read(self, owner: Owner, id: str, snapshot: Snapshot) -> Iterator[bytes]:
         """Its content, piece by piece; `NotFound` where a piece is gone or is another than was written."""
         for number, digest in enumerate(snapshot.pieces):
-            content = self._blobs.read(owner, _blob(id, snapshot.generation, number))
+            content = self._blobs.read(owner, piece_key(id, snapshot.generation, number))
             if hashlib.sha256(content).hexdigest() != digest:
                 raise NotFound("A saved state is damaged", "Compute it again", code="STATE_RESTORE_FAILED")
             yield content
@@ -58,14 +58,7 @@ class Snapshots:
     def done(self, writing: "Writing", kept: Sequence[str], lost: Sequence[Lost], expires_at: float) -> Snapshot:
         """From now on this is the last one."""
         snapshot, before = writing.whole(kept, lost), self.last(writing.owner, writing.id)
-        value: JsonObject = {
-            "generation": snapshot.generation,
-            "pieces": list[Json](snapshot.pieces),
-            "size": snapshot.size,
-            "kept": list[Json](snapshot.kept[:MOST_NAMES]),
-            "lost": [{"name": one.name, "reason": one.reason} for one in snapshot.lost[:MOST_NAMES]],
-            "saved_at": self._clock(),
-        }
+        value = {**told(snapshot), "saved_at": self._clock()}
         self._records.put(writing.owner, KIND, writing.id, value, expires_at=expires_at, durable=False)
         if before is not None:
             self._drop(writing.owner, writing.id, before.generation, len(before.pieces))
@@ -74,7 +67,7 @@ class Snapshots:
     def remove(self, owner: Owner, id: str) -> None:
         """Nothing of it is kept, nor of one that a crash has left half written."""
         self._records.remove(owner, KIND, id)
-        for key in self._blobs.list(owner, _prefix(id)):
+        for key in self._blobs.list(owner, blobs_of(id)):
             self._blobs.remove(owner, key)
 
     def abandon(self, writing: "Writing") -> None:
@@ -83,7 +76,7 @@ class Snapshots:
 
     def _drop(self, owner: Owner, id: str, generation: str, pieces: int) -> None:
         for number in range(pieces):
-            self._blobs.remove(owner, _blob(id, generation, number))
+            self._blobs.remove(owner, piece_key(id, generation, number))
 
 
 class Writing:
@@ -118,19 +111,33 @@ class Writing:
     def _write(self) -> None:
         content = bytes(self._held)
         self._held.clear()
-        self._blobs.write(self.owner, _blob(self.id, self.generation, len(self._hashes)), content, durable=False)
+        self._blobs.write(self.owner, piece_key(self.id, self.generation, len(self._hashes)), content, durable=False)
         self._hashes.append(hashlib.sha256(content).hexdigest())
 
 
-def _prefix(id: str) -> str:
+def blobs_of(id: str) -> str:
+    """What the keys of an executor's blobs begin with."""
     return f"executors/{id}/"
 
 
-def _blob(id: str, generation: str, number: int) -> str:
-    return f"{_prefix(id)}{generation}/{number:04}"
+def piece_key(id: str, generation: str, number: int) -> str:
+    """The blob that a piece is."""
+    return f"{blobs_of(id)}{generation}/{number:04}"
 
 
-def _snapshot(value: JsonObject) -> Snapshot:
+def told(snapshot: Snapshot) -> JsonObject:
+    """The snapshot as a record has it."""
+    return {
+        "generation": snapshot.generation,
+        "pieces": list[Json](snapshot.pieces),
+        "size": snapshot.size,
+        "kept": list[Json](snapshot.kept[:MOST_NAMES]),
+        "lost": [{"name": one.name, "reason": one.reason} for one in snapshot.lost[:MOST_NAMES]],
+    }
+
+
+def snapshot_of(value: JsonObject) -> Snapshot:
+    """The snapshot as it was told."""
     lost = cast("list[dict[str, str]]", value["lost"])
     return Snapshot(
         str(value["generation"]),

@@ -5,11 +5,13 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from typing import Any, cast
 
 from loci.code.answers import answer, as_kept, failure, under_way
 from loci.code.bridge import Bridge, ToolDoor, clients
+from loci.code.elsewhere import Awaited, Elsewhere
 from loci.code.places import Places
 from loci.code.read_paths import Readable, readable
 from loci.code.results_cache import ResultsCache, key_of
@@ -89,6 +91,7 @@ class TypeScript:
         read_roots: Sequence[Path] = (),
         private: Path | None = None,
         patience: float = PATIENCE,
+        elsewhere: Elsewhere | None = None,
     ) -> None:
         self._sandbox = sandbox
         self._tools = tools
@@ -98,10 +101,11 @@ class TypeScript:
         self._read_roots = read_roots
         self._private = private
         self.patience = patience
+        self._elsewhere = elsewhere
         self._places = Places()
 
-    def start(self, caller: Caller, asked: Asked) -> Run:
-        """The run, begun, on a thread of its own. `Refused` or `Unavailable` where it may not begin."""
+    def start(self, caller: Caller, asked: Asked) -> Run | Awaited:
+        """The run, begun: on a thread of its own, or by another process. `LociError` where it may not begin."""
         size = len(asked.code.encode("utf-8", "replace"))
         if size > LARGEST_CODE:
             raise Refused(
@@ -109,12 +113,25 @@ class TypeScript:
                 "Send less code, and data as `context`",
                 code="CODE_TOO_LARGE",
             )
+        if self._elsewhere is not None:
+            return self._elsewhere.begin(caller, TOOL, asdict(asked), asked.timeout_ms / 1000, under_way)
         run = Run(caller, asked.timeout_ms / 1000, self._scratchpad)
         self._places.enter(caller.owner.key)
         work = _Work(run, lambda: self._ended(caller, asked), lambda: self._places.leave(caller.owner.key))
         # It keeps no server from ending.
         threading.Thread(target=work.go, name="typescript", daemon=True).start()
         return run
+
+    def work(self, caller: Caller, asked: JsonObject) -> JsonObject:
+        """What a run comes to that another process began; `LociError` where it gives nothing."""
+        self._places.enter(caller.owner.key)
+        try:
+            ended = self._ended(caller, Asked(**cast("dict[str, Any]", asked)))
+        finally:
+            self._places.leave(caller.owner.key)
+        if isinstance(ended, LociError):
+            raise ended
+        return ended
 
     def close(self) -> None:
         """The server stops."""
@@ -132,7 +149,7 @@ class TypeScript:
             if known is not None:
                 return _with_refused(answer(known, cached=True), paths)
             with self._places.turn(caller.owner.key):
-                ended = self._sandbox.run(job, bridge.call)
+                ended = self._sandbox.run(caller.owner, job, bridge.call)
         except LociError as error:
             return error
         self._tell(caller, ended, bridge)

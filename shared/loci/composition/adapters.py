@@ -6,6 +6,7 @@ from loci.ports import (
     BlobStore,
     DocumentIndex,
     Embedder,
+    Errands,
     Executors,
     LanguageModel,
     LocalLinks,
@@ -32,3 +33,5 @@ class Adapters:
     language_model: LanguageModel | None
     executors: Executors
     sandbox: Sandbox
+    errands: Errands | None
+    """None: a run goes on in this process."""

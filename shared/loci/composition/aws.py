@@ -7,17 +7,16 @@ from loci.adapters.aws.blobs import S3Blobs
 from loci.adapters.aws.clients import Clients
 from loci.adapters.aws.index import OpenSearchIndex
 from loci.adapters.aws.inference import LambdaEmbedder, LambdaInference, LambdaReranker
-from loci.adapters.aws.no_executors import NoExecutors
 from loci.adapters.aws.no_index import NoIndex
-from loci.adapters.aws.no_sandbox import NoSandbox
 from loci.adapters.aws.opensearch import Domain
 from loci.adapters.aws.records import DynamoRecords
 from loci.adapters.aws.turns import RecordTurns
 from loci.composition.adapters import Adapters
+from loci.composition.cloud_code import running
 from loci.composition.language_model import language_model
 from loci.composition.secrets import given_secrets, stored_secrets
 from loci.errors import Misconfigured
-from loci.ports import BlobStore, DocumentIndex, Embedder, RecordStore, Reranker
+from loci.ports import DocumentIndex, Embedder, RecordStore, Reranker
 from loci.settings import Settings
 from loci.signing import Keyring
 
@@ -37,6 +36,7 @@ def aws(settings: Settings) -> Adapters:
     records, blobs = stores(settings, clients)
     keyring = Keyring(given_secrets(settings) or stored_secrets(settings, clients))
     found = finding(settings, clients)
+    code = running(settings, records, blobs, keyring, clients)
     return Adapters(
         keyring=keyring,
         records=records,
@@ -47,12 +47,13 @@ def aws(settings: Settings) -> Adapters:
         reranker=found.reranker,
         turns=RecordTurns(records, time.time),
         language_model=language_model(settings, records, clients),
-        executors=NoExecutors(),
-        sandbox=NoSandbox(),
+        executors=code.executors,
+        sandbox=code.sandbox,
+        errands=code.errands,
     )
 
 
-def stores(settings: Settings, clients: Clients) -> tuple[RecordStore, BlobStore]:
+def stores(settings: Settings, clients: Clients) -> tuple[RecordStore, S3Blobs]:
     """The table and the bucket."""
     if settings.auth == "open":
         raise Misconfigured("auth = open would let everybody in", "In AWS mode set LOCI_AUTH=required")

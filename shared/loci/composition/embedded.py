@@ -40,4 +40,5 @@ def embedded(settings: Settings) -> Adapters:
         language_model=language_model(settings, records, None),
         executors=local_executors(settings, records, blobs),
         sandbox=local_sandbox(settings),
+        errands=None,
     )

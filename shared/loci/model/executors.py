@@ -23,6 +23,8 @@ class Condition:
     state: State
     kept: tuple[str, ...] = ()
     lost: tuple[Lost, ...] = ()
+    unsaved: str | None = None
+    """Why they are only in the memory of a machine that may go; None: they are kept, or will be."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,16 +1,22 @@
 """The tools that run Python."""
 
+import asyncio
 import base64
-from typing import Annotated
+from typing import Annotated, Literal, cast
 
 from mcp_types import CallToolResult, ContentBlock, ImageContent, TextContent
 from pydantic import BaseModel, Field
 
 from loci.app import App
+from loci.code.elsewhere import Awaited
 from loci.errors import LociError
 from loci.model.executors import Failure, Ran, State, Value
 from loci.model.identity import Caller
+from loci.model.values import Json, JsonObject
 from loci.server.door import Door, as_text, door
+from loci.server.threads import on_thread
+
+BESIDE = {"status", "scratchpad_id", "hint"}
 
 
 class ExecutorRef(BaseModel):
@@ -34,6 +40,8 @@ class ExecutorView(BaseModel):
     )
     kept: list[str] = Field(description="variables that were there when the code began")
     lost: list[LostView] = Field(description="variables that are gone, and why")
+    persisted: bool = Field(default=True, description="false: they are only in the memory of a machine that may go")
+    reason: str | None = Field(default=None, description="why they are not persisted")
 
 
 class Artifact(BaseModel):
@@ -65,7 +73,10 @@ class RunView(BaseModel):
 class RunResult(BaseModel):
     """What a run came to."""
 
-    result: RunView
+    result: RunView | None = Field(description="null while the code goes on")
+    status: Literal["running"] | None = Field(default=None, description="running: read the answer later")
+    scratchpad_id: str | None = Field(default=None, description="where the answer is kept, for scratchpad_read")
+    hint: str | None = None
 
 
 def executor_doors(app: App) -> list[Door]:
@@ -81,7 +92,7 @@ def executor_doors(app: App) -> list[Door]:
         """
         return Created(result=ExecutorRef(executor_id=app.runner.create(caller.owner)))
 
-    def run_memory_code(
+    async def run_memory_code(
         executor_id: Annotated[str, Field(description="from create_memory_code_runner")],
         code: Annotated[str, Field(description="complete Python 3 code, with its imports")],
         caller: Caller,
@@ -92,11 +103,13 @@ def executor_doors(app: App) -> list[Door]:
         images. get_memory_path(memory_id, memory_name) is there without an import and gives the pathlib.Path of a
         stored file, for reading. Write to the current folder only. There is no network and no subprocess.
         print() what you want to see; a last expression is shown as well. State stays from run to run with the
-        same executor_id: `executor` says what was kept and what was lost.
+        same executor_id: `executor` says what was kept and what was lost. On AWS, what takes longer than 25 seconds
+        goes on, and answers with a `scratchpad_id`.
 
         Example: run_memory_code(executor_id="executor-0f…", code="import pandas as pd\\nprint(pd.__version__)")
         """
-        return _answer(app.runner.run(caller.owner, executor_id, code))
+        started = await on_thread(app.runner.start, caller, executor_id, code)
+        return _result(kept(started) if isinstance(started, Ran) else await _awaited(app, started))
 
     return [
         door(
@@ -116,27 +129,37 @@ def executor_doors(app: App) -> list[Door]:
     ]
 
 
-def _answer(ran: Ran) -> CallToolResult:
-    """The run as a result. One that failed says so, and still has what it printed."""
+async def _awaited(app: App, run: Awaited) -> JsonObject:
+    try:
+        return await asyncio.wait_for(asyncio.shield(asyncio.wrap_future(run.future)), app.runner.patience)
+    except TimeoutError:
+        return await on_thread(run.later)
+
+
+def kept(ran: Ran) -> JsonObject:
+    """The run as it is kept for who reads it later: the result, its images, and its text where it failed."""
     view = _view(ran)
     if view.error is not None:
         # An error goes out whole: what was printed has to fit.
         view.stdout, view.stderr = _end(ran.stdout), _end(ran.stderr)
         view.truncated = ran.truncated or (view.stdout, view.stderr) != (ran.stdout, ran.stderr)
-    structured = RunResult(result=view).model_dump()
-    images: list[ContentBlock] = [
-        ImageContent(type="image", data=base64.b64encode(one).decode(), mime_type="image/png") for one in ran.figures
-    ]
+    structured: JsonObject = RunResult(result=view).model_dump(exclude=BESIDE)
+    images: list[Json] = [base64.b64encode(one).decode() for one in ran.figures]
     if not isinstance(ran.outcome, Failure):
-        text = TextContent(type="text", text=as_text(structured))
-        return CallToolResult(content=[text, *images], structured_content=structured)
+        return {**structured, "images": images}
     failure = ran.outcome
-    error = {"code": failure.code, "message": failure.what, "resolution": failure.resolution}
-    return CallToolResult(
-        content=[TextContent(type="text", text=_told(ran, failure)), *images],
-        structured_content={**structured, "error": error},
-        is_error=True,
-    )
+    error: JsonObject = {"code": failure.code, "message": failure.what, "resolution": failure.resolution}
+    return {**structured, "error": error, "text": _told(ran, failure), "images": images}
+
+
+def _result(told: JsonObject) -> CallToolResult:
+    """The run as a result. One that failed says so, and still has what it printed."""
+    structured = {name: value for name, value in told.items() if name not in ("images", "text")}
+    images: list[ContentBlock] = [
+        ImageContent(type="image", data=one, mime_type="image/png") for one in cast("list[str]", told.get("images", []))
+    ]
+    text = TextContent(type="text", text=str(told["text"]) if "text" in told else as_text(structured))
+    return CallToolResult(content=[text, *images], structured_content=structured, is_error="error" in told)
 
 
 def _told(ran: Ran, failure: Failure) -> str:
@@ -176,6 +199,8 @@ def _view(ran: Ran) -> RunView:
             state=ran.condition.state,
             kept=list(ran.condition.kept),
             lost=[LostView(name=one.name, reason=one.reason) for one in ran.condition.lost],
+            persisted=ran.condition.unsaved is None,
+            reason=ran.condition.unsaved,
         ),
         artifacts=[*figures, *(Artifact(kind="file", name=one.name, size_bytes=one.size_bytes) for one in ran.files)],
     )

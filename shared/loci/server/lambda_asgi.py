@@ -1,13 +1,20 @@
 """The ASGI application as an AWS Lambda handler."""
 
 import asyncio
+from collections.abc import Callable
+from typing import Any
 
 from mangum import Mangum
 from starlette.applications import Starlette
 
+from loci.model.values import JsonObject
+from loci.server.errands import ERRAND
 
-def keep_alive(app: Starlette) -> Mangum:
-    """A handler that enters the app's lifespan once, on the loop that Mangum uses for every event.
+
+def keep_alive(
+    app: Starlette, errand: Callable[[JsonObject], None] | None = None
+) -> Callable[[dict[str, Any], Any], Any]:
+    """A handler that enters the app's lifespan once, on the loop that Mangum uses for every event, and does errands.
 
     Mangum would start and stop the lifespan on every call, and the MCP session manager refuses a second
     start: every warm request would fail (python-sdk#3121).
@@ -28,4 +35,9 @@ def keep_alive(app: Starlette) -> Mangum:
 
     app.state.lifespan = loop.create_task(live())
     loop.run_until_complete(started)
-    return Mangum(app, lifespan="off")
+    requests = Mangum(app, lifespan="off")
+
+    def handle(event: dict[str, Any], context: Any) -> Any:
+        return errand(event[ERRAND]) if errand and ERRAND in event else requests(event, context)
+
+    return handle

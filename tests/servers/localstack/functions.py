@@ -50,11 +50,19 @@ def executable(aws: Aws, program: str, *, variables: Mapping[str, str]) -> str:
     )
 
 
-def image(aws: Aws, uri: str, *, command: Sequence[str] = (), variables: Mapping[str, str] | None = None) -> str:
+def image(
+    aws: Aws,
+    uri: str,
+    *,
+    command: Sequence[str] = (),
+    variables: Mapping[str, str] | None = None,
+    seconds: int = 10,
+) -> str:
     """The name of a new function that is a container image."""
     return _make(
         aws,
         PackageType="Image",
+        Timeout=seconds,
         Code={"ImageUri": uri},
         ImageConfig={"Command": list(command)},
         Environment={"Variables": dict(variables or {})},

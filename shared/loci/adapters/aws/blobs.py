@@ -3,6 +3,7 @@
 import re
 from collections.abc import Generator
 from contextlib import contextmanager
+from typing import Literal
 from urllib.parse import quote
 
 from loci.adapters.aws.clients import Clients, code_of, explained
@@ -58,6 +59,12 @@ class S3Blobs:
                 Params={"Bucket": self._bucket, "Key": name, "ResponseContentDisposition": disposition},
                 ExpiresIn=min(seconds, LONGEST_LINK),
             )
+
+    def bare_link(self, owner: Owner, key: str, seconds: int, method: Literal["get_object", "put_object"]) -> str:
+        """A URL that reads or writes this one object, whether it is there or not."""
+        place = {"Bucket": self._bucket, "Key": _name(owner, checked_key(key))}
+        with _explained(self._bucket, key):
+            return self._clients.s3.generate_presigned_url(method, Params=place, ExpiresIn=seconds)
 
 
 def _name(owner: Owner, key: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from loci.errors import Misconfigured, Unavailable
 
@@ -65,6 +65,20 @@ class Clients:
         # A cold start loads a model, and a batch of long texts takes its time.
         with self._making:
             return self._session.client("lambda", config=_config(seconds=120))  # pyright: ignore[reportUnknownMemberType]
+
+    @cached_property
+    def runs(self) -> "LambdaClient":
+        # What runs callers' code: it takes as long as that may, and is never asked a second time.
+        config = _config(seconds=930, attempts=1, tcp_keepalive=True)
+        with self._making:
+            return self._session.client("lambda", config=config)  # pyright: ignore[reportUnknownMemberType]
+
+    @cached_property
+    def sts(self) -> Any:
+        # The region's own: the global one is far from most, and its tokens are not good everywhere.
+        config = _config(seconds=10)
+        with self._making:
+            return cast("Any", self._session).client("sts", config=config)
 
     @cached_property
     def _session(self) -> "Session":

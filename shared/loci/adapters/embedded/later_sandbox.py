@@ -4,6 +4,7 @@ import threading
 from collections.abc import Callable
 
 from loci.model.code import Completed, Failed, Job
+from loci.model.identity import Owner
 from loci.ports import Sandbox, ToolCall
 
 
@@ -15,12 +16,12 @@ class LaterSandbox:
         self._turn = threading.Lock()
         self._made: Sandbox | None = None
 
-    def run(self, job: Job, call: ToolCall) -> Completed | Failed:
+    def run(self, owner: Owner, job: Job, call: ToolCall) -> Completed | Failed:
         with self._turn:
             if self._made is None:
                 self._made = self._make()
             made = self._made
-        return made.run(job, call)
+        return made.run(owner, job, call)
 
     def close(self) -> None:
         with self._turn:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from loci.adapters.embedded.executors.telling import FIGURES_BYTES, ran
+from loci.code.telling import FIGURES_BYTES, ran
 from loci.model.executors import Condition
 from loci.sandbox_programs.python.supervised import Supervised
 from loci.sandbox_programs.python.told import Reply, Stopped

@@ -9,6 +9,7 @@ from loci.adapters.embedded.typescript import DenoSandbox
 from loci.code.deno import found
 from loci.errors import Unavailable
 from loci.model.code import Job
+from loci.model.identity import LOCAL
 from loci.sandbox_programs.walls.layers import Layer
 from tests.support.deno import Given, needs_deno, no_tool, run, sandbox, value
 
@@ -26,7 +27,7 @@ def test_where_there_is_no_wall_nothing_runs() -> None:
         raise Unavailable("This machine offers no wall", "Use another", code="SANDBOX_UNAVAILABLE")
 
     with pytest.raises(Unavailable, match="no wall"):
-        DenoSandbox(None, no_wall).run(Job("1"), no_tool)
+        DenoSandbox(None, no_wall).run(LOCAL, Job("1"), no_tool)
 
 
 @needs_deno
@@ -55,6 +56,6 @@ def test_a_deno_that_does_not_start_is_told(tmp_path: Path) -> None:
         tmp_path, 'if [ "$1" = --version ]; then echo "deno 2.9.8"; else echo "no such luck" >&2; exit 3; fi'
     )
     made = DenoSandbox(broken, frozenset[Layer])
-    ended = made.run(Job("1"), no_tool)
+    ended = made.run(LOCAL, Job("1"), no_tool)
     made.close()
     assert "no such luck" in getattr(ended, "message", "")

@@ -1,10 +1,10 @@
 """Stored files as an executor reads them: copies that it cannot change."""
 
-import re
 import secrets
 from pathlib import Path
 
 from loci.adapters.embedded.executors.place import ARRIVING, Place
+from loci.code.file_names import safe_name
 from loci.errors import LociError
 from loci.ids import content_id
 from loci.model.executors import Stored
@@ -12,10 +12,6 @@ from loci.model.identity import Owner
 from loci.ports import StoredFiles
 
 LONGEST_ID = 200
-LONGEST_NAME = 200
-"""Bytes."""
-# What could be read as a path, and what a terminal or a shell would take for more than a name.
-UNSAFE = re.compile(r"[/\\\x00-\x1f\x7f]")
 
 
 class Arrivals:
@@ -47,14 +43,3 @@ class Arrivals:
         arriving.chmod(0o444)
         folder.mkdir(exist_ok=True, mode=0o755)
         return arriving.replace(path)
-
-
-def safe_name(name: str) -> str:
-    """The name, as a file's name and no path."""
-    plain = UNSAFE.sub("_", name).strip().encode("utf-8", "replace")
-    if len(plain) > LONGEST_NAME:
-        stem, dot, ending = plain.rpartition(b".")
-        kept = LONGEST_NAME - len(ending) - 1
-        plain = stem[:kept] + dot + ending if dot and len(ending) < 20 else plain[:LONGEST_NAME]
-    text = plain.decode("utf-8", "ignore")
-    return "_" if text in ("", ".", "..") else text

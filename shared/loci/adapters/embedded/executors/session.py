@@ -4,20 +4,19 @@ import threading
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
-from typing import Any
 
-from loci.adapters.embedded.executors import telling
 from loci.adapters.embedded.executors.arrivals import Arrivals
 from loci.adapters.embedded.executors.forks import Forks
-from loci.adapters.embedded.executors.made import made, seen
 from loci.adapters.embedded.executors.place import Place
+from loci.code import telling
 from loci.code.snapshots import Snapshots
-from loci.errors import LociError, Refused
-from loci.model.executors import Condition, Lost, Ran
+from loci.errors import LociError
+from loci.model.executors import Condition, Lost, Made, Ran
 from loci.model.identity import Owner
 from loci.ports import StoredFiles
 from loci.sandbox_programs.python.supervised import Supervised
 from loci.sandbox_programs.python.told import Bounds, Stopped
+from loci.sandbox_programs.python.written import seen, written
 
 BUSY_SECONDS = 2.0
 """As long as it takes to save what is saved beside runs."""
@@ -25,7 +24,6 @@ STATE_SECONDS = 60.0
 MOST_BESIDE = 64 << 20
 """Bytes of variables that are saved beside runs; more are when the executor is put away."""
 MOST = 2 << 30
-NOT_SAVED = "it was set after the variables were last saved"
 
 
 class Session:
@@ -68,7 +66,7 @@ class Session:
         """What the code comes to. `Refused` where another run is not done."""
         with self._taken(BUSY_SECONDS) as is_mine:
             if not is_mine:
-                raise _busy(self.id, "runs other code")
+                raise telling.busy(self.id, "runs other code")
             self._keep_until = keep_until
             executor, condition = self._awake()
             self._place.touch(self._clock())
@@ -80,12 +78,13 @@ class Session:
                 reply = executor.run(code, Arrivals(self._place, files, self.owner))
             except Stopped as why:
                 self._forget_executor(why)
-                lost = Condition("lost", (), tuple(Lost(name, _gone_with(why)) for name in self._gone))
-                return telling.stopped(why, lost, time.monotonic() - began, self._limits())
+                lost = Condition("lost", (), tuple(Lost(name, telling.gone_with(why)) for name in self._gone))
+                return telling.stopped(why, lost, time.monotonic() - began, telling.limits(self._bounds))
             finally:
                 self.used_at = self._clock()
             self._names = telling.names(reply.said)
-            return telling.ran(reply, condition, self._limits(), made(before, seen(work)))
+            made = tuple(Made(name, size) for name, size in written(before, seen(work)))
+            return telling.ran(reply, condition, telling.limits(self._bounds), made)
 
     def save(self, *, whole: bool) -> bool:
         """Save the variables, if there is something new and nobody runs code now; False where that was not done.
@@ -129,7 +128,7 @@ class Session:
         if self._executor is not None and self._executor.ended is None:
             return self._executor, Condition("kept" if self._has_run else "new", self._names)
         if not self._place.take():
-            raise _busy(self.id, "is used by another Loci on this machine")
+            raise telling.busy(self.id, "is used by another Loci on this machine")
         self._place.name(self.owner)
         executor = self._forks.spawn(self._place)
         try:
@@ -144,7 +143,7 @@ class Session:
     def _restored(self, executor: Supervised) -> Condition:
         snapshot = self._snapshots.last(self.owner, self.id)
         if snapshot is None:
-            gone = tuple(Lost(name, NOT_SAVED) for name in self._gone)
+            gone = tuple(Lost(name, telling.NOT_SAVED) for name in self._gone)
             return Condition("lost" if gone else "new", (), gone)
         try:
             pieces = list(self._snapshots.read(self.owner, self.id, snapshot))
@@ -152,7 +151,7 @@ class Session:
             return Condition("lost", (), tuple(Lost(name, error.what) for name in snapshot.kept))
         kept, lost = telling.saved(executor.restore(pieces, STATE_SECONDS).said)
         known = {*kept, *(one.name for one in (*lost, *snapshot.lost))}
-        after = tuple(Lost(name, NOT_SAVED) for name in self._gone if name not in known)
+        after = tuple(Lost(name, telling.NOT_SAVED) for name in self._gone if name not in known)
         return Condition("restored", kept, (*snapshot.lost, *lost, *after))
 
     def _saved(self, most: int, *, whole: bool) -> bool:
@@ -190,25 +189,3 @@ class Session:
             self._executor.end()
             self._executor = None
         self._place.release()
-
-    def _limits(self) -> dict[str, Any]:
-        bounds = self._bounds
-        return {
-            "seconds": bounds.seconds,
-            "memory": bounds.memory_bytes >> 20,
-            "disk": bounds.disk_bytes >> 20,
-            "files": bounds.files,
-            "threads": bounds.threads,
-        }
-
-
-def _busy(id: str, why: str) -> Refused:
-    return Refused(
-        f"Executor {id} {why}",
-        "Call again when that is done, or make another with create_memory_code_runner()",
-        code="EXECUTOR_BUSY",
-    )
-
-
-def _gone_with(why: Stopped) -> str:
-    return f"the executor was ended ({telling.STOPPED[why.why][0]})"

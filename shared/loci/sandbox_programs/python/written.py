@@ -4,8 +4,6 @@ import os
 import stat
 from pathlib import Path
 
-from loci.model.executors import Made
-
 MOST_LOOKED_AT = 2_000
 MOST_TOLD = 50
 
@@ -30,11 +28,7 @@ def seen(folder: Path) -> Seen:
     return found
 
 
-def made(before: Seen, after: Seen) -> tuple[Made, ...]:
-    """What is there now and was not, or was another."""
+def written(before: Seen, after: Seen) -> list[tuple[str, int]]:
+    """What is there now and was not, or was another: names that can be printed, and sizes."""
     new = sorted(name for name, told in after.items() if before.get(name) != told and "__pycache__" not in name)
-    return tuple(Made(_printable(name), after[name][0]) for name in new[:MOST_TOLD])
-
-
-def _printable(name: str) -> str:
-    return name.encode("utf-8", "replace").decode("utf-8", "replace")
+    return [(name.encode("utf-8", "replace").decode("utf-8", "replace"), after[name][0]) for name in new[:MOST_TOLD]]

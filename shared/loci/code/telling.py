@@ -2,8 +2,9 @@
 
 from typing import Any, cast
 
+from loci.errors import Refused
 from loci.model.executors import Condition, Failure, Lost, Made, Ran, Value
-from loci.sandbox_programs.python.told import Output, Reply, Stopped, Why
+from loci.sandbox_programs.python.told import Bounds, Output, Reply, Stopped, Why
 from loci.sandbox_programs.python.values import LARGEST_FIGURE, MOST_FIGURES
 
 MB = 1 << 20
@@ -14,6 +15,7 @@ FIGURES_BYTES = 4 << 20
 """Of all figures of a run: an answer on Lambda has no more room."""
 PNG = b"\x89PNG\r\n\x1a\n"
 
+NOT_SAVED = "it was set after the variables were last saved"
 ANEW = "Run it again in smaller steps: variables that are gone have to be set again"
 STOPPED: dict[Why, tuple[str, str, str]] = {
     "time": (
@@ -37,6 +39,31 @@ STOPPED: dict[Why, tuple[str, str, str]] = {
     "start": ("SANDBOX_START", "The executor did not come up", "Try again"),
     "state size": ("STATE_TOO_LARGE", "The variables are larger than can be saved", "Delete what is not needed"),
 }
+
+
+def limits(bounds: Bounds) -> dict[str, Any]:
+    """The bounds as failures name them."""
+    return {
+        "seconds": bounds.seconds,
+        "memory": bounds.memory_bytes >> 20,
+        "disk": bounds.disk_bytes >> 20,
+        "files": bounds.files,
+        "threads": bounds.threads,
+    }
+
+
+def busy(id: str, why: str) -> Refused:
+    """What a second run of an executor is told."""
+    return Refused(
+        f"Executor {id} {why}",
+        "Call again when that is done, or make another with create_memory_code_runner()",
+        code="EXECUTOR_BUSY",
+    )
+
+
+def gone_with(why: Stopped) -> str:
+    """Why a variable is gone that an executor took with it."""
+    return f"the executor was ended ({STOPPED[why.why][0]})"
 
 
 def stopped(why: Stopped, condition: Condition, seconds: float, limits: dict[str, Any]) -> Ran:

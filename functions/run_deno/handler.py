@@ -1,0 +1,13 @@
+"""TypeScript of one owner. The virtual machine is the wall: it has no rights, no network and no secret."""
+
+import os
+from typing import Any
+
+# Nothing of Loci but the programs that run behind a wall is in the image.
+from loci.sandbox_programs.hosted.typescript import Runs
+
+runs = Runs(os.environ["LOCI_DENO"])
+
+
+def lambda_handler(event: dict[str, Any], _: object) -> dict[str, str]:
+    return runs.answer(event)

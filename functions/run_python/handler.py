@@ -1,0 +1,14 @@
+"""Python of one executor. The virtual machine is the wall: it has no rights, no network and no secret."""
+
+import os
+from typing import Any
+
+# Nothing of Loci but the programs that run behind a wall is in the image.
+from loci.sandbox_programs.hosted.python import Runs
+
+runs = Runs(os.environ["LOCI_RUNNER"])
+runs.prepare()
+
+
+def lambda_handler(event: dict[str, Any], _: object) -> dict[str, str]:
+    return runs.answer(event)

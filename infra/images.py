@@ -1,0 +1,30 @@
+"""The container images of functions: of little, so that nothing else that changes here makes another image."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from aws_cdk import aws_ecr_assets as images
+from aws_cdk import aws_lambda as lambda_
+
+from infra.stage import Stage
+
+ROOT = Path(__file__).resolve().parents[1]
+PLATFORMS = {"x86_64": images.Platform.LINUX_AMD64, "arm64": images.Platform.LINUX_ARM64}
+RUNS = ("functions/run_python", "functions/run_deno", "requirements/runner.lock", "requirements/deno.lock")
+INFERENCE = ("functions/inference", "requirements/inference.lock")
+PROGRAMS = ("shared/loci/*", "!shared/loci/__init__.py", "!shared/loci/sandbox_programs")
+"""Of the product, only what runs behind a wall."""
+
+
+def image(
+    stage: Stage, name: str, *, without: Sequence[str], arguments: Mapping[str, str] | None = None
+) -> lambda_.AssetImageCode:
+    """The image of `functions/<name>`, of what `.dockerignore` lets through but these."""
+    return lambda_.AssetImageCode(
+        str(ROOT),
+        file=f"functions/{name}/Dockerfile",
+        platform=PLATFORMS[stage.architecture],
+        build_args=dict(arguments or {}),
+        asset_name=f"{stage.prefix}-{name}",
+        exclude=list(without),
+    )

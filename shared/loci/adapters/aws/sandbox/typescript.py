@@ -1,0 +1,86 @@
+"""TypeScript in a function: a virtual machine serves one owner, and reaches nothing but its run's rows."""
+
+import json
+from dataclasses import asdict
+from typing import Any, cast
+
+from loci.adapters.aws.sandbox.answering import answering
+from loci.adapters.aws.sandbox.machine import Machine, MachineError
+from loci.adapters.aws.sandbox.rows import Lender
+from loci.code.judged import called, order, outcome
+from loci.model.code import Completed, Failed, Job
+from loci.model.identity import Owner
+from loci.model.values import Json, JsonObject
+from loci.ports import ToolCall
+from loci.sandbox_programs.deno.bridge import MOST_CALLS
+from loci.sandbox_programs.deno.ending import Account, Broken, Ended, Order, Why
+from loci.sandbox_programs.deno.messages import Logged, Returned, SenselessError, Thrown, said
+
+GRACE = 30.0
+"""Seconds that a run may take beside its own: a machine may have to be started."""
+WHYS: tuple[Why, ...] = ("timeout", "memory", "stuck", "exited", "output", "protocol", "start")
+
+
+class LambdaSandbox:
+    """Runs each job in its owner's machine. Whoever calls may be waited for as long as the job takes."""
+
+    def __init__(self, machine: Machine, lender: Lender) -> None:
+        self._machine = machine
+        self._lender = lender
+
+    def run(self, owner: Owner, job: Job, call: ToolCall) -> Completed | Failed:
+        wanted = order(job)
+        if not wanted.tools:
+            return outcome(self._ended(owner, wanted, None))
+        loan = self._lender.lend(wanted.timeout_ms / 1000 + GRACE)
+        try:
+            with answering(loan.rows, lambda asked: _answer(call, wanted, asked), MOST_CALLS):
+                return outcome(self._ended(owner, wanted, loan.told))
+        finally:
+            loan.rows.remove()
+
+    def close(self) -> None:
+        """Nothing runs here."""
+
+    def _ended(self, owner: Owner, wanted: Order, line: JsonObject | None) -> Ended:
+        told = {**asdict(wanted), "tools": sorted(wanted.tools), "read": []}
+        try:
+            return _judged(self._machine.ask(owner, "typescript", {"order": told, "line": line}))
+        except MachineError as error:
+            why: Why = "timeout" if error.is_time else "memory" if error.is_memory else "exited"
+            return Ended(Broken(why, f"The code ended the sandbox ({error.why})"), Account(), 0.0, 0)
+        except (SenselessError, ValueError, TypeError, KeyError, AttributeError):
+            return Ended(Broken("protocol", "The sandbox gave a result that is none"), Account(), 0.0, 0)
+
+
+def _answer(call: ToolCall, wanted: Order, asked: Any) -> dict[str, Json]:
+    question = cast("dict[str, Any]", asked) if isinstance(asked, dict) else {}
+    tool = str(question.get("tool"))
+    if tool not in wanted.tools:
+        refusal: JsonObject = {"code": "TOOL_DENIED", "message": f"This run was not given the tool {tool[:80]!r}"}
+        return {"ok": False, "error": refusal}
+    return called(call, tool, question.get("arguments"))
+
+
+def _judged(told: dict[str, Any]) -> Ended:
+    """The end as the function tells it; nothing in it is believed that is more than the code's own doing."""
+    account = Account(dropped=_count(told["dropped"]), asked=_count(told["asked"]), denied=_count(told["denied"]))
+    for level, text in told["logs"]:
+        line = said(json.dumps({"t": "log", "level": level, "text": text}).encode())
+        if isinstance(line, Logged):
+            account.log(line)
+    return Ended(_outcome(told), account, float(_count(told["ms"])), _count(told["peak"]))
+
+
+def _outcome(told: dict[str, Any]) -> Returned | Thrown | Broken:
+    if "broken" in told:
+        why, message = told["broken"]
+        return Broken(WHYS[WHYS.index(why)], str(message)[:500])
+    line = said(str(told["said"]).encode("utf-8", "replace"))
+    if not isinstance(line, Returned | Thrown):
+        raise SenselessError("no end")
+    return line
+
+
+def _count(told: Any) -> int:
+    return int(told) if isinstance(told, int | float) and 0 <= told < 1 << 48 else 0

@@ -1,0 +1,113 @@
+"""Every adapter of `Executors`, ready to run, and how its executors lose their processes."""
+
+from collections.abc import Callable, Generator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from loci.adapters.aws.blobs import S3Blobs
+from loci.adapters.aws.clients import Clients
+from loci.adapters.aws.records import DynamoRecords
+from loci.adapters.aws.sandbox.executors import LambdaExecutors
+from loci.adapters.aws.sandbox.held import Held
+from loci.adapters.aws.sandbox.machine import Machine
+from loci.adapters.aws.sandbox.rows import Lender
+from loci.adapters.embedded.executors.confined import ConfinedExecutors
+from loci.adapters.embedded.executors.forks import Forks
+from loci.code.snapshots import Snapshots
+from loci.ports import Executors
+from loci.sandbox_programs.python.told import Bounds
+from tests.contract.sandboxes import KEY, ROLE
+from tests.contract.stores import CLOCK, in_folder
+from tests.support.deno import STRONGEST
+from tests.support.executors import runner_packages
+from tests.support.functions import loaded
+from tests.support.invoke_api import InvokeApi, invoke_api
+from tests.support.loopback_aws import loopback_aws
+from tests.support.moto_aws import BUCKET, TABLE
+
+FUNCTION = "loci-run-python"
+BOUNDS = Bounds(seconds=5.0, grace_seconds=0.3, memory_bytes=512 << 20, disk_bytes=64 << 20, files=2_000)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Executors, and what takes their processes away, as a restart or another machine does."""
+
+    executors: Executors
+    move: Callable[[], None]
+
+
+@contextmanager
+def embedded(folder: Path) -> Generator[Place]:
+    """Each move is a restart of the server."""
+    stores = in_folder(folder)
+
+    def made() -> ConfinedExecutors:
+        forks = Forks(folder / "executors", runner_packages(), BOUNDS, layers=lambda: STRONGEST, drawing=True)
+        snapshots = Snapshots(stores.records, stores.blobs, CLOCK)
+        return ConfinedExecutors(
+            folder / "executors", forks, snapshots, BOUNDS, CLOCK, idle_seconds=900, kept_seconds=86_400
+        )
+
+    class Restarted:
+        now = made()
+
+        def move(self) -> None:
+            self.now.close()
+            self.now = made()
+
+        def __getattr__(self, name: str) -> object:
+            return getattr(self.now, name)
+
+    restarted = Restarted()
+    try:
+        yield Place(restarted, restarted.move)  # type: ignore[arg-type]
+    finally:
+        restarted.now.close()
+
+
+@contextmanager
+def function(folder: Path) -> Generator[Place]:
+    """Each move is another machine: the handler, loaded anew."""
+    with invoke_api() as api, loopback_aws():
+        handlers: list[ModuleType] = []
+
+        def move() -> None:
+            handlers.append(_loaded(api, folder))
+
+        move()
+        try:
+            yield Place(_executors(), move)
+        finally:
+            for one in handlers:
+                one.runs.close()
+
+
+def _loaded(api: InvokeApi, folder: Path) -> ModuleType:
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("LOCI_RUNNER", str(runner_packages()))
+        environment.setenv("TMPDIR", str(folder))
+        module = loaded(Path("run_python"))
+    api.functions[FUNCTION] = module.lambda_handler
+    return module
+
+
+def _executors() -> LambdaExecutors:
+    clients = Clients()
+    blobs = S3Blobs(BUCKET, clients)
+    records = DynamoRecords(TABLE, blobs, CLOCK, clients)
+    return LambdaExecutors(
+        Machine(FUNCTION, "LOCI_RUN_PYTHON_FUNCTION", KEY, clients),
+        Held(records, CLOCK, lambda _: None),
+        blobs,
+        Lender(TABLE, ROLE, clients),
+        BOUNDS,
+        drawing=True,
+    )
+
+
+ADAPTERS: dict[str, Callable[[Path], AbstractContextManager[Place]]] = {"embedded": embedded, "function": function}

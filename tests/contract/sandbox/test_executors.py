@@ -1,0 +1,153 @@
+"""What every `Executors` does."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import pytest
+
+from loci.errors import NotFound
+from loci.model.executors import Failure, Ran, Stored, Value
+from loci.model.identity import Owner
+from loci.sandbox_programs.walls.layers import UNPRIVILEGED
+from tests.contract.executors import ADAPTERS, Place
+from tests.contract.stores import ANN, BOB, START
+from tests.support.deno import STRONGEST
+
+pytestmark = pytest.mark.skipif(not STRONGEST >= UNPRIVILEGED, reason="this machine has no wall")
+UNTIL = START + 86_400
+
+
+@dataclass
+class Files:
+    """Stored files by owner and id."""
+
+    files: dict[tuple[Owner, str], Stored] = field(default_factory=dict[tuple[Owner, str], Stored])
+
+    def read(self, owner: Owner, id: str) -> Stored:
+        if (owner, id) not in self.files:
+            raise NotFound(f"There is no stored file {id!r}", "Use another id", code="MEMORY_NOT_FOUND")
+        return self.files[owner, id]
+
+
+@pytest.fixture(scope="module", params=ADAPTERS)
+def place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    with ADAPTERS[request.param](tmp_path_factory.mktemp("executors")) as made:
+        yield made
+
+
+def ran(place: Place, id: str, code: str, owner: Owner = ANN, files: Files | None = None) -> Ran:
+    return place.executors.run(owner, id, code, files or Files(), UNTIL)
+
+
+def printed(place: Place, id: str, code: str, files: Files | None = None) -> str:
+    done = ran(place, id, code, files=files)
+    assert not isinstance(done.outcome, Failure), done.outcome
+    return done.stdout
+
+
+def test_code_prints_and_has_a_value(place: Place) -> None:
+    id = place.executors.open(ANN)
+    done = ran(place, id, "import sys\nprint('out')\nprint('err', file=sys.stderr)\n[1, 2]")
+    assert (done.stdout, done.stderr, done.outcome) == ("out\n", "err\n", Value("list", "[1, 2]"))
+    assert (done.condition.state, done.condition.lost, done.condition.unsaved) == ("new", (), None)
+
+
+def test_a_run_goes_on_where_the_last_one_ended(place: Place) -> None:
+    id = place.executors.open(ANN)
+    ran(place, id, "import pandas as pd\nframe = pd.DataFrame({'a': [1, 2, 3]})\ndef twice(x): return 2 * x")
+    done = ran(place, id, "twice(frame.a.sum())")
+    assert done.outcome == Value("int64", "np.int64(12)")
+    assert done.condition.state == "kept"
+    assert set(done.condition.kept) >= {"frame", "twice"}
+
+
+def test_its_variables_outlive_its_process(place: Place) -> None:
+    id = place.executors.open(ANN)
+    ran(place, id, "numbers = list(range(5))\ndef total(): return sum(numbers)\ngen = (x for x in numbers)")
+    place.move()
+    done = ran(place, id, "total()")
+    assert done.outcome == Value("int", "10")
+    assert done.condition.state == "restored"
+    assert set(done.condition.kept) >= {"numbers", "total"}
+    assert [one.name for one in done.condition.lost] == ["gen"]
+    assert printed(place, id, "print(total())") == "10\n"
+
+
+def test_what_code_raises_is_told_and_variables_stay(place: Place) -> None:
+    id = place.executors.open(ANN)
+    done = ran(place, id, "x = 1\n1 / 0")
+    assert isinstance(done.outcome, Failure)
+    assert done.outcome.code == "CODE_ERROR"
+    assert "1 / 0" in (done.outcome.traceback or "")
+    assert printed(place, id, "print(x)") == "1\n"
+
+
+def test_a_run_that_ends_its_process_says_what_is_lost(place: Place) -> None:
+    id = place.executors.open(ANN)
+    ran(place, id, "x = 1")
+    done = ran(place, id, "import os; os._exit(1)")
+    assert isinstance(done.outcome, Failure)
+    assert done.outcome.code == "SANDBOX_EXITED"
+    assert (done.condition.state, [one.name for one in done.condition.lost]) == ("lost", ["x"])
+    assert ran(place, id, "1").outcome == Value("int", "1")
+
+
+def test_code_without_end_is_interrupted_and_variables_stay(place: Place) -> None:
+    id = place.executors.open(ANN)
+    done = ran(place, id, "x = 1\nwhile True: pass")
+    assert isinstance(done.outcome, Failure)
+    assert done.outcome.code == "SANDBOX_TIMEOUT"
+    assert printed(place, id, "print(x)") == "1\n"
+
+
+def test_a_figure_comes_as_an_image(place: Place) -> None:
+    id = place.executors.open(ANN)
+    done = ran(place, id, "import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.show()")
+    assert [one[:8] for one in done.figures] == [b"\x89PNG\r\n\x1a\n"]
+
+
+def test_files_that_code_writes_are_told(place: Place) -> None:
+    id = place.executors.open(ANN)
+    done = ran(place, id, "open('table.csv', 'w').write('a,b')")
+    assert [(one.name, one.size_bytes) for one in done.files] == [("table.csv", 3)]
+    assert printed(place, id, "print(open('table.csv').read())") == "a,b\n"
+
+
+def test_its_files_outlive_its_process(place: Place) -> None:
+    id = place.executors.open(ANN)
+    ran(place, id, "import os\nos.mkdir('below')\nopen('below/a.txt', 'w').write('kept')\nos.symlink('/etc', 'link')")
+    place.move()
+    done = ran(place, id, "print(open('below/a.txt').read())")
+    assert (done.stdout, done.condition.lost, done.condition.unsaved) == ("kept\n", (), None)
+
+
+def test_a_stored_file_is_read_by_its_id(place: Place) -> None:
+    id = place.executors.open(ANN)
+    files = Files({(ANN, "ds-1"): Stored("../sales: 1.csv", "v1", b"a,b\n1,2\n")})
+    code = "path = get_memory_path('ds-1')\nprint(path.name, path.read_text().splitlines())"
+    assert printed(place, id, code, files) == ".._sales: 1.csv ['a,b', '1,2']\n"
+
+
+def test_a_stored_file_that_is_not_there_is_an_error_of_the_codes(place: Place) -> None:
+    id = place.executors.open(ANN)
+    code = "try: get_memory_path('ds-2')\nexcept FileNotFoundError as error: print(error)"
+    assert "MEMORY_NOT_FOUND" in printed(place, id, code)
+
+
+def test_another_owners_executor_has_none_of_its_variables(place: Place) -> None:
+    id = place.executors.open(ANN)
+    ran(place, id, "secret = 1")
+    try:
+        done = ran(place, id, "print('secret' in globals())", BOB)
+    except NotFound:
+        return
+    assert done.stdout == "False\n"
+    assert printed(place, id, "print(secret)") == "1\n"
+
+
+def test_nothing_is_left_of_one_that_is_forgotten(place: Place) -> None:
+    id = place.executors.open(ANN)
+    ran(place, id, "x = 1")
+    place.executors.forget(ANN, id)
+    place.move()
+    assert printed(place, id, "print('x' in globals())") == "False\n"

@@ -1,0 +1,48 @@
+"""Every adapter of `Sandbox`, ready to run."""
+
+from collections.abc import Callable, Generator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+
+import pytest
+
+from loci.adapters.aws.clients import Clients
+from loci.adapters.aws.sandbox.machine import Machine
+from loci.adapters.aws.sandbox.rows import Lender
+from loci.adapters.aws.sandbox.typescript import LambdaSandbox
+from loci.code.deno import found
+from loci.ports import Sandbox
+from tests.support.deno import STRONGEST, sandbox
+from tests.support.functions import loaded
+from tests.support.invoke_api import InvokeApi, invoke_api
+from tests.support.loopback_aws import loopback_aws
+from tests.support.moto_aws import TABLE
+
+FUNCTION = "loci-run-deno"
+ROLE = "arn:aws:iam::123456789012:role/bridge"
+KEY = b"k" * 32
+
+
+@contextmanager
+def embedded() -> Generator[Sandbox]:
+    with sandbox(STRONGEST) as made:
+        yield made
+
+
+@contextmanager
+def function() -> Generator[Sandbox]:
+    """boto3, a real one, and the real handler behind Lambda's own protocol; its line is DynamoDB's."""
+    with invoke_api() as api, loopback_aws():
+        yield on(api)
+
+
+def on(api: InvokeApi) -> LambdaSandbox:
+    """The adapter with the function in this process."""
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("LOCI_DENO", str(found(None)))
+        api.functions[FUNCTION] = loaded(Path("run_deno")).lambda_handler
+    clients = Clients()
+    return LambdaSandbox(Machine(FUNCTION, "LOCI_RUN_DENO_FUNCTION", KEY, clients), Lender(TABLE, ROLE, clients))
+
+
+ADAPTERS: dict[str, Callable[[], AbstractContextManager[Sandbox]]] = {"embedded": embedded, "function": function}

@@ -1,0 +1,131 @@
+"""Callers' code through the API: an errand drives each run, and its machine asks through rows of the table."""
+
+import json
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from loci.code.deno import found
+from tests.deployed.deployment import FUNCTION, Deployment
+from tests.deployed.users import NewUser, User
+from tests.servers.localstack.environments import ROOT
+from tests.servers.localstack.functions import archive, image
+from tests.servers.localstack.running import ACCOUNT, REGION
+from tests.support.deno import needs_deno
+from tests.support.executors import runner_packages
+from tests.support.polling import until
+from tests.support.serving import call
+
+pytestmark = [pytest.mark.aws, needs_deno]
+IMAGES = f"{ACCOUNT}.dkr.ecr.{REGION}.amazonaws.com"
+SECONDS = 300
+PROGRAM = Path(__file__).with_name("gateway_with_a_tool.py")
+
+
+@dataclass(frozen=True, slots=True)
+class Machines:
+    """The functions that run code, and somebody who uses them through the API."""
+
+    deployment: Deployment
+    python: str
+    user: User
+
+    def ask(self, tool: str, **arguments: object) -> Any:
+        """The tool's result, as the API gives it."""
+        return self.deployment.door("REST API").post(call(tool, arguments), self.user.headers).message()["result"]
+
+    def told(self, tool: str, **arguments: object) -> Any:
+        result = self.ask(tool, **arguments)
+        assert not result.get("isError"), result
+        return result["structuredContent"]
+
+    def another(self) -> None:
+        """The next run of Python finds another machine."""
+        _changed(self.deployment, self.python, {"FRESH": uuid.uuid4().hex})
+
+
+@pytest.fixture(scope="module")
+def machines(deployment: Deployment, new_user: NewUser) -> Iterator[Machines]:
+    aws, programs = deployment.aws, {"PYTHONPATH": str(ROOT / "shared")}
+    how: dict[str, Any] = {"command": ["handler.lambda_handler"], "seconds": SECONDS}
+    of_deno = {**programs, "LOCI_DENO": str(found(None))}
+    deno = image(aws, f"{IMAGES}/run_deno:1", variables=of_deno, **how)
+    of_python = {**programs, "LOCI_RUNNER": str(runner_packages())}
+    python = image(aws, f"{IMAGES}/run_python:1", variables=of_python, **how)
+    function = aws("lambda")
+    was = function.get_function_configuration(FunctionName=FUNCTION)
+    told = {
+        "LOCI_RUN_DENO_FUNCTION": deno,
+        "LOCI_RUN_PYTHON_FUNCTION": python,
+        "LOCI_RUN_ROLE": f"arn:aws:iam::{ACCOUNT}:role/any",
+    }
+    source = (ROOT / "functions" / "gateway" / "handler.py").read_text("utf-8")
+    _coded(deployment, PROGRAM.read_text("utf-8"))
+    _changed(deployment, FUNCTION, told, seconds=SECONDS)
+    yield Machines(deployment, python, new_user())
+    _coded(deployment, source)
+    function.update_function_configuration(
+        FunctionName=FUNCTION, Environment=was["Environment"], Timeout=was["Timeout"]
+    )
+    function.get_waiter("function_updated_v2").wait(FunctionName=FUNCTION, WaiterConfig={"Delay": 0.05})
+
+
+def _coded(deployment: Deployment, source: str) -> None:
+    function = deployment.aws("lambda")
+    function.update_function_code(FunctionName=FUNCTION, ZipFile=archive({"handler.py": source}))
+    function.get_waiter("function_updated_v2").wait(FunctionName=FUNCTION, WaiterConfig={"Delay": 0.05})
+
+
+def _changed(deployment: Deployment, name: str, variables: dict[str, str], seconds: int = SECONDS) -> None:
+    function = deployment.aws("lambda")
+    known = function.get_function_configuration(FunctionName=name)["Environment"]["Variables"]
+    function.update_function_configuration(
+        FunctionName=name, Environment={"Variables": {**known, **variables}}, Timeout=seconds
+    )
+    function.get_waiter("function_updated_v2").wait(FunctionName=name, WaiterConfig={"Delay": 0.05})
+
+
+def test_typescript_gives_its_value(machines: Machines) -> None:
+    told = machines.told("pml_execute_code", code="[1, 2].map((n: number) => n * context.by)", context={"by": 3})
+    assert told["result"] == [3, 6]
+
+
+def test_typescript_calls_a_tool(machines: Machines) -> None:
+    told = machines.told("pml_execute_code", code="await shop.price({ of: 'tea' })", intent="buy")
+    assert told["result"] == {"price": 3, "for": machines.user.owner.subject, "of": "tea"}
+
+
+def test_a_run_of_40_seconds_calls_a_tool_at_its_end_and_is_read_later(machines: Machines) -> None:
+    code = "await new Promise((go) => setTimeout(go, 40_000)); return await shop.price({ of: 'patience' })"
+    told = machines.told("pml_execute_code", code=code, intent="buy", sandbox_config={"timeout": 60_000})
+    assert told["status"] == "running"
+    id = told["scratchpad_id"]
+    early = machines.ask("scratchpad_read", id=id)
+    assert early["structuredContent"]["error"]["code"] == "STILL_RUNNING"
+    until(lambda: not machines.ask("scratchpad_read", id=id).get("isError"), seconds=60)
+    kept = json.loads(machines.told("scratchpad_read", id=id)["result"])
+    assert kept["result"]["of"] == "patience"
+    assert kept["metrics"]["execution_time_ms"] > 40_000
+
+
+def test_pythons_state_moves_between_machines(machines: Machines) -> None:
+    id = machines.told("create_memory_code_runner")["result"]["executor_id"]
+    code = "import pandas as pd\nframe = pd.DataFrame({'a': range(10)})\nmachine = __import__('os').getpid()"
+    first = machines.told("run_memory_code", executor_id=id, code=code)["result"]
+    assert (first["error"], first["executor"]["persisted"]) == (None, True)
+    machines.another()
+    second = machines.told("run_memory_code", executor_id=id, code="int(frame.a.sum())")["result"]
+    assert (second["value"], second["executor"]["state"]) == ("45", "restored")
+    third = machines.told("run_memory_code", executor_id=id, code="len(frame)")["result"]
+    assert (third["value"], third["executor"]["state"]) == ("10", "kept")
+
+
+def test_another_owners_executor_does_not_exist(machines: Machines, new_user: NewUser) -> None:
+    id = machines.told("create_memory_code_runner")["result"]["executor_id"]
+    other = Machines(machines.deployment, machines.python, new_user())
+    result = other.ask("run_memory_code", executor_id=id, code="1")
+    assert result["structuredContent"]["error"]["code"] == "EXECUTOR_NOT_FOUND"

@@ -1,0 +1,131 @@
+"""What runs callers' code has no rights, and no way out."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.infra.sandbox import INTERFACES
+from tests.infra.synthesis import Stacks, synthesise
+from tests.infra.template import listed
+
+ROOT = Path(__file__).resolve().parents[2]
+FUNCTION = "AWS::Lambda::Function"
+HERE = "<AWS::Region>.<AWS::URLSuffix>"
+
+
+def test_each_tenant_has_a_machine_of_its_own(dev: Stacks) -> None:
+    functions = dev.sandbox.of_type(FUNCTION)
+    assert set(functions) == {"RunPython", "RunDeno"}
+    for function in functions.values():
+        assert function["TenancyConfig"] == {"TenantIsolationMode": "PER_TENANT"}
+
+
+def test_they_have_the_sizes_of_the_stage(dev: Stacks) -> None:
+    for name, size in (dev.stage.sandbox.functions if dev.stage.sandbox else {}).items():
+        [function] = [
+            one for one in dev.sandbox.of_type(FUNCTION).values() if one["FunctionName"] == f"loci-dev-{name}"
+        ]
+        assert (function["MemorySize"], function["Timeout"]) == (size.memory_mb, size.timeout_s)
+
+
+def test_no_variable_tells_them_anything(dev: Stacks) -> None:
+    assert not [one for one in dev.sandbox.of_type(FUNCTION).values() if "Environment" in one]
+
+
+def test_the_code_in_them_may_do_nothing(dev: Stacks) -> None:
+    """What Lambda does with the role itself comes from no function."""
+    for name in ("RunPython", "RunDeno"):
+        statements = [one for resource, one in dev.sandbox.statements() if resource.startswith(f"{name}RoleDefault")]
+        allowing = [one for one in statements if one["Effect"] == "Allow"]
+        [denying] = [one for one in statements if one["Effect"] == "Deny"]
+        assert [set(listed(one["Action"])) for one in allowing] == [set(INTERFACES)]
+        assert (denying["Action"], denying["Resource"]) == ("*", "*")
+        arns = [dev.sandbox.read(one) for one in denying["Condition"]["ArnLike"]["lambda:SourceFunctionArn"]]
+        function = "run_python" if name == "RunPython" else "run_deno"
+        assert [arn.partition(":function:")[2] for arn in arns] == [f"loci-dev-{function}", f"loci-dev-{function}:*"]
+
+
+def test_no_policy_of_aws_is_added_to_their_roles(dev: Stacks) -> None:
+    assert not [role for role in dev.sandbox.of_type("AWS::IAM::Role").values() if "ManagedPolicyArns" in role]
+
+
+def test_the_network_leads_nowhere(dev: Stacks) -> None:
+    kinds = {resource["Type"] for resource in dev.sandbox.resources.values()}
+    ways = ("InternetGateway", "NatGateway", "EIP", "VPNGateway", "TransitGatewayAttachment", "VPCPeeringConnection")
+    assert not {f"AWS::EC2::{way}" for way in ways} & kinds
+    assert "AWS::EC2::Route" not in kinds
+    assert not [one for one in dev.sandbox.of_type("AWS::EC2::Subnet").values() if one.get("MapPublicIpOnLaunch")]
+
+
+def test_its_endpoints_let_through_one_part_of_the_bucket_and_rows_that_were_lent(dev: Stacks) -> None:
+    let: dict[str, dict[str, Any]] = {}
+    for endpoint in dev.sandbox.of_type("AWS::EC2::VPCEndpoint").values():
+        [statement] = endpoint["PolicyDocument"]["Statement"]
+        let[dev.sandbox.read(endpoint["ServiceName"]).rpartition(".")[2]] = statement
+    assert set(let) == {"s3", "dynamodb"}
+    assert set(let["s3"]["Action"]) == {"s3:GetObject", "s3:PutObject"}
+    assert dev.sandbox.read(let["s3"]["Resource"]) == "<Bucket.Arn>/*/executors/*"
+    assert set(let["dynamodb"]["Action"]) == {"dynamodb:PutItem", "dynamodb:Query"}
+    assert dev.sandbox.read(let["dynamodb"]["Resource"]) == "<Table.Arn>"
+    lent = dev.sandbox.read(let["dynamodb"]["Condition"]["ArnEquals"]["aws:PrincipalArn"])
+    assert lent.endswith(":role/loci-dev-run-<AWS::Region>")
+
+
+def test_its_resolver_knows_the_bucket_and_the_table_and_no_other_name(dev: Stacks) -> None:
+    lists = dev.sandbox.of_type("AWS::Route53Resolver::FirewallDomainList")
+    assert [dev.sandbox.read(one) for one in lists["Known"]["Domains"]] == [f"<Bucket>.s3.{HERE}", f"dynamodb.{HERE}"]
+    assert lists["Others"]["Domains"] == ["*"]
+    rules = dev.sandbox.one("AWS::Route53Resolver::FirewallRuleGroup")["FirewallRules"]
+    by_priority = sorted(rules, key=lambda rule: rule["Priority"])
+    assert [(rule["Action"], dev.sandbox.read(rule["FirewallDomainListId"])) for rule in by_priority] == [
+        ("ALLOW", "<Known.Id>"),
+        ("BLOCK", "<Others.Id>"),
+    ]
+    assert (
+        dev.sandbox.read(dev.sandbox.one("AWS::Route53Resolver::FirewallRuleGroupAssociation")["VpcId"]) == "<Network>"
+    )
+
+
+def test_nothing_comes_in_and_only_https_goes_out(dev: Stacks) -> None:
+    group = dev.sandbox.one("AWS::EC2::SecurityGroup")
+    assert "SecurityGroupIngress" not in group
+    assert [(rule["FromPort"], rule["ToPort"]) for rule in group["SecurityGroupEgress"]] == [(443, 443)]
+
+
+def test_an_errand_is_done_once_or_never(dev: Stacks) -> None:
+    taken = dev.gateway.one("AWS::Lambda::EventInvokeConfig")
+    assert (taken["MaximumRetryAttempts"], taken["MaximumEventAgeInSeconds"]) == (0, 60)
+
+
+def test_the_gateway_is_told_where_they_are(dev: Stacks) -> None:
+    [gateway] = dev.gateway.of_type(FUNCTION).values()
+    variables = gateway["Environment"]["Variables"]
+    functions = [variables[f"LOCI_RUN_{name}_FUNCTION"] for name in ("PYTHON", "DENO")]
+    assert functions == ["loci-dev-run_python", "loci-dev-run_deno"]
+    assert dev.gateway.read(variables["LOCI_RUN_ROLE"]).endswith(":role/loci-dev-run-<AWS::Region>")
+
+
+@pytest.fixture(scope="module")
+def contexts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """The folders that the images are built from, by their function."""
+    folder = tmp_path_factory.mktemp("images")
+    synthesise(folder, "dev", {})
+    [manifest] = [json.loads(file.read_text()) for file in (folder / "out").glob("*sandbox.assets.json")]
+    sources = [asset["source"] for asset in manifest["dockerImages"].values()]
+    return {Path(one["dockerFile"]).parent.name: folder / "out" / one["directory"] for one in sources}
+
+
+@pytest.mark.parametrize(("function", "lock"), [("run_python", "runner.lock"), ("run_deno", "deno.lock")])
+def test_an_image_is_built_of_its_handler_its_lock_and_the_programs(
+    contexts: dict[str, Path], function: str, lock: str
+) -> None:
+    context = contexts[function]
+    files = {str(file.relative_to(context)) for file in context.rglob("*") if file.is_file()}
+    others = {file for file in files if not file.startswith("shared/loci/sandbox_programs/")}
+    own = {f"functions/{function}/Dockerfile", f"functions/{function}/handler.py", f"requirements/{lock}"}
+    assert others == {".dockerignore", "shared/loci/__init__.py", *own}
+    lines = (ROOT / "functions" / function / "Dockerfile").read_text().splitlines()
+    copied = [line.split()[1] for line in lines if line.startswith("COPY ") and "--from" not in line]
+    assert [path for path in copied if not (context / path).exists()] == []

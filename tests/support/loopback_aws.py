@@ -1,0 +1,63 @@
+"""moto's DynamoDB, S3 and STS behind addresses of this machine: for programs that do not use boto3."""
+
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+import requests
+
+from tests.support.moto_aws import REGION, moto_aws
+
+SERVICES = ("DYNAMODB", "S3")
+
+
+@contextmanager
+def loopback_aws() -> Generator[str, None, None]:
+    """The address. boto3 uses it in here, too, so links lead there."""
+    one_at_a_time = threading.Lock()
+
+    class Requests(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def _forward(self) -> None:
+            body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            is_table = "X-Amz-Target" in self.headers
+            host = f"{'dynamodb' if is_table else 's3'}.{REGION}.amazonaws.com"
+            headers = {
+                name: value for name, value in self.headers.items() if name.lower() not in ("host", "connection")
+            }
+            headers.pop("Expect", None)
+            with one_at_a_time:
+                answer = requests.request(
+                    self.command, f"https://{host}{self.path}", headers=headers, data=body, timeout=10
+                )
+            self.send_response(answer.status_code)
+            for name, value in answer.headers.items():
+                if name.lower() not in ("content-length", "connection", "content-encoding", "transfer-encoding"):
+                    self.send_header(name, value)
+            self.send_header("Content-Length", str(len(answer.content)))
+            self.end_headers()
+            if self.command != "HEAD":
+                self.wfile.write(answer.content)
+
+        do_GET = do_PUT = do_POST = do_DELETE = do_HEAD = _forward  # noqa: N815
+
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Requests)
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever, args=(0.05,))
+    thread.start()
+    url = f"http://127.0.0.1:{server.server_port}"
+    try:
+        with moto_aws(), pytest.MonkeyPatch.context() as environment:
+            for service in SERVICES:
+                environment.setenv(f"AWS_ENDPOINT_URL_{service}", url)
+            yield url
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()

@@ -1,0 +1,202 @@
+"""Runs of code on AWS: driven by an errand, answered by the request that asked, or read later."""
+
+import json
+from collections.abc import Generator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import Client
+from mcp_types import CallToolResult
+
+from loci.app import App
+from loci.code.typescript import TypeScript
+from loci.compose import build_app
+from loci.model.identity import LOCAL
+from loci.server.build import build_server
+from loci.server.errands import errand_door
+from loci.settings import Settings
+from tests.contract.executors import FUNCTION as RUN_PYTHON
+from tests.contract.sandboxes import FUNCTION as RUN_DENO
+from tests.contract.sandboxes import ROLE
+from tests.support.deno import needs_deno
+from tests.support.executors import runner_packages
+from tests.support.functions import loaded
+from tests.support.invoke_api import InvokeApi, invoke_api
+from tests.support.loopback_aws import loopback_aws
+from tests.support.moto_aws import BUCKET, TABLE
+from tests.support.polling import until
+from tests.support.tool_set import ToolSet
+from tests.surface.results import structured, texts
+
+pytestmark = [pytest.mark.anyio, needs_deno]
+GATEWAY = "loci-gateway"
+
+
+@dataclass
+class Desk:
+    """A gateway in this process, its functions beside it."""
+
+    app: App
+    api: InvokeApi
+    tools: ToolSet
+
+    async def ask(self, tool: str, **arguments: object) -> CallToolResult:
+        async with Client(build_server(self.app), mode="2026-07-28") as client:
+            return await client.call_tool(tool, arguments)
+
+    async def told(self, tool: str, **arguments: object) -> dict[str, Any]:
+        result = await self.ask(tool, **arguments)
+        assert not result.is_error, texts(result)
+        return structured(result)
+
+    def entry(self, id: str) -> Any:
+        """What the scratchpad has, once it has it."""
+        until(lambda: any(one.id == id for one in self.app.scratchpad.list(LOCAL)))
+        return json.loads(self.app.scratchpad.read(LOCAL, id).text)
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory: pytest.TempPathFactory) -> Generator[Desk]:
+    from loci.code.deno import found
+
+    with invoke_api() as api, loopback_aws(), pytest.MonkeyPatch.context() as environment:
+        environment.setenv("AWS_LAMBDA_FUNCTION_NAME", GATEWAY)
+        environment.setenv("LOCI_DENO", str(found(None)))
+        environment.setenv("LOCI_RUNNER", str(runner_packages()))
+        environment.setenv("TMPDIR", str(tmp_path_factory.mktemp("machines")))
+        deno, python = loaded(Path("run_deno")), loaded(Path("run_python"))
+        api.functions |= {RUN_DENO: deno.lambda_handler, RUN_PYTHON: python.lambda_handler}
+        told = {
+            "mode": "aws",
+            "table": TABLE,
+            "bucket": BUCKET,
+            "secrets": ("s" * 40,),
+            "run_python_function": RUN_PYTHON,
+            "run_deno_function": RUN_DENO,
+            "run_role": ROLE,
+            "models": tmp_path_factory.mktemp("models"),
+            "runner_seconds": 20,
+        }
+        app = build_app(Settings.model_validate(told))
+        tools = ToolSet(tmp_path_factory.mktemp("files"))
+        typescript = TypeScript(
+            app.typescript._sandbox,  # pyright: ignore[reportPrivateUsage]
+            tools,
+            app.scratchpad,
+            app.telemetry,
+            cache=None,
+            elsewhere=app.elsewhere,
+        )
+        app = replace(app, typescript=typescript)
+        do = errand_door(app)
+        api.functions[GATEWAY] = lambda event, _: do(event["errand"])
+        try:
+            yield Desk(app, api, tools)
+        finally:
+            deno.runs.close()
+            python.runs.close()
+
+
+@pytest.fixture
+def hasty(desk: Desk) -> Generator[Desk]:
+    """A desk where nobody waits."""
+    patience = desk.app.typescript.patience, desk.app.runner.patience
+    desk.tools.go.clear()
+    desk.app.typescript.patience = desk.app.runner.patience = 0.2
+    yield desk
+    desk.tools.go.set()
+    desk.app.typescript.patience, desk.app.runner.patience = patience
+
+
+async def test_typescript_answers_who_asked(desk: Desk) -> None:
+    told = await desk.told("pml_execute_code", code="[1, 2, 3].map((n: number) => n * context.by)", context={"by": 2})
+    assert told["result"] == [2, 4, 6]
+    assert "status" not in told
+
+
+async def test_what_code_throws_is_an_error_with_its_place(desk: Desk) -> None:
+    result = await desk.ask("pml_execute_code", code="null.x")
+    assert result.is_error
+    assert structured(result)["error"]["code"] == "CODE_ERROR"
+    assert structured(result)["stack"]
+
+
+async def test_tools_are_called_through_the_gateway(desk: Desk) -> None:
+    told = await desk.told(
+        "pml_execute_code", code="await github.listCommits({limit: 2})", intent="Analyze GitHub commits"
+    )
+    assert [one["sha"] for one in told["result"]] == ["a1", "b2"]
+    assert told["tool_calls"] == 1
+
+
+async def test_a_long_run_goes_on_and_is_read_later(hasty: Desk) -> None:
+    told = await hasty.told("pml_execute_code", code="return [await clock.waitForIt(), 1]", intent="wait")
+    assert (told["status"], told["result"]) == ("running", None)
+    early = await hasty.ask("scratchpad_read", id=told["scratchpad_id"])
+    assert structured(early)["error"]["code"] == "STILL_RUNNING"
+    hasty.tools.go.set()
+    assert hasty.entry(told["scratchpad_id"])["result"] == ["it came", 1]
+
+
+async def test_python_answers_who_asked(desk: Desk) -> None:
+    id = (await desk.told("create_memory_code_runner"))["result"]["executor_id"]
+    told = await desk.told("run_memory_code", executor_id=id, code="x = 20\nprint('hello')\nx + 1")
+    assert (told["result"]["stdout"], told["result"]["value"]) == ("hello\n", "21")
+    assert told["result"]["executor"]["persisted"] is True
+    again = await desk.told("run_memory_code", executor_id=id, code="x")
+    assert (again["result"]["value"], again["result"]["executor"]["state"]) == ("20", "kept")
+
+
+async def test_a_failed_run_of_python_has_what_it_printed(desk: Desk) -> None:
+    id = (await desk.told("create_memory_code_runner"))["result"]["executor_id"]
+    result = await desk.ask("run_memory_code", executor_id=id, code="print('so far')\n1 / 0")
+    assert result.is_error
+    assert structured(result)["error"]["code"] == "CODE_ERROR"
+    assert "so far" in texts(result)[0]
+
+
+async def test_a_long_run_of_python_is_read_later(hasty: Desk) -> None:
+    id = (await hasty.told("create_memory_code_runner"))["result"]["executor_id"]
+    told = await hasty.told("run_memory_code", executor_id=id, code="import time\ntime.sleep(2)\n'done'")
+    assert (told["status"], told["result"]) == ("running", None)
+    assert hasty.entry(told["scratchpad_id"])["result"]["value"] == "'done'"
+
+
+async def test_variables_too_large_to_save_are_told(desk: Desk) -> None:
+    id = (await desk.told("create_memory_code_runner"))["result"]["executor_id"]
+    told = await desk.told("run_memory_code", executor_id=id, code="import os\nlarge = os.urandom(60 << 20)")
+    assert told["result"]["executor"]["persisted"] is False
+    assert "50 MB" in told["result"]["executor"]["reason"]
+    again = await desk.told("run_memory_code", executor_id=id, code="len(large)")
+    assert again["result"]["value"] == str(60 << 20)
+
+
+async def test_an_errand_that_comes_twice_is_done_once(desk: Desk) -> None:
+    await desk.told("pml_execute_code", code="await github.listCommits({limit: 1})", intent="Analyze GitHub commits")
+    called = len(desk.tools.called)
+    errand = next(event for event in reversed(desk.api.events) if "errand" in event)
+    desk.api.functions[GATEWAY](errand, None)
+    assert len(desk.tools.called) == called
+
+
+async def test_nothing_of_a_run_is_left_in_the_table(desk: Desk) -> None:
+    import boto3
+
+    await desk.told("pml_execute_code", code="await github.listCommits({limit: 1})", intent="Analyze GitHub commits")
+    until(lambda: not [one for one in desk.api.under_way if one.is_alive()])
+    rows: Any = boto3.client("dynamodb").scan(TableName=TABLE)["Items"]  # pyright: ignore
+    assert [
+        row["pk"]["S"] for row in rows if row["pk"]["S"].startswith("run#") or row["pk"]["S"].endswith("#run")
+    ] == []
+
+
+def test_the_machine_is_told_no_secret_of_another_run(desk: Desk) -> None:
+    """The order has the code, what it may call, and credentials that STS gave for its own rows."""
+    orders = [event for event in desk.api.events if "order" in event]
+    lines = [event["line"] for event in orders if event["line"]]
+    assert lines
+    assert len({line["partition"] for line in lines}) == len(lines)
+    assert all(set(line["lent"]) == {"id", "secret", "token"} for line in lines)
+    assert not [event for event in orders if '"testing"' in json.dumps(event)]  # the gateway's own
