@@ -21,6 +21,8 @@ class Session:
     """One ONNX session. Threads may run it at the same time."""
 
     def __init__(self, path: Path, padding: int) -> None:
+        # First, and whole: onnxruntime loads its core without it, and a thread that then imports it gets half of it.
+        import_module("numpy")
         # 0.1 s and 40 MB, which start-up does not pay; and they have no types.
         onnxruntime: Any = import_module("onnxruntime")
         failures = vars(import_module("onnxruntime.capi.onnxruntime_pybind11_state")).values()
