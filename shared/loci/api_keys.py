@@ -12,7 +12,7 @@ from loci.ids import random_id
 from loci.model.identity import SYSTEM, Owner
 from loci.model.moments import iso
 from loci.model.records import Record
-from loci.ports import ABSENT, RecordStore, every
+from loci.ports.stores import ABSENT, RecordStore, every
 
 KIND = "api_key"
 SHAPE = re.compile(r"loci_([0-9a-f]{12})_[A-Za-z0-9_-]{43}")

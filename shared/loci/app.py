@@ -18,7 +18,9 @@ from loci.documents.library import Library
 from loci.documents.read_lately import ReadLately
 from loci.documents.remarks import Remarks
 from loci.documents.similar import Similar
-from loci.ports import BlobStore, DocumentIndex, Embedder, LocalLinks, RecordStore
+from loci.ports.documents import DocumentIndex
+from loci.ports.models import Embedder
+from loci.ports.stores import BlobStore, LocalLinks, RecordStore
 from loci.scratchpad import Scratchpad
 from loci.search.search import Search
 from loci.settings import Settings

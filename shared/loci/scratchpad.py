@@ -11,7 +11,7 @@ from loci.model.identity import Owner
 from loci.model.moments import iso
 from loci.model.records import Record
 from loci.model.values import JsonObject
-from loci.ports import BlobStore, RecordStore, every
+from loci.ports.stores import BlobStore, RecordStore, every
 
 KIND = "scratchpad"
 PROMISED = "scratchpad-promised"

@@ -12,7 +12,7 @@ from loci.ids import content_id
 from loci.model.graph import Mention, Said
 from loci.model.identity import LOCAL
 from loci.model.search import Chunk, Embedding, Marks
-from loci.ports import ABSENT
+from loci.ports.stores import ABSENT
 from tests.bench.calls import tool_call
 from tests.bench.children import Serving, serving
 from tests.bench.connection import connected

@@ -18,7 +18,8 @@ from loci.model.search import Embedding, Marks
 from loci.models.known import FROM_INDEX, known
 from loci.models.pull import pull
 from loci.models.shelf import Shelf
-from loci.ports import ABSENT, Embedder
+from loci.ports.models import Embedder
+from loci.ports.stores import ABSENT
 from loci.settings import load_settings
 from tests.bench.servers import Server, Servers
 from tests.bench.texts import Texts, made_up

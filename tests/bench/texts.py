@@ -11,7 +11,7 @@ import loci
 from loci.ids import content_id
 from loci.model.inference import EmbeddingModel
 from loci.model.search import Chunk, Embedding
-from loci.ports import Embedder
+from loci.ports.models import Embedder
 from loci.search.words import index_words
 
 EXAMPLE = Path(loci.__file__).parent / "example"

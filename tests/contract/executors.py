@@ -18,7 +18,7 @@ from loci.adapters.aws.sandbox.rows import Lender
 from loci.adapters.embedded.executors.confined import ConfinedExecutors
 from loci.adapters.embedded.executors.forks import Forks
 from loci.code.snapshots import Snapshots
-from loci.ports import Executors
+from loci.ports.code import Executors
 from loci.sandbox_programs.python.told import Bounds
 from tests.contract.sandboxes import KEY, ROLE
 from tests.contract.stores import CLOCK, in_folder

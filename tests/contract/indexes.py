@@ -15,7 +15,7 @@ from loci.adapters.embedded.sqlite import Database
 from loci.ids import content_id
 from loci.model.identity import Owner
 from loci.model.search import EVERYTHING, Candidate, Chunk, Embedding, Marks, Vector, Where
-from loci.ports import DocumentIndex
+from loci.ports.documents import DocumentIndex
 from loci.search.words import index_words, query_words
 from tests.servers.java.nodes import opensearch_node
 

@@ -19,7 +19,7 @@ from loci.adapters.embedded.blobs import FolderBlobs
 from loci.adapters.embedded.records import SqliteRecords
 from loci.adapters.embedded.sqlite import Database
 from loci.model.identity import Owner
-from loci.ports import BlobStore, Linked, RecordStore
+from loci.ports.stores import BlobStore, Linked, RecordStore
 from loci.signing import Keyring
 from tests.servers.java.stores import dynamodb
 from tests.servers.localstack.stores import localstack

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from loci.ports import ABSENT
+from loci.ports.stores import ABSENT
 from tests.contract.stores import ANN, Stores, in_folder
 from tests.support.killed import killed_writer
 

@@ -16,7 +16,7 @@ from loci.adapters.aws.clients import Clients
 from loci.adapters.aws.records import DynamoRecords
 from loci.errors import Conflict, Unavailable
 from loci.model.identity import Owner
-from loci.ports import ABSENT, BlobStore, RecordStore
+from loci.ports.stores import ABSENT, BlobStore, RecordStore
 from tests.contract.stores import ANN, Clock, Opener, Stores, moto
 from tests.contract.test_records import text
 from tests.support.moto_aws import BUCKET, REGION, TABLE, credentials

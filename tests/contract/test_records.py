@@ -7,7 +7,7 @@ import pytest
 from loci.errors import Conflict, Refused
 from loci.model.records import LONGEST_KEY
 from loci.model.values import JsonObject
-from loci.ports import ABSENT, RecordStore
+from loci.ports.stores import ABSENT, RecordStore
 from tests.contract.stores import ANN, SURROGATE, Clock, Stores, at_once
 
 VALUES: dict[str, JsonObject] = {

@@ -6,7 +6,7 @@ import pytest
 
 from loci.adapters.aws.turns import LONGEST, RecordTurns
 from loci.adapters.embedded.turns import FolderTurns
-from loci.ports import Turns
+from loci.ports.stores import Turns
 from tests.contract.stores import ANN, BOB, Clock, Stores
 
 

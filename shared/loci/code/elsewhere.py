@@ -13,7 +13,8 @@ from loci.ids import random_id
 from loci.model.identity import Caller, Owner
 from loci.model.records import Record
 from loci.model.values import Json, JsonObject
-from loci.ports import ABSENT, Errands, RecordStore, every
+from loci.ports.code import Errands
+from loci.ports.stores import ABSENT, RecordStore, every
 from loci.scratchpad import Scratchpad
 
 KIND = "run"

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from loci.errors import LociError
 from loci.model.code import Completed, Failed, Fault, Job, LogLine, Measured
 from loci.model.values import Json, JsonObject
-from loci.ports import ToolCall
+from loci.ports.code import ToolCall
 from loci.sandbox_programs.deno.ending import Broken, Ended, Order, Why
 from loci.sandbox_programs.deno.messages import Returned, Thrown
 

@@ -9,7 +9,8 @@ from loci.model.executors import Ran
 from loci.model.identity import Caller, Owner
 from loci.model.records import Record
 from loci.model.values import JsonObject
-from loci.ports import Executors, RecordStore, StoredFiles, every
+from loci.ports.code import Executors, StoredFiles
+from loci.ports.stores import RecordStore, every
 
 KIND = "executor"
 TOOL = "run_memory_code"

@@ -10,7 +10,7 @@ from loci.errors import NotFound
 from loci.model.executors import Lost
 from loci.model.identity import Owner
 from loci.model.values import Json, JsonObject
-from loci.ports import BlobStore, RecordStore
+from loci.ports.stores import BlobStore, RecordStore
 
 KIND = "executor-state"
 PIECE = 16 << 20

@@ -19,7 +19,7 @@ from loci.errors import LociError, Refused, Unavailable
 from loci.model.code import Completed, Failed, Job, RunLimits
 from loci.model.identity import Caller
 from loci.model.values import Json, JsonObject
-from loci.ports import Sandbox
+from loci.ports.code import Sandbox
 from loci.scratchpad import Scratchpad
 from loci.telemetry import Telemetry
 

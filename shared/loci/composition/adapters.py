@@ -2,19 +2,10 @@
 
 from dataclasses import dataclass
 
-from loci.ports import (
-    BlobStore,
-    DocumentIndex,
-    Embedder,
-    Errands,
-    Executors,
-    LanguageModel,
-    LocalLinks,
-    RecordStore,
-    Reranker,
-    Sandbox,
-    Turns,
-)
+from loci.ports.code import Errands, Executors, Sandbox
+from loci.ports.documents import DocumentIndex
+from loci.ports.models import Embedder, LanguageModel, Reranker
+from loci.ports.stores import BlobStore, LocalLinks, RecordStore, Turns
 from loci.signing import Keyring
 
 

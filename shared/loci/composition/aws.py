@@ -16,7 +16,9 @@ from loci.composition.cloud_code import running
 from loci.composition.language_model import language_model
 from loci.composition.secrets import given_secrets, stored_secrets
 from loci.errors import Misconfigured
-from loci.ports import DocumentIndex, Embedder, RecordStore, Reranker
+from loci.ports.documents import DocumentIndex
+from loci.ports.models import Embedder, Reranker
+from loci.ports.stores import RecordStore
 from loci.settings import Settings
 from loci.signing import Keyring
 

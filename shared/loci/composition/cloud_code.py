@@ -15,7 +15,8 @@ from loci.adapters.aws.sandbox.machine import Machine
 from loci.adapters.aws.sandbox.rows import Lender
 from loci.adapters.aws.sandbox.typescript import LambdaSandbox
 from loci.errors import Misconfigured
-from loci.ports import Errands, Executors, RecordStore, Sandbox
+from loci.ports.code import Errands, Executors, Sandbox
+from loci.ports.stores import RecordStore
 from loci.sandbox_programs.python.told import MB, Bounds
 from loci.settings import Settings
 from loci.signing import Keyring

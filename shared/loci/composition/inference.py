@@ -4,7 +4,7 @@ from loci.adapters.embedded.inference.embedder import OnnxEmbedder
 from loci.adapters.embedded.inference.in_use import InUse
 from loci.adapters.embedded.inference.reranker import OnnxReranker
 from loci.models.shelf import Shelf
-from loci.ports import Embedder, Reranker
+from loci.ports.models import Embedder, Reranker
 from loci.settings import Settings
 
 

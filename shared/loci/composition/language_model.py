@@ -5,7 +5,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from loci.ports import LanguageModel, RecordStore
+from loci.ports.models import LanguageModel
+from loci.ports.stores import RecordStore
 from loci.settings import Settings
 
 if TYPE_CHECKING:

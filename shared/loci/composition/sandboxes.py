@@ -5,7 +5,8 @@ from functools import partial
 
 from loci.adapters.embedded.executors.later import LaterExecutors
 from loci.adapters.embedded.later_sandbox import LaterSandbox
-from loci.ports import BlobStore, Executors, RecordStore, Sandbox
+from loci.ports.code import Executors, Sandbox
+from loci.ports.stores import BlobStore, RecordStore
 from loci.settings import Settings
 
 

@@ -11,7 +11,8 @@ from loci.documents.telling import Telling
 from loci.documents.writer import COLLECTION
 from loci.model.identity import Owner
 from loci.model.inference import EmbeddingModel
-from loci.ports import DocumentIndex, Embedder, damaged_vectors
+from loci.ports.documents import DocumentIndex, damaged_vectors
+from loci.ports.models import Embedder
 from loci.search.soundness import rows_of
 
 if TYPE_CHECKING:

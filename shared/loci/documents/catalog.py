@@ -12,7 +12,7 @@ from loci.model.graph import NOTHING, Form, Mention, Relation, Said
 from loci.model.identity import Owner
 from loci.model.records import Record
 from loci.model.values import JsonObject
-from loci.ports import ABSENT, RecordStore, every
+from loci.ports.stores import ABSENT, RecordStore, every
 
 DOCUMENT = "document"
 ROOT = "root"

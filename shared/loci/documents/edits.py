@@ -17,7 +17,7 @@ from loci.errors import Conflict, NotFound, Refused
 from loci.model.documents import Document
 from loci.model.identity import Owner
 from loci.model.moments import iso
-from loci.ports import BlobStore, RecordStore, Turns
+from loci.ports.stores import BlobStore, RecordStore, Turns
 
 Change = Callable[[str, bytes | None], bytes]
 """What makes of the document of that path, as it is now (None: there is none), the one that it is to be."""

@@ -13,7 +13,7 @@ from loci.documents.writer import Writer
 from loci.errors import Refused, Unavailable
 from loci.model.documents import Document
 from loci.model.identity import Owner
-from loci.ports import BlobStore, Turns
+from loci.ports.stores import BlobStore, Turns
 
 
 class Finishing:

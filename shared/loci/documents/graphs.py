@@ -8,7 +8,7 @@ from loci.documents.graph import Graph, graph_of
 from loci.documents.kept import Kept
 from loci.documents.writer import COLLECTION
 from loci.model.identity import Owner
-from loci.ports import DocumentIndex
+from loci.ports.documents import DocumentIndex
 
 MOST_OWNERS = 50
 LONGEST_SECONDS = 60.0

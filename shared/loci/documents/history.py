@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from loci.ids import content_id
 from loci.model.identity import Owner
-from loci.ports import BlobStore
+from loci.ports.stores import BlobStore
 
 KEPT = 20
 FOLDER = "history/"

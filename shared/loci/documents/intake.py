@@ -8,7 +8,8 @@ from loci.documents.scan import SKIPPED_FOLDERS, is_document
 from loci.documents.writer import Writer
 from loci.errors import Refused, Unavailable
 from loci.model.identity import Owner
-from loci.ports import ABSENT, Uploads
+from loci.ports.documents import Uploads
+from loci.ports.stores import ABSENT
 from loci.settings import UPLOADS
 from loci.telemetry import Telemetry
 

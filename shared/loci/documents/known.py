@@ -7,7 +7,7 @@ from typing import Protocol
 from loci.documents.catalog import Catalog
 from loci.model.documents import Document
 from loci.model.identity import Owner
-from loci.ports import ABSENT
+from loci.ports.stores import ABSENT
 
 
 class Known(Protocol):

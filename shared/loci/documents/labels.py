@@ -7,7 +7,7 @@ from loci.documents.clusters import Cluster
 from loci.documents.graph import Graph
 from loci.documents.wording import beginnings, wording
 from loci.model.identity import Owner
-from loci.ports import DocumentIndex
+from loci.ports.documents import DocumentIndex
 
 LABELLING: Final = 3
 """Words of a label."""

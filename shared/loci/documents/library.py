@@ -16,7 +16,7 @@ from loci.documents.writer import Draft, Writer, history
 from loci.errors import Conflict, NotFound, Refused, Unavailable
 from loci.model.documents import Document, Text
 from loci.model.identity import Owner
-from loci.ports import BlobStore, Turns, lost_race
+from loci.ports.stores import BlobStore, Turns, lost_race
 
 NEAREST = 3
 TEXTS = "documents/"

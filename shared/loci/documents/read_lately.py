@@ -7,7 +7,7 @@ from typing import Final
 
 from loci.errors import Unavailable
 from loci.model.identity import Owner
-from loci.ports import RecordStore, every
+from loci.ports.stores import RecordStore, every
 
 READ: Final = "read"
 SECONDS: Final = 30 * 86_400.0

@@ -10,7 +10,7 @@ from loci.errors import Unavailable
 from loci.ids import random_id
 from loci.model.graph import RELATIONS, Relation
 from loci.model.values import JsonObject
-from loci.ports import LanguageModel
+from loci.ports.models import LanguageModel
 from loci.search.prompt import quoted
 from loci.search.reading import remark
 

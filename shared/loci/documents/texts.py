@@ -12,7 +12,7 @@ from loci.documents.rewriting import clear_scratch, remove_file, write_file
 from loci.errors import Conflict, NotFound
 from loci.model.documents import Root
 from loci.model.identity import Owner
-from loci.ports import BlobStore
+from loci.ports.stores import BlobStore
 
 
 class Kept(Protocol):

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from loci.ids import content_id, random_id
 from loci.model.identity import Owner
-from loci.ports import RecordStore, every
+from loci.ports.stores import RecordStore, every
 
 UNFINISHED = "unfinished"
 

@@ -8,7 +8,7 @@ from loci.documents.writer import COLLECTION
 from loci.model.documents import Document
 from loci.model.identity import Owner
 from loci.model.search import Chunk
-from loci.ports import DocumentIndex
+from loci.ports.documents import DocumentIndex
 from loci.search.words import places
 
 READ: Final = 20

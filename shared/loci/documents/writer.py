@@ -15,7 +15,8 @@ from loci.model.graph import NOTHING, Said
 from loci.model.identity import Owner
 from loci.model.moments import iso
 from loci.model.search import Chunk, Embedding, Marks
-from loci.ports import DocumentIndex, Embedder
+from loci.ports.documents import DocumentIndex
+from loci.ports.models import Embedder
 
 COLLECTION = "documents"
 READING = 1

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from loci.errors import Unavailable
 from loci.model.inference import EmbeddingModel, QueryEmbedding
 from loci.model.search import Vector
-from loci.ports import Embedder
+from loci.ports.models import Embedder
 
 
 @dataclass(slots=True)

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 
-from loci.ports import damaged_vectors
+from loci.ports.documents import damaged_vectors
 
 WEIGHT = 0.5
 """Of late interaction in the order of the first passages; the rest is the fused score's."""

@@ -9,7 +9,7 @@ from typing import Final, cast
 from loci.errors import Unavailable
 from loci.ids import random_id
 from loci.model.search import Hit, Stage
-from loci.ports import LanguageModel
+from loci.ports.models import LanguageModel
 from loci.search.prompt import LONGEST_PASSAGE, SCHEMA, SHOWN, Best, Judgement, prompt
 from loci.search.snippet import ELLIPSIS
 

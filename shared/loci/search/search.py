@@ -8,7 +8,8 @@ from loci.errors import Unavailable
 from loci.model.identity import Owner
 from loci.model.inference import QueryEmbedding
 from loci.model.search import EVERYTHING, Candidate, Chunk, Explanation, Hit, Ranking, Where
-from loci.ports import DocumentIndex, Embedder, Reranker
+from loci.ports.documents import DocumentIndex
+from loci.ports.models import Embedder, Reranker
 from loci.search.asking import Asking
 from loci.search.coverage import coverage
 from loci.search.fusion import ALPHA, Fused, best_of_each, fuse

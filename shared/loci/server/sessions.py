@@ -6,7 +6,7 @@ ids that were ended are remembered.
 
 from loci.ids import random_id
 from loci.model.identity import SYSTEM, Caller
-from loci.ports import RecordStore
+from loci.ports.stores import RecordStore
 from loci.server.refusal import Refusal
 from loci.signing import Keyring
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from loci.model.identity import Owner
-from loci.ports import DocumentIndex
+from loci.ports.documents import DocumentIndex
 from tests.contract.indexes import (
     ADAPTERS,
     PARAMETERS,

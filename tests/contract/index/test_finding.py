@@ -5,7 +5,7 @@ import pytest
 
 from loci.model.identity import Owner
 from loci.model.search import Counts, Marks, Where
-from loci.ports import DocumentIndex
+from loci.ports.documents import DocumentIndex
 from tests.contract.indexes import (
     EAST,
     NORTH,

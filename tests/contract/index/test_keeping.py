@@ -6,7 +6,7 @@ import pytest
 
 from loci.model.identity import Owner
 from loci.model.search import Chunk, Counts, Marks
-from loci.ports import DocumentIndex
+from loci.ports.documents import DocumentIndex
 from tests.contract.indexes import (
     EAST,
     MODEL,

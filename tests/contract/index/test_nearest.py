@@ -3,7 +3,7 @@
 import numpy as np
 
 from loci.model.identity import Owner
-from loci.ports import DocumentIndex
+from loci.ports.documents import DocumentIndex
 from tests.contract.indexes import by_vector, chunk, embedding, find, put, vector
 
 

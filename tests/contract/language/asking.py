@@ -7,7 +7,8 @@ from loci.adapters.language_model.checked import CheckedModel, Writer
 from loci.errors import Unavailable
 from loci.model.identity import SYSTEM
 from loci.model.values import JsonObject
-from loci.ports import LanguageModel, RecordStore
+from loci.ports.models import LanguageModel
+from loci.ports.stores import RecordStore
 from tests.contract.stores import Clock
 
 SCHEMA: JsonObject = {

@@ -9,7 +9,8 @@ from loci.adapters.aws.clients import Clients
 from loci.adapters.aws.language import BedrockModel
 from loci.adapters.language_model.checked import Writer
 from loci.adapters.language_model.openai import OpenAiModel
-from loci.ports import LanguageModel, RecordStore
+from loci.ports.models import LanguageModel
+from loci.ports.stores import RecordStore
 from tests.contract.language.asking import BEDROCK_MODEL, KEY, checked
 from tests.contract.stores import Clock, in_folder
 from tests.support.moto_aws import credentials

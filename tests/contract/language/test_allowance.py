@@ -6,7 +6,8 @@ from loci.adapters.language_model.allowance import KIND, DailyAllowance
 from loci.adapters.language_model.checked import Writer
 from loci.errors import Unavailable
 from loci.model.identity import SYSTEM
-from loci.ports import LanguageModel, RecordStore
+from loci.ports.models import LanguageModel
+from loci.ports.stores import RecordStore
 from tests.contract.language.asking import DAY, FITS, ask, checked, refused, spent
 from tests.contract.stores import Clock, at_once
 from tests.support.stub_model import TOKENS, Fails, Hangs, Says, StubModel

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from loci.errors import Unavailable
-from loci.ports import LanguageModel
+from loci.ports.models import LanguageModel
 from tests.contract.language.asking import FITS, ask, refused
 from tests.support.stub_model import Fails, Gives, Hangs, Says, StubModel
 

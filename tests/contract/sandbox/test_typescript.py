@@ -8,7 +8,7 @@ from loci.errors import Refused
 from loci.model.code import Completed, Failed, Job, RunLimits, ToolClient
 from loci.model.identity import LOCAL
 from loci.model.values import Json, JsonObject
-from loci.ports import Sandbox
+from loci.ports.code import Sandbox
 from tests.contract.sandboxes import ADAPTERS
 from tests.support.deno import needs_deno, no_tool
 

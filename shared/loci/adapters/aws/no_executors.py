@@ -4,7 +4,7 @@ from typing import NoReturn
 
 from loci.errors import Unavailable
 from loci.model.identity import Owner
-from loci.ports import StoredFiles
+from loci.ports.code import StoredFiles
 
 
 class NoExecutors:

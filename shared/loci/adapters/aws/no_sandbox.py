@@ -5,7 +5,7 @@ from typing import NoReturn
 from loci.errors import Unavailable
 from loci.model.code import Job
 from loci.model.identity import Owner
-from loci.ports import ToolCall
+from loci.ports.code import ToolCall
 
 
 class NoSandbox:

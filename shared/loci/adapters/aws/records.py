@@ -13,7 +13,7 @@ from loci.ids import random_id
 from loci.model.identity import Owner
 from loci.model.records import Page, Record, checked_key
 from loci.model.values import JsonObject
-from loci.ports import ABSENT, BlobStore, lost_race
+from loci.ports.stores import ABSENT, BlobStore, lost_race
 
 if TYPE_CHECKING:
     from types_boto3_dynamodb.type_defs import AttributeValueTypeDef as Attribute

@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from loci.errors import Conflict
 from loci.model.identity import Owner
 from loci.model.records import Record
-from loci.ports import ABSENT, RecordStore
+from loci.ports.stores import ABSENT, RecordStore
 
 TURN = "turn"
 LONGEST = 60.0

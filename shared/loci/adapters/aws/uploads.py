@@ -7,7 +7,8 @@ from urllib.parse import unquote_plus
 
 from loci.adapters.aws.clients import Clients, code_of, explained
 from loci.errors import Refused
-from loci.ports import ABSENT, Upload
+from loci.ports.documents import Upload
+from loci.ports.stores import ABSENT
 
 MISSING = ("NoSuchKey", "404")  # HEAD has no body, so no better code
 RESOLUTIONS = {

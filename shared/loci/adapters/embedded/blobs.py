@@ -10,7 +10,7 @@ from urllib.parse import unquote
 from loci.errors import NotFound, Unavailable
 from loci.model.identity import Owner
 from loci.model.records import checked_key
-from loci.ports import Linked
+from loci.ports.stores import Linked
 from loci.signing import Seal
 
 # Only what every file system keeps apart: some fold case, some normalise Unicode.

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from loci.model.code import Completed, Failed, Job
 from loci.model.identity import Owner
-from loci.ports import Sandbox, ToolCall
+from loci.ports.code import Sandbox, ToolCall
 
 
 class LaterSandbox:

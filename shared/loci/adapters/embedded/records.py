@@ -9,7 +9,7 @@ from loci.ids import random_id
 from loci.model.identity import Owner
 from loci.model.records import Page, Record, checked_key
 from loci.model.values import JsonObject
-from loci.ports import ABSENT, lost_race
+from loci.ports.stores import ABSENT, lost_race
 
 # No UTF-8 text has this byte, so it sorts behind every key that begins with the prefix.
 BEHIND_PREFIX = b"\xff"

@@ -11,7 +11,7 @@ from loci.code.judged import called, order, outcome
 from loci.errors import Unavailable
 from loci.model.code import Completed, Failed, Job
 from loci.model.identity import Owner
-from loci.ports import ToolCall
+from loci.ports.code import ToolCall
 from loci.sandbox_programs.walls.layers import Layer
 
 if TYPE_CHECKING:

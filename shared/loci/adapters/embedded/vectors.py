@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from loci.ports import damaged_vectors
+from loci.ports.documents import damaged_vectors
 from loci.search.soundness import rows_of
 
 if TYPE_CHECKING:

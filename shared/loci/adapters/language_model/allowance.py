@@ -7,7 +7,7 @@ from typing import cast
 
 from loci.errors import Conflict, Unavailable
 from loci.model.identity import SYSTEM
-from loci.ports import ABSENT, RecordStore
+from loci.ports.stores import ABSENT, RecordStore
 
 KIND = "language_tokens"
 TWO_DAYS = 2 * 24 * 3600

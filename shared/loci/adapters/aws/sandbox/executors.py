@@ -19,7 +19,7 @@ from loci.ids import content_id, random_id
 from loci.model.executors import Condition, Failure, Lost, Made, Ran
 from loci.model.identity import Owner
 from loci.model.values import Json
-from loci.ports import StoredFiles
+from loci.ports.code import StoredFiles
 from loci.sandbox_programs.hosted import reporting
 from loci.sandbox_programs.python.told import MB, Bounds, Stopped
 

@@ -12,7 +12,7 @@ from loci.model.executors import Lost
 from loci.model.identity import Owner
 from loci.model.records import Record
 from loci.model.values import Json, JsonObject
-from loci.ports import ABSENT, RecordStore
+from loci.ports.stores import ABSENT, RecordStore
 
 KIND = "executor-machine"
 BUSY_SECONDS = 2.0

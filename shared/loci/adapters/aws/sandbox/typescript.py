@@ -11,7 +11,7 @@ from loci.code.judged import called, order, outcome
 from loci.model.code import Completed, Failed, Job
 from loci.model.identity import Owner
 from loci.model.values import Json, JsonObject
-from loci.ports import ToolCall
+from loci.ports.code import ToolCall
 from loci.sandbox_programs.deno.bridge import MOST_CALLS
 from loci.sandbox_programs.deno.ending import Account, Broken, Ended, Order, Why
 from loci.sandbox_programs.deno.messages import Logged, Returned, SenselessError, Thrown, said

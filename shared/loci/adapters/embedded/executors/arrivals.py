@@ -9,7 +9,7 @@ from loci.errors import LociError
 from loci.ids import content_id
 from loci.model.executors import Stored
 from loci.model.identity import Owner
-from loci.ports import StoredFiles
+from loci.ports.code import StoredFiles
 
 LONGEST_ID = 200
 

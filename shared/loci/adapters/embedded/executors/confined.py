@@ -11,7 +11,7 @@ from loci.code.snapshots import Snapshots
 from loci.errors import LociError, NotFound, Refused
 from loci.model.executors import Ran
 from loci.model.identity import Owner
-from loci.ports import StoredFiles
+from loci.ports.code import StoredFiles
 from loci.sandbox_programs.python.supervised import Supervised
 from loci.sandbox_programs.python.told import Bounds
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from loci.model.executors import Ran
 from loci.model.identity import Owner
-from loci.ports import Executors, StoredFiles
+from loci.ports.code import Executors, StoredFiles
 
 
 class LaterExecutors:
