@@ -88,15 +88,15 @@ def many_passages(servers: Servers, count: int) -> Library:
     app, texts = app_on(data, models), Texts(3)
     questions: dict[str, str] = {}
     model = embedding_model(app)
-    for document, chunks in made_up(texts, app.embedder, model, count):
-        app.index.put(LOCAL, COLLECTION, document, chunks, Marks())
-        app.catalog.put(LOCAL, known_document(document, len(chunks), model.identity), ABSENT)
+    for document, chunks in made_up(texts, app.documents.embedder, model, count):
+        app.documents.index.put(LOCAL, COLLECTION, document, chunks, Marks())
+        app.documents.catalog.put(LOCAL, known_document(document, len(chunks), model.identity), ABSENT)
         questions[document] = texts.question(chunks[0].text)
     return Library(data, models, list(questions), texts.some([*questions.values()]), data, passages=count)
 
 
 def embedding_model(app: App) -> EmbeddingModel:
-    model = app.embedder.model()
+    model = app.documents.embedder.model()
     if model is None:
         raise RuntimeError(f"there is no embedder in {app.settings.models_folder}")
     return model
@@ -115,15 +115,15 @@ def _thousand_documents(scratch: Path, models: Path) -> Library:
     notes, data = scratch / "notes", scratch / "thousand"
     texts = written_files(notes)
     app = app_on(data, models)
-    embedder = _Timed(app.embedder)
-    ingest = Ingest(app.catalog, Writer(app.catalog, app.index, embedder, time.time))
+    embedder = _Timed(app.documents.embedder)
+    ingest = Ingest(app.documents.catalog, Writer(app.documents.catalog, app.documents.index, embedder, time.time))
     embedder.query("The model is loaded before.")
     began = time.perf_counter()
     summary = ingest.run(LOCAL, [str(notes)])
     seconds = time.perf_counter() - began
     if summary.processed != DOCUMENTS or not summary.embedded:
         raise RuntimeError(f"not all was ingested: {summary}")
-    ids = [one.id for one in app.catalog.documents(LOCAL)]
+    ids = [one.id for one in app.documents.catalog.documents(LOCAL)]
     asked = Texts(2).questions(texts)
     return Library(data, models, ids, asked, notes, seconds, embedder.seconds, summary.chunks)
 

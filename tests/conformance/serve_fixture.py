@@ -13,9 +13,11 @@ from starlette.applications import Starlette
 
 from loci.app import App
 from loci.compose import build_app
-from loci.server.build import LociServer, build_server, doors
+from loci.server.build import LociServer, build_server
 from loci.server.door import Door, Surface
 from loci.server.http import asgi
+from loci.server.offer import Family
+from loci.server.tools import families
 
 from . import fixtures
 
@@ -31,8 +33,8 @@ def application() -> Starlette:
 
 def with_fixtures(app: App, surface: Surface) -> LociServer:
     """Loci's server of one endpoint, and everything that the suite calls by name."""
-    extra = [Door(tool.name, tool, frozenset({surface}), budget=None, quick=False) for tool in fixtures.tools()]
-    server = build_server(app, surface, [*doors(app), *extra])
+    extra = [Family.of(Door(tool.name, tool, budget=None, quick=False)) for tool in fixtures.tools()]
+    server = build_server(app, surface, [*families(app), *extra])
     fixtures.register(server)
     return server
 

@@ -47,7 +47,7 @@ class Bucket:
 
     def texts(self, owner: Owner = ANN) -> dict[str, str]:
         """The owner's documents, by path."""
-        documents = self.app.documents
+        documents = self.app.documents.library
         return {one.path: documents.read(owner, one.id).text for one in documents.documents(owner)}
 
     def at_the_next_read(self, *changes: Callable[[], None]) -> None:
@@ -66,8 +66,8 @@ def bucket(tmp_path: Path) -> Generator[Bucket]:
     app = build_app(load_settings({"data": tmp_path / "data", "models": tmp_path / "models"}))
     with moto_aws():
         clients = Clients()
-        writer = Writer(app.catalog, app.index, app.embedder, time.time)
-        yield Bucket(clients, app, Intake(S3Uploads(BUCKET, clients), app.documents, writer, app.telemetry))
+        writer = Writer(app.documents.catalog, app.documents.index, app.documents.embedder, time.time)
+        yield Bucket(clients, app, Intake(S3Uploads(BUCKET, clients), app.documents.library, writer, app.telemetry))
 
 
 def code(bucket: Bucket, key: str) -> str:
@@ -92,15 +92,15 @@ def test_the_person_of_a_key_without_names_is_local() -> None:
 def test_a_notice_that_comes_again_writes_nothing(bucket: Bucket) -> None:
     bucket.put(KEY)
     bucket.intake.look(KEY)
-    [before] = bucket.app.catalog.versions(ANN)
+    [before] = bucket.app.documents.catalog.versions(ANN)
     bucket.intake.look(KEY)
-    assert [before] == list(bucket.app.catalog.versions(ANN))
+    assert [before] == list(bucket.app.documents.catalog.versions(ANN))
 
 
 def test_a_notice_that_comes_again_leaves_what_a_tool_wrote_since(bucket: Bucket) -> None:
     bucket.put(KEY)
     bucket.intake.look(KEY)
-    bucket.app.edits.change(ANN, "notes/a.md", lambda _, __: b"of a tool", expect=None, by="write_document")
+    bucket.app.documents.edits.change(ANN, "notes/a.md", lambda _, __: b"of a tool", expect=None, by="write_document")
     bucket.intake.look(KEY)
     assert bucket.texts() == {"notes/a.md": "of a tool"}
     assert bucket.clients.s3.get_object(Bucket=BUCKET, Key=KEY)["Body"].read() == b"text"
@@ -152,7 +152,7 @@ def test_what_never_rests_is_tried_again_later(bucket: Bucket) -> None:
 def test_what_another_left_half_done_is_completed(bucket: Bucket) -> None:
     bucket.put(KEY, "right")
     bucket.intake.look(KEY)
-    [document] = bucket.app.documents.documents(ANN)
+    [document] = bucket.app.documents.library.documents(ANN)
     bucket.app.blobs.write(ANN, blob_key(document.id), b"of one that was killed")
     bucket.intake.look(KEY)
     assert bucket.texts() == {"notes/a.md": "right"}
@@ -214,8 +214,10 @@ def test_a_document_that_could_not_be_embedded_is_tried_again_and_found_by_words
     with invoke_api() as api:
         api.functions["inference"] = inference
         embedder = LambdaEmbedder(LambdaInference("inference", Clients()))
-        writer = Writer(bucket.app.catalog, bucket.app.index, embedder, time.time)
-        library = Library(bucket.app.catalog, writer, bucket.app.blobs, RecordTurns(bucket.app.records, time.time))
+        writer = Writer(bucket.app.documents.catalog, bucket.app.documents.index, embedder, time.time)
+        library = Library(
+            bucket.app.documents.catalog, writer, bucket.app.blobs, RecordTurns(bucket.app.records, time.time)
+        )
         intake = Intake(S3Uploads(BUCKET, bucket.clients), library, writer, bucket.app.telemetry)
         bucket.put(KEY, "words")
         with pytest.raises(LociError) as raised:

@@ -37,10 +37,11 @@ def opened(folder):
 
 def write(app, name, mode, text, expect=None):
     draft = Draft(mode, text, None)
-    return app.edits.change(LOCAL, name, draft.applied, expect=expect, by="write_document")
+    return app.documents.edits.change(LOCAL, name, draft.applied, expect=expect, by="write_document")
 
 def tag(app, name, *tags):
-    app.edits.change(LOCAL, name, lambda path, old: tagged(path, old, tags).content, expect=None, by="inject_tags")
+    edits = app.documents.edits
+    edits.change(LOCAL, name, lambda path, old: tagged(path, old, tags).content, expect=None, by="inject_tags")
 """
 KILLED = f"""{OPENED}
 STEPS = ("execute commit rollback close fsync rename link unlink open write mkdir fchmod flock replace".split())
@@ -57,13 +58,13 @@ def work(folder):
     (folder / "notes").mkdir(parents=True)
     (folder / "notes" / "a.md").write_text("# A\\n\\nOld.\\n")
     app = opened(folder)
-    app.ingest.run(LOCAL, [str(folder / "notes")])
+    app.documents.ingest.run(LOCAL, [str(folder / "notes")])
     sys.setprofile(step)
     tag(app, "notes/a.md", "new")
     write(app, "notes/sub/b.md", "create", "# B")
     write(app, "notes/sub/b.md", "append", "More.")
-    app.edits.undo(LOCAL, "notes/sub/b.md", expect=None)
-    app.edits.undo(LOCAL, "notes/sub/b.md", expect=None)
+    app.documents.edits.undo(LOCAL, "notes/sub/b.md", expect=None)
+    app.documents.edits.undo(LOCAL, "notes/sub/b.md", expect=None)
     sys.setprofile(None)
 
 base, first, every = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
@@ -117,9 +118,9 @@ def left(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     found = [(folder / "notes", opened(folder)) for folder in folders]
     for notes, app in found:
         if by_start:
-            app.edits.repair(LOCAL)
+            app.documents.edits.repair(LOCAL)
         else:
-            app.ingest.run(LOCAL, [str(notes)])
+            app.documents.ingest.run(LOCAL, [str(notes)])
     return found
 
 
@@ -138,22 +139,26 @@ def test_index_and_disk_agree(left: list[tuple[Path, App]]) -> None:
     for notes, app in left:
         for path in ("a.md", "sub/b.md"):
             text = text_of(notes / path)
-            document = app.catalog.find(LOCAL, f"notes/{path}").document
+            document = app.documents.catalog.find(LOCAL, f"notes/{path}").document
             if text is None:
                 assert document is None
-                assert "notes-sub-b" not in app.index.documents(LOCAL, COLLECTION)
+                assert "notes-sub-b" not in app.documents.index.documents(LOCAL, COLLECTION)
                 continue
             assert document is not None
             assert document.sha256 == sha256(text.encode()).hexdigest()
-            held = app.index.chunks(LOCAL, COLLECTION, [f"{document.id}#{at}" for at in range(document.chunks)])
+            held = app.documents.index.chunks(
+                LOCAL, COLLECTION, [f"{document.id}#{at}" for at in range(document.chunks)]
+            )
             assert all(chunk.text in text for chunk in held.values())
-            assert app.index.documents(LOCAL, COLLECTION)[document.id] == document.chunks == len(held)
+            assert app.documents.index.documents(LOCAL, COLLECTION)[document.id] == document.chunks == len(held)
 
 
 def test_the_next_write_works_and_leaves_nothing_beside_the_files(left: list[tuple[Path, App]]) -> None:
     for notes, app in left:
         before = text_of(notes / "a.md")
-        app.edits.change(LOCAL, "notes/a.md", lambda _, old: (old or b"") + b"Next.\n", expect=None, by="test")
+        app.documents.edits.change(
+            LOCAL, "notes/a.md", lambda _, old: (old or b"") + b"Next.\n", expect=None, by="test"
+        )
         assert text_of(notes / "a.md") == f"{before}Next.\n"
         assert {one.name for one in notes.rglob("*")} <= {"a.md", "sub", "b.md"}
 
@@ -161,17 +166,17 @@ def test_the_next_write_works_and_leaves_nothing_beside_the_files(left: list[tup
 def test_what_was_written_can_be_undone_and_what_was_not_cannot(left: list[tuple[Path, App]]) -> None:
     for notes, app in left:
         while text_of(notes / "a.md") != OLD:
-            app.edits.undo(LOCAL, "notes/a.md", expect=None)
+            app.documents.edits.undo(LOCAL, "notes/a.md", expect=None)
         with pytest.raises(NotFound):
-            app.edits.undo(LOCAL, "notes/a.md", expect=None)
+            app.documents.edits.undo(LOCAL, "notes/a.md", expect=None)
 
 
 def test_a_server_that_starts_puts_right_what_was_interrupted(tmp_path: Path) -> None:
     app = opened(tmp_path)
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "a.md").write_text("# A\n")
-    app.ingest.run(LOCAL, [str(tmp_path / "notes")])
-    [root] = app.catalog.roots(LOCAL)
+    app.documents.ingest.run(LOCAL, [str(tmp_path / "notes")])
+    [root] = app.documents.catalog.roots(LOCAL)
     marks = Unfinished(app.records)
     mark = marks.mark("notes/a.md", root)
     marks.add(LOCAL, mark)
@@ -179,7 +184,7 @@ def test_a_server_that_starts_puts_right_what_was_interrupted(tmp_path: Path) ->
     (tmp_path / "notes" / mark.scratch).write_text("half of it")
     with Background(app, lambda _: None, example=False):
         until(lambda: not marks.marks(LOCAL))
-    assert app.documents.get(LOCAL, "notes-a").title == "B"
+    assert app.documents.library.get(LOCAL, "notes-a").title == "B"
     assert [one.name for one in (tmp_path / "notes").iterdir()] == ["a.md"]
 
 
@@ -188,10 +193,10 @@ def shared(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[App, str]:
     """A document that several write: a file, or a text that Loci keeps."""
     app = opened(tmp_path)
     if request.param == "stored":
-        return app, app.documents.add(LOCAL, "kept/a.md", b"# A\n").id
+        return app, app.documents.library.add(LOCAL, "kept/a.md", b"# A\n").id
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "a.md").write_text("# A\n")
-    app.ingest.run(LOCAL, [str(tmp_path / "notes")])
+    app.documents.ingest.run(LOCAL, [str(tmp_path / "notes")])
     return app, "notes-a"
 
 
@@ -200,14 +205,14 @@ def test_of_writers_in_several_processes_none_is_lost(shared: tuple[App, str], t
     command = [sys.executable, "-c", APPENDER, str(tmp_path)]
     writers = [subprocess.Popen([*command, str(number), id], stderr=subprocess.PIPE, text=True) for number in range(3)]
     assert [(writer.communicate()[1], writer.returncode) for writer in writers] == [("", 0)] * 3
-    text = app.documents.read(LOCAL, id)
+    text = app.documents.library.read(LOCAL, id)
     assert sorted(text.text.split()[2:]) == sorted(f"{writer}-{number}." for writer in range(3) for number in range(10))
-    assert app.documents.get(LOCAL, id).sha256 == text.sha256
+    assert app.documents.library.get(LOCAL, id).sha256 == text.sha256
 
 
 def test_of_those_who_read_the_same_one_wins_and_the_others_learn_it(shared: tuple[App, str], tmp_path: Path) -> None:
     app, id = shared
-    read = app.documents.read(LOCAL, id).sha256
+    read = app.documents.library.read(LOCAL, id).sha256
     command = [sys.executable, "-c", REPLACER, str(tmp_path)]
     writers = [
         subprocess.Popen([*command, str(number), id, read], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -222,6 +227,6 @@ def test_of_those_who_read_the_same_one_wins_and_the_others_learn_it(shared: tup
         writer.stdin.flush()
     said = [json.loads(writer.communicate()[0]) for writer in writers]
     winner = said.index("won")
-    assert app.documents.read(LOCAL, id).text == f"Text of {winner}.\n"
+    assert app.documents.library.read(LOCAL, id).text == f"Text of {winner}.\n"
     assert all(f"+Text of {winner}." in one for one in said if one != "won")
     assert said.count("won") == 1

@@ -19,5 +19,5 @@ class Shop:
 
 
 app = build_app()
-app.typescript._tools = Shop()  # pyright: ignore[reportPrivateUsage]
+app.code.typescript._tools = Shop()  # pyright: ignore[reportPrivateUsage]
 lambda_handler = keep_alive(asgi(app), errand_door(app))

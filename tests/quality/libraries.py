@@ -29,16 +29,16 @@ def library(data: Path, models: Path | None, rerank: float, index: OpenSearchInd
     """A new library: all of it in SQLite, or its passages in that index and its records in SQLite."""
     app = build_app(load_settings({"data": data, "models": models, "rerank_seconds": rerank}))
     if index is None:
-        return Searched(app.documents, app.search)
+        return Searched(app.documents.library, app.documents.search)
     settings = app.settings
     reranker = OnnxReranker(InUse(Shelf(settings.models_folder), "reranker", settings.reranker))
     nobody = Reader(None, "", seconds=0)
     return Searched(
         Library(
-            app.catalog,
-            Writer(app.catalog, index, app.embedder, time.time),
+            app.documents.catalog,
+            Writer(app.documents.catalog, index, app.documents.embedder, time.time),
             app.blobs,
             FolderTurns(settings.data / "turns"),
         ),
-        Search(index, app.embedder, reranker, nobody, rerank_seconds=rerank),
+        Search(index, app.documents.embedder, reranker, nobody, rerank_seconds=rerank),
     )

@@ -12,8 +12,10 @@ from mcp import Client
 from loci.adapters.aws.index import OpenSearchIndex
 from loci.app import App
 from loci.compose import build_app
-from loci.server.build import build_server, doors
+from loci.server.build import build_server
 from loci.server.door import Door, Surface
+from loci.server.offer import Family
+from loci.server.tools import families
 from loci.settings import load_settings
 from tests.servers.java.nodes import Node, opensearch_node
 from tests.support.moto_aws import BUCKET, SECRET, TABLE, moto_aws
@@ -40,8 +42,8 @@ def app(request: pytest.FixtureRequest, tmp_path: Path) -> Generator[App, None, 
     with moto_aws():
         app = build_app(load_settings({**settings, "models": tmp_path / "models"}))
         yield app
-        if isinstance(app.index, OpenSearchIndex):
-            app.index.domain.close()
+        if isinstance(app.documents.index, OpenSearchIndex):
+            app.documents.index.domain.close()
 
 
 @pytest.fixture(scope="session")
@@ -61,8 +63,11 @@ def connect(app: App, mode: Mode) -> Connect:
     """A client at an endpoint of the app, with more tools if a test brings some."""
 
     @asynccontextmanager
-    async def connected(surface: Surface = "all", extra: tuple[Door, ...] = ()) -> AsyncGenerator[Client, None]:
-        async with Client(build_server(app, surface, [*doors(app), *extra]), mode=mode) as client:
+    async def connected(
+        surface: Surface = "all", extra: tuple[Door | Family, ...] = ()
+    ) -> AsyncGenerator[Client, None]:
+        more = [one if isinstance(one, Family) else Family.of(one) for one in extra]
+        async with Client(build_server(app, surface, [*families(app), *more]), mode=mode) as client:
             yield client
 
     return connected

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Generator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,7 @@ from tests.support.loopback_aws import loopback_aws
 from tests.support.moto_aws import BUCKET, TABLE
 from tests.support.polling import until
 from tests.support.tool_set import ToolSet
+from tests.support.with_typescript import with_typescript
 from tests.surface.results import structured, texts
 
 pytestmark = [pytest.mark.anyio, needs_deno]
@@ -82,14 +83,14 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Generator[Desk]:
         app = build_app(Settings.model_validate(told))
         tools = ToolSet(tmp_path_factory.mktemp("files"))
         typescript = TypeScript(
-            app.typescript._sandbox,  # pyright: ignore[reportPrivateUsage]
+            app.code.typescript._sandbox,  # pyright: ignore[reportPrivateUsage]
             tools,
             app.scratchpad,
             app.telemetry,
             cache=None,
-            elsewhere=app.elsewhere,
+            elsewhere=app.code.elsewhere,
         )
-        app = replace(app, typescript=typescript)
+        app = with_typescript(app, typescript)
         do = errand_door(app)
         api.functions[GATEWAY] = lambda event, _: do(event["errand"])
         try:
@@ -102,12 +103,12 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Generator[Desk]:
 @pytest.fixture
 def hasty(desk: Desk) -> Generator[Desk]:
     """A desk where nobody waits."""
-    patience = desk.app.typescript.patience, desk.app.runner.patience
+    patience = desk.app.code.typescript.patience, desk.app.code.runner.patience
     desk.tools.go.clear()
-    desk.app.typescript.patience = desk.app.runner.patience = 0.2
+    desk.app.code.typescript.patience = desk.app.code.runner.patience = 0.2
     yield desk
     desk.tools.go.set()
-    desk.app.typescript.patience, desk.app.runner.patience = patience
+    desk.app.code.typescript.patience, desk.app.code.runner.patience = patience
 
 
 async def test_typescript_answers_who_asked(desk: Desk) -> None:

@@ -8,10 +8,12 @@ from mcp import Client
 
 from loci.app import App
 from loci.compose import build_app
-from loci.server.build import INSTRUCTIONS, build_server, doors
+from loci.server.build import INSTRUCTIONS, build_server
 from loci.server.door import SURFACES, Surface, door
 from loci.server.guidance import DOCUMENTS
 from loci.server.names import WIRE
+from loci.server.offer import Family, Offer
+from loci.server.tools import families
 from loci.settings import load_settings
 from tests.surface.conftest import Connect
 
@@ -31,7 +33,7 @@ async def test_the_listing_is_the_one_that_was_agreed(connect: Connect) -> None:
 async def test_every_tool_is_complete(app: App, connect: Connect) -> None:
     async with connect() as client:
         tools = (await client.list_tools()).tools
-    assert {tool.name for tool in tools} == {one.tool.name for one in doors(app)}
+    assert {tool.name for tool in tools} == set(Offer(families(app), "all").names)
     for tool in tools:
         assert WIRE.fullmatch(tool.name)
         assert tool.title
@@ -45,6 +47,12 @@ async def test_every_tool_is_complete(app: App, connect: Connect) -> None:
             assert schema.get("description"), f"{tool.name}.{name}"
 
 
+def test_tools_are_loaded_together_that_are_registered_together(app: App) -> None:
+    for family in families(app):
+        assert family.doors.made is None
+        assert tuple(door.id for door in family.doors.get()) == family.ids
+
+
 async def test_every_endpoint_has_the_scratchpad(connect: Connect) -> None:
     for surface in SURFACES:
         async with connect(surface) as client:
@@ -56,7 +64,7 @@ async def test_a_subset_serves_its_own_tools_only(connect: Connect) -> None:
         """Answer."""
         return "pong"
 
-    extra = (door(ping, title="Ping", surfaces=("files",)),)
+    extra = (Family.of(door(ping, title="Ping"), ["files"]),)
     expected: dict[Surface, bool] = {"all": False, "documents": True, "files": False, "tools": True}
     for surface, is_error in expected.items():
         async with connect(surface, extra) as client:
@@ -111,7 +119,9 @@ async def test_a_setting_lists_names_with_a_colon(tmp_path: Path) -> None:
         return "pong"
 
     app = build_app(load_settings({"data": tmp_path, "tool_names": "colon"}))
-    async with Client(build_server(app, "all", [*doors(app), door(ping, title="Ping", id="pml:ping")])) as client:
+    async with Client(
+        build_server(app, "all", [*families(app), Family.of(door(ping, title="Ping", id="pml:ping"))])
+    ) as client:
         assert "pml:ping" in {tool.name for tool in (await client.list_tools()).tools}
         assert not (await client.call_tool("pml:ping", {})).is_error
         assert not (await client.call_tool("pml_ping", {})).is_error

@@ -7,9 +7,11 @@ from mcp import Client, MCPError
 from mcp_types import PromptReference, TextContent
 
 from loci.app import App
-from loci.server.build import build_server, doors
+from loci.server.build import build_server
 from loci.server.door import SURFACES
+from loci.server.offer import Offer
 from loci.server.prompts import CALLED
+from loci.server.tools import families
 from tests.surface.conftest import Connect
 
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("app", ["embedded"], indirect=True)]
@@ -55,7 +57,7 @@ async def test_it_has_the_topic_and_calls_for_tools_that_are_there(app: App, con
     async with connect("documents") as client:
         [argument] = next(one for one in (await client.list_prompts()).prompts if one.name == name).arguments or []
         text = await prompted(client, name, **{argument.name: TOPIC})
-    tools = {door.tool.name for door in doors(app)}
+    tools = set(Offer(families(app), "documents").names)
     assert TOPIC in text
     assert set(CALLED.findall(text))
     assert set(CALLED.findall(text)) <= tools
@@ -63,7 +65,7 @@ async def test_it_has_the_topic_and_calls_for_tools_that_are_there(app: App, con
 
 
 async def test_a_step_is_left_out_where_its_tool_is_not(app: App) -> None:
-    some = [door for door in doors(app) if door.tool.name != "find_gaps"]
+    some = [family for family in families(app) if "find_gaps" not in family.ids]
     async with Client(build_server(app, "all", some)) as client:
         assert "find_gaps" not in await prompted(client, "gap_analysis", topic=TOPIC)
 

@@ -29,7 +29,7 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Generator[App]:
     runner_packages()
     app = build_app(load_settings({"data": tmp_path_factory.mktemp("data"), "log_level": "ERROR"}))
     yield app
-    app.runner.close()
+    app.code.runner.close()
 
 
 @asynccontextmanager
@@ -224,7 +224,7 @@ async def test_without_its_packages_it_says_what_to_run(tmp_path: Path) -> None:
     app = build_app(load_settings({"data": tmp_path, "runner": tmp_path / "none"}))
     async with client(app) as one:
         answer = await one.call_tool("create_memory_code_runner", {})
-    app.runner.close()
+    app.code.runner.close()
     assert answer.is_error
     assert texts(answer)[0].startswith("SANDBOX_UNAVAILABLE: ")
     assert "Run: loci runner install" in texts(answer)[0]
@@ -245,5 +245,5 @@ async def test_matplotlib_can_be_refused_by_a_setting(tmp_path: Path) -> None:
     app = build_app(load_settings({"data": tmp_path, "runner_matplotlib": False, "log_level": "ERROR"}))
     async with client(app) as one:
         answer = await refused(one, await created(one), "import matplotlib")
-    app.runner.close()
+    app.code.runner.close()
     assert "ModuleNotFoundError" in texts(answer)[0]

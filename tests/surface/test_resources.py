@@ -10,7 +10,7 @@ from mcp_types import PromptReference, ResourceTemplateReference, TextResourceCo
 
 from loci.app import App
 from loci.model.identity import Owner
-from loci.server.resources import LISTED
+from loci.server.named_documents import LISTED
 from tests.surface.conftest import Connect
 from tests.surface.ferries import BRIEF, DEBRIEF, HARBOUR, NOTES
 from tests.surface.results import call, written
@@ -25,7 +25,7 @@ TAG_TEMPLATE = ResourceTemplateReference(uri="loci://tags/{tag}")
 def folder(app: App, tmp_path: Path) -> Path:
     folder = written(tmp_path / "notes", NOTES)
     take_in(app, folder)
-    app.documents.add(Owner("", "somebody"), "secret.md", b"# Secret\n\n#hidden\n")
+    app.documents.library.add(Owner("", "somebody"), "secret.md", b"# Secret\n\n#hidden\n")
     return folder
 
 

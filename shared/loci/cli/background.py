@@ -41,7 +41,7 @@ class Background:
     def _work(self) -> None:
         with suppress(LociError):  # the next write tries again
             for owner in self._owners():
-                self._app.edits.repair(owner)
+                self._app.documents.edits.repair(owner)
         self._warm()
         if self._example:
             bring_example(self._app, self._say)
@@ -50,7 +50,7 @@ class Background:
         filled: str | None = None
         while True:
             self._warm()
-            model = self._app.embedder.model()
+            model = self._app.documents.embedder.model()
             if model is not None and model.identity != filled and self._fill():
                 filled = model.identity
             if self._ended.wait(SECONDS_BETWEEN_LOOKS):
@@ -95,20 +95,20 @@ class Background:
 
         Not the cross-encoder: it may take gigabytes, and not every server is asked.
         """
-        model = self._app.embedder.model()
+        model = self._app.documents.embedder.model()
         if model is None or model.identity == self._warmed:
             return
         self._warmed = model.identity
         with suppress(LociError):  # the first search says what is wrong
-            asked = self._app.embedder.query("warm")
+            asked = self._app.documents.embedder.query("warm")
             near = Vector.of(asked.model, asked.vector)
-            self._app.index.candidates(LOCAL, COLLECTION, ["warm"], near, limit=1, where=Where())
+            self._app.documents.index.candidates(LOCAL, COLLECTION, ["warm"], near, limit=1, where=Where())
 
     def _fill(self) -> bool:
         """Embed what has no vector of the model; whether all of it was done."""
         try:
             for owner in self._owners():
-                self._app.fill.run(owner, stop=self._ended.is_set)
+                self._app.documents.fill.run(owner, stop=self._ended.is_set)
         except LociError as error:
             self._say(f"Some documents have no vectors yet. {error}")
             return False

@@ -27,14 +27,14 @@ def search(
     from loci.documents.writer import COLLECTION  # after the command line was understood: help answers at once
 
     app = opened(data, config)
-    ranking = app.search.find(LOCAL, COLLECTION, query, limit=limit, room=ROOM)
+    ranking = app.documents.search.find(LOCAL, COLLECTION, query, limit=limit, room=ROOM)
     if as_json:
         typer.echo(json.dumps({"results": [_view(hit) for hit in ranking.hits], "reason": ranking.reason}))
         return
     for place, hit in enumerate(ranking.hits, 1):
         typer.echo(_shown(place, hit, explain=explain))
     if not ranking.hits:
-        empty = not app.documents.documents(LOCAL)
+        empty = not app.documents.library.documents(LOCAL)
         typer.echo("There are no documents yet. Take some in with: loci ingest PATH" if empty else ranking.reason)
     if explain:
         typer.echo(_stages(ranking))

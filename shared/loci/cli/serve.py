@@ -74,7 +74,7 @@ def _serve_stdio(settings: Settings) -> None:
     # The thread that waits for input cannot be interrupted, so Ctrl-C ends the process as it does elsewhere.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     app = build_app(settings)
-    with contextlib.closing(app.runner), contextlib.closing(app.typescript), _background(app):
+    with contextlib.closing(app), _background(app):
         anyio.run(serve_stdio, build_server(app))
 
 
@@ -90,6 +90,7 @@ def _serve_until_interrupted(settings: Settings, *, example: bool) -> None:
 
     from loci.compose import build_app
     from loci.server.http import asgi
+    from loci.server.tools import families
 
     class Server(uvicorn.Server):
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -102,15 +103,18 @@ def _serve_until_interrupted(settings: Settings, *, example: bool) -> None:
     on_loopback = _is_loopback(settings.host)
     if not on_loopback:
         _need_auth(app)
+    offered = families(app)
+    for family in offered:
+        family.doors.get()  # nobody's first call shall wait for it
     config = uvicorn.Config(
-        asgi(app, on_loopback=on_loopback),
+        asgi(app, on_loopback=on_loopback, offered=offered),
         log_level="warning",
         # Its lines would hold query strings, and so keys.
         access_log=False,
         server_header=False,
         timeout_graceful_shutdown=3,
     )
-    with contextlib.closing(app.runner), contextlib.closing(app.typescript), _background(app, example=example):
+    with contextlib.closing(app), _background(app, example=example):
         Server(config).run(sockets=[listener])
 
 

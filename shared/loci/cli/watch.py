@@ -46,7 +46,9 @@ def watch(
 def _follow(app: App, places: dict[str, Place], happenings: Happenings, *, poll: bool) -> None:
     """Until it is interrupted."""
     followed = [
-        Followed(app.ingest, LOCAL, one, [other for other in places if _is_inside(other, one.path)], time.time)
+        Followed(
+            app.documents.ingest, LOCAL, one, [other for other in places if _is_inside(other, one.path)], time.time
+        )
         for one in places.values()
     ]
 
@@ -95,14 +97,14 @@ def _known(app: App) -> list[Place]:
 
 
 def _roots(app: App) -> list[Place]:
-    return [Place(root.folder, True, root.name) for root in app.catalog.roots(LOCAL).values()]
+    return [Place(root.folder, True, root.name) for root in app.documents.catalog.roots(LOCAL).values()]
 
 
 def _warm(app: App) -> None:
     """Load the model now: the first save would wait for it."""
     with suppress(LociError):
-        if app.embedder.model():
-            app.embedder.passages(["warm"])
+        if app.documents.embedder.model():
+            app.documents.embedder.passages(["warm"])
 
 
 def _is_inside(path: str, folder: str) -> bool:

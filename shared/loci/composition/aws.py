@@ -1,35 +1,17 @@
 """Loci in an AWS account. Its clients are made at their first calls."""
 
 import time
-from dataclasses import dataclass
+from functools import partial
 
 from loci.adapters.aws.blobs import S3Blobs
 from loci.adapters.aws.clients import Clients
-from loci.adapters.aws.index import OpenSearchIndex
-from loci.adapters.aws.inference import LambdaEmbedder, LambdaInference, LambdaReranker
-from loci.adapters.aws.no_index import NoIndex
-from loci.adapters.aws.opensearch import Domain
 from loci.adapters.aws.records import DynamoRecords
-from loci.adapters.aws.turns import RecordTurns
-from loci.composition.adapters import Adapters
-from loci.composition.cloud_code import running
-from loci.composition.language_model import language_model
+from loci.composition.adapters import Adapters, ForCode, ForDocuments
 from loci.composition.secrets import given_secrets, stored_secrets
 from loci.errors import Misconfigured
-from loci.ports.documents import DocumentIndex
-from loci.ports.models import Embedder, Reranker
 from loci.ports.stores import RecordStore
 from loci.settings import Settings
 from loci.signing import Keyring
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """What finds documents."""
-
-    index: DocumentIndex
-    embedder: Embedder
-    reranker: Reranker
 
 
 def aws(settings: Settings) -> Adapters:
@@ -37,21 +19,15 @@ def aws(settings: Settings) -> Adapters:
     clients = Clients()
     records, blobs = stores(settings, clients)
     keyring = Keyring(given_secrets(settings) or stored_secrets(settings, clients))
-    found = finding(settings, clients)
-    code = running(settings, records, blobs, keyring, clients)
+    if (settings.run_python_function or settings.run_deno_function) and settings.run_role is None:
+        raise Misconfigured("Runs of code need credentials to be lent", "Set LOCI_RUN_ROLE to the role of the stack")
     return Adapters(
         keyring=keyring,
         records=records,
         blobs=blobs,
         local_links=None,
-        index=found.index,
-        embedder=found.embedder,
-        reranker=found.reranker,
-        turns=RecordTurns(records, time.time),
-        language_model=language_model(settings, records, clients),
-        executors=code.executors,
-        sandbox=code.sandbox,
-        errands=code.errands,
+        documents=partial(for_documents, settings, records, clients),
+        code=partial(_code, settings, records, blobs, keyring, clients),
     )
 
 
@@ -65,13 +41,37 @@ def stores(settings: Settings, clients: Clients) -> tuple[RecordStore, S3Blobs]:
     return DynamoRecords(settings.table, blobs, time.time, clients), blobs
 
 
-def finding(settings: Settings, clients: Clients) -> Finding:
+def for_documents(settings: Settings, records: RecordStore, clients: Clients) -> ForDocuments:
     """The index, and the models of the inference function; without one, those of this machine."""
-    url, name = settings.search_url, settings.search_index
-    index = OpenSearchIndex(Domain(url), name) if url else NoIndex()
+    from loci.adapters.aws.index import OpenSearchIndex
+    from loci.adapters.aws.inference import LambdaEmbedder, LambdaInference, LambdaReranker
+    from loci.adapters.aws.no_index import NoIndex
+    from loci.adapters.aws.opensearch import Domain
+    from loci.adapters.aws.turns import RecordTurns
+    from loci.composition.language_model import language_model
+
     if settings.inference_function is None:
         from loci.composition.inference import local_inference  # a function with models elsewhere needs none of it
 
-        return Finding(index, *local_inference(settings))
-    inference = LambdaInference(settings.inference_function, clients)
-    return Finding(index, LambdaEmbedder(inference), LambdaReranker(inference))
+        embedder, reranker = local_inference(settings)
+    else:
+        inference = LambdaInference(settings.inference_function, clients)
+        embedder, reranker = LambdaEmbedder(inference), LambdaReranker(inference)
+    url = settings.search_url
+    return ForDocuments(
+        index=OpenSearchIndex(Domain(url), settings.search_index) if url else NoIndex(),
+        embedder=embedder,
+        reranker=reranker,
+        turns=RecordTurns(records, time.time),
+        language_model=language_model(settings, records, clients),
+    )
+
+
+def _code(settings: Settings, records: RecordStore, blobs: S3Blobs, keyring: Keyring, clients: Clients) -> ForCode:
+    from loci.composition.functions import errands, function_executors, function_sandbox
+
+    return ForCode(
+        executors=partial(function_executors, settings, records, blobs, keyring, clients),
+        sandbox=partial(function_sandbox, settings, keyring, clients),
+        errands=errands(settings, clients),
+    )

@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 def check_catalog(app: App, owner: Owner) -> Finding:
     """How many there are, and which were taken in with a problem."""
-    documents = app.documents.documents(owner)
+    documents = app.documents.library.documents(owner)
     if not documents:
         here = app.settings.mode == "embedded"
         return Finding("documents", "ok", f"None yet{'. Take some in with: loci ingest PATH' if here else ''}")
@@ -30,7 +30,7 @@ def check_index(app: App, owner: Owner, *, fix: bool) -> Finding:
     """Whether each document has all its passages there; mended by writing it anew."""
     half = seen_twice(lambda: _half_written(app, owner))
     if not half:
-        passages = sum(app.index.documents(owner, COLLECTION).values())
+        passages = sum(app.documents.index.documents(owner, COLLECTION).values())
         return Finding("index", "ok", f"{counted(passages, 'passage')}, as many as the documents have")
     what = f"{counted(len(half), 'document')} half written: {some([one.path for one in half])}"
     if not fix:
@@ -38,7 +38,7 @@ def check_index(app: App, owner: Owner, *, fix: bool) -> Finding:
     left: dict[str, LociError] = {}
     for document in half:
         try:
-            app.documents.renew(owner, document.id)
+            app.documents.library.renew(owner, document.id)
         except LociError as error:
             left[document.path] = error
     if left:
@@ -58,9 +58,9 @@ def check_orphans(app: App, owner: Owner, *, fix: bool) -> Finding:
     if not fix:
         return Finding("orphans", "warning", what, "Run: loci doctor --fix takes them out")
     for id in orphans:
-        app.index.remove(owner, COLLECTION, id)
-        if app.catalog.document(owner, id):  # somebody has taken it in meanwhile
-            app.documents.renew(owner, id)
+        app.documents.index.remove(owner, COLLECTION, id)
+        if app.documents.catalog.document(owner, id):  # somebody has taken it in meanwhile
+            app.documents.library.renew(owner, id)
     return Finding("orphans", "ok", f"{what}; taken out", fixed=True)
 
 
@@ -71,11 +71,11 @@ def seen_twice(look: Callable[[], set[T]]) -> set[T]:
 
 
 def _half_written(app: App, owner: Owner) -> set[Document]:
-    documents = app.catalog.documents(owner)
-    held = app.index.documents(owner, COLLECTION)
+    documents = app.documents.catalog.documents(owner)
+    held = app.documents.index.documents(owner, COLLECTION)
     return {one for one in documents if not one.sha256 or held.get(one.id, 0) != one.chunks}
 
 
 def _orphans(app: App, owner: Owner) -> set[str]:
-    held = app.index.documents(owner, COLLECTION).keys()
-    return held - {document.id for document in app.catalog.documents(owner)}
+    held = app.documents.index.documents(owner, COLLECTION).keys()
+    return held - {document.id for document in app.documents.catalog.documents(owner)}

@@ -16,7 +16,7 @@ from loci.model.identity import Owner
 
 def check_folders(app: App, owner: Owner) -> Finding | None:
     """Whether the folders that documents lie in are there."""
-    roots = app.catalog.roots(owner)
+    roots = app.documents.catalog.roots(owner)
     if not roots:
         return None
     gone = [root.folder for root in roots.values() if not Path(root.folder).is_dir()]
@@ -28,8 +28,8 @@ def check_folders(app: App, owner: Owner) -> Finding | None:
 
 def check_files(app: App, owner: Owner) -> Finding | None:
     """Whether each file is what was taken in. Those in folders that are gone are not told one by one."""
-    roots = app.catalog.roots(owner)
-    kept = [one for one in app.catalog.documents(owner) if one.root is not None]
+    roots = app.documents.catalog.roots(owner)
+    kept = [one for one in app.documents.catalog.documents(owner) if one.root is not None]
     if not kept:
         return None
     states = {one: state for one in kept if (state := _state(one, roots))}

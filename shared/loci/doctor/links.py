@@ -7,7 +7,7 @@ from loci.model.identity import Owner
 
 def check_links(app: App, owner: Owner) -> Finding | None:
     """How many links there are, and which lead nowhere yet."""
-    graph = app.graphs.of(owner)
+    graph = app.documents.graphs.of(owner)
     links = sum(map(len, graph.outgoing.values()))
     broken = [one for some_open in graph.open.values() for one in some_open]
     if not links and not broken:

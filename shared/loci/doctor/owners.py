@@ -20,7 +20,9 @@ def check_owners(app: App, *, fix: bool) -> list[Finding]:
     try:
         others = [owner for owner in app.api_keys.owners() if owner != LOCAL]
         others = [
-            owner for owner in others if app.index.counts(owner, COLLECTION).chunks or app.catalog.documents(owner)
+            owner
+            for owner in others
+            if app.documents.index.counts(owner, COLLECTION).chunks or app.documents.catalog.documents(owner)
         ]
     except LociError as error:
         return [*found, Finding("owners", "fault", error.what, error.resolution)]

@@ -28,13 +28,13 @@ def check_spare_texts(app: App, owner: Owner, *, fix: bool) -> Finding | None:
     for id in spare:
         text = app.blobs.read(owner, blob_key(id))
         app.blobs.remove(owner, blob_key(id))
-        if app.catalog.document(owner, id):  # somebody has added it meanwhile
+        if app.documents.catalog.document(owner, id):  # somebody has added it meanwhile
             app.blobs.write(owner, blob_key(id), text)
     return Finding("spare texts", "ok", f"{what}; taken out", fixed=True)
 
 
 def _kept(app: App, owner: Owner) -> set[str]:
-    return {one.id for one in app.catalog.documents(owner) if one.root is None}
+    return {one.id for one in app.documents.catalog.documents(owner) if one.root is None}
 
 
 def _there(app: App, owner: Owner) -> set[str]:

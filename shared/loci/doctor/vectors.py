@@ -13,10 +13,10 @@ AT_ONCE = 500
 
 def check_vectors(app: App, owner: Owner, *, fix: bool) -> Finding | None:
     """Mended by embedding what has none of the model."""
-    counts = app.index.counts(owner, COLLECTION)
+    counts = app.documents.index.counts(owner, COLLECTION)
     if not counts.chunks:
         return None
-    model = app.embedder.model()
+    model = app.documents.embedder.model()
     if model is None:
         return _without_model(counts)
     damaged = _damaged(app, owner, model)
@@ -26,11 +26,11 @@ def check_vectors(app: App, owner: Owner, *, fix: bool) -> Finding | None:
     before = _lacking(counts, model.identity) + len(damaged)
     if before and fix:
         for id in damaged:  # all of them first: what one has is taken for another with the same text
-            app.index.remove(owner, COLLECTION, id)
+            app.documents.index.remove(owner, COLLECTION, id)
         for id in damaged:
-            app.documents.renew(owner, id)
-        app.fill.run(owner)
-        counts = app.index.counts(owner, COLLECTION)
+            app.documents.library.renew(owner, id)
+        app.documents.fill.run(owner)
+        counts = app.documents.index.counts(owner, COLLECTION)
     lacking = _lacking(counts, model.identity)
     if not lacking:
         what = f"All {counts.chunks:,} passages have theirs of {model.identity}"
@@ -46,10 +46,14 @@ def check_vectors(app: App, owner: Owner, *, fix: bool) -> Finding | None:
 
 def _damaged(app: App, owner: Owner, model: EmbeddingModel) -> list[str]:
     """The documents with a vector that no model has made."""
-    ids = [f"{id}#{number}" for id, count in app.index.documents(owner, COLLECTION).items() for number in range(count)]
+    ids = [
+        f"{id}#{number}"
+        for id, count in app.documents.index.documents(owner, COLLECTION).items()
+        for number in range(count)
+    ]
     found: dict[str, None] = {}
     for start in range(0, len(ids), AT_ONCE):
-        for one in app.index.chunks(owner, COLLECTION, ids[start : start + AT_ONCE]).values():
+        for one in app.documents.index.chunks(owner, COLLECTION, ids[start : start + AT_ONCE]).values():
             its = one.embedding
             if its and its.model == model.identity and not is_sound(its, model.dimensions):
                 found[one.document] = None

@@ -1,4 +1,4 @@
-"""The MCP server. Every tool is registered here, by hand: what is not in this list does not exist."""
+"""The MCP server."""
 
 import json
 import logging
@@ -11,7 +11,6 @@ from mcp.server import MCPServer
 from mcp.server.caching import CacheHint
 from mcp.server.mcpserver import Context, RequestStateSecurity
 from mcp.server.mcpserver import server as sdk
-from mcp.server.mcpserver.tools import Tool
 from mcp.shared._stream_protocols import ReadStream, WriteStream
 from mcp.shared.exceptions import MCPError
 from mcp.shared.message import SessionMessage
@@ -23,27 +22,20 @@ from mcp_types import (
     Prompt,
     ResourceTemplate,
     TextContent,
+    Tool,
 )
 
 from loci.app import App
 from loci.server.budget import within_budget
 from loci.server.caller import caller_of, principal
-from loci.server.clusters import cluster_doors
-from loci.server.documents import document_doors
-from loci.server.door import Door, Surface
+from loci.server.door import Surface
 from loci.server.errors import Failure, ToolAnswer, attempt, unknown_tool
-from loci.server.executors import executor_doors
-from loci.server.gaps import gap_doors
 from loci.server.guidance import DOCUMENTS
-from loci.server.links import link_doors
-from loci.server.names import Names
+from loci.server.offer import Family, Offer
 from loci.server.prompts import listed, prompted
-from loci.server.reading import reading_doors
 from loci.server.resources import TEMPLATES, serve_documents
-from loci.server.scratchpad import scratchpad_doors
-from loci.server.typescript import typescript_doors
+from loci.server.tools import families
 from loci.server.ways import BY_NAME
-from loci.server.writing import writing_doors
 
 # The SDK would put a handler of its own on the root logger, and load rich for it (17 ms): Loci logs by itself.
 setattr(sdk, "configure_logging", logging.getLogger)  # noqa: B010 (the name is the SDK's own)
@@ -59,41 +51,24 @@ Results too large for an answer are kept whole for you. Such an answer ends with
 Errors read "CODE: what happened. What to do." Do what the last sentence says, then call again."""
 
 
-def doors(app: App) -> list[Door]:
-    """All tools of Loci."""
-    return [
-        *document_doors(app),
-        *link_doors(app),
-        *gap_doors(app),
-        *cluster_doors(app),
-        *reading_doors(app),
-        *writing_doors(app),
-        *executor_doors(app),
-        *typescript_doors(app),
-        *scratchpad_doors(app),
-    ]
-
-
-def build_server(app: App, surface: Surface = "all", offered: Sequence[Door] | None = None) -> "LociServer":
+def build_server(app: App, surface: Surface = "all", offered: Sequence[Family] | None = None) -> "LociServer":
     """The server of one endpoint, for stdio, HTTP and Lambda alike."""
-    here = [door for door in (doors(app) if offered is None else offered) if surface in door.surfaces]
-    return LociServer(app, here, has_documents=surface in ("all", "documents"))
+    offer = Offer(families(app) if offered is None else offered, surface)
+    return LociServer(app, offer, has_documents=surface in ("all", "documents"))
 
 
 class LociServer(MCPServer[Any]):
     """The SDK's server with Loci's names, errors, budgets and telemetry around each call."""
 
-    def __init__(self, app: App, doors: Sequence[Door], *, has_documents: bool) -> None:
+    def __init__(self, app: App, offer: Offer, *, has_documents: bool) -> None:
         self._app = app
         self._has_documents = has_documents
-        self._names = Names(door.id for door in doors)
-        self._doors = {door.tool.name: door for door in doors}
+        self._offer = offer
         super().__init__(
             "loci",
             title="Loci",
             version=version("loci"),
             instructions=INSTRUCTIONS + (DOCUMENTS if has_documents else ""),
-            tools=_listed(doors, colon=app.settings.tool_names == "colon"),
             # Nothing may stay open on Lambda.
             subscriptions=False,
             request_state_security=RequestStateSecurity(
@@ -114,7 +89,7 @@ class LociServer(MCPServer[Any]):
 
     def is_quick(self, name: str) -> bool:
         """Whether calls of this tool are soon done and say nothing before they are."""
-        door = self._doors.get(self._names.find(name) or "")
+        door = self._offer.find(name)
         return door is None or door.quick
 
     async def call_tool(
@@ -126,9 +101,9 @@ class LociServer(MCPServer[Any]):
         started = time.perf_counter()
 
         async def call() -> ToolAnswer:
-            door = self._doors.get(self._names.find(name) or "")
+            door = self._offer.find(name)
             if door is None:
-                raise unknown_tool(name, list(self._doors))
+                raise unknown_tool(name, self._offer.names)
             answer = door.answer(await door.tool.run(arguments, context))
             if not isinstance(answer, CallToolResult):
                 return answer
@@ -137,6 +112,21 @@ class LociServer(MCPServer[Any]):
         answer = await attempt(call)
         self._tell(name, arguments, context, answer, (time.perf_counter() - started) * 1000)
         return answer.result if isinstance(answer, Failure) else answer
+
+    async def list_tools(self) -> list[Tool]:
+        """All tools, in the order of their names."""
+        colon = self._app.settings.tool_names == "colon"
+        return [
+            Tool(
+                name=door.id if colon else door.tool.name,
+                title=door.tool.title,
+                description=door.tool.description,
+                input_schema=door.tool.parameters,
+                output_schema=door.tool.output_schema,
+                annotations=door.tool.annotations,
+            )
+            for door in self._offer.all()
+        ]
 
     async def list_prompts(self) -> list[Prompt]:
         """The ways to work with documents, where there are documents."""
@@ -151,7 +141,7 @@ class LociServer(MCPServer[Any]):
     ) -> GetPromptResult | InputRequiredResult:
         """The prompt; the SDK takes an unknown name for a crash of the server."""
         if self._has_documents and name in BY_NAME:
-            return prompted(BY_NAME[name], arguments or {}, self._doors)
+            return prompted(BY_NAME[name], arguments or {}, self._offer.names)
         if name not in {prompt.name for prompt in await self.list_prompts()}:
             raise MCPError(INVALID_PARAMS, "There is no prompt of that name: use prompts/list")
         return await super().get_prompt(name, arguments, context)
@@ -165,7 +155,7 @@ class LociServer(MCPServer[Any]):
             self._app.telemetry.bug(name[:80], failure.bug)
         self._app.telemetry.call(
             # A name that is no tool's is the caller's text.
-            tool=self._names.find(name) or "unknown",
+            tool=self._offer.name(name) or "unknown",
             owner=caller_of(context.request_context).owner.key,
             ms=ms,
             outcome="ok" if failure is None else "bug" if failure.bug else "error",
@@ -173,12 +163,6 @@ class LociServer(MCPServer[Any]):
             asked=len(json.dumps(arguments)),
             answered=_text_size(result),
         )
-
-
-def _listed(doors: Sequence[Door], *, colon: bool) -> list[Tool]:
-    """The tools in the order of their names, so that every listing is the same."""
-    tools = [door.tool.model_copy(update={"name": door.id}) if colon else door.tool for door in doors]
-    return sorted(tools, key=lambda tool: tool.name)
 
 
 def _text_size(result: ToolAnswer) -> int:

@@ -67,19 +67,19 @@ def cluster_doors(app: App) -> list[Door]:
 
         Example: cluster_documents(method="louvain", limit=10)
         """
-        graph, found = app.graphs.of(caller.owner), app.clusters.of(caller.owner, method)
+        graph, found = app.documents.graphs.of(caller.owner), app.documents.clusters.of(caller.owner, method)
         large = [one for one in found.clusters if len(one.documents) >= min_size]
         held = {id for one in large for id in one.documents}
         alone = [id for id in sorted(graph.documents) if id not in held]
         shown = large[:limit]
-        terms = terms_of(app.index, caller.owner, graph, shown)
+        terms = terms_of(app.documents.index, caller.owner, graph, shown)
         labels = _labels(app, graph, shown, terms)
         return ClustersView(
             clusters=[
                 ClusterView(
                     id=one.id,
                     label=labels.get(at) or label_of(one, terms[at]),
-                    labelled_by=app.remarks.name if at in labels else RULES,
+                    labelled_by=app.documents.remarks.name if at in labels else RULES,
                     terms=[*terms[at]],
                     size=len(one.documents),
                     documents=_members(graph, one.documents[:documents]),
@@ -93,7 +93,7 @@ def cluster_doors(app: App) -> list[Door]:
             alone=len(alone),
         )
 
-    return [door(cluster_documents, title="Group documents", surfaces=("documents",))]
+    return [door(cluster_documents, title="Group documents")]
 
 
 def _members(graph: Graph, ids: Sequence[str]) -> list[Member]:
@@ -102,9 +102,9 @@ def _members(graph: Graph, ids: Sequence[str]) -> list[Member]:
 
 def _labels(app: App, graph: Graph, clusters: Sequence[Cluster], terms: Sequence[Sequence[str]]) -> Mapping[int, str]:
     """The language model's, where there is one. A tag is a label already."""
-    if not app.remarks.is_there or any(one.tag for one in clusters):
+    if not app.documents.remarks.is_there or any(one.tag for one in clusters):
         return {}
-    return app.remarks.labels(
+    return app.documents.remarks.labels(
         [
             "\n".join([", ".join(words), *(one.title for one in _members(graph, cluster.documents[:TITLES]))])
             for cluster, words in zip(clusters, terms, strict=True)

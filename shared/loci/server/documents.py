@@ -92,7 +92,7 @@ def document_doors(app: App) -> list[Door]:
             of_any, of_all = (wanted, ()) if match == "any" else ((), wanted)
             where = Where(any_tags=of_any, all_tags=of_all, no_tags=unwanted)
             return _search(app, caller.owner, query, limit, where, explain=False, tool="query_by_tags")
-        found = app.documents.tagged(caller.owner, wanted, unwanted, every=match == "all")[:limit]
+        found = app.documents.library.tagged(caller.owner, wanted, unwanted, every=match == "all")[:limit]
         return tagged_results(app, caller.owner, wanted, found, snippet_room(limit))
 
     def read_node_content(
@@ -110,9 +110,9 @@ def document_doors(app: App) -> list[Door]:
 
         Example: read_node_content(id="docs-auth-guide", heading="Errors")
         """
-        text = app.documents.read(caller.owner, id)
-        app.read_lately.note(caller.owner, text.document.id, text.document.sha256)
-        part = part_of(text.text, Part(heading, start_line, end_line, max_tokens), app.embedder.count)
+        text = app.documents.library.read(caller.owner, id)
+        app.documents.read_lately.note(caller.owner, text.document.id, text.document.sha256)
+        part = part_of(text.text, Part(heading, start_line, end_line, max_tokens), app.documents.embedder.count)
         view = Content(
             result=part.text,
             id=text.document.id,
@@ -134,7 +134,7 @@ def document_doors(app: App) -> list[Door]:
 
         Example: list_directory_structure()
         """
-        folders = app.documents.folders(caller.owner)
+        folders = app.documents.library.folders(caller.owner)
         return [
             one
             for one in folders
@@ -142,13 +142,12 @@ def document_doors(app: App) -> list[Door]:
             and (depth is None or one.count("/") <= depth)
         ]
 
-    surfaces: tuple[Literal["documents"], ...] = ("documents",)
     return [
-        door(search_documents, title="Search documents", surfaces=surfaces, quick=True),
-        door(temporal_search, title="Search documents of a time", surfaces=surfaces, quick=True),
-        door(query_by_tags, title="Find documents by tags", surfaces=surfaces, quick=True),
-        door(read_node_content, title="Read a document", surfaces=surfaces, quick=True),
-        door(list_directory_structure, title="List folders of documents", surfaces=surfaces, quick=True),
+        door(search_documents, title="Search documents", quick=True),
+        door(temporal_search, title="Search documents of a time", quick=True),
+        door(query_by_tags, title="Find documents by tags", quick=True),
+        door(read_node_content, title="Read a document", quick=True),
+        door(list_directory_structure, title="List folders of documents", quick=True),
     ]
 
 
@@ -160,7 +159,7 @@ def _search(app: App, owner: Owner, query: str, limit: int, where: Where, *, exp
 def found_by(app: App, owner: Owner, query: str, limit: int, where: Where, *, room: int) -> Ranking:
     """What answers the query, with snippets of `room` characters; the reference's error where search fails."""
     try:
-        return app.search.find(owner, COLLECTION, query, limit=limit, room=room, where=where)
+        return app.documents.search.find(owner, COLLECTION, query, limit=limit, room=room, where=where)
     except Unavailable as error:
         advice = f"{error.resolution}. `loci doctor` says what is wrong, `loci ingest` takes the documents in again"
         raise Unavailable(f"Search Error: Vector search failed: {error.what}", advice, code=error.code) from error

@@ -1,4 +1,4 @@
-"""A tool as it is offered: under which id, at which endpoints, how large an answer may be."""
+"""A tool as it is offered: under which id, how large an answer may be."""
 
 import inspect
 import json
@@ -30,7 +30,6 @@ class Door:
 
     id: str
     tool: Tool
-    surfaces: frozenset[Surface]
     budget: int | None
     quick: bool
 
@@ -78,7 +77,6 @@ def door(
     *,
     title: str,
     id: str | None = None,
-    surfaces: tuple[Surface, ...] = SURFACES,
     writes: bool = False,
     destructive: bool = False,
     idempotent: bool = True,
@@ -100,4 +98,4 @@ def door(
             open_world_hint=open_world,
         ),
     )
-    return Door(id, tool, frozenset((*surfaces, "all")), budget, quick)
+    return Door(id, tool, budget, quick)

@@ -90,7 +90,7 @@ def executor_doors(app: App) -> list[Door]:
 
         Example: create_memory_code_runner()
         """
-        return Created(result=ExecutorRef(executor_id=app.runner.create(caller.owner)))
+        return Created(result=ExecutorRef(executor_id=app.code.runner.create(caller.owner)))
 
     async def run_memory_code(
         executor_id: Annotated[str, Field(description="from create_memory_code_runner")],
@@ -108,21 +108,19 @@ def executor_doors(app: App) -> list[Door]:
 
         Example: run_memory_code(executor_id="executor-0f…", code="import pandas as pd\\nprint(pd.__version__)")
         """
-        started = await on_thread(app.runner.start, caller, executor_id, code)
+        started = await on_thread(app.code.runner.start, caller, executor_id, code)
         return _result(kept(started) if isinstance(started, Ran) else await _awaited(app, started))
 
     return [
         door(
             create_memory_code_runner,
             title="Create a Python environment",
-            surfaces=("files",),
             writes=True,
             idempotent=False,
         ),
         door(
             run_memory_code,
             title="Run Python",
-            surfaces=("files",),
             writes=True,
             idempotent=False,
         ),
@@ -131,7 +129,7 @@ def executor_doors(app: App) -> list[Door]:
 
 async def _awaited(app: App, run: Awaited) -> JsonObject:
     try:
-        return await asyncio.wait_for(asyncio.shield(asyncio.wrap_future(run.future)), app.runner.patience)
+        return await asyncio.wait_for(asyncio.shield(asyncio.wrap_future(run.future)), app.code.runner.patience)
     except TimeoutError:
         return await on_thread(run.later)
 

@@ -22,7 +22,6 @@ from loci.server.front import check_single, closing
 from loci.server.refusal import JSON_TYPE, Refusal, respond
 from loci.server.threads import on_thread
 
-PATH = "/documents"
 MOST = 500
 SECONDS = 15.0
 """After so long what is left of a request is left for the next one: gateways give up after half a minute."""
@@ -73,13 +72,13 @@ class FeedRoute:
         except Refusal as refusal:
             status, headers = refusal.status, refusal.headers
             answer = _error(CODES.get(status, "BAD_REQUEST"), refusal.message)
-            self._app.telemetry.refused(path=PATH, status=status, reason=refusal.message)
+            self._app.telemetry.refused(path=scope["path"], status=status, reason=refusal.message)
         except (NotFound, Refused) as error:
             status, headers, answer = 400, dict[str, str](), _error(error.code, str(error))
         except LociError as error:  # the log says more than who is perhaps not yet known
             status, headers = 503, {"Retry-After": "5"}
             answer = _error(error.code, "Loci cannot answer now. Try again in a minute")
-            self._app.telemetry.refused(path=PATH, status=status, reason=str(error))
+            self._app.telemetry.refused(path=scope["path"], status=status, reason=str(error))
         more = [(name.lower().encode(), value.encode("latin-1", "replace")) for name, value in headers.items()]
         await respond(send, status, json.dumps(answer).encode(), [JSON_TYPE, *more, *(closing(scope) if more else [])])
 
@@ -103,7 +102,7 @@ class FeedRoute:
     def _held(self, owner: Owner, under: str, after: str | None) -> Answer:
         if not under.strip("/"):
             raise Refusal(400, "Say below which name: ?under=NAME")
-        held, behind = self._app.feed.held(owner, under, after)
+        held, behind = self._app.documents.feed.held(owner, under, after)
         settings = self._app.settings
         uploads = f"s3://{settings.bucket}/{prefix_of(owner)}" if settings.mode == "aws" else None
         documents = [{"path": one.path, "sha256": one.sha256} for one in held]
@@ -111,7 +110,7 @@ class FeedRoute:
 
     def _take(self, owner: Owner, sent: list[Sent], gone: list[str]) -> Answer:
         end = self._clock() + SECONDS
-        done = self._app.feed.take(owner, sent, gone, lambda: self._clock() > end)
+        done = self._app.documents.feed.take(owner, sent, gone, lambda: self._clock() > end)
         return {"results": [_view(one) for one in done]}
 
 

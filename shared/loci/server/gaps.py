@@ -50,32 +50,32 @@ def gap_doors(app: App) -> list[Door]:
 
         Example: find_gaps(limit=5, threshold=0.9)
         """
-        graph, alike = app.graphs.of(caller.owner), app.likeness.of(caller.owner)
+        graph, alike = app.documents.graphs.of(caller.owner), app.documents.likeness.of(caller.owner)
         found = gaps(graph, alike, limit, threshold)
-        passages = beginnings(app.index, caller.owner, [gap.source for gap in found])
+        passages = beginnings(app.documents.index, caller.owner, [gap.source for gap in found])
         said = _said(app, caller.owner, found, passages)
         return [
-            _gap(one, passages.get(one.source.id, []), alike.by, said.get(at), app.remarks.name)
+            _gap(one, passages.get(one.source.id, []), alike.by, said.get(at), app.documents.remarks.name)
             for at, one in enumerate(found)
         ]
 
-    return [door(find_gaps, title="Find missing links", surfaces=("documents",))]
+    return [door(find_gaps, title="Find missing links")]
 
 
 def _said(
     app: App, owner: Owner, found: Sequence[Gap], passages: Mapping[str, Sequence[Chunk]]
 ) -> Mapping[int, PairRemark]:
     """What the language model says of them, where there is one."""
-    if not app.remarks.is_there:
+    if not app.documents.remarks.is_there:
         return {}
     first = {id: chunks[0] for id, chunks in passages.items() if chunks}
-    targets = beginnings(app.index, owner, [gap.target for gap in found])
+    targets = beginnings(app.documents.index, owner, [gap.target for gap in found])
     first |= {id: chunks[0] for id, chunks in targets.items() if chunks}
 
     def text(id: str, title: str) -> str:
         return f"{title}\n\n{first[id].text}" if id in first else title
 
-    return app.remarks.pairs(
+    return app.documents.remarks.pairs(
         [(text(gap.source.id, gap.source.title), text(gap.target.id, gap.target.title)) for gap in found]
     )
 

@@ -2,8 +2,9 @@
 
 import mimetypes
 import time
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from importlib.metadata import version
 from urllib.parse import quote
 
@@ -16,15 +17,16 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from loci.app import App
 from loci.errors import LociError, NotFound
+from loci.later import Later
 from loci.model.identity import SYSTEM
 from loci.server.address import is_open, public_base
 from loci.server.auth import METADATA
-from loci.server.build import LociServer, build_server, doors
+from loci.server.build import LociServer, build_server
 from loci.server.door import SURFACES, Surface
-from loci.server.feed import PATH as DOCUMENTS
-from loci.server.feed import FeedRoute
 from loci.server.front import Front
 from loci.server.line import Line
+from loci.server.offer import Family
+from loci.server.tools import families
 
 
 def path_of(surface: Surface) -> str:
@@ -35,13 +37,15 @@ def path_of(surface: Surface) -> str:
 Build = Callable[[App, Surface], LociServer]
 
 
-def asgi(app: App, *, on_loopback: bool = False, build: Build | None = None) -> Starlette:
+def asgi(
+    app: App, *, on_loopback: bool = False, build: Build | None = None, offered: Sequence[Family] | None = None
+) -> Starlette:
     """The application. On loopback, without any auth configured, whoever asks is the person at this machine."""
     transports: list[StreamableHTTPSessionManager] = []
-    offered = doors(app)
+    tools = families(app) if offered is None else offered
 
     def line(surface: Surface) -> Line:
-        server = build_server(app, surface, offered) if build is None else build(app, surface)
+        server = build_server(app, surface, tools) if build is None else build(app, surface)
 
         def transport(*, json: bool) -> StreamableHTTPSessionManager:
             # Host and origin are checked in front, where the refusal can be explained.
@@ -65,8 +69,8 @@ def asgi(app: App, *, on_loopback: bool = False, build: Build | None = None) -> 
 
     routes = [
         Route("/mcp{rest:path}", front),
-        Route("/ui{rest:path}", LateUi(app, is_open=opened)),
-        Route(DOCUMENTS, FeedRoute(app, is_open=opened)),
+        Route("/ui{rest:path}", LateRoute(partial(_ui, app, is_open=opened))),
+        Route("/documents", LateRoute(partial(_feed, app, is_open=opened))),
         Route("/healthz", _health(app)),
         Route("/blobs/{token}", _blob(app)),
         Route(METADATA, _metadata(app)),
@@ -77,20 +81,26 @@ def asgi(app: App, *, on_loopback: bool = False, build: Build | None = None) -> 
     return web
 
 
-class LateUi:
-    """The pages for people, loaded when the first one is asked for: no MCP request needs them."""
+class LateRoute:
+    """What no MCP request needs, loaded when somebody asks for it."""
 
-    def __init__(self, app: App, *, is_open: bool) -> None:
-        self._app = app
-        self._is_open = is_open
-        self._ui: ASGIApp | None = None
+    def __init__(self, make: Callable[[], ASGIApp]) -> None:
+        self._made = Later(make)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if self._ui is None:
-            from loci.server.ui import Ui
+        await self._made.get()(scope, receive, send)
 
-            self._ui = Ui(self._app, is_open=self._is_open, clock=time.time)
-        await self._ui(scope, receive, send)
+
+def _ui(app: App, *, is_open: bool) -> ASGIApp:
+    from loci.server.ui import Ui
+
+    return Ui(app, is_open=is_open, clock=time.time)
+
+
+def _feed(app: App, *, is_open: bool) -> ASGIApp:
+    from loci.server.feed import FeedRoute
+
+    return FeedRoute(app, is_open=is_open)
 
 
 Endpoint = Callable[[Request], Response]

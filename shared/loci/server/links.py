@@ -77,8 +77,8 @@ def link_doors(app: App) -> list[Door]:
         Example: explore_links(id="docs-briefs-auth", relation="references")
         """
         wanted = _relation(relation)
-        document = app.documents.get(caller.owner, id)
-        graph = app.graphs.of(caller.owner)
+        document = app.documents.library.get(caller.owner, id)
+        graph = app.documents.graphs.of(caller.owner)
         edges: list[Edge] = []
         if direction != "incoming":
             edges += [_edge(graph, link, "outgoing", link.target) for link in graph.outgoing.get(document.id, ())]
@@ -86,7 +86,7 @@ def link_doors(app: App) -> list[Door]:
             edges += [_edge(graph, link, "incoming", link.source) for link in graph.incoming.get(document.id, ())]
         if wanted in (None, "similar"):  # comparing costs: who asks for other links does not pay for it
             way = "incoming" if direction == "incoming" else "outgoing"
-            alike = app.similar.of(caller.owner, [document.id])[document.id]
+            alike = app.documents.similar.of(caller.owner, [document.id])[document.id]
             edges += [_edge(graph, link, way, link.target) for link in alike if link.target in graph.documents]
         if unresolved:
             edges += [_open(one) for one in graph.open.get(document.id, ())]
@@ -107,17 +107,16 @@ def link_doors(app: App) -> list[Door]:
 
         Example: graph_neighbors(id="docs-briefs-auth", depth=2)
         """
-        document = app.documents.get(caller.owner, id)
-        graph = app.graphs.of(caller.owner)
+        document = app.documents.library.get(caller.owner, id)
+        graph = app.documents.graphs.of(caller.owner)
         if similar:
-            graph = app.similar.joined(caller.owner, graph)
+            graph = app.documents.similar.joined(caller.owner, graph)
         found, is_cut = neighbours(graph, document.id, depth, limit)
         return Neighbourhood(id=document.id, neighbors=[_neighbour(graph, one) for one in found], truncated=is_cut)
 
-    surfaces: tuple[Literal["documents"], ...] = ("documents",)
     return [
-        door(explore_links, title="Explore links", surfaces=surfaces, quick=True),
-        door(graph_neighbors, title="Documents around one", surfaces=surfaces, quick=True),
+        door(explore_links, title="Explore links", quick=True),
+        door(graph_neighbors, title="Documents around one", quick=True),
     ]
 
 

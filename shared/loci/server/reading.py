@@ -62,10 +62,12 @@ def reading_doors(app: App) -> list[Door]:
         """
         owner = caller.owner
         ranking = found_by(app, owner, context, SEEDS, EVERYTHING, room=ROOM)
-        graph, alike = app.graphs.of(owner), app.likeness.of(owner)
-        similar = app.similar.of(owner, [hit.chunk.document for hit in ranking.hits])
+        graph, alike = app.documents.graphs.of(owner), app.documents.likeness.of(owner)
+        similar = app.documents.similar.of(owner, [hit.chunk.document for hit in ranking.hits])
         near = nearby(graph, ranking.hits, similar, LIKELY * limit)
-        chosen, left_out = reading_list(near, app.read_lately.of(owner), _counter(app, owner, near), max_tokens)
+        chosen, left_out = reading_list(
+            near, app.documents.read_lately.of(owner), _counter(app, owner, near), max_tokens
+        )
         views: list[ReadingView] = []
         total = 0
         for one in chosen[:limit]:
@@ -90,17 +92,19 @@ def reading_doors(app: App) -> list[Door]:
             reason=None if views else ranking.reason or "Nothing near it fits: raise max_tokens",
         )
 
-    return [door(suggest_reading, title="Suggest what to read", surfaces=("documents",))]
+    return [door(suggest_reading, title="Suggest what to read")]
 
 
 def _counter(app: App, owner: Owner, near: list[Nearby]) -> Callable[[Nearby], int]:
     """How many tokens documents have, by their first passages."""
-    passages = beginnings(app.index, owner, [one.document for one in near])
+    passages = beginnings(app.documents.index, owner, [one.document for one in near])
 
     def count(one: Nearby) -> int:
         first = [chunk.text for chunk in passages[one.document.id]]
         if not first:
             return max(1, one.document.bytes // 3)
-        return max(1, sum(app.embedder.count(first)) * max(one.document.chunks, 1) // min(one.document.chunks, READ))
+        return max(
+            1, sum(app.documents.embedder.count(first)) * max(one.document.chunks, 1) // min(one.document.chunks, READ)
+        )
 
     return count

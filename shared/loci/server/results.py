@@ -123,7 +123,7 @@ def tagged_results(
     app: App, owner: Owner, wanted: Sequence[str], found: Sequence[Document], room: int
 ) -> SearchResults:
     """The documents as results: each with its beginning."""
-    chunks = app.index.chunks(owner, COLLECTION, [f"{document.id}#0" for document in found])
+    chunks = app.documents.index.chunks(owner, COLLECTION, [f"{document.id}#0" for document in found])
     rows = [_tagged(document, chunks.get(f"{document.id}#0"), wanted, room) for document in found]
     stage = StageRun(stage="tags", ran=True, ms=0.0, note=f"{len(found)} documents")
     reason = None if rows else "No document has these tags"

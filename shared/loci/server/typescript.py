@@ -84,8 +84,8 @@ def typescript_doors(app: App) -> list[Door]:
         asked = Asked(
             code, intent, context or {}, int(limits.timeout), int(limits.memoryLimit), limits.allowedReadPaths
         )
-        run = app.typescript.start(caller, asked)
-        answered, _ = await asyncio.wait([asyncio.wrap_future(run.future)], timeout=app.typescript.patience)
+        run = app.code.typescript.start(caller, asked)
+        answered, _ = await asyncio.wait([asyncio.wrap_future(run.future)], timeout=app.code.typescript.patience)
         told = answered.pop().result() if answered else await on_thread(run.later)
         return CallToolResult(content=[TextContent(type="text", text=as_text(told))], structured_content=dict(told))
 
@@ -94,7 +94,6 @@ def typescript_doors(app: App) -> list[Door]:
             execute_code,
             title="Run TypeScript",
             id="pml:execute_code",
-            surfaces=("tools",),
             writes=True,  # the tools that it may call do
             idempotent=False,
         )

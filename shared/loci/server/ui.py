@@ -101,7 +101,7 @@ class Ui:
     async def _document(self, request: Request) -> Response:
         caller, _ = await self._caller(request)
         began = time.perf_counter()
-        read = await on_thread(self._app.documents.read, caller.owner, request.path_params["id"])
+        read = await on_thread(self._app.documents.library.read, caller.owner, request.path_params["id"])
         text = excerpt(read.text, LONGEST_TEXT)
         self._tell("ui_document", caller, began, len(text))
         return answers.json({"id": read.document.id, "path": read.document.path, "text": text})

@@ -1,6 +1,6 @@
 """The tools that write documents, and take back what was written."""
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from mcp_types import CallToolResult, TextContent
 from pydantic import BaseModel, Field
@@ -95,11 +95,13 @@ def writing_doors(app: App) -> list[Door]:
             return done[0].content
 
         _known(app, caller.owner, file_path)
-        written = app.edits.change(caller.owner, file_path, change, expect=None, by="inject_tags", dry_run=dry_run)
+        written = app.documents.edits.change(
+            caller.owner, file_path, change, expect=None, by="inject_tags", dry_run=dry_run
+        )
         [tagging] = done
         verb = "merge" if tagging.is_merged else "inject"
         did = f"Would {verb}" if dry_run else "Successfully " + {"merge": "merged", "inject": "injected"}[verb]
-        known = written.document or app.catalog.find(caller.owner, written.target.path).document
+        known = written.document or app.documents.catalog.find(caller.owner, written.target.path).document
         view = Tagging(
             result=f"{did} {len(tagging.added)} tags into {written.target.place}",
             id=known and known.id,
@@ -135,7 +137,9 @@ def writing_doors(app: App) -> list[Door]:
         draft = checked_draft(mode, content, heading, expected_hash)
         if mode != "create":
             _known(app, caller.owner, path)
-        written = app.edits.change(caller.owner, path, draft.applied, expect=expected_hash, by="write_document")
+        written = app.documents.edits.change(
+            caller.owner, path, draft.applied, expect=expected_hash, by="write_document"
+        )
         said = {"create": "Created", "append": "Appended to", "replace": "Replaced text of"}[mode]
         place = written.target.place
         result = f"{said} {place}" if written.is_changed else f"{place} says this already"
@@ -149,7 +153,7 @@ def writing_doors(app: App) -> list[Door]:
 
         Example: undo_write(path="docs-debriefs-2026-01-17-login")
         """
-        undone = app.edits.undo(caller.owner, path, expect=expected_hash)
+        undone = app.documents.edits.undo(caller.owner, path, expect=expected_hash)
         place, write = undone.written.target.place, undone.write
         result = f"Took {place} away" if undone.written.hash is None else f"Put back what {place} said before"
         return UndoneView.model_validate(
@@ -160,13 +164,11 @@ def writing_doors(app: App) -> list[Door]:
             }
         )
 
-    surfaces: tuple[Literal["documents"], ...] = ("documents",)
     return [
-        door(inject_tags, title="Add tags to a document", surfaces=surfaces, writes=True),
+        door(inject_tags, title="Add tags to a document", writes=True),
         door(
             write_document,
             title="Write a document",
-            surfaces=surfaces,
             writes=True,
             destructive=True,
             idempotent=False,
@@ -174,7 +176,6 @@ def writing_doors(app: App) -> list[Door]:
         door(
             undo_write,
             title="Take back a write",
-            surfaces=surfaces,
             writes=True,
             destructive=True,
             idempotent=False,
@@ -185,7 +186,7 @@ def writing_doors(app: App) -> list[Door]:
 def _known(app: App, owner: Owner, name: str) -> None:
     """An id of no document is told with those that look like it."""
     if ID.fullmatch(name):
-        app.documents.get(owner, name)
+        app.documents.library.get(owner, name)
 
 
 def _shown(app: App, owner: Owner, written: Written, result: str) -> dict[str, object]:
@@ -204,7 +205,7 @@ def _shown(app: App, owner: Owner, written: Written, result: str) -> dict[str, o
 
 
 def _links(app: App, owner: Owner, document: Document) -> list[LinkView]:
-    graph = app.graphs.of(owner)
+    graph = app.documents.graphs.of(owner)
     found = [
         LinkView(target=link.target, type=link.relation, title=graph.documents[link.target].title, line=link.line)
         for link in graph.outgoing.get(document.id, ())

@@ -29,19 +29,19 @@ def picture_for(app: App, owner: Owner, *, with_gaps: bool = True) -> Picture:
 
 def _pictures(app: App, owner: Owner, *, with_gaps: bool) -> partial[Picture]:
     """The same with any number of documents: comparing all pairs for the gaps takes longer than the drawing."""
-    graph = app.graphs.of(owner)
+    graph = app.documents.graphs.of(owner)
     groups = _clusters(app, owner, graph)
     if not with_gaps:
         return partial(picture, graph, (), groups)
-    alike = app.likeness.of(owner)
+    alike = app.documents.likeness.of(owner)
     found = gaps(graph, alike, MOST_GAPS, threshold(alike.by))
     return partial(picture, graph, found, groups, compared_by=alike.by)
 
 
 def _clusters(app: App, owner: Owner, graph: Graph) -> dict[str, tuple[str, str]]:
     """Each document's cluster as its group; who is alone is in none."""
-    found = [one for one in app.clusters.of(owner, "louvain").clusters if len(one.documents) > 1]
-    terms = terms_of(app.index, owner, graph, found)
+    found = [one for one in app.documents.clusters.of(owner, "louvain").clusters if len(one.documents) > 1]
+    terms = terms_of(app.documents.index, owner, graph, found)
     return {
         id: (cluster.id, label_of(cluster, words))
         for cluster, words in zip(found, terms, strict=True)
@@ -77,6 +77,6 @@ def excerpt(text: str, room: int) -> str:
 
 def _text(app: App, owner: Owner, document: Document) -> str:
     try:
-        return app.documents.read(owner, document.id).text
+        return app.documents.library.read(owner, document.id).text
     except LociError as error:  # one file that is gone leaves the others
         return str(error)

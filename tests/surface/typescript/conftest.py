@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Generator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from loci.server.build import build_server
 from loci.settings import load_settings
 from tests.support.deno import STRONGEST, sandbox
 from tests.support.tool_set import ToolSet
+from tests.support.with_typescript import with_typescript
 from tests.surface.results import structured, texts
 
 
@@ -73,4 +74,4 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Generator[Desk]:
             read_roots=(readable,),
             private=folder / "data",
         )
-        yield Desk(replace(app, typescript=typescript), tools, readable)
+        yield Desk(with_typescript(app, typescript), tools, readable)

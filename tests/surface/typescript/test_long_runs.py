@@ -20,12 +20,12 @@ SLOW = "console.log('begun'); return [await clock.waitForIt(), 1]"
 
 @pytest.fixture
 def hasty(desk: Desk) -> Generator[Desk]:
-    was = desk.app.typescript.patience
+    was = desk.app.code.typescript.patience
     desk.tools.go.clear()
-    desk.app.typescript.patience = 0.2
+    desk.app.code.typescript.patience = 0.2
     yield desk
     desk.tools.go.set()
-    desk.app.typescript.patience = was
+    desk.app.code.typescript.patience = was
 
 
 def _entry(desk: Desk, id: str) -> str | None:

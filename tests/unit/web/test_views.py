@@ -20,7 +20,7 @@ def app(tmp_path: Path) -> App:
         text = f"# {'A long title ' * 12}{at}\n\n[[{(at + 1) % 40:03}]]\n"
         (tmp_path / "notes" / f"{at:03}.md").write_text(text, "utf-8")
     app = build_app(load_settings({"data": tmp_path / "data", "models": tmp_path / "models", "log_level": "ERROR"}))
-    app.ingest.run(LOCAL, [str(tmp_path / "notes")])
+    app.documents.ingest.run(LOCAL, [str(tmp_path / "notes")])
     return app
 
 
