@@ -30,7 +30,7 @@ check: $(VENV)/.dev ## format, lint, types and import rules
 attack: $(VENV)/.dev $(VENV)/.runner ## attack the sandboxes behind every wall that this machine has; writes docs/security.md
 	ATTACK_WALLS=all ATTACK_TABLE=docs/security.md $(BIN)/pytest -q tests/attack/sandbox
 
-quality: $(VENV)/.dev ## measure search on retrieval sets (EVAL=DIR)
+quality: $(VENV)/.dev $(VENV)/.runner ## measure answers on retrieval and computation sets (EVAL=DIR)
 	$(BIN)/python -m tests.quality "$(EVAL)" $(QUALITY)
 
 conformance: $(VENV)/.dev ## run the official MCP conformance suite and the Inspector (npm packages)

@@ -2,15 +2,18 @@
 
 FOLDER has retrieval sets. Each is ingested into a new library, and each of its questions is searched, as the tool does:
 on SQLite, and on an OpenSearch node (OPENSEARCH_URL, else one of this machine). Records are in SQLite both times.
+It may have computation sets, too: their questions are answered by snippets of Python, which the runner runs.
 """
 
 import argparse
+import asyncio
 import json
 import secrets
 import statistics
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,8 +22,10 @@ from loci.adapters.aws.index import OpenSearchIndex
 from loci.documents.writer import COLLECTION
 from loci.model.identity import Owner
 from loci.model.search import Hit
+from tests.quality.compute import asked, told
 from tests.quality.libraries import Searched, library
 from tests.quality.sets import Question, Retrieval, Text, gain_at_10, recall_at_10, sets_in
+from tests.quality.tables import Computation, computations_in
 from tests.servers.errors import NotInstalled
 from tests.support.domain import domain
 
@@ -46,20 +51,39 @@ def main() -> int:
     parser.add_argument("--runs", type=Path, help="write each set's answers there, a line a question")
     parser.add_argument("--rerank", type=float, default=0.0, help="seconds for the cross-encoder")
     parser.add_argument("--no-opensearch", action="store_true", help="measure on SQLite only")
+    parser.add_argument("--only", action="append", default=[], metavar="NAME", help="only the set in this folder")
     given = parser.parse_args()
+    retrievals, computations = list(sets_in(given.folder, given.only)), list(computations_in(given.folder, given.only))
+    missing = set(given.only) - {one.name for one in (*retrievals, *computations)}
+    if missing or not (retrievals or computations):
+        parser.error(f"{given.folder} has no set {', '.join(sorted(missing))}".rstrip())
+    differ = bool(retrievals) and _searched(retrievals, given)
+    right = [_computed(one) for one in computations]
+    return int(differ or not all(right))
+
+
+def _computed(one: Computation) -> bool:
+    """Whether all of the set is right; says what is not."""
+    questions = asyncio.run(asked(one))
+    print(told(one.name, questions), flush=True)
+    return not any(question.wrong for question in questions)
+
+
+def _searched(retrievals: Sequence[Retrieval], given: argparse.Namespace) -> bool:
+    """Whether the indexes differ in any of the sets."""
     differ = False
     with ExitStack() as stack:
         index = None if given.no_opensearch else _opensearch(stack)
         print("| set | documents | questions | nDCG@10: SQLite | OpenSearch | recall@10: SQLite | OpenSearch | ms |")
         print("|---|--:|--:|--:|--:|--:|--:|--:|")
-        for one in sets_in(given.folder):
+        for one in retrievals:
             here = _measured(one, given.models, given.runs, given.rerank, None)
             there = _measured(one, given.models, given.runs, given.rerank, index) if index else None
             print(_row(one, here, there), flush=True)
             differ = differ or (there is not None and _difference(here, there) > SAME)
     if differ:
         print(f"The two indexes differ by more than {SAME}.", file=sys.stderr)
-    return int(differ)
+    return differ
 
 
 def _opensearch(stack: ExitStack) -> OpenSearchIndex | None:

@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -41,10 +41,11 @@ class Retrieval:
         return any(len(text.items) > 1 for text in self.texts)
 
 
-def sets_in(folder: Path) -> Iterator[Retrieval]:
-    """Every set below the folder."""
+def sets_in(folder: Path, only: Collection[str] = ()) -> Iterator[Retrieval]:
+    """Every set below the folder, or those of these names."""
     for found in sorted(folder.rglob("qrels.jsonl")):
-        yield _read(found.parent)
+        if not only or found.parent.name in only:
+            yield _read(found.parent)
 
 
 def _read(folder: Path) -> Retrieval:

@@ -1,0 +1,90 @@
+"""Questions that are computed: each by a snippet, which a client has run as any caller does."""
+
+import ast
+import statistics
+import tempfile
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, cast
+
+from mcp import Client
+
+from loci.app import App
+from loci.code.runner import Runner
+from loci.compose import build_app
+from loci.composition.sandboxes import local_executors
+from loci.ports.code import StoredFiles
+from loci.server.build import build_server
+from loci.settings import load_settings
+from tests.quality.tables import Computation, Computed, differences, tables_in
+
+SNIPPETS = Path(__file__).parent / "snippets"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One question: what is wrong with its answer, and how it was taken where it can be taken in several ways."""
+
+    id: int
+    wrong: tuple[str, ...]
+    note: str
+    milliseconds: float
+
+
+async def asked(one: Computation, snippets: Path = SNIPPETS) -> list[Asked]:
+    """Each question, in a new executor."""
+    with tempfile.TemporaryDirectory() as data, app_with(tables_in(one.tables), Path(data)) as app:
+        async with Client(build_server(app, "files")) as client:
+            return [await _asked(client, question, snippets / f"q{question.id}.py") for question in one.questions]
+
+
+def told(name: str, questions: list[Asked]) -> str:
+    """How many are right, and what is wrong with the others."""
+    wrong = [one for one in questions if one.wrong]
+    middle = statistics.median(one.milliseconds for one in questions)
+    lines = [f"{name}: {len(questions) - len(wrong)} of {len(questions)} right, {middle:.0f} ms a question (median)"]
+    for one in wrong:
+        lines += [f"  {one.id} is wrong: {'; '.join(one.wrong)}", *(f"    {line}" for line in one.note.splitlines())]
+    if several := [str(one.id) for one in questions if one.note and not one.wrong]:
+        lines.append(f"  right in one of several readings: {', '.join(several)}")
+    return "\n".join(lines)
+
+
+@contextmanager
+def app_with(files: StoredFiles, data: Path) -> Generator[App]:
+    """Loci, where code finds these files."""
+    settings = load_settings({"data": data, "log_level": "ERROR"})
+    app = build_app(settings)
+    executors = local_executors(settings, app.records, app.blobs)
+    runner = Runner(app.records, executors, files, time.time, seconds=settings.runner_seconds)
+    try:
+        yield replace(app, runner=runner)
+    finally:
+        runner.close()
+
+
+async def _asked(client: Client, question: Computed, snippet: Path) -> Asked:
+    if not snippet.exists():
+        return Asked(question.id, (f"there is no snippet {snippet.name}",), "", 0.0)
+    code = snippet.read_text("utf-8")
+    began = time.perf_counter()
+    wrong = await _wrong(client, question, code)
+    took = (time.perf_counter() - began) * 1000
+    note = (ast.get_docstring(ast.parse(code)) or "").partition("\n\n")[2]
+    return Asked(question.id, tuple(wrong), note, took)
+
+
+async def _wrong(client: Client, question: Computed, code: str) -> list[str]:
+    made = await _called(client, "create_memory_code_runner", {})
+    if "error" in made:
+        return [made["error"]["message"]]
+    ran = await _called(client, "run_memory_code", {**made["result"], "code": code})
+    return [ran["error"]["message"]] if "error" in ran else differences(question.values, ran["result"]["stdout"])
+
+
+async def _called(client: Client, tool: str, arguments: dict[str, object]) -> dict[str, Any]:
+    answer = await client.call_tool(tool, arguments)
+    return cast("dict[str, Any]", answer.structured_content)
