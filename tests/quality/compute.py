@@ -16,6 +16,7 @@ from loci.app import App
 from loci.code.runner import Runner
 from loci.compose import build_app
 from loci.composition.sandboxes import local_executors
+from loci.later import Later
 from loci.ports.code import StoredFiles
 from loci.server.build import build_server
 from loci.settings import load_settings
@@ -61,7 +62,7 @@ def app_with(files: StoredFiles, data: Path) -> Generator[App]:
     executors = local_executors(settings, app.records, app.blobs)
     runner = Runner(app.records, executors, files, time.time, seconds=settings.runner_seconds)
     try:
-        yield replace(app, runner=runner)
+        yield replace(app, later_code=Later(lambda: replace(app.code, later_runner=Later(lambda: runner))))
     finally:
         runner.close()
 
