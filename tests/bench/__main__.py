@@ -19,6 +19,7 @@ from tests.bench.latency import latency
 from tests.bench.load import load
 from tests.bench.memory import memory
 from tests.bench.opensearch import opensearch
+from tests.bench.python_runs import python_runs
 from tests.bench.rerank import rerank
 from tests.bench.search import passages, search
 from tests.bench.servers import Servers, servers
@@ -40,6 +41,7 @@ PARTS: Mapping[str, Callable[[Servers], list[Figure]]] = {
     "rerank": rerank,
     "graph": graph,
     "typescript": typescript,
+    "python": python_runs,
     "opensearch": opensearch,
 }
 

@@ -60,7 +60,7 @@ def time_figure(
     """Seconds of one call: the median and the 95th of a hundred, beside those of what cannot be left out."""
     middle, slow = median(loci), p95(loci)
     budgets = [
-        *([] if most is None else [f"<= {most * 1000:.0f} ms"]),
+        *([] if most is None else [f"<= {most * 1000:g} ms"]),
         *([] if most_p95 is None else [f"p95 {most_p95 * 1000:.0f} ms"]),
     ]
     kept = (most is None or middle <= most) and (most_p95 is None or slow <= most_p95)
