@@ -44,7 +44,7 @@ def documents(settings: Settings, records: RecordStore, blobs: BlobStore, made: 
         catalog=catalog,
         graphs=graphs,
         likeness=likeness,
-        similar=Similar(likeness),
+        similar=Similar(likeness, ahead=settings.mode == "embedded"),  # a function has no time between requests
         clusters=Clusters(graphs, likeness),
         read_lately=ReadLately(records, time.time),
         remarks=Remarks(made.language_model, model_name, seconds=seconds),

@@ -11,7 +11,8 @@ from loci.documents.communities import Community, communities
 from loci.documents.graph import Graph
 from loci.documents.graphs import Graphs
 from loci.documents.kept import Kept
-from loci.documents.similar import mutual, usual
+from loci.documents.nearest import Nearest
+from loci.documents.similar import usual
 from loci.ids import content_id
 from loci.model.identity import Owner
 
@@ -80,7 +81,7 @@ def _weights(ids: Sequence[str], graph: Graph, alike: Alike) -> dict[tuple[int, 
     place = {id: at for at, id in enumerate(ids)}
     weights: dict[tuple[int, int], float] = {}
     nothing = usual(alike)
-    for one, other, value in mutual(alike, NEAREST, nothing + 1e-3):
+    for one, other, value in Nearest(alike, NEAREST, nothing + 1e-3).mutual():
         a, b = place.get(alike.ids[one]), place.get(alike.ids[other])
         if a is not None and b is not None:
             weights[min(a, b), max(a, b)] = (value - nothing) / (1.0 - nothing)

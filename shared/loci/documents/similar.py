@@ -2,13 +2,15 @@
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
-from loci.documents.alike import BLOCK, BY_WORDS, Alike, Likeness
+from loci.documents.alike import BY_WORDS, Alike, Likeness
 from loci.documents.graph import Graph
 from loci.documents.kept import Kept
+from loci.documents.nearest import Nearest
+from loci.documents.nearest_ahead import Ahead
 from loci.model.graph import Link
 from loci.model.identity import Owner
 
@@ -21,41 +23,37 @@ ABOVE_USUAL: Final = 0.25
 ENOUGH: Final = 20
 """Documents that tell what is usual."""
 MOST_OWNERS: Final = 5
-DIGITS: Final = 4
-FEW: Final = 8
 MOST_USUAL: Final = 0.9
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
-    """What was asked for so far of some documents."""
-
-    least: float
-    links: dict[str, tuple[Link, ...]] = field(default_factory=dict[str, tuple[Link, ...]])
-
-
 class Similar:
-    """The `similar` links of each owner's documents, made when they are asked for and kept until documents change."""
+    """The `similar` links of each owner's documents, made when they are asked for and kept until documents change.
 
-    def __init__(self, likeness: Likeness) -> None:
+    Where it works `ahead`, the others' are made by a thread, from the first question on.
+    """
+
+    def __init__(self, likeness: Likeness, *, ahead: bool = False) -> None:
         self._likeness = likeness
-        self._some: Kept[_Found] = Kept(MOST_OWNERS)
+        self._nearest: Kept[Nearest] = Kept(MOST_OWNERS)
         self._all: Kept[Graph] = Kept(MOST_OWNERS)
+        self._ahead = Ahead() if ahead else None
 
     def of(self, owner: Owner, ids: Sequence[str]) -> dict[str, tuple[Link, ...]]:
         """Those of some documents, as links from each, the most alike first. They cost no comparison of all pairs."""
-        alike = self._likeness.of(owner)
-        found = self._some.of(owner, alike, lambda _: _Found(least_of(alike)))
-        for id in ids:
-            if id not in found.links:
-                near = resembling(alike, id, found.least)
-                found.links[id] = tuple(_link(alike, id, other, value) for other, value in near)
-        return {id: found.links[id] for id in ids}
+        nearest = self._of(owner)
+        near = {id: resembling(nearest, id) for id in ids}
+        if self._ahead:
+            self._ahead.find(nearest)
+        return {id: tuple(_link(nearest.alike, id, other, value) for other, value in near[id]) for id in ids}
 
     def joined(self, owner: Owner, graph: Graph) -> Graph:
         """The graph with all of them in it."""
+        nearest = self._of(owner)
+        return self._all.of(owner, (nearest.alike, graph), lambda _: _joined(graph, nearest))
+
+    def _of(self, owner: Owner) -> Nearest:
         alike = self._likeness.of(owner)
-        return self._all.of(owner, (alike, graph), lambda _: _joined(graph, alike))
+        return self._nearest.of(owner, alike, lambda _: Nearest(alike, NEAREST, least_of(alike)))
 
 
 def least_of(alike: Alike) -> float:
@@ -77,52 +75,22 @@ def usual(alike: Alike) -> float:
     return min(max(float(total @ total - count) / (count * (count - 1)), 0.0), MOST_USUAL)
 
 
-def resembling(alike: Alike, id: str, least: float) -> list[tuple[str, float]]:
+def resembling(nearest: Nearest, id: str) -> list[tuple[str, float]]:
     """The documents that this one and that resemble each other, the most alike first."""
+    alike = nearest.alike
     at = bisect_left(alike.ids, id)
     if at == len(alike.ids) or alike.ids[at] != id:
         return []
-    [mine] = nearest(alike, [at], NEAREST, least)
-    theirs = nearest(alike, [*mine], NEAREST, least)
+    [mine] = nearest.of([at])
+    theirs = nearest.of([*mine])
     return [(alike.ids[other], value) for (other, value), its in zip(mine.items(), theirs, strict=True) if at in its]
 
 
-def mutual(alike: Alike, most: int, least: float) -> Iterator[tuple[int, int, float]]:
-    """All pairs of which each is among the `most` nearest of the other, by their places in `alike.ids`."""
-    everyone = range(len(alike.ids))
-    each = [
-        near for start in everyone[::BLOCK] for near in nearest(alike, everyone[start : start + BLOCK], most, least)
-    ]
-    for one in everyone:
-        yield from ((one, other, value) for other, value in each[one].items() if one < other and one in each[other])
-
-
-def nearest(alike: Alike, places: Sequence[int], most: int, least: float) -> list[Mapping[int, float]]:
-    """For each of these documents the `most` nearest others, the nearest first; equally near ones by their ids."""
-    import numpy as np
-
-    if not places:
-        return []
-    # A product for each of a few is a third of the time of one for all of them.
-    products = (
-        [alike.rows @ alike.rows[at] for at in places] if len(places) <= FEW else alike.rows[places] @ alike.rows.T
-    )
-    near = np.round(products, DIGITS)
-    near[np.arange(len(places)), list(places)] = -2  # nobody is his own neighbour
-    rank = min(most, near.shape[1]) - 1
-    floors = np.maximum(np.partition(near, near.shape[1] - 1 - rank, axis=1)[:, near.shape[1] - 1 - rank], least)
-    found: list[Mapping[int, float]] = []
-    for row, floor in zip(near, floors, strict=True):
-        close = np.flatnonzero(row >= floor)
-        best = close[np.argsort(-row[close], kind="stable")][:most]
-        found.append({int(other): min(round(float(row[other]), DIGITS), 1.0) for other in best})
-    return found
-
-
-def _joined(graph: Graph, alike: Alike) -> Graph:
+def _joined(graph: Graph, nearest: Nearest) -> Graph:
     outgoing, incoming = defaultdict[str, list[Link]](list), defaultdict[str, list[Link]](list)
-    for one, other, value in mutual(alike, NEAREST, least_of(alike)):
-        link = _link(alike, alike.ids[one], alike.ids[other], value)
+    ids = nearest.alike.ids
+    for one, other, value in nearest.mutual():
+        link = _link(nearest.alike, ids[one], ids[other], value)
         if link.source in graph.documents and link.target in graph.documents:
             outgoing[link.source].append(link)
             incoming[link.target].append(link)

@@ -5,8 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from loci.documents.alike import BLOCK, BY_WORDS, Alike
-from loci.documents.similar import LEAST_BY_MODEL, LEAST_BY_WORDS, least_of, mutual, nearest, resembling, usual
+from loci.documents.alike import BY_WORDS, Alike
+from loci.documents.nearest import AT_ONCE, Nearest, nearest
+from loci.documents.nearest_ahead import Ahead
+from loci.documents.similar import LEAST_BY_MODEL, LEAST_BY_WORDS, least_of, resembling, usual
+from tests.support.polling import until
 from tests.unit.documents.test_gaps import alike
 
 
@@ -23,24 +26,35 @@ def by_brute_force(one: Alike, most: int, least: float) -> set[tuple[int, int]]:
 @pytest.mark.parametrize("most", [1, 3, 300])
 def test_pairs_are_those_of_brute_force(least: float, most: int) -> None:
     one = alike(120)
-    assert {(a, b) for a, b, _ in mutual(one, most, least)} == by_brute_force(one, most, least)
+    assert {(a, b) for a, b, _ in Nearest(one, most, least).mutual()} == by_brute_force(one, most, least)
 
 
 def test_pairs_are_found_across_blocks() -> None:
-    one = alike(BLOCK + 50)
+    one = alike(AT_ONCE + 50)
     rows = one.rows.copy()
     rows[-1] = rows[0]
-    found = {(a, b): value for a, b, value in mutual(replace(one, rows=rows), 3, 0.5)}
-    assert found[0, BLOCK + 49] == 1.0
+    found = {(a, b): value for a, b, value in Nearest(replace(one, rows=rows), 3, 0.5).mutual()}
+    assert found[0, AT_ONCE + 49] == 1.0
 
 
 def test_what_one_document_resembles_is_what_all_pairs_say() -> None:
     one = alike(200)
-    pairs = {(a, b) for a, b, _ in mutual(one, 3, 0.5)}
+    pairs = {(a, b) for a, b, _ in Nearest(one, 3, 0.5).mutual()}
     assert pairs
+    asked = Nearest(one, 3, 0.5)
     for at, id in enumerate(one.ids):
-        others = {one.ids.index(other) for other, _ in resembling(one, id, 0.5)}
+        others = {one.ids.index(other) for other, _ in resembling(asked, id)}
         assert others == {b for a, b in pairs if a == at} | {a for a, b in pairs if b == at}
+
+
+def test_what_is_found_ahead_is_what_asking_finds() -> None:
+    one, ahead = alike(3 * AT_ONCE), Ahead()
+    first, other = Nearest(alike(2 * AT_ONCE), 3, 0.5), Nearest(one, 3, 0.5)
+    for wanted in (first, other):
+        ahead.find(wanted)
+    places = range(len(one.ids))
+    until(lambda: len(other) == len(places))
+    assert other.of(places) == Nearest(one, 3, 0.5).of(places)
 
 
 def test_of_equally_near_ones_the_first_by_id_are_taken() -> None:
@@ -50,11 +64,11 @@ def test_of_equally_near_ones_the_first_by_id_are_taken() -> None:
 
 
 def test_nothing_resembles_nobody() -> None:
-    assert resembling(alike(0), "a", 0.0) == []
-    assert resembling(alike(1), "d00000", 0.0) == []
-    assert resembling(alike(5), "d9", 0.0) == []
-    assert list(mutual(alike(0), 3, 0.0)) == []
-    assert list(mutual(alike(1), 3, 0.0)) == []
+    assert resembling(Nearest(alike(0), 3, 0.0), "a") == []
+    assert resembling(Nearest(alike(1), 3, 0.0), "d00000") == []
+    assert resembling(Nearest(alike(5), 3, 0.0), "d9") == []
+    assert list(Nearest(alike(0), 3, 0.0).mutual()) == []
+    assert list(Nearest(alike(1), 3, 0.0).mutual()) == []
 
 
 def test_what_is_usual_is_the_mean_of_all_pairs() -> None:
