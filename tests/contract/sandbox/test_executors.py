@@ -13,7 +13,10 @@ from tests.contract.executors import ADAPTERS, Place
 from tests.contract.stores import ANN, BOB, START
 from tests.support.deno import STRONGEST
 
-pytestmark = pytest.mark.skipif(not STRONGEST >= UNPRIVILEGED, reason="this machine has no wall")
+pytestmark = pytest.mark.skipif(
+    not STRONGEST >= UNPRIVILEGED,
+    reason="this machine has no wall to put around code: `loci doctor` says what is missing",
+)
 UNTIL = START + 86_400
 
 

@@ -1,6 +1,8 @@
 """Which model is used, and how: it may come, go and change while Loci runs."""
 
 import os
+import subprocess
+import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -192,3 +194,27 @@ def test_cls_takes_the_first_token_and_mean_all_of_them(tmp_path: Path, clock: C
     lay_out_embedder(tmp_path, "mean", embeds=Embeds(WIDTH, "mean"))
     cls, mean = (np.frombuffer(embedder(tmp_path, clock, name).query("a").vector, "<f4") for name in ("cls", "mean"))
     assert not np.allclose(cls, mean, atol=0.01)
+
+
+LOADED = """
+import sys
+from pathlib import Path
+from loci.adapters.embedded.inference.session import Session
+
+class Sought(list):
+    def find_spec(self, name, path, target=None):
+        self.append(name)
+
+sought = Sought()
+sys.meta_path.insert(0, sought)
+Session(Path(sys.argv[1]), 0)
+print(sought.index("numpy") < sought.index("onnxruntime"))
+"""
+
+
+def test_numpy_is_whole_before_onnxruntime_begins(tmp_path: Path) -> None:
+    """It takes numpy's core without the lock that imports have: a thread that then imports numpy gets half of it."""
+    lay_out_embedder(tmp_path)
+    model = tmp_path / EMBEDDER / MODEL_FILE
+    ran = subprocess.run([sys.executable, "-c", LOADED, str(model)], capture_output=True, text=True, check=True)
+    assert ran.stdout == "True\n"

@@ -1,6 +1,5 @@
 """`DocumentIndex` in SQLite: chunks, the words that find them and their vectors, in one file and one transaction."""
 
-import json
 import sqlite3
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -8,6 +7,7 @@ from functools import partial
 
 from loci.adapters.batches import batches
 from loci.adapters.embedded.bm25 import Bm25
+from loci.adapters.embedded.chunk_rows import AT_ONCE, COLUMNS, DOCUMENT, Name, chunk_of, chunks_at, names_at, row_of
 from loci.adapters.embedded.conditions import documents_of, marks
 from loci.adapters.embedded.recent import Recent
 from loci.adapters.embedded.sqlite import Database
@@ -22,15 +22,8 @@ MOST_GONE = 100_000
 RECENT = 4096
 """Chunks that are kept in memory: some 30 MB."""
 THREADS = ThreadPoolExecutor(thread_name_prefix="vectors")
-AT_ONCE = 500
-"""SQLite takes a bounded number of parameters."""
 
-COLUMNS = "id, path, title, heading, first_line, last_line, text, hash, words, model, vector, bits"
 REVISED = "UPDATE revision SET number = number + 1"
-DOCUMENT = "(SELECT id FROM document WHERE number = chunk.document)"
-Name = tuple[str, str]
-"""The id of a chunk, and that of its document."""
-Row = tuple[str, str, str, str, int, int, str, str, str, str | None, bytes | None, bytes | None]
 
 
 class SqliteIndex:
@@ -55,7 +48,7 @@ class SqliteIndex:
             connection.execute(REVISED)
             scope = _made_scope(connection, owner, collection)
             number = _marked_document(connection, scope, document, marks)
-            new = {chunk.id: _row(chunk) for chunk in chunks}
+            new = {chunk.id: row_of(chunk) for chunk in chunks}
             held = connection.execute(f"SELECT {COLUMNS}, number FROM chunk WHERE document = ?", (number,))  # noqa: S608
             gone: list[int] = []
             for *row, place in held:
@@ -63,7 +56,7 @@ class SqliteIndex:
                     del new[row[0]]
                 else:
                     gone.append(place)
-            _remove_chunks(connection, gone)
+            _removechunks_at(connection, gone)
             connection.executemany(
                 f"INSERT INTO chunk (scope, document, {COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)",  # noqa: S608
                 ((scope, number, *row) for row in new.values()),
@@ -80,7 +73,7 @@ class SqliteIndex:
                 return
             connection.execute(REVISED)
             held = connection.execute("SELECT number FROM chunk WHERE document = ?", found)
-            _remove_chunks(connection, [number for [number] in held])
+            _removechunks_at(connection, [number for [number] in held])
             connection.execute("DELETE FROM tag WHERE document = ?", found)
             connection.execute("DELETE FROM document WHERE number = ?", found)
 
@@ -114,7 +107,7 @@ class SqliteIndex:
             if cosines is not None:
                 documents = None if among is None else _column(connection, among.sql, among.values)
                 near = cosines.nearest(limit, documents)
-            names = self._names.get(said.keys() | near.keys(), partial(_names, connection))
+            names = self._names.get(said.keys() | near.keys(), partial(names_at, connection))
         said_ranks, near_ranks = _ranks(said, names, limit), _ranks(near, names, limit)
         if cosines is not None:
             near |= cosines.of(list(said_ranks))
@@ -136,7 +129,7 @@ class SqliteIndex:
             for some in batches(ids, AT_ONCE):
                 sql = f"SELECT number FROM chunk WHERE scope = ? AND id IN ({marks(some)})"  # noqa: S608
                 numbers += _column(connection, sql, (scope or 0, *some))
-            found = self._chunks.get(numbers, partial(_chunks, connection))
+            found = self._chunks.get(numbers, partial(chunks_at, connection))
         return {chunk.id: chunk for chunk in found.values()}
 
     def passages(self, owner: Owner, collection: str) -> Iterator[Chunk]:
@@ -148,7 +141,7 @@ class SqliteIndex:
                     " ORDER BY number LIMIT ?",
                     (_scope(connection, owner, collection), last, AT_ONCE),
                 ).fetchall()
-            yield from (_chunk(row[:-2], row[-2]) for row in rows)
+            yield from (chunk_of(row[:-2], row[-2]) for row in rows)
             if len(rows) < AT_ONCE:
                 return
             last = rows[-1][-1]
@@ -202,53 +195,16 @@ def _marked_document(connection: sqlite3.Connection, scope: int, document: str, 
     return number
 
 
-def _remove_chunks(connection: sqlite3.Connection, numbers: list[int]) -> None:
+def _removechunks_at(connection: sqlite3.Connection, numbers: list[int]) -> None:
     connection.executemany("DELETE FROM chunk WHERE number = ?", ((number,) for number in numbers))
     if numbers:
         connection.execute("DELETE FROM gone WHERE number <= (SELECT max(number) FROM gone) - ?", (MOST_GONE,))
-
-
-def _chunks(connection: sqlite3.Connection, numbers: Sequence[int]) -> dict[int, Chunk]:
-    found: dict[int, Chunk] = {}
-    for some in batches(numbers, AT_ONCE):
-        rows = connection.execute(
-            f"SELECT {COLUMNS}, {DOCUMENT}, number FROM chunk WHERE number IN ({marks(some)})",  # noqa: S608
-            some,
-        )
-        found.update((row[-1], _chunk(row[:-2], row[-2])) for row in rows)
-    return found
-
-
-def _names(connection: sqlite3.Connection, numbers: Sequence[int]) -> dict[int, Name]:
-    found: dict[int, Name] = {}
-    for some in batches(numbers, AT_ONCE):
-        rows = connection.execute(
-            f"SELECT number, id, {DOCUMENT} FROM chunk WHERE number IN ({marks(some)})",  # noqa: S608
-            some,
-        )
-        found.update((number, (chunk, document)) for number, chunk, document in rows)
-    return found
 
 
 def _ranks(scores: dict[int, float], names: dict[int, Name], limit: int) -> dict[int, int]:
     """The places of the best, from 1 on; ties by chunk id."""
     order = sorted(scores, key=lambda number: (-scores[number], names[number]))
     return {number: rank for rank, number in enumerate(order[:limit], 1)}
-
-
-def _row(chunk: Chunk) -> Row:
-    heading = json.dumps(chunk.heading, ensure_ascii=False)
-    above = chunk.id, chunk.path, chunk.title, heading
-    below = chunk.first_line, chunk.last_line, chunk.text, chunk.hash, chunk.words
-    if chunk.embedding is None:
-        return (*above, *below, None, None, None)
-    return (*above, *below, chunk.embedding.model, chunk.embedding.vector, chunk.embedding.bits)
-
-
-def _chunk(row: Row, document: str) -> Chunk:
-    id, path, title, heading, first, last, text, hash, words, model, vector, bits = row
-    embedding = None if model is None or vector is None or bits is None else Embedding(model, vector, bits)
-    return Chunk(id, document, path, title, tuple(json.loads(heading)), first, last, text, hash, words, embedding)
 
 
 def _column(connection: sqlite3.Connection, sql: str, values: tuple[str | int, ...]) -> list[int]:

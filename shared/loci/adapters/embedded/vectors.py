@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float32]
     Numbers = NDArray[np.int64]
-    Truths = NDArray[np.bool_]
 
 AT_ONCE = 4096
 NOWHERE = -9.0

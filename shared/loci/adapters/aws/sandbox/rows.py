@@ -22,8 +22,8 @@ KEPT = 3600
 BATCH = 25
 RESOLUTIONS = {
     "ResourceNotFoundException": "Deploy the stack, or set LOCI_TABLE to the table it made",
-    "AccessDeniedException": "Allow this role to use the table, and to assume the role of LOCI_BRIDGE_ROLE",
-    "AccessDenied": "Allow this role to use the table, and to assume the role of LOCI_BRIDGE_ROLE",
+    "AccessDeniedException": "Allow this role to use the table, and to assume the role of LOCI_RUN_ROLE",
+    "AccessDenied": "Allow this role to use the table, and to assume the role of LOCI_RUN_ROLE",
 }
 
 

@@ -1,0 +1,59 @@
+"""Chunks as rows of the database."""
+
+import json
+import sqlite3
+from collections.abc import Sequence
+
+from loci.adapters.batches import batches
+from loci.adapters.embedded.conditions import marks
+from loci.model.search import Chunk, Embedding
+
+AT_ONCE = 500
+"""SQLite takes a bounded number of parameters."""
+
+COLUMNS = "id, path, title, heading, first_line, last_line, text, hash, words, model, vector, bits"
+DOCUMENT = "(SELECT id FROM document WHERE number = chunk.document)"
+Name = tuple[str, str]
+"""The id of a chunk, and that of its document."""
+Row = tuple[str, str, str, str, int, int, str, str, str, str | None, bytes | None, bytes | None]
+
+
+def chunks_at(connection: sqlite3.Connection, numbers: Sequence[int]) -> dict[int, Chunk]:
+    """The chunks of these numbers."""
+    found: dict[int, Chunk] = {}
+    for some in batches(numbers, AT_ONCE):
+        rows = connection.execute(
+            f"SELECT {COLUMNS}, {DOCUMENT}, number FROM chunk WHERE number IN ({marks(some)})",  # noqa: S608
+            some,
+        )
+        found.update((row[-1], chunk_of(row[:-2], row[-2])) for row in rows)
+    return found
+
+
+def names_at(connection: sqlite3.Connection, numbers: Sequence[int]) -> dict[int, Name]:
+    """What they and their documents are called."""
+    found: dict[int, Name] = {}
+    for some in batches(numbers, AT_ONCE):
+        rows = connection.execute(
+            f"SELECT number, id, {DOCUMENT} FROM chunk WHERE number IN ({marks(some)})",  # noqa: S608
+            some,
+        )
+        found.update((number, (chunk, document)) for number, chunk, document in rows)
+    return found
+
+
+def row_of(chunk: Chunk) -> Row:
+    """As it is stored."""
+    heading = json.dumps(chunk.heading, ensure_ascii=False)
+    above = chunk.id, chunk.path, chunk.title, heading
+    below = chunk.first_line, chunk.last_line, chunk.text, chunk.hash, chunk.words
+    if chunk.embedding is None:
+        return (*above, *below, None, None, None)
+    return (*above, *below, chunk.embedding.model, chunk.embedding.vector, chunk.embedding.bits)
+
+
+def chunk_of(row: Row, document: str) -> Chunk:
+    """As it was stored."""
+    id, path, title, heading, first, last, text, hash, words, model, vector, bits = row
+    embedding = None if model is None or vector is None or bits is None else Embedding(model, vector, bits)
+    return Chunk(id, document, path, title, tuple(json.loads(heading)), first, last, text, hash, words, embedding)
