@@ -71,6 +71,13 @@ def value(sandbox: DenoSandbox, code: str, given: Given | None = None) -> Json:
     return ended.value
 
 
+def steady(sandbox: DenoSandbox, code: str) -> bool:
+    """Whether what the code gave would be the same the next time."""
+    ended = run(sandbox, code)
+    assert isinstance(ended, Completed), ended
+    return ended.steady
+
+
 def failed(sandbox: DenoSandbox, code: str, given: Given | None = None) -> Failed:
     """How the code failed."""
     ended = run(sandbox, code, given)

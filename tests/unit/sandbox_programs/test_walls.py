@@ -1,5 +1,6 @@
 """What each layer of the wall refuses, and that what is allowed still works behind all of them."""
 
+import json
 import os
 import sys
 from collections.abc import Sequence
@@ -7,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from loci.sandbox_programs.walls import kernel
 from loci.sandbox_programs.walls.layers import ALL, BASE, UNPRIVILEGED, Layer, is_strong
 from loci.sandbox_programs.walls.probe import Offered, Unsafe, offered, strongest
 from tests.support.walled import AS_NOBODY, walled
@@ -161,6 +163,13 @@ def test_it_works_for_an_unprivileged_user(work: Path, tmp_path: Path) -> None:
         before=AS_NOBODY,
     )
     assert (ran.stdout.split()[1:], ran.returncode) == (["EPERM", "done"], 0), ran.stderr
+
+
+def test_newer_calls_have_one_number_on_every_machine() -> None:
+    tables = [json.loads(one.read_text("ascii")) for one in Path(kernel.__file__).parent.glob("syscalls_*.json")]
+    newer = [{name: number for name, number in one.items() if number >= 424} for one in tables]
+    assert len(newer) == 2
+    assert newer[0] == newer[1]
 
 
 def test_a_machine_without_files_kept_away_is_unsafe() -> None:

@@ -15,6 +15,12 @@ def die_with_parent(parent: int) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
 
 
+def hide() -> None:
+    """Nobody of the same user looks into this process, until it runs another program; if that can be had."""
+    with contextlib.suppress(OSError):
+        kernel.prctl(kernel.PR_SET_DUMPABLE, 0)
+
+
 def give_up() -> None:
     """No capability is left, no program that is run gains any, and /proc shows nothing to others of the same user."""
     for capability in range(64):

@@ -5,8 +5,10 @@ from collections.abc import Generator
 import pytest
 
 from loci.adapters.embedded.typescript import DenoSandbox
+from loci.sandbox_programs.walls.layers import Layer
 from tests.attack.sandbox.deno.world import World, world
 from tests.support.deno import WALLS, sandbox
+from tests.support.executors import walls
 
 
 @pytest.fixture(scope="module", params=WALLS)
@@ -17,6 +19,9 @@ def deno(request: pytest.FixtureRequest) -> Generator[DenoSandbox]:
 
 @pytest.fixture(scope="module")
 def outside(tmp_path_factory: pytest.TempPathFactory) -> Generator[World]:
-    with pytest.MonkeyPatch.context() as patch, world(tmp_path_factory.mktemp("world")) as made:
+    # Without a wall no code is let read anything.
+    may_read = any(layers & {Layer.LANDLOCK, Layer.NAMESPACES} for layers in walls().values())
+    folder = tmp_path_factory.mktemp("world")
+    with pytest.MonkeyPatch.context() as patch, world(folder, may_read=may_read) as made:
         patch.setenv("AWS_SECRET_ACCESS_KEY", "CANARY")
         yield made

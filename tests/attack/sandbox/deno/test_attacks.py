@@ -7,6 +7,7 @@ from loci.model.code import Completed
 from tests.attack.sandbox.deno.attacks import ENGINE, FILES, NETWORK, PROGRAMS, SECRETS, Attack
 from tests.attack.sandbox.deno.on_limits import ENDS, MEMORY, OUTPUT, TIME, TRACES
 from tests.attack.sandbox.deno.world import World
+from tests.attack.sandbox.escaped import Escaped
 from tests.support.deno import needs_deno, value
 
 pytestmark = needs_deno
@@ -16,16 +17,20 @@ ATTACKS = [*NETWORK, *SECRETS, *FILES, *PROGRAMS, *ENGINE, *MEMORY, *TIME, *ENDS
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
 def test_it_is_blocked_and_the_host_lives(deno: DenoSandbox, outside: World, attack: Attack) -> None:
-    outside.called.clear()
-    ended = outside.attacked(deno, attack)
-    assert outside.leaked(ended) == []
+    try:
+        ended = outside.attacked(deno, attack)
+        leaked, called = outside.leaked(ended), outside.called.copy()
+    finally:
+        outside.mend()
+        assert value(deno, "1 + 1") == 2
+    if leaked:
+        raise Escaped(leaked)
     if attack.ends:
         assert ("value" if isinstance(ended, Completed) else ended.code) in attack.ends
     assert ended.measured.ms > 0
     assert sum(len(line.text) for line in ended.measured.logs) <= 300_000
-    assert outside.called.count("github:list_commits") <= MOST_CALLS
-    assert set(outside.called) <= {"github:list_commits"}
-    assert value(deno, "1 + 1") == 2
+    assert called.count("github:list_commits") <= MOST_CALLS
+    assert set(called) <= {"github:list_commits"}
 
 
 def test_the_list_is_whole() -> None:
@@ -34,6 +39,8 @@ def test_the_list_is_whole() -> None:
 
 
 def test_what_is_allowed_can_be_read(deno: DenoSandbox, outside: World) -> None:
+    if not outside.may_read:
+        pytest.skip("no code is let read anything here")
     allowed = Attack("read", 'Deno.readTextFileSync("$WORLD/open/a.txt")', reads=True)
     ended = outside.attacked(deno, allowed)
     assert isinstance(ended, Completed), ended

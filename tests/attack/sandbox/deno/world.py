@@ -23,6 +23,8 @@ class World:
     folder: Path
     port: int
     hits: list[str]
+    may_read: bool
+    """Whether the folder `open` may be read by who says so."""
     called: list[str] = field(default_factory=list[str])
 
     def call(self, tool: str, arguments: JsonObject) -> Json:  # noqa: ARG002 (the port's names)
@@ -34,7 +36,7 @@ class World:
         code = attack.code.replace("$PORT", str(self.port)).replace("$HOST", str(os.getpid()))
         given = Given(
             timeout_ms=attack.timeout_ms,
-            read=(str(self.folder / "open"),) if attack.reads else (),
+            read=(str(self.folder / "open"),) if attack.reads and self.may_read else (),
             clients=(GITHUB,) if attack.tools else (),
             call=self.call,
         )
@@ -44,14 +46,22 @@ class World:
         """What was found out, reached or left behind."""
         told = json.dumps(ended.value) if isinstance(ended, Completed) else ended.message
         told += "".join(line.text for line in ended.measured.logs)
-        made = {str(one.relative_to(self.folder)) for one in self.folder.rglob("*")} - {
-            *("secret.txt", "open", "open/a.txt", "open/link")
-        }
-        return [*([told] if LEAK in told else []), *self.hits, *made]
+        return [*([told] if LEAK in told else []), *self.hits, *map(str, self._made())]
+
+    def mend(self) -> None:
+        """It is as it was at first."""
+        self.hits.clear()
+        self.called.clear()
+        for one in self._made():
+            one.unlink()
+
+    def _made(self) -> list[Path]:
+        known = {self.folder / name for name in ("secret.txt", "open", "open/a.txt", "open/link")}
+        return sorted(set(self.folder.rglob("*")) - known)
 
 
 @contextmanager
-def world(folder: Path) -> Generator[World]:
+def world(folder: Path, *, may_read: bool) -> Generator[World]:
     """One that lasts as long as the block."""
     (folder / "open").mkdir(parents=True)
     (folder / "secret.txt").write_text(LEAK)
@@ -72,6 +82,6 @@ def world(folder: Path) -> Generator[World]:
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answers) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         try:
-            yield World(folder, server.server_address[1], hits)
+            yield World(folder, server.server_address[1], hits, may_read)
         finally:
             server.shutdown()

@@ -77,6 +77,21 @@ buf = ctypes.create_string_buffer(64); l = iov(ctypes.addressof(buf), 64); r = i
 n, e = raw("process_vm_readv", VPID, ctypes.byref(l), ctypes.c_long(1), ctypes.byref(r), ctypes.c_long(1), 0)
 if n >= 0 or e == errno.EFAULT: esc("reached it")
 """,
+    "what the supervisor holds: its environment, memory and files": """
+class iov(ctypes.Structure): _fields_ = [("b", ctypes.c_void_p), ("l", ctypes.c_size_t)]
+buf = ctypes.create_string_buffer(64); l = iov(ctypes.addressof(buf), 64); r = iov(0x400000, 64)
+for name in ("environ", "mem", "maps", "auxv"):
+    try: open(f"/proc/{SPID}/{name}", "rb").close(); esc(name)
+    except OSError as e: print(e)
+for ask in (lambda p: os.open(p, os.O_RDONLY | os.O_NONBLOCK), os.readlink):
+    for name in ("fd/0", "fd/1", "exe", "cwd"):
+        try: esc(ask(f"/proc/{SPID}/{name}"))
+        except OSError as e: print(e)
+n, e = raw("process_vm_readv", SPID, ctypes.byref(l), ctypes.c_long(1), ctypes.byref(r), ctypes.c_long(1), 0)
+if n >= 0 or e == errno.EFAULT: esc("reached it")
+fd, e = raw("pidfd_open", SPID, 0)
+if fd >= 0 and raw("pidfd_getfd", fd, 0, 0)[0] >= 0: esc("stolen")
+""",
     "ptrace on another process": """
 n, e = raw("ptrace", 16, VPID, 0, 0)
 if n == 0: esc("attached"); raw("ptrace", 17, VPID, 0, 0)
@@ -131,8 +146,10 @@ except OSError as e: print(e)
     "read what another executor has": """
 try: esc(open(W + "/exec_other/data.csv").read())
 except OSError as e: print(e)
+known = {*os.getcwd().split("/"), "scratch", "memory"}
 for folder in ("..", "../..", "../../.."):
-    try: esc(os.listdir(folder))
+    try:
+        if others := set(os.listdir(folder)) - known: esc(others)
     except OSError as e: print(e)
 """,
     "a stored file's path that leads out": """

@@ -3,7 +3,7 @@
 import json
 import os
 from collections.abc import Generator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,12 +13,13 @@ from loci.code.telling import FIGURES_BYTES, ran
 from loci.model.executors import Condition
 from loci.sandbox_programs.python.supervised import Supervised
 from loci.sandbox_programs.python.told import Reply, Stopped
-from loci.sandbox_programs.walls import kernel
+from loci.sandbox_programs.walls import kernel, privileges
+from tests.attack.sandbox.escaped import Escaped
 from tests.attack.sandbox.python.on_the_kernel import EXHAUSTION, PRIVILEGES
 from tests.attack.sandbox.python.on_the_machine import FILES, NETWORK, SECRETS
 from tests.attack.sandbox.python.on_the_supervisor import FIGURES, FRAMES, LEFT_BEHIND, PROTOCOL
 from tests.attack.sandbox.python.world import CANARY, World, world
-from tests.support.executors import SOON, Nursery, no_files, nursery, printed, walls
+from tests.support.executors import FUNCTION, SOON, Nursery, no_files, nursery, printed, walls
 
 PRELUDE = Path(__file__).with_name("prelude.txt").read_text("utf-8")
 BOUNDS = replace(SOON, disk_bytes=200 << 20)
@@ -48,6 +49,8 @@ def around(tmp_path_factory: pytest.TempPathFactory) -> Generator[World]:
 def python(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, around: World
 ) -> Generator[Nursery]:
+    if request.param == FUNCTION:
+        privileges.hide()  # as the functions' handlers do, which are the supervisors there
     with nursery(tmp_path_factory.mktemp("attacked"), walls()[request.param], ()) as one:
         yield one
 
@@ -59,7 +62,7 @@ def armed(around: World, code: str) -> str:
 
 
 def attacked(one: Supervised, around: World, code: str, folder: Path) -> Reply | Stopped:
-    """How the attack ended. What it printed says nowhere that it worked."""
+    """How the attack ended; `Escaped` where what it printed says that it worked."""
     (folder / "1").mkdir(exist_ok=True)
     stored = folder / "1" / "a.txt"
     if not stored.exists():
@@ -74,49 +77,56 @@ def attacked(one: Supervised, around: World, code: str, folder: Path) -> Reply |
         output = ended.output
     except Stopped as why:
         ended, output = why, why.output
-    assert b"ESCAPE" not in output.stdout, output.stdout
+    if b"ESCAPE" in output.stdout:
+        raise Escaped(output.stdout.decode("utf-8", "replace"))
     return ended
+
+
+@contextmanager
+def withstood(python: Nursery, around: World) -> Generator[None]:
+    """After the block the world is as it was, and the next executor is served: whether the attack worked or not."""
+    try:
+        yield
+    finally:
+        changed = around.mend()
+        with python.executor(BOUNDS) as other:
+            assert printed(other, "print(1)") == "1\n"
+    if changed:
+        raise Escaped(changed)
 
 
 @pytest.mark.parametrize("name", BLOCKED)
 def test_it_is_blocked_and_the_supervisor_is_alive(python: Nursery, around: World, name: str) -> None:
     folders = python.folders()
-    with python.executor(BOUNDS, folders) as one:
+    with withstood(python, around), python.executor(BOUNDS, folders) as one:
         ended = attacked(one, around, BLOCKED[name], folders.memory)
         if isinstance(ended, Reply) and not name.startswith("exhaustion"):
             assert ended.said["ok"] or "SystemExit" in str(ended.said), ended.said
-    assert around.is_whole()
-    with python.executor(BOUNDS) as other:
-        assert printed(other, "print(1)") == "1\n"
 
 
 @pytest.mark.parametrize("name", PROTOCOL)
 def test_no_frame_does_anything_to_the_supervisor(python: Nursery, around: World, name: str) -> None:
     folders = python.folders()
-    with python.executor(BOUNDS) as other, python.executor(BOUNDS, folders) as one:
+    with withstood(python, around), python.executor(BOUNDS) as other, python.executor(BOUNDS, folders) as one:
         ended = attacked(one, around, FRAMES + PROTOCOL[name], folders.memory)
         if isinstance(ended, Reply):
             json.dumps(str(ran(ended, Condition("kept"), LIMITS, ())))
             with suppress(Stopped):
                 assert one.run("1", no_files).said.get("forged") is None
         assert printed(other, "print(1)") == "1\n"
-    assert around.is_whole()
 
 
 @pytest.mark.parametrize("name", LEFT_BEHIND)
 def test_what_is_saved_harms_nobody_who_reads_it(python: Nursery, around: World, name: str) -> None:
     folders = python.folders()
     pieces: list[bytes] = []
-    with python.executor(BOUNDS, folders) as one, python.executor(BOUNDS) as next_one:
+    with withstood(python, around), python.executor(BOUNDS, folders) as one, python.executor(BOUNDS) as next_one:
         attacked(one, around, LEFT_BEHIND[name], folders.memory)
         one.save(pieces.append, 1 << 20, 5)
         try:
             next_one.restore(pieces, 1)
         except Stopped:
             assert next_one.ended
-    assert around.is_whole()
-    with python.executor(BOUNDS) as other:
-        assert printed(other, "print(1)") == "1\n"
 
 
 @pytest.mark.parametrize("name", FIGURES)

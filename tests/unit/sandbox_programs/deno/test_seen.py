@@ -3,8 +3,7 @@
 import pytest
 
 from loci.adapters.embedded.typescript import DenoSandbox
-from loci.model.code import Completed
-from tests.support.deno import needs_deno, run
+from tests.support.deno import needs_deno, steady
 
 pytestmark = needs_deno
 
@@ -27,9 +26,7 @@ pytestmark = needs_deno
     ],
 )
 def test_steady_code_is_known_as_such(deno: DenoSandbox, code: str) -> None:
-    ended = run(deno, code)
-    assert isinstance(ended, Completed), ended
-    assert ended.steady
+    assert steady(deno, code)
 
 
 @pytest.mark.parametrize(
@@ -67,6 +64,4 @@ def test_steady_code_is_known_as_such(deno: DenoSandbox, code: str) -> None:
     ],
 )
 def test_clock_randomness_files_and_modules_are_noticed(deno: DenoSandbox, code: str) -> None:
-    ended = run(deno, code)
-    assert isinstance(ended, Completed), ended
-    assert not ended.steady
+    assert not steady(deno, code)

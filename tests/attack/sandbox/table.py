@@ -1,0 +1,61 @@
+"""What the attacks came to, as a table of a page."""
+
+import platform
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+
+BEGINNING, END = "<!-- attacks -->\n", "<!-- /attacks -->"
+CODE = {"deno": "TypeScript", "python": "Python"}
+WALLS = {
+    "strongest": "strongest",
+    "unprivileged": "unprivileged",
+    "namespaces": "namespaces",
+    "function": "bare Lambda function",
+}
+Row = tuple[str, str]
+"""The code, and what it was granted besides."""
+
+_tried: Counter[tuple[Row, str]] = Counter()
+_held: Counter[tuple[Row, str]] = Counter()
+
+
+def count(code: str, besides: str, wall: str, *, held: bool) -> None:
+    """Count an attack behind a wall."""
+    cell = ((CODE[code], besides), wall)
+    _tried[cell] += 1
+    _held[cell] += held
+
+
+def write(page: Path, held_by: Mapping[str, Mapping[str, str]]) -> None:
+    """Put the table, and what holds attacks in a bare function, between the marks of the page."""
+    if not _tried:
+        return
+    walls = [wall for wall in WALLS if any(wall == tried for _, tried in _tried)]
+    lines = [
+        f"| code | granted besides | {' | '.join(WALLS[wall] for wall in walls)} |",
+        f"|---|---|{'--:|' * len(walls)}",
+    ]
+    for row in sorted({row for row, _ in _tried}):
+        cells = [f"{_held[row, wall]} of {_tried[row, wall]}" if (row, wall) in _tried else "" for wall in walls]
+        lines.append(f"| {' | '.join([*row, *cells])} |")
+    lines += ["", f"Linux {platform.release().partition('-')[0]}, {platform.machine()}.", "", *_open(held_by)]
+    before, _, rest = page.read_text("utf-8").partition(BEGINNING)
+    page.write_text(before + BEGINNING + "\n".join(lines) + "\n" + END + rest.partition(END)[2], "utf-8")
+
+
+def _open(held_by: Mapping[str, Mapping[str, str]]) -> list[str]:
+    lines: list[str] = []
+    for code, attacks in held_by.items():
+        if not attacks:
+            continue
+        lines += [f"{CODE[code]} that works in a bare function, and what holds it there:", ""]
+        lines += ["| what holds | attacks |", "|---|---|"]
+        for reason in dict.fromkeys(attacks.values()):
+            names = "; ".join(_readable(name) for name, why in attacks.items() if why == reason)
+            lines.append(f"| {reason} | {names} |")
+    return lines
+
+
+def _readable(name: str) -> str:
+    return name.removeprefix("test_").replace("_", " ") if name.startswith("test_") else name
