@@ -20,6 +20,7 @@ from loci.model.code import Completed, Failed, Job, RunLimits
 from loci.model.identity import Caller
 from loci.model.values import Json, JsonObject
 from loci.ports.code import Sandbox
+from loci.sandbox_programs.deno.threads import CREW
 from loci.scratchpad import Scratchpad
 from loci.telemetry import Telemetry
 
@@ -118,8 +119,7 @@ class TypeScript:
         run = Run(caller, asked.timeout_ms / 1000, self._scratchpad)
         self._places.enter(caller.owner.key)
         work = _Work(run, lambda: self._ended(caller, asked), lambda: self._places.leave(caller.owner.key))
-        # It keeps no server from ending.
-        threading.Thread(target=work.go, name="typescript", daemon=True).start()
+        CREW.do(work.go)
         return run
 
     def work(self, caller: Caller, asked: JsonObject) -> JsonObject:
