@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 from mcp import Client
 from mcp_types import CallToolResult, ImageContent
@@ -247,3 +248,15 @@ async def test_matplotlib_can_be_refused_by_a_setting(tmp_path: Path) -> None:
         answer = await refused(one, await created(one), "import matplotlib")
     app.code.runner.close()
     assert "ModuleNotFoundError" in texts(answer)[0]
+
+
+@pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
+async def test_a_call_that_is_cancelled_ends_its_run_and_the_state_stays(python: App, mode: str) -> None:
+    async with Client(build_server(python, "files"), mode=mode) as one:
+        id = await created(one)
+        await run(one, id, "x = 41")
+        with anyio.move_on_after(0.5) as scope:
+            await one.call_tool("run_memory_code", {"executor_id": id, "code": "x += 1\nwhile True: pass"})
+        assert scope.cancelled_caught
+        answer = await run(one, id, "x")
+    assert (answer["value"], answer["executor"]["state"]) == ("42", "kept")

@@ -16,6 +16,7 @@ WHAT_TO_DO: Mapping[Fault, str] = {
     "SANDBOX_OUTPUT": "Return a part of it, or a summary",
     "SANDBOX_PROTOCOL": "Return plain values, and write nothing to standard output but with console",
     "SANDBOX_START": "Try again; if it stays, run: loci doctor",
+    "SANDBOX_CANCELLED": "Call again, and wait for the answer",
 }
 
 

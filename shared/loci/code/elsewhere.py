@@ -147,6 +147,10 @@ class Awaited:
             self._tell(self._elsewhere.read(self._owner, self._id) or _lost())
         return self.future.result()
 
+    def give_up(self) -> None:
+        """Nobody waits any more, nor for anything later. Where it runs it goes on to its end."""
+        self._left.set()
+
     def _look(self) -> None:
         pause = SHORTEST_PAUSE
         while not self._left.wait(pause):

@@ -18,6 +18,7 @@ FAULTS: Mapping[Why, Fault] = {
     "output": "SANDBOX_OUTPUT",
     "protocol": "SANDBOX_PROTOCOL",
     "start": "SANDBOX_START",
+    "given up": "SANDBOX_CANCELLED",
 }
 AWAIT = "Await only what something settles"
 REACHES = "The code reaches neither network, environment nor programs, and no files but those of allowedReadPaths"

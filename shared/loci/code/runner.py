@@ -9,7 +9,7 @@ from loci.model.executors import Ran
 from loci.model.identity import Caller, Owner
 from loci.model.records import Record
 from loci.model.values import JsonObject
-from loci.ports.code import Executors, StoredFiles
+from loci.ports.code import Executors, GivenUp, StoredFiles, never
 from loci.ports.stores import RecordStore, every
 
 KIND = "executor"
@@ -60,20 +60,20 @@ class Runner:
         )
         return id
 
-    def start(self, caller: Caller, id: str, code: str) -> Ran | Awaited:
+    def start(self, caller: Caller, id: str, code: str, given_up: GivenUp = never) -> Ran | Awaited:
         """What the code comes to; or the run, on its way, where another process drives it."""
         if self._elsewhere is None:
-            return self.run(caller.owner, id, code)
+            return self.run(caller.owner, id, code, given_up)
         self._checked(caller.owner, id, code)
         return self._elsewhere.begin(caller, TOOL, {"id": id, "code": code}, self._seconds + BESIDE, later)
 
-    def run(self, owner: Owner, id: str, code: str) -> Ran:
+    def run(self, owner: Owner, id: str, code: str, given_up: GivenUp = never) -> Ran:
         """What the code comes to in the executor; `NotFound` where the owner has none of that id."""
         record, now = self._checked(owner, id, code), self._clock()
         if now - _used_at(record) >= MARKED_SECONDS:
             value = record.value | {"used_at": now}
             self._records.put(owner, KIND, id, value, expires_at=now + KEPT_SECONDS, durable=False)
-        return self._executors.run(owner, id, code, self._files, now + KEPT_SECONDS)
+        return self._executors.run(owner, id, code, self._files, now + KEPT_SECONDS, given_up)
 
     def close(self) -> None:
         """The server stops."""

@@ -37,6 +37,11 @@ STOPPED: dict[Why, tuple[str, str, str]] = {
     ),
     "protocol": ("SANDBOX_PROTOCOL", "The executor said what no executor says, and was ended", ANEW),
     "start": ("SANDBOX_START", "The executor did not come up", "Try again"),
+    "given up": (
+        "SANDBOX_CANCELLED",
+        "The call was cancelled, and the code did not stop when it was interrupted",
+        ANEW,
+    ),
     "state size": ("STATE_TOO_LARGE", "The variables are larger than can be saved", "Delete what is not needed"),
 }
 

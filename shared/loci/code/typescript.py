@@ -19,7 +19,7 @@ from loci.errors import LociError, Refused, Unavailable
 from loci.model.code import Completed, Failed, Job, RunLimits
 from loci.model.identity import Caller
 from loci.model.values import Json, JsonObject
-from loci.ports.code import Sandbox
+from loci.ports.code import GivenUp, Sandbox, never
 from loci.sandbox_programs.deno.threads import CREW
 from loci.scratchpad import Scratchpad
 from loci.telemetry import Telemetry
@@ -56,6 +56,16 @@ class Run:
         self._began = time.monotonic()
         self._lock = threading.Lock()
         self._promised: str | None = None
+        self._is_given_up = threading.Event()
+
+    @property
+    def is_given_up(self) -> bool:
+        """Whether nobody waits for it."""
+        return self._is_given_up.is_set()
+
+    def give_up(self) -> None:
+        """Nobody waits for it any more: it is ended soon."""
+        self._is_given_up.set()
 
     def later(self) -> JsonObject:
         """Nobody waits any more: what is said instead, or the answer if it has just come."""
@@ -66,7 +76,9 @@ class Run:
         return self.future.result()
 
     def done(self, ended: JsonObject | LociError) -> None:
-        """The run's end, given to who waits, or put where it was promised to be."""
+        """The run's end, given to who waits, or put where it was promised to be; nowhere where nobody waits."""
+        if self.is_given_up:
+            return
         with self._lock:
             if self._promised is None:
                 if isinstance(ended, LociError):
@@ -118,7 +130,11 @@ class TypeScript:
             return self._elsewhere.begin(caller, TOOL, asdict(asked), asked.timeout_ms / 1000, under_way)
         run = Run(caller, asked.timeout_ms / 1000, self._scratchpad)
         self._places.enter(caller.owner.key)
-        work = _Work(run, lambda: self._ended(caller, asked), lambda: self._places.leave(caller.owner.key))
+        work = _Work(
+            run,
+            lambda: self._ended(caller, asked, lambda: run.is_given_up),
+            lambda: self._places.leave(caller.owner.key),
+        )
         CREW.do(work.go)
         return run
 
@@ -137,7 +153,7 @@ class TypeScript:
         """The server stops."""
         self._sandbox.close()
 
-    def _ended(self, caller: Caller, asked: Asked) -> JsonObject | LociError:
+    def _ended(self, caller: Caller, asked: Asked, given_up: GivenUp = never) -> JsonObject | LociError:
         """What the run came to; done already where it was remembered."""
         try:
             paths = readable(asked.read_paths, self._read_roots, self._private)
@@ -149,7 +165,7 @@ class TypeScript:
             if known is not None:
                 return _with_refused(answer(known, cached=True), paths)
             with self._places.turn(caller.owner.key):
-                ended = self._sandbox.run(caller.owner, job, bridge.call)
+                ended = self._sandbox.run(caller.owner, job, bridge.call, given_up)
         except LociError as error:
             return error
         self._tell(caller, ended, bridge)

@@ -14,6 +14,7 @@ Fault = Literal[
     "SANDBOX_OUTPUT",
     "SANDBOX_PROTOCOL",
     "SANDBOX_START",
+    "SANDBOX_CANCELLED",
 ]
 
 

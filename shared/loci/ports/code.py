@@ -12,10 +12,19 @@ ToolCall = Callable[[str, JsonObject], Json]
 """Calls the tool of that id: what it answers; `LociError` where it fails."""
 
 
+GivenUp = Callable[[], bool]
+"""Whether nobody waits for the answer any more: what still runs for it may be ended."""
+
+
+def never() -> bool:
+    """Somebody always waits."""
+    return False
+
+
 class Sandbox(Protocol):
     """Runs callers' TypeScript where it can reach nothing. The code is hostile, and whatever it says may be false."""
 
-    def run(self, owner: Owner, job: Job, call: ToolCall) -> Completed | Failed:
+    def run(self, owner: Owner, job: Job, call: ToolCall, given_up: GivenUp = never) -> Completed | Failed:
         """What became of it; owners share nothing that one could change.
 
         `call` is called, from other threads, for tools of the job's clients only.
@@ -52,7 +61,9 @@ class Executors(Protocol):
         """The id of a new one, which nobody can guess; `Unavailable` where code cannot run behind a wall here."""
         ...
 
-    def run(self, owner: Owner, id: str, code: str, files: StoredFiles, keep_until: float) -> Ran:
+    def run(
+        self, owner: Owner, id: str, code: str, files: StoredFiles, keep_until: float, given_up: GivenUp = never
+    ) -> Ran:
         """What the code comes to, as soon as it ends or has to be ended.
 
         The executor's state is what its last run left, wherever that was; where it could not be kept, the answer

@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+from functools import partial
 from typing import Annotated, Literal, cast
 
 from mcp_types import CallToolResult, ContentBlock, ImageContent, TextContent
@@ -14,7 +15,7 @@ from loci.model.executors import Failure, Ran, State, Value
 from loci.model.identity import Caller
 from loci.model.values import Json, JsonObject
 from loci.server.door import Door, as_text, door
-from loci.server.threads import on_thread
+from loci.server.threads import on_thread, while_wanted
 
 BESIDE = {"status", "scratchpad_id", "hint"}
 
@@ -108,7 +109,7 @@ def executor_doors(app: App) -> list[Door]:
 
         Example: run_memory_code(executor_id="executor-0f…", code="import pandas as pd\\nprint(pd.__version__)")
         """
-        started = await on_thread(app.code.runner.start, caller, executor_id, code)
+        started = await while_wanted(partial(app.code.runner.start, caller, executor_id, code))
         return _result(kept(started) if isinstance(started, Ran) else await _awaited(app, started))
 
     return [
@@ -130,6 +131,9 @@ def executor_doors(app: App) -> list[Door]:
 async def _awaited(app: App, run: Awaited) -> JsonObject:
     try:
         return await asyncio.wait_for(asyncio.shield(asyncio.wrap_future(run.future)), app.code.runner.patience)
+    except asyncio.CancelledError:
+        run.give_up()
+        raise
     except TimeoutError:
         return await on_thread(run.later)
 

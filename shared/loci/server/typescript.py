@@ -85,7 +85,11 @@ def typescript_doors(app: App) -> list[Door]:
             code, intent, context or {}, int(limits.timeout), int(limits.memoryLimit), limits.allowedReadPaths
         )
         run = app.code.typescript.start(caller, asked)
-        answered, _ = await asyncio.wait([asyncio.wrap_future(run.future)], timeout=app.code.typescript.patience)
+        try:
+            answered, _ = await asyncio.wait([asyncio.wrap_future(run.future)], timeout=app.code.typescript.patience)
+        except asyncio.CancelledError:
+            run.give_up()
+            raise
         told = answered.pop().result() if answered else await on_thread(run.later)
         return CallToolResult(content=[TextContent(type="text", text=as_text(told))], structured_content=dict(told))
 

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Generator
 
+import anyio.to_thread
 import pytest
 from mcp import Client
 
@@ -68,3 +69,16 @@ def test_another_owner_sees_no_promise(hasty: Desk) -> None:
     id = hasty.app.scratchpad.promise(LOCAL, "pml_execute_code", 60)
     with pytest.raises(NotFound):
         hasty.app.scratchpad.read(Owner("", "somebody else"), id)
+
+
+@pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
+async def test_a_call_that_is_cancelled_ends_its_run(desk: Desk, mode: str, caplog: pytest.LogCaptureFixture) -> None:
+    async with Client(build_server(desk.app), mode=mode) as client:
+        with anyio.move_on_after(0.5) as scope:
+            await client.call_tool("pml_execute_code", {"code": "for (;;) {}"})
+        assert scope.cancelled_caught
+
+        def is_told() -> bool:
+            return any("SANDBOX_CANCELLED" in str(vars(one)) for one in caplog.records)
+
+        await anyio.to_thread.run_sync(until, is_told)

@@ -1,5 +1,6 @@
 """What an executor may use, and what is left when it wants more."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -35,11 +36,26 @@ ENDED: dict[str, tuple[Why, str]] = {
 @pytest.mark.parametrize("what", ENDED)
 def test_it_ends_the_executor_and_no_other(python: Nursery, what: str) -> None:
     why, code = ENDED[what]
-    with python.executor(SOON) as other, python.executor(SOON) as one:
+    bounds = SOON if why == "time" else replace(SOON, seconds=30)  # on a busy machine it takes long to take much
+    with python.executor(SOON) as other, python.executor(bounds) as one:
         ended, _ = tried(one, code)
         assert isinstance(ended, Stopped)
         assert ended.why == why
         assert printed(other, "print(1)") == "1\n"
+
+
+def test_code_that_was_given_up_is_interrupted_and_variables_stay(python: Nursery) -> None:
+    with python.executor(replace(SOON, seconds=60)) as one:
+        reply = one.run("x = 1\nwhile True: pass", no_files, given_up=lambda: True)
+        assert (reply.interrupted, reply.said["failure"]["type"]) == (True, "KeyboardInterrupt")
+        assert printed(one, "print(x)") == "1\n"
+
+
+def test_code_that_was_given_up_and_does_not_stop_is_ended(python: Nursery) -> None:
+    with python.executor(replace(SOON, seconds=60)) as one:
+        with pytest.raises(Stopped) as ended:
+            one.run(ENDED["a loop that swallows every error"][1], no_files, given_up=lambda: True)
+        assert ended.value.why == "given up"
 
 
 def test_code_that_takes_too_long_is_interrupted_and_variables_stay(python: Nursery) -> None:

@@ -11,7 +11,7 @@ from loci.code.judged import called, order, outcome
 from loci.errors import Unavailable
 from loci.model.code import Completed, Failed, Job
 from loci.model.identity import Owner
-from loci.ports.code import ToolCall
+from loci.ports.code import GivenUp, ToolCall, never
 from loci.sandbox_programs.walls.layers import Layer
 
 if TYPE_CHECKING:
@@ -29,7 +29,13 @@ class DenoSandbox:
         self._host: Host | None = None
         self._layers: frozenset[Layer] = frozenset()
 
-    def run(self, owner: Owner, job: Job, call: ToolCall) -> Completed | Failed:  # noqa: ARG002 (a process a job)
+    def run(
+        self,
+        owner: Owner,  # noqa: ARG002 (a process a job)
+        job: Job,
+        call: ToolCall,
+        given_up: GivenUp = never,
+    ) -> Completed | Failed:
         host = self._ready()
         if job.limits.read_paths and not self._layers & {Layer.LANDLOCK, Layer.NAMESPACES}:
             raise Unavailable(
@@ -37,7 +43,7 @@ class DenoSandbox:
                 "Send what it needs as `context`",
                 code="SANDBOX_UNAVAILABLE",
             )
-        ended = host.run(order(job), lambda tool, arguments: called(call, tool, arguments))
+        ended = host.run(order(job), lambda tool, arguments: called(call, tool, arguments), given_up)
         return outcome(ended)
 
     def close(self) -> None:

@@ -8,7 +8,7 @@ from typing import Literal
 from loci.sandbox_programs.deno.child import Child
 from loci.sandbox_programs.deno.messages import Json, Logged, Returned, Thrown
 
-Why = Literal["timeout", "memory", "stuck", "exited", "output", "protocol", "start"]
+Why = Literal["timeout", "memory", "stuck", "exited", "output", "protocol", "start", "given up"]
 OUT_OF_MEMORY = re.compile(rb"out of memory|heap limit|Fatal process OOM|allocation failed", re.IGNORECASE)
 NO_ROOM = re.compile(r"Array buffer allocation failed|WebAssembly.*(could not allocate|out of memory|allocation)")
 NEVER = b"promise never resolved"

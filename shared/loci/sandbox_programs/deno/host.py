@@ -2,6 +2,7 @@
 
 import json
 import time
+from collections.abc import Callable
 
 from loci.sandbox_programs.deno.bridge import Bridge, Call
 from loci.sandbox_programs.deno.child import Child, NotStartedError
@@ -29,8 +30,11 @@ class Host:
         self._starter = Starter(deno, layers)
         self.spares = Spares(self._starter.start, Shape(COMMON_MB), spares)
 
-    def run(self, order: Order, call: Call) -> Ended:
-        """How the run ended. Its process is killed by then, or will be at once."""
+    def run(self, order: Order, call: Call, given_up: Callable[[], bool] = lambda: False) -> Ended:
+        """How the run ended: by itself, or because it had to, or because nobody waits for it any more.
+
+        Its process is killed by then, or will be at once.
+        """
         account = Account()
         began = time.monotonic()
         try:
@@ -40,7 +44,7 @@ class Host:
         bridge = Bridge(order, call, account)
         began = time.monotonic()
         try:
-            outcome = _Run(order, child, bridge, account, began).outcome()
+            outcome = _Run(order, child, bridge, account, began, given_up).outcome()
             child.resident()
         finally:
             bridge.close()
@@ -54,11 +58,20 @@ class Host:
 
 
 class _Run:
-    def __init__(self, order: Order, child: Child, bridge: Bridge, account: Account, began: float) -> None:
+    def __init__(
+        self,
+        order: Order,
+        child: Child,
+        bridge: Bridge,
+        account: Account,
+        began: float,
+        given_up: Callable[[], bool],
+    ) -> None:
         self._order = order
         self._child = child
         self._bridge = bridge
         self._account = account
+        self._given_up = given_up
         self._deadline = began + order.timeout_ms / 1000
 
     def outcome(self) -> Returned | Thrown | Broken:
@@ -70,6 +83,8 @@ class _Run:
                     self._child.send(answer)
             if (found := self._judged()) is not None:
                 return found
+            if self._given_up():
+                return Broken("given up", "The call was cancelled")
         return Broken("timeout", f"The code was stopped after {self._order.timeout_ms} ms")
 
     def _judged(self) -> Returned | Thrown | Broken | None:

@@ -9,6 +9,7 @@ from loci.sandbox_programs.python import frames
 from loci.sandbox_programs.python.told import Bounds, Memory, Output, Reply
 
 DISK_SECONDS = 0.2
+BEGUN_SECONDS = 0.1
 Message = dict[str, Any]
 
 
@@ -24,6 +25,7 @@ class Exchange:
         room: int = 1 << 20,
         memory: Memory | None = None,
         take: Callable[[bytes], None] | None = None,
+        given_up: Callable[[], bool] = lambda: False,
     ) -> None:
         self.is_answer = is_answer
         self.began = time.monotonic()
@@ -32,6 +34,7 @@ class Exchange:
         self.soft = soft
         """It is interrupted first, once its time is over."""
         self.interrupted = False
+        self._given_up = given_up
         self.output = Output()
         self.memory = memory
         self.requests = 0
@@ -44,6 +47,10 @@ class Exchange:
         """The end of it."""
         seconds = time.monotonic() - self.began
         return Reply(said, self.output, seconds, self.interrupted, tuple(self.pieces))
+
+    def is_given_up(self, now: float) -> bool:
+        """Whether nobody waits for the answer. What has just begun would not hear that it is interrupted."""
+        return now - self.began > BEGUN_SECONDS and self._given_up()
 
     def keep(self, payload: bytes) -> bool:
         """Whether there was room for these bytes."""

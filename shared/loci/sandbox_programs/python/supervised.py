@@ -49,9 +49,16 @@ class Supervised:
         self._exchange(Exchange(lambda said: said.get("t") == "ready", seconds))
         self._grip.signal(signal.SIGSTOP)
 
-    def run(self, code: str, memory: Memory, seconds: float | None = None) -> Reply:
-        """Run the code. Past its time it is interrupted, and where that does not help, ended."""
-        return self._request({"op": "run", "code": code}, seconds or self._bounds.seconds, memory=memory, soft=True)
+    def run(
+        self,
+        code: str,
+        memory: Memory,
+        seconds: float | None = None,
+        given_up: Callable[[], bool] = lambda: False,
+    ) -> Reply:
+        """Run the code. Past its time, or given up, it is interrupted, and where that does not help, ended."""
+        seconds = seconds or self._bounds.seconds
+        return self._request({"op": "run", "code": code}, seconds, memory=memory, soft=True, given_up=given_up)
 
     def save(self, take: Callable[[bytes], None], most: int, seconds: float) -> Reply:
         """Hand over the variables, piece by piece. They are bytes here, and never more."""
@@ -81,6 +88,7 @@ class Supervised:
         memory: Memory | None = None,
         take: Callable[[bytes], None] | None = None,
         pieces: Iterable[bytes] | None = None,
+        given_up: Callable[[], bool] = lambda: False,
     ) -> Reply:
         if self.ended is not None:
             raise Stopped(self.ended)
@@ -95,6 +103,7 @@ class Supervised:
             room=room,
             memory=memory,
             take=take,
+            given_up=given_up,
         )
         self._grip.signal(signal.SIGCONT)
         reply = self._exchange(exchange)
@@ -134,9 +143,9 @@ class Supervised:
 
     def _hold_limits(self, exchange: Exchange) -> None:
         now = time.monotonic()
-        if now > exchange.until:
+        if now > exchange.until or (not exchange.interrupted and exchange.is_given_up(now)):
             if not exchange.soft or exchange.interrupted:
-                self._stop("time", exchange)
+                self._stop("given up" if exchange.is_given_up(now) else "time", exchange)
             exchange.interrupted = True
             exchange.until = now + self._bounds.grace_seconds
             self._grip.signal(signal.SIGINT)

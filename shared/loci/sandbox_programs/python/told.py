@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 MB = 1 << 20
 
-Why = Literal["time", "memory", "disk", "threads", "ended", "protocol", "start", "state size"]
+Why = Literal["time", "memory", "disk", "threads", "ended", "protocol", "start", "state size", "given up"]
 
 
 @dataclass(frozen=True)

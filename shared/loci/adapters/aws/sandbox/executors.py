@@ -19,7 +19,7 @@ from loci.ids import content_id, random_id
 from loci.model.executors import Condition, Failure, Lost, Made, Ran
 from loci.model.identity import Owner
 from loci.model.values import Json
-from loci.ports.code import StoredFiles
+from loci.ports.code import GivenUp, StoredFiles, never
 from loci.sandbox_programs.hosted import reporting
 from loci.sandbox_programs.python.told import MB, Bounds, Stopped
 
@@ -54,7 +54,15 @@ class LambdaExecutors:
     def open(self, owner: Owner) -> str:  # noqa: ARG002 (its machine is made at its first run)
         return f"executor-{secrets.token_hex(16)}"
 
-    def run(self, owner: Owner, id: str, code: str, files: StoredFiles, keep_until: float) -> Ran:
+    def run(
+        self,
+        owner: Owner,
+        id: str,
+        code: str,
+        files: StoredFiles,
+        keep_until: float,
+        given_up: GivenUp = never,  # noqa: ARG002 (who invokes a function cannot end it)
+    ) -> Ran:
         turn = self._held.take(owner, id, self._bounds.seconds + GRACE, keep_until)
         began, known, generation = self._clock(), turn.known, random_id()
         try:

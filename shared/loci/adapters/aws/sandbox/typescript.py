@@ -11,7 +11,7 @@ from loci.code.judged import called, order, outcome
 from loci.model.code import Completed, Failed, Job
 from loci.model.identity import Owner
 from loci.model.values import Json, JsonObject
-from loci.ports.code import ToolCall
+from loci.ports.code import GivenUp, ToolCall, never
 from loci.sandbox_programs.deno.bridge import MOST_CALLS
 from loci.sandbox_programs.deno.ending import Account, Broken, Ended, Order, Why
 from loci.sandbox_programs.deno.messages import Logged, Returned, SenselessError, Thrown, said
@@ -28,7 +28,13 @@ class LambdaSandbox:
         self._machine = machine
         self._lender = lender
 
-    def run(self, owner: Owner, job: Job, call: ToolCall) -> Completed | Failed:
+    def run(
+        self,
+        owner: Owner,
+        job: Job,
+        call: ToolCall,
+        given_up: GivenUp = never,  # noqa: ARG002 (who invokes a function cannot end it)
+    ) -> Completed | Failed:
         wanted = order(job)
         if not wanted.tools:
             return outcome(self._ended(owner, wanted, None))

@@ -11,7 +11,7 @@ from loci.code.snapshots import Snapshots
 from loci.errors import LociError, NotFound, Refused
 from loci.model.executors import Ran
 from loci.model.identity import Owner
-from loci.ports.code import StoredFiles
+from loci.ports.code import GivenUp, StoredFiles, never
 from loci.sandbox_programs.python.supervised import Supervised
 from loci.sandbox_programs.python.told import Bounds
 
@@ -68,7 +68,9 @@ class ConfinedExecutors:
         self._make_room(session)
         return session.id
 
-    def run(self, owner: Owner, id: str, code: str, files: StoredFiles, keep_until: float) -> Ran:
+    def run(
+        self, owner: Owner, id: str, code: str, files: StoredFiles, keep_until: float, given_up: GivenUp = never
+    ) -> Ran:
         self._forks.check()
         with self._turn:
             session = self._sessions.get(id)
@@ -82,7 +84,7 @@ class ConfinedExecutors:
                 f"{MOST_HERE} executors run code already", "Call again when one of them is done", code="EXECUTOR_BUSY"
             )
         try:
-            return session.run(code, files, keep_until)
+            return session.run(code, files, keep_until, given_up)
         finally:
             self._running.release()
             self._make_room(session)

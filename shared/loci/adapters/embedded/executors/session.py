@@ -13,7 +13,7 @@ from loci.code.snapshots import Snapshots
 from loci.errors import LociError
 from loci.model.executors import Condition, Lost, Made, Ran
 from loci.model.identity import Owner
-from loci.ports.code import StoredFiles
+from loci.ports.code import GivenUp, StoredFiles, never
 from loci.sandbox_programs.python.supervised import Supervised
 from loci.sandbox_programs.python.told import Bounds, Stopped
 from loci.sandbox_programs.python.written import seen, written
@@ -62,7 +62,7 @@ class Session:
         """Whether a process stands for it."""
         return self._executor is not None
 
-    def run(self, code: str, files: StoredFiles, keep_until: float) -> Ran:
+    def run(self, code: str, files: StoredFiles, keep_until: float, given_up: GivenUp = never) -> Ran:
         """What the code comes to. `Refused` where another run is not done."""
         with self._taken(BUSY_SECONDS) as is_mine:
             if not is_mine:
@@ -75,7 +75,7 @@ class Session:
             self._has_run = self.is_dirty = True
             self._is_large = False
             try:
-                reply = executor.run(code, Arrivals(self._place, files, self.owner))
+                reply = executor.run(code, Arrivals(self._place, files, self.owner), given_up=given_up)
             except Stopped as why:
                 self._forget_executor(why)
                 lost = Condition("lost", (), tuple(Lost(name, telling.gone_with(why)) for name in self._gone))
