@@ -19,6 +19,7 @@ from loci.adapters.embedded.executors.confined import ConfinedExecutors
 from loci.adapters.embedded.executors.forks import Forks
 from loci.code.snapshots import Snapshots
 from loci.ports.code import Executors
+from loci.ports.stores import BlobStore
 from loci.sandbox_programs.python.told import Bounds
 from tests.contract.sandboxes import KEY, ROLE
 from tests.contract.stores import CLOCK, in_folder
@@ -39,6 +40,7 @@ class Place:
 
     executors: Executors
     move: Callable[[], None]
+    blobs: BlobStore
 
 
 @contextmanager
@@ -65,7 +67,7 @@ def embedded(folder: Path) -> Generator[Place]:
 
     restarted = Restarted()
     try:
-        yield Place(restarted, restarted.move)  # type: ignore[arg-type]
+        yield Place(restarted, restarted.move, stores.blobs)  # type: ignore[arg-type]
     finally:
         restarted.now.close()
 
@@ -81,7 +83,7 @@ def function(folder: Path) -> Generator[Place]:
 
         move()
         try:
-            yield Place(_executors(), move)
+            yield Place(_executors(), move, S3Blobs(BUCKET, Clients()))
         finally:
             for one in handlers:
                 one.runs.close()

@@ -13,6 +13,8 @@ from loci.model.values import Json, JsonObject
 from loci.ports.stores import BlobStore, RecordStore
 
 KIND = "executor-state"
+BLOBS = "executors/"
+"""What the keys of all executors' blobs begin with."""
 PIECE = 16 << 20
 MOST_NAMES = 1000
 """Told by name."""
@@ -117,7 +119,12 @@ class Writing:
 
 def blobs_of(id: str) -> str:
     """What the keys of an executor's blobs begin with."""
-    return f"executors/{id}/"
+    return f"{BLOBS}{id}/"
+
+
+def id_of(key: str) -> str:
+    """The executor whose blob it is."""
+    return key.removeprefix(BLOBS).partition("/")[0]
 
 
 def piece_key(id: str, generation: str, number: int) -> str:

@@ -21,7 +21,7 @@ class SandboxConfig(BaseModel):
     timeout: float = Field(30_000, ge=1, le=300_000, description="milliseconds after which the code is stopped")
     memoryLimit: float = Field(512, ge=64, le=2048, description="MB of heap")  # noqa: N815 (the reference's name)
     allowedReadPaths: list[str] = Field(  # noqa: N815
-        default_factory=list[str],
+        [],
         max_length=20,
         description="absolute paths that the code may read, as far as the operator allows it; never on AWS",
     )

@@ -5,13 +5,15 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from loci.code.snapshots import blobs_of
 from loci.errors import NotFound
 from loci.model.executors import Failure, Ran, Stored, Value
 from loci.model.identity import Owner
 from loci.sandbox_programs.walls.layers import UNPRIVILEGED
 from tests.contract.executors import ADAPTERS, Place
-from tests.contract.stores import ANN, BOB, START
+from tests.contract.stores import ANN, BOB, CLOCK, START
 from tests.support.deno import STRONGEST
+from tests.support.polling import until
 
 pytestmark = pytest.mark.skipif(
     not STRONGEST >= UNPRIVILEGED,
@@ -154,3 +156,17 @@ def test_nothing_is_left_of_one_that_is_forgotten(place: Place) -> None:
     place.executors.forget(ANN, id)
     place.move()
     assert printed(place, id, "print('x' in globals())") == "False\n"
+
+
+def test_what_is_left_of_one_whose_time_is_over_goes_when_another_is_made(place: Place) -> None:
+    id = place.executors.open(ANN)
+    ran(place, id, "x = 1")
+    place.move()
+    prefix = blobs_of(id)
+    assert place.blobs.list(ANN, prefix)
+    try:
+        CLOCK.now = UNTIL + 1
+        place.executors.open(ANN)
+        until(lambda: not place.blobs.list(ANN, prefix))
+    finally:
+        CLOCK.now = START

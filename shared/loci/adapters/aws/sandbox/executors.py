@@ -13,7 +13,7 @@ from loci.adapters.aws.sandbox.machine import Machine, MachineError
 from loci.adapters.aws.sandbox.rows import Lender
 from loci.code import telling
 from loci.code.file_names import safe_name
-from loci.code.snapshots import PIECE, Snapshot, blobs_of, piece_key
+from loci.code.snapshots import BLOBS, PIECE, Snapshot, blobs_of, id_of, piece_key
 from loci.errors import LociError
 from loci.ids import content_id, random_id
 from loci.model.executors import Condition, Failure, Lost, Made, Ran
@@ -51,7 +51,9 @@ class LambdaExecutors:
         self._drawing = drawing
         self._clock = clock
 
-    def open(self, owner: Owner) -> str:  # noqa: ARG002 (its machine is made at its first run)
+    def open(self, owner: Owner) -> str:
+        """Its machine is made at its first run."""
+        self._clear(owner)
         return f"executor-{secrets.token_hex(16)}"
 
     def run(
@@ -84,6 +86,13 @@ class LambdaExecutors:
 
     def close(self) -> None:
         """Nothing runs here."""
+
+    def _clear(self, owner: Owner) -> None:
+        """Take out what is left of those whose time is over: their records are gone by themselves."""
+        held = {id_of(key) for key in self._blobs.list(owner, BLOBS)}
+        for id in held:
+            if not self._held.knows(owner, id):
+                self.forget(owner, id)
 
     def _ran(self, turn: Turn, code: str, files: StoredFiles, generation: str) -> tuple[Ran, Known]:
         seconds = int(self._bounds.seconds + GRACE)

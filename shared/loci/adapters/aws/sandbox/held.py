@@ -85,6 +85,10 @@ class Held:
             return False
         return True
 
+    def knows(self, owner: Owner, id: str) -> bool:
+        """Whether it can still be called."""
+        return self._records.get(owner, KIND, id) is not None
+
     def remove(self, owner: Owner, id: str) -> None:
         self._records.remove(owner, KIND, id)
 
