@@ -35,6 +35,7 @@ SUBJECTS = 50
 SPREAD = 0.6
 CALLS, LONG_CALLS, WARM = 200, 11, 3
 THRESHOLD, LIMIT = 0.8, 10
+CHEAPEST = "scratchpad_list"
 
 
 def graph(servers: Servers) -> list[Figure]:
@@ -64,11 +65,13 @@ def _measured(servers: Servers, count: int, *, gaps: float, neighbours: float | 
         first = _calls(served, "explore_links", [{"id": one} for one in some])
         deep = _calls(served, "graph_neighbors", [{"id": one, "depth": 3} for one in some])
         found = _calls(served, "find_gaps", [{"limit": LIMIT, "threshold": THRESHOLD}] * LONG_CALLS)
-        links = _calls(served, "explore_links", [{"id": one} for one in others if one not in some])
+        links, cheapest = _in_turns(served, "explore_links", [{"id": one} for one in others if one not in some])
     lookups, floor = _lookups(library), _floor(rows)
     return [
         time_figure(f"explore_links, {count:,} documents, just started", lookups, first),
-        time_figure(f"explore_links, {count:,} documents, of others later", lookups, links, 0.003),
+        time_figure(
+            f"explore_links, {count:,} documents, of others later; beside it: scratchpad_list", cheapest, links, 0.003
+        ),
         time_figure(f"graph_neighbors to depth 3, {count:,} documents", lookups, deep, neighbours),
         time_figure(f"find_gaps, {count:,} documents", floor, found, gaps),
     ]
@@ -124,6 +127,20 @@ def _calls(served: Serving, tool: str, arguments: Sequence[Mapping[str, object]]
             return [await connection.call(post) for post in posts]
 
     return asyncio.run(timed())
+
+
+def _in_turns(served: Serving, tool: str, arguments: Sequence[Mapping[str, object]]) -> tuple[list[float], list[float]]:
+    """What the calls take, and what the cheapest call takes after each of them."""
+    posts, cheapest = [tool_call(WIRE, tool, one).raw() for one in arguments], tool_call(WIRE, CHEAPEST, {}).raw()
+
+    async def timed() -> list[tuple[float, float]]:
+        async with connected(served.port) as connection:
+            for post in posts[:WARM]:
+                await connection.call(post)
+            return [(await connection.call(post), await connection.call(cheapest)) for post in posts]
+
+    took = asyncio.run(timed())
+    return [one for one, _ in took], [other for _, other in took]
 
 
 def _lookups(library: Library) -> list[float]:

@@ -160,7 +160,7 @@ class TypeScript:
             bridge = Bridge(self._tools, caller, asked.intent)
             limits = RunLimits(asked.timeout_ms, asked.memory_mb, paths.allowed)
             job = Job(_sendable(asked.code), asked.context, limits, clients(bridge.tools))
-            key = key_of(job, bridge.tools)
+            key = key_of(job, bridge.tools) if self._cache else ""
             known = self._cache.find(caller.owner, key) if self._cache else None
             if known is not None:
                 return _with_refused(answer(known, cached=True), paths)
