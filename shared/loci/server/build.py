@@ -128,6 +128,11 @@ class LociServer(MCPServer[Any]):
             for door in self._offer.all()
         ]
 
+    def _tool_input_schema(self, name: str) -> dict[str, Any] | None:
+        """What the SDK holds the headers of a call to, before the call."""
+        door = self._offer.find(name)
+        return door.tool.parameters if door else None
+
     async def list_prompts(self) -> list[Prompt]:
         """The ways to work with documents, where there are documents."""
         return [*(listed() if self._has_documents else ()), *await super().list_prompts()]
