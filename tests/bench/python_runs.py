@@ -66,7 +66,7 @@ def python_runs(servers: Servers) -> list[Figure]:
     table = servers.scratch / "table.xlsx"
     with _runs(servers, table) as (runs, python):
         runs.forget(_used(runs, "1"))  # starts the fork server
-        return [_new(runs), _warm(runs, python), _sheets(runs, python, table), _private(runs), _frames(runs)]
+        return [_new(runs, python), _warm(runs, python), _sheets(runs, python, table), _private(runs), _frames(runs)]
 
 
 @contextmanager
@@ -81,20 +81,20 @@ def _runs(servers: Servers, table: Path) -> Generator[tuple[Runs, Path]]:
         executors.close()
 
 
-def _new(runs: Runs) -> Figure:
+def _new(runs: Runs, python: Path) -> Figure:
     """One after the other, so that no spare waits for most of them."""
     took = [_seconds(lambda: _used(runs, "1")) for _ in range(FEW)]
     for session in runs.executors.sessions():
         runs.forget(session.id)
-    return time_figure("a new executor and its first run", took, took, 0.030)
+    return time_figure("a new executor and its first run; beside it: python -c", _plain(python, "1"), took, 0.030)
 
 
 def _warm(runs: Runs, python: Path) -> Figure:
     id = _used(runs, "x = 1")
     took = [_seconds(lambda: runs.run(id, "print(1)")) for _ in range(MANY)]
-    plain = [_seconds(lambda: subprocess.run([python, "-c", "print(1)"], check=True, capture_output=True))] * 2
     runs.forget(id)
-    return time_figure("print(1) in an executor that is there; beside it: python -c", plain, took, 0.0015)
+    name = "print(1) in an executor that is there; beside it: python -c"
+    return time_figure(name, _plain(python, "print(1)"), took, 0.0015)
 
 
 def _sheets(runs: Runs, python: Path, table: Path) -> Figure:
@@ -102,7 +102,7 @@ def _sheets(runs: Runs, python: Path, table: Path) -> Figure:
     ours: list[float] = []
     code = f"import pandas as pd\nprint(len(pd.read_excel({str(table)!r})))"
     for _ in range(SHEETS):
-        plain.append(_seconds(lambda: subprocess.run([python, "-c", code], check=True, capture_output=True)))
+        plain += _plain(python, code, times=1)
         id = runs.new()
         ours.append(_seconds(partial(runs.run, id, READ)))
         runs.forget(id)
@@ -149,6 +149,12 @@ def _frames(runs: Runs) -> Figure:
         loci=milliseconds(median(took)),
         numbers={"seconds": took},
     )
+
+
+def _plain(python: Path, code: str, times: int = FEW) -> list[float]:
+    """The same in processes of its own."""
+    command = [python, "-c", code]
+    return [_seconds(lambda: subprocess.run(command, check=True, capture_output=True)) for _ in range(times)]
 
 
 def _used(runs: Runs, code: str) -> str:

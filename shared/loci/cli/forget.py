@@ -24,12 +24,12 @@ def forget(
     as_json: JsonOption = False,
 ) -> None:
     """Take documents out: they are found no more. Their files stay where they are."""
-    library = opened(data, config).documents
-    documents = {document.id: document for name in names for document in library.library.matching(LOCAL, name)}
+    library = opened(data, config).documents.library
+    documents = {document.id: document for name in names for document in library.matching(LOCAL, name)}
     if not yes:
         typer.echo(_question(list(documents.values())), err=True)
         typer.confirm("Forget them?", abort=True, err=True)
-    library.library.remove(LOCAL, documents.values())
+    library.remove(LOCAL, documents.values())
     typer.echo(json.dumps({"forgotten": sorted(documents)}) if as_json else f"Forgot {_count(len(documents))}.")
 
 

@@ -15,7 +15,7 @@ class Nearest:
 
     def __init__(self, alike: Alike, most: int, least: float) -> None:
         self.alike = alike
-        self.least = least
+        self._least = least
         self._most = most
         self._found: dict[int, Mapping[int, float]] = {}
 
@@ -26,7 +26,7 @@ class Nearest:
     def of(self, places: Sequence[int]) -> list[Mapping[int, float]]:
         """The nearest of each of these, the nearest first."""
         new = [at for at in places if at not in self._found]
-        self._found.update(zip(new, nearest(self.alike, new, self._most, self.least), strict=True))
+        self._found.update(zip(new, nearest(self.alike, new, self._most, self._least), strict=True))
         return [self._found[at] for at in places]
 
     def blocks(self) -> Iterator[None]:

@@ -2,7 +2,8 @@
 
 import json
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from loci.adapters.batches import batches
 from loci.adapters.embedded.conditions import marks
@@ -20,26 +21,19 @@ Row = tuple[str, str, str, str, int, int, str, str, str, str | None, bytes | Non
 
 def chunks_at(connection: sqlite3.Connection, numbers: Sequence[int]) -> dict[int, Chunk]:
     """The chunks of these numbers."""
-    found: dict[int, Chunk] = {}
-    for some in batches(numbers, AT_ONCE):
-        rows = connection.execute(
-            f"SELECT {COLUMNS}, {DOCUMENT}, number FROM chunk WHERE number IN ({marks(some)})",  # noqa: S608
-            some,
-        )
-        found.update((row[-1], chunk_of(row[:-2], row[-2])) for row in rows)
-    return found
+    rows = _rows_at(connection, numbers, f"{COLUMNS}, {DOCUMENT}, number")
+    return {row[-1]: chunk_of(row[:-2], row[-2]) for row in rows}
 
 
 def names_at(connection: sqlite3.Connection, numbers: Sequence[int]) -> dict[int, Name]:
     """What they and their documents are called."""
-    found: dict[int, Name] = {}
+    rows = _rows_at(connection, numbers, f"number, id, {DOCUMENT}")
+    return {number: (chunk, document) for number, chunk, document in rows}
+
+
+def _rows_at(connection: sqlite3.Connection, numbers: Sequence[int], columns: str) -> Iterator[Any]:
     for some in batches(numbers, AT_ONCE):
-        rows = connection.execute(
-            f"SELECT number, id, {DOCUMENT} FROM chunk WHERE number IN ({marks(some)})",  # noqa: S608
-            some,
-        )
-        found.update((number, (chunk, document)) for number, chunk, document in rows)
-    return found
+        yield from connection.execute(f"SELECT {columns} FROM chunk WHERE number IN ({marks(some)})", some)  # noqa: S608
 
 
 def row_of(chunk: Chunk) -> Row:

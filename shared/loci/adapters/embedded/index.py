@@ -56,7 +56,7 @@ class SqliteIndex:
                     del new[row[0]]
                 else:
                     gone.append(place)
-            _removechunks_at(connection, gone)
+            _remove_chunks(connection, gone)
             connection.executemany(
                 f"INSERT INTO chunk (scope, document, {COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)",  # noqa: S608
                 ((scope, number, *row) for row in new.values()),
@@ -73,7 +73,7 @@ class SqliteIndex:
                 return
             connection.execute(REVISED)
             held = connection.execute("SELECT number FROM chunk WHERE document = ?", found)
-            _removechunks_at(connection, [number for [number] in held])
+            _remove_chunks(connection, [number for [number] in held])
             connection.execute("DELETE FROM tag WHERE document = ?", found)
             connection.execute("DELETE FROM document WHERE number = ?", found)
 
@@ -195,7 +195,7 @@ def _marked_document(connection: sqlite3.Connection, scope: int, document: str, 
     return number
 
 
-def _removechunks_at(connection: sqlite3.Connection, numbers: list[int]) -> None:
+def _remove_chunks(connection: sqlite3.Connection, numbers: list[int]) -> None:
     connection.executemany("DELETE FROM chunk WHERE number = ?", ((number,) for number in numbers))
     if numbers:
         connection.execute("DELETE FROM gone WHERE number <= (SELECT max(number) FROM gone) - ?", (MOST_GONE,))

@@ -23,7 +23,8 @@ WHOLE = os.environ.get("ATTACK_WALLS") == "all"
 if WHOLE:  # `make test` leaves out what takes long: behind the other walls it is tried there, too
     ATTACKS["deno"].append(f"{HERE}/deno/test_own.py")
 pytestmark = pytest.mark.skipif(
-    Layer.NAMESPACES not in offered().layers, reason="this machine gives no user namespaces to make a machine of"
+    Layer.NAMESPACES not in offered().layers,
+    reason="what stands for a function needs user namespaces: allow them, or run as root",
 )
 
 
