@@ -12,7 +12,7 @@ from aws_cdk import aws_logs as logs
 from infra.acknowledged import acknowledge
 from infra.stage import FunctionSize, Stage
 from layers.build import Layers
-from loci.settings import PREFIX, Settings
+from loci.core.settings import PREFIX, Settings
 
 FUNCTIONS = Path(__file__).resolve().parent.parent / "functions"
 RUNTIME = lambda_.Runtime.PYTHON_3_13

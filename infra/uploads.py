@@ -9,7 +9,7 @@ from aws_cdk import aws_sqs as sqs
 
 from infra import defaults
 from infra.stage import Stage
-from loci.settings import UPLOADS
+from loci.core.settings import UPLOADS
 
 TRIES = 3
 KEPT_DAYS = 14  # the longest that SQS keeps a message

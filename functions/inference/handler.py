@@ -5,12 +5,12 @@ from dataclasses import asdict
 from typing import Any
 
 # Not through `loci.compose`: the image holds what runs models, and nothing of the server.
-from loci.adapters.embedded.inference.embedder import OnnxEmbedder
-from loci.adapters.embedded.inference.in_use import InUse
-from loci.adapters.embedded.inference.reranker import OnnxReranker
-from loci.errors import LociError
-from loci.models.shelf import Shelf
-from loci.settings import load_settings
+from loci.adapters.local.inference.embedder import OnnxEmbedder
+from loci.adapters.local.inference.in_use import InUse
+from loci.adapters.local.inference.reranker import OnnxReranker
+from loci.core.errors import LociError
+from loci.core.settings import load_settings
+from loci.model_store.shelf import Shelf
 
 settings = load_settings()
 shelf = Shelf(settings.models_folder)

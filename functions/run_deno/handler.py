@@ -4,12 +4,12 @@ import os
 from typing import Any
 
 # Nothing of Loci but the programs that run behind a wall is in the image.
-from loci.sandbox_programs.hosted.typescript import Runs
-from loci.sandbox_programs.walls.privileges import hide
+from loci.sandbox.lambda_host.typescript_function import TypeScriptRuns
+from loci.sandbox.wall.privileges import hide
 
 # It holds its run's credentials. The code, where no wall can be put up around it, is of the same user.
 hide()
-runs = Runs(os.environ["LOCI_DENO"])
+runs = TypeScriptRuns(os.environ["LOCI_DENO"])
 
 
 def lambda_handler(event: dict[str, Any], _: object) -> dict[str, str]:

@@ -4,12 +4,12 @@ import os
 from typing import Any
 
 # Nothing of Loci but the programs that run behind a wall is in the image.
-from loci.sandbox_programs.hosted.python import Runs
-from loci.sandbox_programs.walls.privileges import hide
+from loci.sandbox.lambda_host.python_function import PythonRuns
+from loci.sandbox.wall.privileges import hide
 
 # It holds its run's credentials. The code, where no wall can be put up around it, is of the same user.
 hide()
-runs = Runs(os.environ["LOCI_RUNNER"])
+runs = PythonRuns(os.environ["LOCI_RUNNER"])
 runs.prepare()
 
 

@@ -15,7 +15,7 @@ from infra.search import search
 from infra.stage import Stage
 from infra.uploads import tell_of_uploads
 from layers.build import Layers
-from loci.settings import TABLE_EXPIRY, TABLE_KEYS
+from loci.core.settings import TABLE_EXPIRY, TABLE_KEYS
 
 SECRET_LENGTH = 64
 UPLOAD_DAYS = 1  # a multipart upload that has not ended in a day never will

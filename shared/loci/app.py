@@ -3,17 +3,17 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from loci.api_keys import ApiKeys
-from loci.later import Later
-from loci.ports.stores import BlobStore, LocalLinks, RecordStore
-from loci.scratchpad import Scratchpad
-from loci.settings import Settings
-from loci.signing import Keyring
-from loci.telemetry import Telemetry
+from loci.core.lazy import Lazy
+from loci.core.settings import Settings
+from loci.core.signing import Keyring
+from loci.core.stores import BlobStore, LocalLinks, RecordStore
+from loci.core.telemetry import Telemetry
+from loci.mcp.auth.api_keys import ApiKeys
+from loci.scratchpad.api import Scratchpad
 
 if TYPE_CHECKING:
-    from loci.code.parts import Code
-    from loci.documents.parts import Documents
+    from loci.code.api import Code
+    from loci.documents.api import Documents
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +31,8 @@ class App:
     local_links: LocalLinks | None
     scratchpad: Scratchpad
     api_keys: ApiKeys
-    later_documents: "Later[Documents]"
-    later_code: "Later[Code]"
+    later_documents: "Lazy[Documents]"
+    later_code: "Lazy[Code]"
 
     @property
     def documents(self) -> "Documents":

@@ -4,18 +4,18 @@ import os
 import time
 from typing import TYPE_CHECKING
 
-from loci.api_keys import ApiKeys
 from loci.app import App
-from loci.composition.adapters import Adapters
-from loci.later import Later
-from loci.scratchpad import Scratchpad
-from loci.settings import Settings, load_settings
-from loci.telemetry import Telemetry
+from loci.core.lazy import Lazy
+from loci.core.settings import Settings, load_settings
+from loci.core.telemetry import Telemetry
+from loci.mcp.auth.api_keys import ApiKeys
+from loci.runtimes.adapters import Adapters
+from loci.scratchpad.api import Scratchpad
 
 if TYPE_CHECKING:
-    from loci.code.parts import Code
-    from loci.documents.intake import Intake
-    from loci.documents.parts import Documents
+    from loci.code.api import Code
+    from loci.documents.api import Documents
+    from loci.documents.ingest.uploads import UploadIngest
 
 
 def build_app(settings: Settings | None = None) -> App:
@@ -28,12 +28,12 @@ def build_app(settings: Settings | None = None) -> App:
     telemetry, scratchpad = Telemetry(settings.log_level), Scratchpad(made.records, made.blobs, time.time)
 
     def documents() -> "Documents":
-        from loci.composition.documents import documents
+        from loci.runtimes.documents import documents
 
         return documents(settings, made.records, made.blobs, made.documents())
 
     def code() -> "Code":
-        from loci.composition.code import code
+        from loci.runtimes.code import code
 
         return code(settings, made.records, scratchpad, telemetry, made.code())
 
@@ -46,46 +46,46 @@ def build_app(settings: Settings | None = None) -> App:
         local_links=made.local_links,
         scratchpad=scratchpad,
         api_keys=ApiKeys(made.records, time.time),
-        later_documents=Later(documents),
-        later_code=Later(code),
+        later_documents=Lazy(documents),
+        later_code=Lazy(code),
     )
 
 
 def _adapters(settings: Settings) -> Adapters:
     if settings.mode == "embedded":
-        from loci.composition.embedded import embedded  # each runtime loads its own adapters only
+        from loci.runtimes.local import embedded  # each runtime loads its own adapters only
 
         return embedded(settings)
-    from loci.composition.aws import aws
+    from loci.runtimes.aws import aws
 
     return aws(settings)
 
 
-def build_intake(settings: Settings | None = None) -> "Intake":
+def build_intake(settings: Settings | None = None) -> "UploadIngest":
     """What makes documents of a deployment's uploads. It signs nothing, so it needs none of the server's secrets."""
     from loci.adapters.aws.clients import Clients
     from loci.adapters.aws.uploads import S3Uploads
-    from loci.composition.aws import for_documents, stores
     from loci.documents.catalog import Catalog
-    from loci.documents.intake import Intake
+    from loci.documents.ingest.index_writer import IndexWriter
+    from loci.documents.ingest.uploads import UploadIngest
     from loci.documents.library import Library
-    from loci.documents.writer import Writer
+    from loci.runtimes.aws import for_documents, stores
 
     settings = settings or load_settings()
     clients = Clients()
     records, blobs = stores(settings, clients)
     made = for_documents(settings, records, clients)
     catalog = Catalog(records)
-    writer = Writer(catalog, made.index, made.embedder, time.time)
+    writer = IndexWriter(catalog, made.index, made.embedder, time.time)
     library = Library(catalog, writer, blobs, made.turns)
-    return Intake(S3Uploads(settings.bucket or "", clients), library, writer, Telemetry(settings.log_level))
+    return UploadIngest(S3Uploads(settings.bucket or "", clients), library, writer, Telemetry(settings.log_level))
 
 
 def keys_of_stack(stack: str) -> ApiKeys:
     """The API keys of a deployment on AWS. They need none of the secrets that its server has."""
     from loci.adapters.aws.clients import Clients
     from loci.adapters.aws.stack import settings_of
-    from loci.composition.aws import stores
+    from loci.runtimes.aws import stores
 
     clients = Clients()
     records, _ = stores(Settings.model_validate(settings_of(stack, clients)), clients)
@@ -94,8 +94,8 @@ def keys_of_stack(stack: str) -> ApiKeys:
 
 def checked_database(settings: Settings) -> str | None:
     """What the embedded database is, in words; None where there is none. An error says what is wrong with it."""
-    from loci.adapters.embedded.checkup import checked
-    from loci.composition.embedded import DATABASE
+    from loci.adapters.local.checkup import checked
+    from loci.runtimes.local import DATABASE
 
     return checked(settings.data / DATABASE)
 
@@ -103,7 +103,7 @@ def checked_database(settings: Settings) -> str | None:
 def signing_secrets(settings: Settings) -> int:
     """How many signing secrets a deployment on AWS accepts."""
     from loci.adapters.aws.clients import Clients
-    from loci.composition.secrets import given_secrets, stored_secrets
+    from loci.runtimes.secrets import given_secrets, stored_secrets
 
     return len(given_secrets(settings) or stored_secrets(settings, Clients()))
 

@@ -7,9 +7,9 @@ import pytest
 
 from loci.app import App
 from loci.compose import build_app
-from loci.model.identity import Owner
-from loci.server.http import asgi
-from loci.settings import load_settings
+from loci.core.identity import Owner
+from loci.core.settings import load_settings
+from loci.mcp.http.application import asgi
 from tests.attack.doors import Door, LambdaDoor, UvicornDoor, lambda_doors, uvicorn_door
 from tests.attack.issuer import Issuer, issuing
 

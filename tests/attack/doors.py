@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeVar
 import uvicorn
 from starlette.applications import Starlette
 
-from loci.server.lambda_asgi import keep_alive
+from loci.mcp.lambda_handler import keep_alive
 from tests.attack.wire import Answer, Ask
 from tests.support.api_events import Request, Version, event, response
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from loci.app import App
 from loci.compose import build_app
-from loci.server.http import asgi
-from loci.server.tokens import AccessTokens
-from loci.settings import Settings, load_settings
+from loci.core.settings import Settings, load_settings
+from loci.mcp.auth.tokens import AccessTokens
+from loci.mcp.http.application import asgi
 from tests.attack.doors import UvicornDoor, uvicorn_door
 from tests.attack.issuer import PUBLIC, SCOPES, Issuer
 

@@ -11,9 +11,9 @@ from mcp_types import INTERNAL_ERROR
 
 from loci.app import App
 from loci.compose import build_app
-from loci.model.identity import LOCAL, Owner
-from loci.server.http import asgi
-from loci.settings import load_settings
+from loci.core.identity import LOCAL, Owner
+from loci.core.settings import load_settings
+from loci.mcp.http.application import asgi
 from tests.attack.conftest import ANN, BOB
 from tests.attack.doors import Door, UvicornDoor, lambda_doors, uvicorn_door
 from tests.attack.malformed import PING

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from mcp_types import INTERNAL_ERROR
 
-from loci.errors import Misconfigured, Unavailable
-from loci.server.tokens import AccessTokens, BadToken
+from loci.core.errors import Misconfigured, Unavailable
+from loci.mcp.auth.tokens import AccessTokens, BadToken
 from tests.attack.conftest import ANN
 from tests.attack.doors import PATIENCE
 from tests.attack.guarded import accepting, tokens_of

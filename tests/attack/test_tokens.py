@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from loci.app import App
-from loci.model.identity import Caller, Owner
-from loci.server.auth import METADATA
-from loci.server.http import asgi
-from loci.server.tokens import AccessTokens, BadToken
-from loci.settings import load_settings
+from loci.core.identity import Caller, Owner
+from loci.core.settings import load_settings
+from loci.mcp.auth.gate import METADATA
+from loci.mcp.auth.tokens import AccessTokens, BadToken
+from loci.mcp.http.application import asgi
 from tests.attack.bad_tokens import BAD
 from tests.attack.conftest import ANN
 from tests.attack.doors import UvicornDoor, lambda_doors

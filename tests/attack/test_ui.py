@@ -9,9 +9,9 @@ import pytest
 
 from loci.app import App
 from loci.compose import build_app
-from loci.server.http import asgi
-from loci.server.visits import COOKIE, SECONDS
-from loci.settings import load_settings
+from loci.core.settings import load_settings
+from loci.mcp.http.application import asgi
+from loci.web.browser_sessions import COOKIE, SECONDS
 from tests.attack.conftest import ANN, BOB
 from tests.attack.doors import Door, UvicornDoor, uvicorn_door
 from tests.attack.guarded import accepting

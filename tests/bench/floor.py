@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from tokenizers import Tokenizer
 
-from loci.models.manifest import MODEL_FILE, TOKENIZER_FILE
-from loci.models.shelf import Shelf
+from loci.model_store.manifest import MODEL_FILE, TOKENIZER_FILE
+from loci.model_store.shelf import Shelf
 from loci.search.words import query_words
 
 BEST = 50

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from loci.app import App
-from loci.documents.writer import COLLECTION
-from loci.ids import content_id
-from loci.model.graph import Mention, Said
-from loci.model.identity import LOCAL
-from loci.model.search import Chunk, Embedding, Marks
-from loci.ports.stores import ABSENT
+from loci.core.identity import LOCAL
+from loci.core.ids import content_id
+from loci.core.stores import ABSENT
+from loci.documents.graph.link import Mention, Said
+from loci.documents.ingest.index_writer import COLLECTION
+from loci.search.ranking import Chunk, Embedding, Marks
 from tests.bench.calls import tool_call
 from tests.bench.children import Serving, serving
 from tests.bench.connection import connected

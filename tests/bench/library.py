@@ -9,18 +9,18 @@ from pathlib import Path
 
 from loci.app import App
 from loci.compose import build_app
-from loci.documents.ingest import Ingest
-from loci.documents.writer import COLLECTION, Writer
-from loci.model.documents import Document
-from loci.model.identity import LOCAL
-from loci.model.inference import EmbeddingModel, QueryEmbedding
-from loci.model.search import Embedding, Marks
-from loci.models.known import FROM_INDEX, known
-from loci.models.pull import pull
-from loci.models.shelf import Shelf
-from loci.ports.models import Embedder
-from loci.ports.stores import ABSENT
-from loci.settings import load_settings
+from loci.core.identity import LOCAL
+from loci.core.settings import load_settings
+from loci.core.stores import ABSENT
+from loci.documents.document import Document
+from loci.documents.ingest.index_writer import COLLECTION, IndexWriter
+from loci.documents.ingest.ingest import Ingest
+from loci.model_store.known_models import FROM_INDEX, known
+from loci.model_store.pull import pull
+from loci.model_store.shelf import Shelf
+from loci.search.embedding_model import EmbeddingModel, QueryEmbedding
+from loci.search.inference import Embedder
+from loci.search.ranking import Embedding, Marks
 from tests.bench.servers import Server, Servers
 from tests.bench.texts import Texts, made_up
 
@@ -116,7 +116,7 @@ def _thousand_documents(scratch: Path, models: Path) -> Library:
     texts = written_files(notes)
     app = app_on(data, models)
     embedder = _Timed(app.documents.embedder)
-    ingest = Ingest(app.documents.catalog, Writer(app.documents.catalog, app.documents.index, embedder, time.time))
+    ingest = Ingest(app.documents.catalog, IndexWriter(app.documents.catalog, app.documents.index, embedder, time.time))
     embedder.query("The model is loaded before.")
     began = time.perf_counter()
     summary = ingest.run(LOCAL, [str(notes)])

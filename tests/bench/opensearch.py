@@ -7,9 +7,9 @@ from contextlib import contextmanager
 
 from loci.adapters.aws.index import OpenSearchIndex
 from loci.adapters.aws.opensearch import Domain
-from loci.documents.writer import COLLECTION
-from loci.model.identity import LOCAL
-from loci.model.search import Marks, Vector, Where
+from loci.core.identity import LOCAL
+from loci.documents.ingest.index_writer import COLLECTION
+from loci.search.ranking import Marks, Vector, Where
 from loci.search.words import query_words
 from tests.bench.figures import Figure, time_figure, verdict
 from tests.bench.library import app_on, embedding_model, models_of

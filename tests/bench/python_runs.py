@@ -9,12 +9,12 @@ from pathlib import Path
 from statistics import median
 from typing import cast
 
-from loci.adapters.embedded.executors.confined import ConfinedExecutors
+from loci.adapters.local.executors.confined import ConfinedExecutors
+from loci.code.executors import Ran, RunFailure, Stored
 from loci.compose import build_app
-from loci.composition.sandboxes import local_executors
-from loci.model.executors import Failure, Ran, Stored
-from loci.model.identity import LOCAL, Owner
-from loci.settings import load_settings
+from loci.core.identity import LOCAL, Owner
+from loci.core.settings import load_settings
+from loci.runtimes.sandboxes import local_executors
 from tests.bench.figures import Figure, milliseconds, p95, ratio_figure, time_figure, verdict
 from tests.bench.servers import Servers
 
@@ -54,7 +54,7 @@ class Runs:
 
     def run(self, id: str, code: str) -> Ran:
         ran = self.executors.run(LOCAL, id, code, self._files, NEVER)
-        if isinstance(ran.outcome, Failure):
+        if isinstance(ran.outcome, RunFailure):
             raise RuntimeError(f"{ran.outcome.what} {ran.outcome.traceback}")
         return ran
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from statistics import mean, median
 from typing import Any
 
-from loci.adapters.embedded.inference.in_use import InUse
-from loci.adapters.embedded.inference.reranker import OnnxReranker
-from loci.models.shelf import Shelf
+from loci.adapters.local.inference.in_use import InUse
+from loci.adapters.local.inference.reranker import OnnxReranker
+from loci.model_store.shelf import Shelf
 from tests.bench.calls import tool_call
 from tests.bench.children import serving
 from tests.bench.connection import connected

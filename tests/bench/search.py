@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from itertools import cycle, islice
 
 from loci.app import App
-from loci.documents.writer import COLLECTION
-from loci.model.identity import LOCAL
-from loci.model.search import Vector, Where
+from loci.core.identity import LOCAL
+from loci.documents.ingest.index_writer import COLLECTION
+from loci.search.ranking import Vector, Where
 from tests.bench.calls import tool_call
 from tests.bench.children import Floor, Function, Serving, floor, function, serving
 from tests.bench.connection import connected

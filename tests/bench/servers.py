@@ -9,8 +9,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from loci.compose import build_app
-from loci.model.identity import LOCAL
-from loci.settings import load_settings
+from loci.core.identity import LOCAL
+from loci.core.settings import load_settings
 from tests.bench.bare import ID
 from tests.bench.calls import Call, Tool, Wire
 from tests.bench.entry import TEXT, TOOL

@@ -8,10 +8,10 @@ from itertools import accumulate, islice, product
 from pathlib import Path
 
 import loci
-from loci.ids import content_id
-from loci.model.inference import EmbeddingModel
-from loci.model.search import Chunk, Embedding
-from loci.ports.models import Embedder
+from loci.core.ids import content_id
+from loci.search.embedding_model import EmbeddingModel
+from loci.search.inference import Embedder
+from loci.search.ranking import Chunk, Embedding
 from loci.search.words import index_words
 
 EXAMPLE = Path(loci.__file__).parent / "example"

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from statistics import median
 
-from loci.code.deno import found
+from loci.code.deno_program import found
 from tests.bench.calls import tool_call
 from tests.bench.children import Serving, serving
 from tests.bench.connection import connected

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from loci.documents.places import place
-from loci.model.identity import LOCAL
+from loci.core.identity import LOCAL
+from loci.documents.ingest.roots import place
 from tests.bench.calls import tool_call
 from tests.bench.children import serving
 from tests.bench.connection import connected

@@ -193,7 +193,7 @@ def test_two_thousand_documents_stay_usable(browser: Browser, tmp_path: Path) ->
 
 def large_page(file: Path, count: int) -> Path:
     """A page of so many documents, each of which links to two others."""
-    from loci.model.values import Json, JsonObject
+    from loci.core.json import Json, JsonObject
     from loci.web.page import graph_page
 
     chance = random.Random(1)

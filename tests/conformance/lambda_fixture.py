@@ -1,6 +1,6 @@
 """The server under test in Lambda: built when the module is imported, as the deployed handler is."""
 
-from loci.server.lambda_asgi import keep_alive
+from loci.mcp.lambda_handler import keep_alive
 
 from .serve_fixture import application
 

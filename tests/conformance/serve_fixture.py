@@ -13,11 +13,11 @@ from starlette.applications import Starlette
 
 from loci.app import App
 from loci.compose import build_app
-from loci.server.build import LociServer, build_server
-from loci.server.door import Door, Surface
-from loci.server.http import asgi
-from loci.server.offer import Family
-from loci.server.tools import families
+from loci.mcp.http.application import asgi
+from loci.mcp.server import LociServer, build_server
+from loci.mcp.tool import LociTool, Surface
+from loci.mcp.tool_catalog import ToolFamily
+from loci.tools_list import families
 
 from . import fixtures
 
@@ -33,7 +33,7 @@ def application() -> Starlette:
 
 def with_fixtures(app: App, surface: Surface) -> LociServer:
     """Loci's server of one endpoint, and everything that the suite calls by name."""
-    extra = [Family.of(Door(tool.name, tool, budget=None, quick=False)) for tool in fixtures.tools()]
+    extra = [ToolFamily.of(LociTool(tool.name, tool, budget=None, quick=False)) for tool in fixtures.tools()]
     server = build_server(app, surface, [*families(app), *extra])
     fixtures.register(server)
     return server

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from loci.compose import build_app
-from loci.model.identity import LOCAL
-from loci.settings import load_settings
+from loci.core.identity import LOCAL
+from loci.core.settings import load_settings
 from tests.support.serving import LOCI, clean_environment, serving
 
 from .node import search_from_typescript

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from loci.ports.stores import BlobStore, RecordStore
+from loci.core.stores import BlobStore, RecordStore
 from tests.contract.stores import ADAPTERS, CLOCK, NEED_A_SERVER, START, Clock, Opener, Stores
 
 MARKED = [pytest.param(name, marks=[pytest.mark.aws] if name in NEED_A_SERVER else []) for name in ADAPTERS]

@@ -11,16 +11,16 @@ import pytest
 from loci.adapters.aws.blobs import S3Blobs
 from loci.adapters.aws.clients import Clients
 from loci.adapters.aws.records import DynamoRecords
+from loci.adapters.aws.sandbox.executor_records import ExecutorRecords
 from loci.adapters.aws.sandbox.executors import LambdaExecutors
-from loci.adapters.aws.sandbox.held import Held
+from loci.adapters.aws.sandbox.lent_rows import Lender
 from loci.adapters.aws.sandbox.machine import Machine
-from loci.adapters.aws.sandbox.rows import Lender
-from loci.adapters.embedded.executors.confined import ConfinedExecutors
-from loci.adapters.embedded.executors.forks import Forks
-from loci.code.snapshots import Snapshots
-from loci.ports.code import Executors
-from loci.ports.stores import BlobStore
-from loci.sandbox_programs.python.told import Bounds
+from loci.adapters.local.executors.confined import ConfinedExecutors
+from loci.adapters.local.executors.forks import Forks
+from loci.adapters.sandbox.snapshots import Snapshots
+from loci.code.ports import Executors
+from loci.core.stores import BlobStore
+from loci.sandbox.supervisor.reply import Bounds
 from tests.contract.sandboxes import KEY, ROLE
 from tests.contract.stores import CLOCK, in_folder
 from tests.support.deno import STRONGEST
@@ -104,7 +104,7 @@ def _executors() -> LambdaExecutors:
     records = DynamoRecords(TABLE, blobs, CLOCK, clients)
     return LambdaExecutors(
         Machine(FUNCTION, "LOCI_RUN_PYTHON_FUNCTION", KEY, clients),
-        Held(records, CLOCK, lambda _: None),
+        ExecutorRecords(records, CLOCK, lambda _: None),
         blobs,
         Lender(TABLE, ROLE, clients),
         BOUNDS,

@@ -10,12 +10,12 @@ import pytest
 
 from loci.adapters.aws.index import OpenSearchIndex
 from loci.adapters.aws.opensearch import Domain
-from loci.adapters.embedded.index import SqliteIndex
-from loci.adapters.embedded.sqlite import Database
-from loci.ids import content_id
-from loci.model.identity import Owner
-from loci.model.search import EVERYTHING, Candidate, Chunk, Embedding, Marks, Vector, Where
-from loci.ports.documents import DocumentIndex
+from loci.adapters.local.index import SqliteIndex
+from loci.adapters.local.sqlite import Database
+from loci.core.identity import Owner
+from loci.core.ids import content_id
+from loci.search.document_index import DocumentIndex
+from loci.search.ranking import EVERYTHING, Candidate, Chunk, Embedding, Marks, Vector, Where
 from loci.search.words import index_words, query_words
 from tests.servers.java.nodes import opensearch_node
 

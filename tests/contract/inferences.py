@@ -10,11 +10,11 @@ import pytest
 
 from loci.adapters.aws.clients import Clients
 from loci.adapters.aws.inference import LambdaEmbedder, LambdaInference, LambdaReranker
-from loci.adapters.embedded.inference.embedder import OnnxEmbedder
-from loci.adapters.embedded.inference.in_use import InUse
-from loci.adapters.embedded.inference.reranker import OnnxReranker
-from loci.models.shelf import Shelf
-from loci.ports.models import Embedder, Reranker
+from loci.adapters.local.inference.embedder import OnnxEmbedder
+from loci.adapters.local.inference.in_use import InUse
+from loci.adapters.local.inference.reranker import OnnxReranker
+from loci.model_store.shelf import Shelf
+from loci.search.inference import Embedder, Reranker
 from tests.support.invoke_api import Handler, invoke_api
 
 ROOT = Path(__file__).parents[2]

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from loci.adapters.aws.clients import Clients
+from loci.adapters.aws.sandbox.lent_rows import Lender
 from loci.adapters.aws.sandbox.machine import Machine
-from loci.adapters.aws.sandbox.rows import Lender
 from loci.adapters.aws.sandbox.typescript import LambdaSandbox
-from loci.code.deno import found
-from loci.ports.code import Sandbox
+from loci.code.deno_program import found
+from loci.code.ports import Sandbox
 from tests.support.deno import STRONGEST, sandbox
 from tests.support.functions import loaded
 from tests.support.invoke_api import InvokeApi, invoke_api

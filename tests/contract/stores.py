@@ -15,12 +15,12 @@ from moto import mock_aws
 
 from loci.adapters.aws.blobs import S3Blobs
 from loci.adapters.aws.records import DynamoRecords
-from loci.adapters.embedded.blobs import FolderBlobs
-from loci.adapters.embedded.records import SqliteRecords
-from loci.adapters.embedded.sqlite import Database
-from loci.model.identity import Owner
-from loci.ports.stores import BlobStore, Linked, RecordStore
-from loci.signing import Keyring
+from loci.adapters.local.blobs import FolderBlobs
+from loci.adapters.local.records import SqliteRecords
+from loci.adapters.local.sqlite import Database
+from loci.core.identity import Owner
+from loci.core.signing import Keyring
+from loci.core.stores import BlobStore, Linked, RecordStore
 from tests.servers.java.stores import dynamodb
 from tests.servers.localstack.stores import localstack
 from tests.support.moto_aws import BUCKET, TABLE, credentials, maker, one_request_at_a_time

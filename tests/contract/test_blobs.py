@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 import pytest
 
-from loci.errors import NotFound, Refused
-from loci.ports.stores import BlobStore
+from loci.core.errors import NotFound, Refused
+from loci.core.stores import BlobStore
 from tests.contract.stores import ANN, BOB, Stores, at_once
 from tests.contract.test_records import BAD_KEYS, KEYS
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from loci.ports.stores import ABSENT
+from loci.core.stores import ABSENT
 from tests.contract.stores import ANN, Stores, in_folder
 from tests.support.killed import killed_writer
 
@@ -16,11 +16,11 @@ LATEST_KILL = 250
 IMPORTS = """
 import itertools, sys, time
 from pathlib import Path
-from loci.adapters.embedded.blobs import FolderBlobs
-from loci.adapters.embedded.records import SqliteRecords
-from loci.adapters.embedded.sqlite import Database
-from loci.model.identity import Owner
-from loci.signing import Keyring
+from loci.adapters.local.blobs import FolderBlobs
+from loci.adapters.local.records import SqliteRecords
+from loci.adapters.local.sqlite import Database
+from loci.core.identity import Owner
+from loci.core.signing import Keyring
 """
 OPENED = """
 folder, owner = Path(sys.argv[1]), Owner("acme", "ann")
@@ -37,7 +37,7 @@ for number in itertools.count():
     print(number, flush=True)
 """
 STARTER = f"""{IMPORTS}
-from loci.adapters.embedded.folder import kept_secret
+from loci.adapters.local.data_folder import kept_secret
 print("ready", flush=True)
 sys.stdin.readline()
 {OPENED}

@@ -14,9 +14,9 @@ import pytest
 from loci.adapters.aws.blobs import S3Blobs
 from loci.adapters.aws.clients import Clients
 from loci.adapters.aws.records import DynamoRecords
-from loci.errors import Conflict, Unavailable
-from loci.model.identity import Owner
-from loci.ports.stores import ABSENT, BlobStore, RecordStore
+from loci.core.errors import Conflict, Unavailable
+from loci.core.identity import Owner
+from loci.core.stores import ABSENT, BlobStore, RecordStore
 from tests.contract.stores import ANN, Clock, Opener, Stores, moto
 from tests.contract.test_records import text
 from tests.support.moto_aws import BUCKET, REGION, TABLE, credentials

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from loci.adapters.embedded.blobs import FolderBlobs
-from loci.errors import NotFound, Unavailable
-from loci.model.records import LONGEST_KEY
-from loci.signing import Keyring
+from loci.adapters.local.blobs import FolderBlobs
+from loci.core.errors import NotFound, Unavailable
+from loci.core.records import LONGEST_KEY
+from loci.core.signing import Keyring
 from tests.contract.stores import ANN, BASE_URL, BOB, Clock
 
 KEYS = st.text(

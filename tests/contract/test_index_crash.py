@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from loci.adapters.embedded.index import SqliteIndex
-from loci.adapters.embedded.sqlite import Database
-from loci.model.identity import Owner
-from loci.model.search import Where
+from loci.adapters.local.index import SqliteIndex
+from loci.adapters.local.sqlite import Database
+from loci.core.identity import Owner
+from loci.search.ranking import Where
 from tests.contract.indexes import MODEL, NOTES, by_vector, by_words, chunk, embedding, find, put, vector
 from tests.support.killed import killed_writer
 
@@ -23,10 +23,10 @@ CHUNKS = 5
 IMPORTS = """
 import itertools, sys
 from pathlib import Path
-from loci.adapters.embedded.index import SqliteIndex
-from loci.adapters.embedded.sqlite import Database
-from loci.model.identity import Owner
-from loci.model.search import Marks
+from loci.adapters.local.index import SqliteIndex
+from loci.adapters.local.sqlite import Database
+from loci.core.identity import Owner
+from loci.search.ranking import Marks
 from tests.contract.indexes import NOTES, chunk, embedding, put
 index, owner = SqliteIndex(Database(Path(sys.argv[1]) / "loci.db")), Owner("acme", "ann")
 """

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from loci.errors import Unavailable
-from loci.model.search import Embedding
+from loci.core.errors import Unavailable
+from loci.search.ranking import Embedding
 from tests.contract.inferences import ADAPTERS, Inference
 from tests.contract.stores import SURROGATE, at_once
 from tests.support.small_models import EMBEDDER, LONGEST, RERANKER, WIDTH, small_models

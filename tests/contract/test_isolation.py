@@ -6,8 +6,8 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from loci.errors import NotFound
-from loci.model.identity import LOCAL, SYSTEM, Owner
+from loci.core.errors import NotFound
+from loci.core.identity import LOCAL, SYSTEM, Owner
 from tests.contract.stores import Stores
 
 # Owners and kinds whose names run into each other wherever they are joined.

@@ -16,7 +16,7 @@ from loci.adapters.aws.inference import (
     LambdaInference,
     LambdaReranker,
 )
-from loci.errors import Unavailable
+from loci.core.errors import Unavailable
 from tests.contract.inferences import FUNCTION, handler_on
 from tests.support.invoke_api import InvokeApi, invoke_api
 from tests.support.small_models import small_models

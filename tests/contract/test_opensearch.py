@@ -13,9 +13,9 @@ from loci.adapters.aws import bulk
 from loci.adapters.aws import index as aws
 from loci.adapters.aws.index import OpenSearchIndex
 from loci.adapters.aws.opensearch import Domain
-from loci.errors import Misconfigured, Refused, Unavailable
-from loci.model.identity import Owner
-from loci.model.search import Chunk, Counts, Marks
+from loci.core.errors import Misconfigured, Refused, Unavailable
+from loci.core.identity import Owner
+from loci.search.ranking import Chunk, Counts, Marks
 from tests.contract.indexes import (
     MODEL,
     NOTES,

@@ -5,7 +5,7 @@ from itertools import product
 
 import pytest
 
-from loci.ports.stores import RecordStore
+from loci.core.stores import RecordStore
 from tests.contract.stores import ANN, BOB, Clock
 
 LAST = "\U0010ffff"

@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 import pytest
 
-from loci.errors import Conflict, Refused
-from loci.model.records import LONGEST_KEY
-from loci.model.values import JsonObject
-from loci.ports.stores import ABSENT, RecordStore
+from loci.core.errors import Conflict, Refused
+from loci.core.json import JsonObject
+from loci.core.records import LONGEST_KEY
+from loci.core.stores import ABSENT, RecordStore
 from tests.contract.stores import ANN, SURROGATE, Clock, Stores, at_once
 
 VALUES: dict[str, JsonObject] = {

@@ -9,8 +9,8 @@ from moto import mock_aws
 
 from loci.adapters.aws.clients import Clients
 from loci.adapters.aws.secrets import read_secrets, rotate
-from loci.errors import Misconfigured, Refused, Unavailable
-from loci.signing import Keyring
+from loci.core.errors import Misconfigured, Refused, Unavailable
+from loci.core.signing import Keyring
 from tests.support.moto_aws import credentials
 
 NAME = "loci/signing"

@@ -12,17 +12,17 @@ import pytest
 
 from loci.adapters.aws.clients import Clients
 from loci.adapters.aws.inference import LambdaEmbedder, LambdaInference
-from loci.adapters.aws.turns import RecordTurns
 from loci.adapters.aws.uploads import S3Uploads
+from loci.adapters.aws.write_locks import RecordWriteLocks
 from loci.app import App
 from loci.compose import build_app
-from loci.documents.files import LARGEST
-from loci.documents.intake import Intake, owner_and_path, prefix_of
+from loci.core.errors import LociError
+from loci.core.identity import LOCAL, Owner
+from loci.core.settings import load_settings
+from loci.documents.ingest.index_writer import IndexWriter
+from loci.documents.ingest.read_file import LARGEST
+from loci.documents.ingest.uploads import UploadIngest, owner_and_path, prefix_of
 from loci.documents.library import Library, blob_key
-from loci.documents.writer import Writer
-from loci.errors import LociError
-from loci.model.identity import LOCAL, Owner
-from loci.settings import load_settings
 from tests.support.invoke_api import invoke_api
 from tests.support.moto_aws import BUCKET, moto_aws
 
@@ -37,7 +37,7 @@ class Bucket:
 
     clients: Clients
     app: App
-    intake: Intake
+    intake: UploadIngest
 
     def put(self, key: str, text: str = "text") -> None:
         self.clients.s3.put_object(Bucket=BUCKET, Key=key, Body=text.encode())
@@ -66,8 +66,10 @@ def bucket(tmp_path: Path) -> Generator[Bucket]:
     app = build_app(load_settings({"data": tmp_path / "data", "models": tmp_path / "models"}))
     with moto_aws():
         clients = Clients()
-        writer = Writer(app.documents.catalog, app.documents.index, app.documents.embedder, time.time)
-        yield Bucket(clients, app, Intake(S3Uploads(BUCKET, clients), app.documents.library, writer, app.telemetry))
+        writer = IndexWriter(app.documents.catalog, app.documents.index, app.documents.embedder, time.time)
+        yield Bucket(
+            clients, app, UploadIngest(S3Uploads(BUCKET, clients), app.documents.library, writer, app.telemetry)
+        )
 
 
 def code(bucket: Bucket, key: str) -> str:
@@ -214,11 +216,11 @@ def test_a_document_that_could_not_be_embedded_is_tried_again_and_found_by_words
     with invoke_api() as api:
         api.functions["inference"] = inference
         embedder = LambdaEmbedder(LambdaInference("inference", Clients()))
-        writer = Writer(bucket.app.documents.catalog, bucket.app.documents.index, embedder, time.time)
+        writer = IndexWriter(bucket.app.documents.catalog, bucket.app.documents.index, embedder, time.time)
         library = Library(
-            bucket.app.documents.catalog, writer, bucket.app.blobs, RecordTurns(bucket.app.records, time.time)
+            bucket.app.documents.catalog, writer, bucket.app.blobs, RecordWriteLocks(bucket.app.records, time.time)
         )
-        intake = Intake(S3Uploads(BUCKET, bucket.clients), library, writer, bucket.app.telemetry)
+        intake = UploadIngest(S3Uploads(BUCKET, bucket.clients), library, writer, bucket.app.telemetry)
         bucket.put(KEY, "words")
         with pytest.raises(LociError) as raised:
             intake.look(KEY)

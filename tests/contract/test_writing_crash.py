@@ -14,11 +14,11 @@ import pytest
 from loci.app import App
 from loci.cli.background import Background
 from loci.compose import build_app
-from loci.documents.unfinished import Unfinished
-from loci.documents.writer import COLLECTION
-from loci.errors import NotFound
-from loci.model.identity import LOCAL
-from loci.settings import load_settings
+from loci.core.errors import NotFound
+from loci.core.identity import LOCAL
+from loci.core.settings import load_settings
+from loci.documents.ingest.index_writer import COLLECTION
+from loci.documents.writing.write_journal import WriteJournal
 from tests.support.polling import until
 
 EVERY = 14
@@ -27,10 +27,10 @@ OPENED = """
 import json, os, signal, sys
 from pathlib import Path
 from loci.compose import build_app
-from loci.documents.authoring import Draft
-from loci.documents.tagging import tagged
-from loci.model.identity import LOCAL
-from loci.settings import load_settings
+from loci.documents.writing.authoring import Draft
+from loci.documents.writing.tagging import tagged
+from loci.core.identity import LOCAL
+from loci.core.settings import load_settings
 
 def opened(folder):
     return build_app(load_settings({"data": folder / "data", "models": folder / "models"}))
@@ -87,7 +87,7 @@ for number in range(10):
     write(app, sys.argv[3], "append", f"{{sys.argv[2]}}-{{number}}.")
 """
 REPLACER = f"""{OPENED}
-from loci.errors import Conflict
+from loci.core.errors import Conflict
 app = opened(Path(sys.argv[1]))
 print("ready", flush=True)
 sys.stdin.readline()
@@ -177,7 +177,7 @@ def test_a_server_that_starts_puts_right_what_was_interrupted(tmp_path: Path) ->
     (tmp_path / "notes" / "a.md").write_text("# A\n")
     app.documents.ingest.run(LOCAL, [str(tmp_path / "notes")])
     [root] = app.documents.catalog.roots(LOCAL)
-    marks = Unfinished(app.records)
+    marks = WriteJournal(app.records)
     mark = marks.mark("notes/a.md", root)
     marks.add(LOCAL, mark)
     (tmp_path / "notes" / "a.md").write_text("# B\n")

@@ -1,11 +1,11 @@
 """The gateway as it is deployed, whose callers' code may call one tool."""
 
 from loci.compose import build_app
-from loci.model.identity import Caller
-from loci.model.values import Json, JsonObject
-from loci.server.errands import errand_door
-from loci.server.http import asgi
-from loci.server.lambda_asgi import keep_alive
+from loci.core.identity import Caller
+from loci.core.json import Json, JsonObject
+from loci.mcp.http.application import asgi
+from loci.mcp.lambda_handler import keep_alive
+from loci.mcp.lambda_jobs import errand_door
 
 
 class Shop:

@@ -7,7 +7,7 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
 
-from loci.scratchpad import Scratchpad
+from loci.scratchpad.api import Scratchpad
 from tests.deployed.deployment import Door
 from tests.deployed.users import User
 from tests.surface.results import structured, texts

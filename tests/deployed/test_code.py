@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from loci.code.deno import found
+from loci.code.deno_program import found
 from tests.deployed.deployment import FUNCTION, Deployment
 from tests.deployed.users import NewUser, User
 from tests.servers.localstack.environments import ROOT

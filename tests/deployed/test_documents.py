@@ -11,7 +11,7 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
 
-from loci.documents.intake import prefix_of
+from loci.documents.ingest.uploads import prefix_of
 from tests.deployed.deployment import INGEST, Deployment, Door
 from tests.deployed.users import NewUser, User
 from tests.support.polling import until

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from loci.scratchpad import Scratchpad
+from loci.scratchpad.api import Scratchpad
 from tests.deployed.deployment import Deployment, Door
 from tests.deployed.sessions import begin
 from tests.deployed.users import NewUser, User, keys

@@ -6,7 +6,7 @@ from importlib.metadata import version
 
 import pytest
 
-from loci.scratchpad import Scratchpad
+from loci.scratchpad.api import Scratchpad
 from tests.deployed.deployment import FUNCTION, Deployment, Door
 from tests.deployed.users import User
 from tests.support.polling import until

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from loci.model.identity import Owner
+from loci.core.identity import Owner
 from tests.deployed.deployment import GATEWAY
 from tests.servers.localstack.running import LocalStack
 from tests.support.serving import loci

@@ -16,8 +16,8 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import ResourceTemplateReference
 
 from loci.compose import build_app
-from loci.model.identity import LOCAL
-from loci.settings import load_settings
+from loci.core.identity import LOCAL
+from loci.core.settings import load_settings
 from tests.support.serving import Serving, call, clean_environment, initialize, post, serving
 from tests.surface.results import structured, texts
 

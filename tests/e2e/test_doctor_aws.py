@@ -10,8 +10,8 @@ from typer.testing import CliRunner
 
 from loci.cli.main import cli
 from loci.compose import build_app
-from loci.model.identity import Owner
-from loci.settings import load_settings
+from loci.core.identity import Owner
+from loci.core.settings import load_settings
 from tests.contract.inferences import FUNCTION, handler_on
 from tests.servers.java.nodes import opensearch_node
 from tests.support.invoke_api import invoke_api

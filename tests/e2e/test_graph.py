@@ -13,7 +13,7 @@ NOTES = {
     "notes/plan.md": "# The <plan>\n\nSee [[log]] and [[nobody]].\n",
     "notes/log.md": "# The log\n\nNothing yet.\n",
 }
-LATE = "import sys, loci.server.http; sys.exit(any(name.startswith('loci.web') for name in sys.modules))"
+LATE = "import sys, loci.mcp.http.application; sys.exit(any(name.startswith('loci.web') for name in sys.modules))"
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from loci.compose import build_app
-from loci.model.identity import LOCAL
-from loci.settings import load_settings
+from loci.core.identity import LOCAL
+from loci.core.settings import load_settings
 from tests.support.polling import until
 from tests.support.serving import loci
 from tests.support.watching import watching

@@ -17,10 +17,10 @@ from tests.surface.results import structured
 LOADED = """
 import sys
 from loci.compose import build_app
-from loci.server.build import build_server
-from loci.settings import load_settings
+from loci.mcp.server import build_server
+from loci.core.settings import load_settings
 build_server(build_app(load_settings({"data": sys.argv[1]})))
-print([name for name in sys.modules if name.startswith(("loci.sandbox_programs", "loci.code", "loci.documents"))])
+print([name for name in sys.modules if name.startswith(("loci.sandbox", "loci.code", "loci.documents"))])
 """
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from loci.compose import build_app
-from loci.model.identity import LOCAL
-from loci.settings import load_settings
+from loci.core.identity import LOCAL
+from loci.core.settings import load_settings
 from tests.support.polling import until
 from tests.support.serving import LOCI, PATIENCE, call, clean_environment, initialize, loci, post, serving
 from tests.support.small_models import lay_out_embedder

@@ -2,7 +2,7 @@
 
 import pytest
 
-from loci.settings import TABLE_EXPIRY, TABLE_KEYS
+from loci.core.settings import TABLE_EXPIRY, TABLE_KEYS
 from tests.infra.conftest import Synthesised
 from tests.infra.synthesis import Stacks
 from tests.infra.template import listed, plain

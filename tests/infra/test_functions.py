@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from loci.settings import PREFIX, Settings
+from loci.core.settings import PREFIX, Settings
 from tests.infra.conftest import Synthesised
 from tests.infra.synthesis import Stacks
 from tests.infra.template import Resource, Template

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from loci.documents.intake import prefix_of
-from loci.model.identity import LOCAL
+from loci.core.identity import LOCAL
+from loci.documents.ingest.uploads import prefix_of
 from tests.infra.conftest import CERTIFICATE, Synthesised
 from tests.infra.synthesis import Stacks
 

@@ -13,7 +13,7 @@ from tests.infra.synthesis import Stacks
 
 ALARM = "AWS::CloudWatch::Alarm"
 ONE_CALL = """
-from loci.telemetry import Telemetry
+from loci.core.telemetry import Telemetry
 Telemetry("ERROR").call(tool="t", owner="o", ms=1, outcome="ok", code="", asked=0, answered=0)
 """
 EVERYWHERE = {"ApiErrors", "TableThrottles"}

@@ -123,7 +123,7 @@ def test_an_image_is_built_of_its_handler_its_lock_and_the_programs(
 ) -> None:
     context = contexts[function]
     files = {str(file.relative_to(context)) for file in context.rglob("*") if file.is_file()}
-    others = {file for file in files if not file.startswith("shared/loci/sandbox_programs/")}
+    others = {file for file in files if not file.startswith("shared/loci/sandbox/")}
     own = {f"functions/{function}/Dockerfile", f"functions/{function}/handler.py", f"requirements/{lock}"}
     assert others == {".dockerignore", "shared/loci/__init__.py", *own}
     lines = (ROOT / "functions" / function / "Dockerfile").read_text().splitlines()

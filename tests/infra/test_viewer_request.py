@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from loci.compose import build_app
-from loci.server.http import asgi
-from loci.settings import load_settings
+from loci.core.settings import load_settings
+from loci.mcp.http.application import asgi
 from tests.attack.doors import lambda_doors
 from tests.attack.wire import Answer, Ask
 from tests.infra.conftest import Synthesised

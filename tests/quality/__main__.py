@@ -19,9 +19,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from loci.adapters.aws.index import OpenSearchIndex
-from loci.documents.writer import COLLECTION
-from loci.model.identity import Owner
-from loci.model.search import Hit
+from loci.core.identity import Owner
+from loci.documents.ingest.index_writer import COLLECTION
+from loci.search.ranking import Hit
 from tests.quality.compute import asked, told
 from tests.quality.libraries import Searched, library
 from tests.quality.sets import Question, Retrieval, Text, gain_at_10, recall_at_10, sets_in

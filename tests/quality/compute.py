@@ -13,13 +13,13 @@ from typing import Any, cast
 from mcp import Client
 
 from loci.app import App
-from loci.code.runner import Runner
+from loci.code.ports import StoredFiles
+from loci.code.python import Runner
 from loci.compose import build_app
-from loci.composition.sandboxes import local_executors
-from loci.later import Later
-from loci.ports.code import StoredFiles
-from loci.server.build import build_server
-from loci.settings import load_settings
+from loci.core.lazy import Lazy
+from loci.core.settings import load_settings
+from loci.mcp.server import build_server
+from loci.runtimes.sandboxes import local_executors
 from tests.quality.tables import Computation, Computed, differences, tables_in
 
 SNIPPETS = Path(__file__).parent / "snippets"
@@ -62,7 +62,7 @@ def app_with(files: StoredFiles, data: Path) -> Generator[App]:
     executors = local_executors(settings, app.records, app.blobs)
     runner = Runner(app.records, executors, files, time.time, seconds=settings.runner_seconds)
     try:
-        yield replace(app, later_code=Later(lambda: replace(app.code, later_runner=Later(lambda: runner))))
+        yield replace(app, later_code=Lazy(lambda: replace(app.code, later_runner=Lazy(lambda: runner))))
     finally:
         runner.close()
 

@@ -5,16 +5,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from loci.adapters.aws.index import OpenSearchIndex
-from loci.adapters.embedded.inference.in_use import InUse
-from loci.adapters.embedded.inference.reranker import OnnxReranker
-from loci.adapters.embedded.turns import FolderTurns
+from loci.adapters.local.inference.in_use import InUse
+from loci.adapters.local.inference.reranker import OnnxReranker
+from loci.adapters.local.write_locks import FolderWriteLocks
 from loci.compose import build_app
+from loci.core.settings import load_settings
+from loci.documents.ingest.index_writer import IndexWriter
 from loci.documents.library import Library
-from loci.documents.writer import Writer
-from loci.models.shelf import Shelf
-from loci.search.reading import Reader
+from loci.model_store.shelf import Shelf
+from loci.search.language_stage import Reader
 from loci.search.search import Search
-from loci.settings import load_settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +36,9 @@ def library(data: Path, models: Path | None, rerank: float, index: OpenSearchInd
     return Searched(
         Library(
             app.documents.catalog,
-            Writer(app.documents.catalog, index, app.documents.embedder, time.time),
+            IndexWriter(app.documents.catalog, index, app.documents.embedder, time.time),
             app.blobs,
-            FolderTurns(settings.data / "turns"),
+            FolderWriteLocks(settings.data / "turns"),
         ),
         Search(index, app.documents.embedder, reranker, nobody, rerank_seconds=rerank),
     )

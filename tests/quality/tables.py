@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 
-from loci.errors import NotFound
-from loci.model.executors import Stored
-from loci.model.identity import LOCAL, Owner
+from loci.code.executors import Stored
+from loci.core.errors import NotFound
+from loci.core.identity import LOCAL, Owner
 
 SAID = re.compile(r"@(\w+)\[([^\]]*)\]")
 

@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from loci.adapters.embedded.typescript import DenoSandbox
-from loci.code.deno import found
-from loci.errors import LociError
-from loci.model.code import Completed, Failed, Job, RunLimits, ToolClient
-from loci.model.identity import LOCAL
-from loci.model.values import Json, JsonObject
-from loci.sandbox_programs.walls.layers import Layer
-from loci.sandbox_programs.walls.probe import offered
+from loci.adapters.local.typescript import DenoSandbox
+from loci.code.deno_program import found
+from loci.code.run import Completed, Failed, Job, RunLimits, ToolClient
+from loci.core.errors import LociError
+from loci.core.identity import LOCAL
+from loci.core.json import Json, JsonObject
+from loci.sandbox.wall.layers import Layer
+from loci.sandbox.wall.probe import offered
 from tests.support.executors import walls
 
 STRONGEST = offered().layers

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import cast
 
-from loci.settings import PREFIX, Settings
+from loci.core.settings import PREFIX, Settings
 
 DOCS = Path(__file__).parents[2] / "docs"
 COMMANDS = (

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from loci.sandbox_programs.python.host import PACKAGES, Folders, ForkServer, interpreter
-from loci.sandbox_programs.python.supervised import Supervised
-from loci.sandbox_programs.python.told import Bounds, Output, Reply, Stopped
-from loci.sandbox_programs.python.used import remove
-from loci.sandbox_programs.walls.layers import UNPRIVILEGED, Layer, is_strong
-from loci.sandbox_programs.walls.probe import Unsafe, offered, strongest
-from loci.settings import load_settings
+from loci.core.settings import load_settings
+from loci.sandbox.supervisor.disk_use import remove
+from loci.sandbox.supervisor.fork_server_client import PACKAGES, Folders, ForkServer, interpreter
+from loci.sandbox.supervisor.reply import Bounds, Output, Reply, Stopped
+from loci.sandbox.supervisor.supervised import Supervised
+from loci.sandbox.wall.layers import UNPRIVILEGED, Layer, is_strong
+from loci.sandbox.wall.probe import Unsafe, offered, strongest
 
 SOON = Bounds(
     seconds=2.0, grace_seconds=0.3, memory_bytes=256 << 20, base_bytes=128 << 20, disk_bytes=64 << 20, files=2_000

@@ -2,14 +2,14 @@
 
 from pathlib import Path
 
-from loci.adapters.embedded.index import SqliteIndex
-from loci.adapters.embedded.sqlite import Database
+from loci.adapters.local.index import SqliteIndex
+from loci.adapters.local.sqlite import Database
 from loci.compose import build_app
-from loci.documents.writer import COLLECTION
-from loci.model.identity import LOCAL
-from loci.model.search import EVERYTHING
+from loci.core.identity import LOCAL
+from loci.core.settings import load_settings
+from loci.documents.ingest.index_writer import COLLECTION
+from loci.search.ranking import EVERYTHING
 from loci.search.words import query_words
-from loci.settings import load_settings
 
 MANY = 1000
 

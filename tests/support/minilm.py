@@ -2,9 +2,9 @@
 
 import pytest
 
-from loci.models.known import FROM_INDEX, known
-from loci.models.pull import pull
-from loci.models.shelf import Shelf
+from loci.model_store.known_models import FROM_INDEX, known
+from loci.model_store.pull import pull
+from loci.model_store.shelf import Shelf
 
 NOWHERE = "http://127.0.0.1:9"
 

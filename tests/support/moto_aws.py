@@ -12,7 +12,7 @@ import requests
 from moto import mock_aws
 from moto.core.botocore_stubber import BotocoreStubber
 
-from loci.settings import TABLE_KEYS
+from loci.core.settings import TABLE_KEYS
 
 if TYPE_CHECKING:
     from types_boto3_dynamodb import DynamoDBClient

@@ -16,8 +16,8 @@ from loci.app import App
 from loci.cli.main import cli
 from loci.code.packages import LOCKS, STAMP
 from loci.compose import build_app
-from loci.model.identity import LOCAL
-from loci.settings import load_settings
+from loci.core.identity import LOCAL
+from loci.core.settings import load_settings
 from tests.support.serving import clean_environment, loci
 
 LOSE_RECORD = "DELETE FROM record WHERE key = CAST('notes-plan' AS BLOB)"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, ClassVar, Literal, cast
 
-from loci.model.values import JsonObject
+from loci.core.json import JsonObject
 
 TOKENS = 700
 """What each answer says that it cost."""

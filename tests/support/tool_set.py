@@ -4,9 +4,9 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from loci.errors import NotFound, Refused
-from loci.model.identity import Caller
-from loci.model.values import Json, JsonObject
+from loci.core.errors import NotFound, Refused
+from loci.core.identity import Caller
+from loci.core.json import Json, JsonObject
 
 COMMITS: list[Json] = [
     {"sha": "a1", "author": "alice"},

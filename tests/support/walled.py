@@ -5,14 +5,14 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from loci.sandbox_programs.walls.layers import Layer
+from loci.sandbox.wall.layers import Layer
 
 SHARED = Path(__file__).parents[2] / "shared"
 BEHIND = """
 import sys
 sys.path.insert(0, sys.argv[1])
-from loci.sandbox_programs.walls.layers import Layer
-from loci.sandbox_programs.walls.wall import Limits, Rules, View, put_up
+from loci.sandbox.wall.layers import Layer
+from loci.sandbox.wall.wall import Limits, Rules, View, put_up
 sys.path.remove(sys.argv[1])
 readable = (sys.prefix, sys.base_prefix, "/usr/lib", *sys.argv[5:])
 view = View(readable=readable, writable=(sys.argv[4],))

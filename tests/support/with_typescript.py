@@ -4,9 +4,9 @@ from dataclasses import replace
 
 from loci.app import App
 from loci.code.typescript import TypeScript
-from loci.later import Later
+from loci.core.lazy import Lazy
 
 
 def with_typescript(app: App, typescript: TypeScript) -> App:
     """The app with this one in the place of its own."""
-    return replace(app, later_code=Later(lambda: replace(app.code, later_typescript=Later(lambda: typescript))))
+    return replace(app, later_code=Lazy(lambda: replace(app.code, later_typescript=Lazy(lambda: typescript))))

@@ -12,11 +12,11 @@ from mcp import Client
 from loci.adapters.aws.index import OpenSearchIndex
 from loci.app import App
 from loci.compose import build_app
-from loci.server.build import build_server
-from loci.server.door import Door, Surface
-from loci.server.offer import Family
-from loci.server.tools import families
-from loci.settings import load_settings
+from loci.core.settings import load_settings
+from loci.mcp.server import build_server
+from loci.mcp.tool import LociTool, Surface
+from loci.mcp.tool_catalog import ToolFamily
+from loci.tools_list import families
 from tests.servers.java.nodes import Node, opensearch_node
 from tests.support.moto_aws import BUCKET, SECRET, TABLE, moto_aws
 
@@ -64,9 +64,9 @@ def connect(app: App, mode: Mode) -> Connect:
 
     @asynccontextmanager
     async def connected(
-        surface: Surface = "all", extra: tuple[Door | Family, ...] = ()
+        surface: Surface = "all", extra: tuple[LociTool | ToolFamily, ...] = ()
     ) -> AsyncGenerator[Client, None]:
-        more = [one if isinstance(one, Family) else Family.of(one) for one in extra]
+        more = [one if isinstance(one, ToolFamily) else ToolFamily.of(one) for one in extra]
         async with Client(build_server(app, surface, [*families(app), *more]), mode=mode) as client:
             yield client
 

@@ -8,8 +8,8 @@ import anyio
 from mcp import Client
 
 from loci.compose import build_app
-from loci.server.build import build_server
-from loci.settings import load_settings
+from loci.core.settings import load_settings
+from loci.mcp.server import build_server
 
 
 async def main() -> None:

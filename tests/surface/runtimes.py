@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from loci.app import App
-from loci.model.identity import LOCAL
+from loci.core.identity import LOCAL
 from tests.surface.conftest import Mode
 
 APPS = ["embedded", pytest.param("opensearch", marks=pytest.mark.aws)]

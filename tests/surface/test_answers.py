@@ -9,9 +9,9 @@ from mcp import Client
 from pydantic import BaseModel
 
 from loci.app import App
-from loci.errors import Refused
-from loci.model.identity import LOCAL
-from loci.server.door import BUDGET, Door, door
+from loci.core.errors import Refused
+from loci.core.identity import LOCAL
+from loci.mcp.tool import BUDGET, LociTool, loci_tool
 from tests.surface.conftest import Connect
 from tests.surface.results import structured, texts
 
@@ -58,9 +58,9 @@ def typed(count: Annotated[int, "how many"], names: list[str]) -> str:
     return f"{count} {names}"
 
 
-EXTRA: tuple[Door, ...] = (
-    door(hits, title="Hits", id="pml:hits"),
-    *(door(fn, title=fn.__name__.title()) for fn in (poem, edges, broken, refusing, typed)),
+EXTRA: tuple[LociTool, ...] = (
+    loci_tool(hits, title="Hits", id="pml:hits"),
+    *(loci_tool(fn, title=fn.__name__.title()) for fn in (poem, edges, broken, refusing, typed)),
 )
 
 
@@ -196,7 +196,7 @@ async def test_reading_a_kept_result_does_not_run_its_tool_again(connect: Connec
         runs.append(1)
         return "x" * 99_999
 
-    async with connect(extra=(door(long, title="Long"),)) as client:
+    async with connect(extra=(loci_tool(long, title="Long"),)) as client:
         id = structured(await client.call_tool("long", {}))["scratchpad_id"]
         assert len(texts(await client.call_tool("scratchpad_read", {"id": id}))[0]) == 99_999
     assert runs == [1]

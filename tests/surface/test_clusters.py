@@ -7,8 +7,8 @@ import pytest
 
 from loci.app import App
 from loci.compose import build_app
-from loci.model.identity import LOCAL
-from loci.server.build import build_server
+from loci.core.identity import LOCAL
+from loci.mcp.server import build_server
 from tests.surface.conftest import Connect
 from tests.surface.ferries import BREAD, BRIEF, DEBRIEF, HARBOUR, MOON, NOTES, ROLLS
 from tests.surface.results import call, failed, structured, written

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from loci.app import App
-from loci.documents import feed as feeding
-from loci.model.identity import LOCAL, Owner
-from loci.server.body import LARGEST
-from loci.server.http import asgi
+from loci.core.identity import LOCAL, Owner
+from loci.documents.ingest import client_sync as feeding
+from loci.mcp.http.application import asgi
+from loci.mcp.http.body import LARGEST
 from tests.attack.doors import lambda_doors
 from tests.attack.wire import Answer, Ask
 from tests.support.moto_aws import BUCKET

@@ -13,10 +13,10 @@ from mcp_types import CallToolResult
 from loci.app import App
 from loci.code.typescript import TypeScript
 from loci.compose import build_app
-from loci.model.identity import LOCAL
-from loci.server.build import build_server
-from loci.server.errands import errand_door
-from loci.settings import Settings
+from loci.core.identity import LOCAL
+from loci.core.settings import Settings
+from loci.mcp.lambda_jobs import errand_door
+from loci.mcp.server import build_server
 from tests.contract.executors import FUNCTION as RUN_PYTHON
 from tests.contract.sandboxes import FUNCTION as RUN_DENO
 from tests.contract.sandboxes import ROLE
@@ -60,7 +60,7 @@ class Desk:
 
 @pytest.fixture(scope="module")
 def desk(tmp_path_factory: pytest.TempPathFactory) -> Generator[Desk]:
-    from loci.code.deno import found
+    from loci.code.deno_program import found
 
     with invoke_api() as api, loopback_aws(), pytest.MonkeyPatch.context() as environment:
         environment.setenv("AWS_LAMBDA_FUNCTION_NAME", GATEWAY)

@@ -9,10 +9,10 @@ from mcp import Client
 import loci
 from loci.app import App
 from loci.compose import build_app
-from loci.model.identity import LOCAL
-from loci.models.shelf import Shelf
-from loci.server.build import build_server
-from loci.settings import load_settings
+from loci.core.identity import LOCAL
+from loci.core.settings import load_settings
+from loci.mcp.server import build_server
+from loci.model_store.shelf import Shelf
 from tests.surface.results import structured
 
 pytestmark = [pytest.mark.anyio, pytest.mark.models]

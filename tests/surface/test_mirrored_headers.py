@@ -10,12 +10,12 @@ from pydantic import Field
 
 from loci.app import App
 from loci.compose import build_app
-from loci.server.build import LociServer, build_server
-from loci.server.door import Surface, door
-from loci.server.http import asgi
-from loci.server.offer import Family
-from loci.server.tools import families
-from loci.settings import load_settings
+from loci.core.settings import load_settings
+from loci.mcp.http.application import asgi
+from loci.mcp.server import LociServer, build_server
+from loci.mcp.tool import Surface, loci_tool
+from loci.mcp.tool_catalog import ToolFamily
+from loci.tools_list import families
 from tests.attack.doors import lambda_doors
 from tests.attack.wire import Ask
 
@@ -33,7 +33,7 @@ def where(region: Annotated[str, Field(json_schema_extra={"x-mcp-header": "Regio
 
 
 def with_where(app: App, surface: Surface) -> LociServer:
-    return build_server(app, surface, [*families(app), Family.of(door(where, title="Where"))])
+    return build_server(app, surface, [*families(app), ToolFamily.of(loci_tool(where, title="Where"))])
 
 
 @pytest.mark.parametrize(("header", "status"), [("north", 200), ("south", 400)])

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from loci.app import App
-from loci.model.identity import LOCAL
+from loci.core.identity import LOCAL
 from tests.surface.conftest import Connect
 from tests.surface.results import call, written
 

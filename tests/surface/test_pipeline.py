@@ -13,10 +13,10 @@ from mcp import Client
 
 from loci.app import App
 from loci.compose import build_app
-from loci.model.identity import LOCAL
-from loci.model.inference import EmbeddingModel
-from loci.server.build import build_server
-from loci.settings import load_settings
+from loci.core.identity import LOCAL
+from loci.core.settings import load_settings
+from loci.mcp.server import build_server
+from loci.search.embedding_model import EmbeddingModel
 from tests.support.small_models import EMBEDDER, RERANKER, lay_out_embedder, small_models
 from tests.support.stub_model import Fails, Hangs, Reply, Says, StubModel, stub_model
 from tests.surface.results import structured, texts

@@ -7,11 +7,11 @@ from mcp import Client, MCPError
 from mcp_types import PromptReference, TextContent
 
 from loci.app import App
-from loci.server.build import build_server
-from loci.server.door import SURFACES
-from loci.server.offer import Offer
-from loci.server.prompts import CALLED
-from loci.server.tools import families
+from loci.mcp.prompts import CALLED
+from loci.mcp.server import build_server
+from loci.mcp.tool import SURFACES
+from loci.mcp.tool_catalog import ToolCatalog
+from loci.tools_list import families
 from tests.surface.conftest import Connect
 
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("app", ["embedded"], indirect=True)]
@@ -57,7 +57,7 @@ async def test_it_has_the_topic_and_calls_for_tools_that_are_there(app: App, con
     async with connect("documents") as client:
         [argument] = next(one for one in (await client.list_prompts()).prompts if one.name == name).arguments or []
         text = await prompted(client, name, **{argument.name: TOPIC})
-    tools = set(Offer(families(app), "documents").names)
+    tools = set(ToolCatalog(families(app), "documents").names)
     assert TOPIC in text
     assert set(CALLED.findall(text))
     assert set(CALLED.findall(text)) <= tools

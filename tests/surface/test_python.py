@@ -14,8 +14,8 @@ from mcp_types import CallToolResult, ImageContent
 
 from loci.app import App
 from loci.compose import build_app
-from loci.server.build import build_server
-from loci.settings import load_settings
+from loci.core.settings import load_settings
+from loci.mcp.server import build_server
 from tests.support.executors import runner_packages
 from tests.surface.results import structured, texts
 

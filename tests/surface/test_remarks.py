@@ -10,10 +10,10 @@ from mcp import Client
 
 from loci.app import App
 from loci.compose import build_app
-from loci.model.identity import LOCAL
-from loci.model.values import Json
-from loci.server.build import build_server
-from loci.settings import load_settings
+from loci.core.identity import LOCAL
+from loci.core.json import Json
+from loci.core.settings import load_settings
+from loci.mcp.server import build_server
 from tests.support.stub_model import Fails, Hangs, Reply, Says, StubModel, stub_model
 from tests.surface.ferries import NOTES
 from tests.surface.results import structured, texts, written

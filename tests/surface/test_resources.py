@@ -9,8 +9,8 @@ from mcp import MCPError
 from mcp_types import PromptReference, ResourceTemplateReference, TextResourceContents
 
 from loci.app import App
-from loci.model.identity import Owner
-from loci.server.named_documents import LISTED
+from loci.core.identity import Owner
+from loci.documents.named_documents import LISTED
 from tests.surface.conftest import Connect
 from tests.surface.ferries import BRIEF, DEBRIEF, HARBOUR, NOTES
 from tests.surface.results import call, written

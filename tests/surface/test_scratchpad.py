@@ -8,10 +8,10 @@ from mcp import Client
 
 from loci.app import App
 from loci.compose import build_app
-from loci.errors import NotFound
-from loci.model.identity import LOCAL, Owner
-from loci.scratchpad import Scratchpad
-from loci.server.build import build_server
+from loci.core.errors import NotFound
+from loci.core.identity import LOCAL, Owner
+from loci.mcp.server import build_server
+from loci.scratchpad.api import Scratchpad
 from tests.surface.conftest import Connect
 from tests.surface.results import structured, texts
 

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import pytest
 
 from loci.app import App
-from loci.documents.writer import Draft, Embedded, Writer
-from loci.errors import Unavailable
-from loci.model.identity import LOCAL, Owner
+from loci.core.errors import Unavailable
+from loci.core.identity import LOCAL, Owner
+from loci.documents.ingest.index_writer import DocumentDraft, Embedded, IndexWriter
 from tests.surface.conftest import Connect
 from tests.surface.results import call, failed
 
@@ -127,15 +127,15 @@ async def test_a_tools_text_that_was_not_indexed_yet_is_not_lost_to_an_upload(ap
 
 async def test_a_tool_that_writes_while_an_upload_is_read_loses_nothing(app: App, connect: Connect) -> None:
     app.documents.library.add(LOCAL, PATH, FIRST)
-    embed = Writer.embed
+    embed = IndexWriter.embed
 
-    def late(writer: Writer, owner: Owner, drafts: Sequence[Draft]) -> Embedded:
+    def late(writer: IndexWriter, owner: Owner, drafts: Sequence[DocumentDraft]) -> Embedded:
         patch.undo()
         app.documents.edits.change(LOCAL, PATH, lambda _, __: TOOLS, expect=None, by="write_document")
         return embed(writer, owner, drafts)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Writer, "embed", late)
+        patch.setattr(IndexWriter, "embed", late)
         app.documents.library.add(LOCAL, PATH, SECOND)
     assert text(app) == SECOND
     await call(connect, "undo_write", path=PATH)

@@ -9,11 +9,11 @@ from mcp import Client
 
 from loci.app import App
 from loci.compose import build_app
+from loci.core.errors import Refused
+from loci.core.identity import LOCAL, Owner
+from loci.core.settings import load_settings
 from loci.documents.library import blob_key
-from loci.errors import Refused
-from loci.model.identity import LOCAL, Owner
-from loci.server.build import build_server
-from loci.settings import load_settings
+from loci.mcp.server import build_server
 from tests.surface.conftest import Connect
 from tests.surface.results import call, failed, structured, texts, written
 from tests.surface.runtimes import runtimes

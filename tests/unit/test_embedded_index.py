@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from loci.adapters.embedded import bm25
-from loci.adapters.embedded import index as embedded
-from loci.adapters.embedded.index import SqliteIndex
-from loci.adapters.embedded.sqlite import Database
-from loci.model.identity import Owner
-from loci.model.search import Where
+from loci.adapters.local import bm25
+from loci.adapters.local import index as embedded
+from loci.adapters.local.index import SqliteIndex
+from loci.adapters.local.sqlite import Database
+from loci.core.identity import Owner
+from loci.search.ranking import Where
 from tests.contract.indexes import NOTES, by_vector, by_words, chunk, embedding, find, put, vector
 
 ANN = Owner("acme", "ann")
@@ -39,10 +39,10 @@ def test_numpy_is_not_loaded_before_the_first_search_with_a_vector(tmp_path: Pat
     program = """
 import sys
 from pathlib import Path
-from loci.adapters.embedded.index import SqliteIndex
-from loci.adapters.embedded.sqlite import Database
-from loci.model.identity import LOCAL
-from loci.model.search import Chunk, Embedding, Marks, Vector, Where
+from loci.adapters.local.index import SqliteIndex
+from loci.adapters.local.sqlite import Database
+from loci.core.identity import LOCAL
+from loci.search.ranking import Chunk, Embedding, Marks, Vector, Where
 index = SqliteIndex(Database(Path(sys.argv[1]) / "loci.db"))
 chunk = Chunk("a#0", "a", "a.md", "A", (), 1, 1, "river", "hash", "river", Embedding("model", bytes(15) + b"<", b""))
 index.put(LOCAL, "notes", "a", [chunk], Marks())

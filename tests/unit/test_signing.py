@@ -1,6 +1,6 @@
 """Sealed tokens."""
 
-from loci.signing import Keyring
+from loci.core.signing import Keyring
 
 OLD, NEW = "o" * 32, "n" * 32
 CLAIMS = {"owner": "me", "until": 1.5}

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from loci.adapters.embedded.sqlite import MIGRATIONS, Database
-from loci.errors import Misconfigured, Unavailable
+from loci.adapters.local.sqlite import MIGRATIONS, Database
+from loci.core.errors import Misconfigured, Unavailable
 
 
 @pytest.fixture
@@ -103,7 +103,7 @@ def test_a_first_connection_waits_for_another_one(path: Path, monkeypatch: pytes
             first.execute("ROLLBACK")  # the first is done while the second waits
         return sqlite3.Connection.execute(connection, sql, *parameters)
 
-    monkeypatch.setattr("loci.adapters.embedded.sqlite._Connection.execute", execute, raising=False)
+    monkeypatch.setattr("loci.adapters.local.sqlite._Connection.execute", execute, raising=False)
     assert count(Database(path)) == 0
     first.close()
 

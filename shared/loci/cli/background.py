@@ -6,14 +6,14 @@ from contextlib import suppress
 
 from loci.app import App
 from loci.cli.example import bring_example
-from loci.documents.writer import COLLECTION
-from loci.errors import LociError
-from loci.model.identity import LOCAL, Owner
-from loci.model.search import Vector, Where
-from loci.models.known import DEFAULTS, known
-from loci.models.manifest import Kind
-from loci.models.pull import pull
-from loci.models.shelf import Shelf
+from loci.core.errors import LociError
+from loci.core.identity import LOCAL, Owner
+from loci.documents.ingest.index_writer import COLLECTION
+from loci.model_store.known_models import DEFAULTS, known
+from loci.model_store.manifest import Kind
+from loci.model_store.pull import pull
+from loci.model_store.shelf import Shelf
+from loci.search.ranking import Vector, Where
 
 SECONDS_BETWEEN_LOOKS = 5.0
 STEPS = 10

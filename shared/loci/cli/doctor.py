@@ -22,8 +22,8 @@ def doctor(
 ) -> None:
     """Check settings, data folder, models, index and documents. The exit code is 1 where something is at fault."""
     from loci.compose import build_app, checked_database, signing_secrets  # help answers at once
+    from loci.core.finding import counted
     from loci.doctor.examine import Openers, examine
-    from loci.doctor.finding import counted
 
     openers = Openers(build_app, checked_database, signing_secrets)
     counts: Counter[str] = Counter()

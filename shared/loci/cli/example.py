@@ -5,7 +5,7 @@ from collections.abc import Callable
 from importlib.resources import as_file, files
 
 from loci.app import App
-from loci.model.identity import LOCAL
+from loci.core.identity import LOCAL
 
 QUESTION = "Why was self-checkout withdrawn?"
 

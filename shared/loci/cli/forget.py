@@ -5,11 +5,11 @@ from typing import Annotated
 
 import typer
 
-from loci.cli.opened import opened
+from loci.cli.open_app import opened
 from loci.cli.options import ConfigOption, DataOption, JsonOption
 from loci.cli.terminal import printable
-from loci.model.documents import Document
-from loci.model.identity import LOCAL
+from loci.core.identity import LOCAL
+from loci.documents.document import Document
 
 SHOWN = 10
 

@@ -7,11 +7,11 @@ from typing import Annotated
 
 import typer
 
-from loci.cli.opened import opened
+from loci.cli.open_app import opened
 from loci.cli.options import ConfigOption, DataOption, JsonOption
 from loci.cli.terminal import printable
-from loci.errors import Refused
-from loci.model.identity import LOCAL
+from loci.core.errors import Refused
+from loci.core.identity import LOCAL
 
 
 def graph(

@@ -7,13 +7,13 @@ from typing import Annotated
 
 import typer
 
-from loci.cli.opened import opened
+from loci.cli.open_app import opened
 from loci.cli.options import ConfigOption, DataOption, JsonOption
 from loci.cli.progress import kept_line, listed, shown_progress
-from loci.errors import Refused
-from loci.model.documents import Summary
-from loci.model.identity import LOCAL
-from loci.settings import UPLOADS_OF_LOCAL, Settings
+from loci.core.errors import Refused
+from loci.core.identity import LOCAL
+from loci.core.settings import UPLOADS_OF_LOCAL, Settings
+from loci.documents.document import Summary
 
 
 def ingest(
@@ -38,7 +38,7 @@ def ingest(
     With --to, a Loci elsewhere takes them in: only what it does not have is sent.
     """
     if to is not None:
-        from loci.cli.elsewhere import ingest_elsewhere  # nothing of it is needed here
+        from loci.cli.ingest_to import ingest_elsewhere  # nothing of it is needed here
 
         ingest_elsewhere(paths, to, key or os.environ.get("LOCI_KEY"), as_json=as_json)
         return

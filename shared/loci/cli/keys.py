@@ -7,12 +7,12 @@ from typing import Annotated
 
 import typer
 
-from loci.api_keys import ApiKey, ApiKeys
-from loci.cli.opened import opened
+from loci.cli.open_app import opened
 from loci.cli.options import ConfigOption, DataOption, JsonOption
 from loci.cli.terminal import printable
-from loci.errors import Refused
-from loci.model.identity import LOCAL, Owner
+from loci.core.errors import Refused
+from loci.core.identity import LOCAL, Owner
+from loci.mcp.auth.api_keys import ApiKey, ApiKeys
 
 LONGEST_NAME = 100
 

@@ -14,7 +14,7 @@ from loci.cli.ingest import ingest
 from loci.cli.search import search
 from loci.cli.serve import serve
 from loci.cli.watch import watch
-from loci.errors import LociError
+from loci.core.errors import LociError
 
 cli = typer.Typer(
     name="loci",

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from loci.cli.options import ConfigOption, DataOption, JsonOption
-from loci.errors import Unavailable
-from loci.models.known import DEFAULTS, KNOWN, known
-from loci.models.manifest import Manifest
-from loci.models.pull import pull as pull_model
-from loci.models.shelf import Shelf
-from loci.settings import Settings, load_settings
+from loci.core.errors import Unavailable
+from loci.core.settings import Settings, load_settings
+from loci.model_store.known_models import DEFAULTS, KNOWN, known
+from loci.model_store.manifest import Manifest
+from loci.model_store.pull import pull as pull_model
+from loci.model_store.shelf import Shelf
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID

@@ -3,7 +3,7 @@
 import typer
 
 from loci.cli.options import ConfigOption, DataOption
-from loci.settings import load_settings
+from loci.core.settings import load_settings
 
 cli = typer.Typer(help="The Python runner: its packages.", no_args_is_help=True, rich_markup_mode=None)
 

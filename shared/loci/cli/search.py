@@ -6,11 +6,11 @@ from typing import Annotated
 
 import typer
 
-from loci.cli.opened import opened
+from loci.cli.open_app import opened
 from loci.cli.options import ConfigOption, DataOption, JsonOption
 from loci.cli.terminal import printable
-from loci.model.identity import LOCAL
-from loci.model.search import Hit, Ranking
+from loci.core.identity import LOCAL
+from loci.search.ranking import Hit, Ranking
 
 ROOM = 400
 
@@ -24,7 +24,9 @@ def search(
     as_json: JsonOption = False,
 ) -> None:
     """Search the documents, as search_documents does."""
-    from loci.documents.writer import COLLECTION  # after the command line was understood: help answers at once
+    from loci.documents.ingest.index_writer import (
+        COLLECTION,  # after the command line was understood: help answers at once
+    )
 
     app = opened(data, config)
     ranking = app.documents.search.find(LOCAL, COLLECTION, query, limit=limit, room=ROOM)

@@ -19,8 +19,8 @@ import typer
 
 from loci.app import App
 from loci.cli.options import ConfigOption, DataOption
-from loci.errors import Misconfigured
-from loci.settings import Settings, load_settings
+from loci.core.errors import Misconfigured
+from loci.core.settings import Settings, load_settings
 
 
 def serve(
@@ -68,8 +68,8 @@ def _started_by_a_client() -> bool:
 
 def _serve_stdio(settings: Settings) -> None:
     from loci.compose import build_app  # loaded after the command line was understood: help answers at once
-    from loci.server.build import build_server
-    from loci.server.stdio import serve_stdio
+    from loci.mcp.server import build_server
+    from loci.mcp.stdio import serve_stdio
 
     # The thread that waits for input cannot be interrupted, so Ctrl-C ends the process as it does elsewhere.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -89,8 +89,8 @@ def _serve_until_interrupted(settings: Settings, *, example: bool) -> None:
     import uvicorn
 
     from loci.compose import build_app
-    from loci.server.http import asgi
-    from loci.server.tools import families
+    from loci.mcp.http.application import asgi
+    from loci.tools_list import families
 
     class Server(uvicorn.Server):
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -162,7 +162,7 @@ def _need_auth(app: App) -> None:
 
 
 def _welcome(settings: Settings, *, on_loopback: bool) -> None:
-    from loci.server.address import is_open
+    from loci.mcp.http.address import is_open
 
     url = f"{settings.base_url}/mcp"
     needs_key = not is_open(settings, on_loopback=on_loopback)

@@ -9,16 +9,16 @@ from typing import Annotated, NoReturn
 import typer
 
 from loci.app import App
-from loci.cli.events import Events
-from loci.cli.happenings import Happenings, say
-from loci.cli.opened import opened
+from loci.cli.file_events import FileEvents
+from loci.cli.open_app import opened
 from loci.cli.options import ConfigOption, DataOption
 from loci.cli.progress import shown_progress
-from loci.documents.follow import Followed
-from loci.documents.places import Place, is_below, place
-from loci.errors import LociError, Refused
-from loci.model.identity import LOCAL
-from loci.settings import UPLOADS_OF_LOCAL, Settings
+from loci.cli.watch_messages import WatchMessages, say
+from loci.core.errors import LociError, Refused
+from loci.core.identity import LOCAL
+from loci.core.settings import UPLOADS_OF_LOCAL, Settings
+from loci.documents.ingest.roots import RootLocation, is_below, place
+from loci.documents.ingest.watch import WatchedFolders
 
 
 def watch(
@@ -37,16 +37,16 @@ def watch(
     app = opened(data, config, _need_files)
     places = _with_inner(app, [_folder(path) for path in paths]) if paths else _known(app)
     signal.signal(signal.SIGTERM, _interrupt)
-    happenings = Happenings()
+    happenings = WatchMessages()
     with suppress(KeyboardInterrupt):
         _follow(app, {one.path: one for one in places}, happenings, poll=poll)
     say(f"Stopped. Since the start: {happenings.in_all()}.")
 
 
-def _follow(app: App, places: dict[str, Place], happenings: Happenings, *, poll: bool) -> None:
+def _follow(app: App, places: dict[str, RootLocation], happenings: WatchMessages, *, poll: bool) -> None:
     """Until it is interrupted."""
     followed = [
-        Followed(
+        WatchedFolders(
             app.documents.ingest, LOCAL, one, [other for other in places if _is_inside(other, one.path)], time.time
         )
         for one in places.values()
@@ -63,7 +63,7 @@ def _follow(app: App, places: dict[str, Place], happenings: Happenings, *, poll:
         for happening in begun:
             happenings.tell(one.place.path, happening)
     _warm(app)
-    events = Events(list(places), say, poll=poll)
+    events = FileEvents(list(places), say, poll=poll)
     look(events.wait())  # at what was written before the system began to tell
     say(f"Following {', '.join(places)}. Stop with Ctrl-C.")
     while True:
@@ -76,28 +76,28 @@ def _need_files(settings: Settings) -> None:
         raise Refused("On AWS documents come from the bucket", f"Upload them to {upload}", code="NOT_EMBEDDED")
 
 
-def _folder(path: str) -> Place:
+def _folder(path: str) -> RootLocation:
     found = place(path)
     if not found.is_folder:
         raise Refused(f"{path} is no folder", "Name the folder that it is in", code="NO_FOLDER")
     return found
 
 
-def _with_inner(app: App, places: list[Place]) -> list[Place]:
+def _with_inner(app: App, places: list[RootLocation]) -> list[RootLocation]:
     """The places, and the known folders in them: each of these may go away and come back by itself."""
     inner = [one for one in _roots(app) if any(_is_inside(one.path, outer.path) for outer in places)]
     return [*places, *inner]
 
 
-def _known(app: App) -> list[Place]:
+def _known(app: App) -> list[RootLocation]:
     places = _roots(app)
     if not places:
         raise Refused("No folder is known yet", "Name one: loci watch FOLDER", code="NOTHING_TO_WATCH")
     return places
 
 
-def _roots(app: App) -> list[Place]:
-    return [Place(root.folder, True, root.name) for root in app.documents.catalog.roots(LOCAL).values()]
+def _roots(app: App) -> list[RootLocation]:
+    return [RootLocation(root.folder, True, root.name) for root in app.documents.catalog.roots(LOCAL).values()]
 
 
 def _warm(app: App) -> None:

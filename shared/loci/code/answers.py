@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import asdict
 
-from loci.errors import LociError, Refused
-from loci.model.code import Completed, Failed, Fault, Measured
-from loci.model.values import Json, JsonObject
+from loci.code.run import Completed, Failed, Fault, Measured
+from loci.core.errors import LociError, Refused
+from loci.core.json import Json, JsonObject
 
 NOTHING_RETURNED = "The code gave no value: end it with an expression, or say return"
 WHAT_TO_DO: Mapping[Fault, str] = {

@@ -5,10 +5,10 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
-from loci.errors import NotFound
-from loci.model.code import ToolClient
-from loci.model.identity import Caller
-from loci.model.values import Json, JsonObject
+from loci.code.run import ToolClient
+from loci.core.errors import NotFound
+from loci.core.identity import Caller
+from loci.core.json import Json, JsonObject
 
 IDENTIFIER = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*")
 WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+|[0-9]+")

@@ -2,8 +2,8 @@
 
 from typing import NoReturn
 
-from loci.errors import NotFound
-from loci.model.identity import Owner
+from loci.core.errors import NotFound
+from loci.core.identity import Owner
 
 
 class NoFiles:

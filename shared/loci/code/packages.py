@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal
 
-from loci.errors import Unavailable
-from loci.ids import random_id
+from loci.core.errors import Unavailable
+from loci.core.ids import random_id
 
 STAMP = "loci.lock"
 # An installed Loci has its copy beside this file; in a checkout there is the one that is made by `make lock`.

@@ -5,9 +5,9 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterable
 
-from loci.ids import content_id
-from loci.model.code import Completed, Job
-from loci.model.identity import Owner
+from loci.code.run import Completed, Job
+from loci.core.identity import Owner
+from loci.core.ids import content_id
 
 ENTRIES = 100
 OWNERS = 64

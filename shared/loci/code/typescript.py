@@ -11,18 +11,18 @@ from typing import Any, cast
 
 from loci.code.answers import answer, as_kept, failure, under_way
 from loci.code.bridge import Bridge, ToolDoor, clients
-from loci.code.elsewhere import Awaited, Elsewhere
-from loci.code.places import Places
+from loci.code.detached_runs import DetachedRuns, PendingRun
+from loci.code.ports import GivenUp, Sandbox, never
 from loci.code.read_paths import Readable, readable
 from loci.code.results_cache import ResultsCache, key_of
-from loci.errors import LociError, Refused, Unavailable
-from loci.model.code import Completed, Failed, Job, RunLimits
-from loci.model.identity import Caller
-from loci.model.values import Json, JsonObject
-from loci.ports.code import GivenUp, Sandbox, never
-from loci.sandbox_programs.deno.threads import CREW
-from loci.scratchpad import Scratchpad
-from loci.telemetry import Telemetry
+from loci.code.run import Completed, Failed, Job, RunLimits
+from loci.code.run_queue import RunQueue
+from loci.core.errors import LociError, Refused, Unavailable
+from loci.core.identity import Caller
+from loci.core.json import Json, JsonObject
+from loci.core.telemetry import Telemetry
+from loci.sandbox.supervisor.daemon_threads import CREW
+from loci.scratchpad.api import Scratchpad
 
 TOOL = "pml_execute_code"
 LARGEST_CODE = 100 * 1024
@@ -34,7 +34,7 @@ GRACE = 900.0
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class TypeScriptRequest:
     """What a caller wants to run."""
 
     code: str
@@ -45,7 +45,7 @@ class Asked:
     read_paths: Sequence[str] = ()
 
 
-class Run:
+class TypeScriptRun:
     """One that was begun. Its answer is `future`'s, or the scratchpad's, never both."""
 
     def __init__(self, caller: Caller, seconds: float, scratchpad: Scratchpad) -> None:
@@ -104,7 +104,7 @@ class TypeScript:
         read_roots: Sequence[Path] = (),
         private: Path | None = None,
         patience: float = PATIENCE,
-        elsewhere: Elsewhere | None = None,
+        elsewhere: DetachedRuns | None = None,
     ) -> None:
         self._sandbox = sandbox
         self._tools = tools
@@ -115,9 +115,9 @@ class TypeScript:
         self._private = private
         self.patience = patience
         self._elsewhere = elsewhere
-        self._places = Places()
+        self._places = RunQueue()
 
-    def start(self, caller: Caller, asked: Asked) -> Run | Awaited:
+    def start(self, caller: Caller, asked: TypeScriptRequest) -> TypeScriptRun | PendingRun:
         """The run, begun: on a thread of its own, or by another process. `LociError` where it may not begin."""
         size = len(asked.code.encode("utf-8", "replace"))
         if size > LARGEST_CODE:
@@ -128,7 +128,7 @@ class TypeScript:
             )
         if self._elsewhere is not None:
             return self._elsewhere.begin(caller, TOOL, asdict(asked), asked.timeout_ms / 1000, under_way)
-        run = Run(caller, asked.timeout_ms / 1000, self._scratchpad)
+        run = TypeScriptRun(caller, asked.timeout_ms / 1000, self._scratchpad)
         self._places.enter(caller.owner.key)
         work = _Work(
             run,
@@ -142,7 +142,7 @@ class TypeScript:
         """What a run comes to that another process began; `LociError` where it gives nothing."""
         self._places.enter(caller.owner.key)
         try:
-            ended = self._ended(caller, Asked(**cast("dict[str, Any]", asked)))
+            ended = self._ended(caller, TypeScriptRequest(**cast("dict[str, Any]", asked)))
         finally:
             self._places.leave(caller.owner.key)
         if isinstance(ended, LociError):
@@ -153,7 +153,7 @@ class TypeScript:
         """The server stops."""
         self._sandbox.close()
 
-    def _ended(self, caller: Caller, asked: Asked, given_up: GivenUp = never) -> JsonObject | LociError:
+    def _ended(self, caller: Caller, asked: TypeScriptRequest, given_up: GivenUp = never) -> JsonObject | LociError:
         """What the run came to; done already where it was remembered."""
         try:
             paths = readable(asked.read_paths, self._read_roots, self._private)
@@ -191,7 +191,7 @@ class TypeScript:
 class _Work:
     """What a run's thread does: it always ends the run, with a bug's exception if need be."""
 
-    run: Run
+    run: TypeScriptRun
     ended: Callable[[], JsonObject | LociError]
     leave: Callable[[], None]
 

@@ -8,16 +8,16 @@ from pathlib import Path
 from pydantic import SecretStr
 
 from loci.app import App
-from loci.doctor.cloud import check_cloud
-from loci.doctor.deno import check_deno
-from loci.doctor.finding import Finding, checked
-from loci.doctor.folder import check_folder, check_secret, check_space
-from loci.doctor.models import check_models
-from loci.doctor.owners import check_owners
-from loci.doctor.sandbox import check_runner, check_sandbox
-from loci.doctor.settings import check_settings
-from loci.errors import LociError
-from loci.settings import Settings, sourced_settings
+from loci.code.checks.deno_check import check_deno
+from loci.code.checks.sandbox_check import check_runner, check_sandbox
+from loci.core.errors import LociError
+from loci.core.finding import Finding, checked
+from loci.core.settings import Settings, sourced_settings
+from loci.doctor.data_folder import check_folder, check_secret, check_space
+from loci.doctor.deployment import check_cloud
+from loci.doctor.models_check import check_models
+from loci.doctor.settings_check import check_settings
+from loci.documents.checks.owner_checks import check_owners
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,14 +5,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import cast
 
-from loci.documents.ids import ids_for
-from loci.ids import content_id
-from loci.model.documents import Document, Problem, Root
-from loci.model.graph import NOTHING, Form, Mention, Relation, Said
-from loci.model.identity import Owner
-from loci.model.records import Record
-from loci.model.values import JsonObject
-from loci.ports.stores import ABSENT, RecordStore, every
+from loci.core.identity import Owner
+from loci.core.ids import content_id
+from loci.core.json import JsonObject
+from loci.core.records import Record
+from loci.core.stores import ABSENT, RecordStore, every
+from loci.documents.document import Document, Problem, Root
+from loci.documents.document_ids import ids_for
+from loci.documents.graph.link import NOTHING, Form, Mention, Relation, Said
 
 DOCUMENT = "document"
 ROOT = "root"
@@ -22,7 +22,7 @@ ID = re.compile(r"[a-z0-9-]{1,120}")
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class CatalogEntry:
     """What is known of a path."""
 
     id: str
@@ -61,16 +61,16 @@ class Catalog:
         page = self._records.list(owner, DOCUMENT, limit=limit, after=after)
         return [_document(record) for record in page.records], page.next
 
-    def find(self, owner: Owner, path: str) -> Entry:
+    def find(self, owner: Owner, path: str) -> CatalogEntry:
         """The document of that path, or where one would be."""
         free = ""
         for id in ids_for(path):
             record = self._records.get(owner, DOCUMENT, id)
             if record is not None and record.value["path"] == path:
-                return Entry(id, _document(record), record.version)
+                return CatalogEntry(id, _document(record), record.version)
             if record is None:
                 free = free or id
-        return Entry(free, None, ABSENT)
+        return CatalogEntry(free, None, ABSENT)
 
     def put(self, owner: Owner, document: Document, expect_version: str) -> str:
         """Keep it, and get its version; `Conflict` where somebody else wrote it meanwhile."""

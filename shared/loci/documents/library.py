@@ -6,17 +6,17 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
+from loci.core.errors import Conflict, NotFound, Refused, Unavailable
+from loci.core.identity import Owner
+from loci.core.stores import BlobStore, WriteLocks, lost_race
 from loci.documents.catalog import Catalog
-from loci.documents.files import LARGEST, read_file
-from loci.documents.history import History, Write, hash_of
-from loci.documents.ids import LONGEST_WAIT, turn_of
-from loci.documents.places import below_root, file_of, is_below
-from loci.documents.scan import is_document
-from loci.documents.writer import Draft, Writer, history
-from loci.errors import Conflict, NotFound, Refused, Unavailable
-from loci.model.documents import Document, Text
-from loci.model.identity import Owner
-from loci.ports.stores import BlobStore, Turns, lost_race
+from loci.documents.document import Document, Text
+from loci.documents.document_ids import LONGEST_WAIT, turn_of
+from loci.documents.ingest.folder_scan import is_document
+from loci.documents.ingest.index_writer import DocumentDraft, IndexWriter, history
+from loci.documents.ingest.read_file import LARGEST, read_file
+from loci.documents.ingest.roots import below_root, file_of, is_below
+from loci.documents.writing.history import History, Write, hash_of
 
 NEAREST = 3
 TEXTS = "documents/"
@@ -26,7 +26,7 @@ TEXTS = "documents/"
 class Library:
     """Every owner's documents. Those of this machine are read from their files, the others from the blob store."""
 
-    def __init__(self, catalog: Catalog, writer: Writer, blobs: BlobStore, turns: Turns) -> None:
+    def __init__(self, catalog: Catalog, writer: IndexWriter, blobs: BlobStore, turns: WriteLocks) -> None:
         self._catalog = catalog
         self._writer = writer
         self._blobs = blobs
@@ -71,7 +71,7 @@ class Library:
     def read(self, owner: Owner, id: str) -> Text:
         """The document as it reads now: its file, where it is one of this machine."""
         document = self.get(owner, id)
-        from loci.documents.markdown import decoded  # 0.1 s, which a search does not pay
+        from loci.documents.content.markdown import decoded  # 0.1 s, which a search does not pay
 
         content = self._content(owner, document)
         return Text(document, decoded(content)[0], hashlib.sha256(content).hexdigest())
@@ -170,7 +170,7 @@ class Library:
                 raise Unavailable(f"Somebody else writes {path}", "Try again in a minute", code="BUSY")
             yield
 
-    def _put(self, owner: Owner, draft: Draft, content: bytes) -> Document:
+    def _put(self, owner: Owner, draft: DocumentDraft, content: bytes) -> Document:
         """Written as in the draft; `Conflict` where somebody has written it since that was made."""
         document = draft.document
         if self._catalog.version(owner, document.id)[1] != draft.version:

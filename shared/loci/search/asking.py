@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from loci.errors import Unavailable
-from loci.model.inference import EmbeddingModel, QueryEmbedding
-from loci.model.search import Vector
-from loci.ports.models import Embedder
+from loci.core.errors import Unavailable
+from loci.search.embedding_model import EmbeddingModel, QueryEmbedding
+from loci.search.inference import Embedder
+from loci.search.ranking import Vector
 
 
 @dataclass(slots=True)

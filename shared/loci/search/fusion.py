@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from loci.model.search import Candidate
+from loci.search.ranking import Candidate
 
 # Chosen on five public sets: .015 of nDCG@10 above reciprocal ranks, which are worse than words alone on dialogue.
 ALPHA = 0.6

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 
-from loci.model.inference import Scale
+from loci.search.embedding_model import Scale
 
 # Fitted to questions put to the library that has their answers and to others, then made less steep.
 BY_SENSE, BY_WORDS, BIAS = 5.0, 3.0, -4.4

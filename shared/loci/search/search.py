@@ -4,17 +4,17 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from loci.errors import Unavailable
-from loci.model.identity import Owner
-from loci.model.inference import QueryEmbedding
-from loci.model.search import EVERYTHING, Candidate, Chunk, Explanation, Hit, Ranking, Where
-from loci.ports.documents import DocumentIndex
-from loci.ports.models import Embedder, Reranker
+from loci.core.errors import Unavailable
+from loci.core.identity import Owner
 from loci.search.asking import Asking
 from loci.search.coverage import coverage
+from loci.search.document_index import DocumentIndex
+from loci.search.embedding_model import QueryEmbedding
 from loci.search.fusion import ALPHA, Fused, best_of_each, fuse
-from loci.search.late import closeness, reorder
-from loci.search.reading import Reader
+from loci.search.inference import Embedder, Reranker
+from loci.search.language_stage import Reader
+from loci.search.late_interaction import closeness, reorder
+from loci.search.ranking import EVERYTHING, Candidate, Chunk, Explanation, Hit, Ranking, Where
 from loci.search.relevance import falling, least, relevance
 from loci.search.scripts import is_known
 from loci.search.snippet import snippet

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from loci.model.search import Embedding
+from loci.search.ranking import Embedding
 
 if TYPE_CHECKING:
     import numpy as np

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from loci.model.search import Stage, StageName
+from loci.search.ranking import Stage, StageName
 
 
 @dataclass(slots=True)

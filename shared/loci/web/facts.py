@@ -4,8 +4,8 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from loci.documents.resolve import slug
-from loci.model.values import Json, JsonObject
+from loci.core.json import Json, JsonObject
+from loci.documents.graph.link_resolution import slug
 from loci.web.picture import Picture
 
 LONGEST_NAME: Final = 200

@@ -11,7 +11,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Final
 
-from loci.model.values import JsonObject
+from loci.core.json import JsonObject
 from loci.web.facts import encodable
 
 PROGRAM: Final = (
@@ -35,14 +35,14 @@ ESCAPED = {ord(one): f"\\u{ord(one):04x}" for one in "<>&\u2028\u2029"}
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class HtmlPage:
     """HTML, and the policy under which a browser may show it."""
 
     html: str
     policy: str
 
 
-def graph_page(shown: JsonObject, title: str, groups: str = "Topics") -> Page:
+def graph_page(shown: JsonObject, title: str, groups: str = "Topics") -> HtmlPage:
     """The page of a picture, as `drawn` makes it of one. What its groups are is said in one word."""
     script = "(() => {\n'use strict';\n" + "\n".join(_static(f"graph/{name}.js") for name in PROGRAM) + "})();\n"
     places = {"data": embedded(shown), "groups": html.escape(groups)}
@@ -51,7 +51,7 @@ def graph_page(shown: JsonObject, title: str, groups: str = "Topics") -> Page:
 
 def filled(
     template: str, parts: Mapping[str, str], *, title: str, style: str, script: str = "", connects: bool = False
-) -> Page:
+) -> HtmlPage:
     """A page of that template. Nothing but its own style and program takes effect in it."""
     css = _static("base.css") + _static(style)
     policy = "; ".join(
@@ -66,7 +66,7 @@ def filled(
     )
     places = {"policy": policy, "title": html.escape(encodable(title)), "style": css, "script": script, **parts}
     # In one go: what is put in is never looked through for places.
-    return Page(PLACE.sub(lambda found: places[found[1]], _static(template)), policy)
+    return HtmlPage(PLACE.sub(lambda found: places[found[1]], _static(template)), policy)
 
 
 def embedded(value: JsonObject) -> str:

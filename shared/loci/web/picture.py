@@ -5,11 +5,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from loci.documents.alike import BY_WORDS
-from loci.documents.gaps import Gap
-from loci.documents.graph import Graph
-from loci.model.documents import Document
-from loci.model.graph import Link, OpenLink
+from loci.documents.document import Document
+from loci.documents.graph.gaps import Gap
+from loci.documents.graph.graph import Graph
+from loci.documents.graph.link import Link, OpenLink
+from loci.documents.graph.similarity import BY_WORDS
 
 MOST_DOCUMENTS: Final = 5_000
 MOST_LINKS: Final = 20_000

@@ -4,14 +4,14 @@ from functools import partial
 from typing import Final
 
 from loci.app import App
-from loci.documents.gaps import gaps
-from loci.documents.graph import Graph
-from loci.documents.labels import label_of, terms_of
-from loci.errors import LociError
-from loci.model.documents import Document
-from loci.model.identity import Owner
+from loci.core.errors import LociError
+from loci.core.identity import Owner
+from loci.documents.document import Document
+from loci.documents.graph.gaps import gaps
+from loci.documents.graph.graph import Graph
+from loci.documents.graph.labels import label_of, terms_of
 from loci.web.facts import drawn
-from loci.web.page import Page, graph_page
+from loci.web.page import HtmlPage, graph_page
 from loci.web.picture import MOST_DOCUMENTS, MOST_GAPS, Picture, picture, threshold
 
 LARGEST_PAGE: Final = 4_000_000
@@ -49,7 +49,7 @@ def _clusters(app: App, owner: Owner, graph: Graph) -> dict[str, tuple[str, str]
     }
 
 
-def served_page(app: App, owner: Owner, *, signed_in: bool) -> Page:
+def served_page(app: App, owner: Owner, *, signed_in: bool) -> HtmlPage:
     """The page as a server sends it: without texts, and with as many documents as fit into an answer."""
     pictures = _pictures(app, owner, with_gaps=True)
     most = MOST_DOCUMENTS
@@ -61,7 +61,7 @@ def served_page(app: App, owner: Owner, *, signed_in: bool) -> Page:
         most //= 2
 
 
-def page_of(app: App, owner: Owner, shown: Picture, title: str) -> Page:
+def page_of(app: App, owner: Owner, shown: Picture, title: str) -> HtmlPage:
     """The page as a file: the beginning of each text is in it."""
     room = min(LONGEST_EXCERPT, LONGEST_EXCERPTS // max(len(shown.documents), 1))
     texts = {one.id: excerpt(_text(app, owner, one), room) for one in shown.documents}

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from loci.model.identity import Owner
-from loci.ports.documents import DocumentIndex
+from loci.core.identity import Owner
+from loci.search.document_index import DocumentIndex
 from tests.contract.indexes import (
     ADAPTERS,
     PARAMETERS,

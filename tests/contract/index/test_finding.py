@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from loci.model.identity import Owner
-from loci.model.search import Counts, Marks, Where
-from loci.ports.documents import DocumentIndex
+from loci.core.identity import Owner
+from loci.search.document_index import DocumentIndex
+from loci.search.ranking import Counts, Marks, Where
 from tests.contract.indexes import (
     EAST,
     NORTH,

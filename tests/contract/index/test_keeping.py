@@ -4,9 +4,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from loci.model.identity import Owner
-from loci.model.search import Chunk, Counts, Marks
-from loci.ports.documents import DocumentIndex
+from loci.core.identity import Owner
+from loci.search.document_index import DocumentIndex
+from loci.search.ranking import Chunk, Counts, Marks
 from tests.contract.indexes import (
     EAST,
     MODEL,

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from loci.model.identity import Owner
-from loci.ports.documents import DocumentIndex
+from loci.core.identity import Owner
+from loci.search.document_index import DocumentIndex
 from tests.contract.indexes import by_vector, chunk, embedding, find, put, vector
 
 

@@ -3,12 +3,12 @@
 import pytest
 
 from loci.adapters.language_model.allowance import KIND, DailyAllowance
-from loci.adapters.language_model.checked import CheckedModel, Writer
-from loci.errors import Unavailable
-from loci.model.identity import SYSTEM
-from loci.model.values import JsonObject
-from loci.ports.models import LanguageModel
-from loci.ports.stores import RecordStore
+from loci.adapters.language_model.checked import CheckedModel, TextModel
+from loci.core.errors import Unavailable
+from loci.core.identity import SYSTEM
+from loci.core.json import JsonObject
+from loci.core.stores import RecordStore
+from loci.search.inference import LanguageModel
 from tests.contract.stores import Clock
 
 SCHEMA: JsonObject = {
@@ -24,7 +24,7 @@ DAY = "2023-11-14"
 LIMIT = 1_000_000
 
 
-def checked(writer: Writer, records: RecordStore, clock: Clock, most_tokens: int = LIMIT) -> CheckedModel:
+def checked(writer: TextModel, records: RecordStore, clock: Clock, most_tokens: int = LIMIT) -> CheckedModel:
     return CheckedModel(writer, DailyAllowance(records, most_tokens, clock))
 
 

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from loci.adapters.aws.bedrock import BedrockModel
 from loci.adapters.aws.clients import Clients
-from loci.adapters.aws.language import BedrockModel
-from loci.adapters.language_model.checked import Writer
+from loci.adapters.language_model.checked import TextModel
 from loci.adapters.language_model.openai import OpenAiModel
-from loci.ports.models import LanguageModel
-from loci.ports.stores import RecordStore
+from loci.core.stores import RecordStore
+from loci.search.inference import LanguageModel
 from tests.contract.language.asking import BEDROCK_MODEL, KEY, checked
 from tests.contract.stores import Clock, in_folder
 from tests.support.moto_aws import credentials
@@ -47,7 +47,7 @@ def bedrock(served: StubModel) -> Iterator[BedrockModel]:
 
 
 @pytest.fixture(params=["openai", "bedrock"])
-def writer(request: pytest.FixtureRequest) -> Writer:
+def writer(request: pytest.FixtureRequest) -> TextModel:
     return request.getfixturevalue(request.param)
 
 
@@ -57,5 +57,5 @@ def kept(tmp_path: Path, clock: Clock) -> RecordStore:
 
 
 @pytest.fixture
-def model(writer: Writer, kept: RecordStore, clock: Clock) -> LanguageModel:
+def model(writer: TextModel, kept: RecordStore, clock: Clock) -> LanguageModel:
     return checked(writer, kept, clock)

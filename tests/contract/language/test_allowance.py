@@ -3,11 +3,11 @@
 import pytest
 
 from loci.adapters.language_model.allowance import KIND, DailyAllowance
-from loci.adapters.language_model.checked import Writer
-from loci.errors import Unavailable
-from loci.model.identity import SYSTEM
-from loci.ports.models import LanguageModel
-from loci.ports.stores import RecordStore
+from loci.adapters.language_model.checked import TextModel
+from loci.core.errors import Unavailable
+from loci.core.identity import SYSTEM
+from loci.core.stores import RecordStore
+from loci.search.inference import LanguageModel
 from tests.contract.language.asking import DAY, FITS, ask, checked, refused, spent
 from tests.contract.stores import Clock, at_once
 from tests.support.stub_model import TOKENS, Fails, Hangs, Says, StubModel
@@ -43,7 +43,7 @@ class TestTheAllowance:
         assert spent(kept) > 200
 
     def test_that_is_spent_stops_the_question(
-        self, writer: Writer, stub: StubModel, kept: RecordStore, clock: Clock
+        self, writer: TextModel, stub: StubModel, kept: RecordStore, clock: Clock
     ) -> None:
         stub.says(FITS)
         model = checked(writer, kept, clock, most_tokens=300)
@@ -51,7 +51,7 @@ class TestTheAllowance:
         assert not stub.requests
 
     def test_is_whole_again_the_next_day(
-        self, writer: Writer, stub: StubModel, kept: RecordStore, clock: Clock
+        self, writer: TextModel, stub: StubModel, kept: RecordStore, clock: Clock
     ) -> None:
         stub.says(FITS)
         model = checked(writer, kept, clock, most_tokens=1000)

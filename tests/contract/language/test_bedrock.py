@@ -2,8 +2,8 @@
 
 import pytest
 
-from loci.adapters.aws.language import BedrockModel
-from loci.errors import Unavailable
+from loci.adapters.aws.bedrock import BedrockModel
+from loci.core.errors import Unavailable
 from tests.contract.language.asking import FITS, SCHEMA
 from tests.support.stub_model import Fails, StubModel
 

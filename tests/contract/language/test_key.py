@@ -8,8 +8,8 @@ import pytest
 from loci.adapters.aws.clients import Clients
 from loci.adapters.aws.secrets import read_key
 from loci.adapters.language_model.openai import OpenAiModel
-from loci.errors import LociError, Misconfigured, Unavailable
-from loci.ports.stores import RecordStore
+from loci.core.errors import LociError, Misconfigured, Unavailable
+from loci.core.stores import RecordStore
 from tests.contract.language.asking import FITS, KEY, SCHEMA, checked, refused
 from tests.contract.stores import Clock
 from tests.support.moto_aws import moto_aws

@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from loci.errors import Unavailable
-from loci.ports.models import LanguageModel
+from loci.core.errors import Unavailable
+from loci.search.inference import LanguageModel
 from tests.contract.language.asking import FITS, ask, refused
 from tests.support.stub_model import Fails, Gives, Hangs, Says, StubModel
 

@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from loci.code.snapshots import blobs_of
-from loci.errors import NotFound
-from loci.model.executors import Failure, Ran, Stored, Value
-from loci.model.identity import Owner
-from loci.sandbox_programs.walls.layers import UNPRIVILEGED
+from loci.adapters.sandbox.snapshots import blobs_of
+from loci.code.executors import Ran, RunFailure, Stored, Value
+from loci.core.errors import NotFound
+from loci.core.identity import Owner
+from loci.sandbox.wall.layers import UNPRIVILEGED
 from tests.contract.executors import ADAPTERS, Place
 from tests.contract.stores import ANN, BOB, CLOCK, START
 from tests.support.deno import STRONGEST
@@ -46,7 +46,7 @@ def ran(place: Place, id: str, code: str, owner: Owner = ANN, files: Files | Non
 
 def printed(place: Place, id: str, code: str, files: Files | None = None) -> str:
     done = ran(place, id, code, files=files)
-    assert not isinstance(done.outcome, Failure), done.outcome
+    assert not isinstance(done.outcome, RunFailure), done.outcome
     return done.stdout
 
 
@@ -81,7 +81,7 @@ def test_its_variables_outlive_its_process(place: Place) -> None:
 def test_what_code_raises_is_told_and_variables_stay(place: Place) -> None:
     id = place.executors.open(ANN)
     done = ran(place, id, "x = 1\n1 / 0")
-    assert isinstance(done.outcome, Failure)
+    assert isinstance(done.outcome, RunFailure)
     assert done.outcome.code == "CODE_ERROR"
     assert "1 / 0" in (done.outcome.traceback or "")
     assert printed(place, id, "print(x)") == "1\n"
@@ -91,7 +91,7 @@ def test_a_run_that_ends_its_process_says_what_is_lost(place: Place) -> None:
     id = place.executors.open(ANN)
     ran(place, id, "x = 1")
     done = ran(place, id, "import os; os._exit(1)")
-    assert isinstance(done.outcome, Failure)
+    assert isinstance(done.outcome, RunFailure)
     assert done.outcome.code == "SANDBOX_EXITED"
     assert (done.condition.state, [one.name for one in done.condition.lost]) == ("lost", ["x"])
     assert ran(place, id, "1").outcome == Value("int", "1")
@@ -100,7 +100,7 @@ def test_a_run_that_ends_its_process_says_what_is_lost(place: Place) -> None:
 def test_code_without_end_is_interrupted_and_variables_stay(place: Place) -> None:
     id = place.executors.open(ANN)
     done = ran(place, id, "x = 1\nwhile True: pass")
-    assert isinstance(done.outcome, Failure)
+    assert isinstance(done.outcome, RunFailure)
     assert done.outcome.code == "SANDBOX_TIMEOUT"
     assert printed(place, id, "print(x)") == "1\n"
 

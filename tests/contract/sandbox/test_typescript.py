@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from loci.errors import Refused
-from loci.model.code import Completed, Failed, Job, RunLimits, ToolClient
-from loci.model.identity import LOCAL
-from loci.model.values import Json, JsonObject
-from loci.ports.code import Sandbox
+from loci.code.ports import Sandbox
+from loci.code.run import Completed, Failed, Job, RunLimits, ToolClient
+from loci.core.errors import Refused
+from loci.core.identity import LOCAL
+from loci.core.json import Json, JsonObject
 from tests.contract.sandboxes import ADAPTERS
 from tests.support.deno import needs_deno, no_tool
 

@@ -14,8 +14,8 @@ from loci.app import App
 from loci.code.results_cache import ResultsCache
 from loci.code.typescript import TypeScript
 from loci.compose import build_app
-from loci.server.build import build_server
-from loci.settings import load_settings
+from loci.core.settings import load_settings
+from loci.mcp.server import build_server
 from tests.support.deno import STRONGEST, sandbox
 from tests.support.tool_set import ToolSet
 from tests.support.with_typescript import with_typescript

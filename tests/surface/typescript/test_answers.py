@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from mcp import Client
 
+from loci.code.tools.typescript import SandboxConfig
 from loci.compose import build_app
-from loci.server.build import build_server
-from loci.server.typescript import SandboxConfig
-from loci.settings import Settings, load_settings
+from loci.core.settings import Settings, load_settings
+from loci.mcp.server import build_server
 from tests.support.deno import needs_deno
 from tests.surface.results import structured, texts
 from tests.surface.typescript.conftest import Desk

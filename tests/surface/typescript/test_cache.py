@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from loci.code.typescript import Asked
+from loci.code.typescript import TypeScriptRequest
 from loci.compose import build_app
-from loci.model.identity import Caller, Owner
-from loci.settings import load_settings
+from loci.core.identity import Caller, Owner
+from loci.core.settings import load_settings
 from tests.support.deno import needs_deno
 from tests.surface.typescript.conftest import Desk
 
@@ -67,7 +67,9 @@ async def test_what_was_read_is_read_again(desk: Desk) -> None:
 
 def test_another_owner_runs_it_anew(desk: Desk) -> None:
     told = [
-        desk.app.code.typescript.start(Caller(Owner("", name), "local"), Asked("'mine' + 1")).future.result(30)
+        desk.app.code.typescript.start(Caller(Owner("", name), "local"), TypeScriptRequest("'mine' + 1")).future.result(
+            30
+        )
         for name in ("ann", "bob", "ann")
     ]
     assert ["cached" in one for one in told] == [False, False, True]
@@ -76,6 +78,6 @@ def test_another_owner_runs_it_anew(desk: Desk) -> None:
 def test_a_setting_switches_it_off(tmp_path: Path) -> None:
     app = build_app(load_settings({"data": tmp_path / "data", "code_cache": False}))
     caller = Caller(Owner("", "ann"), "local")
-    told = [app.code.typescript.start(caller, Asked("1 + 1")).future.result(30) for _ in range(2)]
+    told = [app.code.typescript.start(caller, TypeScriptRequest("1 + 1")).future.result(30) for _ in range(2)]
     app.code.typescript.close()
     assert ["cached" in one for one in told] == [False, False]

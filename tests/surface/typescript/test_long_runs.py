@@ -7,9 +7,9 @@ import anyio.to_thread
 import pytest
 from mcp import Client
 
-from loci.errors import NotFound
-from loci.model.identity import LOCAL, Owner
-from loci.server.build import build_server
+from loci.core.errors import NotFound
+from loci.core.identity import LOCAL, Owner
+from loci.mcp.server import build_server
 from tests.support.deno import needs_deno
 from tests.support.polling import until
 from tests.surface.results import structured

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from loci.cli.events import Events
+from loci.cli.file_events import FileEvents
 from loci.cli.mounts import remote_kind
 
 MOUNTS = """\
@@ -27,14 +27,14 @@ def said() -> list[str]:
 
 def test_where_there_is_no_watch_left_it_looks_by_itself_and_says_so_once(tmp_path: Path, said: list[str]) -> None:
     pauses: list[float] = []
-    events = Events([str(tmp_path)], said.append, poll=False, told=no_watch_left, pause=pauses.append)
+    events = FileEvents([str(tmp_path)], said.append, poll=False, told=no_watch_left, pause=pauses.append)
     assert [events.wait() for _ in range(3)] == [{str(tmp_path)}] * 3
     assert said == ["Looking every 1 s: the system cannot tell what happens (OS file watch limit reached.)"]
     assert pauses == [1.0, 1.0]
 
 
 def test_who_wants_to_poll_is_not_told_why(tmp_path: Path, said: list[str]) -> None:
-    events = Events([str(tmp_path)], said.append, poll=True, told=no_watch_left, pause=lambda _: None)
+    events = FileEvents([str(tmp_path)], said.append, poll=True, told=no_watch_left, pause=lambda _: None)
     assert (events.wait(), said) == ({str(tmp_path)}, [])
 
 
@@ -47,7 +47,7 @@ def test_a_folder_that_was_made_anew_is_watched_anew(tmp_path: Path, said: list[
         while True:
             yield set()
 
-    events = Events([str(folder)], said.append, poll=False, told=told, pause=lambda _: None)
+    events = FileEvents([str(folder)], said.append, poll=False, told=told, pause=lambda _: None)
     assert events.wait() == set()
     folder.mkdir()
     assert events.wait() == {str(folder)}

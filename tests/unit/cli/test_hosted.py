@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from loci.cli.feed import Feed
-from loci.cli.hosted import WAITS, Hosted, documents_url
-from loci.documents.places import place
-from loci.documents.writer import silent
-from loci.errors import LociError, Misconfigured, Refused, Unavailable
+from loci.cli.remote_client import WAITS, RemoteClient, documents_url
+from loci.cli.sync import FolderSync
+from loci.core.errors import LociError, Misconfigured, Refused, Unavailable
+from loci.documents.ingest.index_writer import silent
+from loci.documents.ingest.roots import place
 
 Reply = tuple[int, object]
 EMPTY: Reply = (200, {"documents": [], "next": None, "largest": 4_000_000, "uploads": "s3://things/uploads/-/local/"})
@@ -80,8 +80,8 @@ def notes(tmp_path: Path) -> Path:
     return folder
 
 
-def fed(url: str, notes: Path, pause: Callable[[float], None]) -> Feed:
-    feed = Feed(Hosted(url, "key", pause), silent)
+def fed(url: str, notes: Path, pause: Callable[[float], None]) -> FolderSync:
+    feed = FolderSync(RemoteClient(url, "key", pause), silent)
     feed.run(place(str(notes)))
     return feed
 
@@ -89,13 +89,13 @@ def fed(url: str, notes: Path, pause: Callable[[float], None]) -> Feed:
 @pytest.mark.parametrize("status", [500, 502, 503, 504])
 def test_it_is_asked_again_ever_later_where_that_may_help(pauses: list[float], status: int) -> None:
     with answering(in_turn((status, b"busy"), (status, {}), EMPTY)) as url:
-        assert Hosted(url, None, pauses.append).held("notes") == {}
+        assert RemoteClient(url, None, pauses.append).held("notes") == {}
     assert pauses == [*WAITS[:2]]
 
 
 def test_who_is_told_how_long_to_wait_waits_that_long(pauses: list[float]) -> None:
     with answering(in_turn((429, {}), EMPTY)) as url:
-        Hosted(url, None, pauses.append).held("notes")
+        RemoteClient(url, None, pauses.append).held("notes")
     assert pauses == [7.0]
 
 
@@ -104,7 +104,7 @@ def test_in_the_end_it_is_given_up_with_the_reason(pauses: list[float]) -> None:
         answering(in_turn((503, {"error": {"code": "X", "message": "Back at noon"}}))) as url,
         pytest.raises(Unavailable) as given_up,
     ):
-        Hosted(url, None, pauses.append).held("notes")
+        RemoteClient(url, None, pauses.append).held("notes")
     assert "it answers 503, Back at noon" in str(given_up.value)
     assert pauses == [*WAITS]
 
@@ -114,7 +114,7 @@ def test_where_nobody_listens_that_is_said(pauses: list[float]) -> None:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     with pytest.raises(Unavailable, match="cannot be reached"):
-        Hosted(f"http://127.0.0.1:{port}", None, pauses.append).held("notes")
+        RemoteClient(f"http://127.0.0.1:{port}", None, pauses.append).held("notes")
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_what_another_try_cannot_help_is_said_at_once(
     pauses: list[float], reply: Reply, error: type[LociError]
 ) -> None:
     with answering(in_turn(reply)) as url, pytest.raises(error):
-        Hosted(url, "key", pauses.append).held("notes")
+        RemoteClient(url, "key", pauses.append).held("notes")
     assert pauses == []
 
 

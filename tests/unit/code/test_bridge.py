@@ -3,9 +3,9 @@
 import pytest
 
 from loci.code.bridge import Bridge, NoTools, clients, spellings
-from loci.errors import NotFound
-from loci.model.code import ToolClient
-from loci.model.identity import LOCAL_CALLER
+from loci.code.run import ToolClient
+from loci.core.errors import NotFound
+from loci.core.identity import LOCAL_CALLER
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from loci.code import packages
-from loci.errors import Unavailable
+from loci.core.errors import Unavailable
 
 
 @pytest.fixture

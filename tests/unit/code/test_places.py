@@ -4,12 +4,12 @@ import threading
 
 import pytest
 
-from loci.code.places import Places
-from loci.errors import Unavailable
+from loci.code.run_queue import RunQueue
+from loci.core.errors import Unavailable
 
 
 def test_so_many_run_at_once_and_the_next_waits() -> None:
-    places, begun, go = Places(at_once=1), threading.Event(), threading.Event()
+    places, begun, go = RunQueue(at_once=1), threading.Event(), threading.Event()
     order: list[str] = []
 
     def work(name: str) -> None:
@@ -32,7 +32,7 @@ def test_so_many_run_at_once_and_the_next_waits() -> None:
 
 
 def test_a_line_has_a_length_and_each_owner_has_one() -> None:
-    places = Places(most=2)
+    places = RunQueue(most=2)
     places.enter("ann")
     places.enter("ann")
     with pytest.raises(Unavailable) as full:
@@ -44,7 +44,7 @@ def test_a_line_has_a_length_and_each_owner_has_one() -> None:
 
 
 def test_nobody_who_has_left_is_remembered() -> None:
-    places = Places()
+    places = RunQueue()
     places.enter("ann")
     with places.turn("ann"):
         pass

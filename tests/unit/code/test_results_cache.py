@@ -3,8 +3,8 @@
 import pytest
 
 from loci.code.results_cache import ResultsCache, key_of
-from loci.model.code import Completed, Job, LogLine, Measured, RunLimits
-from loci.model.identity import Owner
+from loci.code.run import Completed, Job, LogLine, Measured, RunLimits
+from loci.core.identity import Owner
 
 ANN, BOB, CAT = (Owner("t", name) for name in ("ann", "bob", "cat"))
 GIVEN = Completed(4, None, steady=True)

@@ -7,18 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from loci.adapters.embedded.blobs import FolderBlobs
-from loci.adapters.embedded.executors.confined import MOST_HERE, QUIET_SECONDS, ConfinedExecutors
-from loci.adapters.embedded.executors.forks import SERVER_SECONDS, Forks, wall
-from loci.adapters.embedded.records import SqliteRecords
-from loci.adapters.embedded.sqlite import Database
-from loci.code.runner import KEPT_SECONDS, MOST, Runner
-from loci.code.snapshots import Snapshots
-from loci.errors import LociError, NotFound
-from loci.model.executors import Failure, Lost, Ran, Stored, Value
-from loci.model.identity import Owner
-from loci.sandbox_programs.python.told import Bounds
-from loci.signing import Keyring
+from loci.adapters.local.blobs import FolderBlobs
+from loci.adapters.local.executors.confined import MOST_HERE, QUIET_SECONDS, ConfinedExecutors
+from loci.adapters.local.executors.forks import SERVER_SECONDS, Forks, wall
+from loci.adapters.local.records import SqliteRecords
+from loci.adapters.local.sqlite import Database
+from loci.adapters.sandbox.snapshots import Snapshots
+from loci.code.executors import LostVariable, Ran, RunFailure, Stored, Value
+from loci.code.python import KEPT_SECONDS, MOST, Runner
+from loci.core.errors import LociError, NotFound
+from loci.core.identity import Owner
+from loci.core.signing import Keyring
+from loci.sandbox.supervisor.reply import Bounds
 from tests.support.executors import runner_packages
 from tests.support.polling import until
 
@@ -107,8 +107,8 @@ def restarted(tmp_path: Path, clock: Clock, files: Files) -> Generator[Server]:
     one.executors.close()
 
 
-def failure(ran: Ran) -> Failure:
-    assert isinstance(ran.outcome, Failure)
+def failure(ran: Ran) -> RunFailure:
+    assert isinstance(ran.outcome, RunFailure)
     return ran.outcome
 
 
@@ -196,7 +196,7 @@ def test_what_a_timeout_took_is_told_and_what_was_saved_comes_back(server: Serve
     assert {one.name for one in ran.condition.lost} == {"x", "y"}
     after = server.runner.run(ANN, id, "x")
     assert (after.outcome, after.condition.state) == (Value("int", "1"), "restored")
-    assert after.condition.lost == (Lost("y", "it was set after the variables were last saved"),)
+    assert after.condition.lost == (LostVariable("y", "it was set after the variables were last saved"),)
 
 
 def test_a_damaged_snapshot_is_told_and_the_executor_goes_on(server: Server, restarted: Server) -> None:
@@ -207,7 +207,7 @@ def test_a_damaged_snapshot_is_told_and_the_executor_goes_on(server: Server, res
     server.blobs.write(ANN, key, b"P" + b"\0" * 40)
     ran = restarted.runner.run(ANN, id, "2")
     assert (ran.outcome, ran.condition.state) == (Value("int", "2"), "lost")
-    assert ran.condition.lost == (Lost("x", "A saved state is damaged"),)
+    assert ran.condition.lost == (LostVariable("x", "A saved state is damaged"),)
 
 
 def test_only_the_last_snapshot_is_kept(server: Server, clock: Clock) -> None:

@@ -5,24 +5,24 @@ from pathlib import Path
 
 import pytest
 
-from loci.adapters.embedded.blobs import FolderBlobs
-from loci.adapters.embedded.index import SqliteIndex
-from loci.adapters.embedded.inference.embedder import OnnxEmbedder
-from loci.adapters.embedded.inference.in_use import InUse
-from loci.adapters.embedded.records import SqliteRecords
-from loci.adapters.embedded.sqlite import Database
-from loci.adapters.embedded.turns import FolderTurns
+from loci.adapters.local.blobs import FolderBlobs
+from loci.adapters.local.index import SqliteIndex
+from loci.adapters.local.inference.embedder import OnnxEmbedder
+from loci.adapters.local.inference.in_use import InUse
+from loci.adapters.local.records import SqliteRecords
+from loci.adapters.local.sqlite import Database
+from loci.adapters.local.write_locks import FolderWriteLocks
+from loci.core.identity import LOCAL
+from loci.core.signing import Keyring
 from loci.documents.catalog import Catalog
-from loci.documents.fill import Fill
-from loci.documents.ingest import Ingest
+from loci.documents.document import Document, Summary
+from loci.documents.ingest.index_writer import COLLECTION, IndexWriter
+from loci.documents.ingest.ingest import Ingest
+from loci.documents.ingest.missing_vectors import MissingVectors
 from loci.documents.library import Library
-from loci.documents.writer import COLLECTION, Writer
-from loci.model.documents import Document, Summary
-from loci.model.identity import LOCAL
-from loci.model.search import Chunk, Where
-from loci.models.shelf import Shelf
+from loci.model_store.shelf import Shelf
+from loci.search.ranking import Chunk, Where
 from loci.search.words import query_words
-from loci.signing import Keyring
 from tests.support.small_models import lay_out_embedder
 
 START = 1_768_608_000.0  # 2026-01-17
@@ -37,10 +37,10 @@ class Desk:
     notes: Path
     index: SqliteIndex
     catalog: Catalog
-    writer: Writer
+    writer: IndexWriter
     library: Library
     ingest: Ingest
-    fill: Fill
+    fill: MissingVectors
 
     def write(self, path: str, text: str | bytes) -> Path:
         """A note; its folders are made."""
@@ -79,7 +79,7 @@ def open_desk(folder: Path) -> Desk:
     database = Database(data / "loci.db")
     catalog = Catalog(SqliteRecords(database, lambda: START))
     index = SqliteIndex(database)
-    writer = Writer(catalog, index, OnnxEmbedder(InUse(Shelf(models), "embedder")), lambda: START)
+    writer = IndexWriter(catalog, index, OnnxEmbedder(InUse(Shelf(models), "embedder")), lambda: START)
     blobs = FolderBlobs(data / "blobs", Keyring(["s" * 32]).seal("link"), "http://127.0.0.1", lambda: START)
     return Desk(
         data,
@@ -88,9 +88,9 @@ def open_desk(folder: Path) -> Desk:
         index,
         catalog,
         writer,
-        Library(catalog, writer, blobs, FolderTurns(data / "turns")),
+        Library(catalog, writer, blobs, FolderWriteLocks(data / "turns")),
         Ingest(catalog, writer),
-        Fill(catalog, writer),
+        MissingVectors(catalog, writer),
     )
 
 

@@ -4,14 +4,14 @@ from collections import Counter
 
 import pytest
 
-from loci.adapters.embedded.inference.embedder import OnnxEmbedder
-from loci.adapters.embedded.inference.in_use import InUse
-from loci.documents import alike as module
-from loci.documents.alike import BY_WORDS, Likeness
-from loci.documents.telling import Telling
-from loci.documents.writer import COLLECTION
-from loci.model.identity import LOCAL
-from loci.models.shelf import Shelf
+from loci.adapters.local.inference.embedder import OnnxEmbedder
+from loci.adapters.local.inference.in_use import InUse
+from loci.core.identity import LOCAL
+from loci.documents.graph import similarity as module
+from loci.documents.graph.similarity import BY_WORDS, Similarities
+from loci.documents.graph.tf_idf import TfIdf
+from loci.documents.ingest.index_writer import COLLECTION
+from loci.model_store.shelf import Shelf
 
 from .conftest import Desk
 
@@ -22,18 +22,18 @@ NOTES = {
 }
 
 
-def likeness(desk: Desk) -> Likeness:
+def likeness(desk: Desk) -> Similarities:
     for path, text in NOTES.items():
         desk.write(path, text)
     desk.run()
-    return Likeness(desk.index, OnnxEmbedder(InUse(Shelf(desk.models), "embedder")))
+    return Similarities(desk.index, OnnxEmbedder(InUse(Shelf(desk.models), "embedder")))
 
 
-def telling(desk: Desk) -> Telling:
+def telling(desk: Desk) -> TfIdf:
     words: dict[str, Counter[str]] = {}
     for chunk in desk.index.passages(LOCAL, COLLECTION):
         words.setdefault(chunk.document, Counter()).update(chunk.words.split())
-    return Telling(tuple(sorted(words)), words)
+    return TfIdf(tuple(sorted(words)), words)
 
 
 @pytest.mark.parametrize("library", ["desk", "modelled"])
@@ -55,12 +55,12 @@ def test_where_a_model_compares_no_word_is_weighed_before_somebody_asks_what_doc
 ) -> None:
     weighed: list[int] = []
 
-    def weigh(ids: tuple[str, ...], words: dict[str, Counter[str]]) -> Telling:
+    def weigh(ids: tuple[str, ...], words: dict[str, Counter[str]]) -> TfIdf:
         weighed.append(len(ids))
-        return Telling(ids, words)
+        return TfIdf(ids, words)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "Telling", weigh)
+        patch.setattr(module, "TfIdf", weigh)
         alike = likeness(modelled).of(LOCAL)
         assert (alike.rows.shape[0], weighed) == (3, [])
         for _ in range(2):

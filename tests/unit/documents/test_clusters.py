@@ -8,12 +8,12 @@ import sys
 import numpy as np
 import pytest
 
-from loci.documents.alike import Alike
-from loci.documents.clusters import Clustering, Method, clusters_of
-from loci.documents.communities import communities
-from loci.documents.graph import graph_of
-from loci.model.documents import Document
-from loci.model.graph import Mention, Said
+from loci.documents.document import Document
+from loci.documents.graph.clusters import Clustering, Method, clusters_of
+from loci.documents.graph.communities import communities
+from loci.documents.graph.graph import graph_of
+from loci.documents.graph.link import Mention, Said
+from loci.documents.graph.similarity import Similarity
 
 METHODS: tuple[Method, ...] = ("louvain", "label_propagation", "tags")
 TOPICS = 3
@@ -24,7 +24,7 @@ def document(id: str, tags: tuple[str, ...] = ()) -> Document:
     return Document(id, f"r/{id}.md", "r", id, tags, None, "x", 1, 1, 1, None, "2026-01-01T00:00:00Z")
 
 
-def library() -> tuple[list[Document], Alike]:
+def library() -> tuple[list[Document], Similarity]:
     """Documents about some topics, in turn."""
     numbers = np.random.default_rng(1)
     centres = np.eye(TOPICS, 16)
@@ -33,7 +33,7 @@ def library() -> tuple[list[Document], Alike]:
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
     terms = {id: {f"topic{at % TOPICS}": 2.0, f"rare{at}": 9.0, "every": 1.0} for at, id in enumerate(ids)}
     documents = [document(id, (f"t{at % TOPICS}",)) for at, id in enumerate(ids)]
-    return documents, Alike("model", tuple(ids), rows.astype(np.float32), terms)
+    return documents, Similarity("model", tuple(ids), rows.astype(np.float32), terms)
 
 
 def clustered(method: Method, order: int = 0) -> Clustering:
@@ -94,7 +94,7 @@ def test_another_document_makes_another_id_of_its_cluster_only() -> None:
 
 def test_links_join_what_is_not_alike() -> None:
     documents = [document(id) for id in "abcd"]
-    apart = Alike("model", tuple("abcd"), np.eye(4, dtype=np.float32), {})
+    apart = Similarity("model", tuple("abcd"), np.eye(4, dtype=np.float32), {})
     said = {id: Said(mentions=(Mention(to, "name", "references", 1, ""),)) for id, to in {"a": "c", "b": "d"}.items()}
     found = clusters_of(graph_of(documents, said), apart, "louvain")
     assert sorted(sorted(one.documents) for one in found.clusters) == [["a", "c"], ["b", "d"]]
@@ -102,7 +102,7 @@ def test_links_join_what_is_not_alike() -> None:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_an_empty_library_has_no_clusters(method: Method) -> None:
-    nothing = Alike("model", (), np.zeros((0, 4), np.float32), {})
+    nothing = Similarity("model", (), np.zeros((0, 4), np.float32), {})
     assert clusters_of(graph_of([], {}), nothing, method).clusters == ()
 
 

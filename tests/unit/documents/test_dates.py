@@ -2,7 +2,7 @@
 
 import pytest
 
-from loci.documents.dates import day_in
+from loci.documents.content.dates import day_in
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import shutil
 
-from loci.model.identity import LOCAL
+from loci.core.identity import LOCAL
 from tests.support.small_models import EMBEDDER, lay_out_embedder
 
 from .conftest import Desk, open_desk

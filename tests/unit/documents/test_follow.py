@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from loci.documents.follow import Followed, Happening, Lost, Postponed, Took
-from loci.documents.places import place
-from loci.errors import Unavailable
-from loci.model.documents import Summary
-from loci.model.identity import LOCAL
+from loci.core.errors import Unavailable
+from loci.core.identity import LOCAL
+from loci.documents.document import Summary
+from loci.documents.ingest.roots import place
+from loci.documents.ingest.watch import Happening, MissingFolder, Postponed, Took, WatchedFolders
 from tests.support.bound import bound_by_modes
 
 from .conftest import Desk
@@ -18,22 +18,22 @@ from .conftest import Desk
 LATER = 4_000_000_000.0  # 2096: nothing was written just now
 
 
-def followed(desk: Desk, folder: Path | None = None, apart: Collection[str] = (), now: float = LATER) -> Followed:
-    return Followed(desk.ingest, LOCAL, place(str(folder or desk.notes)), apart, lambda: now)
+def followed(desk: Desk, folder: Path | None = None, apart: Collection[str] = (), now: float = LATER) -> WatchedFolders:
+    return WatchedFolders(desk.ingest, LOCAL, place(str(folder or desk.notes)), apart, lambda: now)
 
 
-def looked(one: Followed, *touched: Path) -> list[Happening]:
+def looked(one: WatchedFolders, *touched: Path) -> list[Happening]:
     return list(one.look([str(path) for path in touched]))
 
 
-def took(one: Followed, *touched: Path) -> Summary:
+def took(one: WatchedFolders, *touched: Path) -> Summary:
     [happening] = looked(one, *touched)
     assert isinstance(happening, Took)
     return happening.summary
 
 
 @pytest.fixture
-def two(desk: Desk) -> Followed:
+def two(desk: Desk) -> WatchedFolders:
     """Two notes, followed from now on."""
     desk.write("a.md", "strawberry")
     desk.write("sub/b.md", "raspberry")
@@ -42,19 +42,19 @@ def two(desk: Desk) -> Followed:
     return one
 
 
-def test_only_what_was_touched_is_looked_at(desk: Desk, two: Followed) -> None:
+def test_only_what_was_touched_is_looked_at(desk: Desk, two: WatchedFolders) -> None:
     touched = desk.write("a.md", "blueberry")
     desk.write("sub/b.md", "blueberry")
     summary = took(two, touched)
     assert (summary.seen, desk.found("blueberry")) == (1, {"notes-a"})
 
 
-def test_a_touched_file_that_is_as_it_was_is_not_written_again(desk: Desk, two: Followed) -> None:
+def test_a_touched_file_that_is_as_it_was_is_not_written_again(desk: Desk, two: WatchedFolders) -> None:
     summary = took(two, desk.notes / "a.md")
     assert (summary.processed, summary.unchanged) == (0, 1)
 
 
-def test_a_sweep_sees_what_nobody_told(desk: Desk, two: Followed) -> None:
+def test_a_sweep_sees_what_nobody_told(desk: Desk, two: WatchedFolders) -> None:
     desk.write("sub/b.md", "blueberry, and more")
     (desk.notes / "a.md").unlink()
     summary = took(two, desk.notes)
@@ -72,7 +72,7 @@ def test_what_was_written_just_now_is_looked_at_once_more(desk: Desk) -> None:
     assert took(one, desk.notes).processed == 1
 
 
-def test_a_folder_that_is_gone_takes_its_documents_along(desk: Desk, two: Followed) -> None:
+def test_a_folder_that_is_gone_takes_its_documents_along(desk: Desk, two: WatchedFolders) -> None:
     (desk.notes / "sub" / "b.md").unlink()
     (desk.notes / "sub").rmdir()
     assert took(two, desk.notes / "sub").removed == 1
@@ -89,23 +89,23 @@ def test_a_moved_document_keeps_its_embeddings_and_what_it_was_called(modelled: 
     assert modelled.document("notes-c").former == ("notes/a.md",)  # links that name it mean it
 
 
-def test_a_link_in_the_place_of_a_file_is_no_document(desk: Desk, two: Followed) -> None:
+def test_a_link_in_the_place_of_a_file_is_no_document(desk: Desk, two: WatchedFolders) -> None:
     (desk.notes / "a.md").unlink()
     (desk.notes / "a.md").symlink_to(desk.notes / "sub" / "b.md")
     assert took(two, desk.notes / "a.md").removed == 1
 
 
-def test_what_is_reached_through_a_link_is_not_taken(desk: Desk, two: Followed) -> None:
+def test_what_is_reached_through_a_link_is_not_taken(desk: Desk, two: WatchedFolders) -> None:
     (desk.notes / "linked").symlink_to(desk.notes / "sub")
     assert looked(two, desk.notes / "linked" / "b.md", desk.notes / "linked") == []
 
 
-def test_hidden_and_foreign_files_are_nobodys_business(desk: Desk, two: Followed) -> None:
+def test_hidden_and_foreign_files_are_nobodys_business(desk: Desk, two: WatchedFolders) -> None:
     hidden, foreign = desk.write(".git/a.md", "text"), desk.write("a.py", "text")
     assert looked(two, hidden, foreign, desk.notes / ".git", desk.notes.parent / "elsewhere.md") == []
 
 
-def test_a_name_that_is_not_utf8_is_told_and_removed_without_harm(desk: Desk, two: Followed) -> None:
+def test_a_name_that_is_not_utf8_is_told_and_removed_without_harm(desk: Desk, two: WatchedFolders) -> None:
     odd = Path(os.fsdecode(os.fsencode(desk.notes) + b"/\xff.md"))
     odd.write_text("text")
     assert "UTF-8" in took(two, odd).failed[0].reason
@@ -113,14 +113,14 @@ def test_a_name_that_is_not_utf8_is_told_and_removed_without_harm(desk: Desk, tw
     assert took(two, odd).removed == 0
 
 
-def test_two_paths_of_one_id_get_two(desk: Desk, two: Followed) -> None:
+def test_two_paths_of_one_id_get_two(desk: Desk, two: WatchedFolders) -> None:
     took(two, desk.write("x-y.md", "one"), desk.write("x y.md", "two"))
     assert len(desk.ids()) == 4
 
 
-def test_while_the_folder_is_away_everything_is_kept(desk: Desk, two: Followed) -> None:
+def test_while_the_folder_is_away_everything_is_kept(desk: Desk, two: WatchedFolders) -> None:
     desk.notes.rename(desk.notes.parent / "away")
-    assert looked(two, desk.notes / "a.md") == [Lost(is_away=True)]
+    assert looked(two, desk.notes / "a.md") == [MissingFolder(is_away=True)]
     assert looked(two, desk.notes) == []
     assert len(desk.ids()) == 2
     (desk.notes.parent / "away" / "a.md").unlink()
@@ -128,10 +128,10 @@ def test_while_the_folder_is_away_everything_is_kept(desk: Desk, two: Followed) 
     assert took(two).removed == 1
 
 
-def test_of_an_emptied_folder_everything_is_kept_until_something_is_there(desk: Desk, two: Followed) -> None:
+def test_of_an_emptied_folder_everything_is_kept_until_something_is_there(desk: Desk, two: WatchedFolders) -> None:
     (desk.notes / "sub").rename(desk.notes.parent / "sub")
     (desk.notes / "a.md").unlink()
-    assert looked(two, desk.notes) == [Lost(is_away=False)]
+    assert looked(two, desk.notes) == [MissingFolder(is_away=False)]
     assert looked(two, desk.notes) == []
     assert len(desk.ids()) == 2
     desk.write("c.md", "blueberry")
@@ -139,7 +139,7 @@ def test_of_an_emptied_folder_everything_is_kept_until_something_is_there(desk: 
     assert desk.ids() == {"notes-c"}
 
 
-def test_of_a_folder_that_cannot_be_read_everything_is_kept(desk: Desk, two: Followed) -> None:
+def test_of_a_folder_that_cannot_be_read_everything_is_kept(desk: Desk, two: WatchedFolders) -> None:
     (desk.notes / "sub").chmod(0)
     with bound_by_modes():
         with pytest.raises(PermissionError):
@@ -159,7 +159,7 @@ def test_a_folder_in_it_that_is_followed_by_itself_is_left_to_that(desk: Desk) -
     assert desk.ids() == {"notes-a", "inner-b"}
 
 
-def test_what_did_not_work_is_tried_again_with_the_next_look(desk: Desk, two: Followed) -> None:
+def test_what_did_not_work_is_tried_again_with_the_next_look(desk: Desk, two: WatchedFolders) -> None:
     note = desk.write("a.md", "blueberry")
     put = desk.index.put
 

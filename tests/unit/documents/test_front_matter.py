@@ -2,7 +2,7 @@
 
 import pytest
 
-from loci.documents.front_matter import FrontMatter, read_front_matter
+from loci.documents.content.front_matter import FrontMatter, read_front_matter
 
 LAUGHS = [
     "a: &a [x,x,x,x,x,x,x,x,x]",

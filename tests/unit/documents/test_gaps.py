@@ -7,20 +7,22 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from loci.documents.alike import BLOCK, Alike
-from loci.documents.gaps import gaps
-from loci.documents.graph import graph_of
-from loci.model.documents import Document
-from loci.model.graph import Mention, Said
+from loci.documents.document import Document
+from loci.documents.graph.gaps import gaps
+from loci.documents.graph.graph import graph_of
+from loci.documents.graph.link import Mention, Said
+from loci.documents.graph.similarity import BLOCK, Similarity
 
 
-def alike(count: int, dimensions: int = 8, seed: int = 1) -> Alike:
+def alike(count: int, dimensions: int = 8, seed: int = 1) -> Similarity:
     rows = np.random.default_rng(seed).standard_normal((count, dimensions)).astype(np.float32)
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-    return Alike("model", tuple(f"d{number:05}" for number in range(count)), rows, {})
+    return Similarity("model", tuple(f"d{number:05}" for number in range(count)), rows, {})
 
 
-def by_brute_force(one: Alike, least: float, most: int, without: frozenset[tuple[str, str]]) -> list[tuple[str, str]]:
+def by_brute_force(
+    one: Similarity, least: float, most: int, without: frozenset[tuple[str, str]]
+) -> list[tuple[str, str]]:
     left_out = without | {(b, a) for a, b in without}
     near = {
         (a, b): float(one.rows[at] @ one.rows[other])
@@ -71,7 +73,7 @@ def document(id: str, path: str, date: str | None = None) -> Document:
 def test_who_is_linked_either_way_is_no_gap_and_the_younger_is_the_source() -> None:
     old, young = document("a", "r/briefs/x.md", "2026-01-01"), document("b", "r/debriefs/y.md", "2026-02-01")
     third = document("c", "r/z.md")
-    near = Alike("model", ("a", "b", "c"), np.array([[1, 0], [0.9, 0.436], [1, 0]], np.float32), {})
+    near = Similarity("model", ("a", "b", "c"), np.array([[1, 0], [0.9, 0.436], [1, 0]], np.float32), {})
     said = {"c": Said(mentions=(Mention("a", "name", "references", 1, ""),))}
     found = gaps(graph_of([old, young, third], said), near, 10, 0.8)
     assert {(one.source.id, one.target.id, one.relation) for one in found} == {
@@ -82,7 +84,7 @@ def test_who_is_linked_either_way_is_no_gap_and_the_younger_is_the_source() -> N
 
 def test_what_says_the_same_is_marked() -> None:
     documents = [document("a", "r/x.md"), document("b", "r/y.md")]
-    near = Alike(
+    near = Similarity(
         "model", ("a", "b"), np.array([[1, 0], [1, 0]], np.float32), {"a": {"ferri": 2.0}, "b": {"ferri": 1.0}}
     )
     [gap] = gaps(graph_of(documents, {}), near, 10, 0.8)

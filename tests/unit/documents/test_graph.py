@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from loci.documents.graph import Graph, graph_of
-from loci.documents.graphs import Graphs
-from loci.model.documents import Document
-from loci.model.graph import Form, Mention, Relation, Said
-from loci.model.identity import LOCAL
+from loci.core.identity import LOCAL
+from loci.documents.document import Document
+from loci.documents.graph.graph import Graph, graph_of
+from loci.documents.graph.graph_cache import Graphs
+from loci.documents.graph.link import Form, Mention, Relation, Said
 
 from .conftest import open_desk
 

@@ -1,7 +1,7 @@
 """Graphs are kept for as long as documents are the same."""
 
-from loci.documents.graphs import LONGEST_SECONDS, Graphs
-from loci.model.identity import LOCAL
+from loci.core.identity import LOCAL
+from loci.documents.graph.graph_cache import LONGEST_SECONDS, Graphs
 
 from .conftest import Desk
 

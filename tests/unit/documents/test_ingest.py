@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from loci.errors import NotFound, Refused
-from loci.model.graph import Said
-from loci.model.identity import LOCAL
+from loci.core.errors import NotFound, Refused
+from loci.core.identity import LOCAL
+from loci.documents.graph.link import Said
 
 from .conftest import Desk, open_desk
 

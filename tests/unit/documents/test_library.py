@@ -4,8 +4,8 @@ import hashlib
 
 import pytest
 
-from loci.errors import NotFound, Refused
-from loci.model.identity import LOCAL, Owner
+from loci.core.errors import NotFound, Refused
+from loci.core.identity import LOCAL, Owner
 
 from .conftest import Desk
 

@@ -5,13 +5,13 @@ from collections.abc import Mapping
 
 import pytest
 
-from loci.documents.graph import Graph, graph_of
-from loci.documents.ids import ids_for
-from loci.documents.markdown import parse
-from loci.documents.resolve import Names, is_no_document
-from loci.model.documents import Document
-from loci.model.graph import Said
-from loci.model.identity import LOCAL
+from loci.core.identity import LOCAL
+from loci.documents.content.markdown import parse
+from loci.documents.document import Document
+from loci.documents.document_ids import ids_for
+from loci.documents.graph.graph import Graph, graph_of
+from loci.documents.graph.link import Said
+from loci.documents.graph.link_resolution import DocumentNames, is_no_document
 from tests.support.link_corpus import Answer, Note, lay_out, link_corpus
 from tests.unit.documents.conftest import Desk
 
@@ -59,7 +59,7 @@ def test_there_are_enough_of_them() -> None:
 @pytest.mark.parametrize("note", NOTES, ids=lambda note: note.path)
 def test_each_link_means_what_its_answer_says(note: Note) -> None:
     documents, said = taken_in(TEXTS)
-    names = Names(documents, {id: one.aliases for id, one in said.items()})
+    names = DocumentNames(documents, {id: one.aliases for id, one in said.items()})
     paths = {one.id: one.path for one in documents}
     [here] = [one for one in documents if one.path == f"{ROOT}{note.path}"]
     found: dict[int, set[Answer]] = {}

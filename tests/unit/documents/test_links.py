@@ -2,10 +2,10 @@
 
 import pytest
 
-from loci.documents.front_matter import read_front_matter
-from loci.documents.links import mentions_in
-from loci.documents.outline import outline_of_markdown
-from loci.model.graph import Mention
+from loci.documents.content.front_matter import read_front_matter
+from loci.documents.content.links import mentions_in
+from loci.documents.content.outline import outline_of_markdown
+from loci.documents.graph.link import Mention
 
 
 def mentions(text: str) -> list[Mention]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from loci.documents.markdown import Parsed, parse
+from loci.documents.content.markdown import Parsed, parse
 
 
 def parsed(text: str | bytes, path: str = "notes/a.md") -> Parsed:

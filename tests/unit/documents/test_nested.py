@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from loci.documents.follow import Followed, Took
-from loci.documents.places import place
-from loci.model.documents import Kept
-from loci.model.identity import LOCAL
+from loci.core.identity import LOCAL
+from loci.documents.document import KeptDocument
+from loci.documents.ingest.roots import place
+from loci.documents.ingest.watch import Took, WatchedFolders
 
 from .conftest import Desk
 
@@ -37,7 +37,7 @@ def away(request: pytest.FixtureRequest, inner: Path, tmp_path: Path) -> Path:
 def test_while_it_is_away_its_documents_are_kept_and_that_is_told(desk: Desk, inner: Path) -> None:
     for _ in range(2):
         summary = desk.run()
-        assert (summary.removed, summary.kept) == (0, (Kept(str(inner), 2),))
+        assert (summary.removed, summary.kept) == (0, (KeptDocument(str(inner), 2),))
         assert desk.ids() == {"inner-b", "inner-c", "notes-a"}
 
 
@@ -71,7 +71,7 @@ def test_one_in_one_is_told_once(desk: Desk, inner: Path) -> None:
     inner.mkdir(exist_ok=True)
     desk.run(desk.write("inner/deep/e.md", "gooseberry").parent)
     shutil.rmtree(inner)
-    assert desk.run().kept == (Kept(str(inner), 3),)
+    assert desk.run().kept == (KeptDocument(str(inner), 3),)
 
 
 def test_of_two_that_are_named_the_empty_one_is_kept(desk: Desk, tmp_path: Path) -> None:
@@ -82,14 +82,14 @@ def test_of_two_that_are_named_the_empty_one_is_kept(desk: Desk, tmp_path: Path)
     desk.run(desk.notes, other)
     (other / "x.md").unlink()
     summary = desk.run(desk.notes, other)
-    assert (summary.removed, summary.kept) == (0, (Kept(str(other), 1),))
+    assert (summary.removed, summary.kept) == (0, (KeptDocument(str(other), 1),))
 
 
 def test_one_that_goes_while_only_the_outer_one_is_followed_is_kept(desk: Desk, inner: Path) -> None:
-    one = Followed(desk.ingest, LOCAL, place(str(desk.notes)), [], lambda: 4_000_000_000.0)
+    one = WatchedFolders(desk.ingest, LOCAL, place(str(desk.notes)), [], lambda: 4_000_000_000.0)
     list(one.begin())
     inner.rename(desk.notes.parent / "elsewhere")
     [happening] = one.look([str(inner)])
     assert isinstance(happening, Took)
-    assert (happening.summary.removed, happening.summary.kept) == (0, (Kept(str(inner), 2),))
+    assert (happening.summary.removed, happening.summary.kept) == (0, (KeptDocument(str(inner), 2),))
     assert desk.ids() == {"inner-b", "inner-c", "notes-a"}

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from loci.adapters.embedded.records import SqliteRecords
-from loci.adapters.embedded.sqlite import Database
-from loci.documents.read_lately import AGAIN, READ, REMEMBERED, SECONDS, ReadLately
-from loci.model.identity import LOCAL, Owner
+from loci.adapters.local.records import SqliteRecords
+from loci.adapters.local.sqlite import Database
+from loci.core.identity import LOCAL, Owner
+from loci.documents.recently_read import AGAIN, READ, REMEMBERED, SECONDS, RecentlyRead
 
 
 class Clock:
@@ -34,28 +34,28 @@ def version(records: SqliteRecords) -> str:
 
 
 def test_another_process_knows_what_was_read(records: SqliteRecords, clock: Clock) -> None:
-    ReadLately(records, clock).note(LOCAL, "a", "x")
-    other = ReadLately(records, clock)
+    RecentlyRead(records, clock).note(LOCAL, "a", "x")
+    other = RecentlyRead(records, clock)
     assert other.of(LOCAL) == {"a": "x"}
     assert other.of(Owner("", "somebody")) == {}
 
 
 def test_the_last_reading_counts(records: SqliteRecords, clock: Clock) -> None:
-    read = ReadLately(records, clock)
+    read = RecentlyRead(records, clock)
     read.note(LOCAL, "a", "x")
     read.note(LOCAL, "a", "y")
     assert read.of(LOCAL) == {"a": "y"}
 
 
 def test_a_mark_expires(records: SqliteRecords, clock: Clock) -> None:
-    read = ReadLately(records, clock)
+    read = RecentlyRead(records, clock)
     read.note(LOCAL, "a", "x")
     clock.now += SECONDS + 1
     assert read.of(LOCAL) == {}
 
 
 def test_within_a_day_the_same_is_written_once(records: SqliteRecords, clock: Clock) -> None:
-    read = ReadLately(records, clock)
+    read = RecentlyRead(records, clock)
     read.note(LOCAL, "a", "x")
     first = version(records)
     read.note(LOCAL, "a", "x")
@@ -66,7 +66,7 @@ def test_within_a_day_the_same_is_written_once(records: SqliteRecords, clock: Cl
 
 
 def test_what_it_remembers_is_bounded(records: SqliteRecords, clock: Clock) -> None:
-    read = ReadLately(records, clock)
+    read = RecentlyRead(records, clock)
     read.note(LOCAL, "a", "x")
     first = version(records)
     for number in range(REMEMBERED):

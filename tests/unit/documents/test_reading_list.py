@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from loci.documents.graph import Graph, graph_of
-from loci.documents.near import nearness
-from loci.documents.reading_list import Nearby, nearby, reading_list
-from loci.model.documents import Document
-from loci.model.graph import Link, Mention, Relation, Said
-from loci.model.search import Chunk, Explanation, Hit
+from loci.documents.document import Document
+from loci.documents.graph.graph import Graph, graph_of
+from loci.documents.graph.link import Link, Mention, Relation, Said
+from loci.documents.graph.pagerank import nearness
+from loci.documents.graph.reading_list import Nearby, nearby, reading_list
+from loci.search.ranking import Chunk, Explanation, Hit
 
 WHY = Explanation(None, None, 1, None, None, None, None, None, None)
 

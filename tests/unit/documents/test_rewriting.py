@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from loci.documents.rewriting import remove_file, write_file
-from loci.errors import Conflict, Refused
+from loci.core.errors import Conflict, Refused
+from loci.documents.writing.write_file import remove_file, write_file
 
 SCRATCH = ".loci-1.tmp"
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from loci.documents.sections import appended, created, replaced, rewritten
-from loci.errors import NotFound, Refused
+from loci.core.errors import NotFound, Refused
+from loci.documents.writing.sections import appended, created, replaced, rewritten
 
 NOTE = """\
 ---

@@ -5,10 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from loci.documents.markdown import parse
-from loci.documents.tagging import tagged
-from loci.documents.tags import COMMENT, normal_tag
-from loci.errors import Refused
+from loci.core.errors import Refused
+from loci.documents.content.markdown import parse
+from loci.documents.content.tags import COMMENT, normal_tag
+from loci.documents.writing.tagging import tagged
 
 # A document, and what it is with the tags "new" and "also new".
 CASES = {

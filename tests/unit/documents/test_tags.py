@@ -2,8 +2,8 @@
 
 import pytest
 
-from loci.documents.markdown import parse
-from loci.documents.tags import normal_tag
+from loci.documents.content.markdown import parse
+from loci.documents.content.tags import normal_tag
 
 
 def tags(text: str) -> tuple[str, ...]:

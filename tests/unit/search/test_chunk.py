@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from loci.documents.markdown import parse
-from loci.model.search import Chunk
-from loci.models.estimate import estimated_tokens
-from loci.search.chunk import LONGEST, Block, Passage, chunks, embedded_text, passages
+from loci.documents.content.markdown import parse
+from loci.model_store.token_estimate import estimated_tokens
+from loci.search.passages import LONGEST, Block, Passage, chunks, embedded_text, passages
+from loci.search.ranking import Chunk
 
 WORDS = "alpha beta gamma delta. "
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loci.model.inference import Scale
 from loci.search.coverage import coverage
+from loci.search.embedding_model import Scale
 from loci.search.relevance import falling, least, relevance
 
 SCALE = Scale(unrelated=0.1, answering=0.4)

@@ -8,9 +8,9 @@ from html.parser import HTMLParser
 
 import pytest
 
-from loci.model.identity import LOCAL
-from loci.model.values import Json, JsonObject
-from loci.web.page import Page, embedded, graph_page
+from loci.core.identity import LOCAL
+from loci.core.json import Json, JsonObject
+from loci.web.page import HtmlPage, embedded, graph_page
 from loci.web.sign_in import sign_in_page
 from loci.web.views import excerpt
 from tests.unit.documents.conftest import Desk, desk
@@ -111,6 +111,6 @@ def test_what_a_document_says_reaches_the_page_from_its_file(desk: Desk) -> None
     assert Elements(page.html).found == Elements(graph_page(shown(), "T").html).found
 
 
-def _hash(page: Page, element: str) -> str:
+def _hash(page: HtmlPage, element: str) -> str:
     [text] = re.findall(rf"<{element}>(.*?)</{element}>", page.html, re.DOTALL)
     return f"'sha256-{b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

@@ -2,8 +2,8 @@
 
 import pytest
 
-from loci.documents.graph import Graph, graph_of
-from loci.model.identity import LOCAL
+from loci.core.identity import LOCAL
+from loci.documents.graph.graph import Graph, graph_of
 from loci.web.facts import drawn, facts
 from loci.web.picture import picture
 from tests.unit.documents.conftest import Desk, desk

@@ -6,8 +6,8 @@ import pytest
 
 from loci.app import App
 from loci.compose import build_app
-from loci.model.identity import LOCAL, Owner
-from loci.settings import load_settings
+from loci.core.identity import LOCAL, Owner
+from loci.core.settings import load_settings
 from loci.web import views
 from loci.web.views import page_of, picture_for, served_page
 

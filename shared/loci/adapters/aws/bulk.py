@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from loci.adapters.aws.indexed import Json
 from loci.adapters.aws.opensearch import refused
-from loci.errors import Refused
-from loci.model.identity import Owner
+from loci.core.errors import Refused
+from loci.core.identity import Owner
 
 if TYPE_CHECKING:
     from opensearchpy import OpenSearch

@@ -8,7 +8,7 @@ from functools import cached_property
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, cast
 
-from loci.errors import Misconfigured, Unavailable
+from loci.core.errors import Misconfigured, Unavailable
 
 if TYPE_CHECKING:
     from boto3 import Session

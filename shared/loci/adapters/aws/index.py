@@ -21,9 +21,9 @@ from loci.adapters.aws.indexed import (
 from loci.adapters.aws.legs import lexical, nearest, together
 from loci.adapters.aws.opensearch import Domain, explained, refused
 from loci.adapters.batches import batches
-from loci.errors import Unavailable
-from loci.model.identity import Owner
-from loci.model.search import EVERYTHING, Candidate, Chunk, Counts, Embedding, Marks, Vector, Where
+from loci.core.errors import Unavailable
+from loci.core.identity import Owner
+from loci.search.ranking import EVERYTHING, Candidate, Chunk, Counts, Embedding, Marks, Vector, Where
 
 AT_ONCE = 500
 MOST_HITS = 10_000

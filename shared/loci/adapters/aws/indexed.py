@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from struct import unpack
 from typing import Any
 
-from loci.ids import content_id
-from loci.model.identity import Owner
-from loci.model.search import Chunk, Embedding, Marks, Where
+from loci.core.identity import Owner
+from loci.core.ids import content_id
+from loci.search.ranking import Chunk, Embedding, Marks, Where
 
 Json = dict[str, Any]
 

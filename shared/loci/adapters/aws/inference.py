@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from loci.adapters.aws.clients import Clients, explained
-from loci.errors import Unavailable
-from loci.model.inference import EmbeddingModel, QueryEmbedding, Scale
-from loci.model.search import Embedding
+from loci.core.errors import Unavailable
+from loci.search.embedding_model import EmbeddingModel, QueryEmbedding, Scale
+from loci.search.ranking import Embedding
 
 # A call takes and gives 6 MB at most. JSON writes a character in up to 6 bytes (two of these for an emoji), and
 # a text of 512 tokens comes back as 18 kB.

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from loci.model.identity import Owner
-from loci.settings import TABLE_EXPIRY, TABLE_KEYS
+from loci.core.identity import Owner
+from loci.core.settings import TABLE_EXPIRY, TABLE_KEYS
 
 if TYPE_CHECKING:
     from types_boto3_dynamodb.type_defs import AttributeValueTypeDef as Attribute

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from loci.adapters.aws.indexed import Json, cosine_of, term, vector_field
-from loci.model.search import Candidate, Vector
+from loci.search.ranking import Candidate, Vector
 
 MOST_WORDS = 256
 """Of a question."""
@@ -16,7 +16,7 @@ NAMES = ("chunk", "document", "generation")
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundChunks:
     """A hit of one leg."""
 
     chunk: str
@@ -71,9 +71,9 @@ def _leg(limit: int, query: Json, fields: Sequence[str]) -> Json:
     }
 
 
-def _ranked(answer: Json) -> dict[str, tuple[int, Found]]:
+def _ranked(answer: Json) -> dict[str, tuple[int, FoundChunks]]:
     """The hits by chunk, in order, with their places. Of two versions of a chunk it is the newer one."""
-    best: dict[str, Found] = {}
+    best: dict[str, FoundChunks] = {}
     for hit in answer["hits"]["hits"]:
         found = _found(hit)
         if found.chunk not in best or best[found.chunk].generation < found.generation:
@@ -82,14 +82,16 @@ def _ranked(answer: Json) -> dict[str, tuple[int, Found]]:
     return {found.chunk: (rank, found) for rank, found in enumerate(order, 1)}
 
 
-def _found(hit: Json) -> Found:
+def _found(hit: Json) -> FoundChunks:
     [score, _], fields = hit["sort"], hit["fields"]
     [chunk], [document], [generation] = (fields[name] for name in NAMES)
     [model], [vector] = fields.get("model", [None]), fields.get("vector", [""])
-    return Found(chunk, document, generation, score, model, b64decode(vector + "=="))  # it comes without its padding
+    return FoundChunks(
+        chunk, document, generation, score, model, b64decode(vector + "==")
+    )  # it comes without its padding
 
 
-def _cosines(found: list[Found], vector: Vector) -> dict[str, float]:
+def _cosines(found: list[FoundChunks], vector: Vector) -> dict[str, float]:
     """By chunk; of those that have a vector of the model."""
     import numpy as np
 

@@ -4,9 +4,9 @@
 from collections.abc import Iterator, Sequence
 from typing import NoReturn
 
-from loci.errors import Unavailable
-from loci.model.identity import Owner
-from loci.model.search import Candidate, Chunk, Counts, Embedding, Marks, Vector, Where
+from loci.core.errors import Unavailable
+from loci.core.identity import Owner
+from loci.search.ranking import Candidate, Chunk, Counts, Embedding, Marks, Vector, Where
 
 
 class NoIndex:

@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from loci.errors import Misconfigured, Unavailable
+from loci.core.errors import Misconfigured, Unavailable
 
 if TYPE_CHECKING:
     from opensearchpy import OpenSearch

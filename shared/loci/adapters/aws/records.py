@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Literal, TypedDict
 
 from loci.adapters.aws.clients import Clients, explained
 from loci.adapters.aws.items import PARTITION, SORT, InBlob, Row, item_of, partition_of, place_of, row_of
-from loci.errors import Conflict, NotFound, Unavailable
-from loci.ids import random_id
-from loci.model.identity import Owner
-from loci.model.records import Page, Record, checked_key
-from loci.model.values import JsonObject
-from loci.ports.stores import ABSENT, BlobStore, lost_race
+from loci.core.errors import Conflict, NotFound, Unavailable
+from loci.core.identity import Owner
+from loci.core.ids import random_id
+from loci.core.json import JsonObject
+from loci.core.records import Record, RecordPage, checked_key
+from loci.core.stores import ABSENT, BlobStore, lost_race
 
 if TYPE_CHECKING:
     from types_boto3_dynamodb.type_defs import AttributeValueTypeDef as Attribute
@@ -29,7 +29,7 @@ RESOLUTIONS = {
 }
 
 
-class Condition(TypedDict, total=False):
+class WriteCondition(TypedDict, total=False):
     """The arguments that let a write happen only over what is expected."""
 
     ConditionExpression: str
@@ -90,14 +90,16 @@ class DynamoRecords:
         self._discard(owner, row)
         return self._is_live(row)
 
-    def list(self, owner: Owner, kind: str, *, prefix: str = "", limit: int = 100, after: str | None = None) -> Page:
+    def list(
+        self, owner: Owner, kind: str, *, prefix: str = "", limit: int = 100, after: str | None = None
+    ) -> RecordPage:
         records: list[Record] = []
         for row in self._rows(owner, kind, prefix, after, limit + 1):
             if len(records) == limit:
-                return Page(tuple(records), records[-1].key)
+                return RecordPage(tuple(records), records[-1].key)
             if (record := self._record(owner, kind, row)) is not None:
                 records.append(record)
-        return Page(tuple(records), None)
+        return RecordPage(tuple(records), None)
 
     def _record(self, owner: Owner, kind: str, row: Row | None) -> Record | None:
         """The row with its value; where the row has been replaced meanwhile, what is there now."""
@@ -169,7 +171,7 @@ class DynamoRecords:
         replaced = answer.get("Attributes")
         return row_of(replaced) if replaced else None
 
-    def _expected(self, version: str | None) -> Condition:
+    def _expected(self, version: str | None) -> WriteCondition:
         if version is None:
             return {}
         values: dict[str, Attribute] = {":now": {"N": repr(float(self._clock()))}}

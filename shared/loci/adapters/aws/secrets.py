@@ -5,8 +5,8 @@ import secrets
 from dataclasses import dataclass
 
 from loci.adapters.aws.clients import Clients, explained
-from loci.errors import Misconfigured, Refused
-from loci.signing import SHORTEST_SECRET
+from loci.core.errors import Misconfigured, Refused
+from loci.core.signing import SHORTEST_SECRET
 
 RESOLUTIONS = {
     "ResourceNotFoundException": "Deploy the stack, or set LOCI_SECRETS_FROM to the secret it made",

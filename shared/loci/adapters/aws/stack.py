@@ -1,7 +1,7 @@
 """Where a deployment keeps its things, as its stack says."""
 
 from loci.adapters.aws.clients import Clients, code_of, explained
-from loci.errors import NotFound
+from loci.core.errors import NotFound
 
 OUTPUTS = {"Table": "table", "Bucket": "bucket"}
 

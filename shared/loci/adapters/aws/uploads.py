@@ -6,9 +6,9 @@ from typing import Any, TypeVar, cast
 from urllib.parse import unquote_plus
 
 from loci.adapters.aws.clients import Clients, code_of, explained
-from loci.errors import Refused
-from loci.ports.documents import Upload
-from loci.ports.stores import ABSENT
+from loci.core.errors import Refused
+from loci.core.stores import ABSENT
+from loci.search.document_index import Upload
 
 MISSING = ("NoSuchKey", "404")  # HEAD has no body, so no better code
 RESOLUTIONS = {

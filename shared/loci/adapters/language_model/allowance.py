@@ -5,9 +5,9 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import cast
 
-from loci.errors import Conflict, Unavailable
-from loci.model.identity import SYSTEM
-from loci.ports.stores import ABSENT, RecordStore
+from loci.core.errors import Conflict, Unavailable
+from loci.core.identity import SYSTEM
+from loci.core.stores import ABSENT, RecordStore
 
 KIND = "language_tokens"
 TWO_DAYS = 2 * 24 * 3600

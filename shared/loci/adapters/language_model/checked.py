@@ -8,16 +8,16 @@ from concurrent.futures import Future
 from typing import NoReturn, Protocol, assert_never, cast
 
 from loci.adapters.language_model.allowance import DailyAllowance
-from loci.errors import LociError, Unavailable
-from loci.model.language import Answer, Withheld, Written, too_slow
-from loci.model.values import Json, JsonObject
+from loci.core.errors import LociError, Unavailable
+from loci.core.json import Json, JsonObject
+from loci.search.language_answer import Answer, ModelText, Withheld, too_slow
 
 AT_ONCE = 8
 BYTES_A_TOKEN = 3
 """Rather too few than too many: English has about four, Chinese about three."""
 
 
-class Writer(Protocol):
+class TextModel(Protocol):
     """A provider's model."""
 
     def write(self, prompt: str, schema: JsonObject, *, seconds: float, most_tokens: int) -> Answer:
@@ -29,7 +29,7 @@ class CheckedModel:
     """A writer whose answers can be relied on."""
 
     def __init__(
-        self, writer: Writer, allowance: DailyAllowance, *, clock: Callable[[], float] = time.monotonic
+        self, writer: TextModel, allowance: DailyAllowance, *, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._writer = writer
         self._allowance = allowance
@@ -93,7 +93,7 @@ class CheckedModel:
         if answer.tokens is not None:
             self._allowance.correct(day, answer.tokens - reserved)
         match answer:
-            case Written(text):
+            case ModelText(text):
                 return text
             case Withheld(why, resolution):
                 raise Unavailable(why, resolution)

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, Field, ValidationError
 
-from loci.errors import Misconfigured, Unavailable
-from loci.model.language import Answer, Written, cut, refused, too_slow
-from loci.model.values import JsonObject
+from loci.core.errors import Misconfigured, Unavailable
+from loci.core.json import JsonObject
+from loci.search.language_answer import Answer, ModelText, cut, refused, too_slow
 
 if TYPE_CHECKING:
     from httpx2 import Client, Response
@@ -177,4 +177,4 @@ def _answer(body: bytes, most_tokens: int) -> Answer:
         return refused(tokens)
     if choice.finish_reason == "length":
         return cut(most_tokens, tokens)
-    return Written(choice.message.content or "", tokens)
+    return ModelText(choice.message.content or "", tokens)

@@ -4,8 +4,8 @@ from collections.abc import Generator
 
 import pytest
 
-from loci.adapters.embedded.typescript import DenoSandbox
-from loci.sandbox_programs.walls.layers import Layer
+from loci.adapters.local.typescript import DenoSandbox
+from loci.sandbox.wall.layers import Layer
 from tests.attack.sandbox.deno.world import World, world
 from tests.support.deno import WALLS, sandbox
 from tests.support.executors import walls

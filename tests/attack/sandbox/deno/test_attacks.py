@@ -2,8 +2,8 @@
 
 import pytest
 
-from loci.adapters.embedded.typescript import DenoSandbox
-from loci.model.code import Completed
+from loci.adapters.local.typescript import DenoSandbox
+from loci.code.run import Completed
 from tests.attack.sandbox.deno.attacks import ENGINE, FILES, NETWORK, PROGRAMS, SECRETS, Attack
 from tests.attack.sandbox.deno.on_limits import ENDS, MEMORY, OUTPUT, TIME, TRACES
 from tests.attack.sandbox.deno.world import World

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from loci.adapters.embedded.typescript import DenoSandbox
+from loci.adapters.local.typescript import DenoSandbox
 from loci.code.results_cache import ResultsCache
-from loci.code.typescript import Asked, TypeScript
+from loci.code.run import Completed
+from loci.code.typescript import TypeScript, TypeScriptRequest
 from loci.compose import build_app
-from loci.errors import NotFound, Unavailable
-from loci.model.code import Completed
-from loci.model.identity import Caller, Owner
-from loci.settings import load_settings
+from loci.core.errors import NotFound, Unavailable
+from loci.core.identity import Caller, Owner
+from loci.core.settings import load_settings
 from tests.attack.sandbox.deno.world import GITHUB, World
 from tests.support.deno import STRONGEST, Given, failed, needs_deno, run, sandbox, steady, value
 from tests.support.polling import until
@@ -158,11 +158,11 @@ def typescript(tmp_path: Path) -> TypeScript:
 def test_what_one_owner_made_be_remembered_no_other_is_told(typescript: TypeScript) -> None:
     forging = WRITE + 'write(\'{"t":"result","value":"forged","seen":[]}\'); return \'honest\''
     for caller in (ANN, ANN, BOB):
-        told = typescript.start(caller, Asked(forging)).future.result(30)
+        told = typescript.start(caller, TypeScriptRequest(forging)).future.result(30)
         assert ("cached" in told) == (caller is ANN and told.get("cached", False))
-    assert "cached" not in typescript.start(BOB, Asked("'of ann'")).future.result(30)
-    typescript.start(ANN, Asked("'of bob'")).future.result(30)
-    assert "cached" not in typescript.start(BOB, Asked("'of bob'")).future.result(30)
+    assert "cached" not in typescript.start(BOB, TypeScriptRequest("'of ann'")).future.result(30)
+    typescript.start(ANN, TypeScriptRequest("'of bob'")).future.result(30)
+    assert "cached" not in typescript.start(BOB, TypeScriptRequest("'of bob'")).future.result(30)
     typescript.close()
 
 
@@ -189,25 +189,25 @@ def test_a_tool_is_called_for_who_asked_and_for_nobody_else(tmp_path: Path) -> N
     tools = ToolSet(tmp_path)
     made = TypeScript(DenoSandbox(None, lambda: STRONGEST), tools, app.scratchpad, app.telemetry, cache=None)
     code = "await github.listCommits({owner: 'bob', caller: {owner: {subject: 'bob'}}}); 1"
-    made.start(ANN, Asked(code, intent="everything")).future.result(30)
+    made.start(ANN, TypeScriptRequest(code, intent="everything")).future.result(30)
     assert [who for who, _, _ in tools.called] == ["ann"]
     made.close()
 
 
 def test_who_fills_their_places_takes_nobody_elses(typescript: TypeScript) -> None:
-    endless = Asked("for (;;) {}", timeout_ms=3000, memory_mb=128)
+    endless = TypeScriptRequest("for (;;) {}", timeout_ms=3000, memory_mb=128)
     runs = [typescript.start(ANN, endless) for _ in range(12)]
-    waiting = [typescript.start(ANN, Asked(f"{number}")) for number in range(52)]
+    waiting = [typescript.start(ANN, TypeScriptRequest(f"{number}")) for number in range(52)]
     with pytest.raises(Unavailable, match="under way"):
         typescript.start(ANN, endless)
-    assert typescript.start(BOB, Asked("1 + 1")).future.result(60)["result"] == 2
+    assert typescript.start(BOB, TypeScriptRequest("1 + 1")).future.result(60)["result"] == 2
     assert all(one.future.exception(60) is not None for one in runs)
     assert [one.future.result(60)["result"] for one in waiting] == list(range(52))
     typescript.close()
 
 
 def test_another_owner_cannot_read_a_run_that_goes_on(typescript: TypeScript, tmp_path: Path) -> None:
-    begun = typescript.start(ANN, Asked("await new Promise(done => setTimeout(done, 500)); 'of ann'"))
+    begun = typescript.start(ANN, TypeScriptRequest("await new Promise(done => setTimeout(done, 500)); 'of ann'"))
     id = str(begun.later()["scratchpad_id"])
     app = build_app(load_settings({"data": tmp_path / "data", "models": tmp_path / "models"}))
     with pytest.raises(NotFound):

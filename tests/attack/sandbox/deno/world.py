@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from loci.adapters.embedded.typescript import DenoSandbox
-from loci.model.code import Completed, Failed, ToolClient
-from loci.model.values import Json, JsonObject
+from loci.adapters.local.typescript import DenoSandbox
+from loci.code.run import Completed, Failed, ToolClient
+from loci.core.json import Json, JsonObject
 from tests.attack.sandbox.deno.attacks import LEAK, Attack
 from tests.support.deno import Given, run
 

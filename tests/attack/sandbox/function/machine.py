@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from loci.sandbox_programs.walls import kernel, namespaces
+from loci.sandbox.wall import kernel, namespaces
 
 RDONLY, RECURSIVE, HERE = 1, 0x8000, -100
 REFUSED = (

@@ -9,18 +9,18 @@ import pytest
 from loci.adapters.aws.blobs import S3Blobs
 from loci.adapters.aws.clients import Clients
 from loci.adapters.aws.records import DynamoRecords
+from loci.adapters.aws.sandbox.executor_records import ExecutorRecords
 from loci.adapters.aws.sandbox.executors import LambdaExecutors
-from loci.adapters.aws.sandbox.held import Held
+from loci.adapters.aws.sandbox.lent_rows import Lender, policy
 from loci.adapters.aws.sandbox.machine import Machine
-from loci.adapters.aws.sandbox.rows import Lender, policy
 from loci.adapters.aws.sandbox.typescript import LambdaSandbox
+from loci.code.executors import Ran, RunFailure
 from loci.code.no_files import NoFiles
-from loci.model.code import Failed, Job, ToolClient
-from loci.model.executors import Failure, Ran
-from loci.model.values import Json, JsonObject
-from loci.sandbox_programs.hosted.line import opened
-from loci.sandbox_programs.hosted.packed import packed
-from loci.sandbox_programs.python.told import Bounds
+from loci.code.run import Failed, Job, ToolClient
+from loci.core.json import Json, JsonObject
+from loci.sandbox.lambda_host.packed import packed
+from loci.sandbox.lambda_host.question_line import opened
+from loci.sandbox.supervisor.reply import Bounds
 from tests.contract.sandboxes import KEY, ROLE
 from tests.contract.stores import ANN, BOB, CLOCK, START
 from tests.support.invoke_api import InvokeApi, invoke_api
@@ -87,7 +87,7 @@ def sandbox(clients: Clients) -> LambdaSandbox:
 @pytest.fixture
 def executors(clients: Clients) -> LambdaExecutors:
     blobs = S3Blobs(BUCKET, clients)
-    held = Held(DynamoRecords(TABLE, blobs, CLOCK, clients), CLOCK, lambda _: None)
+    held = ExecutorRecords(DynamoRecords(TABLE, blobs, CLOCK, clients), CLOCK, lambda _: None)
     lender = Lender(TABLE, ROLE, clients)
     return LambdaExecutors(Machine(FUNCTION, "", KEY, clients), held, blobs, lender, Bounds(), drawing=True)
 
@@ -119,7 +119,7 @@ def test_a_run_that_is_none_fails_and_nothing_of_it_is_kept(
     says(api, answer)
     id = executors.open(ANN)
     for _ in range(2):  # the executor is not held by what failed
-        assert isinstance(ran(executors, id).outcome, Failure)
+        assert isinstance(ran(executors, id).outcome, RunFailure)
 
 
 def test_a_machine_calls_no_tool_that_its_run_was_not_given(api: InvokeApi, sandbox: LambdaSandbox) -> None:

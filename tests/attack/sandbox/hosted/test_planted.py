@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from loci.sandbox_programs.hosted import python
-from loci.sandbox_programs.hosted.packed import opened
-from loci.sandbox_programs.walls.layers import BASE, Layer
-from loci.sandbox_programs.walls.probe import Offered
+from loci.sandbox.lambda_host import python_function
+from loci.sandbox.lambda_host.packed import opened
+from loci.sandbox.wall.layers import BASE, Layer
+from loci.sandbox.wall.probe import Offered
 from tests.support.executors import runner_packages
-from tests.unit.sandbox_programs.hosted.test_bare import order
+from tests.unit.sandbox.hosted.test_bare import order
 
 SECRET = b"CANARY-4f1d"
 PLANTED = {
@@ -50,18 +50,18 @@ def kept() -> Iterator[tuple[str, list[bytes]]]:
 
 
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[python.Runs]:
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[python_function.PythonRuns]:
     refused = tuple((layer, "Operation not permitted") for layer in Layer if layer not in BASE)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(python, "offered", lambda: Offered("Lambda", refused))
-        made = python.Runs(str(runner_packages()), str(tmp_path_factory.mktemp("machine")))
+        patched.setattr(python_function, "offered", lambda: Offered("Lambda", refused))
+        made = python_function.PythonRuns(str(runner_packages()), str(tmp_path_factory.mktemp("machine")))
         yield made
         made.close()
 
 
 @pytest.mark.parametrize("name", PLANTED)
 def test_what_is_planted_is_not_followed(
-    runs: python.Runs, kept: tuple[str, list[bytes]], tmp_path: Path, name: str
+    runs: python_function.PythonRuns, kept: tuple[str, list[bytes]], tmp_path: Path, name: str
 ) -> None:
     link, bodies = kept
     secret = tmp_path / "elsewhere" / "secret.txt"
@@ -79,7 +79,7 @@ def test_what_is_planted_is_not_followed(
     assert (again["began"], again["run"]["stdout"]) == ("kept", "x\n")
 
 
-def test_what_is_removed_with_a_link_in_it_stays_elsewhere(runs: python.Runs, tmp_path: Path) -> None:
+def test_what_is_removed_with_a_link_in_it_stays_elsewhere(runs: python_function.PythonRuns, tmp_path: Path) -> None:
     (tmp_path / "secret.txt").write_bytes(SECRET)
     code = (
         f"import os; os.symlink({str(tmp_path)!r}, 'folder'); os.mkdir('a'); os.symlink({str(tmp_path)!r}, 'a/folder')"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from loci.sandbox_programs.python.told import Stopped
+from loci.sandbox.supervisor.reply import Stopped
 from tests.attack.sandbox.escaped import Escaped
 from tests.attack.sandbox.python.on_the_kernel import EXHAUSTION
 from tests.support.executors import SOON, Nursery, no_files, nursery, walls

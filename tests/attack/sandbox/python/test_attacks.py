@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from loci.code.telling import FIGURES_BYTES, ran
-from loci.model.executors import Condition
-from loci.sandbox_programs.python.supervised import Supervised
-from loci.sandbox_programs.python.told import Reply, Stopped
-from loci.sandbox_programs.walls import kernel, privileges
+from loci.adapters.sandbox.run_results import FIGURES_BYTES, ran
+from loci.code.executors import ExecutorCondition
+from loci.sandbox.supervisor.reply import Reply, Stopped
+from loci.sandbox.supervisor.supervised import Supervised
+from loci.sandbox.wall import kernel, privileges
 from tests.attack.sandbox.escaped import Escaped
 from tests.attack.sandbox.python.on_the_kernel import EXHAUSTION, PRIVILEGES
 from tests.attack.sandbox.python.on_the_machine import FILES, NETWORK, SECRETS
@@ -110,7 +110,7 @@ def test_no_frame_does_anything_to_the_supervisor(python: Nursery, around: World
     with withstood(python, around), python.executor(BOUNDS) as other, python.executor(BOUNDS, folders) as one:
         ended = attacked(one, around, FRAMES + PROTOCOL[name], folders.memory)
         if isinstance(ended, Reply):
-            json.dumps(str(ran(ended, Condition("kept"), LIMITS, ())))
+            json.dumps(str(ran(ended, ExecutorCondition("kept"), LIMITS, ())))
             with suppress(Stopped):
                 assert one.run("1", no_files).said.get("forged") is None
         assert printed(other, "print(1)") == "1\n"
@@ -135,7 +135,7 @@ def test_what_is_no_figure_or_too_much_of_it_is_not_shown(python: Nursery, aroun
     with python.executor(BOUNDS, folders) as one:
         ended = attacked(one, around, FRAMES + FIGURES[name], folders.memory)
     assert isinstance(ended, Reply)
-    shown = ran(ended, Condition("kept"), LIMITS, ()).figures
+    shown = ran(ended, ExecutorCondition("kept"), LIMITS, ()).figures
     assert all(one.startswith(b"\x89PNG") for one in shown)
     assert sum(map(len, shown)) <= FIGURES_BYTES
 

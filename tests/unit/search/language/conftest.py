@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from loci.adapters.embedded.records import SqliteRecords
-from loci.adapters.embedded.sqlite import Database
 from loci.adapters.language_model.openai import OpenAiModel
-from loci.search.reading import Reader
+from loci.adapters.local.records import SqliteRecords
+from loci.adapters.local.sqlite import Database
+from loci.search.language_stage import Reader
 from tests.support.stub_model import StubModel, stub_model
 from tests.unit.search.language.passages import clock, reader_of
 

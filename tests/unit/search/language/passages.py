@@ -2,12 +2,12 @@
 
 import json
 
-from loci.adapters.embedded.records import SqliteRecords
 from loci.adapters.language_model.allowance import DailyAllowance
 from loci.adapters.language_model.checked import CheckedModel
 from loci.adapters.language_model.openai import OpenAiModel
-from loci.model.search import Chunk, Explanation, Hit
-from loci.search.reading import Reader, Reading
+from loci.adapters.local.records import SqliteRecords
+from loci.search.language_stage import LanguageReading, Reader
+from loci.search.ranking import Chunk, Explanation, Hit
 from tests.support.stub_model import Says
 
 QUERY = "How are tokens kept?"
@@ -59,9 +59,9 @@ def judged(order: list[int], *best: tuple[int, str, str]) -> Says:
     )
 
 
-def places(reading: Reading) -> list[int]:
+def places(reading: LanguageReading) -> list[int]:
     return [int(one.chunk.document[1:]) for one in reading.hits]
 
 
-def contexts(reading: Reading) -> list[str | None]:
+def contexts(reading: LanguageReading) -> list[str | None]:
     return [one.context for one in reading.hits]

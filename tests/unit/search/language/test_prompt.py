@@ -1,12 +1,12 @@
 """What a language model gets to read: passages as data, whatever they say."""
 
-from loci.adapters.embedded.records import SqliteRecords
 from loci.adapters.language_model.allowance import DailyAllowance
 from loci.adapters.language_model.checked import CheckedModel
 from loci.adapters.language_model.openai import OpenAiModel
-from loci.model.search import Hit
-from loci.search.prompt import LONGEST_PASSAGE, SCHEMA
-from loci.search.reading import READ, Reader
+from loci.adapters.local.records import SqliteRecords
+from loci.search.language_prompt import LONGEST_PASSAGE, SCHEMA
+from loci.search.language_stage import READ, Reader
+from loci.search.ranking import Hit
 from tests.support.stub_model import StubModel
 from tests.unit.search.language.passages import QUERY, clock, hit, hits, judged
 

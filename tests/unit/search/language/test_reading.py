@@ -2,7 +2,7 @@
 
 import pytest
 
-from loci.search.reading import READ, Reader
+from loci.search.language_stage import READ, Reader
 from tests.support.stub_model import Says, StubModel
 from tests.unit.search.language.passages import QUERY, contexts, hits, judged, places
 

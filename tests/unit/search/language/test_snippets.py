@@ -2,7 +2,7 @@
 
 import pytest
 
-from loci.search.reading import Reader
+from loci.search.language_stage import Reader
 from tests.support.stub_model import StubModel
 from tests.unit.search.language.passages import QUERY, hit, hits, judged
 

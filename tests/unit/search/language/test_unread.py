@@ -2,9 +2,9 @@
 
 import pytest
 
-from loci.adapters.embedded.records import SqliteRecords
 from loci.adapters.language_model.openai import OpenAiModel
-from loci.search.reading import Reader, Reading
+from loci.adapters.local.records import SqliteRecords
+from loci.search.language_stage import LanguageReading, Reader
 from tests.support.stub_model import Fails, Hangs, Reply, Says, StubModel
 from tests.unit.search.language.passages import QUERY, contexts, hits, judged, reader_of
 
@@ -53,7 +53,7 @@ class TestWithoutAnAnswer:
         assert "sk-secret" not in reader.read(QUERY, hits(3), room=300).stage.note
 
 
-def assert_unread(reading: Reading, why: str) -> None:
+def assert_unread(reading: LanguageReading, why: str) -> None:
     assert list(reading.hits) == hits(3)
     assert contexts(reading) == [None, None, None]
     assert (reading.intent, reading.analysis) == (None, None)

@@ -7,21 +7,21 @@ from dataclasses import asdict, replace
 from typing import Any, cast
 
 from loci.adapters.aws.blobs import S3Blobs
-from loci.adapters.aws.sandbox.answering import answering
-from loci.adapters.aws.sandbox.held import Held, Known, Turn
+from loci.adapters.aws.sandbox.executor_records import ExecutorRecords, KnownExecutor, Turn
+from loci.adapters.aws.sandbox.lent_rows import Lender
 from loci.adapters.aws.sandbox.machine import Machine, MachineError
-from loci.adapters.aws.sandbox.rows import Lender
-from loci.code import telling
-from loci.code.file_names import safe_name
-from loci.code.snapshots import BLOBS, PIECE, Snapshot, blobs_of, id_of, piece_key
-from loci.errors import LociError
-from loci.ids import content_id, random_id
-from loci.model.executors import Condition, Failure, Lost, Made, Ran
-from loci.model.identity import Owner
-from loci.model.values import Json
-from loci.ports.code import GivenUp, StoredFiles, never
-from loci.sandbox_programs.hosted import reporting
-from loci.sandbox_programs.python.told import MB, Bounds, Stopped
+from loci.adapters.aws.sandbox.run_questions import answering
+from loci.adapters.sandbox import run_results
+from loci.adapters.sandbox.file_names import safe_name
+from loci.adapters.sandbox.snapshots import BLOBS, PIECE, VariablesSnapshot, blobs_of, id_of, piece_key
+from loci.code.executors import ExecutorCondition, LostVariable, Made, Ran, RunFailure
+from loci.code.ports import GivenUp, StoredFiles, never
+from loci.core.errors import LociError
+from loci.core.identity import Owner
+from loci.core.ids import content_id, random_id
+from loci.core.json import Json
+from loci.sandbox.lambda_host import run_report
+from loci.sandbox.supervisor.reply import MB, Bounds, Stopped
 
 MOST_SAVED = 50 * MB
 """Bytes of variables that are saved before an answer."""
@@ -35,7 +35,7 @@ class LambdaExecutors:
     def __init__(
         self,
         machine: Machine,
-        held: Held,
+        held: ExecutorRecords,
         blobs: S3Blobs,
         lender: Lender,
         bounds: Bounds,
@@ -94,7 +94,7 @@ class LambdaExecutors:
             if not self._held.knows(owner, id):
                 self.forget(owner, id)
 
-    def _ran(self, turn: Turn, code: str, files: StoredFiles, generation: str) -> tuple[Ran, Known]:
+    def _ran(self, turn: Turn, code: str, files: StoredFiles, generation: str) -> tuple[Ran, KnownExecutor]:
         seconds = int(self._bounds.seconds + GRACE)
         loan = self._lender.lend(seconds)
         event = {**self._event(turn, code, generation, seconds), "line": loan.told}
@@ -137,21 +137,21 @@ class LambdaExecutors:
             "save": {"puts": puts, "files": put_files, "most": MOST_SAVED},
         }
 
-    def _judged(self, turn: Turn, told: dict[str, Any], generation: str) -> tuple[Ran, Known]:
+    def _judged(self, turn: Turn, told: dict[str, Any], generation: str) -> tuple[Ran, KnownExecutor]:
         """The run as its machine tells it, and what its executor is now. It can only have spoiled its own."""
-        run, known = reporting.read(told["run"]), turn.known
+        run, known = run_report.read(told["run"]), turn.known
         if told["began"] == "none":
             assert isinstance(run, Stopped)  # noqa: S101 (else it makes no sense)
-            return telling.stopped(run, Condition("lost"), 0.0, telling.limits(self._bounds)), known
+            return run_results.stopped(run, ExecutorCondition("lost"), 0.0, run_results.limits(self._bounds)), known
         condition = _condition(known, told)
         if isinstance(run, Stopped):
             gone = tuple(dict.fromkeys((*known.names, *condition.kept)))
-            lost = Condition("lost", (), tuple(Lost(name, telling.gone_with(run)) for name in gone))
+            lost = ExecutorCondition("lost", (), tuple(LostVariable(name, run_results.gone_with(run)) for name in gone))
             seconds = float(told["run"]["seconds"])
             after = replace(known, process="", files=None if run.why == "disk" else known.files)
-            return telling.stopped(run, lost, seconds, telling.limits(self._bounds)), after
+            return run_results.stopped(run, lost, seconds, run_results.limits(self._bounds)), after
         made = tuple(Made(str(name)[:500], int(size)) for name, size in told["written"][:50])
-        after = replace(known, process=generation, names=telling.names(run.said), files_unsaved=False)
+        after = replace(known, process=generation, names=run_results.names(run.said), files_unsaved=False)
         if "files" in told:
             after = replace(after, files=(generation, str(told["files"])[:64]))
         if "saved" in told:
@@ -161,18 +161,20 @@ class LambdaExecutors:
         if "files_unsaved" in told:
             after = replace(after, files=None, files_unsaved=True)
             condition = replace(condition, unsaved=condition.unsaved or str(told["files_unsaved"])[:200])
-        return telling.ran(run, condition, telling.limits(self._bounds), made), after
+        return run_results.ran(run, condition, run_results.limits(self._bounds), made), after
 
     def _gone(self, error: MachineError, turn: Turn, seconds: float) -> Ran:
         why = "time" if error.is_time else "memory" if error.is_memory else "ended"
         stopped = Stopped(why)
-        lost = tuple(Lost(name, telling.gone_with(stopped)) for name in turn.known.names)
-        ran = telling.stopped(stopped, Condition("lost", (), lost), seconds, telling.limits(self._bounds))
-        assert isinstance(ran.outcome, Failure)  # noqa: S101
+        lost = tuple(LostVariable(name, run_results.gone_with(stopped)) for name in turn.known.names)
+        ran = run_results.stopped(
+            stopped, ExecutorCondition("lost", (), lost), seconds, run_results.limits(self._bounds)
+        )
+        assert isinstance(ran.outcome, RunFailure)  # noqa: S101
         what = f"{ran.outcome.what} ({error.why})"
         return replace(ran, outcome=replace(ran.outcome, what=what))
 
-    def _sweep(self, turn: Turn, known: Known, generation: str) -> None:
+    def _sweep(self, turn: Turn, known: KnownExecutor, generation: str) -> None:
         """Take out the snapshot that was replaced, what was written in vain, and the stored files of this run.
 
         Nothing of another run: it may have begun already.
@@ -223,38 +225,38 @@ def _files_key(id: str, run: str) -> str:
     return f"{blobs_of(id)}{run}/work"
 
 
-def _condition(known: Known, told: dict[str, Any]) -> Condition:
+def _condition(known: KnownExecutor, told: dict[str, Any]) -> ExecutorCondition:
     """What became of the variables and the files, before the run."""
     condition = _of_variables(known, told)
     if "no_files" not in told or not (known.files or known.files_unsaved):
         return condition
-    gone = Lost("(files of the work folder)", str(told["no_files"])[:200])
+    gone = LostVariable("(files of the work folder)", str(told["no_files"])[:200])
     return replace(condition, lost=(*condition.lost, gone))
 
 
-def _of_variables(known: Known, told: dict[str, Any]) -> Condition:
+def _of_variables(known: KnownExecutor, told: dict[str, Any]) -> ExecutorCondition:
     snapshot = known.snapshot
     match told["began"]:
         case "kept":
-            return Condition("kept", known.names)
+            return ExecutorCondition("kept", known.names)
         case "restored" if snapshot:
-            kept, lost = telling.saved(told["restored"])
+            kept, lost = run_results.saved(told["restored"])
             gone = (*snapshot.lost, *lost)
-            return Condition("restored", kept, (*gone, *known.unsaved(kept, gone)))
+            return ExecutorCondition("restored", kept, (*gone, *known.unsaved(kept, gone)))
         case "lost" if snapshot:
             why = f"the saved variables could not be read ({str(told.get('why'))[:200]})"
-            lost = tuple(Lost(name, why) for name in snapshot.kept)
-            return Condition("lost", (), (*lost, *known.unsaved((), lost)))
+            lost = tuple(LostVariable(name, why) for name in snapshot.kept)
+            return ExecutorCondition("lost", (), (*lost, *known.unsaved((), lost)))
         case _:
             lost = known.unsaved((), ())
-            return Condition("lost" if lost else "new", (), lost)
+            return ExecutorCondition("lost" if lost else "new", (), lost)
 
 
-def _checked(saved: dict[str, Any], generation: str) -> Snapshot:
+def _checked(saved: dict[str, Any], generation: str) -> VariablesSnapshot:
     """The snapshot that the machine says it wrote: what it named is all that is kept of it."""
     pieces = tuple(str(one) for one in saved["pieces"])
-    kept, lost = telling.saved(saved["said"])
+    kept, lost = run_results.saved(saved["said"])
     most = -(-MOST_SAVED // PIECE) + 1
     if len(pieces) > most or any(len(one) != 64 for one in pieces):
         raise ValueError("no such pieces")
-    return Snapshot(generation, pieces, int(saved["size"]), kept, lost)
+    return VariablesSnapshot(generation, pieces, int(saved["size"]), kept, lost)

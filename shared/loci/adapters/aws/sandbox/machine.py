@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from loci.adapters.aws.clients import Clients, explained
-from loci.model.identity import Owner
-from loci.sandbox_programs.hosted.packed import opened
+from loci.core.identity import Owner
+from loci.sandbox.lambda_host.packed import opened
 
 RESOLUTIONS = {
     "ResourceNotFoundException": "Deploy the stack, or set {setting} to the function it made",

@@ -4,17 +4,17 @@ import json
 from dataclasses import asdict
 from typing import Any, cast
 
-from loci.adapters.aws.sandbox.answering import answering
+from loci.adapters.aws.sandbox.lent_rows import Lender
 from loci.adapters.aws.sandbox.machine import Machine, MachineError
-from loci.adapters.aws.sandbox.rows import Lender
-from loci.code.judged import called, order, outcome
-from loci.model.code import Completed, Failed, Job
-from loci.model.identity import Owner
-from loci.model.values import Json, JsonObject
-from loci.ports.code import GivenUp, ToolCall, never
-from loci.sandbox_programs.deno.bridge import MOST_CALLS
-from loci.sandbox_programs.deno.ending import Account, Broken, Ended, Order, Why
-from loci.sandbox_programs.deno.messages import Logged, Returned, SenselessError, Thrown, said
+from loci.adapters.aws.sandbox.run_questions import answering
+from loci.adapters.sandbox.typescript_results import called, order, outcome
+from loci.code.ports import GivenUp, ToolCall, never
+from loci.code.run import Completed, Failed, Job
+from loci.core.identity import Owner
+from loci.core.json import Json, JsonObject
+from loci.sandbox.supervisor.messages import Logged, Returned, SenselessError, Thrown, said
+from loci.sandbox.supervisor.run_end import Account, Broken, Ended, Order, Why
+from loci.sandbox.supervisor.tool_calls import MOST_CALLS
 
 GRACE = 30.0
 """Seconds that a run may take beside its own: a machine may have to be started."""

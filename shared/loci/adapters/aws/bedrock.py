@@ -1,0 +1,105 @@
+"""A model behind Amazon Bedrock's Converse: any that can use tools, such as Claude, Nova or Mistral Large."""
+
+import json
+
+from pydantic import BaseModel, Field, ValidationError
+
+from loci.adapters.aws.clients import Clients, explained
+from loci.core.errors import Unavailable
+from loci.core.json import JsonObject
+from loci.search.language_answer import Answer, ModelText, cut, refused, too_slow
+
+RESOLUTIONS = {
+    "AccessDeniedException": "Allow this role bedrock:InvokeModel on it, and the account its use",
+    "ResourceNotFoundException": "Correct LOCI_LANGUAGE_MODEL, or use a region that has the model",
+    "ThrottlingException": "Wait, or raise the account's quota of this model",
+    "ValidationException": "Use a model that can use tools, by the id or the inference profile of this region",
+}
+REFUSED = ("guardrail_intervened", "content_filtered")
+CUT = ("max_tokens", "model_context_window_exceeded")
+
+
+class _ToolUse(BaseModel):
+    input: object
+
+
+class _Part(BaseModel):
+    text: str | None = None
+    toolUse: _ToolUse | None = None  # noqa: N815 (AWS names it)
+
+
+class _Message(BaseModel):
+    content: list[_Part]
+
+
+class _Output(BaseModel):
+    message: _Message
+
+
+class _Usage(BaseModel):
+    totalTokens: int = Field(ge=0)  # noqa: N815
+
+
+class _Response(BaseModel):
+    output: _Output
+    stopReason: str  # noqa: N815
+    usage: _Usage
+
+
+class BedrockModel:
+    """What such a model writes. Its answer is the argument of the one tool that it has."""
+
+    def __init__(self, model: str, clients: Clients | None = None) -> None:
+        self._model = model
+        self._clients = clients or Clients()
+
+    def write(self, prompt: str, schema: JsonObject, *, seconds: float, most_tokens: int) -> Answer:
+        from botocore.exceptions import ReadTimeoutError  # with boto3, at the first call
+        from botocore.parsers import ResponseParserError
+
+        with explained("Bedrock", f"the model {self._model}", RESOLUTIONS):
+            try:
+                response = self._clients.bedrock.converse(
+                    modelId=self._model,
+                    messages=[{"role": "user", "content": [{"text": prompt}]}],
+                    inferenceConfig={"maxTokens": most_tokens},
+                    toolConfig={
+                        "tools": [
+                            {
+                                "toolSpec": {
+                                    "name": "answer",
+                                    "description": "Gives the answer.",
+                                    "inputSchema": {"json": schema},
+                                }
+                            }
+                        ],
+                        "toolChoice": {"any": {}},
+                    },
+                )
+            except ReadTimeoutError:
+                return too_slow(seconds)
+            # botocore 1.44 trips over an answer that is not of AWS, such as a proxy's page, in each of these ways.
+            except (ResponseParserError, AttributeError, TypeError, ValueError):
+                raise _something_else() from None
+        return _answer(response, most_tokens)
+
+
+def _answer(response: object, most_tokens: int) -> Answer:
+    try:
+        said = _Response.model_validate(response)
+    except ValidationError:
+        raise _something_else() from None
+    tokens = said.usage.totalTokens
+    if said.stopReason in REFUSED:
+        return refused(tokens)
+    if said.stopReason in CUT:
+        return cut(most_tokens, tokens)
+    parts = said.output.message.content
+    used = [json.dumps(part.toolUse.input) for part in parts if part.toolUse]
+    return ModelText(next(iter(used), "".join(part.text for part in parts if part.text)), tokens)
+
+
+def _something_else() -> Unavailable:
+    return Unavailable(
+        "Bedrock's address answered something else than Converse", "Check AWS_ENDPOINT_URL_BEDROCK_RUNTIME"
+    )

@@ -1,0 +1,56 @@
+"""Answers what a run asks, while it runs."""
+
+import threading
+from collections.abc import Callable, Generator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any
+
+from loci.core.errors import LociError
+from loci.core.json import Json
+from loci.sandbox.lambda_host import letters
+from loci.sandbox.lambda_host.letters import BadLetterError, MessageRows
+
+AT_ONCE = 16
+SHORTEST_PAUSE, LONGEST_PAUSE = 0.02, 0.2
+
+Answer = Callable[[Any], dict[str, Json]]
+
+
+@contextmanager
+def answering(rows: MessageRows, answer: Answer, most: int) -> Generator[None]:
+    """In here questions are answered, in the order in which they come and up to so many of them.
+
+    The sandbox counts too, but what it says of itself is not believed.
+    """
+    over = threading.Event()
+    looking = threading.Thread(target=_look, args=(rows, answer, most, over), name="answering", daemon=True)
+    looking.start()
+    try:
+        yield
+    finally:
+        over.set()
+        looking.join()
+
+
+def _look(rows: MessageRows, answer: Answer, most: int, over: threading.Event) -> None:
+    number, pause = 1, SHORTEST_PAUSE
+    threads = ThreadPoolExecutor(AT_ONCE)
+    try:
+        while number <= most and not over.wait(pause):
+            try:
+                question = letters.receive(rows, letters.QUESTION, number)
+            except (LociError, BadLetterError):
+                question = None
+            if question is None:
+                pause = min(LONGEST_PAUSE, pause * 1.3)
+                continue
+            threads.submit(_answer, rows, number, question, answer)
+            number, pause = number + 1, SHORTEST_PAUSE
+    finally:
+        # A tool that takes longer than the run is not waited for.
+        threads.shutdown(wait=False, cancel_futures=True)
+
+
+def _answer(rows: MessageRows, number: int, question: Any, answer: Answer) -> None:
+    letters.send(rows, letters.ANSWER, number, answer(question))

@@ -1,0 +1,156 @@
+"""`Executors` on this machine: processes behind a wall, stopped between runs, saved and ended when nobody calls."""
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+from loci.adapters.local.executors.executor_folders import ExecutorFolders
+from loci.adapters.local.executors.executor_session import BUSY_SECONDS, ExecutorSession
+from loci.adapters.local.executors.forks import NEW, Forks
+from loci.adapters.sandbox.snapshots import Snapshots
+from loci.code.executors import Ran
+from loci.code.ports import GivenUp, StoredFiles, never
+from loci.core.errors import LociError, NotFound, Refused
+from loci.core.identity import Owner
+from loci.sandbox.supervisor.reply import Bounds
+from loci.sandbox.supervisor.supervised import Supervised
+
+MOST_HERE = 8
+"""Processes: the one that was not used for longest makes room."""
+QUIET_SECONDS = 2.0
+"""After a run, until its variables are saved."""
+LOOKS_SECONDS = 1.0
+UNOWNED_SECONDS = 3600.0
+
+
+class ConfinedExecutors:
+    """All executors that this process has seen. Any thread may call."""
+
+    def __init__(
+        self,
+        folder: Path,
+        forks: Forks,
+        snapshots: Snapshots,
+        bounds: Bounds,
+        clock: Callable[[], float],
+        *,
+        idle_seconds: float,
+        kept_seconds: float,
+    ) -> None:
+        self.folder = folder
+        self._forks = forks
+        self._snapshots = snapshots
+        self._bounds = bounds
+        self._clock = clock
+        self._idle_seconds = idle_seconds
+        self._kept_seconds = kept_seconds
+        self._turn = threading.Lock()
+        # A run holds a thread of the server for as long as it takes: others need some, too.
+        self._running = threading.BoundedSemaphore(MOST_HERE)
+        self._sessions: dict[str, ExecutorSession] = {}
+        self._closed = threading.Event()
+        self._keeper: threading.Thread | None = None
+
+    def open(self, owner: Owner) -> str:
+        """Its process is the one that waits, or is made at the first run."""
+        self._forks.check()
+        fresh = self._forks.take()
+        place = fresh.place if fresh else self._forks.place()
+        place.take()
+        place.name(owner)
+        place.touch(self._clock())
+        session = self._session(owner, place, fresh.executor if fresh else None)
+        if fresh is None:
+            place.release()
+        with self._turn:
+            self._sessions[session.id] = session
+        self._keep()
+        self._make_room(session)
+        return session.id
+
+    def run(
+        self, owner: Owner, id: str, code: str, files: StoredFiles, keep_until: float, given_up: GivenUp = never
+    ) -> Ran:
+        self._forks.check()
+        with self._turn:
+            session = self._sessions.get(id)
+            if session is None:
+                session = self._sessions[id] = self._session(owner, ExecutorFolders(self.folder / id))
+        if session.owner != owner:
+            raise NotFound(f"There is no executor {id}", "Make one with create_memory_code_runner()")
+        self._keep()
+        if not self._running.acquire(timeout=BUSY_SECONDS):
+            raise Refused(
+                f"{MOST_HERE} executors run code already", "Call again when one of them is done", code="EXECUTOR_BUSY"
+            )
+        try:
+            return session.run(code, files, keep_until, given_up)
+        finally:
+            self._running.release()
+            self._make_room(session)
+
+    def forget(self, owner: Owner, id: str) -> None:
+        with self._turn:
+            session = self._sessions.pop(id, None)
+        (session or self._session(owner, ExecutorFolders(self.folder / id))).remove()
+
+    def tidy(self) -> None:
+        """Save what has been quiet, put away what has been idle."""
+        now = self._clock()
+        for session in self.sessions():
+            if not session.is_here:
+                continue
+            if now - session.used_at >= self._idle_seconds:
+                session.put_away()
+            elif session.is_dirty and now - session.used_at >= QUIET_SECONDS:
+                session.save(whole=False)
+
+    def sweep(self) -> None:
+        """Remove what nobody can call for any more, and what a crash has left."""
+        now = self._clock()
+        for folder in self.folder.glob(f"{NEW}*"):
+            place = ExecutorFolders(folder)
+            owner = place.owner()
+            # One that is nobody's yet may be just being made, by any server.
+            kept = self._kept_seconds if owner else UNOWNED_SECONDS
+            if folder.name in self._sessions or now - place.used() < kept or not place.take():
+                continue
+            if owner:
+                self._snapshots.remove(owner, folder.name)
+            place.remove()
+
+    def close(self) -> None:
+        """Save what is not, and end all processes."""
+        self._closed.set()
+        if self._keeper is not None:
+            self._keeper.join()
+        for session in self.sessions():
+            session.put_away()
+        self._forks.close()
+
+    def _session(self, owner: Owner, place: ExecutorFolders, executor: Supervised | None = None) -> ExecutorSession:
+        return ExecutorSession(owner, place, self._forks, self._snapshots, self._bounds, self._clock, executor)
+
+    def sessions(self) -> list[ExecutorSession]:
+        """Those that this process has seen."""
+        with self._turn:
+            return list(self._sessions.values())
+
+    def _make_room(self, but: ExecutorSession) -> None:
+        here = sorted((one for one in self.sessions() if one.is_here and one is not but), key=lambda one: one.used_at)
+        for session in here[: max(0, len(here) + 1 - MOST_HERE)]:
+            session.put_away()
+
+    def _keep(self) -> None:
+        with self._turn:
+            if self._keeper is None and not self._closed.is_set():
+                self._keeper = threading.Thread(target=self._work, name="executors kept", daemon=True)
+                self._keeper.start()
+
+    def _work(self) -> None:
+        self.sweep()
+        while not self._closed.wait(LOOKS_SECONDS):
+            try:
+                self.tidy()
+            except (LociError, OSError):  # the store is busy: the next look tries again
+                continue

@@ -1,0 +1,211 @@
+"""`DocumentIndex` in SQLite: chunks, the words that find them and their vectors, in one file and one transaction."""
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+
+from loci.adapters.batches import batches
+from loci.adapters.local.bm25 import Bm25
+from loci.adapters.local.chunk_rows import AT_ONCE, COLUMNS, DOCUMENT, Name, chunk_of, chunks_at, names_at, row_of
+from loci.adapters.local.conditions import documents_of, marks
+from loci.adapters.local.recent import Recent
+from loci.adapters.local.sqlite import Database
+from loci.adapters.local.vectors import Key, Vectors
+from loci.core.identity import Owner
+from loci.search.ranking import Candidate, Chunk, Counts, Embedding, Marks, Vector, Where
+
+VECTOR_MEMORY = 512 * 1024**2
+"""Bytes: some 300,000 vectors of 384 dimensions."""
+MOST_GONE = 100_000
+"""Removals that are remembered. Who has not looked for longer loads all vectors anew."""
+RECENT = 4096
+"""Chunks that are kept in memory: some 30 MB."""
+THREADS = ThreadPoolExecutor(thread_name_prefix="vectors")
+
+REVISED = "UPDATE revision SET number = number + 1"
+
+
+class SqliteIndex:
+    """An index in a database that other processes may use at the same time: each search sees what they have written.
+
+    Nothing of numpy is loaded before the first search with a vector.
+    """
+
+    def __init__(self, database: Database, *, vector_memory: int = VECTOR_MEMORY) -> None:
+        self._database = database
+        self._bm25 = Bm25()
+        self._vectors = Vectors(vector_memory)
+        self._names = Recent[Name](8 * RECENT)
+        self._chunks = Recent[Chunk](RECENT)
+
+    def put(self, owner: Owner, collection: str, document: str, chunks: Sequence[Chunk], marks: Marks) -> None:
+        if not chunks:
+            self.remove(owner, collection, document)
+            return
+        # A power cut may take the last writes, but never one without those after it: no record outlives its chunks.
+        with self._database.write(durable=False) as connection:
+            connection.execute(REVISED)
+            scope = _made_scope(connection, owner, collection)
+            number = _marked_document(connection, scope, document, marks)
+            new = {chunk.id: row_of(chunk) for chunk in chunks}
+            held = connection.execute(f"SELECT {COLUMNS}, number FROM chunk WHERE document = ?", (number,))  # noqa: S608
+            gone: list[int] = []
+            for *row, place in held:
+                if new.get(row[0]) == tuple(row):
+                    del new[row[0]]
+                else:
+                    gone.append(place)
+            _remove_chunks(connection, gone)
+            connection.executemany(
+                f"INSERT INTO chunk (scope, document, {COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)",  # noqa: S608
+                ((scope, number, *row) for row in new.values()),
+            )
+
+    def remove(self, owner: Owner, collection: str, document: str) -> None:
+        with self._database.write(durable=False) as connection:
+            found = connection.execute(
+                "SELECT number FROM document WHERE id = ? AND scope ="
+                " (SELECT number FROM scope WHERE owner = ? AND collection = ?)",
+                (document, owner.key, collection),
+            ).fetchone()
+            if found is None:
+                return
+            connection.execute(REVISED)
+            held = connection.execute("SELECT number FROM chunk WHERE document = ?", found)
+            _remove_chunks(connection, [number for [number] in held])
+            connection.execute("DELETE FROM tag WHERE document = ?", found)
+            connection.execute("DELETE FROM document WHERE number = ?", found)
+
+    def embeddings(self, owner: Owner, model: str, hashes: Sequence[str]) -> dict[str, Embedding]:
+        found: dict[str, Embedding] = {}
+        with self._database.read() as connection:
+            for some in batches(hashes, AT_ONCE):
+                rows = connection.execute(
+                    f"SELECT hash, vector, bits FROM chunk WHERE hash IN ({marks(some)}) AND model = ?"  # noqa: S608
+                    " AND scope IN (SELECT number FROM scope WHERE owner = ?)",
+                    (*some, model, owner.key),
+                )
+                found.update((hash, Embedding(model, vector, bits)) for hash, vector, bits in rows)
+        return found
+
+    def candidates(
+        self, owner: Owner, collection: str, words: Sequence[str], vector: Vector | None, *, limit: int, where: Where
+    ) -> list[Candidate]:
+        with self._database.snapshot() as connection:
+            later = None
+            if vector is not None:
+                key = Key(owner.key, collection, vector.model, vector.dimensions)
+                rows = self._vectors.rows(connection, key)
+                # Beside the words: neither the model nor numpy holds the interpreter while it works.
+                later = THREADS.submit(lambda: rows.against(vector.made()))
+            scope = _scope(connection, owner, collection)
+            among = documents_of(scope or 0, where)
+            said = dict(self._bm25.best(connection, scope or 0, words, limit, among))
+            near: dict[int, float] = {}
+            cosines = later and later.result()
+            if cosines is not None:
+                documents = None if among is None else _column(connection, among.sql, among.values)
+                near = cosines.nearest(limit, documents)
+            names = self._names.get(said.keys() | near.keys(), partial(names_at, connection))
+        said_ranks, near_ranks = _ranks(said, names, limit), _ranks(near, names, limit)
+        if cosines is not None:
+            near |= cosines.of(list(said_ranks))
+        return [
+            Candidate(
+                *names[number],
+                bm25=said[number] if number in said_ranks else None,
+                lexical_rank=said_ranks.get(number),
+                cosine=near.get(number),
+                vector_rank=near_ranks.get(number),
+            )
+            for number in dict.fromkeys([*said_ranks, *near_ranks])
+        ]
+
+    def chunks(self, owner: Owner, collection: str, ids: Sequence[str]) -> dict[str, Chunk]:
+        numbers: list[int] = []
+        with self._database.snapshot() as connection:
+            scope = _scope(connection, owner, collection)
+            for some in batches(ids, AT_ONCE):
+                sql = f"SELECT number FROM chunk WHERE scope = ? AND id IN ({marks(some)})"  # noqa: S608
+                numbers += _column(connection, sql, (scope or 0, *some))
+            found = self._chunks.get(numbers, partial(chunks_at, connection))
+        return {chunk.id: chunk for chunk in found.values()}
+
+    def passages(self, owner: Owner, collection: str) -> Iterator[Chunk]:
+        last = 0
+        while True:  # a few at a time, so that no snapshot stays open while somebody works with them
+            with self._database.snapshot() as connection:
+                rows = connection.execute(
+                    f"SELECT {COLUMNS}, {DOCUMENT}, number FROM chunk WHERE scope = ? AND number > ?"  # noqa: S608
+                    " ORDER BY number LIMIT ?",
+                    (_scope(connection, owner, collection), last, AT_ONCE),
+                ).fetchall()
+            yield from (chunk_of(row[:-2], row[-2]) for row in rows)
+            if len(rows) < AT_ONCE:
+                return
+            last = rows[-1][-1]
+
+    def counts(self, owner: Owner, collection: str) -> Counts:
+        with self._database.snapshot() as connection:
+            scope = _scope(connection, owner, collection)
+            [documents] = connection.execute("SELECT count(*) FROM document WHERE scope = ?", (scope,)).fetchone()
+            by_model: dict[str | None, int] = dict(
+                connection.execute("SELECT model, count(*) FROM chunk WHERE scope = ? GROUP BY model", (scope,))
+            )
+        embedded = {model: count for model, count in by_model.items() if model is not None}
+        return Counts(documents, sum(by_model.values()), embedded)
+
+    def state(self, owner: Owner, collection: str) -> str:  # noqa: ARG002 (a write of any collection counts)
+        with self._database.read() as connection:
+            [revision] = connection.execute("SELECT number FROM revision").fetchone()
+        return str(revision)
+
+    def documents(self, owner: Owner, collection: str) -> dict[str, int]:
+        with self._database.snapshot() as connection:
+            rows = connection.execute(
+                "SELECT id, (SELECT count(*) FROM chunk WHERE chunk.document = document.number)"
+                " FROM document WHERE scope = ?",
+                (_scope(connection, owner, collection),),
+            )
+            return {id: count for id, count in rows if count}
+
+
+def _scope(connection: sqlite3.Connection, owner: Owner, collection: str) -> int | None:
+    found = connection.execute(
+        "SELECT number FROM scope WHERE owner = ? AND collection = ?", (owner.key, collection)
+    ).fetchone()
+    return found and found[0]
+
+
+def _made_scope(connection: sqlite3.Connection, owner: Owner, collection: str) -> int:
+    connection.execute("INSERT OR IGNORE INTO scope (owner, collection) VALUES (?, ?)", (owner.key, collection))
+    return _scope(connection, owner, collection) or 0  # it is there: numbers begin at 1
+
+
+def _marked_document(connection: sqlite3.Connection, scope: int, document: str, marks: Marks) -> int:
+    [number] = connection.execute(
+        "INSERT INTO document (scope, id, date) VALUES (?, ?, ?)"
+        " ON CONFLICT (scope, id) DO UPDATE SET date = excluded.date RETURNING number",
+        (scope, document, marks.date),
+    ).fetchone()
+    connection.execute("DELETE FROM tag WHERE document = ?", (number,))
+    tags = ((scope, tag, number) for tag in dict.fromkeys(marks.tags))
+    connection.executemany("INSERT INTO tag (scope, tag, document) VALUES (?, ?, ?)", tags)
+    return number
+
+
+def _remove_chunks(connection: sqlite3.Connection, numbers: list[int]) -> None:
+    connection.executemany("DELETE FROM chunk WHERE number = ?", ((number,) for number in numbers))
+    if numbers:
+        connection.execute("DELETE FROM gone WHERE number <= (SELECT max(number) FROM gone) - ?", (MOST_GONE,))
+
+
+def _ranks(scores: dict[int, float], names: dict[int, Name], limit: int) -> dict[int, int]:
+    """The places of the best, from 1 on; ties by chunk id."""
+    order = sorted(scores, key=lambda number: (-scores[number], names[number]))
+    return {number: rank for rank, number in enumerate(order[:limit], 1)}
+
+
+def _column(connection: sqlite3.Connection, sql: str, values: tuple[str | int, ...]) -> list[int]:
+    return [value for [value] in connection.execute(sql, values)]

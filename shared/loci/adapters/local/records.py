@@ -1,0 +1,105 @@
+"""`RecordStore` in one SQLite table."""
+
+import json
+import sqlite3
+from collections.abc import Callable
+
+from loci.adapters.local.sqlite import Database
+from loci.core.identity import Owner
+from loci.core.ids import random_id
+from loci.core.json import JsonObject
+from loci.core.records import Record, RecordPage, checked_key
+from loci.core.stores import ABSENT, lost_race
+
+# No UTF-8 text has this byte, so it sorts behind every key that begins with the prefix.
+BEHIND_PREFIX = b"\xff"
+
+
+class SqliteRecords:
+    """Records in a database that other processes may use at the same time."""
+
+    def __init__(self, database: Database, clock: Callable[[], float]) -> None:
+        self._database = database
+        self._clock = clock
+
+    def get(self, owner: Owner, kind: str, key: str) -> Record | None:
+        with self._database.read() as connection:
+            row = connection.execute(
+                "SELECT key, value, version, expires_at FROM record WHERE owner = ? AND kind = ? AND key = ?"
+                " AND (expires_at IS NULL OR expires_at > ?)",
+                (owner.key, kind, checked_key(key).encode(), self._clock()),
+            ).fetchone()
+        return None if row is None else _record(row)
+
+    def put(
+        self,
+        owner: Owner,
+        kind: str,
+        key: str,
+        value: JsonObject,
+        *,
+        expect_version: str | None = None,
+        expires_at: float | None = None,
+        durable: bool = True,
+    ) -> Record:
+        record = Record(checked_key(key), value, random_id(), expires_at)
+        text = json.dumps(value, separators=(",", ":"), allow_nan=False)
+        with self._database.write(durable=durable) as connection:
+            if expect_version is not None:
+                self._expect(connection, owner, kind, key, expect_version)
+            connection.execute(
+                "INSERT OR REPLACE INTO record (owner, kind, key, value, version, expires_at) VALUES (?,?,?,?,?,?)",
+                (owner.key, kind, key.encode(), text, record.version, expires_at),
+            )
+            if expires_at is not None:
+                # Whoever adds what expires clears what has: no other sweep is needed.
+                connection.execute("DELETE FROM record WHERE expires_at <= ?", (self._clock(),))
+        return record
+
+    def remove(self, owner: Owner, kind: str, key: str, *, expect_version: str | None = None) -> bool:
+        with self._database.write() as connection:
+            there = self._expect(connection, owner, kind, checked_key(key), expect_version)
+            connection.execute(
+                "DELETE FROM record WHERE owner = ? AND kind = ? AND key = ?", (owner.key, kind, key.encode())
+            )
+        return there
+
+    def list(
+        self, owner: Owner, kind: str, *, prefix: str = "", limit: int = 100, after: str | None = None
+    ) -> RecordPage:
+        start = checked_key(prefix).encode() if prefix else b""
+        with self._database.read() as connection:
+            rows = connection.execute(
+                "SELECT key, value, version, expires_at FROM record"
+                " WHERE owner = ? AND kind = ? AND key >= ? AND key < ? AND key > ?"
+                " AND (expires_at IS NULL OR expires_at > ?) ORDER BY key LIMIT ?",
+                (
+                    owner.key,
+                    kind,
+                    start,
+                    start + BEHIND_PREFIX,
+                    b"" if after is None else checked_key(after).encode(),
+                    self._clock(),
+                    limit + 1,
+                ),
+            ).fetchall()
+        records = tuple(_record(row) for row in rows[:limit])
+        return RecordPage(records, records[-1].key if len(rows) > limit else None)
+
+    def _expect(
+        self, connection: sqlite3.Connection, owner: Owner, kind: str, key: str, expect_version: str | None
+    ) -> bool:
+        """Whether the record is there; `Conflict` where it is not as expected."""
+        held = connection.execute(
+            "SELECT version FROM record WHERE owner = ? AND kind = ? AND key = ?"
+            " AND (expires_at IS NULL OR expires_at > ?)",
+            (owner.key, kind, key.encode(), self._clock()),
+        ).fetchone()
+        if expect_version is not None and expect_version != (ABSENT if held is None else held[0]):
+            raise lost_race(kind)
+        return held is not None
+
+
+def _record(row: tuple[bytes, str, str, float | None]) -> Record:
+    key, value, version, expires_at = row
+    return Record(key.decode(), json.loads(value), version, expires_at)

@@ -1,0 +1,50 @@
+"""`Turns` by locks of the operating system, which end with the process that has them."""
+
+import fcntl
+import os
+import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from pathlib import Path
+from zlib import crc32
+
+from loci.core.errors import Unavailable
+from loci.core.identity import Owner
+
+FILES = 64
+"""Some names share one: their writers wait for each other, too."""
+PAUSE = 0.02
+
+
+class FolderWriteLocks:
+    """Turns of all processes with the same data folder."""
+
+    def __init__(self, folder: Path, pause: Callable[[float], None] = time.sleep) -> None:
+        self._folder = folder
+        self._pause = pause
+
+    @contextmanager
+    def take(self, owner: Owner, name: str, seconds: float) -> Generator[bool]:
+        file = self._folder / str(crc32(f"{owner.key}/{name}".encode()) % FILES)
+        try:
+            self._folder.mkdir(mode=0o700, exist_ok=True)
+            descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise Unavailable(f"Cannot use {self._folder} ({error.strerror})", "Check its permissions") from error
+        try:
+            yield self._is_taken(descriptor, seconds)
+        finally:
+            os.close(descriptor)  # and so the lock is gone
+
+    def _is_taken(self, descriptor: int, seconds: float) -> bool:
+        waited = 0.0
+        while True:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if waited >= seconds:
+                    return False
+                self._pause(PAUSE)
+                waited += PAUSE
+            else:
+                return True

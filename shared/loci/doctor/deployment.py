@@ -1,0 +1,49 @@
+"""What a deployment on AWS needs: whether it answers."""
+
+from collections.abc import Callable
+
+from loci.app import App
+from loci.core.errors import Unavailable
+from loci.core.finding import Finding, checked, counted
+from loci.core.identity import LOCAL, SYSTEM
+from loci.documents.ingest.index_writer import COLLECTION
+
+
+def check_cloud(app: App, secrets: Callable[[], int]) -> list[Finding]:
+    """A line for each. What one does not serve, its adapter explains."""
+    return [
+        *checked("table", lambda: _table(app)),
+        *checked("bucket", lambda: _bucket(app)),
+        *checked("secret", lambda: Finding("secret", "ok", f"{counted(secrets(), 'signing secret')} accepted")),
+        *checked("search", lambda: _search(app)),
+        *checked("inference", lambda: _inference(app)),
+    ]
+
+
+def _table(app: App) -> Finding:
+    return Finding("table", "ok", f"{app.settings.table} answers, with {counted(len(app.api_keys.list()), 'key')}")
+
+
+def _bucket(app: App) -> Finding:
+    app.blobs.list(SYSTEM, "doctor/")
+    return Finding("bucket", "ok", f"{app.settings.bucket} answers")
+
+
+def _search(app: App) -> Finding:
+    try:
+        app.documents.index.counts(LOCAL, COLLECTION)
+    except Unavailable as error:
+        if app.settings.search_url is not None:
+            raise
+        return Finding("search", "warning", error.what, error.resolution)
+    return Finding("search", "ok", f"{app.settings.search_url} answers")
+
+
+def _inference(app: App) -> Finding | None:
+    name = app.settings.inference_function
+    if name is None:
+        return None
+    model = app.documents.embedder.model()
+    if model is None:
+        return Finding("inference", "warning", f"{name} has no embedder", "Build its image with one, and deploy it")
+    return Finding("inference", "ok", f"{name} answers, and embeds with {model.identity}")

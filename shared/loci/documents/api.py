@@ -1,0 +1,40 @@
+"""Documents, assembled."""
+
+from dataclasses import dataclass
+
+from loci.documents.catalog import Catalog
+from loci.documents.graph.clusters import Clusters
+from loci.documents.graph.graph_cache import Graphs
+from loci.documents.graph.remarks import Remarks
+from loci.documents.graph.similar_links import SimilarLinks
+from loci.documents.graph.similarity import Similarities
+from loci.documents.ingest.client_sync import ClientSync
+from loci.documents.ingest.ingest import Ingest
+from loci.documents.ingest.missing_vectors import MissingVectors
+from loci.documents.library import Library
+from loci.documents.recently_read import RecentlyRead
+from loci.documents.writing.edits import Edits
+from loci.search.document_index import DocumentIndex
+from loci.search.inference import Embedder
+from loci.search.search import Search
+
+
+@dataclass(frozen=True, slots=True)
+class Documents:
+    """Everything on documents that a door may call."""
+
+    index: DocumentIndex
+    embedder: Embedder
+    search: Search
+    library: Library
+    edits: Edits
+    ingest: Ingest
+    fill: MissingVectors
+    feed: ClientSync
+    catalog: Catalog
+    graphs: Graphs
+    likeness: Similarities
+    similar: SimilarLinks
+    clusters: Clusters
+    read_lately: RecentlyRead
+    remarks: Remarks

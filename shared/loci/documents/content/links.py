@@ -1,0 +1,183 @@
+"""What a document links to: wiki links, markdown links of every kind, and fields of its front matter."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from typing import Final
+from urllib.parse import unquote
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from loci.documents.content.outline import Outline
+from loci.documents.content.tags import CODE, TAGS_COMMENT
+from loci.documents.document import Heading
+from loci.documents.graph.link import ALIASES, Mention, Relation
+
+MOST_LINKS: Final = 2_000
+LONGEST_TARGET: Final = 500
+LONGEST_EVIDENCE: Final = 200
+FIELDS: Final[Mapping[str, Relation]] = {
+    "follows": "follows",
+    "brief": "follows",
+    "implements": "implements",
+    "references": "references",
+    "related": "references",
+    "see": "references",
+    "links": "references",
+}
+# As Amalfa writes them into a comment: [IMPLEMENTS: brief-auth].
+NAMED: Final[Mapping[str, Relation]] = {**FIELDS, **ALIASES}
+WIKI = re.compile(r"!?\[\[([^\[\]\n]+)\]\]")
+COMMENT = re.compile(r"<!--(.*?)-->", re.DOTALL)
+RELATED = re.compile(r"\[\s*([A-Za-z_]+)\s*:\s*([^\]\n]+?)\s*\]")
+FIELD = re.compile(r"([A-Za-z_ -]+?)\s*:")
+# Not of a footnote, whose text is as any other.
+DEFINITION = re.compile(r" {0,3}\[(?!\^)([^\[\]]+)\]:\s*(?:<([^<>]*)>|(\S+))")
+SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
+IMPLEMENTS = re.compile(r"implement(?:s|ed|ation)?(?: of)?\b", re.IGNORECASE)
+
+
+def mentions_in(lines: Sequence[str], outline: Outline, skip: int, *, is_markdown: bool) -> tuple[Mention, ...]:
+    """Every link once a line, in order; the first `skip` lines are front matter."""
+    prose = _prose(lines, outline, skip)
+    relations = _relations(outline, len(lines))
+    found = [*_fields(lines[:skip]), *_comments(prose), *_wiki(prose, relations)]
+    if is_markdown:
+        found += _markdown_links(prose, outline, relations)
+    unique: dict[tuple[int, str, Relation], Mention] = {}
+    for one in found:
+        unique.setdefault((one.line, one.target.casefold(), one.relation), one)
+    return tuple(sorted(unique.values(), key=lambda one: one.line)[:MOST_LINKS])
+
+
+def _prose(lines: Sequence[str], outline: Outline, skip: int) -> list[str]:
+    """The lines, with nothing where front matter and code are."""
+    kept = ["" if at < skip else line for at, line in enumerate(lines)]
+    for first, behind in outline.code:
+        kept[first:behind] = [""] * (behind - first)
+    return kept
+
+
+def _relations(outline: Outline, lines: int) -> list[Relation]:
+    """What a link says in each line: below a heading such as `Implements` something else than elsewhere."""
+    said: list[Relation] = ["references"] * lines
+    level = 0
+    for heading, following in zip(outline.headings, (*outline.headings[1:], None), strict=False):
+        if not level or heading.level <= level:
+            level = heading.level if IMPLEMENTS.match(heading.title) else 0
+        if level:
+            behind = following.line - 1 if following else lines
+            implements: list[Relation] = ["implements"] * (behind - heading.line)
+            said[heading.line : behind] = implements
+    return said
+
+
+def _fields(lines: Sequence[str]) -> Iterator[Mention]:
+    """Wiki links and names in the fields that are about other documents; wiki links in any other."""
+    relation: Relation | None = None
+    for number, line in enumerate(lines[1:-1], 2):
+        if field := FIELD.match(line):
+            relation = FIELDS.get(field[1].strip().lower())
+        value = line[field.end() :] if field else line
+        links = WIKI.findall(value)
+        for link in links:
+            yield from _named(link, relation or "references", number, line)
+        if relation and not links:
+            for name in value.strip().strip("[]").split(","):
+                plain = name.strip().removeprefix("- ").strip(" '\"")
+                if plain and not plain.startswith("#"):
+                    yield from _named(plain, relation, number, line)
+
+
+def _comments(prose: Sequence[str]) -> Iterator[Mention]:
+    text = "\n".join(prose)
+    if "<!--" not in text:
+        return
+    for comment in COMMENT.finditer(text):
+        if TAGS_COMMENT.fullmatch(comment[1]):
+            for related in RELATED.finditer(comment[1]):
+                if relation := NAMED.get(related[1].lower()):
+                    line = text.count("\n", 0, comment.start(1) + related.start()) + 1
+                    yield from _named(related[2], relation, line, prose[line - 1])
+
+
+def _wiki(prose: Sequence[str], relations: Sequence[Relation]) -> Iterator[Mention]:
+    for at, line in enumerate(prose):
+        if "[[" in line:
+            for link in WIKI.findall(CODE.sub("", line)):
+                yield from _named(link, relations[at], at + 1, line)
+
+
+def _named(link: str, relation: Relation, line: int, evidence: str) -> Iterator[Mention]:
+    """`Name#Heading|label`, `Name^block`; one of a heading only is of the document itself."""
+    written = link.replace("\\|", "|").partition("|")[0]
+    name, _, anchor = written.partition("#")
+    if not anchor and "^" in name:
+        name, _, block = name.partition("^")
+        anchor = f"^{block}"
+    name = name.strip()
+    if name and len(name) <= LONGEST_TARGET and not SCHEME.match(name):
+        yield Mention(name, "name", relation, line, _short(evidence), anchor.strip() or None)
+
+
+def _markdown_links(prose: Sequence[str], outline: Outline, relations: Sequence[Relation]) -> Iterator[Mention]:
+    references = dict(_definitions(prose))
+    if references:  # a definition would be a link to itself
+        prose = ["" if "]:" in line and DEFINITION.match(line) else line for line in prose]
+    for first, behind in _spans(outline):
+        text = "\n".join(prose[first:behind])
+        if "](" in text or ("[" in text and references):
+            for offset, destination in _destinations(text, references):
+                at = min(first + offset, behind - 1)
+                yield from _pathed(destination, relations[at], at + 1, prose[at])
+
+
+def _spans(outline: Outline) -> Iterator[tuple[int, int]]:
+    """The lines of headings, and of the parts."""
+    for part in outline.parts:
+        yield (part.line - 1, part.line) if isinstance(part, Heading) else (part.first, part.behind)
+
+
+def _definitions(prose: Sequence[str]) -> Iterator[tuple[str, dict[str, str]]]:
+    """`[label]: path`, as markdown-it keeps them. The first of a label counts."""
+    normal: dict[str, None] = {}
+    for line in prose:
+        if "]:" in line and (found := DEFINITION.match(line)):
+            label = " ".join(found[1].split()).casefold().upper()
+            if label not in normal:
+                normal[label] = None
+                yield label, {"href": found[2] or found[3] or "", "title": ""}
+
+
+def _destinations(text: str, references: Mapping[str, object]) -> Iterator[tuple[int, str]]:
+    """Where links of the text lead, each with how many lines stand before it."""
+    children: list[Token] = []
+    markdown = _inline()
+    markdown.inline.parse(text, markdown, {"references": references}, children)
+    line = 0
+    for token in children:
+        if token.type == "link_open":
+            yield line, str(token.attrs.get("href", ""))
+        elif token.type in ("softbreak", "hardbreak"):
+            line += 1
+        else:
+            line += token.content.count("\n")
+
+
+@cache
+def _inline() -> MarkdownIt:
+    return MarkdownIt("commonmark")
+
+
+def _pathed(destination: str, relation: Relation, line: int, evidence: str) -> Iterator[Mention]:
+    """A way to a document; addresses elsewhere are none."""
+    path, _, anchor = destination.partition("#")
+    path = unquote(path.partition("?")[0]).strip()
+    if path and len(path) <= LONGEST_TARGET and "\0" not in path and not SCHEME.match(path):
+        yield Mention(path, "path", relation, line, _short(evidence), unquote(anchor) or None)
+
+
+def _short(line: str) -> str:
+    plain = " ".join(line.split())
+    return plain if len(plain) <= LONGEST_EVIDENCE else f"{plain[: LONGEST_EVIDENCE - 1]}…"

@@ -1,0 +1,171 @@
+"""The documents' tools: search, read, look around."""
+
+from datetime import UTC, datetime
+from typing import Annotated, Literal
+
+from mcp_types import CallToolResult, TextContent
+from pydantic import BaseModel, Field
+
+from loci.app import App
+from loci.core.errors import Refused, Unavailable
+from loci.core.identity import Caller, Owner
+from loci.documents.content.excerpt import ExcerptRequest, part_of
+from loci.documents.content.periods import period
+from loci.documents.content.tags import normal_tag
+from loci.documents.ingest.index_writer import COLLECTION
+from loci.documents.tools.search_results import SearchResults, search_results, snippet_room, tagged_results
+from loci.mcp.tool import LociTool, loci_tool
+from loci.search.ranking import EVERYTHING, Ranking, Where
+
+LONGEST_QUERY = 100_000
+MOST = 100
+
+Query = Annotated[str, Field(min_length=1, max_length=LONGEST_QUERY, description="what to look for, in plain words")]
+Limit = Annotated[int, Field(ge=1, le=MOST, description="documents at most")]
+Explain = Annotated[bool, Field(description="say how each result came to its place")]
+Tags = Annotated[list[str], Field(max_length=100)]
+
+
+class Content(BaseModel):
+    """A document, or a part of it."""
+
+    result: str = Field(description="the markdown, as it stands in the document")
+    id: str
+    path: str
+    hash: str = Field(description="sha256 of the whole document as it is now")
+    lines: str = Field(description="the lines that were read, as in 1-40")
+    total_lines: int
+
+
+def document_tools(app: App) -> list[LociTool]:
+    """The tools over what was ingested."""
+
+    def search_documents(query: Query, caller: Caller, limit: Limit = 20, explain: Explain = False) -> SearchResults:
+        """Search all documents by meaning and by words.
+
+        Use it first for "what did we learn about X", "how did we solve Y", or before you begin work on a topic.
+        Returns the best passage of each document, best first, with its id for read_node_content. The results say in
+        `metadata.stages` what was done; an empty answer says why in `metadata.reason`.
+
+        Example: search_documents(query="authentication debugging lessons", limit=5)
+        """
+        return _search(app, caller.owner, query, limit, EVERYTHING, explain=explain, tool="search_documents")
+
+    def temporal_search(
+        query: Query,
+        date_range: Annotated[
+            str, Field(max_length=100, description="such as 2026-01-01..2026-01-31, 2026-01, last week, last 30 days")
+        ],
+        caller: Caller,
+        limit: Limit = 20,
+        explain: Explain = False,
+    ) -> SearchResults:
+        """Search the documents of a time: those whose date lies in the range.
+
+        A document's date comes from its front matter, its file name or its first heading. One without a date is in
+        no range. Returns what search_documents returns.
+
+        Example: temporal_search(query="database outage", date_range="2026-01-01..2026-01-31")
+        """
+        since, until = period(date_range, datetime.now(UTC).date())
+        where = Where(since=since, until=until)
+        return _search(app, caller.owner, query, limit, where, explain=explain, tool="temporal_search")
+
+    def query_by_tags(
+        tags: Annotated[Tags, Field(min_length=1, description="without the #; upper and lower case are the same")],
+        caller: Caller,
+        match: Annotated[Literal["any", "all"], Field(description="whether one of the tags will do")] = "any",
+        without: Annotated[Tags, Field(description="tags that a document must not have")] = [],  # noqa: B006
+        query: Annotated[str | None, Field(max_length=LONGEST_QUERY, description="search only those documents")] = None,
+        limit: Limit = 20,
+    ) -> SearchResults:
+        """Find documents by their tags, newest first, or search among them.
+
+        Returns what search_documents returns; without a query the score is the share of the tags that a document has.
+
+        Example: query_by_tags(tags=["security", "oauth"], match="all")
+        """
+        wanted, unwanted = _normal(tags), _normal(without)
+        if not wanted:
+            raise Refused("None of these is a tag", "Give tags of letters, such as security", code="BAD_TAG")
+        if query:
+            of_any, of_all = (wanted, ()) if match == "any" else ((), wanted)
+            where = Where(any_tags=of_any, all_tags=of_all, no_tags=unwanted)
+            return _search(app, caller.owner, query, limit, where, explain=False, tool="query_by_tags")
+        found = app.documents.library.tagged(caller.owner, wanted, unwanted, every=match == "all")[:limit]
+        return tagged_results(app, caller.owner, wanted, found, snippet_room(limit))
+
+    def read_node_content(
+        id: Annotated[str, Field(max_length=512, description="a document's id, as a search gave it")],
+        caller: Caller,
+        heading: Annotated[str | None, Field(description="only the part below this heading")] = None,
+        start_line: Annotated[int | None, Field(ge=1, description="from this line on")] = None,
+        end_line: Annotated[int | None, Field(ge=1, description="up to this line")] = None,
+        max_tokens: Annotated[int | None, Field(ge=1, description="not more than about so many tokens")] = None,
+    ) -> Annotated[CallToolResult, Content]:
+        """Read the markdown of a document: all of it, or the part you need.
+
+        Use it after a search, with an `id` and the `lines` or `heading` of its result. `hash` tells whether the
+        document has changed since.
+
+        Example: read_node_content(id="docs-auth-guide", heading="Errors")
+        """
+        text = app.documents.library.read(caller.owner, id)
+        app.documents.read_lately.note(caller.owner, text.document.id, text.document.sha256)
+        part = part_of(
+            text.text, ExcerptRequest(heading, start_line, end_line, max_tokens), app.documents.embedder.count
+        )
+        view = Content(
+            result=part.text,
+            id=text.document.id,
+            path=text.document.path,
+            hash=text.sha256,
+            lines=f"{part.first_line}-{part.last_line}",
+            total_lines=part.total_lines,
+        )
+        return CallToolResult(content=[TextContent(type="text", text=part.text)], structured_content=view.model_dump())
+
+    def list_directory_structure(
+        caller: Caller,
+        prefix: Annotated[str | None, Field(max_length=512, description="only what lies below this folder")] = None,
+        depth: Annotated[int | None, Field(ge=1, le=64, description="only so many levels")] = None,
+    ) -> list[str]:
+        """List the folders that documents are in.
+
+        Use it to see how the knowledge is organised before you search or write. Returns paths that end in `/`.
+
+        Example: list_directory_structure()
+        """
+        folders = app.documents.library.folders(caller.owner)
+        return [
+            one
+            for one in folders
+            if (prefix is None or one.startswith(prefix.rstrip("/") + "/"))
+            and (depth is None or one.count("/") <= depth)
+        ]
+
+    return [
+        loci_tool(search_documents, title="Search documents", quick=True),
+        loci_tool(temporal_search, title="Search documents of a time", quick=True),
+        loci_tool(query_by_tags, title="Find documents by tags", quick=True),
+        loci_tool(read_node_content, title="Read a document", quick=True),
+        loci_tool(list_directory_structure, title="List folders of documents", quick=True),
+    ]
+
+
+def _search(app: App, owner: Owner, query: str, limit: int, where: Where, *, explain: bool, tool: str) -> SearchResults:
+    ranking = found_by(app, owner, query, limit, where, room=snippet_room(limit))
+    return search_results(app, owner, ranking, explain=explain, tool=tool)
+
+
+def found_by(app: App, owner: Owner, query: str, limit: int, where: Where, *, room: int) -> Ranking:
+    """What answers the query, with snippets of `room` characters; the reference's error where search fails."""
+    try:
+        return app.documents.search.find(owner, COLLECTION, query, limit=limit, room=room, where=where)
+    except Unavailable as error:
+        advice = f"{error.resolution}. `loci doctor` says what is wrong, `loci ingest` takes the documents in again"
+        raise Unavailable(f"Search Error: Vector search failed: {error.what}", advice, code=error.code) from error
+
+
+def _normal(tags: list[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(tag for tag in map(normal_tag, tags) if tag))

@@ -1,0 +1,217 @@
+"""The tools that write documents, and take back what was written."""
+
+from typing import Annotated
+
+from mcp_types import CallToolResult, TextContent
+from pydantic import BaseModel, Field
+
+from loci.app import App
+from loci.core.identity import Caller, Owner
+from loci.documents.catalog import ID
+from loci.documents.document import Document
+from loci.documents.ingest.read_file import LARGEST
+from loci.documents.writing.authoring import Mode, checked_draft, missing
+from loci.documents.writing.edits import WrittenDocument
+from loci.mcp.tool import LociTool, loci_tool
+
+SHOWN = 100
+Name = Annotated[
+    str, Field(min_length=1, max_length=1024, description="a document's id, its path, or the path of its file")
+]
+Hash = Annotated[
+    str | None,
+    Field(pattern="^[0-9a-f]{64}$", description="`hash` of read_node_content: refused where it has changed since"),
+]
+
+
+class Tagging(BaseModel):
+    """Tags that were put into a document."""
+
+    result: str
+    id: str | None = Field(description="null: it was a dry run of what is no document yet")
+    path: str
+    hash: str = Field(description="sha256 of the document as it is now, or would be")
+    added: list[str] = Field(description="those it did not have, as they are stored")
+    dry_run: bool
+
+
+class LinkView(BaseModel):
+    """A link of the document as it is written."""
+
+    target: str | None = Field(description="the id of what it leads to; null: nothing of that name is here yet")
+    type: str
+    title: str = Field(description="of the target; where there is none the name that was written")
+    line: int | None
+
+
+class WrittenView(BaseModel):
+    """A document as it is now."""
+
+    result: str
+    id: str | None = Field(description="null: it is there no more")
+    path: str
+    hash: str | None = Field(description="sha256 of the document as it is now: expected_hash of the next write")
+    changed: bool = Field(description="false: it said this already")
+    title: str | None
+    tags: list[str]
+    problems: list[str] = Field(description="what is wrong with its front matter or text")
+    links: list[LinkView] = Field(description="links that lead somewhere, and those that do not yet")
+
+
+class UndoneView(WrittenView):
+    """A document as it was before."""
+
+    undone: str = Field(description="the tool whose write was taken back, and when it wrote")
+    undoable: int = Field(description="writes before it that can be taken back, too")
+
+
+def writing_tools(app: App) -> list[LociTool]:
+    """The tools that change documents."""
+
+    def inject_tags(
+        file_path: Name,
+        tags: Annotated[
+            list[Annotated[str, Field(max_length=1000)]],
+            Field(min_length=1, max_length=100, description="upper and lower case are the same"),
+        ],
+        caller: Caller,
+        dry_run: Annotated[bool, Field(description="say what would be added, and write nothing")] = False,
+    ) -> Annotated[CallToolResult, Tagging]:
+        """Write tags into a markdown file; those that it has already are not added again, and nothing else changes.
+
+        They join the tags of its front matter or its `<!-- tags: a, b -->`; where it has neither, such a comment is
+        added. The document is found by them at once. undo_write takes it back.
+
+        Example: inject_tags(file_path="docs-auth-guide", tags=["authentication", "security"])
+        """
+        from loci.documents.writing.tagging import Tagged, tagged  # 0.1 s, which a search does not pay
+
+        done: list[Tagged] = []
+
+        def change(path: str, before: bytes | None) -> bytes:
+            if before is None:
+                raise missing(file_path)
+            done[:] = [tagged(path, before, tags)]
+            return done[0].content
+
+        _known(app, caller.owner, file_path)
+        written = app.documents.edits.change(
+            caller.owner, file_path, change, expect=None, by="inject_tags", dry_run=dry_run
+        )
+        [tagging] = done
+        verb = "merge" if tagging.is_merged else "inject"
+        did = f"Would {verb}" if dry_run else "Successfully " + {"merge": "merged", "inject": "injected"}[verb]
+        known = written.document or app.documents.catalog.find(caller.owner, written.target.path).document
+        view = Tagging(
+            result=f"{did} {len(tagging.added)} tags into {written.target.place}",
+            id=known and known.id,
+            path=written.target.path,
+            hash=str(written.hash),
+            added=list(tagging.added),
+            dry_run=dry_run,
+        )
+        return CallToolResult(
+            content=[TextContent(type="text", text=view.result)], structured_content=view.model_dump()
+        )
+
+    def write_document(
+        path: Name,
+        content: Annotated[str, Field(max_length=LARGEST, description="markdown; of a section, what is below it")],
+        caller: Caller,
+        mode: Annotated[
+            Mode, Field(description="create a document; append to it, or to a section; replace it, or a section")
+        ] = "create",
+        heading: Annotated[
+            str | None, Field(max_length=1000, description="the section to append to or to replace")
+        ] = None,
+        expected_hash: Hash = None,
+    ) -> WrittenView:
+        """Write a document: leave a debrief, add what you learned, bring a section up to date.
+
+        Returns its id and hash, what is wrong with its front matter, and its links: those without a target name
+        something that is not here. To replace text, read it first and give its `hash`; where somebody else has changed
+        it since, nothing is written and you see what changed. What it said before is kept: undo_write brings it back.
+
+        Example: write_document(path="docs/debriefs/2026-01-17-login.md", content="# Login\\n\\nFollows [[login]].")
+        """
+        draft = checked_draft(mode, content, heading, expected_hash)
+        if mode != "create":
+            _known(app, caller.owner, path)
+        written = app.documents.edits.change(
+            caller.owner, path, draft.applied, expect=expected_hash, by="write_document"
+        )
+        said = {"create": "Created", "append": "Appended to", "replace": "Replaced text of"}[mode]
+        place = written.target.place
+        result = f"{said} {place}" if written.is_changed else f"{place} says this already"
+        return WrittenView.model_validate(_shown(app, caller.owner, written, result))
+
+    def undo_write(path: Name, caller: Caller, expected_hash: Hash = None) -> UndoneView:
+        """Take back the last write to a document by inject_tags or write_document; one that made it takes it away.
+
+        The last 20 writes of each document can be taken back, one by one. Refused, with the difference, where
+        somebody else has changed the document since; expected_hash says that you know.
+
+        Example: undo_write(path="docs-debriefs-2026-01-17-login")
+        """
+        undone = app.documents.edits.undo(caller.owner, path, expect=expected_hash)
+        place, write = undone.written.target.place, undone.write
+        result = f"Took {place} away" if undone.written.hash is None else f"Put back what {place} said before"
+        return UndoneView.model_validate(
+            {
+                **_shown(app, caller.owner, undone.written, result),
+                "undone": f"{write.by} at {write.at}",
+                "undoable": undone.older,
+            }
+        )
+
+    return [
+        loci_tool(inject_tags, title="Add tags to a document", writes=True),
+        loci_tool(
+            write_document,
+            title="Write a document",
+            writes=True,
+            destructive=True,
+            idempotent=False,
+        ),
+        loci_tool(
+            undo_write,
+            title="Take back a write",
+            writes=True,
+            destructive=True,
+            idempotent=False,
+        ),
+    ]
+
+
+def _known(app: App, owner: Owner, name: str) -> None:
+    """An id of no document is told with those that look like it."""
+    if ID.fullmatch(name):
+        app.documents.library.get(owner, name)
+
+
+def _shown(app: App, owner: Owner, written: WrittenDocument, result: str) -> dict[str, object]:
+    document = written.document
+    return {
+        "result": result,
+        "id": document and document.id,
+        "path": written.target.path,
+        "hash": written.hash,
+        "changed": written.is_changed,
+        "title": document and document.title,
+        "tags": document.tags if document else (),
+        "problems": [str(one) for one in document.problems] if document else [],
+        "links": _links(app, owner, document) if document else [],
+    }
+
+
+def _links(app: App, owner: Owner, document: Document) -> list[LinkView]:
+    graph = app.documents.graphs.of(owner)
+    found = [
+        LinkView(target=link.target, type=link.relation, title=graph.documents[link.target].title, line=link.line)
+        for link in graph.outgoing.get(document.id, ())
+    ]
+    found += [
+        LinkView(target=None, type=one.mention.relation, title=one.mention.target, line=one.mention.line)
+        for one in graph.open.get(document.id, ())
+    ]
+    return sorted(found, key=lambda link: link.line or 0)[:SHOWN]

@@ -1,0 +1,181 @@
+"""The head of an answer that is too large: as much as fits, and still valid under the tool's output schema."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from mcp_types import CallToolResult, TextContent
+
+from loci.core.identity import Owner
+from loci.mcp.threads import on_thread
+from loci.mcp.tool import LociTool, as_text
+from loci.scratchpad.api import Scratchpad
+
+# A string under one of these cannot be cut without becoming invalid.
+UNCUTTABLE = frozenset({"enum", "const", "pattern", "format", "minLength"})
+ELLIPSIS = "…"
+Schema = Mapping[str, Any]
+EMPTY: Schema = {}
+KINDS: dict[str, type | tuple[type, ...]] = {
+    "null": type(None),
+    "boolean": bool,
+    "integer": int,
+    "number": (int, float),
+    "string": str,
+    "array": list,
+    "object": dict,
+}
+
+
+async def within_budget(door: LociTool, result: CallToolResult, owner: Owner, scratchpad: Scratchpad) -> CallToolResult:
+    """The result as it is, or its head with the whole kept in the scratchpad."""
+    if door.budget is None or result.is_error:
+        return result
+    structured = cast("object", result.structured_content)
+    text = "\n".join(block.text for block in result.content if isinstance(block, TextContent))
+    whole = text if structured is None else as_text(_bare(door, structured))
+    if max(_length(text), _length(whole)) <= door.budget:
+        return result
+    entry = await on_thread(scratchpad.keep, owner, door.tool.name, whole)
+    line = TextContent(type="text", text=f"Results cached. Use scratchpad_read('{entry.id}') for full output")
+    others = [block for block in result.content if not isinstance(block, TextContent)]
+    kept: dict[str, Any] = {"scratchpad_id": entry.id}
+    if door.tool.output_schema is None or not isinstance(structured, dict):
+        shown = _cut(whole, door.budget)
+    else:
+        kept = head(cast("dict[str, Any]", structured), door.tool.output_schema, door.budget) | kept
+        shown = as_text(_bare(door, kept))
+    return CallToolResult(content=[TextContent(type="text", text=shown), *others, line], structured_content=kept)
+
+
+def _bare(door: LociTool, structured: Any) -> Any:
+    """What the text shows: the tool's own value, without the wrapper of a bare string or array."""
+    return structured["result"] if door.tool.fn_metadata.wrap_output else structured
+
+
+def _length(text: str) -> int:
+    return len(text.encode("utf-8", "replace"))
+
+
+def head(value: Any, schema: Schema, room: int) -> Any:
+    """As much of the value as has room in its JSON form, from the front on; more only where the schema needs it."""
+    return _Head(schema).of(value, schema, room)
+
+
+class _Head:
+    """Walks a value with its schema, in the order of the document, spending bytes of JSON."""
+
+    def __init__(self, root: Schema) -> None:
+        self._root = root
+        self._floors: dict[int, int] = {}
+
+    def of(self, value: Any, schema: Schema, room: int) -> Any:
+        if _size(value) <= room:
+            return value
+        schema = self._plain(schema, value)
+        match value:
+            case str():
+                return value if UNCUTTABLE & schema.keys() else _cut(value, room)
+            case list():
+                return self._of_list(cast("list[Any]", value), schema, room)
+            case dict():
+                return self._of_object(cast("dict[str, Any]", value), schema, room)
+            case _:
+                return value
+
+    def _of_list(self, items: Sequence[Any], schema: Schema, room: int) -> list[Any]:
+        """The first items that fit; where not even one does, its head."""
+        below: Schema = schema.get("items", {})
+        fewest: int = schema.get("minItems", 0)
+        kept: list[Any] = []
+        left = room - 2
+        for item in items:
+            least = _size(item) if kept else self._floor(item, below)
+            if least + 1 > left and len(kept) >= fewest:
+                break
+            kept.append(self.of(item, below, max(left - 1, 0)))
+            left -= _size(kept[-1]) + 1
+        return kept
+
+    def _of_object(self, value: dict[str, Any], schema: Schema, room: int) -> dict[str, Any]:
+        """All declared fields, each with what the smallest forms of the others leave; of a map the first entries."""
+        fields: Schema = schema.get("properties", {})
+        other = schema.get("additionalProperties")
+        below = cast("Schema", other) if isinstance(other, dict) else EMPTY
+        floors = {name: _size(name) + 2 + self._floor(part, fields.get(name, below)) for name, part in value.items()}
+        left = room - 2 - sum(floor for name, floor in floors.items() if name in fields)
+        kept: dict[str, Any] = {}
+        for name, part in value.items():
+            overhead = _size(name) + 2
+            if name not in fields:
+                if floors[name] > left:
+                    continue
+                left -= floors[name]
+            kept[name] = self.of(part, fields.get(name, below), max(left, 0) + floors[name] - overhead)
+            left -= _size(kept[name]) + overhead - floors[name]
+        return kept
+
+    def _floor(self, value: Any, schema: Schema) -> int:
+        """The size of the smallest form. Each value is measured once: they nest."""
+        known = self._floors.get(id(value))
+        if known is None:
+            known = self._floors[id(value)] = self._smallest(value, schema)
+        return known
+
+    def _smallest(self, value: Any, schema: Schema) -> int:
+        schema = self._plain(schema, value)
+        match value:
+            case str():
+                return _size(value if UNCUTTABLE & schema.keys() else _cut(value, 0))
+            case list():
+                items = cast("list[Any]", value)[: schema.get("minItems", 0)]
+                return 2 + sum(self._floor(item, schema.get("items", EMPTY)) + 1 for item in items)
+            case dict():
+                fields: Schema = schema.get("properties", {})
+                parts = cast("dict[str, Any]", value)
+                return 2 + sum(
+                    _size(name) + 2 + self._floor(parts[name], below) for name, below in fields.items() if name in parts
+                )
+            case _:
+                return _size(value)
+
+    def _plain(self, schema: Schema, value: Any) -> Schema:
+        """The schema behind references, and of alternatives the one that the value is of."""
+        while True:
+            match schema:
+                case {"$ref": str(ref)}:
+                    schema = self._root["$defs"][ref.rpartition("/")[2]]
+                case {"anyOf": [*options]} | {"oneOf": [*options]}:
+                    schema = next((one for one in options if self._holds(one, value)), EMPTY)
+                case _:
+                    return schema
+
+    def _holds(self, schema: Schema, value: Any) -> bool:
+        """Whether the value is of this alternative, as far as its kind, its fields and what tells them apart say."""
+        if "$ref" in schema:
+            return self._holds(self._root["$defs"][schema["$ref"].rpartition("/")[2]], value)
+        if "const" in schema or "enum" in schema:
+            return value in schema.get("enum", [schema.get("const")])
+        if not isinstance(value, KINDS.get(schema.get("type", ""), object)):
+            return False
+        if not isinstance(value, dict):
+            return True
+        fields: Schema = schema.get("properties", {})
+        telling = {name: one for name, one in fields.items() if "const" in one or "enum" in one}
+        parts = cast("dict[str, Any]", value)
+        return parts.keys() >= set(schema.get("required", ())) and all(
+            self._holds(one, parts[name]) for name, one in telling.items() if name in parts
+        )
+
+
+def _size(value: Any) -> int:
+    return len(json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace"))
+
+
+def _cut(text: str, room: int) -> str:
+    """As much of the text as its JSON form has room for."""
+    low, high = 0, min(len(text), max(room, 0))
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if _size(text[:middle]) <= room - len(ELLIPSIS.encode()) else (low, middle - 1)
+    return text if low == len(text) else text[:low] + ELLIPSIS

@@ -1,0 +1,116 @@
+"""API keys: shown once, stored hashed."""
+
+import hashlib
+import hmac
+import re
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from loci.core.errors import NotFound
+from loci.core.identity import SYSTEM, Owner
+from loci.core.ids import random_id
+from loci.core.moments import iso
+from loci.core.records import Record
+from loci.core.stores import ABSENT, RecordStore, every
+
+KIND = "api_key"
+SHAPE = re.compile(r"loci_([0-9a-f]{12})_[A-Za-z0-9_-]{43}")
+
+
+@dataclass(frozen=True, slots=True)
+class ApiKey:
+    id: str
+    name: str
+    owner: Owner
+    created: str
+    revoked: str | None
+
+
+class ApiKeys:
+    """The keys of this deployment. Whoever shows one acts as its owner."""
+
+    def __init__(self, records: RecordStore, clock: Callable[[], float]) -> None:
+        self._records = records
+        self._clock = clock
+
+    def create(self, owner: Owner, name: str) -> tuple[ApiKey, str]:
+        """A new key and its text, which nobody can read again."""
+        id = random_id(12)
+        text = f"loci_{id}_{secrets.token_urlsafe(32)}"
+        record = self._records.put(
+            SYSTEM,
+            KIND,
+            id,
+            {
+                "name": name,
+                "hash": _hash(text),
+                "tenant": owner.tenant,
+                "subject": owner.subject,
+                "created": self._now(),
+                "revoked": None,
+            },
+            expect_version=ABSENT,
+        )
+        return _key(record), text
+
+    def owners(self) -> list[Owner]:
+        """Whoever has a key, or had one, each once."""
+        return list(dict.fromkeys(key.owner for key in self.list()))
+
+    def list(self) -> list[ApiKey]:
+        """All keys, revoked ones too, oldest first."""
+        return sorted((_key(record) for record in every(self._records, SYSTEM, KIND)), key=lambda key: key.created)
+
+    def exist(self) -> bool:
+        """Whether any key is good now."""
+        return any(record.value["revoked"] is None for record in every(self._records, SYSTEM, KIND))
+
+    def revoke(self, id: str) -> ApiKey:
+        """The key is refused from now on."""
+        record = self._records.get(SYSTEM, KIND, id)
+        if record is None:
+            raise NotFound(f"There is no key {id}", "List the keys with: loci keys list", code="KEY_NOT_FOUND")
+        if record.value["revoked"] is None:
+            record = self._records.put(
+                SYSTEM, KIND, id, record.value | {"revoked": self._now()}, expect_version=record.version
+            )
+        return _key(record)
+
+    def owner_of(self, text: str) -> Owner | None:
+        """Whose key this is; None where it is none of ours, or revoked."""
+        shape = SHAPE.fullmatch(text)
+        record = self._records.get(SYSTEM, KIND, shape[1]) if shape else None
+        if record is None or record.value["revoked"] is not None:
+            return None
+        return _key(record).owner if hmac.compare_digest(str(record.value["hash"]), _hash(text)) else None
+
+    def id_in(self, text: str) -> str | None:
+        """The id of the key with that text; None where it is no key's."""
+        shape = SHAPE.fullmatch(text)
+        return shape[1] if shape else None
+
+    def owner_by_id(self, id: str) -> Owner | None:
+        """Whose key it is; None where there is none of that id, or it was revoked."""
+        record = self._records.get(SYSTEM, KIND, id)
+        return None if record is None or record.value["revoked"] is not None else _key(record).owner
+
+    def _now(self) -> str:
+        return iso(self._clock())
+
+
+def _hash(text: str) -> str:
+    # 256 random bits need no slow hash.
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _key(record: Record) -> ApiKey:
+    value = record.value
+    revoked = value["revoked"]
+    return ApiKey(
+        record.key,
+        str(value["name"]),
+        Owner(str(value["tenant"]), str(value["subject"])),
+        str(value["created"]),
+        None if revoked is None else str(revoked),
+    )

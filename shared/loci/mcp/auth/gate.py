@@ -1,0 +1,92 @@
+"""Who asks: recognised by API key or access token, or as the person at this machine."""
+
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qs
+
+from starlette.datastructures import Headers
+from starlette.types import Scope
+
+from loci.app import App
+from loci.core.identity import LOCAL_CALLER, Caller
+from loci.mcp.http.address import public_base
+from loci.mcp.http.refusal import Refusal
+from loci.mcp.threads import on_thread
+
+if TYPE_CHECKING:
+    from loci.mcp.auth.tokens import AccessTokens
+
+# Who asks through a proxy need not be at this machine.
+FORWARDED = frozenset({"forwarded", "x-forwarded-for", "x-real-ip"})
+METADATA = "/.well-known/oauth-protected-resource"
+
+
+class Gate:
+    """Lets callers in. Open: whoever shows nothing is the person at this machine."""
+
+    def __init__(self, app: App, *, is_open: bool) -> None:
+        self._app = app
+        self.is_open = is_open
+        self._tokens: AccessTokens | None = None
+        if app.settings.oidc_issuer:
+            from loci.mcp.auth import tokens  # cryptography is loaded only where tokens are accepted
+
+            self._tokens = tokens.AccessTokens(app.settings, time.time)
+
+    async def recognise(self, scope: Scope, headers: Headers) -> Caller:
+        """The caller; `Refusal` where the credential is missing, wrong, or not enough."""
+        shown = _credential(scope, headers)
+        if shown is None:
+            if self.is_open and (self._app.settings.auth == "open" or FORWARDED.isdisjoint(headers.keys())):
+                return LOCAL_CALLER
+            raise self._unauthorised(scope, headers, "Show an API key or an access token", {})
+        owner = self._app.api_keys.owner_of(shown)
+        if owner is not None:
+            return Caller(owner, "key")
+        # OAuth 2.1 forbids a token in the query, where logs of proxies keep it: only keys may come there.
+        if self._tokens is None or shown.startswith("loci_") or "authorization" not in headers:
+            raise self._unauthorised(scope, headers, "This key is not valid here", {"error": "invalid_token"})
+        return await self._by_token(self._tokens, scope, headers, shown)
+
+    async def _by_token(self, tokens: "AccessTokens", scope: Scope, headers: Headers, token: str) -> Caller:
+        from loci.mcp.auth.tokens import BadToken
+
+        try:
+            caller = await on_thread(tokens.caller_of, token, scope["path"].rstrip("/"))
+        except BadToken as error:
+            raise self._unauthorised(
+                scope, headers, f"This access token is not valid here: {error}", {"error": "invalid_token"}
+            ) from None
+        missing = sorted(set(self._app.settings.oidc_scopes) - caller.scopes)
+        if missing:
+            challenge = self._challenge(scope, headers, {"error": "insufficient_scope"})
+            raise Refusal(403, f"The token lacks the scope {' '.join(missing)}", headers=challenge)
+        return caller
+
+    def _unauthorised(self, scope: Scope, headers: Headers, message: str, parts: Mapping[str, str]) -> Refusal:
+        return Refusal(401, message, headers=self._challenge(scope, headers, parts))
+
+    def _challenge(self, scope: Scope, headers: Headers, parts: Mapping[str, str]) -> dict[str, str]:
+        fields = {"realm": "loci", **parts}
+        if self._tokens is not None:
+            base = public_base(self._app.settings, scope, headers)
+            fields["resource_metadata"] = f"{base}{METADATA}{scope['path'].rstrip('/')}"
+            if self._app.settings.oidc_scopes:
+                fields["scope"] = " ".join(self._app.settings.oidc_scopes)
+        return {"WWW-Authenticate": "Bearer " + ", ".join(f'{name}="{value}"' for name, value in fields.items())}
+
+
+def _credential(scope: Scope, headers: Headers) -> str | None:
+    """The first that is shown of `Authorization: Bearer`, `X-API-Key` and `?apikey=`."""
+    authorization = headers.get("authorization")
+    if authorization is not None:
+        scheme, _, value = authorization.partition(" ")
+        return value.strip() if scheme.lower() == "bearer" else ""
+    if (key := headers.get("x-api-key")) is not None:
+        return key.strip()
+    if scope["query_string"]:
+        query = parse_qs(scope["query_string"].decode("latin-1"), keep_blank_values=True)
+        keys = query.get("apikey", [])
+        return keys[0] if len(keys) == 1 else "" if keys else None
+    return None

@@ -1,0 +1,88 @@
+"""What a failed call answers: a code, what happened, what to do. Here and nowhere else a bug is caught."""
+
+import json
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+
+from mcp.server.mcpserver.exceptions import ToolError
+from mcp.shared.exceptions import MCPError
+from mcp_types import CallToolResult, InputRequiredResult, TextContent
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from loci.core.errors import LociError, NotFound, Refused, Unavailable
+
+INVALID_PARAMS = "INVALID_PARAMS"
+INTERNAL_ERROR = "INTERNAL_ERROR"
+
+
+@dataclass(frozen=True, slots=True)
+class FailedCall:
+    """A call that gave no answer."""
+
+    code: str
+    result: CallToolResult
+    bug: BaseException | None = None
+
+
+ToolAnswer = CallToolResult | InputRequiredResult
+
+
+async def attempt(call: Callable[[], Awaitable[ToolAnswer]]) -> ToolAnswer | FailedCall:
+    """What the call answers, or its failure as a result that the model can act on."""
+    try:
+        return await call()
+    except MCPError:
+        raise  # the protocol's own errors go out as such
+    except LociError as error:
+        return _failure(error)
+    except ToolError as error:
+        return _behind(error)
+    except Exception as error:  # noqa: BLE001 (the one place where a bug becomes an answer)
+        return _bug(error)
+
+
+def _behind(error: ToolError) -> FailedCall:
+    """The SDK wraps whatever a tool raised."""
+    match error.__cause__:
+        case LociError() as cause:
+            return _failure(cause)
+        case ValidationError() as cause:
+            complaint = _complaint(cause.errors())
+            return _failure(Refused(complaint, "Correct the arguments and call again", code=INVALID_PARAMS))
+        case None | ToolError():
+            said = str(error.__cause__ or error)
+            return _failure(Refused(said, "Correct the arguments and call again", code="TOOL_ERROR"))
+        case cause:
+            return _bug(cause)
+
+
+def unknown_tool(name: str, known: Sequence[str]) -> NotFound:
+    """The failure of a call whose tool is not here."""
+    return NotFound(
+        f"There is no tool {name[:80]!r} at this endpoint",
+        f"Use tools/list; the tools here are {', '.join(known)}",
+        code="TOOL_NOT_FOUND",
+    )
+
+
+def _complaint(faults: Sequence[ErrorDetails]) -> str:
+    # The messages name the rule that was broken; the rejected values are the caller's data and stay out.
+    return "; ".join(
+        f"{'.'.join(str(part) for part in fault['loc']) or 'arguments'}: {fault['msg']}" for fault in faults
+    )
+
+
+def _bug(error: BaseException) -> FailedCall:
+    advice = "Try again; if it stays, look at the server's log"
+    failure = _failure(Unavailable("Loci failed on this call", advice, code=INTERNAL_ERROR))
+    return FailedCall(failure.code, failure.result, error)
+
+
+def _failure(error: LociError) -> FailedCall:
+    told = {"code": error.code, "message": error.what, "resolution": error.resolution}
+    content = [TextContent(type="text", text=f"{error.code}: {error}")]
+    if error.details:
+        content.append(TextContent(type="text", text=json.dumps(error.details, ensure_ascii=False)))
+    structured = {"error": told, **error.details}
+    return FailedCall(error.code, CallToolResult(content=[*content], structured_content=structured, is_error=True))

@@ -1,0 +1,66 @@
+"""Which hosts and origins a request may name, and the address that clients see."""
+
+import re
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers
+from starlette.types import Scope
+
+from loci.core.settings import Settings
+from loci.mcp.http.refusal import Refusal
+
+HOST = re.compile(r"([\w.~-]+|\[[0-9A-Fa-f:.]+\])(:\d*)?", re.ASCII)
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})
+
+
+def public_base(settings: Settings, scope: Scope, headers: Headers) -> str:
+    """Scheme and host as the client wrote them; the setting wins."""
+    if settings.public_url:
+        return settings.public_url.rstrip("/")
+    return f"{scope.get('scheme', 'http')}://{headers.get('host', 'localhost')}"
+
+
+def is_open(settings: Settings, *, on_loopback: bool) -> bool:
+    """Whether who shows nothing is the person at this machine: only this machine can ask, and no auth is set."""
+    # A public address on top of loopback is a proxy's.
+    at_home = settings.public_url is None or _without_port(urlsplit(settings.public_url).netloc) in LOOPBACK
+    return settings.auth == "open" or (settings.auth == "auto" and on_loopback and at_home and not settings.oidc_issuer)
+
+
+class Addresses:
+    """Refuses what a page in a browser could send behind its user's back (DNS rebinding, foreign origins)."""
+
+    def __init__(self, settings: Settings, *, is_open: bool) -> None:
+        public = urlsplit(settings.public_url or "")
+        self._hosts = {*settings.allowed_hosts, public.netloc, f"{settings.host}:*"} - {""}
+        self._origins = {*settings.allowed_origins, *([f"{public.scheme}://{public.netloc}"] if public.netloc else [])}
+        # Who must show a key cannot be impersonated by rebinding, so there any host will do unless some are set.
+        self._any_host = not is_open and not settings.allowed_hosts
+
+    def check(self, headers: Headers) -> str | None:
+        """The origin, if there is one and it is welcome."""
+        host = headers.get("host", "")
+        # It goes into links and into the challenge of a 401, between quotes.
+        if host and not HOST.fullmatch(host):
+            raise Refusal(400, "The Host header names no host")
+        if not self._any_host and not self._is_known(host):
+            raise Refusal(421, f"This server does not answer to the host {host[:100]!r}: see the setting allowed_hosts")
+        origin = headers.get("origin")
+        if origin is None or self._is_welcome(origin):
+            return origin
+        raise Refusal(403, f"The origin {origin[:100]!r} is not allowed: see the setting allowed_origins")
+
+    def _is_known(self, host: str) -> bool:
+        name = _without_port(host)
+        return name in LOOPBACK or host in self._hosts or f"{name}:*" in self._hosts
+
+    def _is_welcome(self, origin: str) -> bool:
+        if origin in self._origins or "*" in self._origins:
+            return True
+        scheme, _, host = origin.partition("://")
+        return scheme in ("http", "https") and _without_port(host) in LOOPBACK
+
+
+def _without_port(host: str) -> str:
+    name, colon, port = host.rpartition(":")
+    return name if colon and port.isdigit() else host

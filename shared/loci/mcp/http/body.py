@@ -1,0 +1,188 @@
+"""The body of a request: read within a limit, parsed strictly but for one tail that a vendor's client sends."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, cast
+
+import anyio
+from starlette.types import Receive
+
+from loci.mcp.http.refusal import Refusal, not_json
+
+LARGEST = 4 * 1024 * 1024
+DEEPEST = 100
+LARGEST_BATCH = 50
+MOST_PARTS = 100_000
+PATIENCE = 60
+"""Seconds that a client has to send its body."""
+SPACE = " \t\r\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """One JSON-RPC message, and the bytes to pass on."""
+
+    raw: bytes
+    message: dict[str, Any]
+    tolerated: bool
+    """Whether closing braces behind the message were cut off."""
+
+
+async def read_body(receive: Receive, declared: str | None) -> bytes:
+    """All bytes of the request, if they are not too many."""
+    if declared is not None and declared.isdecimal() and int(declared[:20]) > LARGEST:
+        raise _too_large()
+    with anyio.move_on_after(PATIENCE):
+        return await _all_bytes(receive)
+    raise Refusal(408, f"The body took longer than {PATIENCE} seconds")
+
+
+async def _all_bytes(receive: Receive) -> bytes:
+    parts: list[bytes] = []
+    size, more = 0, True
+    while more:
+        event = await receive()
+        if event["type"] == "http.disconnect":
+            raise Refusal(400, "The request ended before its body did")
+        part = event.get("body", b"")
+        size += len(part)
+        if size > LARGEST:
+            raise _too_large()
+        parts.append(part)
+        more = event.get("more_body", False)
+    return b"".join(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Several messages in one body; what is no message is the refusal of it."""
+
+    parts: tuple[Body | Refusal, ...]
+
+
+def parse_body(raw: bytes) -> Body | Batch:
+    """The message in the body, or its messages."""
+    try:
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError:
+        raise not_json("the body is not UTF-8") from None
+    value, end = _first_value(text)
+    tail = text[end:].strip(SPACE)
+    if tail.strip("}" + SPACE):
+        raise not_json(f"something follows the message at character {end}")
+    if isinstance(value, list):
+        return _batch(cast("list[Any]", value))
+    return Body(text[:end].encode() if tail else raw, _message(value), tolerated=bool(tail))
+
+
+def _batch(values: list[Any]) -> Batch:
+    if not 0 < len(values) <= LARGEST_BATCH:
+        raise Refusal(400, f"A batch has 1 to {LARGEST_BATCH} messages")
+    return Batch(tuple(_part(value) for value in values))
+
+
+def _part(value: Any) -> Body | Refusal:
+    try:
+        message = _message(value)
+    except Refusal as refusal:
+        return refusal
+    if message.get("method") == "initialize":
+        return Refusal(400, "A handshake comes alone, not in a batch", id=message.get("id"))
+    raw = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+    if len(raw) > LARGEST:  # 1e9 became 1000000000.0
+        return Refusal(400, "This message is too large for a batch", id=message.get("id"))
+    return Body(raw, message, tolerated=False)
+
+
+def _first_value(text: str) -> tuple[Any, int]:
+    start = len(text) - len(text.lstrip(SPACE))
+    try:
+        value, end = DECODER.raw_decode(text, start)
+    except RecursionError:
+        raise _too_deep() from None
+    except ValueError as error:
+        raise not_json(error.msg if isinstance(error, json.JSONDecodeError) else str(error)[:100]) from None
+    # Counting is fast; only what could be too deep is walked.
+    if text.count("[") + text.count("{") > DEEPEST:
+        _check_shape(value)
+    if "\\u" in text and _has_half_a_character(value):
+        raise not_json("a string holds half of a surrogate pair")
+    return value, end
+
+
+def _message(value: Any) -> dict[str, Any]:
+    """The value as a request, notification or response."""
+    if not isinstance(value, dict):
+        raise Refusal(400, "The body must be one JSON-RPC message, an object")
+    message = cast("dict[str, Any]", value)
+    id = message.get("id")
+    usable = id if isinstance(id, str | int) and not isinstance(id, bool) else None
+    if message.get("jsonrpc") != "2.0":
+        raise Refusal(400, 'A message has "jsonrpc": "2.0"', id=usable)
+    if "result" in message or "error" in message:
+        if not _is_response(message, usable):
+            raise Refusal(400, "A response has an id, and either a result or an error", id=usable)
+        return message
+    if "id" in message and usable is None:
+        raise Refusal(400, "An id is a string or an integer")
+    if not isinstance(message.get("method"), str):
+        raise Refusal(400, "A message has a method, which is a string", id=usable)
+    # Null for none is what one client's serializer makes of it (mcp.el#85), and harmless.
+    if not isinstance(message.get("params"), dict | None):
+        raise Refusal(400, "The params of a message are an object", id=usable)
+    return message
+
+
+def _is_response(message: dict[str, Any], id: str | int | None) -> bool:
+    """Also not a request at the same time: the SDK would take it for either, and might never answer it."""
+    match message:
+        case {"method": _} | {"result": _, "error": _}:
+            return False
+        case {"result": dict()}:
+            return id is not None
+        case {"error": {"code": int(), "message": str()}}:
+            return id is not None or message.get("id") is None
+        case _:
+            return False
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")
+
+
+DECODER = json.JSONDecoder(parse_constant=_no_constant)
+
+
+def _check_shape(value: Any) -> None:
+    """Refuse what would take long to validate."""
+    level: list[Any] = [value]
+    seen = 0
+    for _ in range(DEEPEST):
+        level = [below for one in level for below in _inside(one) if isinstance(below, dict | list)]
+        seen += len(level)
+        if seen > MOST_PARTS:
+            raise Refusal(413, f"The body has more than {MOST_PARTS} objects and arrays; send less, or as text")
+        if not level:
+            return
+    raise _too_deep()
+
+
+def _inside(one: Any) -> Iterable[Any]:
+    return cast("dict[str, Any]", one).values() if isinstance(one, dict) else cast("list[Any]", one)
+
+
+def _has_half_a_character(value: Any) -> bool:
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return True
+    return False
+
+
+def _too_deep() -> Refusal:
+    return not_json(f"the body is nested deeper than {DEEPEST} levels")
+
+
+def _too_large() -> Refusal:
+    return Refusal(413, f"The body is larger than {LARGEST} bytes; send less, or in parts")

@@ -1,0 +1,207 @@
+"""What every MCP request passes before the SDK sees it: address, method, caller, session, body."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import mcp_types
+from mcp.shared.inbound import unsupported_protocol_version_rejection
+from mcp_types import HEADER_MISMATCH, INTERNAL_ERROR, INVALID_REQUEST
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
+from starlette.datastructures import Headers
+from starlette.types import Message, Receive, Scope, Send
+
+from loci.app import App
+from loci.core.errors import LociError
+from loci.core.identity import Caller
+from loci.mcp.auth.gate import Gate
+from loci.mcp.caller import SCOPE_KEY
+from loci.mcp.http.address import Addresses
+from loci.mcp.http.batch import answer_batch
+from loci.mcp.http.body import Batch, Body, parse_body, read_body
+from loci.mcp.http.refusal import Refusal, respond
+from loci.mcp.http.sessions import Sessions
+from loci.mcp.http.transport import Form, Transport
+from loci.mcp.threads import on_thread
+
+SESSION = b"mcp-session-id"
+# A second one of these could be read by one part of the way and the first by another.
+SINGLE = frozenset(
+    {b"authorization", b"x-api-key", b"content-type", b"content-length", b"host", b"origin"}
+    | {SESSION, b"mcp-protocol-version", b"mcp-method", b"mcp-name"}
+)
+LONGEST_UNREAD = 64 * 1024
+# The revisions whose clients may send several messages at once.
+BATCHED = (None, "2024-11-05", "2025-03-26")
+# Which form it is was decided here; the SDK asks for both types, even where it answers with one.
+ACCEPT = (b"accept", b"application/json, text/event-stream")
+
+
+class Gatekeeper:
+    """An ASGI application over the endpoints, by path."""
+
+    def __init__(self, app: App, lines: Mapping[str, Transport], *, is_open: bool) -> None:
+        self._app = app
+        self._lines = lines
+        self._gate = Gate(app, is_open=is_open)
+        self._addresses = Addresses(app.settings, is_open=is_open)
+        self._sessions = Sessions(app.keyring, app.records)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = Headers(scope=scope)
+        origin: str | None = None
+        try:
+            check_single(scope)
+            origin = self._addresses.check(headers)
+            await self._serve(scope, headers, origin, receive, send)
+        except Refusal as refusal:
+            await self._refuse(refusal, scope, origin, send)
+        except LociError as error:  # raised before the SDK was asked: by the store, or by the issuer of tokens
+            # Only the log says more: who is not yet known need not learn where the store lies.
+            what = f"{error.code}: Loci cannot answer now. Try again in a minute"
+            refusal = Refusal(503, what, code=INTERNAL_ERROR, headers={"Retry-After": "60"})
+            await self._refuse(refusal, scope, origin, send, reason=str(error))
+
+    async def _refuse(
+        self, refusal: Refusal, scope: Scope, origin: str | None, send: Send, reason: str | None = None
+    ) -> None:
+        path = scope["path"] if scope["path"] in self._lines else "elsewhere"
+        self._app.telemetry.refused(path=path, status=refusal.status, reason=reason or refusal.message)
+        await refusal.send(send, [*_cross_origin(origin), *closing(scope)])
+
+    async def _serve(self, scope: Scope, headers: Headers, origin: str | None, receive: Receive, send: Send) -> None:
+        line = self._lines.get(scope["path"].rstrip("/"))
+        if line is None:
+            raise Refusal(404, f"There is no endpoint here: use {', '.join(self._lines)}")
+        if scope["method"] == "OPTIONS" and origin is not None:
+            return await respond(send, 204, b"", [*_cross_origin(origin), *_preflight(headers)])
+        if scope["method"] not in ("POST", "DELETE"):
+            raise Refusal(405, "This endpoint takes POST", headers={"Allow": "POST, DELETE"})
+        caller = await self._gate.recognise(scope, headers)
+        version = headers.get("mcp-protocol-version")
+        # The newest revision has no sessions; an id that comes with it is ignored.
+        has_sessions = version is None or version in HANDSHAKE_PROTOCOL_VERSIONS
+        if scope["method"] == "DELETE":
+            return await self._end_session(headers, caller, origin, send, has_sessions=has_sessions)
+        form = _form(headers.get("accept"))
+        _check_type(headers.get("content-type", ""))
+        if has_sessions and (id := headers.get("mcp-session-id")) is not None:
+            self._sessions.check(id, caller)
+        body = parse_body(await read_body(receive, headers.get("content-length")))
+        passed, extra = _passed_on(scope, caller), _cross_origin(origin)
+        if isinstance(body, Batch):
+            if version not in BATCHED:
+                raise Refusal(400, "This protocol revision has no batches: send one message a request")
+            parts = [_checked(part, version) for part in body.parts]
+            return await answer_batch(line, parts, passed, receive, send, extra)
+        _check_version(body.message, version)
+        if body.tolerated:
+            self._app.telemetry.tolerated("closing braces behind the message")
+        if has_sessions and body.message.get("method") == "initialize":
+            extra.append((SESSION, self._sessions.begin(caller).encode()))
+        sending = _with_headers(send, extra) if extra else send
+        return await line.serve(form, body, passed, receive, sending, as_event=has_sessions)
+
+    async def _end_session(
+        self, headers: Headers, caller: Caller, origin: str | None, send: Send, *, has_sessions: bool
+    ) -> None:
+        if not has_sessions:
+            raise Refusal(405, "This protocol revision has no sessions to end", headers={"Allow": "POST"})
+        id = headers.get("mcp-session-id")
+        if id is None:
+            raise Refusal(400, "DELETE ends a session: name it in the session header")
+        await on_thread(self._sessions.end, id, caller)
+        await respond(send, 204, b"", _cross_origin(origin))
+
+
+def check_single(scope: Scope) -> None:
+    """Refuse a request with a header twice that different parts of the way could read differently."""
+    seen: set[bytes] = set()
+    for name, _ in scope["headers"]:
+        if name in seen:
+            code = HEADER_MISMATCH if name.startswith(b"mcp-") else INVALID_REQUEST
+            raise Refusal(400, f"The header {name.decode('latin-1')} came twice", code=code)
+        if name in SINGLE:
+            seen.add(name)
+
+
+def _form(accept: str | None) -> Form:
+    """A stream for who names it, JSON for who takes anything."""
+    wanted = {one.split(";")[0].strip().lower() for one in (accept or "*/*").split(",")}
+    if wanted & {"text/event-stream", "text/*"}:
+        return "stream"
+    if wanted & {"application/json", "application/*", "*/*"}:
+        return "json"
+    raise Refusal(406, "Accept application/json, text/event-stream, or both")
+
+
+def _check_type(content_type: str) -> None:
+    if content_type.split(";", maxsplit=1)[0].strip().lower() != "application/json":
+        raise Refusal(415, "Send the message as Content-Type: application/json")
+
+
+def _check_version(message: Mapping[str, Any], version: str | None) -> None:
+    """The header decides who serves a request, so it names a revision of ours, and the one that the body names."""
+    match message:
+        case {"params": {"_meta": {mcp_types.PROTOCOL_VERSION_META_KEY: declared}}} if declared != version:
+            what = "MCP-Protocol-Version must be sent, and name the same revision as the body"
+            raise Refusal(400, what, code=HEADER_MISMATCH, id=message.get("id"))
+        case _:
+            pass
+    if version is not None and version not in HANDSHAKE_PROTOCOL_VERSIONS:
+        unsupported = unsupported_protocol_version_rejection(version)
+        if unsupported is not None:
+            raise Refusal(400, unsupported.message, code=unsupported.code, id=message.get("id"), data=unsupported.data)
+
+
+def _checked(part: Body | Refusal, version: str | None) -> Body | Refusal:
+    """The part of a batch, held to what a message alone is held to."""
+    if isinstance(part, Body):
+        try:
+            _check_version(part.message, version)
+        except Refusal as refusal:
+            return refusal
+    return part
+
+
+def closing(scope: Scope) -> list[tuple[bytes, bytes]]:
+    """Who is refused does not go on sending: a long or endless body would be read to its end otherwise."""
+    headers = dict(scope["headers"])
+    length = headers.get(b"content-length", b"0")
+    is_long = b"transfer-encoding" in headers or not length.isdigit() or int(length[:20]) > LONGEST_UNREAD
+    return [(b"connection", b"close")] if is_long else []
+
+
+def _passed_on(scope: Scope, caller: Caller) -> Scope:
+    headers = [(name, value) for name, value in scope["headers"] if name not in (b"accept", b"content-type")]
+    return {**scope, "headers": [*headers, ACCEPT, (b"content-type", b"application/json")], SCOPE_KEY: caller}
+
+
+def _with_headers(send: Send, extra: list[tuple[bytes, bytes]]) -> Send:
+    async def sending(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            begun = message["status"] == 200
+            added = [(name, value) for name, value in extra if begun or name != SESSION]
+            message = {**message, "headers": [*message.get("headers", ()), *added]}
+        await send(message)
+
+    return sending
+
+
+def _cross_origin(origin: str | None) -> list[tuple[bytes, bytes]]:
+    """Nothing without an origin: a client that greps its headers for the session's must find one line."""
+    if origin is None:
+        return []
+    return [
+        (b"access-control-allow-origin", origin.encode("latin-1")),
+        (b"access-control-expose-headers", b"Mcp-Session-Id, WWW-Authenticate"),
+        (b"vary", b"Origin"),
+    ]
+
+
+def _preflight(headers: Headers) -> list[tuple[bytes, bytes]]:
+    wanted = headers.get("access-control-request-headers", "")
+    return [
+        (b"access-control-allow-methods", b"POST, DELETE"),
+        (b"access-control-allow-headers", wanted.encode("latin-1")),
+        (b"access-control-max-age", b"600"),
+    ]

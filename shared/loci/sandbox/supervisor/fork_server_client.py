@@ -1,0 +1,203 @@
+"""The trusted side: starts the fork server, and gets executors from it."""
+
+import contextlib
+import json
+import os
+import select
+import socket
+import subprocess
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from loci.sandbox.supervisor.process_handle import Grip
+from loci.sandbox.supervisor.reply import Bounds, Output, Stopped
+from loci.sandbox.supervisor.supervised import Supervised
+from loci.sandbox.wall.layers import Layer
+from loci.sandbox.wall.limits import Limits
+
+START = Path(__file__).parent.parent / "start.py"
+UP_SECONDS = 60.0
+SPAWN_SECONDS = 20.0
+PACKAGES = (
+    *("numpy", "pandas", "openpyxl", "xlrd", "scipy.stats", "sklearn.ensemble", "sklearn.linear_model"),
+    *("sklearn.metrics", "sklearn.model_selection", "sklearn.preprocessing", "xgboost", "threadpoolctl"),
+)
+DRAWING = ("matplotlib.pyplot",)
+STANDARD = ("collections", "csv", "datetime", "decimal", "fractions", "io", "itertools", "math", "re", "statistics")
+SYSTEM_FILES = ("/usr/lib", "/usr/lib64", "/lib", "/lib64", "/usr/share/zoneinfo", "/etc/localtime", "/etc/ld.so.cache")
+"""What Python and its packages read of the system."""
+
+
+@dataclass(frozen=True)
+class Interpreter:
+    """The Python that executors are."""
+
+    path: Path
+    readable: tuple[str, ...]
+    """Its own folders, wherever they lie."""
+
+
+@dataclass(frozen=True)
+class Folders:
+    """What one executor has: it writes to two of them, and reads the third."""
+
+    work: Path
+    scratch: Path
+    memory: Path
+
+
+def interpreter(path: Path) -> Interpreter:
+    """The interpreter at this path, with the folders that it says it needs."""
+    asked = (
+        "import sys, json; print(json.dumps([[sys.prefix, sys.exec_prefix], [sys.base_prefix, sys.base_exec_prefix]]))"
+    )
+    ran = subprocess.run([path, "-I", "-c", asked], capture_output=True, check=True, timeout=30)  # noqa: S603
+    own, base = json.loads(ran.stdout)
+    # An environment is all its own. What it is based on may be all of /usr: of that only the libraries.
+    needed = {one for one in own if one not in base}
+    needed |= {f"{one}/{part}" for one in base for part in ("lib", "lib64", "local/lib", "share/zoneinfo")}
+    # Python looks for its modules at the paths that it was started with, which may be links.
+    return Interpreter(path, tuple(sorted(needed | {os.path.realpath(one) for one in needed})))
+
+
+class ForkServer:
+    """Forks executors that have everything imported. Any thread may ask it; it ends with this process."""
+
+    def __init__(
+        self,
+        python: Interpreter,
+        layers: frozenset[Layer],
+        cache: Path,
+        *,
+        drawing: bool = True,
+        packages: Sequence[str] = PACKAGES,
+    ) -> None:
+        self._python = python
+        self._layers = layers
+        self._drawing = drawing
+        self._turn = threading.Lock()
+        ours, its = socket.socketpair()
+        names = (*STANDARD, *packages, *(DRAWING if drawing else ()), "cloudpickle")
+        command = [str(python.path), "-I", str(START), "inside.fork_server", str(its.fileno()), ",".join(names)]
+        with its:
+            self._process = subprocess.Popen(  # noqa: S603
+                command,
+                env=_environment(cache),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,  # over stdio, this process's is the protocol
+                cwd="/",
+                pass_fds=[its.fileno()],
+            )
+        self._socket = ours
+        self._socket.settimeout(UP_SECONDS)
+        try:
+            is_up = self._socket.recv(1) != b""
+        except OSError:
+            is_up = False
+        if not is_up:
+            self.close()
+            raise Stopped("start")
+        self._socket.settimeout(SPAWN_SECONDS)
+
+    def spawn(self, folders: Folders, bounds: Bounds) -> Supervised:
+        """A new executor, confined and waiting; `Stopped` where none comes up."""
+        there: list[int] = []
+        here: list[int] = []
+        for is_request in (True, False, False, False):
+            reading, writing = os.pipe()
+            here.append(writing if is_request else reading)
+            there.append(reading if is_request else writing)
+        ours, its = socket.socketpair()
+        try:
+            with its:
+                self._fork(self._asked(folders, bounds), [*there, its.fileno()])
+        except OSError:
+            with contextlib.ExitStack() as closing:
+                for one in here:
+                    closing.callback(os.close, one)
+                closing.callback(ours.close)
+            raise Stopped("start") from None
+        finally:
+            for one in there:
+                os.close(one)
+        grip = _grip(ours)
+        if grip is None:
+            said = _said(here[3])
+            for one in here:
+                os.close(one)
+            raise Stopped("start", said)
+        writable = (str(folders.work), str(folders.scratch))
+        executor = Supervised(grip, (here[0], here[1], here[2], here[3]), writable, bounds)
+        executor.wait_until_ready(SPAWN_SECONDS)
+        return executor
+
+    @property
+    def is_alive(self) -> bool:
+        return self._process.poll() is None
+
+    def close(self) -> None:
+        """End it, and with it all executors that it has forked."""
+        self._socket.close()
+        self._process.kill()
+        self._process.wait()
+
+    def _fork(self, asked: Mapping[str, object], descriptors: Sequence[int]) -> None:
+        with self._turn:
+            socket.send_fds(self._socket, [json.dumps(asked).encode()], list(descriptors))
+            if not self._socket.recv(1):
+                raise ConnectionResetError
+
+    def _asked(self, folders: Folders, bounds: Bounds) -> dict[str, object]:
+        work, scratch = str(folders.work), str(folders.scratch)
+        limits = Limits(
+            memory_bytes=bounds.memory_bytes + bounds.base_bytes,
+            file_bytes=bounds.disk_bytes,
+            processes=bounds.threads,
+        )
+        threads = max(1, min(4, (os.cpu_count() or 1)))
+        return {
+            "layers": sorted(self._layers),
+            "work": work,
+            "readable": [*self._python.readable, *SYSTEM_FILES, str(folders.memory)],
+            "writable": [work, scratch],
+            "limits": asdict(limits),
+            "threads": threads,
+            "refused": [] if self._drawing else ["matplotlib"],
+            "environment": {
+                "HOME": work,
+                "TMPDIR": scratch,
+                "TZ": "UTC",
+                "LANG": "C.UTF-8",
+                "OMP_NUM_THREADS": str(threads),
+                "JOBLIB_MULTIPROCESSING": "0",
+                "MPLBACKEND": "Agg",
+            },
+        }
+
+
+def _environment(cache: Path) -> dict[str, str]:
+    # More threads than one in the fork server, and its children hang (libgomp); no semaphores behind the wall.
+    one = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+    paths = {"PATH": "/usr/bin:/bin", "HOME": str(cache), "MPLCONFIGDIR": str(cache), "LANG": "C.UTF-8", "TZ": "UTC"}
+    return {**one, **paths, "JOBLIB_MULTIPROCESSING": "0", "MPLBACKEND": "Agg"}
+
+
+def _grip(announced: socket.socket) -> Grip | None:
+    """The process, as its wall announced it before any of the caller's code ran."""
+    with announced:
+        announced.settimeout(SPAWN_SECONDS)
+        try:
+            said, descriptors, _, _ = socket.recv_fds(announced, 32, 1)
+        except OSError:
+            return None
+    return Grip(int(said), descriptors[0] if descriptors else None) if said else None
+
+
+def _said(errors: int) -> Output:
+    """Why no executor came up, in its own words."""
+    output = Output()
+    if select.select([errors], [], [], 1.0)[0]:
+        output.take("stderr", os.read(errors, 1000), 1000)
+    return output

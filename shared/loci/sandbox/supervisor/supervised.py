@@ -1,0 +1,240 @@
+"""The trusted side of one executor. It owns the clock and the limits; it never unpickles, and believes no frame."""
+
+import contextlib
+import json
+import os
+import secrets
+import select
+import signal
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, cast
+
+from loci.sandbox.inside import frames
+from loci.sandbox.supervisor.disk_use import used
+from loci.sandbox.supervisor.exchange import DISK_SECONDS, Exchange, Message, framed
+from loci.sandbox.supervisor.process_handle import Grip
+from loci.sandbox.supervisor.reply import Bounds, Memory, Output, Reply, Stopped, Why
+
+LOOK_SECONDS = 0.05
+READ = 1 << 16
+WRITTEN = 1 << 16
+CLOSED = select.POLLHUP | select.POLLERR
+
+
+class Supervised:
+    """One executor, stopped between requests. It serves one request at a time: whoever uses it sees to that."""
+
+    def __init__(
+        self, grip: Grip, descriptors: tuple[int, int, int, int], folders: tuple[str, ...], bounds: Bounds
+    ) -> None:
+        self._grip = grip
+        self._requests, self._replies, self._stdout, self._stderr = descriptors
+        self._folders = folders
+        self._bounds = bounds
+        self._held = bytearray()
+        self._waiting: deque[Iterator[bytes]] = deque()
+        self._unsent = memoryview(b"")
+        self.ended: Why | None = None
+        for one in descriptors:
+            os.set_blocking(one, False)
+
+    @property
+    def id(self) -> int:
+        return self._grip.id
+
+    def wait_until_ready(self, seconds: float) -> None:
+        """Until it can take requests."""
+        self._exchange(Exchange(lambda said: said.get("t") == "ready", seconds))
+        self._grip.signal(signal.SIGSTOP)
+
+    def run(
+        self,
+        code: str,
+        memory: Memory,
+        seconds: float | None = None,
+        given_up: Callable[[], bool] = lambda: False,
+    ) -> Reply:
+        """Run the code. Past its time, or given up, it is interrupted, and where that does not help, ended."""
+        seconds = seconds or self._bounds.seconds
+        return self._request({"op": "run", "code": code}, seconds, memory=memory, soft=True, given_up=given_up)
+
+    def save(self, take: Callable[[bytes], None], most: int, seconds: float) -> Reply:
+        """Hand over the variables, piece by piece. They are bytes here, and never more."""
+        return self._request({"op": "save", "most": most}, seconds, take=take, room=most + most // 8)
+
+    def restore(self, pieces: Iterable[bytes], seconds: float) -> Reply:
+        """Give it variables that `save` has handed over."""
+        return self._request({"op": "restore"}, seconds, pieces=pieces)
+
+    def end(self, why: Why = "ended") -> None:
+        """The process is gone after this, and so are its variables."""
+        if self.ended is not None:
+            return
+        self.ended = why
+        self._grip.signal(signal.SIGKILL)
+        self._grip.release()
+        for one in (self._requests, self._replies, self._stdout, self._stderr):
+            os.close(one)
+
+    def _request(
+        self,
+        message: Message,
+        seconds: float,
+        *,
+        soft: bool = False,
+        room: int | None = None,
+        memory: Memory | None = None,
+        take: Callable[[bytes], None] | None = None,
+        pieces: Iterable[bytes] | None = None,
+        given_up: Callable[[], bool] = lambda: False,
+    ) -> Reply:
+        if self.ended is not None:
+            raise Stopped(self.ended)
+        id = secrets.token_hex(8)  # a reply that was prepared for a later request does not know it
+        self._waiting = deque([framed({**message, "id": id}, pieces)])
+        self._unsent = memoryview(b"")
+        room = self._bounds.reply_bytes if room is None else room
+        exchange = Exchange(
+            lambda said: said.get("t") == "done" and said.get("id") == id,
+            seconds,
+            soft=soft,
+            room=room,
+            memory=memory,
+            take=take,
+            given_up=given_up,
+        )
+        self._grip.signal(signal.SIGCONT)
+        reply = self._exchange(exchange)
+        self._grip.signal(signal.SIGSTOP)
+        self._check_disk(exchange)
+        return reply
+
+    def _exchange(self, exchange: Exchange) -> Reply:
+        """Move bytes and hold the limits until the answer is there; `Stopped` where none will come."""
+        poll = select.poll()
+        for one in (self._replies, self._stdout, self._stderr):
+            poll.register(one, select.POLLIN)
+        poll.register(self._requests, select.POLLOUT)
+        is_sending = True
+        while True:
+            self._hold_limits(exchange)
+            ready = dict(poll.poll(LOOK_SECONDS * 1000))
+            for one in [one for one, events in ready.items() if one != self._replies and events & CLOSED == events]:
+                poll.unregister(one)  # the code has closed it: it would be ready for ever
+            if is_sending and self._requests in ready and not self._send(exchange):
+                poll.modify(self._requests, 0)
+                is_sending = False
+            self._drain(exchange.output)
+            if self._replies in ready:
+                self._receive(exchange)
+            for said in self._said(exchange):
+                if exchange.is_answer(said):
+                    self._drain(exchange.output)
+                    return exchange.reply(said)
+                answer = exchange.asked(said, self._bounds)
+                if answer is not None:
+                    if exchange.requests > 2 * self._bounds.memory_requests:  # it does not listen to the answers
+                        self._stop("protocol", exchange)
+                    self._waiting.append(framed(answer))
+                    poll.register(self._requests, select.POLLOUT)
+                    is_sending = True
+
+    def _hold_limits(self, exchange: Exchange) -> None:
+        now = time.monotonic()
+        if now > exchange.until or (not exchange.interrupted and exchange.is_given_up(now)):
+            if not exchange.soft or exchange.interrupted:
+                self._stop("given up" if exchange.is_given_up(now) else "time", exchange)
+            exchange.interrupted = True
+            exchange.until = now + self._bounds.grace_seconds
+            self._grip.signal(signal.SIGINT)
+        memory = self._grip.memory()
+        exchange.output.most_memory = max(exchange.output.most_memory, memory)
+        if memory > self._bounds.memory_bytes + self._bounds.base_bytes:
+            self._stop("memory", exchange)
+        if self._grip.threads() > self._bounds.threads:
+            self._stop("threads", exchange)
+        if now > exchange.next_disk:
+            self._check_disk(exchange)
+            # A folder that takes long to look through is looked at less often.
+            exchange.next_disk = time.monotonic() + max(DISK_SECONDS, 10 * (time.monotonic() - now))
+
+    def _check_disk(self, exchange: Exchange) -> None:
+        found = used(self._folders, self._bounds.files)
+        if found.bytes > self._bounds.disk_bytes or found.files > self._bounds.files:
+            self._stop("disk", exchange)
+
+    def _stop(self, why: Why, exchange: Exchange) -> None:
+        self.end(why)
+        raise Stopped(why, exchange.output)
+
+    def _send(self, exchange: Exchange) -> bool:
+        """Whether there is more to send."""
+        try:
+            while True:
+                if not self._unsent:
+                    self._unsent = memoryview(self._next())
+                    if not self._unsent:
+                        return False
+                self._unsent = self._unsent[os.write(self._requests, self._unsent[:WRITTEN]) :]
+        except BlockingIOError:
+            return True
+        except BrokenPipeError:
+            self._drain(exchange.output)
+            self._stop("ended", exchange)
+            return False
+
+    def _next(self) -> bytes:
+        """What is to be sent next; nothing where all is."""
+        while self._waiting:
+            frame = next(self._waiting[0], b"")
+            if frame:
+                return frame
+            self._waiting.popleft()
+        return b""
+
+    def _drain(self, output: Output) -> None:
+        for descriptor, stream in ((self._stdout, "stdout"), (self._stderr, "stderr")):
+            with contextlib.suppress(BlockingIOError):
+                for _ in range(64):
+                    content = os.read(descriptor, READ)
+                    if not content:
+                        break
+                    output.take(cast("Any", stream), content, self._bounds.output_bytes)
+
+    def _receive(self, exchange: Exchange) -> None:
+        try:
+            content = os.read(self._replies, frames.PIECE)
+        except BlockingIOError:
+            return
+        if not content:
+            self._drain(exchange.output)
+            self._stop("ended", exchange)
+        self._held += content
+
+    def _said(self, exchange: Exchange) -> Iterator[Message]:
+        """The messages that have come whole; bytes go where the exchange wants them."""
+        while len(self._held) >= frames.HEAD.size:
+            kind, length = frames.HEAD.unpack_from(self._held)
+            if kind not in (frames.JSON, frames.BYTES) or length > self._bounds.reply_bytes:
+                self._stop("protocol", exchange)
+            end = frames.HEAD.size + length
+            if len(self._held) < end:
+                return
+            payload = bytes(memoryview(self._held)[frames.HEAD.size : end])
+            del self._held[:end]
+            if kind == frames.JSON:
+                yield self._message(payload, exchange)
+                continue
+            if not exchange.keep(payload):
+                self._stop("state size" if exchange.take else "protocol", exchange)
+
+    def _message(self, payload: bytes, exchange: Exchange) -> Message:
+        try:
+            said = json.loads(payload)
+        except (ValueError, RecursionError):
+            said = None
+        if not isinstance(said, dict):
+            self._stop("protocol", exchange)
+        return cast("Message", said)

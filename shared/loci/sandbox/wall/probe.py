@@ -1,0 +1,121 @@
+"""What this machine offers of a wall: each layer is tried in a process of its own."""
+
+import functools
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from loci.sandbox.wall.layers import BASE, Layer, is_strong
+
+SECONDS = 20
+START = Path(__file__).parent.parent / "start.py"
+VIEW = "/usr"
+
+
+@dataclass(frozen=True, slots=True)
+class Offered:
+    """The layers that can be put up here, and why the others cannot."""
+
+    system: str
+    refused: tuple[tuple[Layer, str], ...]
+
+    @property
+    def layers(self) -> frozenset[Layer]:
+        return frozenset(Layer) - {layer for layer, _ in self.refused}
+
+
+@dataclass(frozen=True, slots=True)
+class Unsafe:
+    """No wall can be put up here that hostile code may run behind."""
+
+    missing: str
+    advice: str
+
+
+@functools.cache
+def offered() -> Offered:
+    """What this machine offers; tried once a process."""
+    system = " ".join((os.uname().sysname, os.uname().release, os.uname().machine)) if os.name == "posix" else os.name
+    if not sys.platform.startswith("linux"):
+        return Offered(system, tuple((layer, "only Linux has it") for layer in Layer))
+    command = [sys.executable, "-I", "-S", str(START), "wall.probe"]
+    try:
+        # Its own interpreter: this process may have threads, and no process with threads can be forked safely.
+        ran = subprocess.run(  # noqa: S603
+            command, env={}, stdin=subprocess.DEVNULL, capture_output=True, timeout=SECONDS, check=True
+        )
+        refused = {Layer(name): str(why) for name, why in json.loads(ran.stdout).items()}
+    except (OSError, subprocess.SubprocessError, ValueError) as error:
+        return Offered(system, tuple((layer, f"it could not be tried: {error}"[:200]) for layer in Layer))
+    return Offered(system, tuple((layer, refused[layer]) for layer in Layer if layer in refused))
+
+
+def strongest(offered: Offered) -> frozenset[Layer] | Unsafe:
+    """The most that can be put up together; `Unsafe` where that is no wall."""
+    if is_strong(offered.layers):
+        return offered.layers
+    needed = BASE | {Layer.SECCOMP, Layer.LANDLOCK}
+    missing = "; ".join(f"{layer.value}: {why}" for layer, why in offered.refused if layer in needed)
+    advice = (
+        "Use Linux 5.13 or newer with Landlock and seccomp (a container needs a seccomp profile that lets them be "
+        "set), or WSL2 on Windows"
+    )
+    return Unsafe(f"{offered.system} offers no wall ({missing})", advice)
+
+
+def main(_: list[str]) -> None:
+    """Print the layers that this machine refuses, with why, as JSON."""
+    from loci.sandbox.wall import (
+        landlock,  # not where only asked for
+        namespaces,  # not where only asked for
+        privileges,  # not where only asked for
+        seccomp,  # not where only asked for
+    )
+    from loci.sandbox.wall.limits import Limits, close_others, limit
+    from loci.sandbox.wall.view import View
+
+    def in_namespaces() -> None:
+        namespaces.enter(None)
+        namespaces.change_root(View(readable=(VIEW,)))
+
+    def below_landlock() -> None:
+        privileges.give_up()
+        landlock.restrict(View(readable=(VIEW,)), "/proc/self")
+
+    def below_seccomp() -> None:
+        privileges.give_up()
+        seccomp.judge(seccomp.Rules())
+
+    tried: dict[Layer, Callable[[], None]] = {
+        Layer.DESCRIPTORS: lambda: close_others(()),
+        Layer.PRIVILEGES: privileges.give_up,
+        Layer.LIMITS: lambda: limit(Limits(memory_bytes=1 << 30), own_user=False),
+        Layer.NAMESPACES: in_namespaces,
+        Layer.LANDLOCK: below_landlock,
+        Layer.SECCOMP: below_seccomp,
+    }
+    refused = {layer.value: why for layer, put_up in tried.items() if (why := _why_not(put_up))}
+    print(json.dumps(refused))
+
+
+def _why_not(put_up: Callable[[], None]) -> str:
+    reading, writing = os.pipe()
+    os.set_inheritable(writing, True)
+    child = os.fork()
+    if child == 0:
+        os.dup2(writing, 200)  # a layer that closes everything fails without a word
+        try:
+            put_up()
+        except OSError as error:
+            os.write(200, str(error.strerror or error).encode())
+            os._exit(1)
+        os._exit(0)
+    os.close(writing)
+    said = os.read(reading, 200).decode()
+    os.close(reading)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    return "" if code == 0 else said or f"it ends the process with {code}"

@@ -1,0 +1,111 @@
+"""The scratchpad's tools."""
+
+import json
+from typing import Annotated
+
+from mcp_types import CallToolResult, TextContent
+from pydantic import BaseModel, Field
+
+from loci.app import App
+from loci.core.identity import Caller
+from loci.mcp.tool import LociTool, loci_tool
+from loci.scratchpad.api import Slice
+
+LARGEST_PIECE = 2_000_000
+"""Bytes of UTF-8 in one answer."""
+
+LARGEST_ESCAPED = 2_700_000
+"""A Lambda answer ends at 6 MB and holds the text twice, as JSON inside of JSON."""
+
+
+class Piece(BaseModel):
+    """A kept result, or a part of it."""
+
+    result: str = Field(description="the text from offset on")
+    offset: int = Field(description="where it starts, in characters")
+    total: int = Field(description="characters of the whole result")
+    next_offset: int | None = Field(description="the offset to read on from; null at the end")
+
+
+class KeptResult(BaseModel):
+    id: str
+    tool: str = Field(description="the tool whose result it is")
+    size_bytes: int
+    timestamp: str = Field(description="when it was kept, UTC")
+
+
+class Stats(BaseModel):
+    total_entries: int
+    total_size_bytes: int
+    max_size_bytes: int
+
+
+class Listing(BaseModel):
+    entries: list[KeptResult]
+    stats: Stats
+
+
+def scratchpad_tools(app: App) -> list[LociTool]:
+    """`scratchpad_read` and `scratchpad_list`."""
+
+    def scratchpad_read(
+        id: Annotated[str, Field(description="the entry's id: 12 characters, as an answer or scratchpad_list gave it")],
+        caller: Caller,
+        offset: Annotated[int, Field(ge=0, description="start at this character")] = 0,
+        limit: Annotated[int | None, Field(ge=1, description="this many characters at most; all by default")] = None,
+    ) -> Annotated[CallToolResult, Piece]:
+        """Read the full content of a result that was too large for its answer.
+
+        Use it when an answer ended with `Results cached. Use scratchpad_read('a1b2c3d4e5f6') for full output`,
+        or gave a `scratchpad_id`. Returns the text exactly as the tool produced it. Read long ones piece by
+        piece: `next_offset` is where the next piece starts.
+
+        Example: scratchpad_read(id="a1b2c3d4e5f6", offset=0, limit=20000)
+        """
+        piece = _sendable(app.scratchpad.read(caller.owner, id, offset, limit))
+        view = Piece(result=piece.text, offset=piece.offset, total=piece.total, next_offset=piece.next_offset)
+        content = [TextContent(type="text", text=piece.text)]
+        if piece.next_offset is not None and limit is None:
+            more = f"Cut at {piece.next_offset} of {piece.total} characters. Use offset={piece.next_offset} to read on"
+            content.append(TextContent(type="text", text=more))
+        return CallToolResult(content=[*content], structured_content=view.model_dump())
+
+    def scratchpad_list(caller: Caller) -> Listing:
+        """List the results that are kept for you, newest first, and how much room they take.
+
+        Use it before you run an expensive call again: its result may still be here for scratchpad_read.
+        The least recently used entries make room for new ones.
+
+        Example: scratchpad_list()
+        """
+        entries = app.scratchpad.list(caller.owner)
+        return Listing(
+            entries=[
+                KeptResult(id=one.id, tool=one.tool, size_bytes=one.size_bytes, timestamp=one.timestamp)
+                for one in entries
+            ],
+            stats=Stats(
+                total_entries=len(entries),
+                total_size_bytes=sum(one.size_bytes for one in entries),
+                max_size_bytes=app.scratchpad.capacity,
+            ),
+        )
+
+    return [
+        loci_tool(scratchpad_read, title="Read a kept result", budget=None, quick=True),
+        loci_tool(scratchpad_list, title="List kept results", budget=None, quick=True),
+    ]
+
+
+def _sendable(piece: Slice) -> Slice:
+    """The piece, shortened where an answer could not carry it."""
+    text = piece.text
+    while len(text.encode("utf-8", "replace")) > LARGEST_PIECE or _escaped(text) > LARGEST_ESCAPED:
+        largest = max(len(text.encode("utf-8", "replace")) / LARGEST_PIECE, _escaped(text) / LARGEST_ESCAPED)
+        text = text[: min(len(text) - 1, int(len(text) / largest))]
+    return Slice(text, piece.offset, piece.total)
+
+
+def _escaped(text: str) -> int:
+    once = json.dumps(text, ensure_ascii=False)
+    return len(json.dumps(once, ensure_ascii=False).encode("utf-8", "replace"))

@@ -1,0 +1,186 @@
+"""A text as passages: each under its headings, with its lines, and no longer than the embedder reads."""
+
+import hashlib
+import math
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Literal
+
+from loci.search.ranking import Chunk
+from loci.search.words import index_words
+
+LONGEST = 254
+"""Tokens of a passage with its headings. With the two that mark its ends this is what all-MiniLM-L6-v2 reads."""
+SHORT = 160
+"""A passage of fewer tokens is found by its neighbours' words, too: a turn of talk seldom says what it is about."""
+LONGEST_HEADING = 160
+"""Characters: there is always room for text below."""
+# In any language more than a passage: what is longer is cut before it is counted, so that memory is bounded.
+WINDOW = 4096
+BATCH = 1_000_000
+# Fewer characters than any tokenizer turns into too many tokens.
+SMALLEST = 16
+FILL = 0.9
+SENTENCE = re.compile(r"(?<=[.!?…])[\"')\]*_]*\s+|(?<=[。！？])|\n\s*\n")  # noqa: RUF001
+LINE = re.compile(r"\n")
+SPACE = re.compile(r"\s+")
+
+Count = Callable[[Sequence[str]], list[int]]
+"""How many tokens each text has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A paragraph, a list item, a table, …: what is kept in one passage where it fits."""
+
+    start: int
+    end: int
+    heading: tuple[str, ...]
+    kind: Literal["prose", "lines", "turn"] = "prose"
+    """Where it is cut if it must be: prose after a sentence, a table or code after a line.
+    A turn of a conversation is a passage of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """Blocks that are found together."""
+
+    start: int
+    end: int
+    heading: tuple[str, ...]
+    tokens: int
+    """Without those of its headings."""
+
+
+def passages(text: str, blocks: Sequence[Block], count: Count, longest: int = LONGEST) -> list[Passage]:
+    """The blocks, cut where they are too long, then put together as long as they fit and are under one heading."""
+    pieces = [piece for block in blocks for piece in _cut(text, block, WINDOW)]
+    paths = list(dict.fromkeys(block.heading for block in blocks))
+    sizes = _counted(count, [*map(heading_line, paths), *(text[one.start : one.end] for one in pieces)])
+    room = {path: max(longest // 4, longest - size) for path, size in zip(paths, sizes, strict=False)}
+    counted = list(zip(pieces, sizes[len(paths) :], strict=True))
+    return _packed(_fitting(text, counted, room, count), room)
+
+
+def chunks(document: str, path: str, title: str, text: str, found: Sequence[Passage]) -> list[Chunk]:
+    """The passages as the index takes them, numbered from 0 on."""
+    starts = [0, *(match.end() for match in LINE.finditer(text))]
+    own = [index_words(text[one.start : one.end]) for one in found]
+    above = {heading: index_words(" ".join(heading)) for heading in {one.heading for one in found}}
+    return [
+        Chunk(
+            id=f"{document}#{number}",
+            document=document,
+            path=path,
+            title=title,
+            heading=one.heading,
+            first_line=bisect_right(starts, one.start),
+            last_line=bisect_right(starts, max(one.start, one.end - 1)),
+            text=text[one.start : one.end],
+            hash=hashlib.sha256(embedded_text(one.heading, text[one.start : one.end]).encode()).hexdigest(),
+            words=" ".join([*above[one.heading], *_words(found, own, number)]),
+        )
+        for number, one in enumerate(found)
+    ]
+
+
+def embedded_text(heading: tuple[str, ...], text: str) -> str:
+    """What is embedded of a passage, and hashed: its headings and itself."""
+    return f"{heading_line(heading)}\n{text}" if heading else text
+
+
+def heading_line(heading: tuple[str, ...]) -> str:
+    """The headings in one line; of very long ones the end, which is nearest to the text."""
+    return " > ".join(heading)[-LONGEST_HEADING:]
+
+
+def _words(found: Sequence[Passage], own: Sequence[list[str]], at: int) -> Iterator[str]:
+    """A passage's words; those of a short one twice, with its neighbours' under the same heading once."""
+    yield from own[at]
+    if found[at].tokens >= SHORT:
+        return
+    beside = [other for other in (at - 1, at + 1) if 0 <= other < len(found)]
+    near = [other for other in beside if found[other].heading == found[at].heading]
+    if near:
+        yield from own[at]
+        for other in near:
+            yield from own[other]
+
+
+def _packed(pieces: Sequence[tuple[Block, int]], room: dict[tuple[str, ...], int]) -> list[Passage]:
+    found: list[Passage] = []
+    for heading, under in groupby(pieces, key=lambda piece: piece[0].heading):
+        open = False  # whether the last passage takes more
+        for block, size in under:
+            last = found[-1] if open else None
+            if last is not None and block.kind != "turn" and last.tokens + size <= room[heading]:
+                found[-1] = Passage(last.start, block.end, heading, last.tokens + size)
+            else:
+                found.append(Passage(block.start, block.end, heading, size))
+            open = block.kind != "turn"
+    return found
+
+
+def _fitting(
+    text: str, counted: list[tuple[Block, int]], room: dict[tuple[str, ...], int], count: Count
+) -> list[tuple[Block, int]]:
+    """Every piece at most as long as there is room for it."""
+    while any(_is_too_long(block, size, room) for block, size in counted):
+        cut = [_shorter(text, block, size, room) for block, size in counted]
+        sizes = iter(_counted(count, [text[one.start : one.end] for pieces in cut if pieces for one in pieces]))
+        counted = [
+            pair
+            for (block, size), pieces in zip(counted, cut, strict=True)
+            for pair in ([(one, next(sizes)) for one in pieces] if pieces else [(block, size)])
+        ]
+    return counted
+
+
+def _shorter(text: str, block: Block, size: int, room: dict[tuple[str, ...], int]) -> list[Block]:
+    """Pieces that will probably fit; none where the block does."""
+    if not _is_too_long(block, size, room):
+        return []
+    return list(_cut(text, block, math.ceil((block.end - block.start) * FILL * room[block.heading] / size)))
+
+
+def _is_too_long(block: Block, size: int, room: dict[tuple[str, ...], int]) -> bool:
+    return size > room[block.heading] and block.end - block.start > SMALLEST
+
+
+def _cut(text: str, block: Block, longest: int) -> Iterator[Block]:
+    """Pieces of at most so many characters, ending where it hurts least; without the space between them."""
+    longest = max(SMALLEST, longest)
+    finer = (SENTENCE, SPACE) if block.kind != "lines" else (LINE, SPACE)
+    start = block.start
+    while block.end - start > longest:
+        end, behind = _boundary(text, start + longest // 2, start + longest, finer)
+        yield Block(start, end, block.heading, block.kind)
+        start = behind
+    if start < block.end:
+        yield Block(start, block.end, block.heading, block.kind)
+
+
+def _boundary(text: str, low: int, high: int, finer: Sequence[re.Pattern[str]]) -> tuple[int, int]:
+    """Where a piece ends and the next begins: at the last boundary of the coarsest kind that there is."""
+    for kind in finer:
+        found = list(kind.finditer(text, low, high))
+        if found:
+            return found[-1].start(), found[-1].end()
+    return high, high
+
+
+def _counted(count: Count, texts: Sequence[str]) -> list[int]:
+    """One call for a document, unless it is a book."""
+    sizes: list[int] = []
+    batch: list[str] = []
+    held = 0
+    for one in texts:
+        batch.append(one)
+        held += len(one)
+        if held >= BATCH:
+            sizes += count(batch)
+            batch, held = [], 0
+    return sizes + (count(batch) if batch else [])

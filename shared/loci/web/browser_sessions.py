@@ -1,0 +1,40 @@
+"""Browsers that signed in: each has a sealed cookie, which any instance can check."""
+
+from collections.abc import Callable
+from typing import Final
+
+from loci.app import App
+from loci.core.identity import Caller, Owner
+
+COOKIE: Final = "loci_visit"
+SECONDS: Final = 3600
+
+
+class BrowserSessions:
+    def __init__(self, app: App, clock: Callable[[], float]) -> None:
+        self._seal = app.keyring.seal("visit")
+        self._keys = app.api_keys
+        self._clock = clock
+
+    def begin(self, caller: Caller, shown: str) -> str:
+        """What the browser keeps instead of the credential that it showed."""
+        ends = min(self._clock() + SECONDS, caller.expires or float("inf"))
+        key = self._keys.id_in(shown) if caller.proof == "key" else None
+        return self._seal.close({"t": caller.owner.tenant, "s": caller.owner.subject, "k": key, "e": ends})
+
+    def caller_of(self, kept: str) -> Caller | None:
+        """Who signed in; None where the cookie is forged or too old, or the key was revoked meanwhile."""
+        match self._seal.open(kept):
+            case {"t": str(tenant), "s": str(subject), "k": key, "e": float() | int() as ends} if ends > self._clock():
+                owner = Owner(tenant, subject)
+                return Caller(owner, "token" if key is None else "key") if self._is_good(key, owner) else None
+            case _:
+                return None
+
+    def _is_good(self, key: object, owner: Owner) -> bool:
+        return key is None or self._keys.owner_by_id(str(key)) == owner
+
+
+def set_cookie(value: str, *, seconds: int, secure: bool) -> str:
+    """The header's value. Without a path it is good below the folder of the page, wherever Loci is mounted."""
+    return f"{COOKIE}={value}; Max-Age={seconds}; HttpOnly; SameSite=Strict{'; Secure' if secure else ''}"

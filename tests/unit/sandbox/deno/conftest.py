@@ -1,0 +1,14 @@
+"""One sandbox for all tests of it."""
+
+from collections.abc import Generator
+
+import pytest
+
+from loci.adapters.local.typescript import DenoSandbox
+from tests.support.deno import STRONGEST, sandbox
+
+
+@pytest.fixture(scope="session")
+def deno() -> Generator[DenoSandbox]:
+    with sandbox(STRONGEST) as made:
+        yield made

@@ -1,0 +1,89 @@
+"""Code that is wrong, or fails: which line, which column, and what to do."""
+
+import pytest
+
+from loci.adapters.local.typescript import DenoSandbox
+from tests.support.deno import failed, needs_deno
+
+pytestmark = needs_deno
+
+
+@pytest.mark.parametrize(
+    ("code", "says"),
+    [
+        ("const x: number = ;", "SyntaxError: Expression expected (line 1, column 19)"),
+        ("let a = 1;\nlet b: string = 'x;", "SyntaxError: Unterminated string constant (line 2, column 17)"),
+        ("const a: number[] = [];\nfor (let i = 0; i < 3; i++ {\n}", "Expected ')', got '{' (line 2, column 28)"),
+        ("let s = 'é世界🌍'; let b: = 3", "(line 1, column 24)"),
+        ("foo(1, 2", "(line 1, column 9)"),
+        ("}{", "SyntaxError: Unexpected token (line 1, column 1)"),
+        ("1); evil(); (2", "(line 1, column 2)"),
+        ("}); evil(); (() => {", "(line 1, column 2)"),
+        ("x as", "(line 1, column 5)"),
+        ("const a = 1;\nconst a = 2;", "(line 2, column 7)"),
+        ("import fs from 'node:fs'; fs", "Static imports are not available (line 1, column 1)"),
+        ("const a = 1;\nexport const x = a", "Nothing can be exported (line 2, column 1)"),
+    ],
+)
+def test_a_syntax_error_names_line_and_column(deno: DenoSandbox, code: str, says: str) -> None:
+    ended = failed(deno, code)
+    assert ended.code == "CODE_ERROR"
+    assert says in ended.message
+
+
+@pytest.mark.parametrize(
+    ("code", "says", "frames"),
+    [
+        ("  foo.bar(1)", "ReferenceError: foo is not defined (line 1, column 3)", [("(top level)", 1, 3)]),
+        ("const a = 1;\n\nnull.x", "(line 3, column 6)", [("(top level)", 3, 6)]),
+        (
+            "function f(a: number): never {\n  throw new RangeError('far')\n}\nf(1)",
+            "RangeError: far (line 2, column 9)",
+            [("f", 2, 9), ("(top level)", 4, 1)],
+        ),
+        (
+            "enum A { X }\n\nconst g = async () => { throw new Error('late') };\nawait g()",
+            "Error: late (line 3, column 31)",
+            [("g", 3, 31), ("(top level)", 4, 7)],
+        ),
+    ],
+)
+def test_an_error_names_the_callers_own_lines(
+    deno: DenoSandbox, code: str, says: str, frames: list[tuple[str, int, int]]
+) -> None:
+    ended = failed(deno, code)
+    assert says in ended.message
+    assert [(one["name"], one["line"], one["column"]) for one in ended.stack] == frames
+
+
+@pytest.mark.parametrize("code", ["throw 'text'", "throw {a: 1}", "throw null", "await Promise.reject(undefined)"])
+def test_what_is_thrown_need_not_be_an_error(deno: DenoSandbox, code: str) -> None:
+    assert failed(deno, code).code == "CODE_ERROR"
+
+
+def test_what_nobody_catches_is_told(deno: DenoSandbox) -> None:
+    code = "Promise.reject(new Error('forgotten')); await new Promise(done => setTimeout(done, 5000)); 1"
+    assert "forgotten" in failed(deno, code).message
+
+
+def test_code_that_waits_for_nothing_is_told_at_once(deno: DenoSandbox) -> None:
+    ended = failed(deno, "await new Promise(() => {})")
+    assert ended.message == "The code waits for something that never comes"
+    assert ended.advice == "Await only what something settles"
+
+
+@pytest.mark.parametrize(
+    ("code", "advice"),
+    [
+        ("import { a } from 'npm:left-pad'; a", 'await import("node:…")'),
+        ("await fetch('http://127.0.0.1:8080')", "neither network"),
+        ("Deno.readTextFileSync('/etc/hostname')", "allowedReadPaths"),
+    ],
+)
+def test_what_is_not_there_says_what_is(deno: DenoSandbox, code: str, advice: str) -> None:
+    assert advice in (failed(deno, code).advice or "")
+
+
+@pytest.mark.parametrize("name", ["npm:left-pad", "jsr:@std/path", "https://deno.land/std/version.ts", "file:///etc/x"])
+def test_nothing_is_imported_from_elsewhere(deno: DenoSandbox, name: str) -> None:
+    assert failed(deno, f"await import({name!r})").code == "CODE_ERROR"

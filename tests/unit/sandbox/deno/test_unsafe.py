@@ -1,0 +1,61 @@
+"""Machines without a wall, and without a Deno that will do."""
+
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+
+from loci.adapters.local.typescript import DenoSandbox
+from loci.code.deno_program import found
+from loci.code.run import Job
+from loci.core.errors import Unavailable
+from loci.core.identity import LOCAL
+from loci.sandbox.wall.layers import Layer
+from tests.support.deno import Given, needs_deno, no_tool, run, sandbox, value
+
+
+def _deno(folder: Path, says: str) -> Path:
+    program = folder / "deno"
+    program.write_text(f"#!/bin/sh\n{says}\n")
+    program.chmod(0o755)
+    return program
+
+
+@needs_deno
+def test_where_there_is_no_wall_nothing_runs() -> None:
+    def no_wall() -> NoReturn:
+        raise Unavailable("This machine offers no wall", "Use another", code="SANDBOX_UNAVAILABLE")
+
+    with pytest.raises(Unavailable, match="no wall"):
+        DenoSandbox(None, no_wall).run(LOCAL, Job("1"), no_tool)
+
+
+@needs_deno
+def test_who_accepts_the_risk_runs_behind_denos_own_permissions_and_reads_nothing() -> None:
+    with sandbox(frozenset[Layer]()) as made:
+        assert value(made, "1 + 1") == 2
+        with pytest.raises(Unavailable, match="links"):
+            run(made, "1", Given(read=("/etc",)))
+
+
+@pytest.mark.parametrize("says", ["echo 'deno 2.5.1 (stable)'", "echo 'something else'", "exit 1"])
+def test_a_deno_that_will_not_do_is_not_used(tmp_path: Path, says: str) -> None:
+    with pytest.raises(Unavailable) as refused:
+        found(_deno(tmp_path, says))
+    assert refused.value.code == "SANDBOX_UNAVAILABLE"
+    assert "pip install" in refused.value.resolution
+
+
+def test_a_newer_deno_is_used(tmp_path: Path) -> None:
+    assert found(_deno(tmp_path, "echo 'deno 3.0.0 (stable)'")) == tmp_path / "deno"
+
+
+@needs_deno
+def test_a_deno_that_does_not_start_is_told(tmp_path: Path) -> None:
+    broken = _deno(
+        tmp_path, 'if [ "$1" = --version ]; then echo "deno 2.9.8"; else echo "no such luck" >&2; exit 3; fi'
+    )
+    made = DenoSandbox(broken, frozenset[Layer])
+    ended = made.run(LOCAL, Job("1"), no_tool)
+    made.close()
+    assert "no such luck" in getattr(ended, "message", "")

@@ -1,0 +1,73 @@
+"""Where no layer can be put up, as in a function of Lambda, the machine is the wall, and code still runs."""
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from loci.code.deno_program import found
+from loci.sandbox.lambda_host import python_function, typescript_function
+from loci.sandbox.lambda_host.packed import opened
+from loci.sandbox.supervisor.reply import Bounds
+from loci.sandbox.wall.layers import BASE, Layer
+from loci.sandbox.wall.probe import Offered
+from tests.support.deno import needs_deno
+from tests.support.executors import runner_packages
+
+
+@pytest.fixture(params=[BASE, BASE - {Layer.PRIVILEGES}], ids=["base", "not even privileges"], autouse=True)
+def bare(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    refused = tuple((layer, "Operation not permitted") for layer in Layer if layer not in request.param)
+    for module in (python_function, typescript_function):
+        monkeypatch.setattr(module, "offered", lambda: Offered("Lambda", refused))
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Iterator[python_function.PythonRuns]:
+    made = python_function.PythonRuns(str(runner_packages()), str(tmp_path / "machine"))
+    yield made
+    made.close()
+
+
+def order(code: str, **more: object) -> dict[str, Any]:
+    save: dict[str, Any] = {"puts": [], "files": "", "most": 1 << 20}
+    told: dict[str, Any] = {
+        "executor": "e",
+        "expected": None,
+        "process": "1",
+        "state": None,
+        "drawing": False,
+        "save": save,
+    }
+    return {**told, "code": code, "bounds": asdict(Bounds(seconds=10)), **more}
+
+
+def test_python_runs(runs: python_function.PythonRuns) -> None:
+    told = opened(runs.answer(order("print(2)")))
+    assert (told["began"], told["run"]["stdout"]) == ("new", "2\n")
+
+
+def test_what_cannot_be_kept_is_told_and_python_goes_on(runs: python_function.PythonRuns) -> None:
+    told = opened(runs.answer(order("x = 1")))
+    assert "more pieces than links" in told["unsaved"]
+    again = opened(runs.answer(order("print(x)", expected="1", process="2")))
+    assert (again["began"], again["run"]["stdout"]) == ("kept", "1\n")
+
+
+def test_a_process_that_is_not_the_expected_one_is_discarded(runs: python_function.PythonRuns) -> None:
+    runs.answer(order("x = 1"))
+    told = opened(runs.answer(order("print('x' in globals())", expected="another", process="2")))
+    assert (told["began"], told["run"]["stdout"]) == ("new", "False\n")
+
+
+@needs_deno
+def test_typescript_runs() -> None:
+    made = typescript_function.TypeScriptRuns(str(found(None)))
+    limits = {"timeout_ms": 10_000, "memory_mb": 256}
+    try:
+        told = opened(made.answer({"order": {"code": "1 + 1", "context": {}, "servers": [], "tools": [], **limits}}))
+    finally:
+        made.close()
+    assert '"value": 2' in told["said"]

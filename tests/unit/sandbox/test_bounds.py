@@ -1,0 +1,116 @@
+"""What an executor may use, and what is left when it wants more."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from loci.sandbox.supervisor.reply import Bounds, Stopped, Why
+from loci.sandbox.supervisor.supervised import Supervised
+from tests.support.executors import SOON, Nursery, no_files, printed, tried
+from tests.support.polling import until
+
+ENDED: dict[str, tuple[Why, str]] = {
+    "a loop that hears no signal": (
+        "time",
+        "import signal\nfor s in (2, 15, 14, 1): signal.signal(s, signal.SIG_IGN)\nwhile True: pass",
+    ),
+    "a loop that swallows every error": (
+        "time",
+        "import time\nwhile True:\n    try:\n        while True: time.sleep(0.001)\n    except BaseException: x = 2",
+    ),
+    "a loop in C": ("time", "import itertools; 1 in itertools.repeat(2)"),
+    "shared memory": (
+        "memory",
+        "import mmap\na = []\nfor i in range(40): m = mmap.mmap(-1, 50 << 20); m.write(b'x' * (50 << 20)); a.append(m)",
+    ),
+    "files": ("disk", "for i in range(100):\n    with open(f'f{i}', 'wb') as f: f.write(b'x' * (4 << 20))"),
+    "many files": ("disk", "for i in range(100_000): open(f'i{i}', 'w').close()"),
+    "deep folders": ("disk", "import os\nwhile True: os.mkdir('d'); os.chdir('d')"),
+    "its own end": ("ended", "import os; os._exit(0)"),
+    "a crash": ("ended", "import ctypes; ctypes.string_at(0)"),
+    "closing everything": ("ended", "import os; os.closerange(0, 256)"),
+}
+
+
+@pytest.mark.parametrize("what", ENDED)
+def test_it_ends_the_executor_and_no_other(python: Nursery, what: str) -> None:
+    why, code = ENDED[what]
+    bounds = SOON if why == "time" else replace(SOON, seconds=30)  # on a busy machine it takes long to take much
+    with python.executor(SOON) as other, python.executor(bounds) as one:
+        ended, _ = tried(one, code)
+        assert isinstance(ended, Stopped)
+        assert ended.why == why
+        assert printed(other, "print(1)") == "1\n"
+
+
+def test_code_that_was_given_up_is_interrupted_and_variables_stay(python: Nursery) -> None:
+    with python.executor(replace(SOON, seconds=60)) as one:
+        reply = one.run("x = 1\nwhile True: pass", no_files, given_up=lambda: True)
+        assert (reply.interrupted, reply.said["failure"]["type"]) == (True, "KeyboardInterrupt")
+        assert printed(one, "print(x)") == "1\n"
+
+
+def test_code_that_was_given_up_and_does_not_stop_is_ended(python: Nursery) -> None:
+    with python.executor(replace(SOON, seconds=60)) as one:
+        with pytest.raises(Stopped) as ended:
+            one.run(ENDED["a loop that swallows every error"][1], no_files, given_up=lambda: True)
+        assert ended.value.why == "given up"
+
+
+def test_code_that_takes_too_long_is_interrupted_and_variables_stay(python: Nursery) -> None:
+    with python.executor(SOON) as one:
+        reply = one.run("x = 1\nwhile True: pass", no_files, seconds=0.2)
+        assert (reply.interrupted, reply.said["failure"]["type"]) == (True, "KeyboardInterrupt")
+        assert printed(one, "print(x)") == "1\n"
+
+
+def test_more_memory_than_there_is_fails_and_variables_stay(python: Nursery) -> None:
+    with python.executor(SOON) as one:
+        code = "x = 1\na = []\nwhile True: a.append(b'x' * (50 << 20))"
+        reply = one.run(code, no_files)
+        assert reply.said["failure"]["memory"]
+        assert printed(one, "del a\nprint(x)") == "1\n"
+
+
+def test_threads_are_bounded(python: Nursery) -> None:
+    code = """
+import threading, time
+ended, n = threading.Event(), 0
+threading.stack_size(65536)
+try:
+    for i in range(4000): threading.Thread(target=ended.wait, daemon=True).start(); n += 1
+    time.sleep(1)
+except RuntimeError: pass
+print(n)
+"""
+    with python.executor(SOON) as one:
+        ended, output = tried(one, code)
+        assert (isinstance(ended, Stopped) and ended.why == "threads") or int(output.stdout) <= SOON.threads
+
+
+def test_a_thread_does_not_run_between_runs(executor: Supervised) -> None:
+    count = """
+import threading, time
+n = 0
+def spin():
+    global n
+    while True: n += 1; time.sleep(0.001)
+threading.Thread(target=spin, daemon=True).start()
+"""
+    printed(executor, count)
+    status = Path(f"/proc/{executor.id}/stat")
+    assert until(lambda: status.read_text().rpartition(")")[2].split()[0] == "T")
+
+
+def test_a_bound_of_its_own_holds_for_each_executor(python: Nursery) -> None:
+    small = Bounds(seconds=5, output_bytes=10)
+    with python.executor(small) as one:
+        assert len(one.run("print('x' * 100)", no_files).output.stdout) == 10
+
+
+def test_whoever_has_ended_answers_nothing(python: Nursery) -> None:
+    with python.executor() as one:
+        one.end()
+        with pytest.raises(Stopped):
+            one.run("1", no_files)
