@@ -2,8 +2,7 @@
 
 from loci.compose import build_app
 from loci.mcp.http.application import asgi
-from loci.mcp.lambda_handler import keep_alive
-from loci.mcp.lambda_jobs import errand_door
+from loci.mcp.lambda_handler import jobs_of, keep_alive
 
 app = build_app()
-lambda_handler = keep_alive(asgi(app), errand_door(app))
+lambda_handler = keep_alive(asgi(app), jobs_of(app))

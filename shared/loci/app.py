@@ -1,5 +1,6 @@
 """The product, assembled."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,7 @@ from loci.core.signing import Keyring
 from loci.core.stores import BlobStore, LocalLinks, RecordStore
 from loci.core.telemetry import Telemetry
 from loci.mcp.auth.api_keys import ApiKeys
+from loci.mcp.module import Module
 from loci.scratchpad.api import Scratchpad
 
 if TYPE_CHECKING:
@@ -18,9 +20,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class App:
-    """Everything that a door (MCP, command line, web) may call.
+    """Everything that MCP, the command line and the pages may call.
 
-    A cold start answers one request: what others need is loaded with the first of those.
+    A cold start answers one request: a vertical is made at the first request that needs it.
     """
 
     settings: Settings
@@ -33,16 +35,22 @@ class App:
     api_keys: ApiKeys
     later_documents: "Lazy[Documents]"
     later_code: "Lazy[Code]"
+    list_modules: Callable[["App"], Sequence[Module]]
 
     @property
     def documents(self) -> "Documents":
-        """What was ingested, searched and written."""
+        """Documents: searched, linked, written."""
         return self.later_documents.get()
 
     @property
     def code(self) -> "Code":
-        """What runs callers' code."""
+        """Callers' code, behind a wall."""
         return self.later_code.get()
+
+    @property
+    def modules(self) -> Sequence[Module]:
+        """What each vertical brings to the server."""
+        return self.list_modules(self)
 
     def close(self) -> None:
         """End what runs: the server stops."""

@@ -2,15 +2,21 @@
 
 import os
 import time
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from loci.app import App
+from loci.code.module import code_module
 from loci.core.lazy import Lazy
 from loci.core.settings import Settings, load_settings
 from loci.core.telemetry import Telemetry
+from loci.documents.module import documents_module
 from loci.mcp.auth.api_keys import ApiKeys
+from loci.mcp.module import Module
 from loci.runtimes.adapters import Adapters
 from loci.scratchpad.api import Scratchpad
+from loci.scratchpad.module import scratchpad_module
+from loci.web.module import web_module
 
 if TYPE_CHECKING:
     from loci.code.api import Code
@@ -48,7 +54,13 @@ def build_app(settings: Settings | None = None) -> App:
         api_keys=ApiKeys(made.records, time.time),
         later_documents=Lazy(documents),
         later_code=Lazy(code),
+        list_modules=modules,
     )
+
+
+def modules(app: App) -> Sequence[Module]:
+    """Every vertical: what is not in this list is not served."""
+    return [scratchpad_module(app.scratchpad), documents_module(app), code_module(app), web_module(app)]
 
 
 def _adapters(settings: Settings) -> Adapters:

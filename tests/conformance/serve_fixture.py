@@ -11,13 +11,12 @@ import threading
 import uvicorn
 from starlette.applications import Starlette
 
-from loci.app import App
 from loci.compose import build_app
 from loci.mcp.http.application import asgi
+from loci.mcp.module import Host, tool_families
 from loci.mcp.server import LociServer, build_server
 from loci.mcp.tool import LociTool, Surface
-from loci.mcp.tool_catalog import ToolFamily
-from loci.tools_list import families
+from loci.mcp.tool_catalog import family_of
 
 from . import fixtures
 
@@ -31,10 +30,10 @@ def application() -> Starlette:
     return asgi(build_app(), on_loopback=True, build=with_fixtures)
 
 
-def with_fixtures(app: App, surface: Surface) -> LociServer:
+def with_fixtures(app: Host, surface: Surface) -> LociServer:
     """Loci's server of one endpoint, and everything that the suite calls by name."""
-    extra = [ToolFamily.of(LociTool(tool.name, tool, budget=None, quick=False)) for tool in fixtures.tools()]
-    server = build_server(app, surface, [*families(app), *extra])
+    extra = [family_of(LociTool(tool.name, tool, budget=None, quick=False)) for tool in fixtures.tools()]
+    server = build_server(app, surface, [*tool_families(app), *extra])
     fixtures.register(server)
     return server
 

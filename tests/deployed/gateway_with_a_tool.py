@@ -4,8 +4,7 @@ from loci.compose import build_app
 from loci.core.identity import Caller
 from loci.core.json import Json, JsonObject
 from loci.mcp.http.application import asgi
-from loci.mcp.lambda_handler import keep_alive
-from loci.mcp.lambda_jobs import errand_door
+from loci.mcp.lambda_handler import jobs_of, keep_alive
 
 
 class Shop:
@@ -20,4 +19,4 @@ class Shop:
 
 app = build_app()
 app.code.typescript._tools = Shop()  # pyright: ignore[reportPrivateUsage]
-lambda_handler = keep_alive(asgi(app), errand_door(app))
+lambda_handler = keep_alive(asgi(app), jobs_of(app))

@@ -13,10 +13,10 @@ from loci.adapters.aws.index import OpenSearchIndex
 from loci.app import App
 from loci.compose import build_app
 from loci.core.settings import load_settings
+from loci.mcp.module import tool_families
 from loci.mcp.server import build_server
 from loci.mcp.tool import LociTool, Surface
-from loci.mcp.tool_catalog import ToolFamily
-from loci.tools_list import families
+from loci.mcp.tool_catalog import ToolFamily, family_of
 from tests.servers.java.nodes import Node, opensearch_node
 from tests.support.moto_aws import BUCKET, SECRET, TABLE, moto_aws
 
@@ -66,8 +66,8 @@ def connect(app: App, mode: Mode) -> Connect:
     async def connected(
         surface: Surface = "all", extra: tuple[LociTool | ToolFamily, ...] = ()
     ) -> AsyncGenerator[Client, None]:
-        more = [one if isinstance(one, ToolFamily) else ToolFamily.of(one) for one in extra]
-        async with Client(build_server(app, surface, [*families(app), *more]), mode=mode) as client:
+        more = [one if isinstance(one, ToolFamily) else family_of(one) for one in extra]
+        async with Client(build_server(app, surface, [*tool_families(app), *more]), mode=mode) as client:
             yield client
 
     return connected

@@ -15,7 +15,7 @@ from loci.code.typescript import TypeScript
 from loci.compose import build_app
 from loci.core.identity import LOCAL
 from loci.core.settings import Settings
-from loci.mcp.lambda_jobs import errand_door
+from loci.mcp.lambda_handler import jobs_of
 from loci.mcp.server import build_server
 from tests.contract.executors import FUNCTION as RUN_PYTHON
 from tests.contract.sandboxes import FUNCTION as RUN_DENO
@@ -91,7 +91,7 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Generator[Desk]:
             elsewhere=app.code.elsewhere,
         )
         app = with_typescript(app, typescript)
-        do = errand_door(app)
+        do = jobs_of(app)
         api.functions[GATEWAY] = lambda event, _: do(event["errand"])
         try:
             yield Desk(app, api, tools)

@@ -9,12 +9,12 @@ from mcp import Client
 from loci.app import App
 from loci.compose import build_app
 from loci.core.settings import load_settings
-from loci.documents.guidance import DOCUMENTS
+from loci.documents.module import INSTRUCTIONS as DOCUMENTS
+from loci.mcp.module import tool_families
 from loci.mcp.server import INSTRUCTIONS, build_server
 from loci.mcp.tool import SURFACES, Surface, loci_tool
-from loci.mcp.tool_catalog import ToolCatalog, ToolFamily
+from loci.mcp.tool_catalog import ToolCatalog, family_of
 from loci.mcp.tool_names import WIRE
-from loci.tools_list import families
 from tests.surface.conftest import Connect
 
 pytestmark = pytest.mark.anyio
@@ -33,7 +33,7 @@ async def test_the_listing_is_the_one_that_was_agreed(connect: Connect) -> None:
 async def test_every_tool_is_complete(app: App, connect: Connect) -> None:
     async with connect() as client:
         tools = (await client.list_tools()).tools
-    assert {tool.name for tool in tools} == set(ToolCatalog(families(app), "all").names)
+    assert {tool.name for tool in tools} == set(ToolCatalog(tool_families(app), "all").names)
     for tool in tools:
         assert WIRE.fullmatch(tool.name)
         assert tool.title
@@ -48,9 +48,9 @@ async def test_every_tool_is_complete(app: App, connect: Connect) -> None:
 
 
 def test_tools_are_loaded_together_that_are_registered_together(app: App) -> None:
-    for family in families(app):
-        assert family.doors.made is None
-        assert tuple(door.id for door in family.doors.get()) == family.ids
+    for family in tool_families(app):
+        assert family.tools.made is None
+        assert tuple(door.id for door in family.tools.get()) == family.ids
 
 
 async def test_every_endpoint_has_the_scratchpad(connect: Connect) -> None:
@@ -64,7 +64,7 @@ async def test_a_subset_serves_its_own_tools_only(connect: Connect) -> None:
         """Answer."""
         return "pong"
 
-    extra = (ToolFamily.of(loci_tool(ping, title="Ping"), ["files"]),)
+    extra = (family_of(loci_tool(ping, title="Ping"), ["files"]),)
     expected: dict[Surface, bool] = {"all": False, "documents": True, "files": False, "tools": True}
     for surface, is_error in expected.items():
         async with connect(surface, extra) as client:
@@ -120,7 +120,7 @@ async def test_a_setting_lists_names_with_a_colon(tmp_path: Path) -> None:
 
     app = build_app(load_settings({"data": tmp_path, "tool_names": "colon"}))
     async with Client(
-        build_server(app, "all", [*families(app), ToolFamily.of(loci_tool(ping, title="Ping", id="pml:ping"))])
+        build_server(app, "all", [*tool_families(app), family_of(loci_tool(ping, title="Ping", id="pml:ping"))])
     ) as client:
         assert "pml:ping" in {tool.name for tool in (await client.list_tools()).tools}
         assert not (await client.call_tool("pml:ping", {})).is_error

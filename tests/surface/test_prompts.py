@@ -7,11 +7,11 @@ from mcp import Client, MCPError
 from mcp_types import PromptReference, TextContent
 
 from loci.app import App
-from loci.mcp.prompts import CALLED
+from loci.mcp.module import tool_families
+from loci.mcp.prompts import CALLED_TOOL
 from loci.mcp.server import build_server
 from loci.mcp.tool import SURFACES
 from loci.mcp.tool_catalog import ToolCatalog
-from loci.tools_list import families
 from tests.surface.conftest import Connect
 
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("app", ["embedded"], indirect=True)]
@@ -57,15 +57,15 @@ async def test_it_has_the_topic_and_calls_for_tools_that_are_there(app: App, con
     async with connect("documents") as client:
         [argument] = next(one for one in (await client.list_prompts()).prompts if one.name == name).arguments or []
         text = await prompted(client, name, **{argument.name: TOPIC})
-    tools = set(ToolCatalog(families(app), "documents").names)
+    tools = set(ToolCatalog(tool_families(app), "documents").names)
     assert TOPIC in text
-    assert set(CALLED.findall(text))
-    assert set(CALLED.findall(text)) <= tools
+    assert set(CALLED_TOOL.findall(text))
+    assert set(CALLED_TOOL.findall(text)) <= tools
     assert re.findall(r"^(\d+)\. ", text, re.MULTILINE) == [str(at) for at in range(1, text.count("\n"))]
 
 
 async def test_a_step_is_left_out_where_its_tool_is_not(app: App) -> None:
-    some = [family for family in families(app) if "find_gaps" not in family.ids]
+    some = [family for family in tool_families(app) if "find_gaps" not in family.ids]
     async with Client(build_server(app, "all", some)) as client:
         assert "find_gaps" not in await prompted(client, "gap_analysis", topic=TOPIC)
 

@@ -10,7 +10,7 @@ from mcp_types import PromptReference, ResourceTemplateReference, TextResourceCo
 
 from loci.app import App
 from loci.core.identity import Owner
-from loci.documents.named_documents import LISTED
+from loci.documents.resources import LISTED
 from tests.surface.conftest import Connect
 from tests.surface.ferries import BRIEF, DEBRIEF, HARBOUR, NOTES
 from tests.surface.results import call, written

@@ -90,7 +90,7 @@ def _serve_until_interrupted(settings: Settings, *, example: bool) -> None:
 
     from loci.compose import build_app
     from loci.mcp.http.application import asgi
-    from loci.tools_list import families
+    from loci.mcp.module import tool_families
 
     class Server(uvicorn.Server):
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -103,11 +103,11 @@ def _serve_until_interrupted(settings: Settings, *, example: bool) -> None:
     on_loopback = _is_loopback(settings.host)
     if not on_loopback:
         _need_auth(app)
-    offered = families(app)
-    for family in offered:
-        family.doors.get()  # nobody's first call shall wait for it
+    families = tool_families(app)
+    for family in families:
+        family.tools.get()  # nobody's first call shall wait for it
     config = uvicorn.Config(
-        asgi(app, on_loopback=on_loopback, offered=offered),
+        asgi(app, on_loopback=on_loopback, families=families),
         log_level="warning",
         # Its lines would hold query strings, and so keys.
         access_log=False,

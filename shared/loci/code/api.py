@@ -1,6 +1,7 @@
 """Code behind a wall, assembled."""
 
 from dataclasses import dataclass
+from typing import Protocol
 
 from loci.code.detached_runs import DetachedRuns
 from loci.code.python import Runner
@@ -30,3 +31,10 @@ class Code:
         for one in (self.later_runner.made, self.later_typescript.made):
             if one is not None:
                 one.close()
+
+
+class CodeHost(Protocol):
+    """The product, as the doors to code see it."""
+
+    @property
+    def code(self) -> Code: ...

@@ -1,7 +1,9 @@
 """Documents, assembled."""
 
 from dataclasses import dataclass
+from typing import Protocol
 
+from loci.core.stores import BlobStore
 from loci.documents.catalog import Catalog
 from loci.documents.graph.clusters import Clusters
 from loci.documents.graph.graph_cache import Graphs
@@ -14,6 +16,8 @@ from loci.documents.ingest.missing_vectors import MissingVectors
 from loci.documents.library import Library
 from loci.documents.recently_read import RecentlyRead
 from loci.documents.writing.edits import Edits
+from loci.mcp.module import Host
+from loci.scratchpad.api import Scratchpad
 from loci.search.document_index import DocumentIndex
 from loci.search.inference import Embedder
 from loci.search.search import Search
@@ -38,3 +42,14 @@ class Documents:
     clusters: Clusters
     read_lately: RecentlyRead
     remarks: Remarks
+
+
+class DocumentsHost(Host, Protocol):
+    """The product, as the doors to documents see it."""
+
+    @property
+    def blobs(self) -> BlobStore: ...
+    @property
+    def documents(self) -> Documents: ...
+    @property
+    def scratchpad(self) -> Scratchpad: ...

@@ -10,9 +10,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.datastructures import Headers
 from starlette.types import Receive, Scope, Send
 
-from loci.app import App
 from loci.core.errors import LociError, NotFound, Refused
 from loci.core.identity import Owner
+from loci.documents.api import DocumentsHost
 from loci.documents.ingest.client_sync import Done, NotDone, Sent
 from loci.documents.ingest.uploads import prefix_of
 from loci.mcp.auth.gate import Gate
@@ -57,10 +57,10 @@ class _Batch(BaseModel):
     remove: list[str] = Field(default=[], max_length=MOST)
 
 
-class FeedRoute:
+class DocumentsRoute:
     """GET tells what is held below a name, page by page; POST takes documents in and out."""
 
-    def __init__(self, app: App, *, is_open: bool, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, app: DocumentsHost, *, is_open: bool, clock: Callable[[], float] = time.monotonic) -> None:
         self._app = app
         self._gate = Gate(app, is_open=is_open)
         self._addresses = Addresses(app.settings, is_open=is_open)

@@ -1,32 +1,10 @@
-"""Ways to work with documents, as people who keep such libraries have found them."""
+"""Prompts for work with documents: ways that proved good to people who keep such libraries."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
+from loci.mcp.prompts import Argument, PromptTemplate
 
-@dataclass(frozen=True, slots=True)
-class Argument:
-    """What the user gives."""
-
-    name: str
-    description: str
-    required: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class PromptTemplate:
-    """A way to work: the task, and its steps. A step without its tools is left out."""
-
-    name: str
-    title: str
-    description: str
-    argument: Argument
-    task: str
-    steps: tuple[str, ...]
-
-
-WAYS: Final = (
+PROMPTS: Final = (
     PromptTemplate(
         "session_start",
         "Start a session",
@@ -146,4 +124,3 @@ WAYS: Final = (
         ),
     ),
 )
-BY_NAME: Final[Mapping[str, PromptTemplate]] = {way.name: way for way in WAYS}

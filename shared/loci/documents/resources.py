@@ -1,35 +1,24 @@
-"""Documents as MCP resources: the newest are listed, all are read by id, and ids and tags are completed."""
+"""Documents as MCP resources: the newest are listed, each can be read by its id, and tags list their documents."""
 
-from collections.abc import Callable
-from typing import Any, Final, TypeVar
+import json
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final
+from urllib.parse import unquote
 
-from mcp.server.context import ServerRequestContext
-from mcp.server.lowlevel import Server
-from mcp.shared.exceptions import MCPError
-from mcp_types import (
-    INTERNAL_ERROR,
-    INVALID_PARAMS,
-    CompleteRequestParams,
-    CompleteResult,
-    Completion,
-    ListResourcesResult,
-    PaginatedRequestParams,
-    ReadResourceRequestParams,
-    ReadResourceResult,
-    Resource,
-    ResourceTemplate,
-    TextResourceContents,
-)
+from mcp_types import Annotations, Resource, ResourceTemplate, TextResourceContents
 
-from loci.app import App
-from loci.core.errors import LociError, NotFound
-from loci.mcp.caller import caller_of
-from loci.mcp.threads import on_thread
+from loci.core.errors import NotFound
+from loci.core.identity import Owner
+
+if TYPE_CHECKING:
+    from loci.documents.api import Documents
+from loci.documents.content.tags import normal_tag
+from loci.documents.document import Document
 
 DOCUMENTS: Final = "loci://documents/"
 TAGS: Final = "loci://tags/"
-MOST_COMPLETIONS: Final = 100
 MARKDOWN: Final = "text/markdown"
+LISTED: Final = 100
 TEMPLATES: Final = (
     ResourceTemplate(
         uri_template=f"{DOCUMENTS}{{id}}",
@@ -46,57 +35,63 @@ TEMPLATES: Final = (
         mime_type="application/json",
     ),
 )
-Asked = ServerRequestContext[Any, Any]
-T = TypeVar("T")
 
 
-def serve_documents(server: Server[Any], app: App) -> None:
-    """Let the server answer for documents; what else it has, it goes on to have."""
-    listing, reading = server.get_request_handler("resources/list"), server.get_request_handler("resources/read")
+class DocumentResources:
+    """The documents and tags of each owner."""
 
-    async def list_resources(ctx: Asked, params: PaginatedRequestParams) -> Any:
-        rest = await listing.handler(ctx, params) if listing else ListResourcesResult(resources=[])
-        assert isinstance(rest, ListResourcesResult)  # noqa: S101 (for the type checker: the SDK's own handler)
+    def __init__(self, documents: "Documents") -> None:
+        self._documents = documents
 
-        def newest() -> list[Resource]:
-            from loci.documents import named_documents  # loaded when somebody asks for documents
+    def newest(self, owner: Owner) -> list[Resource]:
+        """The documents that are listed."""
+        return [_resource(one) for one in self._by_age(owner)[:LISTED]]
 
-            return named_documents.newest(app, caller_of(ctx).owner)
+    def content(self, owner: Owner, uri: str) -> TextResourceContents:
+        """A document's markdown, or the documents with a tag."""
+        if uri.startswith(TAGS):
+            return self._tagged(owner, uri)
+        text = self._documents.library.read(owner, unquote(uri.removeprefix(DOCUMENTS)))
+        self._documents.read_lately.note(owner, text.document.id, text.sha256)
+        return TextResourceContents(uri=uri, mime_type=MARKDOWN, text=text.text)
 
-        return ListResourcesResult(resources=[*await _answered(newest), *rest.resources])
+    def values(self, owner: Owner, uri: str, argument: str) -> set[str]:
+        """All ids, or all tags."""
+        documents = self._all(owner)
+        if argument == "id" and uri.startswith(DOCUMENTS):
+            return {one.id for one in documents}
+        if argument == "tag" and uri.startswith(TAGS):
+            return {tag for one in documents for tag in one.tags}
+        return set()
 
-    async def read_resource(ctx: Asked, params: ReadResourceRequestParams) -> Any:
-        if not params.uri.startswith((DOCUMENTS, TAGS)) and reading:
-            return await reading.handler(ctx, params)
+    def prompt_values(self, owner: Owner) -> set[str]:
+        """Tags and titles: topics that a prompt can be about."""
+        documents = list(self._all(owner))
+        return {tag for one in documents for tag in one.tags} | {one.title for one in documents}
 
-        def content() -> TextResourceContents:
-            from loci.documents import named_documents
+    def _all(self, owner: Owner) -> Iterable[Document]:
+        return self._documents.graphs.of(owner).documents.values()
 
-            return named_documents.content(app, caller_of(ctx).owner, params.uri)
+    def _by_age(self, owner: Owner) -> list[Document]:
+        """The newest first: by their dates, then by when they were ingested."""
+        return sorted(self._all(owner), key=lambda one: (one.date or "", one.ingested_at, one.id), reverse=True)
 
-        return ReadResourceResult(contents=[await _answered(content, uri=params.uri)])
-
-    async def complete(ctx: Asked, params: CompleteRequestParams) -> CompleteResult:
-        def completions() -> list[str]:
-            from loci.documents import named_documents
-
-            return named_documents.completions(app, caller_of(ctx).owner, params)
-
-        values = await _answered(completions)
-        shown = values[:MOST_COMPLETIONS]
-        completion = Completion(values=shown, total=len(values), has_more=len(values) > len(shown))
-        return CompleteResult(completion=completion)
-
-    server.add_request_handler("resources/list", PaginatedRequestParams, list_resources)
-    server.add_request_handler("resources/read", ReadResourceRequestParams, read_resource)
-    server.add_request_handler("completion/complete", CompleteRequestParams, complete)
+    def _tagged(self, owner: Owner, uri: str) -> TextResourceContents:
+        tag = normal_tag(unquote(uri.removeprefix(TAGS)))
+        found = [one for one in self._by_age(owner) if tag in one.tags]
+        if not found:
+            raise NotFound("No document has this tag", "Tags are completed: completion/complete", code="TAG_NOT_FOUND")
+        rows = [{"uri": f"{DOCUMENTS}{one.id}", "title": one.title, "date": one.date} for one in found[:LISTED]]
+        text = json.dumps({"tag": tag, "total": len(found), "documents": rows}, ensure_ascii=False)
+        return TextResourceContents(uri=uri, mime_type="application/json", text=text)
 
 
-async def _answered(work: Callable[[], T], **about: str) -> T:
-    """What the work gives, done beside the loop; its failure as the protocol's error."""
-    try:
-        return await on_thread(work)
-    except NotFound as error:
-        raise MCPError(INVALID_PARAMS, f"{error.code}: {error}", about) from error
-    except LociError as error:
-        raise MCPError(INTERNAL_ERROR, f"{error.code}: {error}", about) from error
+def _resource(document: Document) -> Resource:
+    return Resource(
+        uri=f"{DOCUMENTS}{document.id}",
+        name=document.path,
+        title=document.title,
+        mime_type=MARKDOWN,
+        size=document.bytes,
+        annotations=Annotations(last_modified=document.ingested_at),
+    )

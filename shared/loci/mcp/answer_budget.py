@@ -1,15 +1,14 @@
-"""The head of an answer that is too large: as much as fits, and still valid under the tool's output schema."""
+"""Cuts an answer that is too large to a head that fits and is still valid under the tool's output schema."""
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 from mcp_types import CallToolResult, TextContent
 
 from loci.core.identity import Owner
 from loci.mcp.threads import on_thread
 from loci.mcp.tool import LociTool, as_text
-from loci.scratchpad.api import Scratchpad
 
 # A string under one of these cannot be cut without becoming invalid.
 UNCUTTABLE = frozenset({"enum", "const", "pattern", "format", "minLength"})
@@ -27,30 +26,45 @@ KINDS: dict[str, type | tuple[type, ...]] = {
 }
 
 
-async def within_budget(door: LociTool, result: CallToolResult, owner: Owner, scratchpad: Scratchpad) -> CallToolResult:
-    """The result as it is, or its head with the whole kept in the scratchpad."""
-    if door.budget is None or result.is_error:
+class KeptResult(Protocol):
+    """A result that was too large for its answer."""
+
+    @property
+    def id(self) -> str: ...
+
+
+class ResultStore(Protocol):
+    """Keeps results that are too large for an answer. The scratchpad is one."""
+
+    def keep(self, owner: Owner, tool: str, text: str) -> KeptResult:
+        """Keep the whole result for its owner."""
+        ...
+
+
+async def within_budget(tool: LociTool, result: CallToolResult, owner: Owner, results: ResultStore) -> CallToolResult:
+    """Return the result if it fits, else its head, and keep the whole of it."""
+    if tool.budget is None or result.is_error:
         return result
     structured = cast("object", result.structured_content)
     text = "\n".join(block.text for block in result.content if isinstance(block, TextContent))
-    whole = text if structured is None else as_text(_bare(door, structured))
-    if max(_length(text), _length(whole)) <= door.budget:
+    whole = text if structured is None else as_text(_bare(tool, structured))
+    if max(_length(text), _length(whole)) <= tool.budget:
         return result
-    entry = await on_thread(scratchpad.keep, owner, door.tool.name, whole)
+    entry = await on_thread(results.keep, owner, tool.sdk_tool.name, whole)
     line = TextContent(type="text", text=f"Results cached. Use scratchpad_read('{entry.id}') for full output")
     others = [block for block in result.content if not isinstance(block, TextContent)]
     kept: dict[str, Any] = {"scratchpad_id": entry.id}
-    if door.tool.output_schema is None or not isinstance(structured, dict):
-        shown = _cut(whole, door.budget)
+    if tool.sdk_tool.output_schema is None or not isinstance(structured, dict):
+        shown = _cut(whole, tool.budget)
     else:
-        kept = head(cast("dict[str, Any]", structured), door.tool.output_schema, door.budget) | kept
-        shown = as_text(_bare(door, kept))
+        kept = head(cast("dict[str, Any]", structured), tool.sdk_tool.output_schema, tool.budget) | kept
+        shown = as_text(_bare(tool, kept))
     return CallToolResult(content=[TextContent(type="text", text=shown), *others, line], structured_content=kept)
 
 
-def _bare(door: LociTool, structured: Any) -> Any:
+def _bare(tool: LociTool, structured: Any) -> Any:
     """What the text shows: the tool's own value, without the wrapper of a bare string or array."""
-    return structured["result"] if door.tool.fn_metadata.wrap_output else structured
+    return structured["result"] if tool.sdk_tool.fn_metadata.wrap_output else structured
 
 
 def _length(text: str) -> int:

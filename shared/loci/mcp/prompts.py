@@ -1,46 +1,58 @@
-"""Prompts: ways to work with documents, which call for the right tools with the user's own topic."""
+"""Prompts: a task and its steps, filled in with what the user gives and cut to the tools that are there."""
 
 import re
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from typing import Final
 
 from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS, GetPromptResult, Prompt, PromptArgument, PromptMessage, TextContent
 
-from loci.documents.prompt_templates import WAYS, PromptTemplate
-
 LONGEST_ARGUMENT: Final = 4000
-CALLED: Final = re.compile(r"\b[a-z]+(?:_[a-z]+)+(?=\()")
+CALLED_TOOL: Final = re.compile(r"\b[a-z]+(?:_[a-z]+)+(?=\()")
 """A tool in the text of a step."""
-OF_ALL: Final = "all of them"
+NO_ARGUMENT: Final = "all of them"
 
 
-def listed() -> list[Prompt]:
-    """The prompts as clients list them."""
-    return [
-        Prompt(
-            name=way.name,
-            title=way.title,
-            description=way.description,
-            arguments=[
-                PromptArgument(
-                    name=way.argument.name, description=way.argument.description, required=way.argument.required
-                )
-            ],
-        )
-        for way in WAYS
-    ]
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """The one argument that the user gives."""
+
+    name: str
+    description: str
+    required: bool = True
 
 
-def prompted(way: PromptTemplate, arguments: Mapping[str, object], tools: Collection[str]) -> GetPromptResult:
-    """The prompt with what the user gave, and the steps that these tools allow."""
-    given = " ".join(str(arguments.get(way.argument.name) or "").split())
-    if way.argument.required and not given:
-        raise MCPError(INVALID_PARAMS, f"The prompt {way.name} needs an argument: {way.argument.name}")
+@dataclass(frozen=True, slots=True)
+class PromptTemplate:
+    """A task and its steps. A step whose tools are missing is left out."""
+
+    name: str
+    title: str
+    description: str
+    argument: Argument
+    task: str
+    steps: tuple[str, ...]
+
+
+def listed_prompt(template: PromptTemplate) -> Prompt:
+    """The prompt as clients list it."""
+    argument = PromptArgument(
+        name=template.argument.name, description=template.argument.description, required=template.argument.required
+    )
+    return Prompt(name=template.name, title=template.title, description=template.description, arguments=[argument])
+
+
+def filled_prompt(template: PromptTemplate, arguments: Mapping[str, object], tools: Collection[str]) -> GetPromptResult:
+    """The prompt with the user's argument, and with the steps that these tools allow."""
+    argument = template.argument
+    given = " ".join(str(arguments.get(argument.name) or "").split())
+    if argument.required and not given:
+        raise MCPError(INVALID_PARAMS, f"The prompt {template.name} needs an argument: {argument.name}")
     if len(given) > LONGEST_ARGUMENT:
-        raise MCPError(INVALID_PARAMS, f"{way.argument.name} has more than {LONGEST_ARGUMENT} characters")
-    steps = [step for step in way.steps if set(CALLED.findall(step)) <= set(tools)]
+        raise MCPError(INVALID_PARAMS, f"{argument.name} has more than {LONGEST_ARGUMENT} characters")
+    steps = [step for step in template.steps if set(CALLED_TOOL.findall(step)) <= set(tools)]
     numbered = "\n".join(f"{number}. {step}" for number, step in enumerate(steps, 1))
-    text = f"{way.task.format(given=given or OF_ALL)}\n\n{numbered}"
+    text = f"{template.task.format(given=given or NO_ARGUMENT)}\n\n{numbered}"
     message = PromptMessage(role="user", content=TextContent(type="text", text=text))
-    return GetPromptResult(description=way.description, messages=[message])
+    return GetPromptResult(description=template.description, messages=[message])

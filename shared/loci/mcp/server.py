@@ -1,19 +1,13 @@
 """The MCP server."""
 
 import json
-import logging
 import time
 from collections.abc import Sequence
-from importlib.metadata import version
 from typing import Any
 
-from mcp.server import MCPServer
 from mcp.server.caching import CacheHint
 from mcp.server.mcpserver import Context, RequestStateSecurity
-from mcp.server.mcpserver import server as sdk
-from mcp.shared._stream_protocols import ReadStream, WriteStream
 from mcp.shared.exceptions import MCPError
-from mcp.shared.message import SessionMessage
 from mcp_types import (
     INVALID_PARAMS,
     CallToolResult,
@@ -25,20 +19,16 @@ from mcp_types import (
     Tool,
 )
 
-from loci.app import App
-from loci.documents.guidance import DOCUMENTS
-from loci.documents.prompt_templates import BY_NAME
-from loci.documents.resources import TEMPLATES, serve_documents
+from loci.core.version import VERSION
 from loci.mcp.answer_budget import within_budget
-from loci.mcp.call_errors import FailedCall, ToolAnswer, attempt, unknown_tool
 from loci.mcp.caller import caller_of, principal
-from loci.mcp.prompts import listed, prompted
+from loci.mcp.errors import FailedCall, ToolAnswer, attempt, unknown_tool
+from loci.mcp.module import Host, Module, tool_families
+from loci.mcp.prompts import filled_prompt, listed_prompt
+from loci.mcp.resources import serve_resources
+from loci.mcp.sdk import SdkServer
 from loci.mcp.tool import Surface
 from loci.mcp.tool_catalog import ToolCatalog, ToolFamily
-from loci.tools_list import families
-
-# The SDK would put a handler of its own on the root logger, and load rich for it (17 ms): Loci logs by itself.
-setattr(sdk, "configure_logging", logging.getLogger)  # noqa: B010 (the name is the SDK's own)
 
 INSTRUCTIONS = """\
 Loci keeps what you learn and runs what you need, behind one endpoint.
@@ -51,46 +41,40 @@ Results too large for an answer are kept whole for you. Such an answer ends with
 Errors read "CODE: what happened. What to do." Do what the last sentence says, then call again."""
 
 
-def build_server(app: App, surface: Surface = "all", offered: Sequence[ToolFamily] | None = None) -> "LociServer":
-    """The server of one endpoint, for stdio, HTTP and Lambda alike."""
-    offer = ToolCatalog(families(app) if offered is None else offered, surface)
-    return LociServer(app, offer, has_documents=surface in ("all", "documents"))
+def build_server(host: Host, surface: Surface = "all", families: Sequence[ToolFamily] | None = None) -> "LociServer":
+    """Build the server of one endpoint, for stdio, HTTP and Lambda alike. Default: the tools of all modules."""
+    catalog = ToolCatalog(tool_families(host) if families is None else families, surface)
+    return LociServer(host, catalog, [module for module in host.modules if module.is_on(surface)])
 
 
-class LociServer(MCPServer[Any]):
-    """The SDK's server with Loci's names, errors, budgets and telemetry around each call."""
+class LociServer(SdkServer):
+    """The SDK's server, with Loci's names, errors, budgets and telemetry around each call."""
 
-    def __init__(self, app: App, offer: ToolCatalog, *, has_documents: bool) -> None:
-        self._app = app
-        self._has_documents = has_documents
-        self._offer = offer
+    def __init__(self, host: Host, catalog: ToolCatalog, modules: Sequence[Module]) -> None:
+        self._host = host
+        self._catalog = catalog
+        self._prompts = {prompt.name: prompt for module in modules for prompt in module.prompts}
+        self._resources = [module.resources for module in modules if module.resources]
         super().__init__(
             "loci",
             title="Loci",
-            version=version("loci"),
-            instructions=INSTRUCTIONS + (DOCUMENTS if has_documents else ""),
+            version=VERSION,
+            instructions=INSTRUCTIONS + "".join(module.instructions for module in modules),
             # Nothing may stay open on Lambda.
             subscriptions=False,
             request_state_security=RequestStateSecurity(
-                keys=app.keyring.keys("request-state"), bind_principal=principal
+                keys=host.keyring.keys("request-state"), bind_principal=principal
             ),
             cache_hints={"tools/list": CacheHint(ttl_ms=300_000), "server/discover": CacheHint(ttl_ms=300_000)},
             log_level="WARNING",
         )
-        if has_documents:
-            serve_documents(self._lowlevel_server, app)
-
-    async def serve(
-        self, requests: ReadStream[SessionMessage | Exception], answers: WriteStream[SessionMessage]
-    ) -> None:
-        """Serve one client over a pair of streams."""
-        inner = self._lowlevel_server
-        await inner.run(requests, answers, inner.create_initialization_options())
+        if self._resources:
+            serve_resources(self.low_level, self._resources, self._prompts)
 
     def is_quick(self, name: str) -> bool:
-        """Whether calls of this tool are soon done and say nothing before they are."""
-        door = self._offer.find(name)
-        return door is None or door.quick
+        """True if calls of this tool end soon and report nothing before they do."""
+        tool = self._catalog.find(name)
+        return tool is None or tool.quick
 
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
@@ -101,57 +85,58 @@ class LociServer(MCPServer[Any]):
         started = time.perf_counter()
 
         async def call() -> ToolAnswer:
-            door = self._offer.find(name)
-            if door is None:
-                raise unknown_tool(name, self._offer.names)
-            answer = door.answer(await door.tool.run(arguments, context))
+            tool = self._catalog.find(name)
+            if tool is None:
+                raise unknown_tool(name, self._catalog.names)
+            answer = tool.answer(await tool.sdk_tool.run(arguments, context))
             if not isinstance(answer, CallToolResult):
                 return answer
-            return await within_budget(door, answer, caller_of(context.request_context).owner, self._app.scratchpad)
+            return await within_budget(tool, answer, caller_of(context.request_context).owner, self._host.scratchpad)
 
         answer = await attempt(call)
-        self._tell(name, arguments, context, answer, (time.perf_counter() - started) * 1000)
+        self._log_call(name, arguments, context, answer, (time.perf_counter() - started) * 1000)
         return answer.result if isinstance(answer, FailedCall) else answer
 
     async def list_tools(self) -> list[Tool]:
-        """All tools, in the order of their names."""
-        colon = self._app.settings.tool_names == "colon"
+        """List all tools, in the order of their names."""
+        colon = self._host.settings.tool_names == "colon"
         return [
             Tool(
-                name=door.id if colon else door.tool.name,
-                title=door.tool.title,
-                description=door.tool.description,
-                input_schema=door.tool.parameters,
-                output_schema=door.tool.output_schema,
-                annotations=door.tool.annotations,
+                name=tool.id if colon else tool.sdk_tool.name,
+                title=tool.sdk_tool.title,
+                description=tool.sdk_tool.description,
+                input_schema=tool.sdk_tool.parameters,
+                output_schema=tool.sdk_tool.output_schema,
+                annotations=tool.sdk_tool.annotations,
             )
-            for door in self._offer.all()
+            for tool in self._catalog.all()
         ]
 
-    def _tool_input_schema(self, name: str) -> dict[str, Any] | None:
-        """What the SDK holds the headers of a call to, before the call."""
-        door = self._offer.find(name)
-        return door.tool.parameters if door else None
+    def input_schema(self, name: str) -> dict[str, Any] | None:
+        """The input schema of a tool; None if there is no such tool."""
+        tool = self._catalog.find(name)
+        return tool.sdk_tool.parameters if tool else None
 
     async def list_prompts(self) -> list[Prompt]:
-        """The ways to work with documents, where there are documents."""
-        return [*(listed() if self._has_documents else ()), *await super().list_prompts()]
+        """List the prompts of all verticals."""
+        return [*map(listed_prompt, self._prompts.values()), *await super().list_prompts()]
 
     async def list_resource_templates(self) -> list[ResourceTemplate]:
-        """How documents are named, where there are documents."""
-        return [*(TEMPLATES if self._has_documents else ()), *await super().list_resource_templates()]
+        """List how the resources of all verticals are addressed."""
+        templates = [template for one in self._resources for template in one.templates]
+        return [*templates, *await super().list_resource_templates()]
 
     async def get_prompt(
         self, name: str, arguments: dict[str, Any] | None = None, context: Context[Any, Any] | None = None
     ) -> GetPromptResult | InputRequiredResult:
-        """The prompt; the SDK takes an unknown name for a crash of the server."""
-        if self._has_documents and name in BY_NAME:
-            return prompted(BY_NAME[name], arguments or {}, self._offer.names)
+        """Fill in the prompt. The SDK would report an unknown name as a crash of the server."""
+        if name in self._prompts:
+            return filled_prompt(self._prompts[name], arguments or {}, self._catalog.names)
         if name not in {prompt.name for prompt in await self.list_prompts()}:
             raise MCPError(INVALID_PARAMS, "There is no prompt of that name: use prompts/list")
         return await super().get_prompt(name, arguments, context)
 
-    def _tell(
+    def _log_call(
         self,
         name: str,
         arguments: dict[str, Any],
@@ -162,10 +147,10 @@ class LociServer(MCPServer[Any]):
         failure = answer if isinstance(answer, FailedCall) else None
         result = answer.result if isinstance(answer, FailedCall) else answer
         if failure and failure.bug:
-            self._app.telemetry.bug(name[:80], failure.bug)
-        self._app.telemetry.call(
+            self._host.telemetry.bug(name[:80], failure.bug)
+        self._host.telemetry.call(
             # A name that is no tool's is the caller's text.
-            tool=self._offer.name(name) or "unknown",
+            tool=self._catalog.name(name) or "unknown",
             owner=caller_of(context.request_context).owner.key,
             ms=ms,
             outcome="ok" if failure is None else "bug" if failure.bug else "error",

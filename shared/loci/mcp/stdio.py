@@ -8,7 +8,6 @@ from typing import Any
 import anyio
 from anyio.abc import ObjectSendStream
 from mcp.server.stdio import stdio_server
-from mcp.shared._stream_protocols import ReadStream, WriteStream
 from mcp.shared.message import SessionMessage
 from mcp_types import (
     INVALID_REQUEST,
@@ -21,6 +20,7 @@ from mcp_types import (
 )
 from pydantic import ValidationError
 
+from loci.mcp.sdk import ReadStream, WriteStream
 from loci.mcp.server import LociServer
 
 GRACE = 5

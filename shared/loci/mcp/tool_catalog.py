@@ -1,6 +1,6 @@
-"""Which tools an endpoint offers. A tool is loaded when it is first called, or when all are listed."""
+"""The tools of an endpoint. A tool is loaded at its first call, or when a client lists all tools."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from loci.core.lazy import Lazy
@@ -15,12 +15,19 @@ class ToolFamily:
     ids: tuple[str, ...]
     surfaces: frozenset[Surface]
     """The endpoints that offer them, besides the one that offers all."""
-    doors: Lazy[Sequence[LociTool]]
+    tools: Lazy[Sequence[LociTool]]
 
-    @classmethod
-    def of(cls, door: LociTool, surfaces: Iterable[Surface] = SURFACES) -> "ToolFamily":
-        """The one tool, which is there already."""
-        return cls((door.id,), frozenset(surfaces), Lazy(lambda: (door,)))
+
+def tool_family(
+    load: Callable[[], Sequence[LociTool]], *ids: str, surfaces: Iterable[Surface] = SURFACES
+) -> ToolFamily:
+    """Tools with these ids, which `load` makes."""
+    return ToolFamily(ids, frozenset(surfaces), Lazy(load))
+
+
+def family_of(tool: LociTool, surfaces: Iterable[Surface] = SURFACES) -> ToolFamily:
+    """A family of one tool that is already loaded."""
+    return tool_family(lambda: (tool,), tool.id, surfaces=surfaces)
 
 
 class ToolCatalog:
@@ -28,24 +35,25 @@ class ToolCatalog:
 
     def __init__(self, families: Sequence[ToolFamily], surface: Surface) -> None:
         self._families = [one for one in families if surface == "all" or surface in one.surfaces]
-        self._of = {wire_name(id): family for family in self._families for id in family.ids}
+        self._family_of = {wire_name(id): family for family in self._families for id in family.ids}
         self._names = ToolNames(id for family in self._families for id in family.ids)
 
     @property
     def names(self) -> list[str]:
-        """As clients list them."""
-        return list(self._of)
+        """The names as clients list them."""
+        return list(self._family_of)
 
     def name(self, spelling: str) -> str | None:
-        """The listed name that is meant; None where there is no such tool."""
+        """The listed name behind a spelling; None if there is no such tool."""
         return self._names.find(spelling)
 
     def find(self, spelling: str) -> LociTool | None:
-        """The tool that is meant."""
+        """The tool behind a spelling; None if there is no such tool."""
         name = self.name(spelling)
-        return next((door for door in self._of[name].doors.get() if door.tool.name == name), None) if name else None
+        tools = self._family_of[name].tools.get() if name else ()
+        return next((tool for tool in tools if tool.sdk_tool.name == name), None)
 
     def all(self) -> list[LociTool]:
-        """In the order of their names, so that every listing is the same."""
-        doors = (door for family in self._families for door in family.doors.get())
-        return sorted(doors, key=lambda door: door.tool.name)
+        """Every tool, in the order of the names, so that every listing is the same."""
+        tools = (tool for family in self._families for tool in family.tools.get())
+        return sorted(tools, key=lambda tool: tool.sdk_tool.name)

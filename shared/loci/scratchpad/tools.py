@@ -6,10 +6,9 @@ from typing import Annotated
 from mcp_types import CallToolResult, TextContent
 from pydantic import BaseModel, Field
 
-from loci.app import App
 from loci.core.identity import Caller
 from loci.mcp.tool import LociTool, loci_tool
-from loci.scratchpad.api import Slice
+from loci.scratchpad.api import Scratchpad, Slice
 
 LARGEST_PIECE = 2_000_000
 """Bytes of UTF-8 in one answer."""
@@ -45,7 +44,7 @@ class Listing(BaseModel):
     stats: Stats
 
 
-def scratchpad_tools(app: App) -> list[LociTool]:
+def scratchpad_tools(scratchpad: Scratchpad) -> list[LociTool]:
     """`scratchpad_read` and `scratchpad_list`."""
 
     def scratchpad_read(
@@ -62,7 +61,7 @@ def scratchpad_tools(app: App) -> list[LociTool]:
 
         Example: scratchpad_read(id="a1b2c3d4e5f6", offset=0, limit=20000)
         """
-        piece = _sendable(app.scratchpad.read(caller.owner, id, offset, limit))
+        piece = _sendable(scratchpad.read(caller.owner, id, offset, limit))
         view = Piece(result=piece.text, offset=piece.offset, total=piece.total, next_offset=piece.next_offset)
         content = [TextContent(type="text", text=piece.text)]
         if piece.next_offset is not None and limit is None:
@@ -78,7 +77,7 @@ def scratchpad_tools(app: App) -> list[LociTool]:
 
         Example: scratchpad_list()
         """
-        entries = app.scratchpad.list(caller.owner)
+        entries = scratchpad.list(caller.owner)
         return Listing(
             entries=[
                 KeptResult(id=one.id, tool=one.tool, size_bytes=one.size_bytes, timestamp=one.timestamp)
@@ -87,7 +86,7 @@ def scratchpad_tools(app: App) -> list[LociTool]:
             stats=Stats(
                 total_entries=len(entries),
                 total_size_bytes=sum(one.size_bytes for one in entries),
-                max_size_bytes=app.scratchpad.capacity,
+                max_size_bytes=scratchpad.capacity,
             ),
         )
 

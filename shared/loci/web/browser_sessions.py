@@ -3,15 +3,15 @@
 from collections.abc import Callable
 from typing import Final
 
-from loci.app import App
 from loci.core.identity import Caller, Owner
+from loci.documents.api import DocumentsHost
 
 COOKIE: Final = "loci_visit"
 SECONDS: Final = 3600
 
 
 class BrowserSessions:
-    def __init__(self, app: App, clock: Callable[[], float]) -> None:
+    def __init__(self, app: DocumentsHost, clock: Callable[[], float]) -> None:
         self._seal = app.keyring.seal("visit")
         self._keys = app.api_keys
         self._clock = clock

@@ -10,9 +10,9 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route, Router
 from starlette.types import Receive, Scope, Send
 
-from loci.app import App
 from loci.core.errors import LociError, NotFound
 from loci.core.identity import Caller
+from loci.documents.api import DocumentsHost
 from loci.mcp.auth.gate import Gate
 from loci.mcp.http.address import Addresses, public_base
 from loci.mcp.http.body import read_body
@@ -25,10 +25,10 @@ from loci.web.sign_in import sign_in_page
 from loci.web.views import LONGEST_TEXT, excerpt, served_page
 
 
-class Ui:
+class Pages:
     """An ASGI application below `/ui`."""
 
-    def __init__(self, app: App, *, is_open: bool, clock: Callable[[], float]) -> None:
+    def __init__(self, app: DocumentsHost, *, is_open: bool, clock: Callable[[], float]) -> None:
         self._app = app
         self._gate = Gate(app, is_open=is_open)
         self._addresses = Addresses(app.settings, is_open=is_open)

@@ -3,9 +3,9 @@
 from functools import partial
 from typing import Final
 
-from loci.app import App
 from loci.core.errors import LociError
 from loci.core.identity import Owner
+from loci.documents.api import DocumentsHost
 from loci.documents.document import Document
 from loci.documents.graph.gaps import gaps
 from loci.documents.graph.graph import Graph
@@ -22,12 +22,12 @@ LONGEST_EXCERPTS: Final = 12_000_000
 """Characters of all texts in a file."""
 
 
-def picture_for(app: App, owner: Owner, *, with_gaps: bool = True) -> Picture:
+def picture_for(app: DocumentsHost, owner: Owner, *, with_gaps: bool = True) -> Picture:
     """The owner's documents as they are now."""
     return _pictures(app, owner, with_gaps=with_gaps)(most=MOST_DOCUMENTS)
 
 
-def _pictures(app: App, owner: Owner, *, with_gaps: bool) -> partial[Picture]:
+def _pictures(app: DocumentsHost, owner: Owner, *, with_gaps: bool) -> partial[Picture]:
     """The same with any number of documents: comparing all pairs for the gaps takes longer than the drawing."""
     graph = app.documents.graphs.of(owner)
     groups = _clusters(app, owner, graph)
@@ -38,7 +38,7 @@ def _pictures(app: App, owner: Owner, *, with_gaps: bool) -> partial[Picture]:
     return partial(picture, graph, found, groups, compared_by=alike.by)
 
 
-def _clusters(app: App, owner: Owner, graph: Graph) -> dict[str, tuple[str, str]]:
+def _clusters(app: DocumentsHost, owner: Owner, graph: Graph) -> dict[str, tuple[str, str]]:
     """Each document's cluster as its group; who is alone is in none."""
     found = [one for one in app.documents.clusters.of(owner, "louvain").clusters if len(one.documents) > 1]
     terms = terms_of(app.documents.index, owner, graph, found)
@@ -49,7 +49,7 @@ def _clusters(app: App, owner: Owner, graph: Graph) -> dict[str, tuple[str, str]
     }
 
 
-def served_page(app: App, owner: Owner, *, signed_in: bool) -> HtmlPage:
+def served_page(app: DocumentsHost, owner: Owner, *, signed_in: bool) -> HtmlPage:
     """The page as a server sends it: without texts, and with as many documents as fit into an answer."""
     pictures = _pictures(app, owner, with_gaps=True)
     most = MOST_DOCUMENTS
@@ -61,7 +61,7 @@ def served_page(app: App, owner: Owner, *, signed_in: bool) -> HtmlPage:
         most //= 2
 
 
-def page_of(app: App, owner: Owner, shown: Picture, title: str) -> HtmlPage:
+def page_of(app: DocumentsHost, owner: Owner, shown: Picture, title: str) -> HtmlPage:
     """The page as a file: the beginning of each text is in it."""
     room = min(LONGEST_EXCERPT, LONGEST_EXCERPTS // max(len(shown.documents), 1))
     texts = {one.id: excerpt(_text(app, owner, one), room) for one in shown.documents}
@@ -75,7 +75,7 @@ def excerpt(text: str, room: int) -> str:
     return f"{text[:room].rpartition(chr(10))[0] or text[:room]}\n\n…"
 
 
-def _text(app: App, owner: Owner, document: Document) -> str:
+def _text(app: DocumentsHost, owner: Owner, document: Document) -> str:
     try:
         return app.documents.library.read(owner, document.id).text
     except LociError as error:  # one file that is gone leaves the others

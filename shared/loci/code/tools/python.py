@@ -8,7 +8,7 @@ from typing import Annotated, Literal, cast
 from mcp_types import CallToolResult, ContentBlock, ImageContent, TextContent
 from pydantic import BaseModel, Field
 
-from loci.app import App
+from loci.code.api import CodeHost
 from loci.code.detached_runs import PendingRun
 from loci.code.executors import Ran, RunFailure, State, Value
 from loci.core.errors import LociError
@@ -80,7 +80,7 @@ class RunResult(BaseModel):
     hint: str | None = None
 
 
-def executor_tools(app: App) -> list[LociTool]:
+def executor_tools(app: CodeHost) -> list[LociTool]:
     """`create_memory_code_runner` and `run_memory_code`."""
 
     def create_memory_code_runner(caller: Caller) -> Created:
@@ -128,7 +128,7 @@ def executor_tools(app: App) -> list[LociTool]:
     ]
 
 
-async def _awaited(app: App, run: PendingRun) -> JsonObject:
+async def _awaited(app: CodeHost, run: PendingRun) -> JsonObject:
     try:
         return await asyncio.wait_for(asyncio.shield(asyncio.wrap_future(run.future)), app.code.runner.patience)
     except asyncio.CancelledError:

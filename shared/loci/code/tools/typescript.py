@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from mcp_types import CallToolResult, TextContent
 from pydantic import BaseModel, ConfigDict, Field
 
-from loci.app import App
+from loci.code.api import CodeHost
 from loci.code.typescript import TypeScriptRequest
 from loci.core.identity import Caller
 from loci.mcp.threads import on_thread
@@ -56,7 +56,7 @@ class CodeAnswer(BaseModel):
     scratchpad_id: str | None = Field(default=None, description="where the answer is kept, for scratchpad_read")
 
 
-def typescript_tools(app: App) -> list[LociTool]:
+def typescript_tools(app: CodeHost) -> list[LociTool]:
     """`pml_execute_code`."""
 
     async def execute_code(

@@ -3,17 +3,17 @@
 from collections.abc import Callable
 from typing import TypeVar
 
-from loci.app import App
 from loci.core.errors import LociError
 from loci.core.finding import Finding, counted, some
 from loci.core.identity import Owner
+from loci.documents.api import DocumentsHost
 from loci.documents.document import Document
 from loci.documents.ingest.index_writer import COLLECTION
 
 T = TypeVar("T")
 
 
-def check_catalog(app: App, owner: Owner) -> Finding:
+def check_catalog(app: DocumentsHost, owner: Owner) -> Finding:
     """How many there are, and which were taken in with a problem."""
     documents = app.documents.library.documents(owner)
     if not documents:
@@ -26,7 +26,7 @@ def check_catalog(app: App, owner: Owner) -> Finding:
     return Finding("documents", "ok", f"{len(documents):,}")
 
 
-def check_index(app: App, owner: Owner, *, fix: bool) -> Finding:
+def check_index(app: DocumentsHost, owner: Owner, *, fix: bool) -> Finding:
     """Whether each document has all its passages there; mended by writing it anew."""
     half = seen_twice(lambda: _half_written(app, owner))
     if not half:
@@ -49,7 +49,7 @@ def check_index(app: App, owner: Owner, *, fix: bool) -> Finding:
     return Finding("index", "ok", f"{what}; written anew", fixed=True)
 
 
-def check_orphans(app: App, owner: Owner, *, fix: bool) -> Finding:
+def check_orphans(app: DocumentsHost, owner: Owner, *, fix: bool) -> Finding:
     """Whether the index has passages of documents that nobody knows; mended by taking them out."""
     orphans = seen_twice(lambda: _orphans(app, owner))
     if not orphans:
@@ -70,12 +70,12 @@ def seen_twice(look: Callable[[], set[T]]) -> set[T]:
     return first & look() if first else first
 
 
-def _half_written(app: App, owner: Owner) -> set[Document]:
+def _half_written(app: DocumentsHost, owner: Owner) -> set[Document]:
     documents = app.documents.catalog.documents(owner)
     held = app.documents.index.documents(owner, COLLECTION)
     return {one for one in documents if not one.sha256 or held.get(one.id, 0) != one.chunks}
 
 
-def _orphans(app: App, owner: Owner) -> set[str]:
+def _orphans(app: DocumentsHost, owner: Owner) -> set[str]:
     held = app.documents.index.documents(owner, COLLECTION).keys()
     return held - {document.id for document in app.documents.catalog.documents(owner)}

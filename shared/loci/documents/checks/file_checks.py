@@ -5,16 +5,16 @@ import shlex
 from collections.abc import Mapping
 from pathlib import Path
 
-from loci.app import App
 from loci.core.errors import NotFound, Refused
 from loci.core.finding import Finding, counted, some
 from loci.core.identity import Owner
+from loci.documents.api import DocumentsHost
 from loci.documents.document import Document, Root
 from loci.documents.ingest.read_file import read_file
 from loci.documents.ingest.roots import below_root
 
 
-def check_folders(app: App, owner: Owner) -> Finding | None:
+def check_folders(app: DocumentsHost, owner: Owner) -> Finding | None:
     """Whether the folders that documents lie in are there."""
     roots = app.documents.catalog.roots(owner)
     if not roots:
@@ -26,7 +26,7 @@ def check_folders(app: App, owner: Owner) -> Finding | None:
     return Finding("folders", "ok", f"{len(roots):,}: {some([root.folder for root in roots.values()])}")
 
 
-def check_files(app: App, owner: Owner) -> Finding | None:
+def check_files(app: DocumentsHost, owner: Owner) -> Finding | None:
     """Whether each file is what was taken in. Those in folders that are gone are not told one by one."""
     roots = app.documents.catalog.roots(owner)
     kept = [one for one in app.documents.catalog.documents(owner) if one.root is not None]

@@ -1,11 +1,11 @@
 """Whether what documents mention is here."""
 
-from loci.app import App
 from loci.core.finding import Finding, counted, some
 from loci.core.identity import Owner
+from loci.documents.api import DocumentsHost
 
 
-def check_links(app: App, owner: Owner) -> Finding | None:
+def check_links(app: DocumentsHost, owner: Owner) -> Finding | None:
     """How many links there are, and which lead nowhere yet."""
     graph = app.documents.graphs.of(owner)
     links = sum(map(len, graph.outgoing.values()))

@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
-from loci.app import App
 from loci.core.errors import LociError
 from loci.core.finding import Finding, checked
 from loci.core.identity import LOCAL, Owner
+from loci.documents.api import DocumentsHost
 from loci.documents.checks.catalog_checks import check_catalog, check_index, check_orphans
 from loci.documents.checks.file_checks import check_files, check_folders
 from loci.documents.checks.link_checks import check_links
@@ -14,7 +14,7 @@ from loci.documents.checks.vector_checks import check_vectors
 from loci.documents.ingest.index_writer import COLLECTION
 
 
-def check_owners(app: App, *, fix: bool) -> list[Finding]:
+def check_owners(app: DocumentsHost, *, fix: bool) -> list[Finding]:
     """The person at this machine, and whoever has a key and documents."""
     found = _of(app, LOCAL, fix=fix)
     try:
@@ -32,7 +32,7 @@ def check_owners(app: App, *, fix: bool) -> list[Finding]:
     return found
 
 
-def _of(app: App, owner: Owner, *, fix: bool) -> list[Finding]:
+def _of(app: DocumentsHost, owner: Owner, *, fix: bool) -> list[Finding]:
     found = [
         *checked("documents", lambda: check_catalog(app, owner)),
         *checked("index", lambda: check_index(app, owner, fix=fix)),

@@ -1,13 +1,13 @@
 """The texts that are kept in the blob store, for documents that are no files of this machine."""
 
-from loci.app import App
 from loci.core.finding import Finding, counted, some
 from loci.core.identity import Owner
+from loci.documents.api import DocumentsHost
 from loci.documents.checks.catalog_checks import seen_twice
 from loci.documents.library import TEXTS, blob_key
 
 
-def check_texts(app: App, owner: Owner) -> Finding | None:
+def check_texts(app: DocumentsHost, owner: Owner) -> Finding | None:
     """Whether each such document has its text."""
     lost = seen_twice(lambda: _kept(app, owner) - _there(app, owner))
     if lost:
@@ -17,7 +17,7 @@ def check_texts(app: App, owner: Owner) -> Finding | None:
     return Finding("texts", "ok", f"{len(kept):,}, each of a document") if kept else None
 
 
-def check_spare_texts(app: App, owner: Owner, *, fix: bool) -> Finding | None:
+def check_spare_texts(app: DocumentsHost, owner: Owner, *, fix: bool) -> Finding | None:
     """Whether there are texts of no document; mended by taking them out."""
     spare = seen_twice(lambda: _there(app, owner) - _kept(app, owner))
     if not spare:
@@ -33,9 +33,9 @@ def check_spare_texts(app: App, owner: Owner, *, fix: bool) -> Finding | None:
     return Finding("spare texts", "ok", f"{what}; taken out", fixed=True)
 
 
-def _kept(app: App, owner: Owner) -> set[str]:
+def _kept(app: DocumentsHost, owner: Owner) -> set[str]:
     return {one.id for one in app.documents.catalog.documents(owner) if one.root is None}
 
 
-def _there(app: App, owner: Owner) -> set[str]:
+def _there(app: DocumentsHost, owner: Owner) -> set[str]:
     return {key.removeprefix(TEXTS) for key in app.blobs.list(owner, TEXTS)}

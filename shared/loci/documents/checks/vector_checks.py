@@ -1,8 +1,8 @@
 """Vectors: whether those in the index are of the model that is used."""
 
-from loci.app import App
 from loci.core.finding import Finding, counted, some
 from loci.core.identity import Owner
+from loci.documents.api import DocumentsHost
 from loci.documents.ingest.index_writer import COLLECTION
 from loci.search.embedding_model import EmbeddingModel
 from loci.search.ranking import Counts
@@ -11,7 +11,7 @@ from loci.search.soundness import is_sound
 AT_ONCE = 500
 
 
-def check_vectors(app: App, owner: Owner, *, fix: bool) -> Finding | None:
+def check_vectors(app: DocumentsHost, owner: Owner, *, fix: bool) -> Finding | None:
     """Mended by embedding what has none of the model."""
     counts = app.documents.index.counts(owner, COLLECTION)
     if not counts.chunks:
@@ -44,7 +44,7 @@ def check_vectors(app: App, owner: Owner, *, fix: bool) -> Finding | None:
     return Finding("vectors", "warning", what, f"{advice}; a server that runs fills them in by itself")
 
 
-def _damaged(app: App, owner: Owner, model: EmbeddingModel) -> list[str]:
+def _damaged(app: DocumentsHost, owner: Owner, model: EmbeddingModel) -> list[str]:
     """The documents with a vector that no model has made."""
     ids = [
         f"{id}#{number}"

@@ -5,8 +5,8 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field
 
-from loci.app import App
 from loci.core.identity import Caller
+from loci.documents.api import DocumentsHost
 from loci.documents.graph.clusters import Cluster, Method
 from loci.documents.graph.graph import Graph
 from loci.documents.graph.labels import label_of, terms_of
@@ -45,7 +45,7 @@ class ClustersView(BaseModel):
     alone: int = Field(description="how many belong nowhere")
 
 
-def cluster_tools(app: App) -> list[LociTool]:
+def cluster_tools(app: DocumentsHost) -> list[LociTool]:
     """The tool over groups of documents."""
 
     def cluster_documents(
@@ -100,7 +100,9 @@ def _members(graph: Graph, ids: Sequence[str]) -> list[Member]:
     return [Member(id=id, title=graph.documents[id].title) for id in ids if id in graph.documents]
 
 
-def _labels(app: App, graph: Graph, clusters: Sequence[Cluster], terms: Sequence[Sequence[str]]) -> Mapping[int, str]:
+def _labels(
+    app: DocumentsHost, graph: Graph, clusters: Sequence[Cluster], terms: Sequence[Sequence[str]]
+) -> Mapping[int, str]:
     """The language model's, where there is one. A tag is a label already."""
     if not app.documents.remarks.is_there or any(one.tag for one in clusters):
         return {}

@@ -5,8 +5,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
-from loci.app import App
 from loci.core.identity import Caller, Owner
+from loci.documents.api import DocumentsHost
 from loci.documents.graph.gaps import Gap, gaps
 from loci.documents.graph.link import Relation
 from loci.documents.graph.remarks import PairRemark
@@ -33,7 +33,7 @@ class GapView(BaseModel):
     written_by: str = Field(description="who wrote the reason and the link type: `rules`, or a language model")
 
 
-def gap_tools(app: App) -> list[LociTool]:
+def gap_tools(app: DocumentsHost) -> list[LociTool]:
     """The tool over what is missing."""
 
     def find_gaps(
@@ -63,7 +63,7 @@ def gap_tools(app: App) -> list[LociTool]:
 
 
 def _said(
-    app: App, owner: Owner, found: Sequence[Gap], passages: Mapping[str, Sequence[Chunk]]
+    app: DocumentsHost, owner: Owner, found: Sequence[Gap], passages: Mapping[str, Sequence[Chunk]]
 ) -> Mapping[int, PairRemark]:
     """What the language model says of them, where there is one."""
     if not app.documents.remarks.is_there:

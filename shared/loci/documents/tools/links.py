@@ -4,9 +4,9 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
-from loci.app import App
 from loci.core.errors import Refused
 from loci.core.identity import Caller
+from loci.documents.api import DocumentsHost
 from loci.documents.graph.graph import Graph
 from loci.documents.graph.link import ALIASES, RELATIONS, Link, OpenLink, Relation
 from loci.documents.graph.neighbourhood import Neighbour, neighbours
@@ -56,7 +56,7 @@ class Neighbourhood(BaseModel):
     truncated: bool = Field(description="there are more: a smaller depth or a larger limit shows all")
 
 
-def link_tools(app: App) -> list[LociTool]:
+def link_tools(app: DocumentsHost) -> list[LociTool]:
     """The tools over links."""
 
     def explore_links(

@@ -5,8 +5,8 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field
 
-from loci.app import App
 from loci.core.identity import Caller, Owner
+from loci.documents.api import DocumentsHost
 from loci.documents.graph.reading_list import Nearby, nearby, reading_list
 from loci.documents.graph.stems import READ, beginnings
 from loci.documents.tools.search import LONGEST_QUERY, found_by
@@ -41,7 +41,7 @@ class ReadingList(BaseModel):
     reason: str | None = Field(description="why there is nothing to read")
 
 
-def reading_tools(app: App) -> list[LociTool]:
+def reading_tools(app: DocumentsHost) -> list[LociTool]:
     """The tool over what is worth reading."""
 
     def suggest_reading(
@@ -95,7 +95,7 @@ def reading_tools(app: App) -> list[LociTool]:
     return [loci_tool(suggest_reading, title="Suggest what to read")]
 
 
-def _counter(app: App, owner: Owner, near: list[Nearby]) -> Callable[[Nearby], int]:
+def _counter(app: DocumentsHost, owner: Owner, near: list[Nearby]) -> Callable[[Nearby], int]:
     """How many tokens documents have, by their first passages."""
     passages = beginnings(app.documents.index, owner, [one.document for one in near])
 

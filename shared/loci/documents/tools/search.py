@@ -6,9 +6,9 @@ from typing import Annotated, Literal
 from mcp_types import CallToolResult, TextContent
 from pydantic import BaseModel, Field
 
-from loci.app import App
 from loci.core.errors import Refused, Unavailable
 from loci.core.identity import Caller, Owner
+from loci.documents.api import DocumentsHost
 from loci.documents.content.excerpt import ExcerptRequest, part_of
 from loci.documents.content.periods import period
 from loci.documents.content.tags import normal_tag
@@ -37,7 +37,7 @@ class Content(BaseModel):
     total_lines: int
 
 
-def document_tools(app: App) -> list[LociTool]:
+def document_tools(app: DocumentsHost) -> list[LociTool]:
     """The tools over what was ingested."""
 
     def search_documents(query: Query, caller: Caller, limit: Limit = 20, explain: Explain = False) -> SearchResults:
@@ -153,12 +153,14 @@ def document_tools(app: App) -> list[LociTool]:
     ]
 
 
-def _search(app: App, owner: Owner, query: str, limit: int, where: Where, *, explain: bool, tool: str) -> SearchResults:
+def _search(
+    app: DocumentsHost, owner: Owner, query: str, limit: int, where: Where, *, explain: bool, tool: str
+) -> SearchResults:
     ranking = found_by(app, owner, query, limit, where, room=snippet_room(limit))
     return search_results(app, owner, ranking, explain=explain, tool=tool)
 
 
-def found_by(app: App, owner: Owner, query: str, limit: int, where: Where, *, room: int) -> Ranking:
+def found_by(app: DocumentsHost, owner: Owner, query: str, limit: int, where: Where, *, room: int) -> Ranking:
     """What answers the query, with snippets of `room` characters; the reference's error where search fails."""
     try:
         return app.documents.search.find(owner, COLLECTION, query, limit=limit, room=room, where=where)

@@ -5,8 +5,8 @@ from dataclasses import asdict
 
 from pydantic import BaseModel, Field
 
-from loci.app import App
 from loci.core.identity import Owner
+from loci.documents.api import DocumentsHost
 from loci.documents.document import Document
 from loci.documents.ingest.index_writer import COLLECTION
 from loci.search.ranking import Chunk, Hit, Ranking
@@ -69,7 +69,7 @@ class SearchResults(BaseModel):
     metadata: Metadata
 
 
-def search_results(app: App, owner: Owner, ranking: Ranking, *, explain: bool, tool: str) -> SearchResults:
+def search_results(app: DocumentsHost, owner: Owner, ranking: Ranking, *, explain: bool, tool: str) -> SearchResults:
     """The ranking in at most `ROOM`; where passages had to be cut for that, all of it is kept in the scratchpad."""
     stages = [StageRun(stage=one.name, ran=one.ran, ms=one.ms, note=one.note) for one in ranking.stages]
     metadata = Metadata(
@@ -120,7 +120,7 @@ def snippet_room(limit: int) -> int:
 
 
 def tagged_results(
-    app: App, owner: Owner, wanted: Sequence[str], found: Sequence[Document], room: int
+    app: DocumentsHost, owner: Owner, wanted: Sequence[str], found: Sequence[Document], room: int
 ) -> SearchResults:
     """The documents as results: each with its beginning."""
     chunks = app.documents.index.chunks(owner, COLLECTION, [f"{document.id}#0" for document in found])

@@ -5,8 +5,8 @@ from typing import Annotated
 from mcp_types import CallToolResult, TextContent
 from pydantic import BaseModel, Field
 
-from loci.app import App
 from loci.core.identity import Caller, Owner
+from loci.documents.api import DocumentsHost
 from loci.documents.catalog import ID
 from loci.documents.document import Document
 from loci.documents.ingest.read_file import LARGEST
@@ -65,7 +65,7 @@ class UndoneView(WrittenView):
     undoable: int = Field(description="writes before it that can be taken back, too")
 
 
-def writing_tools(app: App) -> list[LociTool]:
+def writing_tools(app: DocumentsHost) -> list[LociTool]:
     """The tools that change documents."""
 
     def inject_tags(
@@ -183,13 +183,13 @@ def writing_tools(app: App) -> list[LociTool]:
     ]
 
 
-def _known(app: App, owner: Owner, name: str) -> None:
+def _known(app: DocumentsHost, owner: Owner, name: str) -> None:
     """An id of no document is told with those that look like it."""
     if ID.fullmatch(name):
         app.documents.library.get(owner, name)
 
 
-def _shown(app: App, owner: Owner, written: WrittenDocument, result: str) -> dict[str, object]:
+def _shown(app: DocumentsHost, owner: Owner, written: WrittenDocument, result: str) -> dict[str, object]:
     document = written.document
     return {
         "result": result,
@@ -204,7 +204,7 @@ def _shown(app: App, owner: Owner, written: WrittenDocument, result: str) -> dic
     }
 
 
-def _links(app: App, owner: Owner, document: Document) -> list[LinkView]:
+def _links(app: DocumentsHost, owner: Owner, document: Document) -> list[LinkView]:
     graph = app.documents.graphs.of(owner)
     found = [
         LinkView(target=link.target, type=link.relation, title=graph.documents[link.target].title, line=link.line)

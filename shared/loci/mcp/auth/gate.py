@@ -8,10 +8,10 @@ from urllib.parse import parse_qs
 from starlette.datastructures import Headers
 from starlette.types import Scope
 
-from loci.app import App
 from loci.core.identity import LOCAL_CALLER, Caller
 from loci.mcp.http.address import public_base
 from loci.mcp.http.refusal import Refusal
+from loci.mcp.module import Host
 from loci.mcp.threads import on_thread
 
 if TYPE_CHECKING:
@@ -25,23 +25,23 @@ METADATA = "/.well-known/oauth-protected-resource"
 class Gate:
     """Lets callers in. Open: whoever shows nothing is the person at this machine."""
 
-    def __init__(self, app: App, *, is_open: bool) -> None:
-        self._app = app
+    def __init__(self, host: Host, *, is_open: bool) -> None:
+        self._host = host
         self.is_open = is_open
         self._tokens: AccessTokens | None = None
-        if app.settings.oidc_issuer:
+        if host.settings.oidc_issuer:
             from loci.mcp.auth import tokens  # cryptography is loaded only where tokens are accepted
 
-            self._tokens = tokens.AccessTokens(app.settings, time.time)
+            self._tokens = tokens.AccessTokens(host.settings, time.time)
 
     async def recognise(self, scope: Scope, headers: Headers) -> Caller:
         """The caller; `Refusal` where the credential is missing, wrong, or not enough."""
         shown = _credential(scope, headers)
         if shown is None:
-            if self.is_open and (self._app.settings.auth == "open" or FORWARDED.isdisjoint(headers.keys())):
+            if self.is_open and (self._host.settings.auth == "open" or FORWARDED.isdisjoint(headers.keys())):
                 return LOCAL_CALLER
             raise self._unauthorised(scope, headers, "Show an API key or an access token", {})
-        owner = self._app.api_keys.owner_of(shown)
+        owner = await on_thread(self._host.api_keys.owner_of, shown)
         if owner is not None:
             return Caller(owner, "key")
         # OAuth 2.1 forbids a token in the query, where logs of proxies keep it: only keys may come there.
@@ -58,7 +58,7 @@ class Gate:
             raise self._unauthorised(
                 scope, headers, f"This access token is not valid here: {error}", {"error": "invalid_token"}
             ) from None
-        missing = sorted(set(self._app.settings.oidc_scopes) - caller.scopes)
+        missing = sorted(set(self._host.settings.oidc_scopes) - caller.scopes)
         if missing:
             challenge = self._challenge(scope, headers, {"error": "insufficient_scope"})
             raise Refusal(403, f"The token lacks the scope {' '.join(missing)}", headers=challenge)
@@ -70,10 +70,10 @@ class Gate:
     def _challenge(self, scope: Scope, headers: Headers, parts: Mapping[str, str]) -> dict[str, str]:
         fields = {"realm": "loci", **parts}
         if self._tokens is not None:
-            base = public_base(self._app.settings, scope, headers)
+            base = public_base(self._host.settings, scope, headers)
             fields["resource_metadata"] = f"{base}{METADATA}{scope['path'].rstrip('/')}"
-            if self._app.settings.oidc_scopes:
-                fields["scope"] = " ".join(self._app.settings.oidc_scopes)
+            if self._host.settings.oidc_scopes:
+                fields["scope"] = " ".join(self._host.settings.oidc_scopes)
         return {"WWW-Authenticate": "Bearer " + ", ".join(f'{name}="{value}"' for name, value in fields.items())}
 
 

@@ -1,11 +1,9 @@
 """Loci over HTTP: one ASGI application for uvicorn and Lambda."""
 
 import mimetypes
-import time
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
-from importlib.metadata import version
 from urllib.parse import quote
 
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
@@ -15,116 +13,103 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from loci.app import App
 from loci.core.errors import LociError, NotFound
 from loci.core.identity import SYSTEM
 from loci.core.lazy import Lazy
+from loci.core.version import VERSION
 from loci.mcp.auth.gate import METADATA
 from loci.mcp.http.address import is_open, public_base
 from loci.mcp.http.gatekeeper import Gatekeeper
 from loci.mcp.http.transport import Transport
+from loci.mcp.module import Host, tool_families
 from loci.mcp.server import LociServer, build_server
 from loci.mcp.tool import SURFACES, Surface
 from loci.mcp.tool_catalog import ToolFamily
-from loci.tools_list import families
+
+Build = Callable[[Host, Surface], LociServer]
+Endpoint = Callable[[Request], Response]
 
 
 def path_of(surface: Surface) -> str:
-    """Where the subset is served."""
+    """The path of an endpoint."""
     return "/mcp" if surface == "all" else f"/mcp/{surface}"
 
 
-Build = Callable[[App, Surface], LociServer]
-
-
 def asgi(
-    app: App, *, on_loopback: bool = False, build: Build | None = None, offered: Sequence[ToolFamily] | None = None
+    host: Host, *, on_loopback: bool = False, build: Build | None = None, families: Sequence[ToolFamily] | None = None
 ) -> Starlette:
-    """The application. On loopback, without any auth configured, whoever asks is the person at this machine."""
-    transports: list[StreamableHTTPSessionManager] = []
-    tools = families(app) if offered is None else offered
+    """Build the application. On loopback, without any auth configured, every caller is the person at this machine."""
+    managers: list[StreamableHTTPSessionManager] = []
+    tools = tool_families(host) if families is None else families
 
-    def line(surface: Surface) -> Transport:
-        server = build_server(app, surface, tools) if build is None else build(app, surface)
+    def transport(surface: Surface) -> Transport:
+        server = build_server(host, surface, tools) if build is None else build(host, surface)
 
-        def transport(*, json: bool) -> StreamableHTTPSessionManager:
+        def manager(*, json: bool) -> StreamableHTTPSessionManager:
             # Host and origin are checked in front, where the refusal can be explained.
             server.streamable_http_app(json_response=json, stateless_http=True, host="")
-            transports.append(server.session_manager)
+            managers.append(server.session_manager)
             return server.session_manager
 
-        stream, json = transport(json=False), transport(json=True)
+        stream, json = manager(json=False), manager(json=True)
         return Transport(stream.handle_request, json.handle_request, server.is_quick)
 
-    lines = {path_of(surface): line(surface) for surface in SURFACES}
-    opened = is_open(app.settings, on_loopback=on_loopback)
-    front = Gatekeeper(app, lines, is_open=opened)
+    transports = {path_of(surface): transport(surface) for surface in SURFACES}
+    opened = is_open(host.settings, on_loopback=on_loopback)
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncGenerator[None, None]:
         async with AsyncExitStack() as stack:
-            for transport in transports:
-                await stack.enter_async_context(transport.run())
+            for manager in managers:
+                await stack.enter_async_context(manager.run())
             yield
 
     routes = [
-        Route("/mcp{rest:path}", front),
-        Route("/ui{rest:path}", LateRoute(partial(_ui, app, is_open=opened))),
-        Route("/documents", LateRoute(partial(_feed, app, is_open=opened))),
-        Route("/healthz", _health(app)),
-        Route("/blobs/{token}", _blob(app)),
-        Route(METADATA, _metadata(app)),
-        Route(METADATA + "/{path:path}", _metadata(app)),
+        Route("/mcp{rest:path}", Gatekeeper(host, transports, is_open=opened)),
+        *(
+            Route(route.path, _LazyApp(Lazy(partial(route.make, opened))))
+            for module in host.modules
+            for route in module.routes
+        ),
+        Route("/healthz", _health(host)),
+        Route("/blobs/{token}", _blob(host)),
+        Route(METADATA, _metadata(host)),
+        Route(METADATA + "/{path:path}", _metadata(host)),
     ]
-    web = Starlette(routes=routes, lifespan=lifespan)
-    web.router.redirect_slashes = False  # it would lead to whatever host the request names
-    return web
+    application = Starlette(routes=routes, lifespan=lifespan)
+    application.router.redirect_slashes = False  # it would lead to whatever host the request names
+    return application
 
 
-class LateRoute:
-    """What no MCP request needs, loaded when somebody asks for it."""
+class _LazyApp:
+    """An application that no MCP request needs, loaded at its first request."""
 
-    def __init__(self, make: Callable[[], ASGIApp]) -> None:
-        self._made = Lazy(make)
+    def __init__(self, app: Lazy[ASGIApp]) -> None:
+        self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self._made.get()(scope, receive, send)
+        await self._app.get()(scope, receive, send)
 
 
-def _ui(app: App, *, is_open: bool) -> ASGIApp:
-    from loci.web.routes import Ui
-
-    return Ui(app, is_open=is_open, clock=time.time)
-
-
-def _feed(app: App, *, is_open: bool) -> ASGIApp:
-    from loci.documents.http_route import FeedRoute
-
-    return FeedRoute(app, is_open=is_open)
-
-
-Endpoint = Callable[[Request], Response]
-
-
-def _health(app: App) -> Endpoint:
+def _health(host: Host) -> Endpoint:
     def health(_: Request) -> Response:
-        """Whether the store answers."""
+        """Say if the store answers."""
         try:
-            app.records.get(SYSTEM, "health", "probe")
+            host.records.get(SYSTEM, "health", "probe")
         except LociError as error:
             return JSONResponse({"status": "unavailable", "reason": error.code}, 503)
-        return JSONResponse({"status": "ok", "version": version("loci")})
+        return JSONResponse({"status": "ok", "version": VERSION})
 
     return health
 
 
-def _blob(app: App) -> Endpoint:
+def _blob(host: Host) -> Endpoint:
     def blob(request: Request) -> Response:
-        """What a signed link leads to, as a download."""
+        """Send the file behind a signed link, as a download."""
         try:
-            if app.local_links is None:
+            if host.local_links is None:
                 raise NotFound("Links lead elsewhere here", "Ask for a new one")
-            linked = app.local_links.follow(request.path_params["token"])
+            linked = host.local_links.follow(request.path_params["token"])
         except NotFound as error:
             return JSONResponse({"error": {"code": error.code, "message": str(error)}}, 404)
         except LociError as error:
@@ -141,18 +126,18 @@ def _blob(app: App) -> Endpoint:
     return blob
 
 
-def _metadata(app: App) -> Endpoint:
+def _metadata(host: Host) -> Endpoint:
     paths = {path_of(surface) for surface in SURFACES}
 
     def metadata(request: Request) -> Response:
         """The protected resource's document (RFC 9728), which tells a client where to get a token."""
         path = "/" + request.path_params.get("path", "mcp")
-        if not app.settings.oidc_issuer or path not in paths:
+        if not host.settings.oidc_issuer or path not in paths:
             return JSONResponse({"error": "no authorization server is configured for this resource"}, 404)
         document = {
-            "resource": public_base(app.settings, request.scope, request.headers) + path,
-            "authorization_servers": [app.settings.oidc_issuer],
-            "scopes_supported": list(app.settings.oidc_scopes),
+            "resource": public_base(host.settings, request.scope, request.headers) + path,
+            "authorization_servers": [host.settings.oidc_issuer],
+            "scopes_supported": list(host.settings.oidc_scopes),
             "bearer_methods_supported": ["header"],
             "resource_name": "Loci",
         }

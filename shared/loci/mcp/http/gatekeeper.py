@@ -1,5 +1,6 @@
 """What every MCP request passes before the SDK sees it: address, method, caller, session, body."""
 
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,7 +11,6 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from starlette.datastructures import Headers
 from starlette.types import Message, Receive, Scope, Send
 
-from loci.app import App
 from loci.core.errors import LociError
 from loci.core.identity import Caller
 from loci.mcp.auth.gate import Gate
@@ -21,6 +21,7 @@ from loci.mcp.http.body import Batch, Body, parse_body, read_body
 from loci.mcp.http.refusal import Refusal, respond
 from loci.mcp.http.sessions import Sessions
 from loci.mcp.http.transport import Form, Transport
+from loci.mcp.module import Host
 from loci.mcp.threads import on_thread
 
 SESSION = b"mcp-session-id"
@@ -39,12 +40,12 @@ ACCEPT = (b"accept", b"application/json, text/event-stream")
 class Gatekeeper:
     """An ASGI application over the endpoints, by path."""
 
-    def __init__(self, app: App, lines: Mapping[str, Transport], *, is_open: bool) -> None:
-        self._app = app
-        self._lines = lines
-        self._gate = Gate(app, is_open=is_open)
-        self._addresses = Addresses(app.settings, is_open=is_open)
-        self._sessions = Sessions(app.keyring, app.records)
+    def __init__(self, host: Host, transports: Mapping[str, Transport], *, is_open: bool) -> None:
+        self._host = host
+        self._transports = transports
+        self._gate = Gate(host, is_open=is_open)
+        self._addresses = Addresses(host.settings, is_open=is_open)
+        self._sessions = Sessions(host.keyring, host.records, time.time)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = Headers(scope=scope)
@@ -64,14 +65,14 @@ class Gatekeeper:
     async def _refuse(
         self, refusal: Refusal, scope: Scope, origin: str | None, send: Send, reason: str | None = None
     ) -> None:
-        path = scope["path"] if scope["path"] in self._lines else "elsewhere"
-        self._app.telemetry.refused(path=path, status=refusal.status, reason=reason or refusal.message)
+        path = scope["path"] if scope["path"] in self._transports else "elsewhere"
+        self._host.telemetry.refused(path=path, status=refusal.status, reason=reason or refusal.message)
         await refusal.send(send, [*_cross_origin(origin), *closing(scope)])
 
     async def _serve(self, scope: Scope, headers: Headers, origin: str | None, receive: Receive, send: Send) -> None:
-        line = self._lines.get(scope["path"].rstrip("/"))
-        if line is None:
-            raise Refusal(404, f"There is no endpoint here: use {', '.join(self._lines)}")
+        transport = self._transports.get(scope["path"].rstrip("/"))
+        if transport is None:
+            raise Refusal(404, f"There is no endpoint here: use {', '.join(self._transports)}")
         if scope["method"] == "OPTIONS" and origin is not None:
             return await respond(send, 204, b"", [*_cross_origin(origin), *_preflight(headers)])
         if scope["method"] not in ("POST", "DELETE"):
@@ -85,21 +86,21 @@ class Gatekeeper:
         form = _form(headers.get("accept"))
         _check_type(headers.get("content-type", ""))
         if has_sessions and (id := headers.get("mcp-session-id")) is not None:
-            self._sessions.check(id, caller)
+            await on_thread(self._sessions.check, id, caller)
         body = parse_body(await read_body(receive, headers.get("content-length")))
         passed, extra = _passed_on(scope, caller), _cross_origin(origin)
         if isinstance(body, Batch):
             if version not in BATCHED:
                 raise Refusal(400, "This protocol revision has no batches: send one message a request")
             parts = [_checked(part, version) for part in body.parts]
-            return await answer_batch(line, parts, passed, receive, send, extra)
+            return await answer_batch(transport, parts, passed, receive, send, extra)
         _check_version(body.message, version)
         if body.tolerated:
-            self._app.telemetry.tolerated("closing braces behind the message")
+            self._host.telemetry.tolerated("closing braces behind the message")
         if has_sessions and body.message.get("method") == "initialize":
             extra.append((SESSION, self._sessions.begin(caller).encode()))
         sending = _with_headers(send, extra) if extra else send
-        return await line.serve(form, body, passed, receive, sending, as_event=has_sessions)
+        return await transport.serve(form, body, passed, receive, sending, as_event=has_sessions)
 
     async def _end_session(
         self, headers: Headers, caller: Caller, origin: str | None, send: Send, *, has_sessions: bool

@@ -1,8 +1,11 @@
 """Sessions for the protocol revisions that have them.
 
-An id is a sealed token: any instance can check it, and it ends neither by idling nor by a deploy. Only the
-ids that were ended are remembered.
+An id is a sealed token, so any instance can check it. A session ends after 30 days, or when its client ends it; neither
+a pause nor a deploy ends it. Only ids that a client ended are stored, until their 30 days are over.
 """
+
+from collections.abc import Callable
+from typing import Final
 
 from loci.core.identity import SYSTEM, Caller
 from loci.core.ids import random_id
@@ -10,32 +13,39 @@ from loci.core.signing import Keyring
 from loci.core.stores import RecordStore
 from loci.mcp.http.refusal import Refusal
 
-KIND = "ended_session"
+KIND: Final = "ended_session"
+SECONDS: Final = 30 * 24 * 3600.0
 
 
 class Sessions:
-    def __init__(self, keyring: Keyring, records: RecordStore) -> None:
+    """Begins, checks and ends sessions."""
+
+    def __init__(self, keyring: Keyring, records: RecordStore, clock: Callable[[], float]) -> None:
         self._seal = keyring.seal("session")
         self._records = records
+        self._clock = clock
 
     def begin(self, caller: Caller) -> str:
         """A new id, which is good for this caller only."""
-        return self._seal.close({"n": random_id(), "o": caller.owner.key})
+        return self._seal.close({"n": random_id(), "o": caller.owner.key, "e": self._clock() + SECONDS})
 
-    def check(self, id: str, caller: Caller) -> str:
-        """What names the session; the refusal says «begin again» where it is forged, foreign or ended."""
-        claims = self._seal.open(id)
-        if claims is None or claims["o"] != caller.owner.key:
-            raise _unknown()
-        name = str(claims["n"])
-        if self._records.get(SYSTEM, KIND, name) is not None:
-            raise _unknown()
-        return name
+    def check(self, id: str, caller: Caller) -> None:
+        """Refuse an id that is forged, foreign, too old or ended."""
+        self._opened(id, caller)
 
     def end(self, id: str, caller: Caller) -> None:
-        """Nobody can use the id again."""
-        self._records.put(SYSTEM, KIND, self.check(id, caller), {})
+        """Make the id useless to everybody."""
+        name, ends = self._opened(id, caller)
+        self._records.put(SYSTEM, KIND, name, {}, expires_at=ends)
 
-
-def _unknown() -> Refusal:
-    return Refusal(404, "Session not found: send initialize to begin a new one")
+    def _opened(self, id: str, caller: Caller) -> tuple[str, float]:
+        """The session's name, and when it ends by itself."""
+        match self._seal.open(id):
+            case {"n": str(name), "o": str(owner), "e": float() | int() as ends} if (
+                owner == caller.owner.key and ends > self._clock()
+            ):
+                if self._records.get(SYSTEM, KIND, name) is None:
+                    return name, float(ends)
+            case _:
+                pass
+        raise Refusal(404, "Session not found: send initialize to begin a new one")

@@ -1,0 +1,105 @@
+"""Documents, as the server offers them. Nothing here loads the vertical itself."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from starlette.types import ASGIApp
+
+from loci.core.finding import Finding
+from loci.core.lazy import Lazy
+from loci.documents.prompt_templates import PROMPTS
+from loci.documents.resources import DOCUMENTS, TAGS, TEMPLATES, DocumentResources
+from loci.mcp.module import Module, ModuleRoute
+from loci.mcp.resources import ModuleResources, Resources
+from loci.mcp.tool import LociTool
+from loci.mcp.tool_catalog import ToolFamily, tool_family
+
+if TYPE_CHECKING:
+    from loci.documents.api import DocumentsHost
+
+INSTRUCTIONS = """
+
+Documents hold what was learned, decided and solved:
+- search_documents: your default for what was learned, how something was solved, related work, and problems that may \
+have been met before. Before technical work begins, search unasked: show the user what you found, and offer to review \
+it.
+- read_node_content: after a search, for the whole of it, for a detail, to check that something is right, to copy a \
+solution.
+- explore_links: to follow a chain of thought, and to come upon related topics.
+- find_gaps: now and then, for upkeep: missing connections, holes in the documentation, a better order.
+Do not search where the user wants a fresh approach, in a wholly new domain, for a one-off of less than 5 minutes, or \
+while the user experiments. It is yours to decide: weigh what is known against new thinking.
+After a session of more than half an hour that solved a problem, suggest a debrief, and offer to help write it."""
+
+
+def documents_module(app: "DocumentsHost") -> Module:
+    """Everything of documents but their commands."""
+
+    def resources() -> Resources:
+        return DocumentResources(app.documents)
+
+    def route(is_open: bool) -> ASGIApp:
+        from loci.documents.http_route import DocumentsRoute
+
+        return DocumentsRoute(app, is_open=is_open)
+
+    def checks(fix: bool) -> Iterable[Finding]:
+        from loci.documents.checks.owner_checks import check_owners
+
+        return check_owners(app, fix=fix)
+
+    return Module(
+        name="documents",
+        surfaces=frozenset({"documents"}),
+        tools=_tools(app),
+        instructions=INSTRUCTIONS,
+        prompts=PROMPTS,
+        resources=ModuleResources((DOCUMENTS, TAGS), TEMPLATES, Lazy(resources)),
+        routes=[ModuleRoute("/documents", route)],
+        checks=checks,
+    )
+
+
+def _tools(app: "DocumentsHost") -> list[ToolFamily]:
+    """The tools, in families that are loaded together: who searches does not load what writes."""
+
+    def search() -> list[LociTool]:
+        from loci.documents.tools.search import document_tools
+
+        return document_tools(app)
+
+    def links() -> list[LociTool]:
+        from loci.documents.tools.links import link_tools
+
+        return link_tools(app)
+
+    def gaps() -> list[LociTool]:
+        from loci.documents.tools.gaps import gap_tools
+
+        return gap_tools(app)
+
+    def clusters() -> list[LociTool]:
+        from loci.documents.tools.clusters import cluster_tools
+
+        return cluster_tools(app)
+
+    def reading_list() -> list[LociTool]:
+        from loci.documents.tools.reading_list import reading_tools
+
+        return reading_tools(app)
+
+    def writing() -> list[LociTool]:
+        from loci.documents.tools.writing import writing_tools
+
+        return writing_tools(app)
+
+    on = ("documents",)
+    searching = ("search_documents", "temporal_search", "query_by_tags", "read_node_content")
+    return [
+        tool_family(search, *searching, "list_directory_structure", surfaces=on),
+        tool_family(links, "explore_links", "graph_neighbors", surfaces=on),
+        tool_family(gaps, "find_gaps", surfaces=on),
+        tool_family(clusters, "cluster_documents", surfaces=on),
+        tool_family(reading_list, "suggest_reading", surfaces=on),
+        tool_family(writing, "inject_tags", "write_document", "undo_write", surfaces=on),
+    ]

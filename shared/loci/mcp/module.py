@@ -1,0 +1,80 @@
+"""The two sides of the server: what a vertical brings to it, and what the protocol needs of the product.
+
+Nothing that a vertical brings is loaded before it is needed: a cold start answers one request.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from starlette.types import ASGIApp
+
+from loci.core.finding import Finding
+from loci.core.json import JsonObject
+from loci.core.settings import Settings
+from loci.core.signing import Keyring
+from loci.core.stores import LocalLinks, RecordStore
+from loci.core.telemetry import Telemetry
+from loci.mcp.answer_budget import ResultStore
+from loci.mcp.auth.api_keys import ApiKeys
+from loci.mcp.prompts import PromptTemplate
+from loci.mcp.resources import ModuleResources
+from loci.mcp.tool import Surface
+from loci.mcp.tool_catalog import ToolFamily
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleRoute:
+    """Plain HTTP below a path, such as a page. `make(True)`: callers without a credential are the local person."""
+
+    path: str
+    make: Callable[[bool], ASGIApp]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Module:
+    """One vertical, as the server offers it."""
+
+    name: str
+    surfaces: frozenset[Surface] = frozenset()
+    """The endpoints, besides the one that offers all, that show its instructions, prompts and resources."""
+    tools: Sequence[ToolFamily] = ()
+    instructions: str = ""
+    """What a model is told before its first call."""
+    prompts: Sequence[PromptTemplate] = ()
+    resources: ModuleResources | None = None
+    routes: Sequence[ModuleRoute] = ()
+    checks: Callable[[bool], Iterable[Finding]] | None = None
+    """`loci doctor`: examine what is stored; if the argument is true, repair what can be repaired without loss."""
+    job: Callable[[JsonObject], None] | None = None
+    """Work that outlives its request: on AWS, an invocation of its own."""
+
+    def is_on(self, surface: Surface) -> bool:
+        """True if the endpoint shows this vertical."""
+        return surface == "all" or surface in self.surfaces
+
+
+class Host(Protocol):
+    """The product, as the protocol sees it."""
+
+    @property
+    def settings(self) -> Settings: ...
+    @property
+    def telemetry(self) -> Telemetry: ...
+    @property
+    def keyring(self) -> Keyring: ...
+    @property
+    def records(self) -> RecordStore: ...
+    @property
+    def local_links(self) -> LocalLinks | None: ...
+    @property
+    def api_keys(self) -> ApiKeys: ...
+    @property
+    def scratchpad(self) -> ResultStore: ...
+    @property
+    def modules(self) -> Sequence[Module]: ...
+
+
+def tool_families(host: Host) -> list[ToolFamily]:
+    """Every tool of every vertical, none of them loaded."""
+    return [family for module in host.modules for family in module.tools]

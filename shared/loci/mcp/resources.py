@@ -1,0 +1,143 @@
+"""Resources: listed, read by address, and completed while the user types."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Protocol, TypeVar
+
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel import Server
+from mcp.shared.exceptions import MCPError
+from mcp_types import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    CompleteRequestParams,
+    CompleteResult,
+    Completion,
+    ListResourcesResult,
+    PaginatedRequestParams,
+    PromptReference,
+    ReadResourceRequestParams,
+    ReadResourceResult,
+    Resource,
+    ResourceTemplate,
+    TextResourceContents,
+)
+
+from loci.core.errors import LociError, NotFound
+from loci.core.identity import Owner
+from loci.core.lazy import Lazy
+from loci.mcp.caller import caller_of
+from loci.mcp.prompts import PromptTemplate
+from loci.mcp.threads import on_thread
+
+MOST_COMPLETIONS: Final = 100
+Asked = ServerRequestContext[Any, Any]
+T = TypeVar("T")
+
+
+class Resources(Protocol):
+    """The resources of one vertical."""
+
+    def newest(self, owner: Owner) -> list[Resource]:
+        """The resources that are listed."""
+        ...
+
+    def content(self, owner: Owner, uri: str) -> TextResourceContents:
+        """The content behind an address; `NotFound` if it names nothing."""
+        ...
+
+    def values(self, owner: Owner, uri: str, argument: str) -> set[str]:
+        """All values of an argument in a template's address."""
+        ...
+
+    def prompt_values(self, owner: Owner) -> set[str]:
+        """All values that complete the argument of a prompt."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleResources:
+    """Resources whose addresses begin with one of the prefixes."""
+
+    prefixes: tuple[str, ...]
+    templates: tuple[ResourceTemplate, ...]
+    resources: Lazy[Resources]
+
+
+def serve_resources(
+    server: Server[Any], modules: Sequence[ModuleResources], prompts: Mapping[str, PromptTemplate]
+) -> None:
+    """Let the server answer for these resources. It keeps the resources that it has."""
+    listing, reading = server.get_request_handler("resources/list"), server.get_request_handler("resources/read")
+
+    async def list_resources(ctx: Asked, params: PaginatedRequestParams) -> Any:
+        rest = await listing.handler(ctx, params) if listing else ListResourcesResult(resources=[])
+        assert isinstance(rest, ListResourcesResult)  # noqa: S101 (for the type checker: the SDK's own handler)
+        owner = caller_of(ctx).owner
+
+        def newest() -> list[Resource]:
+            return [resource for one in modules for resource in one.resources.get().newest(owner)]
+
+        return ListResourcesResult(resources=[*await _answered(newest), *rest.resources])
+
+    async def read_resource(ctx: Asked, params: ReadResourceRequestParams) -> Any:
+        module = next((one for one in modules if params.uri.startswith(one.prefixes)), None)
+        if module is None and reading:
+            return await reading.handler(ctx, params)
+        owner, found = caller_of(ctx).owner, module or modules[0]
+
+        def content() -> TextResourceContents:
+            return found.resources.get().content(owner, params.uri)
+
+        return ReadResourceResult(contents=[await _answered(content, uri=params.uri)])
+
+    async def complete(ctx: Asked, params: CompleteRequestParams) -> CompleteResult:
+        owner = caller_of(ctx).owner
+
+        def completions() -> list[str]:
+            options = _options(modules, prompts, owner, params)
+            return _completing(params.argument.value, options)
+
+        values = await _answered(completions)
+        shown = values[:MOST_COMPLETIONS]
+        completion = Completion(values=shown, total=len(values), has_more=len(values) > len(shown))
+        return CompleteResult(completion=completion)
+
+    server.add_request_handler("resources/list", PaginatedRequestParams, list_resources)
+    server.add_request_handler("resources/read", ReadResourceRequestParams, read_resource)
+    server.add_request_handler("completion/complete", CompleteRequestParams, complete)
+
+
+def _options(
+    modules: Sequence[ModuleResources],
+    prompts: Mapping[str, PromptTemplate],
+    owner: Owner,
+    params: CompleteRequestParams,
+) -> set[str]:
+    """Every value that the argument can have."""
+    name = params.argument.name
+    match params.ref:
+        case PromptReference(name=prompt):
+            if prompt not in prompts or prompts[prompt].argument.name != name:
+                return set()
+            return {value for one in modules for value in one.resources.get().prompt_values(owner)}
+        case ref:
+            module = next((one for one in modules if ref.uri.startswith(one.prefixes)), None)
+            return module.resources.get().values(owner, ref.uri, name) if module else set()
+
+
+def _completing(typed: str, options: set[str]) -> list[str]:
+    """The options that contain the text, each in alphabetical order: first those that begin with it."""
+    text = typed.strip().lower()
+    containing = [one for one in options if text in one.lower()]
+    return sorted(containing, key=lambda one: (not one.lower().startswith(text), one))
+
+
+async def _answered(work: Callable[[], T], **about: str) -> T:
+    """Run the work on a thread; turn its failure into an error of the protocol."""
+    try:
+        return await on_thread(work)
+    except NotFound as error:
+        raise MCPError(INVALID_PARAMS, f"{error.code}: {error}", about) from error
+    except LociError as error:
+        raise MCPError(INTERNAL_ERROR, f"{error.code}: {error}", about) from error

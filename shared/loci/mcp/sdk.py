@@ -1,0 +1,39 @@
+"""Everything of the MCP SDK that has a private name. `tests/unit/mcp/test_sdk.py` fails if the SDK changes one."""
+
+import logging
+from abc import abstractmethod
+from typing import Any
+
+from mcp.server import MCPServer
+from mcp.server.lowlevel import Server
+from mcp.server.mcpserver import server as sdk_server
+from mcp.shared._stream_protocols import ReadStream, WriteStream
+from mcp.shared.message import SessionMessage
+
+__all__ = ["ReadStream", "SdkServer", "WriteStream"]
+
+# The SDK would add its own handler to the root logger, and load rich for it (17 ms). Loci has its own logs.
+setattr(sdk_server, "configure_logging", logging.getLogger)  # noqa: B010 (the name is the SDK's own)
+
+
+class SdkServer(MCPServer[Any]):
+    """The SDK's server, with public names for what Loci needs of its inside."""
+
+    @property
+    def low_level(self) -> Server[Any]:
+        """The server of plain protocol requests below the tools, prompts and resources."""
+        return self._lowlevel_server
+
+    async def serve(
+        self, requests: ReadStream[SessionMessage | Exception], answers: WriteStream[SessionMessage]
+    ) -> None:
+        """Serve one client over a pair of streams."""
+        inner = self._lowlevel_server
+        await inner.run(requests, answers, inner.create_initialization_options())
+
+    @abstractmethod
+    def input_schema(self, name: str) -> dict[str, Any] | None:
+        """The input schema of a tool. The SDK holds the headers of a call to it, before the call."""
+
+    def _tool_input_schema(self, name: str) -> dict[str, Any] | None:
+        return self.input_schema(name)

@@ -1,0 +1,22 @@
+"""Pages for people, as the server offers them."""
+
+import time
+from typing import TYPE_CHECKING
+
+from starlette.types import ASGIApp
+
+from loci.mcp.module import Module, ModuleRoute
+
+if TYPE_CHECKING:
+    from loci.documents.api import DocumentsHost
+
+
+def web_module(app: "DocumentsHost") -> Module:
+    """Everything below `/ui`."""
+
+    def pages(is_open: bool) -> ASGIApp:
+        from loci.web.routes import Pages
+
+        return Pages(app, is_open=is_open, clock=time.time)
+
+    return Module(name="web", routes=[ModuleRoute("/ui{rest:path}", pages)])
