@@ -1,4 +1,4 @@
-"""What costs time to load or to make, and may never be asked for."""
+"""Values that cost time to load or to make, and may never be needed."""
 
 import threading
 from collections.abc import Callable
@@ -8,22 +8,22 @@ Made = TypeVar("Made")
 
 
 class Lazy(Generic[Made]):
-    """Made when it is first asked for: once, whoever asks at the same time. What fails is tried again."""
+    """A value that is made when it is first needed: once, also if several threads ask. A failure is tried again."""
 
     def __init__(self, make: Callable[[], Made]) -> None:
         self._make = make
-        self._turn = threading.Lock()
+        self._lock = threading.Lock()
         self._made: Made | None = None
 
     def get(self) -> Made:
-        """The same one at every call."""
+        """The value, the same at every call."""
         if self._made is None:
-            with self._turn:
+            with self._lock:
                 if self._made is None:
                     self._made = self._make()
         return self._made
 
     @property
     def made(self) -> Made | None:
-        """None while nobody has asked for it."""
+        """The value if it was made already, else None."""
         return self._made

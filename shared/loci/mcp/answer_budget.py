@@ -63,7 +63,7 @@ async def within_budget(tool: LociTool, result: CallToolResult, owner: Owner, re
 
 
 def _bare(tool: LociTool, structured: Any) -> Any:
-    """What the text shows: the tool's own value, without the wrapper of a bare string or array."""
+    """The tool's own value, without the wrapper around a bare string or array."""
     return structured["result"] if tool.sdk_tool.fn_metadata.wrap_output else structured
 
 
@@ -72,7 +72,7 @@ def _length(text: str) -> int:
 
 
 def head(value: Any, schema: Schema, room: int) -> Any:
-    """As much of the value as has room in its JSON form, from the front on; more only where the schema needs it."""
+    """Cut the value to a size in JSON, from the front on. It gets larger only if the schema needs more."""
     return _Head(schema).of(value, schema, room)
 
 
@@ -98,7 +98,7 @@ class _Head:
                 return value
 
     def _of_list(self, items: Sequence[Any], schema: Schema, room: int) -> list[Any]:
-        """The first items that fit; where not even one does, its head."""
+        """The first items that fit. If not even one fits, the head of the first."""
         below: Schema = schema.get("items", {})
         fewest: int = schema.get("minItems", 0)
         kept: list[Any] = []
@@ -112,7 +112,7 @@ class _Head:
         return kept
 
     def _of_object(self, value: dict[str, Any], schema: Schema, room: int) -> dict[str, Any]:
-        """All declared fields, each with what the smallest forms of the others leave; of a map the first entries."""
+        """All declared fields, each in the room that the smallest forms of the others leave; of a map the first ones."""
         fields: Schema = schema.get("properties", {})
         other = schema.get("additionalProperties")
         below = cast("Schema", other) if isinstance(other, dict) else EMPTY
@@ -154,7 +154,7 @@ class _Head:
                 return _size(value)
 
     def _plain(self, schema: Schema, value: Any) -> Schema:
-        """The schema behind references, and of alternatives the one that the value is of."""
+        """Follow references, and pick the alternative that fits the value."""
         while True:
             match schema:
                 case {"$ref": str(ref)}:
@@ -165,7 +165,7 @@ class _Head:
                     return schema
 
     def _holds(self, schema: Schema, value: Any) -> bool:
-        """Whether the value is of this alternative, as far as its kind, its fields and what tells them apart say."""
+        """True if the value fits this alternative, judged by its type, its fields and its constants."""
         if "$ref" in schema:
             return self._holds(self._root["$defs"][schema["$ref"].rpartition("/")[2]], value)
         if "const" in schema or "enum" in schema:
@@ -187,7 +187,7 @@ def _size(value: Any) -> int:
 
 
 def _cut(text: str, room: int) -> str:
-    """As much of the text as its JSON form has room for."""
+    """Cut the text so that its JSON form fits."""
     low, high = 0, min(len(text), max(room, 0))
     while low < high:
         middle = (low + high + 1) // 2

@@ -7,15 +7,15 @@ from mcp.server.context import ServerRequestContext
 from loci.core.identity import LOCAL_CALLER, Caller
 
 SCOPE_KEY = "loci.caller"
-"""Where the HTTP front leaves the caller it has recognised."""
+"""The key in the ASGI scope under which the gatekeeper leaves the caller."""
 
 
 def caller_of(context: ServerRequestContext[Any, Any]) -> Caller:
-    """Who asks: over HTTP whom the front recognised, over stdio the person at this machine."""
+    """The caller of a request: over HTTP the one that the gatekeeper recognised, over stdio the local person."""
     request = context.request
     return LOCAL_CALLER if request is None else request.scope[SCOPE_KEY]
 
 
 def principal(context: ServerRequestContext[Any, Any]) -> str:
-    """Whom a `requestState` belongs to."""
+    """The owner of a `requestState`."""
     return caller_of(context).owner.key

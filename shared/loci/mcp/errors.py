@@ -1,4 +1,4 @@
-"""What a failed call answers: a code, what happened, what to do. Here and nowhere else a bug is caught."""
+"""Turns the failure of a call into an answer: a code, what happened, what to do. Bugs are caught here, nowhere else."""
 
 import json
 from collections.abc import Awaitable, Callable, Sequence
@@ -29,7 +29,7 @@ ToolAnswer = CallToolResult | InputRequiredResult
 
 
 async def attempt(call: Callable[[], Awaitable[ToolAnswer]]) -> ToolAnswer | FailedCall:
-    """What the call answers, or its failure as a result that the model can act on."""
+    """Run the call. A failure becomes a result that the model can act on."""
     try:
         return await call()
     except MCPError:
@@ -38,12 +38,12 @@ async def attempt(call: Callable[[], Awaitable[ToolAnswer]]) -> ToolAnswer | Fai
         return _failure(error)
     except ToolError as error:
         return _behind(error)
-    except Exception as error:  # noqa: BLE001 (the one place where a bug becomes an answer)
+    except Exception as error:  # noqa: BLE001 (the one place that turns a bug into an answer)
         return _bug(error)
 
 
 def _behind(error: ToolError) -> FailedCall:
-    """The SDK wraps whatever a tool raised."""
+    """Unwrap the error of a tool: the SDK wraps whatever it raised."""
     match error.__cause__:
         case LociError() as cause:
             return _failure(cause)
@@ -58,7 +58,7 @@ def _behind(error: ToolError) -> FailedCall:
 
 
 def unknown_tool(name: str, known: Sequence[str]) -> NotFound:
-    """The failure of a call whose tool is not here."""
+    """The failure of a call to a tool that this endpoint does not have."""
     return NotFound(
         f"There is no tool {name[:80]!r} at this endpoint",
         f"Use tools/list; the tools here are {', '.join(known)}",
@@ -74,7 +74,7 @@ def _complaint(faults: Sequence[ErrorDetails]) -> str:
 
 
 def _bug(error: BaseException) -> FailedCall:
-    advice = "Try again; if it stays, look at the server's log"
+    advice = "Try again. If it fails again, look at the server's log"
     failure = _failure(Unavailable("Loci failed on this call", advice, code=INTERNAL_ERROR))
     return FailedCall(failure.code, failure.result, error)
 

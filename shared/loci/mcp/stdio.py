@@ -24,11 +24,11 @@ from loci.mcp.sdk import ReadStream, WriteStream
 from loci.mcp.server import LociServer
 
 GRACE = 5
-"""Seconds that calls have to finish once the client has closed our input."""
+"""Seconds that calls have to finish after the client closed our input."""
 
 
 async def serve_stdio(server: LociServer) -> None:
-    """Serve one client until it closes our input, and answer what it had asked by then."""
+    """Serve one client until it closes our input. Answer everything that it asked until then."""
     async with stdio_server() as (lines, wire), AsyncExitStack() as stack:
         answers = await stack.enter_async_context(_Answers(wire))
         feed, requests = anyio.create_memory_object_stream[SessionMessage | Exception](0)
@@ -54,7 +54,7 @@ async def _pass_on(
 
 
 def _fault(error: Exception) -> SessionMessage:
-    """What a line is answered that holds no message: the SDK would say nothing."""
+    """Answer a line that holds no message: the SDK would say nothing."""
     is_json = isinstance(error, ValidationError) and error.errors()[0]["type"] != "json_invalid"
     code, message = (INVALID_REQUEST, "Invalid request") if is_json else (PARSE_ERROR, "Parse error")
     return SessionMessage(JSONRPCError(jsonrpc="2.0", id=None, error=ErrorData(code=code, message=message)))
@@ -62,14 +62,14 @@ def _fault(error: Exception) -> SessionMessage:
 
 @dataclass
 class _Answers:
-    """The way out, which knows what is still to be answered."""
+    """The stream of answers. It knows which requests are still open."""
 
     wire: WriteStream[SessionMessage]
     _owed: set[Any] = field(default_factory=set[Any])
     _changed: anyio.Event = field(default_factory=anyio.Event)
 
     def expect(self, item: SessionMessage) -> None:
-        """Note a request, or that one is no longer wanted."""
+        """Note a request, or that one was cancelled."""
         match item.message:
             case JSONRPCRequest(id=id):
                 self._owed.add(id)
@@ -79,7 +79,7 @@ class _Answers:
                 pass
 
     async def all_sent(self) -> None:
-        """Return once nothing is owed."""
+        """Return once every request is answered."""
         while self._owed:
             await self._changed.wait()
 
@@ -90,7 +90,7 @@ class _Answers:
             self._settle(item.message.id)
 
     async def aclose(self) -> None:
-        """Close the way out."""
+        """Close the stream."""
         await self.wire.aclose()
 
     async def __aenter__(self) -> "_Answers":

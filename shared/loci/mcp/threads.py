@@ -1,6 +1,6 @@
-"""Threads for what would block the event loop.
+"""Threads for work that would block the event loop.
 
-They are ours: anyio's own end with every Lambda event, and the stores' connections with them.
+Loci has its own: anyio ends its threads with every Lambda event, and the stores' connections with them.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 async def while_wanted(work: Callable[[Callable[[], bool]], T]) -> T:
-    """The same for work that asks whether it is still wanted: a call that is cancelled has been given up."""
+    """Run the work on a thread. It can ask if its call was cancelled, and stop."""
     given_up = threading.Event()
     try:
         return await on_thread(work, given_up.is_set)
@@ -28,7 +28,7 @@ async def while_wanted(work: Callable[[Callable[[], bool]], T]) -> T:
 
 
 async def on_thread(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """What the work returns, done beside the loop."""
+    """Run the work on a thread and return its result."""
     context = contextvars.copy_context()
     call = functools.partial(context.run, work, *args, **kwargs)
     return await asyncio.get_running_loop().run_in_executor(THREADS, call)

@@ -7,7 +7,7 @@ WIRE = re.compile(r"[a-z][a-z0-9_]{0,47}")
 
 
 def wire_name(id: str) -> str:
-    """The name that every client accepts: no colon, no hyphen, no dot, 48 characters at most."""
+    """Turn an id into a name that every client accepts: no colon, hyphen or dot, and at most 48 characters."""
     name = re.sub(r"[^a-z0-9_]+", "_", id.lower())
     if not WIRE.fullmatch(name):
         raise ValueError(f"tool id {id!r} gives no valid wire name ({name!r})")
@@ -30,5 +30,5 @@ class ToolNames:
         self._spellings = {name: wires[0] for name, wires in short.items() if len(wires) == 1} | exact
 
     def find(self, spelling: str) -> str | None:
-        """The wire name, or None where no tool is meant."""
+        """The wire name; None if no tool has that spelling."""
         return self._spellings.get(spelling)

@@ -1,4 +1,4 @@
-"""Results too large for an answer, kept whole for their owner and read piece by piece."""
+"""The scratchpad: keeps results that are too large for an answer, whole, to be read piece by piece."""
 
 import re
 from collections.abc import Callable
@@ -16,10 +16,10 @@ from loci.core.stores import BlobStore, RecordStore, every
 KIND = "scratchpad"
 PROMISED = "scratchpad-promised"
 REMEMBERED = 24 * 3600.0
-"""Seconds after which nobody knows any more that there was to be an entry."""
+"""Seconds after which a promised entry that never came is forgotten."""
 CAPACITY = 10 * 1024 * 1024
 LOOKS = 16
-"""In a capacity: so often what is there is counted, as others may keep entries of the same owner."""
+"""How often the entries are counted while the capacity fills: other servers may keep entries of the same owner."""
 ID = re.compile(r"[0-9a-f]{12}")
 
 
@@ -46,7 +46,7 @@ class Slice:
 
 
 class Scratchpad:
-    """Entries of each owner, the least recently used of them out when they exceed the capacity."""
+    """The entries of each owner. The least recently used make room for new ones."""
 
     def __init__(
         self, records: RecordStore, blobs: BlobStore, clock: Callable[[], float], capacity: int = CAPACITY
@@ -58,7 +58,7 @@ class Scratchpad:
         self._room: dict[str, int] = {}  # of each owner: bytes until the next look
 
     def promise(self, owner: Owner, tool: str, seconds: float) -> str:
-        """The id of an entry that is to come within the time: until then, reading it says so."""
+        """Promise an entry and return its id. Until it comes, for so many seconds, reading it says that it is not ready."""
         id = random_id(12)
         now = self._clock()
         value: JsonObject = {"tool": tool, "due_at": now + seconds}
@@ -66,9 +66,9 @@ class Scratchpad:
         return id
 
     def keep(self, owner: Owner, tool: str, text: str, id: str | None = None) -> ScratchpadEntry:
-        """Keep the text whole. A power cut may take it.
+        """Keep the text. A power cut may lose it.
 
-        The same text of the same tool has the same id, unless one was promised.
+        The same text of the same tool gets the same id, unless an id was promised.
         """
         raw = text.encode("utf-8", "replace")
         now = self._clock()
@@ -88,7 +88,7 @@ class Scratchpad:
         return entry
 
     def read(self, owner: Owner, id: str, offset: int = 0, limit: int | None = None) -> Slice:
-        """The characters from `offset` on, `limit` at most."""
+        """Read at most `limit` characters from `offset` on."""
         record = self._records.get(owner, KIND, id) if ID.fullmatch(id) else None
         if record is None:
             raise self._absent(owner, id)
@@ -107,9 +107,9 @@ class Scratchpad:
             return _missing(id)
         if self._clock() < _moment(promised, "due_at"):
             advice = f"Call scratchpad_read('{id}') again in some seconds"
-            return Unavailable("The result is not there yet: it is still being made", advice, code="STILL_RUNNING")
+            return Unavailable("The result is not ready yet", advice, code="STILL_RUNNING")
         advice = "Call the tool again"
-        return NotFound("The result never came: the server ended while it was made", advice, code="RUN_LOST")
+        return NotFound("The result never came: the server stopped while it was made", advice, code="RUN_LOST")
 
     def _text(self, owner: Owner, record: Record) -> str:
         try:
@@ -118,18 +118,18 @@ class Scratchpad:
             raw = b""
         if len(raw) == _size(record):
             return raw.decode()
-        with suppress(Conflict):  # it was kept again meanwhile
+        with suppress(Conflict):  # somebody kept it again meanwhile
             self._records.remove(owner, KIND, record.key, expect_version=record.version)
         raise _missing(record.key)
 
     def _touch(self, owner: Owner, record: Record) -> None:
         value = record.value | {"used_at": self._clock()}
-        # Somebody else used it at this moment, or it has just gone, or the store is too busy for a mark.
+        # Somebody else used it at this moment, or it was just removed, or the store is too busy.
         with suppress(Conflict, Unavailable):
             self._records.put(owner, KIND, record.key, value, expect_version=record.version, durable=False)
 
     def _made_room(self, owner: Owner, keeping: str) -> int:
-        """Take out the least recently used, but never what was just kept: its reader was told where it is."""
+        """Remove the least recently used entries, but never the newest: its reader was just told the id."""
         records = list(every(self._records, owner, KIND))
         room = self.capacity - sum(_size(record) for record in records)
         step = self.capacity // LOOKS

@@ -28,14 +28,14 @@ class ApiKey:
 
 
 class ApiKeys:
-    """The keys of this deployment. Whoever shows one acts as its owner."""
+    """The keys of this deployment. A caller who shows one acts as its owner."""
 
     def __init__(self, records: RecordStore, clock: Callable[[], float]) -> None:
         self._records = records
         self._clock = clock
 
     def create(self, owner: Owner, name: str) -> tuple[ApiKey, str]:
-        """A new key and its text, which nobody can read again."""
+        """Make a key. Its text cannot be read again."""
         id = random_id(12)
         text = f"loci_{id}_{secrets.token_urlsafe(32)}"
         record = self._records.put(
@@ -55,19 +55,19 @@ class ApiKeys:
         return _key(record), text
 
     def owners(self) -> list[Owner]:
-        """Whoever has a key, or had one, each once."""
+        """Every owner who has or had a key, each once."""
         return list(dict.fromkeys(key.owner for key in self.list()))
 
     def list(self) -> list[ApiKey]:
-        """All keys, revoked ones too, oldest first."""
+        """All keys, oldest first, with the revoked ones."""
         return sorted((_key(record) for record in every(self._records, SYSTEM, KIND)), key=lambda key: key.created)
 
     def exist(self) -> bool:
-        """Whether any key is good now."""
+        """True if any key is valid now."""
         return any(record.value["revoked"] is None for record in every(self._records, SYSTEM, KIND))
 
     def revoke(self, id: str) -> ApiKey:
-        """The key is refused from now on."""
+        """Refuse the key from now on."""
         record = self._records.get(SYSTEM, KIND, id)
         if record is None:
             raise NotFound(f"There is no key {id}", "List the keys with: loci keys list", code="KEY_NOT_FOUND")
@@ -78,7 +78,7 @@ class ApiKeys:
         return _key(record)
 
     def owner_of(self, text: str) -> Owner | None:
-        """Whose key this is; None where it is none of ours, or revoked."""
+        """The owner of the key with this text; None if there is no such key, or it was revoked."""
         shape = SHAPE.fullmatch(text)
         record = self._records.get(SYSTEM, KIND, shape[1]) if shape else None
         if record is None or record.value["revoked"] is not None:
@@ -86,12 +86,12 @@ class ApiKeys:
         return _key(record).owner if hmac.compare_digest(str(record.value["hash"]), _hash(text)) else None
 
     def id_in(self, text: str) -> str | None:
-        """The id of the key with that text; None where it is no key's."""
+        """The id in a key's text; None if the text is no key."""
         shape = SHAPE.fullmatch(text)
         return shape[1] if shape else None
 
     def owner_by_id(self, id: str) -> Owner | None:
-        """Whose key it is; None where there is none of that id, or it was revoked."""
+        """The owner of the key with this id; None if there is no such key, or it was revoked."""
         record = self._records.get(SYSTEM, KIND, id)
         return None if record is None or record.value["revoked"] is not None else _key(record).owner
 

@@ -1,4 +1,4 @@
-"""Who asks: recognised by API key or access token, or as the person at this machine."""
+"""Recognises callers: by API key, by access token, or as the person at this machine."""
 
 import time
 from collections.abc import Mapping
@@ -17,25 +17,25 @@ from loci.mcp.threads import on_thread
 if TYPE_CHECKING:
     from loci.mcp.auth.tokens import AccessTokens
 
-# Who asks through a proxy need not be at this machine.
+# A request through a proxy need not come from this machine.
 FORWARDED = frozenset({"forwarded", "x-forwarded-for", "x-real-ip"})
 METADATA = "/.well-known/oauth-protected-resource"
 
 
 class Gate:
-    """Lets callers in. Open: whoever shows nothing is the person at this machine."""
+    """Lets callers in. If it is open, a caller without a credential is the person at this machine."""
 
     def __init__(self, host: Host, *, is_open: bool) -> None:
         self._host = host
         self.is_open = is_open
         self._tokens: AccessTokens | None = None
         if host.settings.oidc_issuer:
-            from loci.mcp.auth import tokens  # cryptography is loaded only where tokens are accepted
+            from loci.mcp.auth import tokens  # cryptography is loaded only if tokens are accepted
 
             self._tokens = tokens.AccessTokens(host.settings, time.time)
 
     async def recognise(self, scope: Scope, headers: Headers) -> Caller:
-        """The caller; `Refusal` where the credential is missing, wrong, or not enough."""
+        """Return the caller. Refuse a credential that is missing, wrong or not enough."""
         shown = _credential(scope, headers)
         if shown is None:
             if self.is_open and (self._host.settings.auth == "open" or FORWARDED.isdisjoint(headers.keys())):
@@ -78,7 +78,7 @@ class Gate:
 
 
 def _credential(scope: Scope, headers: Headers) -> str | None:
-    """The first that is shown of `Authorization: Bearer`, `X-API-Key` and `?apikey=`."""
+    """The first credential of `Authorization: Bearer`, `X-API-Key` and `?apikey=`."""
     authorization = headers.get("authorization")
     if authorization is not None:
         scheme, _, value = authorization.partition(" ")

@@ -26,7 +26,7 @@ LARGEST_DOCUMENT = 1024 * 1024
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """An issuer's documents lie where it says: whither a redirect leads was not checked."""
+    """Follows no redirect: nobody checked where it leads."""
 
     def redirect_request(self, *_: Any, **__: Any) -> None:
         return None
@@ -36,7 +36,7 @@ STRAIGHT = urllib.request.build_opener(_NoRedirect)
 
 
 class BadToken(Exception):
-    """Why a token is not accepted. Holds nothing of the token itself."""
+    """The reason why a token is not accepted. It holds nothing of the token."""
 
 
 class AccessTokens:
@@ -57,7 +57,7 @@ class AccessTokens:
         self._keys = IssuerKeys(self._issuer, settings.oidc_jwks_url, clock)
 
     def caller_of(self, token: str, path: str) -> Caller:
-        """Who the token says it is, once everything about it is right at this endpoint."""
+        """The caller that the token names, once everything about it is right at this endpoint."""
         if len(token) > LONGEST:
             raise BadToken("it is too long")
         try:
@@ -68,13 +68,13 @@ class AccessTokens:
                 token,
                 self._keys.find(str(header.get("kid", ""))).key,
                 algorithms=list(self._algorithms),
-                # A client asks for a token for the endpoint it uses; one for the whole is good at its parts.
+                # A client asks for a token for its endpoint. A token for `/mcp` is good for its parts too.
                 audience=self._audience or {f"{self._base}/mcp", f"{self._base}{path}"},
                 issuer=self._issuer,
                 leeway=LEEWAY,
                 options={"require": ["exp", "iat", "sub", "iss", "aud"]},
             )
-        except TypeError:  # PyJWT's answer to an algorithm that the key is not for
+        except TypeError:  # PyJWT raises it if the key does not fit the algorithm
             raise BadToken("its algorithm is not its key's") from None
         except jwt.PyJWTError as error:
             raise BadToken(type(error).__name__.removesuffix("Error")) from None
@@ -105,9 +105,9 @@ class IssuerKeys:
         self._tried_at = float("-inf")
 
     def find(self, kid: str) -> jwt.PyJWK:
-        """The key of that id; an unknown one makes the keys be fetched again, but not at every request."""
+        """The key with that id. An unknown id fetches the keys again, but not at every request."""
         known = self._keys.get(kid)
-        # While one thread asks the issuer, those that have a key need not wait.
+        # While one thread asks the issuer, threads that have a key need not wait.
         if known is not None and self._age() <= FRESH:
             return known
         if not self._lock.acquire(timeout=PATIENCE):
@@ -132,7 +132,7 @@ class IssuerKeys:
             url = self._url or self._discovered()
             keys = jwt.PyJWKSet.from_dict(_document(url)).keys
         except (OSError, HTTPException, ValueError, KeyError, RecursionError, jwt.PyJWTError):
-            return  # the keys that are known stay good
+            return  # the known keys stay valid
         self._keys = {key.key_id or "": key for key in keys}
 
     def _discovered(self) -> str:
@@ -154,7 +154,7 @@ def _document(url: str) -> dict[str, Any]:
 
 
 def _all_bytes(answer: Any) -> bytes:
-    """The body, if it comes soon enough: the timeout above is one for each piece."""
+    """Read the body, if it comes soon enough: the timeout above holds for each piece."""
     parts: list[bytes] = []
     until = time.monotonic() + PATIENCE
     while part := answer.read1(LARGEST_DOCUMENT):

@@ -1,4 +1,4 @@
-"""Which hosts and origins a request may name, and the address that clients see."""
+"""The hosts and origins that a request may name, and the address that clients see."""
 
 import re
 from urllib.parse import urlsplit
@@ -14,31 +14,31 @@ LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})
 
 
 def public_base(settings: Settings, scope: Scope, headers: Headers) -> str:
-    """Scheme and host as the client wrote them; the setting wins."""
+    """Scheme and host as the client wrote them, unless the setting names them."""
     if settings.public_url:
         return settings.public_url.rstrip("/")
     return f"{scope.get('scheme', 'http')}://{headers.get('host', 'localhost')}"
 
 
 def is_open(settings: Settings, *, on_loopback: bool) -> bool:
-    """Whether who shows nothing is the person at this machine: only this machine can ask, and no auth is set."""
-    # A public address on top of loopback is a proxy's.
+    """True if a caller without a credential is the local person: only this machine can ask, and no auth is set."""
+    # A public address in front of loopback belongs to a proxy.
     at_home = settings.public_url is None or _without_port(urlsplit(settings.public_url).netloc) in LOOPBACK
     return settings.auth == "open" or (settings.auth == "auto" and on_loopback and at_home and not settings.oidc_issuer)
 
 
 class Addresses:
-    """Refuses what a page in a browser could send behind its user's back (DNS rebinding, foreign origins)."""
+    """Refuses requests that a web page could send behind its user's back (DNS rebinding, foreign origins)."""
 
     def __init__(self, settings: Settings, *, is_open: bool) -> None:
         public = urlsplit(settings.public_url or "")
         self._hosts = {*settings.allowed_hosts, public.netloc, f"{settings.host}:*"} - {""}
         self._origins = {*settings.allowed_origins, *([f"{public.scheme}://{public.netloc}"] if public.netloc else [])}
-        # Who must show a key cannot be impersonated by rebinding, so there any host will do unless some are set.
+        # If callers must show a key, rebinding gains nothing: then any host will do, unless some are set.
         self._any_host = not is_open and not settings.allowed_hosts
 
     def check(self, headers: Headers) -> str | None:
-        """The origin, if there is one and it is welcome."""
+        """Check host and origin. Return the origin, if there is one."""
         host = headers.get("host", "")
         # It goes into links and into the challenge of a 401, between quotes.
         if host and not HOST.fullmatch(host):

@@ -17,16 +17,16 @@ LARGEST_ANSWER = 2_500_000
 
 
 async def answer_batch(
-    line: Transport, parts: Sequence[Body | Refusal], scope: Scope, receive: Receive, send: Send, headers: Headers
+    transport: Transport, parts: Sequence[Body | Refusal], scope: Scope, receive: Receive, send: Send, headers: Headers
 ) -> None:
-    """Answer all messages in one array, in their order; 202 where none of them needs an answer."""
+    """Answer all messages in one array, in their order. Answer 202 if none of them needs an answer."""
     answers: list[str] = []
     for part in parts:
         if isinstance(part, Refusal):
             answers.append(_text(part.body()))
         elif sum(map(len, answers)) > LARGEST_ANSWER:
             answers.append(_text(_too_much(part).body()))
-        elif (answer := await line.answer(part, scope, receive)) is not None:
+        elif (answer := await transport.answer(part, scope, receive)) is not None:
             answers.append(answer if len(answer) <= LARGEST_ANSWER else _text(_too_much(part).body()))
     if answers:
         await respond(send, 200, f"[{','.join(answers)}]".encode(), [JSON_TYPE, *headers])

@@ -1,4 +1,4 @@
-"""The body of a request: read within a limit, parsed strictly but for one tail that a vendor's client sends."""
+"""Reads a request's body within a limit and parses it strictly, except for one known tail of a vendor's client."""
 
 import json
 from collections.abc import Iterable
@@ -26,11 +26,11 @@ class Body:
     raw: bytes
     message: dict[str, Any]
     tolerated: bool
-    """Whether closing braces behind the message were cut off."""
+    """True if closing braces behind the message were cut off."""
 
 
 async def read_body(receive: Receive, declared: str | None) -> bytes:
-    """All bytes of the request, if they are not too many."""
+    """Read all bytes of the request. Refuse too many."""
     if declared is not None and declared.isdecimal() and int(declared[:20]) > LARGEST:
         raise _too_large()
     with anyio.move_on_after(PATIENCE):
@@ -56,13 +56,13 @@ async def _all_bytes(receive: Receive) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Several messages in one body; what is no message is the refusal of it."""
+    """Several messages in one body. A part that is no message is its refusal."""
 
     parts: tuple[Body | Refusal, ...]
 
 
 def parse_body(raw: bytes) -> Body | Batch:
-    """The message in the body, or its messages."""
+    """Parse the one message of the body, or its batch."""
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError:
@@ -112,7 +112,7 @@ def _first_value(text: str) -> tuple[Any, int]:
 
 
 def _message(value: Any) -> dict[str, Any]:
-    """The value as a request, notification or response."""
+    """Check that the value is a request, notification or response."""
     if not isinstance(value, dict):
         raise Refusal(400, "The body must be one JSON-RPC message, an object")
     message = cast("dict[str, Any]", value)
@@ -128,14 +128,14 @@ def _message(value: Any) -> dict[str, Any]:
         raise Refusal(400, "An id is a string or an integer")
     if not isinstance(message.get("method"), str):
         raise Refusal(400, "A message has a method, which is a string", id=usable)
-    # Null for none is what one client's serializer makes of it (mcp.el#85), and harmless.
+    # One client sends null for missing params (mcp.el#85). It is harmless.
     if not isinstance(message.get("params"), dict | None):
         raise Refusal(400, "The params of a message are an object", id=usable)
     return message
 
 
 def _is_response(message: dict[str, Any], id: str | int | None) -> bool:
-    """Also not a request at the same time: the SDK would take it for either, and might never answer it."""
+    """True for a response that is no request too: the SDK would take that for either, and might never answer it."""
     match message:
         case {"method": _} | {"result": _, "error": _}:
             return False
@@ -155,7 +155,7 @@ DECODER = json.JSONDecoder(parse_constant=_no_constant)
 
 
 def _check_shape(value: Any) -> None:
-    """Refuse what would take long to validate."""
+    """Refuse a value that would take long to validate."""
     level: list[Any] = [value]
     seen = 0
     for _ in range(DEEPEST):

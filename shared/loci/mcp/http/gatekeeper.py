@@ -1,4 +1,4 @@
-"""What every MCP request passes before the SDK sees it: address, method, caller, session, body."""
+"""Checks every MCP request before the SDK sees it: address, method, caller, session, body."""
 
 import time
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ from loci.mcp.module import Host
 from loci.mcp.threads import on_thread
 
 SESSION = b"mcp-session-id"
-# A second one of these could be read by one part of the way and the first by another.
+# If one of these came twice, a proxy could read the first and Loci the second.
 SINGLE = frozenset(
     {b"authorization", b"x-api-key", b"content-type", b"content-length", b"host", b"origin"}
     | {SESSION, b"mcp-protocol-version", b"mcp-method", b"mcp-name"}
@@ -33,12 +33,12 @@ SINGLE = frozenset(
 LONGEST_UNREAD = 64 * 1024
 # The revisions whose clients may send several messages at once.
 BATCHED = (None, "2024-11-05", "2025-03-26")
-# Which form it is was decided here; the SDK asks for both types, even where it answers with one.
+# The form of the answer is decided here. The SDK asks for both types, even if it answers with one.
 ACCEPT = (b"accept", b"application/json, text/event-stream")
 
 
 class Gatekeeper:
-    """An ASGI application over the endpoints, by path."""
+    """An ASGI application in front of the endpoints."""
 
     def __init__(self, host: Host, transports: Mapping[str, Transport], *, is_open: bool) -> None:
         self._host = host
@@ -56,8 +56,8 @@ class Gatekeeper:
             await self._serve(scope, headers, origin, receive, send)
         except Refusal as refusal:
             await self._refuse(refusal, scope, origin, send)
-        except LociError as error:  # raised before the SDK was asked: by the store, or by the issuer of tokens
-            # Only the log says more: who is not yet known need not learn where the store lies.
+        except LociError as error:  # raised before the SDK was asked, by the store or the issuer of tokens
+            # Only the log says more: an unknown caller need not learn where the store is.
             what = f"{error.code}: Loci cannot answer now. Try again in a minute"
             refusal = Refusal(503, what, code=INTERNAL_ERROR, headers={"Retry-After": "60"})
             await self._refuse(refusal, scope, origin, send, reason=str(error))
@@ -115,7 +115,7 @@ class Gatekeeper:
 
 
 def check_single(scope: Scope) -> None:
-    """Refuse a request with a header twice that different parts of the way could read differently."""
+    """Refuse a request that has one of the headers twice that matter here."""
     seen: set[bytes] = set()
     for name, _ in scope["headers"]:
         if name in seen:
@@ -126,7 +126,7 @@ def check_single(scope: Scope) -> None:
 
 
 def _form(accept: str | None) -> Form:
-    """A stream for who names it, JSON for who takes anything."""
+    """A stream if the client names it, JSON if it takes anything."""
     wanted = {one.split(";")[0].strip().lower() for one in (accept or "*/*").split(",")}
     if wanted & {"text/event-stream", "text/*"}:
         return "stream"
@@ -141,7 +141,7 @@ def _check_type(content_type: str) -> None:
 
 
 def _check_version(message: Mapping[str, Any], version: str | None) -> None:
-    """The header decides who serves a request, so it names a revision of ours, and the one that the body names."""
+    """The header decides who serves the request, so it must name a known revision, and the same one as the body."""
     match message:
         case {"params": {"_meta": {mcp_types.PROTOCOL_VERSION_META_KEY: declared}}} if declared != version:
             what = "MCP-Protocol-Version must be sent, and name the same revision as the body"
@@ -155,7 +155,7 @@ def _check_version(message: Mapping[str, Any], version: str | None) -> None:
 
 
 def _checked(part: Body | Refusal, version: str | None) -> Body | Refusal:
-    """The part of a batch, held to what a message alone is held to."""
+    """Check a part of a batch as a message alone is checked."""
     if isinstance(part, Body):
         try:
             _check_version(part.message, version)
@@ -165,7 +165,7 @@ def _checked(part: Body | Refusal, version: str | None) -> Body | Refusal:
 
 
 def closing(scope: Scope) -> list[tuple[bytes, bytes]]:
-    """Who is refused does not go on sending: a long or endless body would be read to its end otherwise."""
+    """Close the connection after a refusal if the body is long or endless: else it would be read to its end."""
     headers = dict(scope["headers"])
     length = headers.get(b"content-length", b"0")
     is_long = b"transfer-encoding" in headers or not length.isdigit() or int(length[:20]) > LONGEST_UNREAD
@@ -189,7 +189,7 @@ def _with_headers(send: Send, extra: list[tuple[bytes, bytes]]) -> Send:
 
 
 def _cross_origin(origin: str | None) -> list[tuple[bytes, bytes]]:
-    """Nothing without an origin: a client that greps its headers for the session's must find one line."""
+    """Headers for a page of another origin. Without an origin none: some clients search all headers for the session."""
     if origin is None:
         return []
     return [

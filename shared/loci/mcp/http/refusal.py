@@ -1,4 +1,4 @@
-"""A request that never becomes a call: an HTTP status and a JSON-RPC error."""
+"""The refusal of a request that never becomes a call: an HTTP status and a JSON-RPC error."""
 
 import json
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ JSON_TYPE = (b"content-type", b"application/json")
 
 
 class Refusal(Exception):
-    """Why, and with which status, code and headers."""
+    """The reason, with status, code and headers."""
 
     def __init__(
         self,
@@ -32,26 +32,26 @@ class Refusal(Exception):
         self.headers = dict(headers or {})
 
     def body(self) -> dict[str, Any]:
-        """It as a JSON-RPC message."""
+        """The refusal as a JSON-RPC message."""
         error: dict[str, Any] = {"code": self.code, "message": self.message}
         if self.data is not None:
             error["data"] = self.data
         return {"jsonrpc": "2.0", "id": self.id, "error": error}
 
     async def send(self, send: Send, extra: list[tuple[bytes, bytes]]) -> None:
-        """Answer the request with it."""
+        """Answer the request with the refusal."""
         raw = json.dumps(self.body(), separators=(",", ":")).encode()
         headers = [(name.lower().encode(), value.encode("latin-1", "replace")) for name, value in self.headers.items()]
         await respond(send, self.status, raw, [JSON_TYPE, *headers, *extra])
 
 
 def not_json(message: str) -> Refusal:
-    """The refusal of a body that cannot be parsed."""
+    """Refuse a body that cannot be parsed."""
     return Refusal(400, f"Parse error: {message}", code=PARSE_ERROR)
 
 
 async def respond(send: Send, status: int, body: bytes, headers: list[tuple[bytes, bytes]]) -> None:
-    """A whole response in one go."""
+    """Send a whole response in one go."""
     # 204 has no body, and so no length.
     length = [] if status == 204 else [(b"content-length", str(len(body)).encode())]
     await send({"type": "http.response.start", "status": status, "headers": [*headers, *length]})

@@ -1,4 +1,4 @@
-"""One endpoint in the forms that its answers may take."""
+"""One endpoint, answering with a stream of events or with JSON."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -14,17 +14,17 @@ Form = Literal["stream", "json"]
 
 @dataclass(frozen=True, slots=True)
 class Transport:
-    """The SDK's server twice: answering with a stream of events, and with JSON."""
+    """The SDK's server, once for each form of the answer."""
 
     stream: Serve
     json: Serve
     is_quick: Callable[[str], bool]
-    """Whether calls of the tool with that name are soon done and have nothing to tell before."""
+    """True if calls of that tool end soon and report nothing before."""
 
     async def serve(
         self, form: Form, body: Body, scope: Scope, receive: Receive, send: Send, *, as_event: bool
     ) -> None:
-        """Answer in that form. A stream of one event costs a third of one that could have more."""
+        """Answer in that form. A stream of one event costs a third of a stream that can have more."""
         if form == "stream" and self._may_notify(body.message):
             await self.stream(scope, _replay(body, receive), send)
         elif form == "stream" and as_event:
@@ -33,7 +33,7 @@ class Transport:
             await self.json(scope, _replay(body, receive), send)
 
     async def answer(self, body: Body, scope: Scope, receive: Receive) -> str | None:
-        """The JSON text that answers the message; None where it needs no answer."""
+        """The JSON text that answers the message; None if it needs no answer."""
         parts: list[bytes] = []
 
         async def keep(message: Message) -> None:
@@ -51,7 +51,7 @@ class Transport:
 
 
 def _replay(body: Body, receive: Receive) -> Receive:
-    """The body again, then what else the client does."""
+    """Give the body again, then whatever else the client sends."""
     left: list[Message] = [{"type": "http.request", "body": body.raw, "more_body": False}]
 
     async def again() -> Message:
@@ -61,7 +61,7 @@ def _replay(body: Body, receive: Receive) -> Receive:
 
 
 def _one_event(send: Send) -> Send:
-    """Sends a JSON answer as the one event of a stream; anything but an answer goes out as it is."""
+    """Send a JSON answer as the only event of a stream. Anything else goes out unchanged."""
     framed = False
 
     async def sending(message: Message) -> None:
