@@ -112,7 +112,7 @@ class _Head:
         return kept
 
     def _of_object(self, value: dict[str, Any], schema: Schema, room: int) -> dict[str, Any]:
-        """All declared fields, each in the room that the smallest forms of the others leave; of a map the first ones."""
+        """All declared fields, each in the room that the smallest forms of the others leave; of a map the first."""
         fields: Schema = schema.get("properties", {})
         other = schema.get("additionalProperties")
         below = cast("Schema", other) if isinstance(other, dict) else EMPTY

@@ -58,7 +58,7 @@ class Scratchpad:
         self._room: dict[str, int] = {}  # of each owner: bytes until the next look
 
     def promise(self, owner: Owner, tool: str, seconds: float) -> str:
-        """Promise an entry and return its id. Until it comes, for so many seconds, reading it says that it is not ready."""
+        """Promise an entry and return its id. Until it comes, or the seconds are over, it reads as not ready."""
         id = random_id(12)
         now = self._clock()
         value: JsonObject = {"tool": tool, "due_at": now + seconds}
