@@ -1,4 +1,4 @@
-"""Documents after kills at each step of a write, and with several writers: none torn, none lost, all found.
+"""Documents after a kill at each step of a write, and with several writers: none half written or lost, all found.
 
 The writer is killed before and after every call that may change something outside it.
 """
@@ -16,18 +16,19 @@ from loci.cli.background import Background
 from loci.compose import build_app
 from loci.core.errors import NotFound
 from loci.core.identity import LOCAL
+from loci.core.ids import content_id
 from loci.core.settings import load_settings
 from loci.documents.ingest.index_writer import COLLECTION
 from loci.documents.writing.write_journal import WriteJournal
 from tests.support.polling import until
 
 EVERY = 14
-"""Of about 700 steps each fourteenth, beginning with another one for each kind of repair."""
+"""Of about 700 steps, every fourteenth is tested. Each kind of repair begins at another step."""
 OPENED = """
 import json, os, signal, sys
 from pathlib import Path
 from loci.compose import build_app
-from loci.documents.writing.authoring import Draft
+from loci.documents.writing.authoring import EditDraft
 from loci.documents.writing.tagging import tagged
 from loci.core.identity import LOCAL
 from loci.core.settings import load_settings
@@ -36,8 +37,8 @@ def opened(folder):
     return build_app(load_settings({"data": folder / "data", "models": folder / "models"}))
 
 def write(app, name, mode, text, expect=None):
-    draft = Draft(mode, text, None)
-    return app.documents.edits.change(LOCAL, name, draft.applied, expect=expect, by="write_document")
+    draft = EditDraft(mode, text, None)
+    return app.documents.edits.change(LOCAL, name, draft.apply, expect=expect, by="write_document")
 
 def tag(app, name, *tags):
     edits = app.documents.edits
@@ -107,7 +108,7 @@ def opened(folder: Path) -> App:
 
 @pytest.fixture(scope="module", params=["the next start", "an ingestion"])
 def left(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Path, App]]:
-    """What each kill left, put right."""
+    """The notes and the app after each kill, repaired."""
     base = tmp_path_factory.mktemp("killed")
     by_start = request.param == "the next start"
     command = [sys.executable, "-c", KILLED, str(base), "0" if by_start else "7", str(EVERY)]
@@ -177,20 +178,39 @@ def test_a_server_that_starts_puts_right_what_was_interrupted(tmp_path: Path) ->
     (tmp_path / "notes" / "a.md").write_text("# A\n")
     app.documents.ingest.run(LOCAL, [str(tmp_path / "notes")])
     [root] = app.documents.catalog.roots(LOCAL)
-    marks = WriteJournal(app.records)
-    mark = marks.mark("notes/a.md", root)
-    marks.add(LOCAL, mark)
+    journal = WriteJournal(app.records)
+    unfinished = journal.begin(LOCAL, "notes/a.md", root)
     (tmp_path / "notes" / "a.md").write_text("# B\n")
-    (tmp_path / "notes" / mark.scratch).write_text("half of it")
+    (tmp_path / "notes" / unfinished.scratch).write_text("half of it")
     with Background(app, lambda _: None, example=False):
-        until(lambda: not marks.marks(LOCAL))
+        until(lambda: not journal.unfinished(LOCAL))
     assert app.documents.library.get(LOCAL, "notes-a").title == "B"
     assert [one.name for one in (tmp_path / "notes").iterdir()] == ["a.md"]
 
 
+def test_a_write_that_an_older_version_left_unfinished_is_repaired(tmp_path: Path) -> None:
+    app = opened(tmp_path)
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "a.md").write_text("# A\n")
+    app.documents.ingest.run(LOCAL, [str(tmp_path / "notes")])
+    [root] = app.documents.catalog.roots(LOCAL)
+    (tmp_path / "notes" / "a.md").write_text("# B\n")
+    (tmp_path / "notes" / ".loci-1.tmp").write_text("half of it")
+    # The record and the blob as they have been written from the beginning: their formats must not change.
+    key = content_id("notes/a.md", length=32)
+    app.records.put(LOCAL, "unfinished", key, {"path": "notes/a.md", "root": root, "scratch": ".loci-1.tmp"})
+    about = {"is_new": False, "after": sha256(b"# B\n").hexdigest(), "at": "2026-01-17T00:00:00Z", "by": "inject_tags"}
+    app.blobs.write(LOCAL, f"history/{key}/00000000", json.dumps(about).encode() + b"\n# A\n")
+    assert app.documents.edits.repair(LOCAL) == 1
+    assert app.documents.library.get(LOCAL, "notes-a").title == "B"
+    assert [one.name for one in (tmp_path / "notes").iterdir()] == ["a.md"]
+    assert app.documents.edits.undo(LOCAL, "notes-a", expect=None).write.by == "inject_tags"
+    assert (tmp_path / "notes" / "a.md").read_text() == "# A\n"
+
+
 @pytest.fixture(params=["file", "stored"])
 def shared(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[App, str]:
-    """A document that several write: a file, or a text that Loci keeps."""
+    """A document with several writers: a file, or a text that Loci keeps."""
     app = opened(tmp_path)
     if request.param == "stored":
         return app, app.documents.library.add(LOCAL, "kept/a.md", b"# A\n").id

@@ -322,7 +322,7 @@ async def test_what_another_owner_has_is_out_of_reach(app: App, notes: Notes) ->
     def change(_path: str, _before: bytes | None) -> bytes:
         return b"Mine.\n"
 
-    with pytest.raises(Refused, match="lies in no folder"):
+    with pytest.raises(Refused, match="is not in a folder"):
         app.documents.edits.change(ann, str(notes.folder / "plan.md"), change, expect=None, by="test")
     mine = app.documents.edits.change(ann, "notes/plan.md", change, expect=None, by="test")
     assert mine.document is not None

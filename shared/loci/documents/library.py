@@ -16,7 +16,7 @@ from loci.documents.ingest.folder_scan import is_document
 from loci.documents.ingest.index_writer import DocumentDraft, IndexWriter, history
 from loci.documents.ingest.read_file import LARGEST, read_file
 from loci.documents.ingest.roots import below_root, file_of, is_below
-from loci.documents.writing.history import History, Write, hash_of
+from loci.documents.writing.history import History, PastWrite, hash_of
 
 NEAREST = 3
 TEXTS = "documents/"
@@ -182,7 +182,7 @@ class Library:
     def _keep(self, owner: Owner, path: str, now: bytes | None, new: bytes | None, by: str) -> None:
         """Keep the text of now where a tool wrote it, and it is to be another one, or none."""
         if now != new and self._is_of_a_tool(owner, path, now):
-            self._history.keep(owner, path, Write(now, hash_of(new) or "", self._writer.now(), by))
+            self._history.keep(owner, path, PastWrite(now, hash_of(new) or "", self._writer.now(), by))
 
     def _is_of_a_tool(self, owner: Owner, path: str, text: bytes | None) -> bool:
         hash = hash_of(text)

@@ -1,8 +1,13 @@
-"""The first day that a text names."""
+"""Days and ranges of days, as people write them."""
+
+from datetime import date
 
 import pytest
 
-from loci.documents.content.dates import day_in
+from loci.core.errors import Refused
+from loci.documents.content.dates import first_day, parse_date_range
+
+SATURDAY = date(2026, 1, 17)
 
 
 @pytest.mark.parametrize(
@@ -21,11 +26,44 @@ from loci.documents.content.dates import day_in
     ],
 )
 def test_a_day_is_told_in_one_form(text: str) -> None:
-    assert day_in(text) == "2026-01-17"
+    assert first_day(text) == "2026-01-17"
 
 
 @pytest.mark.parametrize(
     "text", ["", "2026", "2026-02-30", "12026-01-17", "1.2.3", "v2026.1.1", "31 February 2026", "May 2026"]
 )
 def test_what_is_no_day_is_none(text: str) -> None:
-    assert day_in(text) is None
+    assert first_day(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "first", "last"),
+    [
+        ("2026-01-17", "2026-01-17", "2026-01-17"),
+        ("2024-02", "2024-02-01", "2024-02-29"),
+        ("2025", "2025-01-01", "2025-12-31"),
+        ("2025-12 .. 2026-01", "2025-12-01", "2026-01-31"),
+        ("2026-01-10..", "2026-01-10", None),
+        ("..2026-01-10", None, "2026-01-10"),
+        ("since 2026-01", "2026-01-01", None),
+        ("after 2025", "2026-01-01", None),
+        ("before 2026", None, "2025-12-31"),
+        ("until 2025", None, "2025-12-31"),
+        ("Yesterday", "2026-01-16", "2026-01-16"),
+        ("this week", "2026-01-12", "2026-01-17"),
+        ("last  week", "2026-01-05", "2026-01-11"),
+        ("last month", "2025-12-01", "2025-12-31"),
+        ("last year", "2025-01-01", "2025-12-31"),
+        ("the past 2 weeks", "2026-01-03", "2026-01-17"),
+        ("last 1 day", "2026-01-16", "2026-01-17"),
+    ],
+)
+def test_a_range_has_a_first_and_a_last_day(text: str, first: str | None, last: str | None) -> None:
+    assert parse_date_range(text, SATURDAY) == (first, last)
+
+
+@pytest.mark.parametrize("text", ["", "soon", "2026-13", "2026-02-30", "2026-02..2026-01", "last 9999 years", "since"])
+def test_what_is_not_a_range_is_refused(text: str) -> None:
+    with pytest.raises(Refused) as refusal:
+        parse_date_range(text, SATURDAY)
+    assert refusal.value.code == "BAD_DATE_RANGE"

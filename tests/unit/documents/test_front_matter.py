@@ -1,4 +1,4 @@
-"""The YAML block at the top."""
+"""The YAML block at the top of a document."""
 
 import pytest
 

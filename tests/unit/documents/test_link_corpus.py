@@ -1,4 +1,4 @@
-"""Links of every form, against an answer key that people wrote beside them."""
+"""Links of every form, checked against a hand-written answer key."""
 
 import random
 from collections.abc import Mapping

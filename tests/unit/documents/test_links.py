@@ -1,4 +1,4 @@
-"""What is a link in a document, where it stands, and what it says."""
+"""The links of a document: which forms count, their lines, and their relations."""
 
 import pytest
 

@@ -1,11 +1,11 @@
-"""What a document says: title, headings, tags, date, blocks, and what is wrong with it."""
+"""Parsing a document: its title, headings, tags, date and blocks, and the problems in it."""
 
 import pytest
 
-from loci.documents.content.markdown import Parsed, parse
+from loci.documents.content.markdown import ParsedDocument, parse
 
 
-def parsed(text: str | bytes, path: str = "notes/a.md") -> Parsed:
+def parsed(text: str | bytes, path: str = "notes/a.md") -> ParsedDocument:
     return parse(path, text if isinstance(text, bytes) else text.encode())
 
 
@@ -13,7 +13,7 @@ def headings(text: str) -> list[tuple[int, str, int]]:
     return [(one.level, one.title, one.line) for one in parsed(text).headings]
 
 
-def texts(one: Parsed) -> list[str]:
+def texts(one: ParsedDocument) -> list[str]:
     return [one.text[block.start : block.end] for block in one.blocks]
 
 

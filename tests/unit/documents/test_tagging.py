@@ -1,4 +1,4 @@
-"""Tags into documents: where they go, and that nothing else changes."""
+"""Tags added to documents: where they go, and that nothing else changes."""
 
 import pytest
 from hypothesis import given

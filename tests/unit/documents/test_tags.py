@@ -1,4 +1,4 @@
-"""Tags, wherever they are written."""
+"""The tags of a document, from its front matter, its comments and its text."""
 
 import pytest
 

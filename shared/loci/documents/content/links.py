@@ -1,4 +1,4 @@
-"""What a document links to: wiki links, markdown links of every kind, and fields of its front matter."""
+"""The links of a document: wiki links, markdown links of every kind, and fields of its front matter."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,15 +9,15 @@ from urllib.parse import unquote
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from loci.documents.content.outline import Outline
-from loci.documents.content.tags import CODE, TAGS_COMMENT
+from loci.documents.content.outline import Outline, prose_lines
+from loci.documents.content.tags import COMMENT, INLINE_CODE, TAGS_COMMENT
 from loci.documents.document import Heading
 from loci.documents.graph.link import ALIASES, Mention, Relation
 
 MOST_LINKS: Final = 2_000
 LONGEST_TARGET: Final = 500
 LONGEST_EVIDENCE: Final = 200
-FIELDS: Final[Mapping[str, Relation]] = {
+RELATION_FIELDS: Final[Mapping[str, Relation]] = {
     "follows": "follows",
     "brief": "follows",
     "implements": "implements",
@@ -26,23 +26,22 @@ FIELDS: Final[Mapping[str, Relation]] = {
     "see": "references",
     "links": "references",
 }
-# As Amalfa writes them into a comment: [IMPLEMENTS: brief-auth].
-NAMED: Final[Mapping[str, Relation]] = {**FIELDS, **ALIASES}
+# Amalfa writes relations into a comment: [IMPLEMENTS: brief-auth].
+COMMENT_RELATIONS: Final[Mapping[str, Relation]] = {**RELATION_FIELDS, **ALIASES}
 WIKI = re.compile(r"!?\[\[([^\[\]\n]+)\]\]")
-COMMENT = re.compile(r"<!--(.*?)-->", re.DOTALL)
 RELATED = re.compile(r"\[\s*([A-Za-z_]+)\s*:\s*([^\]\n]+?)\s*\]")
 FIELD = re.compile(r"([A-Za-z_ -]+?)\s*:")
-# Not of a footnote, whose text is as any other.
+# Not a footnote: its text is text like any other.
 DEFINITION = re.compile(r" {0,3}\[(?!\^)([^\[\]]+)\]:\s*(?:<([^<>]*)>|(\S+))")
 SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
 IMPLEMENTS = re.compile(r"implement(?:s|ed|ation)?(?: of)?\b", re.IGNORECASE)
 
 
 def mentions_in(lines: Sequence[str], outline: Outline, skip: int, *, is_markdown: bool) -> tuple[Mention, ...]:
-    """Every link once a line, in order; the first `skip` lines are front matter."""
-    prose = _prose(lines, outline, skip)
+    """All links in the order of their lines, each once a line. The first `skip` lines are front matter."""
+    prose = prose_lines(lines, outline, skip)
     relations = _relations(outline, len(lines))
-    found = [*_fields(lines[:skip]), *_comments(prose), *_wiki(prose, relations)]
+    found = [*_in_fields(lines[:skip]), *_in_comments(prose), *_wiki_links(prose, relations)]
     if is_markdown:
         found += _markdown_links(prose, outline, relations)
     unique: dict[tuple[int, str, Relation], Mention] = {}
@@ -51,66 +50,58 @@ def mentions_in(lines: Sequence[str], outline: Outline, skip: int, *, is_markdow
     return tuple(sorted(unique.values(), key=lambda one: one.line)[:MOST_LINKS])
 
 
-def _prose(lines: Sequence[str], outline: Outline, skip: int) -> list[str]:
-    """The lines, with nothing where front matter and code are."""
-    kept = ["" if at < skip else line for at, line in enumerate(lines)]
-    for first, behind in outline.code:
-        kept[first:behind] = [""] * (behind - first)
-    return kept
-
-
 def _relations(outline: Outline, lines: int) -> list[Relation]:
-    """What a link says in each line: below a heading such as `Implements` something else than elsewhere."""
-    said: list[Relation] = ["references"] * lines
+    """The relation of a link on each line: `implements` below a heading such as Implements, else `references`."""
+    relations: list[Relation] = ["references"] * lines
     level = 0
     for heading, following in zip(outline.headings, (*outline.headings[1:], None), strict=False):
         if not level or heading.level <= level:
             level = heading.level if IMPLEMENTS.match(heading.title) else 0
         if level:
-            behind = following.line - 1 if following else lines
-            implements: list[Relation] = ["implements"] * (behind - heading.line)
-            said[heading.line : behind] = implements
-    return said
+            end = following.line - 1 if following else lines
+            implements: list[Relation] = ["implements"] * (end - heading.line)
+            relations[heading.line : end] = implements
+    return relations
 
 
-def _fields(lines: Sequence[str]) -> Iterator[Mention]:
-    """Wiki links and names in the fields that are about other documents; wiki links in any other."""
+def _in_fields(lines: Sequence[str]) -> Iterator[Mention]:
+    """Wiki links in any field, and the names in fields such as `follows`, which are about other documents."""
     relation: Relation | None = None
     for number, line in enumerate(lines[1:-1], 2):
         if field := FIELD.match(line):
-            relation = FIELDS.get(field[1].strip().lower())
+            relation = RELATION_FIELDS.get(field[1].strip().lower())
         value = line[field.end() :] if field else line
         links = WIKI.findall(value)
         for link in links:
-            yield from _named(link, relation or "references", number, line)
+            yield from _by_name(link, relation or "references", number, line)
         if relation and not links:
             for name in value.strip().strip("[]").split(","):
                 plain = name.strip().removeprefix("- ").strip(" '\"")
                 if plain and not plain.startswith("#"):
-                    yield from _named(plain, relation, number, line)
+                    yield from _by_name(plain, relation, number, line)
 
 
-def _comments(prose: Sequence[str]) -> Iterator[Mention]:
+def _in_comments(prose: Sequence[str]) -> Iterator[Mention]:
     text = "\n".join(prose)
     if "<!--" not in text:
         return
     for comment in COMMENT.finditer(text):
         if TAGS_COMMENT.fullmatch(comment[1]):
             for related in RELATED.finditer(comment[1]):
-                if relation := NAMED.get(related[1].lower()):
+                if relation := COMMENT_RELATIONS.get(related[1].lower()):
                     line = text.count("\n", 0, comment.start(1) + related.start()) + 1
-                    yield from _named(related[2], relation, line, prose[line - 1])
+                    yield from _by_name(related[2], relation, line, prose[line - 1])
 
 
-def _wiki(prose: Sequence[str], relations: Sequence[Relation]) -> Iterator[Mention]:
+def _wiki_links(prose: Sequence[str], relations: Sequence[Relation]) -> Iterator[Mention]:
     for at, line in enumerate(prose):
         if "[[" in line:
-            for link in WIKI.findall(CODE.sub("", line)):
-                yield from _named(link, relations[at], at + 1, line)
+            for link in WIKI.findall(INLINE_CODE.sub("", line)):
+                yield from _by_name(link, relations[at], at + 1, line)
 
 
-def _named(link: str, relation: Relation, line: int, evidence: str) -> Iterator[Mention]:
-    """`Name#Heading|label`, `Name^block`; one of a heading only is of the document itself."""
+def _by_name(link: str, relation: Relation, line: int, evidence: str) -> Iterator[Mention]:
+    """The mention for `Name#Heading|label` or `Name^block`. `#Heading` is the document itself, so no mention."""
     written = link.replace("\\|", "|").partition("|")[0]
     name, _, anchor = written.partition("#")
     if not anchor and "^" in name:
@@ -123,37 +114,37 @@ def _named(link: str, relation: Relation, line: int, evidence: str) -> Iterator[
 
 def _markdown_links(prose: Sequence[str], outline: Outline, relations: Sequence[Relation]) -> Iterator[Mention]:
     references = dict(_definitions(prose))
-    if references:  # a definition would be a link to itself
+    if references:  # a definition is not a link
         prose = ["" if "]:" in line and DEFINITION.match(line) else line for line in prose]
-    for first, behind in _spans(outline):
-        text = "\n".join(prose[first:behind])
+    for first, end in _spans(outline):
+        text = "\n".join(prose[first:end])
         if "](" in text or ("[" in text and references):
             for offset, destination in _destinations(text, references):
-                at = min(first + offset, behind - 1)
-                yield from _pathed(destination, relations[at], at + 1, prose[at])
+                at = min(first + offset, end - 1)
+                yield from _by_path(destination, relations[at], at + 1, prose[at])
 
 
 def _spans(outline: Outline) -> Iterator[tuple[int, int]]:
-    """The lines of headings, and of the parts."""
+    """The lines of each heading and each part: the first, and the one after the last."""
     for part in outline.parts:
-        yield (part.line - 1, part.line) if isinstance(part, Heading) else (part.first, part.behind)
+        yield (part.line - 1, part.line) if isinstance(part, Heading) else (part.first, part.end)
 
 
 def _definitions(prose: Sequence[str]) -> Iterator[tuple[str, dict[str, str]]]:
-    """`[label]: path`, as markdown-it keeps them. The first of a label counts."""
-    normal: dict[str, None] = {}
+    """The definitions `[label]: path`, in the form markdown-it expects. The first one of a label counts."""
+    seen: set[str] = set()
     for line in prose:
         if "]:" in line and (found := DEFINITION.match(line)):
             label = " ".join(found[1].split()).casefold().upper()
-            if label not in normal:
-                normal[label] = None
+            if label not in seen:
+                seen.add(label)
                 yield label, {"href": found[2] or found[3] or "", "title": ""}
 
 
 def _destinations(text: str, references: Mapping[str, object]) -> Iterator[tuple[int, str]]:
-    """Where links of the text lead, each with how many lines stand before it."""
+    """The destination of each link in the text, and the number of lines before the link."""
     children: list[Token] = []
-    markdown = _inline()
+    markdown = _markdown()
     markdown.inline.parse(text, markdown, {"references": references}, children)
     line = 0
     for token in children:
@@ -166,12 +157,12 @@ def _destinations(text: str, references: Mapping[str, object]) -> Iterator[tuple
 
 
 @cache
-def _inline() -> MarkdownIt:
+def _markdown() -> MarkdownIt:
     return MarkdownIt("commonmark")
 
 
-def _pathed(destination: str, relation: Relation, line: int, evidence: str) -> Iterator[Mention]:
-    """A way to a document; addresses elsewhere are none."""
+def _by_path(destination: str, relation: Relation, line: int, evidence: str) -> Iterator[Mention]:
+    """The mention for a path to a document. A web address is no mention."""
     path, _, anchor = destination.partition("#")
     path = unquote(path.partition("?")[0]).strip()
     if path and len(path) <= LONGEST_TARGET and "\0" not in path and not SCHEME.match(path):

@@ -1,30 +1,37 @@
-"""A markdown file, or a plain text, as what it says: title, headings, tags, date, and blocks for passages."""
+"""Parses a document, markdown or plain text: its title, headings, tags, date, links and blocks."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from loci.documents.content.blocks import blocks
-from loci.documents.content.dates import FIELDS, day_in
+from loci.documents.content.dates import first_day
 from loci.documents.content.front_matter import FrontMatter, read_front_matter
 from loci.documents.content.links import mentions_in
-from loci.documents.content.outline import LONGEST_TITLE, Outline, outline_of_markdown, outline_of_text
+from loci.documents.content.outline import (
+    LONGEST_TITLE,
+    Outline,
+    blocks,
+    outline_of_markdown,
+    outline_of_plain_text,
+    prose_lines,
+)
 from loci.documents.content.tags import tags_of
 from loci.documents.document import Heading, Problem
 from loci.documents.graph.link import Said
 from loci.search.passages import Block
 
-PLAIN = frozenset((".txt", ".text"))
+PLAIN_SUFFIXES = frozenset((".txt", ".text"))
+DATE_FIELDS = ("date", "created", "created_at", "published", "day", "updated", "updated_at", "modified")
 MOST_LINES = 500_000
-"""More would take markdown-it minutes, and its tokens gigabytes."""
+"""For more lines, markdown-it would need minutes, and gigabytes for its tokens."""
 
 
 @dataclass(frozen=True, slots=True)
-class Parsed:
-    """What a document says. Lines count from 1, those of the front matter, too."""
+class ParsedDocument:
+    """The text of a document and what Loci reads out of it. Lines count from 1 and include the front matter."""
 
     text: str
-    """With one kind of line end, and without what no index can hold."""
+    """Every line ends in LF, and NUL characters are replaced: no index can store them."""
     lines: int
     title: str
     headings: tuple[Heading, ...]
@@ -36,8 +43,8 @@ class Parsed:
     said: Said
 
 
-def parse(path: str, content: bytes) -> Parsed:
-    """The document of that path. Whatever is wrong with it, it is kept, and `problems` say what that is."""
+def parse(path: str, content: bytes) -> ParsedDocument:
+    """Parse the document at that path. It never fails: `problems` tells what is wrong with the document."""
     text, problems = decoded(content)
     lines = text.split("\n")
     name = PurePosixPath(path)
@@ -45,18 +52,18 @@ def parse(path: str, content: bytes) -> Parsed:
     if matter.problem:
         problems.append(matter.problem)
     is_plain = _is_plain(path, lines)
-    if is_plain and name.suffix.lower() not in PLAIN:
+    if is_plain and name.suffix.lower() not in PLAIN_SUFFIXES:
         problems.append(Problem(f"It has more than {MOST_LINES:,} lines: it was read as plain text"))
     outline = outline_of(path, lines, matter.lines)
     headings = outline.headings
     given, first = matter.first("title"), headings[0].title if headings else ""
     tags = [value for field in ("tags", "tag", "keywords") for value in matter.fields.get(field, ())]
-    return Parsed(
+    return ParsedDocument(
         text=text,
         lines=len(lines) - (not lines[-1]),
         title=(given or first or name.stem)[:LONGEST_TITLE],
         headings=headings,
-        tags=tags_of(tags, _prose(lines, outline, matter.lines)),
+        tags=tags_of(tags, "\n".join(prose_lines(lines, outline, matter.lines)[matter.lines :])),
         date=_date(matter, name.name, first),
         front_matter=matter,
         blocks=tuple(blocks(lines, outline, given[:LONGEST_TITLE] if given and given != first else None)),
@@ -69,38 +76,31 @@ def parse(path: str, content: bytes) -> Parsed:
 
 
 def outline_of(path: str, lines: Sequence[str], skip: int) -> Outline:
-    """The headings and parts of the document of that path; the first `skip` lines are none of it."""
-    return (outline_of_text if _is_plain(path, lines) else outline_of_markdown)(lines, skip)
+    """The outline of the document at that path. The first `skip` lines are front matter."""
+    return (outline_of_plain_text if _is_plain(path, lines) else outline_of_markdown)(lines, skip)
 
 
 def _is_plain(path: str, lines: Sequence[str]) -> bool:
-    return PurePosixPath(path).suffix.lower() in PLAIN or len(lines) > MOST_LINES
+    return PurePosixPath(path).suffix.lower() in PLAIN_SUFFIXES or len(lines) > MOST_LINES
 
 
 def decoded(content: bytes) -> tuple[str, list[Problem]]:
-    """The bytes as text, and what was wrong with them."""
+    """The bytes as text, and the problems found in them."""
     problems: list[Problem] = []
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        problems.append(Problem("It is not all UTF-8: what is not was replaced", line))
+        problems.append(Problem("Some bytes are not UTF-8: they were replaced", line))
         text = content.decode("utf-8-sig", "replace")
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
-        problems.append(Problem("It holds NUL characters, which were replaced", line))
+        problems.append(Problem("It contains NUL characters: they were replaced", line))
         text = text.replace("\0", "\ufffd")
     return text.replace("\r\n", "\n").replace("\r", "\n"), problems
 
 
-def _prose(lines: Sequence[str], outline: Outline, skip: int) -> str:
-    """The text without front matter and code."""
-    kept = list(lines)
-    for first, behind in outline.code:
-        kept[first:behind] = [""] * (behind - first)
-    return "\n".join(kept[skip:])
-
-
 def _date(matter: FrontMatter, name: str, heading: str) -> str | None:
-    given = (day_in(value) for field in FIELDS for value in matter.fields.get(field, ()))
-    return next((day for day in (*given, day_in(name), day_in(heading)) if day), None)
+    """The day in the front matter, else in the file name, else in the first heading."""
+    given = (first_day(value) for field in DATE_FIELDS for value in matter.fields.get(field, ()))
+    return next((day for day in (*given, first_day(name), first_day(heading)) if day), None)

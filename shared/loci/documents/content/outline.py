@@ -1,42 +1,52 @@
-"""The headings and the parts of a text, in order, with their lines."""
+"""The headings and parts of a document, with their lines, and the blocks that passages are made of."""
 
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import accumulate, groupby
 from typing import Literal
 
 from markdown_it import MarkdownIt
 
+from loci.documents.content.tags import TAGS_COMMENT
 from loci.documents.document import Heading
+from loci.search.passages import Block
 
 LONGEST_TITLE = 200
-CODE = frozenset(("fence", "code_block"))
-BY_LINES = CODE | {"html_block"}
-# The line below a table's head.
-RULE = re.compile(r"\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*")
-LISTS = frozenset(("bullet_list_open", "ordered_list_open"))
+CODE_TOKENS = frozenset(("fence", "code_block"))
+LINE_TOKENS = CODE_TOKENS | {"html_block"}
+LIST_TOKENS = frozenset(("bullet_list_open", "ordered_list_open"))
+# The line below the header row of a table.
+TABLE_RULE = re.compile(r"\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*")
 LINK = re.compile(r"!?\[\[(?:[^\]|]*\|)?([^\]|]*)\]\]|!?\[([^\]]*)\]\([^)]*\)")
 EMPHASIS = re.compile(r"[*`]+|(?<!\w)_+|_+(?!\w)")
+FEWEST_TURNS = 3
+"""So many turns in a row are a conversation."""
+# A speaker and then some text: "Ann:", "**Ann Lee:**", "[10:32] Ann:", "> Ann:".
+TURN = re.compile(
+    r"(?:> ?)?(?:\[[^\]\n]{1,40}\] ?|\(?\d{1,2}:\d\d(?::\d\d)?\)? ?(?:[-–—] ?)?)?"  # noqa: RUF001
+    r"(?:\*\*|__)?[^\W\d_][\w .'’-]{0,30}(?:\*\*|__)?: ?(?:\*\*|__)?\s*\S"  # noqa: RUF001
+)
 
 
 @dataclass(frozen=True, slots=True)
 class OutlinePart:
-    """Lines that belong together. They count from 0, and `behind` is the first that is none of them."""
+    """Lines that belong together. Lines count from 0, and `end` is the line after the last."""
 
     first: int
-    behind: int
+    end: int
     kind: Literal["paragraph", "item", "lines"]
-    """A list is many items; a table, code and HTML are what their lines are."""
+    """A list has one part per item. A table, code and HTML are `lines`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """All of a text but its front matter and blank lines."""
+    """The headings and parts of a text, in order, without its front matter and blank lines."""
 
     parts: tuple[Heading | OutlinePart, ...]
     code: tuple[tuple[int, int], ...] = ()
-    """Where code is, in a list or a quotation, too: first lines, and those behind the last."""
+    """The code blocks, also those in lists and quotations: the first line of each, and the line after its last."""
 
     @property
     def headings(self) -> tuple[Heading, ...]:
@@ -44,45 +54,64 @@ class Outline:
 
 
 def outline_of_markdown(lines: Sequence[str], skip: int) -> Outline:
-    """What markdown says they are; the first `skip` lines are none of it."""
+    """The outline of a markdown text. The first `skip` lines are front matter."""
     parts: list[Heading | OutlinePart] = []
     code: list[tuple[int, int]] = []
     inside = ""
     level = 0
     for token in _markdown().parse("\n".join([""] * skip + list(lines[skip:]))):
-        if token.type in CODE and token.map:
+        if token.type in CODE_TOKENS and token.map:
             code.append((token.map[0], token.map[1]))
         if token.level == 0:
             inside = token.type
             level = int(token.tag[1:]) if inside == "heading_open" else 0
-            if token.map and not level and inside not in LISTS:
-                part = OutlinePart(
-                    token.map[0], _behind(lines, token.map), "lines" if inside in BY_LINES else "paragraph"
-                )
-                parts += _without_table(lines, part) if inside == "paragraph_open" else [part]
+            if token.map and not level and inside not in LIST_TOKENS:
+                kind = "lines" if inside in LINE_TOKENS else "paragraph"
+                part = OutlinePart(token.map[0], _end_line(lines, token.map), kind)
+                parts += _split_at_table(lines, part) if inside == "paragraph_open" else [part]
         elif level and token.type == "inline" and token.map:
-            parts.append(Heading(level, _plain(token.content), token.map[0] + 1))
-        elif inside in LISTS and token.level == 1 and token.type == "list_item_open" and token.map:
-            parts.append(OutlinePart(token.map[0], _behind(lines, token.map), "item"))
+            parts.append(Heading(level, _without_markup(token.content), token.map[0] + 1))
+        elif inside in LIST_TOKENS and token.level == 1 and token.type == "list_item_open" and token.map:
+            parts.append(OutlinePart(token.map[0], _end_line(lines, token.map), "item"))
     return Outline(tuple(parts), tuple(code))
 
 
-def outline_of_text(lines: Sequence[str], skip: int) -> Outline:
-    """Paragraphs, between blank lines."""
+def outline_of_plain_text(lines: Sequence[str], skip: int) -> Outline:
+    """The outline of a plain text: its paragraphs, between blank lines."""
     return Outline(tuple(_paragraphs(lines, skip)))
+
+
+def prose_lines(lines: Sequence[str], outline: Outline, skip: int) -> list[str]:
+    """The lines, with an empty line for each line of front matter or code."""
+    prose = ["" if at < skip else line for at, line in enumerate(lines)]
+    for first, end in outline.code:
+        prose[first:end] = [""] * (end - first)
+    return prose
+
+
+def blocks(lines: Sequence[str], outline: Outline, title: str | None) -> list[Block]:
+    """Each part as a block under its headings, outermost first. A `title` that is not a heading goes above them all."""
+    starts = list(accumulate((len(line) + 1 for line in lines), initial=0))
+    top = (title,) if title else ()
+    code_starts = {first for first, _ in outline.code}
+    return [
+        Block(starts[part.first], _end(lines, starts, part), (*top, *path), _kind(part, code_starts, is_turn=is_turn))
+        for path, under in groupby(_under_headings(lines, outline), key=lambda pair: pair[0])
+        for part, is_turn in _with_turns(lines, [part for _, part in under])
+    ]
 
 
 @cache
 def _markdown() -> MarkdownIt:
-    # What is inside a block is read elsewhere: all of it takes ten times as long. A link's definition stays text.
+    # Without inline markup, which takes ten times as long and is read elsewhere. A link definition stays text.
     return MarkdownIt("commonmark").disable(["inline", "reference"])
 
 
-def _without_table(lines: Sequence[str], part: OutlinePart) -> list[OutlinePart]:
-    """A paragraph, or the table that it is, or both: markdown-it's tables take longer than all the rest."""
-    for at in range(part.first + 1, part.behind):
-        if "|" in lines[at] and RULE.fullmatch(lines[at]):
-            table = OutlinePart(at - 1, part.behind, "lines")
+def _split_at_table(lines: Sequence[str], part: OutlinePart) -> list[OutlinePart]:
+    """The paragraph, split where a table begins: markdown-it's own tables would take longer than all the rest."""
+    for at in range(part.first + 1, part.end):
+        if "|" in lines[at] and TABLE_RULE.fullmatch(lines[at]):
+            table = OutlinePart(at - 1, part.end, "lines")
             return [table] if at - 1 == part.first else [OutlinePart(part.first, at - 1, "paragraph"), table]
     return [part]
 
@@ -98,15 +127,78 @@ def _paragraphs(lines: Sequence[str], skip: int) -> Iterator[OutlinePart]:
             first = None
 
 
-def _behind(lines: Sequence[str], span: Sequence[int]) -> int:
-    """Where the part ends, without the blank lines that markdown counts as a list item's."""
-    first, behind = span
-    while behind > first + 1 and not lines[behind - 1].strip():
-        behind -= 1
-    return behind
+def _end_line(lines: Sequence[str], span: Sequence[int]) -> int:
+    """The end of the part, without the blank lines that markdown counts as part of a list item."""
+    first, end = span
+    while end > first + 1 and not lines[end - 1].strip():
+        end -= 1
+    return end
 
 
-def _plain(heading: str) -> str:
-    """A heading without its markup."""
+def _without_markup(heading: str) -> str:
     text = LINK.sub(lambda link: link[1] or link[2] or "", heading) if "[" in heading else heading
     return " ".join(EMPHASIS.sub("", text).split())[:LONGEST_TITLE]
+
+
+def _under_headings(lines: Sequence[str], outline: Outline) -> Iterator[tuple[tuple[str, ...], OutlinePart]]:
+    """The parts, each with the headings above it. A heading with nothing below it is a part of the section above."""
+    above: list[Heading] = []
+    following = (*outline.parts, None)[1:]
+    for part, following_part in zip(outline.parts, following, strict=True):
+        if isinstance(part, Heading):
+            while above and above[-1].level >= part.level:
+                above.pop()
+            is_empty = following_part is None or (
+                isinstance(following_part, Heading) and following_part.level <= part.level
+            )
+            if is_empty:
+                yield _titles(above), OutlinePart(part.line - 1, part.line, "paragraph")
+            above.append(part)
+        elif not _is_tags_comment(lines, part):
+            yield _titles(above), part
+
+
+def _titles(headings: Sequence[Heading]) -> tuple[str, ...]:
+    return tuple(heading.title for heading in headings if heading.title)
+
+
+def _with_turns(lines: Sequence[str], parts: Sequence[OutlinePart]) -> Iterator[tuple[OutlinePart, bool]]:
+    """Each part, and True if it is a turn of a conversation. A paragraph with a turn on each line is split by lines."""
+    for is_turn, run in groupby(_split_turns(lines, parts), key=lambda part: _is_turn(lines, part)):
+        several = list(run)
+        for part in several:
+            yield part, is_turn and len(several) >= FEWEST_TURNS
+
+
+def _split_turns(lines: Sequence[str], parts: Sequence[OutlinePart]) -> Iterator[OutlinePart]:
+    for part in parts:
+        every = range(part.first, part.end)
+        is_long = part.kind == "paragraph" and len(every) >= FEWEST_TURNS
+        if is_long and all(TURN.match(lines[at]) for at in every):
+            yield from (OutlinePart(at, at + 1, "paragraph") for at in every)
+        else:
+            yield part
+
+
+def _is_turn(lines: Sequence[str], part: OutlinePart) -> bool:
+    return part.kind == "paragraph" and TURN.match(lines[part.first]) is not None
+
+
+def _is_tags_comment(lines: Sequence[str], part: OutlinePart) -> bool:
+    """True if the part is only a comment with tags, which is not text to search."""
+    if part.kind != "lines" or not lines[part.first].startswith("<!--"):
+        return False
+    text = "\n".join(lines[part.first : part.end]).strip()
+    return text.endswith("-->") and TAGS_COMMENT.fullmatch(text[4:-3]) is not None and text.count("<!--") == 1
+
+
+def _end(lines: Sequence[str], starts: Sequence[int], part: OutlinePart) -> int:
+    """The position after the part's last character that is not a space."""
+    return starts[part.end - 1] + len(lines[part.end - 1].rstrip())
+
+
+def _kind(part: OutlinePart, code_starts: set[int], *, is_turn: bool) -> Literal["prose", "lines", "turn"]:
+    if is_turn:
+        return "turn"
+    has_code = part.kind == "item" and any(line in code_starts for line in range(part.first, part.end))
+    return "lines" if part.kind == "lines" or has_code else "prose"

@@ -9,8 +9,8 @@ from pydantic import BaseModel, Field
 from loci.core.errors import Refused, Unavailable
 from loci.core.identity import Caller, Owner
 from loci.documents.api import DocumentsHost
-from loci.documents.content.excerpt import ExcerptRequest, part_of
-from loci.documents.content.periods import period
+from loci.documents.content.dates import parse_date_range
+from loci.documents.content.excerpt import ExcerptRequest, read_excerpt
 from loci.documents.content.tags import normal_tag
 from loci.documents.ingest.index_writer import COLLECTION
 from loci.documents.tools.search_results import SearchResults, search_results, snippet_room, tagged_results
@@ -67,7 +67,7 @@ def document_tools(app: DocumentsHost) -> list[LociTool]:
 
         Example: temporal_search(query="database outage", date_range="2026-01-01..2026-01-31")
         """
-        since, until = period(date_range, datetime.now(UTC).date())
+        since, until = parse_date_range(date_range, datetime.now(UTC).date())
         where = Where(since=since, until=until)
         return _search(app, caller.owner, query, limit, where, explain=explain, tool="temporal_search")
 
@@ -112,7 +112,7 @@ def document_tools(app: DocumentsHost) -> list[LociTool]:
         """
         text = app.documents.library.read(caller.owner, id)
         app.documents.read_lately.note(caller.owner, text.document.id, text.document.sha256)
-        part = part_of(
+        part = read_excerpt(
             text.text, ExcerptRequest(heading, start_line, end_line, max_tokens), app.documents.embedder.count
         )
         view = Content(

@@ -84,9 +84,9 @@ def writing_tools(app: DocumentsHost) -> list[LociTool]:
 
         Example: inject_tags(file_path="docs-auth-guide", tags=["authentication", "security"])
         """
-        from loci.documents.writing.tagging import Tagged, tagged  # 0.1 s, which a search does not pay
+        from loci.documents.writing.tagging import TaggedText, tagged  # 0.1 s, which a search does not pay
 
-        done: list[Tagged] = []
+        done: list[TaggedText] = []
 
         def change(path: str, before: bytes | None) -> bytes:
             if before is None:
@@ -137,9 +137,7 @@ def writing_tools(app: DocumentsHost) -> list[LociTool]:
         draft = checked_draft(mode, content, heading, expected_hash)
         if mode != "create":
             _known(app, caller.owner, path)
-        written = app.documents.edits.change(
-            caller.owner, path, draft.applied, expect=expected_hash, by="write_document"
-        )
+        written = app.documents.edits.change(caller.owner, path, draft.apply, expect=expected_hash, by="write_document")
         said = {"create": "Created", "append": "Appended to", "replace": "Replaced text of"}[mode]
         place = written.target.place
         result = f"{said} {place}" if written.is_changed else f"{place} says this already"

@@ -1,54 +1,65 @@
-"""What an author does to a document: makes it, adds to it, replaces a part of it."""
+"""The texts that authors write: a new document, or text added to one or put in place of a part of it.
 
+Every other byte of the document stays as it was: its line ends, its byte order mark, and bytes that are not UTF-8.
+"""
+
+import re
+from bisect import bisect_right
+from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Literal
 
 from loci.core.errors import NotFound, Refused
+from loci.documents.content.excerpt import section_lines
+from loci.documents.content.tags import COMMENT, TAGS_COMMENT
+from loci.documents.document import Heading
 
 Mode = Literal["create", "append", "replace"]
+LINE_END = re.compile(r"(\r\n|\r|\n)")
+# A byte that is not UTF-8 is decoded to one lone surrogate.
+UNREADABLE = re.compile("[\0\udc80-\udcff]")
+HASH_HEADING = re.compile(r" {0,3}(#{1,6})(?:\s|$)")
+UNDERLINE = re.compile(r" {0,3}(?:=+|-+)\s*")
 
 
 @dataclass(frozen=True, slots=True)
 class EditDraft:
-    """What is to be written, and how."""
+    """A text to write, and how to write it."""
 
     mode: Mode
     text: str
     heading: str | None
+    """The section to append to or to replace. None: the whole document."""
 
-    def applied(self, path: str, before: bytes | None) -> bytes:
-        """The document of that path as it is to be; `before` is what it is now."""
-        from loci.documents.writing.sections import (  # 0.1 s, which a search does not pay
-            appended,
-            created,
-            replaced,
-            rewritten,
-        )
-
+    def apply(self, path: str, before: bytes | None) -> bytes:
+        """The new content of the document at that path. `before` is its content now, None if it does not exist."""
         if self.mode == "create":
-            after = created(self.text)
+            after = create(self.text)
             if before is not None and before != after:
                 advice = "Choose another path, or read it and use mode append or replace"
-                raise Refused(f"There is {path} already", advice, code="ALREADY_THERE")
+                raise Refused(f"{path} already exists", advice, code="ALREADY_THERE")
             return after
         if before is None:
             raise missing(path)
         if self.mode == "append":
-            return appended(path, before, self.text, self.heading)
+            return append(path, before, self.text, self.heading)
         if self.heading is not None:
-            return replaced(path, before, self.text, self.heading)
-        return rewritten(before, self.text)
+            return replace_section(path, before, self.text, self.heading)
+        return replace_all(before, self.text)
 
 
 def checked_draft(mode: Mode, text: str, heading: str | None, expected_hash: str | None) -> EditDraft:
-    """The draft; `Refused` where its parts do not fit each other."""
+    """The draft. `Refused` if these arguments do not go together."""
     if mode == "create" and heading is not None:
-        raise Refused("A new document has no section yet", "Put the heading into the content", code="BAD_ARGUMENTS")
+        raise Refused("A new document has no sections yet", "Put the heading into the content", code="BAD_ARGUMENTS")
     if not text.strip() and not (mode == "replace" and heading is not None):
         raise Refused("There is nothing to write", "Give some content", code="BAD_ARGUMENTS")
     if mode == "replace" and expected_hash is None:
         raise Refused(
-            "To replace text it must be known which",
+            "Only a text that you have read can be replaced",
             "Read it with read_node_content, and give its `hash` as expected_hash",
             code="HASH_NEEDED",
         )
@@ -56,5 +67,149 @@ def checked_draft(mode: Mode, text: str, heading: str | None, expected_hash: str
 
 
 def missing(path: str) -> NotFound:
-    """There is nothing to change."""
-    return NotFound(f"There is no {path}", "Make it with write_document(mode='create')", code="NO_SUCH_DOCUMENT")
+    """The error for a change to a document that does not exist."""
+    advice = "Create it with write_document(mode='create')"
+    return NotFound(f"There is no document {path}", advice, code="NO_SUCH_DOCUMENT")
+
+
+def create(text: str) -> bytes:
+    """A new document of that text."""
+    return f"{with_line_feeds(text).rstrip()}\n".encode()
+
+
+def replace_all(content: bytes, text: str) -> bytes:
+    """The document with a new text, and with its line ends and byte order mark as before."""
+    old = raw_text(content)
+    return old.replace(0, len(old.text), create(text).decode())
+
+
+def append(path: str, content: bytes, text: str, heading: str | None) -> bytes:
+    """The document with the text added at its end or at the end of a section. A last comment with tags stays last."""
+    old = raw_text(content)
+    first, end = _section(old, heading)
+    while end > first and not old.lines[end - 1].strip():
+        end -= 1
+    body = with_line_feeds(text).strip("\n").rstrip()
+    if end == 0:  # there is no text above
+        following = "\n\n" if any(old.lines) else "\n"
+        return _checked(path, old, old.replace(0, 0, f"{body}{following}"), 0, 0)
+    at = old.line_end(end - 1)
+    return _checked(path, old, old.replace(at, at, f"\n\n{body}"), end, end)
+
+
+def replace_section(path: str, content: bytes, text: str, heading: str) -> bytes:
+    """The document with a new text below the heading, up to the next heading of its level or above.
+
+    The heading itself stays, unless the text begins with a heading of the same level.
+    """
+    old = raw_text(content)
+    above, end_line = _section(old, heading)
+    body = with_line_feeds(text).strip("\n").rstrip()
+    hashes = HASH_HEADING.match(old.lines[above])
+    below = above + (1 if hashes else 2)
+    while not hashes and below < end_line and not UNDERLINE.fullmatch(old.lines[below - 1]):
+        below += 1  # a heading may have several lines above its underline
+    level = len(hashes[1]) if hashes else 1 if "=" in old.lines[below - 1] else 2
+    given = HASH_HEADING.match(body)
+    brings_heading = given is not None and len(given[1]) == level
+    first = above if brings_heading else below
+    start = old.starts[first] if first < len(old.lines) else len(old.text)
+    end = old.starts[end_line] if end_line < len(old.lines) else len(old.text)
+    before = "" if brings_heading or not body else "\n"
+    if start and old.text[start - 1] not in "\r\n":
+        before += "\n"
+    after = "\n" if end == len(old.text) else "\n\n"
+    new = f"{before}{body}{after}" if body else f"{before}{after[1:]}"
+    return _checked(path, old, old.replace(start, end, new), above, end_line)
+
+
+@dataclass(frozen=True, slots=True)
+class RawText:
+    """The bytes of a document as lines that can be edited while every other byte stays."""
+
+    bom: bytes
+    text: str
+    """The decoded bytes with their own line ends."""
+    lines: tuple[str, ...]
+    """The lines that a parser sees, without unreadable characters. Each is as long as in `text`."""
+    starts: tuple[int, ...]
+    """The position in `text` where each line begins."""
+    newline: str
+    """The line end that it uses most."""
+
+    @property
+    def joined(self) -> str:
+        """The lines, with LF as line ends."""
+        return "\n".join(self.lines)
+
+    def position(self, at: int) -> int:
+        """The position in `text` of the character at `at` in `joined`."""
+        begins = list(accumulate((len(line) + 1 for line in self.lines), initial=0))[:-1]
+        line = bisect_right(begins, at) - 1
+        return self.starts[line] + at - begins[line]
+
+    def line_end(self, line: int) -> int:
+        """The position in `text` where the line ends, before its line end."""
+        return self.starts[line] + len(self.lines[line])
+
+    def replace(self, start: int, end: int, new: str) -> bytes:
+        """The bytes with `new` between two positions of `text`. `new` gets the line ends of the text."""
+        inserted = with_line_feeds(new).replace("\n", self.newline)
+        return self.bom + (self.text[:start] + inserted + self.text[end:]).encode("utf-8", "surrogateescape")
+
+
+def raw_text(content: bytes) -> RawText:
+    """The bytes, ready to be edited. `Refused` if they are UTF-16."""
+    if content.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
+        raise Refused("The document is UTF-16", "Save it as UTF-8, then try again", code="NOT_UTF8")
+    bom = BOM_UTF8 if content.startswith(BOM_UTF8) else b""
+    text = content[len(bom) :].decode("utf-8", "surrogateescape")
+    parts = LINE_END.split(text)
+    ends = Counter(parts[1::2])
+    starts = list(accumulate(map(len, parts), initial=0))[:-1:2]
+    lines = tuple(UNREADABLE.sub("\ufffd", line) for line in parts[::2])
+    return RawText(bom, text, lines, tuple(starts), max(ends, key=lambda end: ends[end], default="\n"))
+
+
+def with_line_feeds(text: str) -> str:
+    """The text with LF as line ends."""
+    return LINE_END.sub("\n", text)
+
+
+def _section(old: RawText, heading: str | None) -> tuple[int, int]:
+    """The first line of the section or document, and its end, which is before a last comment with tags."""
+    first, last = section_lines(old.lines, heading) if heading else (1, len(old.lines))
+    end = _last_tags_comment(old)
+    return first - 1, min(last, max(first, end)) if heading else min(last, end)
+
+
+def _last_tags_comment(old: RawText) -> int:
+    """The line where a comment with tags begins that ends the document. Without one, the number of lines."""
+    text = old.joined
+    start = text.rfind("<!--")
+    comment = COMMENT.fullmatch(text[start:].rstrip()) if start >= 0 else None
+    is_alone = start == 0 or text[start - 1 : start] == "\n"
+    is_last = comment is not None and is_alone and TAGS_COMMENT.fullmatch(comment[1])
+    return text.count("\n", 0, start) if is_last else len(old.lines)
+
+
+def _checked(path: str, old: RawText, new: bytes, first: int, end: int) -> bytes:
+    """The new bytes. `Refused` if code or a comment would hide a heading outside the lines from `first` to `end`."""
+    before, after = _headings(path, old.lines), _headings(path, raw_text(new).lines)
+    head = [one.title for one in before if one.line <= first]
+    tail = [one.title for one in before if one.line > end]
+    titles = [one.title for one in after]
+    if titles[: len(head)] != head or titles[len(titles) - len(tail) :] != tail:
+        raise Refused(
+            "The text would hide other headings of the document",
+            "Close its code blocks and comments, then write it again",
+            code="BAD_TEXT",
+        )
+    return new
+
+
+def _headings(path: str, lines: Sequence[str]) -> tuple[Heading, ...]:
+    from loci.documents.content.front_matter import read_front_matter  # 0.1 s, which a search does not pay
+    from loci.documents.content.markdown import outline_of
+
+    return outline_of(path, lines, read_front_matter(lines).lines).headings

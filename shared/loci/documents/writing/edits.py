@@ -1,7 +1,8 @@
-"""Documents written by tools: none torn, none lost, each found as it reads, and each write can be undone."""
+"""Changes to documents by tools: none is half written or lost, each is searchable at once, and each can be undone."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import islice, takewhile
 from pathlib import Path
 
 from loci.core.errors import Conflict, NotFound, Refused
@@ -12,40 +13,43 @@ from loci.documents.catalog import Catalog
 from loci.documents.document import Document
 from loci.documents.ingest.index_writer import PAUSES, IndexWriter
 from loci.documents.ingest.read_file import LARGEST
-from loci.documents.writing.difference import difference
-from loci.documents.writing.history import History, PreviousText, Write, hash_of
-from loci.documents.writing.stored_text import StoredText as Text
-from loci.documents.writing.targets import Target, Targets
-from loci.documents.writing.write_journal import WriteJournal
-from loci.documents.writing.write_recovery import WriteRecovery
+from loci.documents.writing.history import History, PastWrite, UndoableWrite, hash_of
+from loci.documents.writing.stored_text import StoredText, WriteTarget, WriteTargets
+from loci.documents.writing.write_journal import WriteJournal, WriteRecovery
+
+MOST_LINES = 60
+"""Lines of a difference that an error shows."""
+LONGEST_LINE = 200
+MOST_COMPARED = 2_000
+"""Lines of either text after those that both begin with. To compare more would take seconds."""
 
 Change = Callable[[str, bytes | None], bytes]
-"""What makes of the document of that path, as it is now (None: there is none), the one that it is to be."""
+"""Makes the new text of a document from its path and its text now (None: there is no document)."""
 
 
 @dataclass(frozen=True, slots=True)
 class WrittenDocument:
-    """What became of a document."""
+    """The document after a write."""
 
-    target: Target
+    target: WriteTarget
     document: Document | None
-    """None: it is there no more, or nothing was done yet."""
+    """None: the document is gone, or it was a dry run."""
     hash: str | None
     is_changed: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Undone:
-    """What became of a document whose last write was taken back."""
+class UndoneWrite:
+    """A write that was undone, and the document after that."""
 
     written: WrittenDocument
-    write: Write
+    write: PastWrite
     older: int
-    """Writes that can still be undone."""
+    """The number of earlier writes that can still be undone."""
 
 
 class Edits:
-    """Writes documents. One writer at a time has a document; who lost learns what the other one changed."""
+    """Changes documents. A lock keeps it to one writer at a time; the others then learn what the first one changed."""
 
     def __init__(
         self,
@@ -53,103 +57,121 @@ class Edits:
         writer: IndexWriter,
         records: RecordStore,
         blobs: BlobStore,
-        turns: WriteLocks,
+        locks: WriteLocks,
         clock: Callable[[], float],
         write_roots: Sequence[Path],
     ) -> None:
-        self._targets = Targets(catalog, write_roots)
-        self._finishing = WriteRecovery(catalog, writer, blobs, self._targets, WriteJournal(records), turns)
+        self._targets = WriteTargets(catalog, write_roots)
+        self._recovery = WriteRecovery(catalog, writer, blobs, self._targets, WriteJournal(records), locks)
         self._history = History(blobs)
         self._clock = clock
 
     def repair(self, owner: Owner) -> int:
-        """How many interrupted writes were put right."""
-        return self._finishing.repair(owner)
+        """Repair the interrupted writes, and return how many there were."""
+        return self._recovery.repair(owner)
 
     def change(
         self, owner: Owner, name: str, change: Change, *, expect: str | None, by: str, dry_run: bool = False
     ) -> WrittenDocument:
-        """Write the document, and have it found as it is now. `expect` is the hash that it must have."""
+        """Change the document and index it. `expect` is the hash that it must have now; `by` is the tool's name."""
         self.repair(owner)
         target = self._targets.find(owner, name)
-        with self._finishing.turn(owner, target):
+        with self._recovery.locked(owner, target):
             for _ in PAUSES:
-                before = self._finishing.text(owner, target).read()
+                before = self._recovery.stored_text(owner, target).read()
                 if expect is not None and hash_of(before) != expect:
-                    raise self._changed(owner, target, before, expect, change)
+                    raise self._changed_since_read(owner, target, before, expect, change)
                 after = change(target.path, before)
                 if len(after) > LARGEST:
-                    raise Refused(f"{target.place} would have over 10 MB", "Split it", code="FILE_TOO_LARGE")
+                    raise Refused(f"{target.place} would be larger than 10 MB", "Split it", code="FILE_TOO_LARGE")
                 if dry_run:
                     return WrittenDocument(target, None, hash_of(after), is_changed=before != after)
                 if before == after:
-                    document = self._finishing.found(owner, target)
+                    document = self._recovery.index(owner, target)
                     return WrittenDocument(target, document, hash_of(after), is_changed=False)
                 try:
-                    document = self._put(owner, target, before, after, by)
-                except Conflict:  # an editor was faster: what it wrote is what there is to change
+                    document = self._write(owner, target, before, after, by)
+                except Conflict:  # an editor wrote the file meanwhile: change what it wrote
                     continue
                 return WrittenDocument(target, document, hash_of(after), is_changed=True)
-        raise Refused(f"Others write {target.place} all the time", "Try again when they are done", code="BUSY")
+        raise Refused(f"Other writers keep changing {target.place}", "Try again when they are done", code="BUSY")
 
-    def undo(self, owner: Owner, name: str, *, expect: str | None) -> Undone:
-        """Put back what the document said before the last write of a tool, or take away what that had made."""
+    def undo(self, owner: Owner, name: str, *, expect: str | None) -> UndoneWrite:
+        """Put back the text from before the last write of a tool, or remove the document if that write created it."""
         self.repair(owner)
         target = self._targets.find(owner, name)
-        with self._finishing.turn(owner, target):
-            now = self._finishing.text(owner, target).read()
-            kept = self._history.last(owner, target.path, hash_of(now))
-            if kept is None:
+        with self._recovery.locked(owner, target):
+            now = self._recovery.stored_text(owner, target).read()
+            last = self._history.last(owner, target.path, hash_of(now))
+            if last is None:
                 raise NotFound(f"No tool has written {target.place}", "There is nothing to undo", code="NO_HISTORY")
             if now is None and expect is not None:
                 raise _gone(target)
-            if now is not None and hash_of(now) != (expect or kept.write.after):
-                raise _changed_since(target, now, kept)
-            former = kept.write.before
+            if now is not None and hash_of(now) != (expect or last.write.after):
+                raise _changed_since_write(target, now, last)
+            previous = last.write.before
 
-            def put_back(text: Text) -> None:
-                if former is not None:
-                    text.write(former, now)
+            def put_back(text: StoredText) -> None:
+                if previous is not None:
+                    text.write(previous, now)
                 elif now is not None:
                     text.remove(now)
 
-            document = self._finishing.do(owner, target, put_back)
-            self._history.drop(owner, kept.key)
-        return Undone(WrittenDocument(target, document, hash_of(former), is_changed=True), kept.write, kept.older)
+            document = self._recovery.write(owner, target, put_back)
+            self._history.drop(owner, last.key)
+        return UndoneWrite(
+            WrittenDocument(target, document, hash_of(previous), is_changed=True), last.write, last.older
+        )
 
-    def _put(self, owner: Owner, target: Target, before: bytes | None, after: bytes, by: str) -> Document | None:
-        write = Write(before, str(hash_of(after)), iso(self._clock()), by)
-        key = self._history.keep(owner, target.path, write)
+    def _write(self, owner: Owner, target: WriteTarget, before: bytes | None, after: bytes, by: str) -> Document | None:
+        key = self._history.keep(owner, target.path, PastWrite(before, str(hash_of(after)), iso(self._clock()), by))
         try:
-            return self._finishing.do(owner, target, lambda text: text.write(after, before))
+            return self._recovery.write(owner, target, lambda text: text.write(after, before))
         except Refused:
             self._history.drop(owner, key)
             raise
 
-    def _changed(self, owner: Owner, target: Target, now: bytes | None, expect: str, change: Change) -> Exception:
-        """What the second of two writers is told: what the first has changed, or else what its own write would."""
+    def _changed_since_read(
+        self, owner: Owner, target: WriteTarget, now: bytes | None, expect: str, change: Change
+    ) -> Conflict | NotFound:
+        """The error for the second of two writers. It shows what the first one changed, else what this write would."""
         if now is None:
             return _gone(target)
         known = self._history.text(owner, target.path, expect)
         if known is not None:
-            said, told = "What changed since", difference(known, now, "as you read it", "as it is now")
+            title, shown = "What changed since", difference(known, now, "as you read it", "as it is now")
         else:
             wanted = change(target.path, now)
-            said, told = "Your write would change this now", difference(now, wanted, "as it is now", "as you want it")
+            title, shown = "Your write would change this now", difference(now, wanted, "as it is now", "as you want it")
         return Conflict(
-            f"{target.place} has changed since it had that hash, which is now {hash_of(now)}. {said}:\n{told}",
-            "Read it again, then write what is to stand there with the new hash",
+            f"{target.place} has changed since it had that hash; its hash is now {hash_of(now)}. {title}:\n{shown}",
+            "Read it again, then write the text that you want, with the new hash",
         )
 
 
-def _changed_since(target: Target, now: bytes, kept: PreviousText) -> Conflict:
-    told = difference(now, kept.write.before, "as it is now", "as it was before that write")
+def difference(old: bytes | None, new: bytes | None, old_name: str, new_name: str) -> str:
+    """A unified diff of two texts, cut if it is long."""
+    from difflib import unified_diff
+
+    from loci.documents.content.markdown import decoded  # 0.1 s, which a search does not pay
+
+    old_lines, new_lines = (decoded(text or b"")[0].split("\n") for text in (old, new))
+    same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(old_lines, new_lines, strict=False)))
+    if max(len(old_lines), len(new_lines)) - same > MOST_COMPARED:
+        return f"--- {old_name}\n+++ {new_name}\nThey differ from line {same + 1} on.\n"
+    lines = list(islice(unified_diff(old_lines, new_lines, old_name, new_name, lineterm=""), MOST_LINES + 1))
+    shown = [line if len(line) <= LONGEST_LINE else f"{line[:LONGEST_LINE]}…" for line in lines[:MOST_LINES]]
+    return "\n".join([*shown, *(["… and more"] if len(lines) > MOST_LINES else []), ""])
+
+
+def _changed_since_write(target: WriteTarget, now: bytes, last: UndoableWrite) -> Conflict:
+    shown = difference(now, last.write.before, "as it is now", "as it was before that write")
     return Conflict(
         f"{target.place} has changed since a tool wrote it; its hash is now {hash_of(now)}. To undo that write would"
-        f" change this now:\n{told}",
-        "To do it all the same, call again with the hash of now as expected_hash",
+        f" change this now:\n{shown}",
+        "To undo it anyway, call again with that hash as expected_hash",
     )
 
 
-def _gone(target: Target) -> NotFound:
-    return NotFound(f"{target.place} is not there", "Leave out expected_hash to make it anew", code="DOCUMENT_GONE")
+def _gone(target: WriteTarget) -> NotFound:
+    return NotFound(f"{target.place} no longer exists", "Leave out expected_hash to create it", code="DOCUMENT_GONE")

@@ -1,47 +1,65 @@
-"""A document with more tags, as bytes: where it has tags already they are joined, else a comment ends it."""
+"""Adds tags to a document: where it has tags already, else in a comment at its end. All other bytes stay."""
 
+import json
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import cast
+
+import yaml
 
 from loci.core.errors import Refused
-from loci.documents.content.front_matter import read_front_matter
-from loci.documents.content.markdown import Parsed, outline_of, parse
-from loci.documents.content.tags import COMMENT, MOST_TAGS, TAGS_COMMENT, tags_of, without_code
-from loci.documents.writing.raw_text import Raw, raw
-from loci.documents.writing.tag_field import with_tags
+from loci.documents.content.front_matter import ABSENT, read_front_matter
+from loci.documents.content.markdown import ParsedDocument, outline_of, parse
+from loci.documents.content.tags import COMMENT, MOST_TAGS, TAGS_COMMENT, tags_of, without_inline_code
+from loci.documents.writing.authoring import RawText, raw_text
+
+TAG_FIELDS = ("tags", "tag")
+UNQUOTED = re.compile(r"[^\W\d_][\w/.-]*")
+# Some YAML readers take these words for other values than strings.
+YAML_KEYWORDS = frozenset(("y", "n", "yes", "no", "on", "off", "true", "false", "null"))
 
 
 @dataclass(frozen=True, slots=True)
-class Tagged:
-    """The document as it is to be."""
+class TaggedText:
+    """The document with its new tags."""
 
     content: bytes
     added: tuple[str, ...]
     """Tags that it did not have."""
     is_merged: bool
-    """There were tags where these were put."""
+    """True if they joined tags that were there."""
 
 
-def tagged(path: str, content: bytes, tags: Sequence[str]) -> Tagged:
-    """The document of that path with these tags, too. Doing it twice is the same as once."""
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    """A new text for the part of a text from `start` to `end`."""
+
+    start: int
+    end: int
+    new: str
+
+
+def tagged(path: str, content: bytes, tags: Sequence[str]) -> TaggedText:
+    """The document at that path with these tags. To do it twice changes nothing more."""
     wanted = checked_tags(tags)
     before = parse(path, content)
     added = tuple(tag for tag in wanted if tag not in before.tags)
     if not added:
-        return Tagged(content, (), is_merged=True)
+        return TaggedText(content, (), is_merged=True)
     if len(before.tags) + len(added) > MOST_TAGS:
-        raise Refused(f"A document has {MOST_TAGS} tags at most", "Give it fewer", code="TOO_MANY_TAGS")
-    for candidate, is_merged in _candidates(path, raw(content), added):
+        raise Refused(f"A document can have {MOST_TAGS} tags at most", "Give it fewer", code="TOO_MANY_TAGS")
+    for candidate, is_merged in _candidates(path, raw_text(content), added):
         after = parse(path, candidate)
         if set(after.tags) == {*before.tags, *added} and _is_same_otherwise(before, after):
-            return Tagged(candidate, added, is_merged)
+            return TaggedText(candidate, added, is_merged)
     raise Refused(
-        f"There is no place in {path} where tags would be read", "Close its code blocks and comments", code="NO_PLACE"
+        f"{path} has no place where tags would be read", "Close its code blocks and comments", code="NO_PLACE"
     )
 
 
 def checked_tags(tags: Sequence[str]) -> tuple[str, ...]:
-    """The tags as they are stored, each once; `Refused` where one would not be read again as it is written."""
+    """The tags as they are stored, each once. `Refused` if a tag would not be read back as it is written."""
     found = tuple(tag for given in tags for tag in tags_of([given], ""))
     if not found:
         raise Refused("None of these is a tag", "Give tags of letters, such as security", code="BAD_TAG")
@@ -51,52 +69,97 @@ def checked_tags(tags: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _candidates(path: str, content: Raw, tags: Sequence[str]) -> Iterator[tuple[bytes, bool]]:
-    """The bytes with the tags where they may be put, the best place first, and whether tags are there already."""
+def _candidates(path: str, content: RawText, tags: Sequence[str]) -> Iterator[tuple[bytes, bool]]:
+    """The bytes with the tags in each possible place, best first, and True if that place has tags already."""
     matter = read_front_matter(content.lines)
     if matter.lines and not matter.problem:
         begin = len(content.lines[0]) + 1
-        if edit := with_tags("\n".join(content.lines[1 : matter.lines - 1]), tags):
-            start, behind = content.place(begin + edit.start), content.place(begin + edit.behind)
-            yield content.replaced(start, behind, edit.new), True
-    text = _prose(path, content, matter.lines)
+        if field := _in_front_matter("\n".join(content.lines[1 : matter.lines - 1]), tags):
+            start, end = content.position(begin + field.start), content.position(begin + field.end)
+            yield content.replace(start, end, field.new), True
+    text = _blanked(path, content, matter.lines)
     for comment in reversed(list(COMMENT.finditer(text))):
         if TAGS_COMMENT.fullmatch(comment[1]):
-            said = comment[1].rstrip()
-            at = content.place(comment.start(1) + len(said))
-            yield content.replaced(at, at, (" " if said[-1] in ":," else ", ") + ", ".join(tags)), True
+            written = comment[1].rstrip()
+            at = content.position(comment.start(1) + len(written))
+            yield content.replace(at, at, (" " if written[-1] in ":," else ", ") + ", ".join(tags)), True
     line = _comment(tags)
     end = len(content.text)
     if not content.text:
-        yield content.replaced(0, 0, f"{line}\n"), False
+        yield content.replace(0, 0, f"{line}\n"), False
     elif content.lines[-1]:
-        yield content.replaced(end, end, f"\n\n{line}"), False
+        yield content.replace(end, end, f"\n\n{line}"), False
     else:
         is_blank = len(content.lines) > 1 and not content.lines[-2].strip()
-        yield content.replaced(end, end, f"{line}\n" if is_blank else f"\n{line}\n"), False
+        yield content.replace(end, end, f"{line}\n" if is_blank else f"\n{line}\n"), False
     if matter.lines < len(content.lines):
         top = content.starts[matter.lines]
-        yield content.replaced(top, top, f"{line}\n\n"), False
+        yield content.replace(top, top, f"{line}\n\n"), False
 
 
-def _prose(path: str, content: Raw, skip: int) -> str:
-    """All lines, with spaces where front matter and code are."""
-    kept = list(content.lines)
-    code = outline_of(path, kept, skip).code
-    for first, behind in ((0, skip), *code):
-        kept[first:behind] = [" " * len(line) for line in kept[first:behind]]
-    return without_code("\n".join(kept))
+def _blanked(path: str, content: RawText, skip: int) -> str:
+    """All lines, with spaces in place of front matter and code, so that positions stay the same."""
+    lines = list(content.lines)
+    code = outline_of(path, lines, skip).code
+    for first, end in ((0, skip), *code):
+        lines[first:end] = [" " * len(line) for line in lines[first:end]]
+    return without_inline_code("\n".join(lines))
 
 
 def _comment(tags: Sequence[str]) -> str:
     return f"<!-- tags: {', '.join(tags)} -->"
 
 
-def _is_same_otherwise(before: Parsed, after: Parsed) -> bool:
-    """Whether the front matter says the same, but for its tags, and the headings are the same."""
+def _is_same_otherwise(before: ParsedDocument, after: ParsedDocument) -> bool:
+    """True if the headings and all fields of the front matter but the tags are the same."""
 
-    def rest(one: Parsed) -> dict[str, tuple[str, ...]]:
-        return {name: values for name, values in one.front_matter.fields.items() if name not in ("tags", "tag")}
+    def others(one: ParsedDocument) -> dict[str, tuple[str, ...]]:
+        return {name: values for name, values in one.front_matter.fields.items() if name not in TAG_FIELDS}
 
     titles = [[heading.title for heading in one.headings] for one in (before, after)]
-    return rest(before) == rest(after) and titles[0] == titles[1]
+    return others(before) == others(after) and titles[0] == titles[1]
+
+
+def _in_front_matter(text: str, tags: Sequence[str]) -> Replacement | None:
+    """The change to this YAML that adds the tags. None if it has no field for tags, or writes it in an unusual way."""
+    try:
+        # Pure Python: in some versions of libyaml the marks count bytes if the text is not ASCII.
+        root = yaml.compose(text, yaml.BaseLoader)
+    except yaml.YAMLError:
+        return None
+    if not isinstance(root, yaml.MappingNode):
+        return None
+    pairs = cast("list[tuple[yaml.Node, yaml.Node]]", root.value)
+    for name in TAG_FIELDS:
+        for key, value in pairs:
+            if isinstance(key, yaml.ScalarNode) and str(key.value).strip().lower() == name:
+                is_alias = value.start_mark.index < key.end_mark.index
+                return None if is_alias else _in_value(text, value, tags)
+    return None
+
+
+def _in_value(text: str, value: yaml.Node, tags: Sequence[str]) -> Replacement | None:
+    written = [_as_yaml(tag) for tag in tags]
+    begin, end = value.start_mark.index, value.end_mark.index
+    if isinstance(value, yaml.SequenceNode):
+        items = cast("list[yaml.Node]", value.value)
+        if value.flow_style:
+            at = items[-1].end_mark.index if items else begin + 1
+            return Replacement(at, at, (", " if items else "") + ", ".join(written))
+        last = items[-1]
+        if not isinstance(last, yaml.ScalarNode) or last.style in ("|", ">"):
+            return None
+        at = text.find("\n", last.end_mark.index)
+        at = len(text) if at < 0 else at
+        return Replacement(at, at, "".join(f"\n{' ' * value.start_mark.column}- {one}" for one in written))
+    if not isinstance(value, yaml.ScalarNode) or value.style in ("|", ">"):
+        return None
+    if value.style is None and value.value in ABSENT:
+        space = " " if text[begin - 1 : begin] == ":" else ""
+        return Replacement(begin, end, f"{space}[{', '.join(written)}]")
+    at = end - 1 if value.style else end
+    return Replacement(at, at, "".join(f", {tag}" for tag in tags))
+
+
+def _as_yaml(tag: str) -> str:
+    return tag if UNQUOTED.fullmatch(tag) and tag not in YAML_KEYWORDS else json.dumps(tag, ensure_ascii=False)

@@ -1,13 +1,18 @@
-"""Files, written: only where they belong, and only over what they were."""
+"""Files are written only where they belong, and only over the text that was read."""
 
 from pathlib import Path
 
 import pytest
 
 from loci.core.errors import Conflict, Refused
-from loci.documents.writing.write_file import remove_file, write_file
+from loci.documents.document import Root
+from loci.documents.writing.stored_text import FileText
 
 SCRATCH = ".loci-1.tmp"
+
+
+def file_text(folder: Path, path: str) -> FileText:
+    return FileText(Root("id", "notes", str(folder)), f"notes/{path}", SCRATCH)
 
 
 @pytest.fixture
@@ -23,34 +28,34 @@ def names(folder: Path) -> list[str]:
 
 
 def test_a_file_is_replaced_and_nothing_is_left_beside_it(folder: Path) -> None:
-    write_file(str(folder), "sub/a.md", b"new", b"old", SCRATCH)
+    file_text(folder, "sub/a.md").write(b"new", b"old")
     assert (folder / "sub" / "a.md").read_text() == "new"
     assert names(folder) == ["a.md"]
 
 
 def test_a_file_is_made_with_the_folders_above_it(folder: Path) -> None:
-    write_file(str(folder), "deep/below/b.md", b"new", None, SCRATCH)
+    file_text(folder, "deep/below/b.md").write(b"new", None)
     assert (folder / "deep" / "below" / "b.md").read_text() == "new"
 
 
 @pytest.mark.parametrize("before", [None, b"older"])
 def test_what_somebody_else_wrote_is_not_replaced(folder: Path, before: bytes | None) -> None:
     with pytest.raises(Conflict):
-        write_file(str(folder), "sub/a.md", b"new", before, SCRATCH)
+        file_text(folder, "sub/a.md").write(b"new", before)
     with pytest.raises(Conflict):
-        remove_file(str(folder), "sub/a.md", b"older")
+        file_text(folder, "sub/a.md").remove(b"older")
     assert (folder / "sub" / "a.md").read_text() == "old"
     assert names(folder) == ["a.md"]
 
 
 def test_what_somebody_took_away_is_not_made_again(folder: Path) -> None:
     with pytest.raises(Conflict):
-        write_file(str(folder), "sub/b.md", b"new", b"old", SCRATCH)
+        file_text(folder, "sub/b.md").write(b"new", b"old")
     assert names(folder) == ["a.md"]
 
 
 def test_a_file_is_removed(folder: Path) -> None:
-    remove_file(str(folder), "sub/a.md", b"old")
+    file_text(folder, "sub/a.md").remove(b"old")
     assert names(folder) == []
 
 
@@ -62,14 +67,14 @@ def test_a_link_that_was_put_there_meanwhile_is_not_followed(folder: Path, path:
     (folder / "link").symlink_to(outside)
     (folder / "link.md").symlink_to(outside / "a.md")
     with pytest.raises(Refused):
-        write_file(str(folder), path, b"new", b"old", SCRATCH)
+        file_text(folder, path).write(b"new", b"old")
     with pytest.raises(Refused):
-        remove_file(str(folder), path, b"old")
+        file_text(folder, path).remove(b"old")
     assert (outside / "a.md").read_text() == "old"
     assert [one.name for one in outside.iterdir()] == ["a.md"]
 
 
 def test_a_folder_that_is_gone_is_told(folder: Path) -> None:
     with pytest.raises(Refused) as refusal:
-        write_file(f"{folder}-gone", "a.md", b"new", None, SCRATCH)
+        file_text(folder.with_name("gone"), "a.md").write(b"new", None)
     assert refusal.value.code == "FILE_UNWRITABLE"

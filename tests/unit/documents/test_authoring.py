@@ -1,9 +1,9 @@
-"""Parts of documents, added and replaced: all the rest of them stays."""
+"""Text added to documents or put in place of a part of them: all other bytes stay."""
 
 import pytest
 
 from loci.core.errors import NotFound, Refused
-from loci.documents.writing.sections import appended, created, replaced, rewritten
+from loci.documents.writing.authoring import append, create, replace_all, replace_section
 
 NOTE = """\
 ---
@@ -30,12 +30,12 @@ Three.
 
 
 def test_a_new_document_ends_with_one_line_end() -> None:
-    assert created("# A\r\n\r\nB\r\n\r\n") == b"# A\n\nB\n"
+    assert create("# A\r\n\r\nB\r\n\r\n") == b"# A\n\nB\n"
 
 
 @pytest.mark.parametrize("content", [b"A\n", b"A\n\n\n", b"A\r\n", b"\xef\xbb\xbfA\n", b"\xff\n", b"A"])
 def test_what_was_there_stays_when_text_is_added(content: bytes) -> None:
-    after = appended("a.md", content, "New.\n", None)
+    after = append("a.md", content, "New.\n", None)
     stem = content.rstrip()
     assert after.startswith(stem)
     assert after.endswith(content[len(stem) :])
@@ -43,37 +43,37 @@ def test_what_was_there_stays_when_text_is_added(content: bytes) -> None:
 
 
 def test_text_is_added_before_the_last_comment_with_tags() -> None:
-    after = appended("a.md", NOTE.encode(), "Four.", None).decode()
+    after = append("a.md", NOTE.encode(), "Four.", None).decode()
     assert after == NOTE.replace("Three.\n", "Three.\n\nFour.\n")
 
 
 def test_text_is_added_to_a_section() -> None:
-    after = appended("a.md", NOTE.encode(), "More.", "Errors").decode()
+    after = append("a.md", NOTE.encode(), "More.", "Errors").decode()
     assert after == NOTE.replace("Two.\n", "Two.\n\nMore.\n")
 
 
 def test_text_is_added_to_an_empty_document() -> None:
-    assert appended("a.md", b"", "A", None) == b"A\n"
-    assert appended("a.md", b"<!-- tags: a -->\n", "A", None) == b"A\n\n<!-- tags: a -->\n"
+    assert append("a.md", b"", "A", None) == b"A\n"
+    assert append("a.md", b"<!-- tags: a -->\n", "A", None) == b"A\n\n<!-- tags: a -->\n"
 
 
 def test_a_section_is_replaced_with_what_is_below_it() -> None:
-    after = replaced("a.md", NOTE.encode(), "Nothing.\n", "Errors").decode()
+    after = replace_section("a.md", NOTE.encode(), "Nothing.\n", "Errors").decode()
     assert after == NOTE.replace("One.\n\n### Codes\n\nTwo.\n", "Nothing.\n")
 
 
 def test_the_last_section_keeps_the_comment_with_tags() -> None:
-    after = replaced("a.md", NOTE.encode(), "Four.", "After").decode()
+    after = replace_section("a.md", NOTE.encode(), "Four.", "After").decode()
     assert after == NOTE.replace("Three.", "Four.")
 
 
 def test_a_section_may_bring_its_heading() -> None:
-    after = replaced("a.md", NOTE.encode(), "## Failures\n\nNone.", "Errors").decode()
+    after = replace_section("a.md", NOTE.encode(), "## Failures\n\nNone.", "Errors").decode()
     assert after == NOTE.replace("## Errors\n\nOne.\n\n### Codes\n\nTwo.\n", "## Failures\n\nNone.\n")
 
 
 def test_a_section_can_be_emptied() -> None:
-    after = replaced("a.md", NOTE.encode(), "", "Errors").decode()
+    after = replace_section("a.md", NOTE.encode(), "", "Errors").decode()
     assert after == NOTE.replace("\nOne.\n\n### Codes\n\nTwo.\n", "")
 
 
@@ -88,22 +88,22 @@ def test_a_section_can_be_emptied() -> None:
 )
 def test_headings_of_every_kind_stay(before: str, after: str) -> None:
     heading = "Title of two" if "two" in before else "Title"
-    assert replaced("a.md", before.encode(), "New.", heading).decode() == after
+    assert replace_section("a.md", before.encode(), "New.", heading).decode() == after
 
 
 def test_the_line_ends_are_those_of_the_document() -> None:
-    assert rewritten(b"\xef\xbb\xbfA\r\nB\r\n", "C\nD") == b"\xef\xbb\xbfC\r\nD\r\n"
-    assert appended("a.md", b"# A\r\n", "C\nD", "A") == b"# A\r\n\r\nC\r\nD\r\n"
+    assert replace_all(b"\xef\xbb\xbfA\r\nB\r\n", "C\nD") == b"\xef\xbb\xbfC\r\nD\r\n"
+    assert append("a.md", b"# A\r\n", "C\nD", "A") == b"# A\r\n\r\nC\r\nD\r\n"
 
 
 def test_an_unknown_heading_is_told_with_those_that_are_there() -> None:
     with pytest.raises(NotFound) as failure:
-        replaced("a.md", NOTE.encode(), "x", "Eror")
+        replace_section("a.md", NOTE.encode(), "x", "Eror")
     assert "'Errors'" in str(failure.value)
 
 
 @pytest.mark.parametrize("text", ["```\nno end", "<!-- no end", "~~~"])
 def test_text_that_hides_other_headings_is_refused(text: str) -> None:
     with pytest.raises(Refused) as refusal:
-        replaced("a.md", NOTE.encode(), text, "Errors")
+        replace_section("a.md", NOTE.encode(), text, "Errors")
     assert refusal.value.code == "BAD_TEXT"
