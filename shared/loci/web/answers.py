@@ -1,4 +1,4 @@
-"""Answers to browsers: kept nowhere, framed nowhere, and taken for nothing but what they are."""
+"""Answers to browsers: not cached, not framed, not taken for another type."""
 
 from collections.abc import Awaitable, Callable
 from typing import Final
@@ -20,7 +20,7 @@ SAFE: Final = {
 
 
 def html(page: HtmlPage, status: int = 200) -> Response:
-    """The page under its policy."""
+    """Send the page with its security policy."""
     return HTMLResponse(
         page.html, status, {**SAFE, "Content-Security-Policy": f"{page.policy}; frame-ancestors 'none'"}
     )
@@ -31,12 +31,12 @@ def json(value: object, status: int = 200) -> Response:
 
 
 def away(where: str) -> Response:
-    """Leads there, by a relative way: before the API's own address stands the name of a stage."""
+    """Redirect to a relative path: the address of an API begins with the name of its stage."""
     return RedirectResponse(where, 303, SAFE)
 
 
 def to(where: str) -> Callable[[Request], Awaitable[Response]]:
-    """An endpoint that leads there."""
+    """An endpoint that redirects."""
 
     async def lead(_: Request) -> Response:
         return away(where)

@@ -1,4 +1,4 @@
-"""Browsers that signed in: each has a sealed cookie, which any instance can check."""
+"""Sessions of browsers that signed in: each has a sealed cookie, which any instance can check."""
 
 from collections.abc import Callable
 from typing import Final
@@ -11,19 +11,21 @@ SECONDS: Final = 3600
 
 
 class BrowserSessions:
+    """Begins and checks them."""
+
     def __init__(self, app: DocumentsHost, clock: Callable[[], float]) -> None:
         self._seal = app.keyring.seal("visit")
         self._keys = app.api_keys
         self._clock = clock
 
     def begin(self, caller: Caller, shown: str) -> str:
-        """What the browser keeps instead of the credential that it showed."""
+        """Make the cookie that the browser keeps instead of its credential."""
         ends = min(self._clock() + SECONDS, caller.expires or float("inf"))
         key = self._keys.id_in(shown) if caller.proof == "key" else None
         return self._seal.close({"t": caller.owner.tenant, "s": caller.owner.subject, "k": key, "e": ends})
 
     def caller_of(self, kept: str) -> Caller | None:
-        """Who signed in; None where the cookie is forged or too old, or the key was revoked meanwhile."""
+        """The caller who signed in; None if the cookie is forged or too old, or the key was revoked."""
         match self._seal.open(kept):
             case {"t": str(tenant), "s": str(subject), "k": key, "e": float() | int() as ends} if ends > self._clock():
                 owner = Owner(tenant, subject)
@@ -36,5 +38,5 @@ class BrowserSessions:
 
 
 def set_cookie(value: str, *, seconds: int, secure: bool) -> str:
-    """The header's value. Without a path it is good below the folder of the page, wherever Loci is mounted."""
+    """The value of the header. Without a path the cookie is valid below the page's folder, wherever Loci is mounted."""
     return f"{COOKIE}={value}; Max-Age={seconds}; HttpOnly; SameSite=Strict{'; Secure' if secure else ''}"

@@ -1,4 +1,4 @@
-"""The page: one HTML document with its style, its program and what it shows. It loads nothing."""
+"""Pages: one HTML document each, with its style, its program and its content. They load nothing."""
 
 import base64
 import hashlib
@@ -30,20 +30,20 @@ PROGRAM: Final = (
     "main",
 )
 PLACE = re.compile(r"\{\{(\w+)\}\}")
-# In JSON these may be written so, too. As they are, they could end the element, or be an entity or a line end.
+# JSON allows these escapes. Unescaped, the characters could end the element, or be an entity or a line end.
 ESCAPED = {ord(one): f"\\u{ord(one):04x}" for one in "<>&\u2028\u2029"}
 
 
 @dataclass(frozen=True, slots=True)
 class HtmlPage:
-    """HTML, and the policy under which a browser may show it."""
+    """HTML, and the security policy for it."""
 
     html: str
     policy: str
 
 
 def graph_page(shown: JsonObject, title: str, groups: str = "Topics") -> HtmlPage:
-    """The page of a picture, as `drawn` makes it of one. What its groups are is said in one word."""
+    """The page of a drawn picture. `groups` is the heading above its groups."""
     script = "(() => {\n'use strict';\n" + "\n".join(_static(f"graph/{name}.js") for name in PROGRAM) + "})();\n"
     places = {"data": embedded(shown), "groups": html.escape(groups)}
     return filled("graph.html", places, title=title, script=script, style="graph.css", connects=bool(shown["served"]))
@@ -52,7 +52,7 @@ def graph_page(shown: JsonObject, title: str, groups: str = "Topics") -> HtmlPag
 def filled(
     template: str, parts: Mapping[str, str], *, title: str, style: str, script: str = "", connects: bool = False
 ) -> HtmlPage:
-    """A page of that template. Nothing but its own style and program takes effect in it."""
+    """Fill a template. Only its own style and program take effect."""
     css = _static("base.css") + _static(style)
     policy = "; ".join(
         [
@@ -70,7 +70,7 @@ def filled(
 
 
 def embedded(value: JsonObject) -> str:
-    """The value as JSON that stands in a script element and cannot end it, whatever its texts say."""
+    """The value as JSON for a script element. No text in it can end the element."""
     return encodable(json.dumps(value, ensure_ascii=False, separators=(",", ":"))).translate(ESCAPED)
 
 

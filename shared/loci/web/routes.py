@@ -32,7 +32,7 @@ class Pages:
         self._app = app
         self._gate = Gate(app, is_open=is_open)
         self._addresses = Addresses(app.settings, is_open=is_open)
-        self._visits = BrowserSessions(app, clock)
+        self._sessions = BrowserSessions(app, clock)
         routes = [
             Route("/ui", answers.to("ui/graph")),
             Route("/ui/", answers.to("graph")),
@@ -62,7 +62,7 @@ class Pages:
             await answers.json({"error": problem}, 503)(scope, receive, send)
 
     def _check_address(self, headers: Headers, *, writes: bool) -> None:
-        """What a form sends comes from a page of ours: else somebody could be signed in as somebody else."""
+        """Refuse a form that no page of Loci sent: else a foreign page could sign somebody in as somebody else."""
         if not self._is_ours(headers):
             if writes:
                 raise Refusal(403, "This form was not sent by a page of Loci")
@@ -78,18 +78,18 @@ class Pages:
         return origin is None or urlsplit(origin).netloc in ours
 
     async def _caller(self, request: Request) -> tuple[Caller, bool]:
-        """Who asks, and whether a cookie says so. A credential that is shown counts before the cookie."""
+        """The caller, and True if a cookie named it. A credential in the request counts before the cookie."""
         kept = request.cookies.get(COOKIE)
-        if kept and not _shows(request) and (caller := await on_thread(self._visits.caller_of, kept)):
+        if kept and not _shows(request) and (caller := await on_thread(self._sessions.caller_of, kept)):
             return caller, True
-        # A token is for the endpoint; and a challenge says where one for that is had.
+        # A token is for the endpoint. A challenge says where to get one for it.
         return await self._gate.recognise({**request.scope, "path": "/mcp"}, request.headers), False
 
     async def _graph(self, request: Request) -> Response:
         try:
             caller, signed_in = await self._caller(request)
         except Refusal as refusal:
-            # A program is told what is missing; a person is asked for it.
+            # A program gets the refusal. A person gets the form.
             if refusal.status == 401 and _is_page_load(request):
                 return answers.away("sign-in")
             raise
@@ -118,14 +118,14 @@ class Pages:
         shown = parse_qs(body.decode("utf-8", "replace")).get("key", [""])[0].strip()
         told = {"host": request.headers.get("host", ""), "authorization": f"Bearer {shown}"}
         try:
-            # Whoever may use the endpoint may look; nothing else that the request carries counts.
+            # Whoever may use the endpoint may see the pages. Nothing else in the request counts.
             caller = await self._gate.recognise({**request.scope, "path": "/mcp", "query_string": b""}, Headers(told))
         except (Refusal, UnicodeEncodeError) as error:
             problem = error.message if isinstance(error, Refusal) else "This key is not valid here"
             self._app.telemetry.refused(path="/ui/sign-in", status=401, reason=problem)
             return answers.html(sign_in_page(f"{problem}."), 401)
         answer = answers.away("graph")
-        cookie = set_cookie(self._visits.begin(caller, shown), seconds=SECONDS, secure=self._is_secure(request))
+        cookie = set_cookie(self._sessions.begin(caller, shown), seconds=SECONDS, secure=self._is_secure(request))
         answer.headers["Set-Cookie"] = cookie
         return answer
 
