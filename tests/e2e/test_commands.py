@@ -2,11 +2,11 @@
 
 import json
 import re
-from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 
+from loci.core.version import version
 from tests.support.serving import loci
 
 COMMANDS = [
@@ -46,7 +46,7 @@ def test_every_command_takes_a_data_folder(data: Path, command: tuple[str, ...])
 
 
 def test_the_version_is_told(data: Path) -> None:
-    assert loci(data, "--version").stdout == f"loci {version('loci')}\n"
+    assert loci(data, "--version").stdout == f"loci {version()}\n"
 
 
 def test_a_created_key_is_listed_without_its_text(data: Path) -> None:

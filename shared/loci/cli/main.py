@@ -1,7 +1,6 @@
 """The command line: what it takes, and how a failure reads."""
 
 import sys
-from importlib.metadata import version
 from typing import Annotated
 
 import typer
@@ -15,6 +14,7 @@ from loci.cli.search import search
 from loci.cli.serve import serve
 from loci.cli.watch import watch
 from loci.core.errors import LociError
+from loci.core.version import version
 
 cli = typer.Typer(
     name="loci",
@@ -39,7 +39,7 @@ cli.add_typer(runner.cli, name="runner")
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"loci {version('loci')}")
+        typer.echo(f"loci {version()}")
         raise typer.Exit
 
 

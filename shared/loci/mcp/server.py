@@ -4,7 +4,6 @@ import json
 import logging
 import time
 from collections.abc import Sequence
-from importlib.metadata import version
 from typing import Any
 
 from mcp.server import MCPServer
@@ -26,6 +25,7 @@ from mcp_types import (
 )
 
 from loci.app import App
+from loci.core.version import version
 from loci.documents.guidance import DOCUMENTS
 from loci.documents.prompt_templates import BY_NAME
 from loci.documents.resources import TEMPLATES, serve_documents
@@ -67,7 +67,7 @@ class LociServer(MCPServer[Any]):
         super().__init__(
             "loci",
             title="Loci",
-            version=version("loci"),
+            version=version(),
             instructions=INSTRUCTIONS + (DOCUMENTS if has_documents else ""),
             # Nothing may stay open on Lambda.
             subscriptions=False,

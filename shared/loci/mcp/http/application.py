@@ -5,7 +5,6 @@ import time
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
-from importlib.metadata import version
 from urllib.parse import quote
 
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
@@ -19,6 +18,7 @@ from loci.app import App
 from loci.core.errors import LociError, NotFound
 from loci.core.identity import SYSTEM
 from loci.core.lazy import Lazy
+from loci.core.version import version
 from loci.mcp.auth.gate import METADATA
 from loci.mcp.http.address import is_open, public_base
 from loci.mcp.http.gatekeeper import Gatekeeper
@@ -113,7 +113,7 @@ def _health(app: App) -> Endpoint:
             app.records.get(SYSTEM, "health", "probe")
         except LociError as error:
             return JSONResponse({"status": "unavailable", "reason": error.code}, 503)
-        return JSONResponse({"status": "ok", "version": version("loci")})
+        return JSONResponse({"status": "ok", "version": version()})
 
     return health
 
