@@ -18,7 +18,7 @@ class Queue(BatchProcessor):
     """Says why a message comes again. After the third time it is put aside."""
 
     def failure_handler(self, record: SQSRecord, exception: Any) -> Any:
-        intake.telemetry.not_taken_in(record.message_id, exception[1])
+        intake.telemetry.upload_failed(record.message_id, exception[1])
         return super().failure_handler(record, exception)  # pyright: ignore[reportUnknownMemberType]
 
 

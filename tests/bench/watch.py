@@ -82,7 +82,7 @@ def _watching(library: Library, server: Server) -> Generator[None]:
     command = [sys.executable, "-m", "loci", "watch", str(library.notes)]
     with subprocess.Popen(command, cwd=ROOT, env=server.environment(), stdout=subprocess.PIPE, text=True) as process:
         try:
-            if process.stdout is None or not any("Following" in line for line in process.stdout):
+            if process.stdout is None or not any("Stop with Ctrl-C" in line for line in process.stdout):
                 raise RuntimeError("loci watch did not start")
             yield
         finally:

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from loci.adapters.local.blobs import FolderBlobs
 from loci.core.errors import NotFound, Unavailable
-from loci.core.records import LONGEST_KEY
 from loci.core.signing import Keyring
+from loci.core.stores import LONGEST_KEY
 from tests.contract.stores import ANN, BASE_URL, BOB, Clock
 
 KEYS = st.text(

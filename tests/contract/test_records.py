@@ -6,8 +6,7 @@ import pytest
 
 from loci.core.errors import Conflict, Refused
 from loci.core.json import JsonObject
-from loci.core.records import LONGEST_KEY
-from loci.core.stores import ABSENT, RecordStore
+from loci.core.stores import ABSENT, LONGEST_KEY, RecordStore
 from tests.contract.stores import ANN, SURROGATE, Clock, Stores, at_once
 
 VALUES: dict[str, JsonObject] = {

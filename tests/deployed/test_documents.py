@@ -129,7 +129,7 @@ def test_what_cannot_be_taken_in_is_put_aside_and_the_log_says_why(deployment: D
     aside = sqs.get_queue_url(QueueName=ASIDE)["QueueUrl"]
     [message] = until(lambda: sqs.receive_message(QueueUrl=aside).get("Messages"))
     assert key in message["Body"]
-    lines = [json.loads(line) for line in deployment.log(INGEST) if "not taken in" in line]
+    lines = [json.loads(line) for line in deployment.log(INGEST) if "upload failed" in line]
     reasons = [line["reason"] for line in lines if key in line["reason"]]
     assert len(reasons) == 3
     assert "names no owner. Upload it below uploads/TENANT/SUBJECT/" in reasons[0]

@@ -5,7 +5,6 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Generator
-from importlib.metadata import version
 from pathlib import Path
 from typing import Literal
 
@@ -18,6 +17,7 @@ from mcp_types import ResourceTemplateReference
 from loci.compose import build_app
 from loci.core.identity import LOCAL
 from loci.core.settings import load_settings
+from loci.core.version import version
 from tests.support.serving import Serving, call, clean_environment, initialize, post, serving
 from tests.surface.results import structured, texts
 
@@ -162,7 +162,7 @@ async def test_the_server_names_itself_and_its_version(server: Serving, mode: Li
     async with Client(f"{server.url}/mcp", mode=mode) as client:
         server_info = client.server_info
     assert server_info is not None
-    assert (server_info.name, server_info.version) == ("loci", version("loci"))
+    assert (server_info.name, server_info.version) == ("loci", version())
 
 
 PING = {"jsonrpc": "2.0", "id": 7, "method": "ping"}

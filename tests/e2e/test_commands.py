@@ -1,12 +1,12 @@
-"""The commands beside `serve`."""
+"""The commands besides `serve`."""
 
 import json
 import re
-from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 
+from loci.core.version import version
 from tests.support.serving import loci
 
 COMMANDS = [
@@ -45,8 +45,8 @@ def test_every_command_takes_a_data_folder(data: Path, command: tuple[str, ...])
     assert "--data" in loci(data, *command, "--help").stdout
 
 
-def test_the_version_is_told(data: Path) -> None:
-    assert loci(data, "--version").stdout == f"loci {version('loci')}\n"
+def test_the_version_is_printed(data: Path) -> None:
+    assert loci(data, "--version").stdout == f"loci {version()}\n"
 
 
 def test_a_created_key_is_listed_without_its_text(data: Path) -> None:
@@ -57,7 +57,7 @@ def test_a_created_key_is_listed_without_its_text(data: Path) -> None:
 
 
 def test_a_key_is_shown_to_people_once(data: Path) -> None:
-    assert "This is shown once" in loci(data, "keys", "create").stdout
+    assert "Loci shows this key only once" in loci(data, "keys", "create").stdout
 
 
 def test_a_revoked_key_stays_in_the_list(data: Path) -> None:

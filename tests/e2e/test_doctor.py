@@ -1,4 +1,4 @@
-"""`loci doctor`: what is well is said so, and what is wrong with settings, data folder, database and models is told."""
+"""`loci doctor` on settings, the data folder, the database and models."""
 
 import json
 import shutil
@@ -15,10 +15,10 @@ from tests.support.small_models import EMBEDDER, RERANKER, small_models
 __all__ = ["empty", "patient", "small_models"]
 
 
-# What is well
+# Nothing wrong
 
 
-def test_what_is_well_is_one_line_each(patient: Patient) -> None:
+def test_without_a_problem_each_check_prints_one_line(patient: Patient) -> None:
     ended = patient.run()
     *lines, summary = ended.stdout.splitlines()
     assert (ended.returncode, ended.stderr) == (0, "")
@@ -26,7 +26,7 @@ def test_what_is_well_is_one_line_each(patient: Patient) -> None:
     assert summary == f"{len(lines)} ok, 0 warnings, 0 faults."
 
 
-def test_everything_is_looked_at(patient: Patient) -> None:
+def test_everything_is_checked(patient: Patient) -> None:
     findings = json.loads(patient.run("--json").stdout)["findings"]
     names = (
         "data folder, disk, secret, embedder, reranker, sandbox, runner, deno, database, documents, index, orphans, "
@@ -35,12 +35,12 @@ def test_everything_is_looked_at(patient: Patient) -> None:
     assert [one["name"] for one in findings if one["name"] != "setting"] == names.split(", ")
 
 
-def test_a_data_folder_that_is_not_there_is_not_made(empty: Patient) -> None:
+def test_a_missing_data_folder_is_not_created(empty: Patient) -> None:
     assert empty.told("--fix")["data folder"]["state"] == "warning"
     assert not empty.data.exists()
 
 
-def test_nothing_is_made_in_an_empty_data_folder(empty: Patient) -> None:
+def test_nothing_is_created_in_an_empty_data_folder(empty: Patient) -> None:
     empty.data.mkdir(mode=0o700)
     assert empty.told("--fix").keys() == {"database"}
     assert list(empty.data.iterdir()) == []
@@ -56,7 +56,7 @@ def test_it_works_while_a_server_runs(patient: Patient) -> None:
 # Settings
 
 
-def test_settings_are_told_with_their_sources(empty: Patient) -> None:
+def test_settings_are_shown_with_their_sources(empty: Patient) -> None:
     empty.data.mkdir(mode=0o700)
     (empty.data / "config.toml").write_text('port = 9000\nhost = "::1"')
     lines = empty.run("--data", str(empty.data), LOCI_HOST="localhost").stdout.splitlines()
@@ -85,7 +85,7 @@ def test_no_secret_is_shown(empty: Patient) -> None:
     ("config", "says"),
     [("port = ", "not valid TOML"), ("colour = 'red'", "unknown setting"), ("port = 'high'", "'port'")],
 )
-def test_settings_that_cannot_be_used_are_one_fault(empty: Patient, config: str, says: str) -> None:
+def test_invalid_settings_are_one_fault(empty: Patient, config: str, says: str) -> None:
     empty.data.mkdir()
     (empty.data / "config.toml").write_text(config)
     ended = empty.run()
@@ -94,39 +94,39 @@ def test_settings_that_cannot_be_used_are_one_fault(empty: Patient, config: str,
     assert says in line
 
 
-def test_a_settings_file_that_is_not_there_is_a_fault(empty: Patient) -> None:
+def test_a_missing_settings_file_is_a_fault(empty: Patient) -> None:
     assert "no settings file" in empty.told("--config", "nowhere.toml", exit=1)["settings"]["what"]
 
 
-def test_a_variable_that_only_looks_like_a_setting_is_told(empty: Patient) -> None:
+def test_an_unknown_variable_is_a_warning(empty: Patient) -> None:
     told = empty.told(LOCI_EMBEDER="small-embedder")["settings"]
-    assert (told["what"], told["advice"]) == ("No setting of Loci: LOCI_EMBEDER", "Did you mean LOCI_EMBEDDER?")
+    assert (told["what"], told["advice"]) == ("Loci has no such setting: LOCI_EMBEDER", "Did you mean LOCI_EMBEDDER?")
 
 
 # The data folder
 
 
-def test_a_folder_that_others_may_read_is_told(patient: Patient) -> None:
+def test_a_data_folder_that_others_can_read_is_a_warning(patient: Patient) -> None:
     patient.data.chmod(0o755)
     assert "chmod 700" in patient.told()["data folder"]["advice"]
 
 
-def test_a_folder_that_is_a_file_is_a_fault(empty: Patient) -> None:
+def test_a_data_folder_that_is_a_file_is_a_fault(empty: Patient) -> None:
     empty.data.write_text("")
     assert "Cannot write" in empty.told(exit=1)["data folder"]["what"]
 
 
-def test_a_secret_that_others_may_read_is_told(patient: Patient) -> None:
+def test_a_secret_that_others_can_read_is_a_warning(patient: Patient) -> None:
     (patient.data / "secret").chmod(0o644)
     assert "chmod 600" in patient.told()["secret"]["advice"]
 
 
-def test_a_secret_that_is_none_is_a_fault(patient: Patient) -> None:
+def test_an_invalid_secret_is_a_fault(patient: Patient) -> None:
     (patient.data / "secret").write_text("short")
-    assert "holds no secret" in patient.told(exit=1)["secret"]["what"]
+    assert "contains no valid secret" in patient.told(exit=1)["secret"]["what"]
 
 
-def test_a_secret_that_is_gone_is_not_made(patient: Patient) -> None:
+def test_a_missing_secret_is_not_created(patient: Patient) -> None:
     (patient.data / "secret").unlink()
     assert patient.told("--fix") == {}
     assert not (patient.data / "secret").exists()
@@ -161,7 +161,7 @@ def test_a_database_of_a_newer_loci_is_a_fault(patient: Patient) -> None:
     assert "Upgrade Loci" in patient.told(exit=1)["database"]["advice"]
 
 
-def test_a_record_that_nobody_can_read_is_a_fault(patient: Patient) -> None:
+def test_an_unreadable_record_is_a_fault(patient: Patient) -> None:
     patient.sql("UPDATE record SET value = '{}' WHERE key = CAST('notes-plan' AS BLOB)")
     told = patient.told("--fix", exit=1)
     assert {name for name, one in told.items() if one["state"] == "fault"} >= {"documents", "index", "files"}
@@ -185,20 +185,25 @@ def test_a_damaged_model_is_a_fault(patient: Patient, tmp_path: Path) -> None:
     assert f"loci models pull {EMBEDDER}" in patient.told(exit=1)["embedder"]["advice"]
 
 
-def test_a_damaged_model_that_nobody_uses_is_told(patient: Patient, tmp_path: Path) -> None:
+def test_a_damaged_unused_model_is_a_warning(patient: Patient, tmp_path: Path) -> None:
     patient = copied_models(patient, tmp_path)
     (patient.models / "cut-off").mkdir()
-    assert patient.told()["models"]["what"] == "Not whole: cut-off"
+    assert patient.told()["models"]["what"] == "Damaged, and not used: cut-off"
 
 
 @pytest.mark.parametrize(
-    ("name", "says"), [("bge-tiny", "knows no model"), (RERANKER, "no embedder"), ("bge-reranker-base", "no embedder")]
+    ("name", "says"),
+    [
+        ("bge-tiny", "knows no model"),
+        (RERANKER, "cannot be the embedder"),
+        ("bge-reranker-base", "cannot be the embedder"),
+    ],
 )
-def test_a_setting_that_names_no_embedder_is_a_fault(patient: Patient, name: str, says: str) -> None:
+def test_an_embedder_setting_that_names_another_model_is_a_fault(patient: Patient, name: str, says: str) -> None:
     assert says in patient.told(exit=1, LOCI_EMBEDDER=name)["embedder"]["what"]
 
 
-def test_a_reranker_that_is_switched_off_is_not_missed(patient: Patient, tmp_path: Path) -> None:
+def test_a_reranker_that_is_turned_off_may_be_missing(patient: Patient, tmp_path: Path) -> None:
     patient = copied_models(patient, tmp_path)
     shutil.rmtree(patient.models / RERANKER)
     assert patient.told(LOCI_RERANK_SECONDS="0") == {}

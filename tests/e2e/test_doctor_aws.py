@@ -1,4 +1,4 @@
-"""`loci doctor` for a deployment on AWS: whether each part answers, and what its adapter says where it does not."""
+"""`loci doctor` for a deployment on AWS: which services answer, and the advice for those that do not."""
 
 import json
 import secrets
@@ -26,7 +26,7 @@ Findings = dict[str, dict[str, str]]
 
 @pytest.fixture
 def deployed(small_models: Path, tmp_path: Path) -> Iterator[Environment]:
-    """The variables of a deployment that has everything but a search domain."""
+    """Return the variables of a deployment that has everything but a search domain."""
     with invoke_api() as api, moto_aws():
         api.functions[FUNCTION] = handler_on(small_models)
         yield {
@@ -40,7 +40,7 @@ def deployed(small_models: Path, tmp_path: Path) -> Iterator[Environment]:
 
 
 def doctor(environment: Environment, *arguments: str, exit: int = 0) -> Findings:
-    """All findings but the settings, by name."""
+    """Run the command and return all findings but the settings, by name."""
     ended = CliRunner().invoke(cli, ["doctor", "--json", *arguments], env=environment)
     assert ended.exit_code == exit, ended.output
     return {one["name"]: one for one in json.loads(ended.stdout)["findings"] if one["name"] != "setting"}
@@ -50,7 +50,7 @@ def not_ok(findings: Findings) -> set[str]:
     return {name for name, one in findings.items() if one["state"] != "ok" or one["fixed"]}
 
 
-def test_each_part_is_told_and_no_search_is_a_warning(deployed: Environment) -> None:
+def test_each_service_is_checked_and_a_missing_search_is_a_warning(deployed: Environment) -> None:
     found = doctor(deployed)
     assert list(found) == ["table", "bucket", "secret", "search", "inference"]
     assert found["search"]["state"] == "warning"
@@ -67,7 +67,7 @@ def test_each_part_is_told_and_no_search_is_a_warning(deployed: Environment) -> 
         ("LOCI_INFERENCE_FUNCTION", "inference"),
     ],
 )
-def test_what_is_not_there_is_one_fault_with_its_advice(deployed: Environment, setting: str, name: str) -> None:
+def test_a_missing_service_is_one_fault_with_advice(deployed: Environment, setting: str, name: str) -> None:
     found = doctor(deployed | {setting: "loci-gone"}, exit=1)
     assert not_ok(found) == {name, "search"}
     assert found[name]["state"] == "fault"
@@ -80,12 +80,12 @@ def test_a_domain_that_does_not_answer_is_a_fault(deployed: Environment) -> None
     assert "cannot be reached" in found["search"]["what"]
 
 
-def test_settings_that_do_not_make_a_deployment_are_a_fault(deployed: Environment) -> None:
+def test_settings_that_no_deployment_can_have_are_a_fault(deployed: Environment) -> None:
     assert doctor(deployed | {"LOCI_AUTH": "open"}, exit=1)["stores"]["state"] == "fault"
 
 
 @pytest.mark.aws
-def test_documents_are_held_against_the_index(deployed: Environment) -> None:
+def test_documents_are_compared_with_the_index(deployed: Environment) -> None:
     with opensearch_node() as node:
         environment = deployed | {"LOCI_SEARCH_URL": node.url}
         ann = Owner("acme", secrets.token_hex(8))  # a node may hold others, of whom nothing is known here

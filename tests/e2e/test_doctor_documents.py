@@ -1,4 +1,4 @@
-"""`loci doctor` on documents: each thing that can be wrong is made so, told, and where that is safe put right."""
+"""`loci doctor` on documents: each possible problem is caused, reported and, if that is safe, repaired."""
 
 import shutil
 from pathlib import Path

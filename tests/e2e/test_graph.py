@@ -1,4 +1,4 @@
-"""`loci graph`, and what starting a server costs that nobody looks at."""
+"""`loci graph`, and the pages of a server, which load on the first visit."""
 
 import json
 import subprocess
@@ -43,11 +43,11 @@ def test_programs_get_the_graph_by_ids(data: Path) -> None:
     assert (made["gaps"], made["compared_by"]) == ([], "TF-IDF")
 
 
-def test_without_gaps_nobody_compares(data: Path) -> None:
+def test_without_gaps_nothing_is_compared(data: Path) -> None:
     assert json.loads(loci(data, "graph", "--json", "--no-gaps").stdout)["compared_by"] is None
 
 
-def test_where_nothing_is_asked_for_the_command_says_what_to_ask(data: Path) -> None:
+def test_without_an_output_the_command_says_what_to_add(data: Path) -> None:
     made = loci(data, "graph")
     assert made.returncode == 1
     assert "--html FILE" in made.stderr
@@ -56,7 +56,7 @@ def test_where_nothing_is_asked_for_the_command_says_what_to_ask(data: Path) -> 
 def test_a_page_that_cannot_be_written_leaves_what_was_there(data: Path, tmp_path: Path) -> None:
     made = loci(data, "graph", "--html", str(tmp_path / "nowhere" / "graph.html"))
     assert made.returncode == 1
-    assert "Name a file in a folder that is there" in made.stderr
+    assert "Name a file in an existing folder" in made.stderr
     taken = loci(data, "graph", "--html", str(tmp_path / "notes"))
     assert taken.returncode == 1
     assert not list(tmp_path.glob(".notes*"))

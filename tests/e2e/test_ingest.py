@@ -1,4 +1,4 @@
-"""`loci ingest` and `loci forget`, as people and programs run them."""
+"""`loci ingest` and `loci forget`, run as commands."""
 
 import json
 import random
@@ -39,15 +39,16 @@ def test_the_numbers_add_up(data: Path, notes: Path) -> None:
 def test_people_read_a_summary(data: Path, notes: Path) -> None:
     ended = run(data, "ingest", str(notes))
     assert ended.stdout == (
-        "2 seen: 2 processed, 0 unchanged, 0 failed. 0 removed.\n2 passages, found by words: no model is here.\n"
+        "2 seen: 2 processed, 0 unchanged, 0 failed. 0 removed.\n"
+        "2 passages, searchable by words only: no model is installed.\n"
     )
 
 
-def test_progress_is_no_part_of_the_answer(data: Path, notes: Path) -> None:
+def test_progress_goes_to_standard_error(data: Path, notes: Path) -> None:
     assert run(data, "ingest", str(notes)).stderr == "1 of 2\n2 of 2\n"
 
 
-def test_what_failed_is_told_and_is_an_error(data: Path, notes: Path) -> None:
+def test_failed_files_are_listed_and_the_exit_code_is_1(data: Path, notes: Path) -> None:
     with (notes / "huge.md").open("wb") as file:
         file.truncate(20_000_000)
     ended = run(data, "ingest", str(notes))
@@ -55,11 +56,11 @@ def test_what_failed_is_told_and_is_an_error(data: Path, notes: Path) -> None:
     assert "Failed:\n  notes/huge.md: " in ended.stdout
 
 
-def test_a_problem_is_told_and_is_no_error(data: Path, notes: Path) -> None:
+def test_a_problem_is_listed_and_the_exit_code_is_0(data: Path, notes: Path) -> None:
     (notes / "plan.md").write_text("---\ntitle: a: b\n---\ntext")
     ended = run(data, "ingest", str(notes))
     assert ended.returncode == 0
-    assert "Taken in, with a problem:\n  notes/plan.md: line 2: The front matter is broken" in ended.stdout
+    assert "Ingested with a problem:\n  notes/plan.md: line 2: The front matter is broken" in ended.stdout
 
 
 def test_a_name_cannot_command_the_terminal(data: Path, notes: Path) -> None:
@@ -74,13 +75,13 @@ def test_a_name_cannot_command_the_terminal_when_it_is_forgotten(data: Path, not
 
 
 @pytest.mark.parametrize(("path", "says"), [("nowhere", "There is no"), ("models", "nothing to ingest")])
-def test_nothing_to_take_in_is_one_line_and_an_error(data: Path, notes: Path, path: str, says: str) -> None:
+def test_nothing_to_ingest_is_an_error_of_one_line(data: Path, notes: Path, path: str, says: str) -> None:
     ended = run(data, "ingest", str(notes.parent / path))
     assert (ended.returncode, ended.stdout, ended.stderr.count("\n")) == (1, "", 1)
     assert says in ended.stderr
 
 
-def test_a_name_that_begins_with_a_dash_can_be_taken(data: Path, notes: Path) -> None:
+def test_a_file_name_may_begin_with_a_hyphen(data: Path, notes: Path) -> None:
     (notes / "-x.md").write_text("dash")
     assert run(data, "ingest", "--", str(notes / "-x.md")).returncode == 0
     assert indexed(data, "dash") == {"notes-x"}
@@ -124,11 +125,11 @@ def test_nothing_is_forgotten_before_somebody_says_yes(data: Path, notes: Path) 
     ingested(data, notes)
     ended = run(data, "forget", "notes")
     assert ended.returncode == 1
-    assert "2 documents will be found no more" in ended.stderr
+    assert "Loci will remove 2 documents from the index" in ended.stderr
     assert indexed(data, "safari") == {"notes-briefs-auth"}
 
 
-def test_forgetting_what_is_not_there_names_what_is(data: Path, notes: Path) -> None:
+def test_forgetting_an_unknown_document_names_similar_ones(data: Path, notes: Path) -> None:
     ingested(data, notes)
     ended = run(data, "forget", "notes-plam", "--yes")
     assert (ended.returncode, ended.stderr) == (
@@ -144,7 +145,7 @@ def test_on_aws_it_says_where_to_upload(data: Path, notes: Path) -> None:
 
 
 def kill_on_the_way(data: Path, notes: Path) -> None:
-    """Take the notes in, and be killed somewhere between the first and the last."""
+    """Start to ingest the notes, and kill the command before it is done."""
     environment = clean_environment(data, LOCI_MODELS=str(data.parent / "models"))
     with subprocess.Popen(
         [*LOCI, "ingest", str(notes)], env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True

@@ -57,7 +57,7 @@ def test_where_all_failed_the_function_has_not_failed_and_the_log_says_why(
     handler: Handler, capsys: pytest.CaptureFixture[str]
 ) -> None:
     answer = handler({"Records": [message("1", "?")]}, None)
-    [line] = [json.loads(line) for line in capsys.readouterr().err.splitlines() if "not taken in" in line]
+    [line] = [json.loads(line) for line in capsys.readouterr().err.splitlines() if "upload failed" in line]
     assert answer == {"batchItemFailures": [{"itemIdentifier": "1"}]}
     assert (line["message_id"], line["code"]) == ("1", "BAD_NOTICE")
 

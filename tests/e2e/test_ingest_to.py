@@ -1,4 +1,4 @@
-"""`loci ingest --to`: a folder into a Loci elsewhere, through its endpoint and with its key."""
+"""`loci ingest --to`: send a folder to another Loci server, through its endpoint and with its key."""
 
 import json
 import signal
@@ -19,8 +19,8 @@ NOBODY = "loci_000000000000_0000000000000000000000000000000000000000000"
 
 
 @dataclass(frozen=True)
-class Elsewhere:
-    """A Loci that asks for a key, the key, and somewhere that is not its data folder."""
+class Server:
+    """A server that needs a key, the key, and a data folder of this machine, which must stay unused."""
 
     url: str
     key: str
@@ -44,30 +44,30 @@ class Elsewhere:
 
 
 @pytest.fixture
-def there(tmp_path: Path) -> Generator[Elsewhere]:
-    """One over HTTP."""
+def there(tmp_path: Path) -> Generator[Server]:
+    """A server over HTTP."""
     data = tmp_path / "there" / "data"
     data.parent.mkdir()
     key = json.loads(loci(data, "keys", "create", "--json").stdout)["key"]
     with serving(data, LOCI_AUTH="required") as server:
-        yield Elsewhere(server.url, key, data, tmp_path / "here")
+        yield Server(server.url, key, data, tmp_path / "here")
 
 
-# What is sent
+# Sent
 
 
-def test_a_folder_is_searched_there(there: Elsewhere, notes: Path) -> None:
+def test_a_search_on_the_server_finds_the_documents(there: Server, notes: Path) -> None:
     ended = there.run(notes)
     assert (ended.returncode, ended.stdout) == (0, "2 seen: 2 sent, 0 unchanged, 0 failed. 0 removed.\n")
     assert there.found("safari") == {"notes-briefs-auth"}
 
 
-def test_nothing_is_written_on_this_machine(there: Elsewhere, notes: Path) -> None:
+def test_nothing_is_written_on_this_machine(there: Server, notes: Path) -> None:
     there.run(notes)
     assert not there.here.exists()
 
 
-def test_only_what_has_changed_goes_over_the_wire(there: Elsewhere, notes: Path) -> None:
+def test_only_changed_documents_are_sent(there: Server, notes: Path) -> None:
     there.run(notes)
     (notes / "plan.md").write_text("# Plan\n\nWait.\n")
     told = there.told(notes)
@@ -75,14 +75,14 @@ def test_only_what_has_changed_goes_over_the_wire(there: Elsewhere, notes: Path)
     assert (there.found("ship"), there.found("wait")) == (set(), {"notes-plan"})
 
 
-def test_a_file_that_is_gone_here_is_removed_there(there: Elsewhere, notes: Path) -> None:
+def test_a_deleted_file_is_removed_from_the_server(there: Server, notes: Path) -> None:
     there.run(notes)
     (notes / "plan.md").unlink()
     assert there.told(notes)["removed"] == 1
     assert there.paths() == {"notes/briefs/auth.md"}
 
 
-def test_what_lies_below_another_name_stays(there: Elsewhere, notes: Path, tmp_path: Path) -> None:
+def test_documents_below_another_name_stay(there: Server, notes: Path, tmp_path: Path) -> None:
     (tmp_path / "notes-too").mkdir()
     (tmp_path / "notes-too" / "a.md").write_text("text")
     there.run(notes, tmp_path / "notes-too")
@@ -91,14 +91,14 @@ def test_what_lies_below_another_name_stays(there: Elsewhere, notes: Path, tmp_p
     assert there.paths() == {"notes/briefs/auth.md", "notes-too/a.md"}
 
 
-def test_a_single_file_removes_nothing(there: Elsewhere, notes: Path) -> None:
+def test_a_single_file_removes_nothing(there: Server, notes: Path) -> None:
     there.run(notes)
     (notes / "briefs" / "auth.md").unlink()
     told = there.told(notes / "plan.md")
     assert (told["unchanged"], told["removed"]) == (1, 0)
 
 
-def test_every_byte_and_every_name_arrives(there: Elsewhere, notes: Path) -> None:
+def test_every_byte_and_every_name_arrives(there: Server, notes: Path) -> None:
     (notes / "latin.md").write_bytes(b"caf\xe9 \xff\x00")
     (notes / "100% ü & #1?.md").write_text("\ufeff# Odd\r\n\r\nname \u2028 \x00", newline="")
     assert there.told(notes)["sent"] == 4
@@ -106,51 +106,51 @@ def test_every_byte_and_every_name_arrives(there: Elsewhere, notes: Path) -> Non
     assert "notes/100% ü & #1?.md" in there.paths()
 
 
-def test_hundreds_of_files_arrive(there: Elsewhere, notes: Path) -> None:
+def test_hundreds_of_files_arrive(there: Server, notes: Path) -> None:
     for number in range(300):
         (notes / f"{number}.md").write_text(f"# Note {number}\n")
     told = there.told(notes)
     assert (told["seen"], told["sent"]) == (302, 302)
 
 
-# What is not
+# Not sent
 
 
-def test_what_failed_is_told_and_the_rest_arrives(there: Elsewhere, notes: Path) -> None:
+def test_failed_files_are_listed_and_the_others_arrive(there: Server, notes: Path) -> None:
     (notes / "large.md").write_text("x" * 5_000_000)
     with (notes / "huge.md").open("wb") as file:
         file.truncate(20_000_000)
     ended = there.run(notes)
     assert ended.returncode == 1
     assert "4 seen: 2 sent, 0 unchanged, 2 failed. 0 removed.\n" in ended.stdout
-    assert "notes/large.md: It has 4.8 MB, more than can be sent. Split it." in ended.stdout
+    assert "notes/large.md: It has 4.8 MB, more than a request can hold. Split it." in ended.stdout
     assert there.paths() == {"notes/briefs/auth.md", "notes/plan.md"}
 
 
-def test_a_file_of_the_machine_there_is_not_replaced(there: Elsewhere, notes: Path) -> None:
+def test_a_file_of_the_server_s_machine_is_not_replaced(there: Server, notes: Path) -> None:
     loci(there.data, "ingest", str(notes))
     told = there.told(notes)
     assert (told["sent"], told["failed"], told["removed"]) == (0, 2, 0)
     assert "is a file of this machine" in told["failures"][0]["reason"]
 
 
-def test_of_a_folder_that_is_suddenly_empty_everything_is_kept_there(there: Elsewhere, notes: Path) -> None:
+def test_the_server_keeps_the_documents_of_a_folder_that_is_suddenly_empty(there: Server, notes: Path) -> None:
     there.run(notes)
     (notes / "plan.md").unlink()
     (notes / "briefs" / "auth.md").unlink()
     ended = there.run(notes)
-    assert (ended.returncode, "holds no document any more, and 2 are there" in ended.stderr) == (1, True)
+    assert (ended.returncode, "has no documents now, but the server has 2" in ended.stderr) == (1, True)
     assert len(there.paths()) == 2
 
 
-def test_two_folders_of_one_name_would_be_one(there: Elsewhere, notes: Path, tmp_path: Path) -> None:
+def test_two_folders_of_one_name_are_refused(there: Server, notes: Path, tmp_path: Path) -> None:
     (tmp_path / "other" / "notes").mkdir(parents=True)
     ended = there.run(notes, tmp_path / "other" / "notes")
-    assert (ended.returncode, "would both be notes/ there" in ended.stderr) == (1, True)
+    assert (ended.returncode, "would both become notes/ on the server" in ended.stderr) == (1, True)
 
 
 @pytest.mark.parametrize(("key", "says"), [("", "Show an API key"), (NOBODY, "This key is not valid here")])
-def test_without_a_good_key_nobody_is_let_in(there: Elsewhere, notes: Path, key: str, says: str) -> None:
+def test_without_a_valid_key_the_server_refuses(there: Server, notes: Path, key: str, says: str) -> None:
     ended = there.run(notes, key=key)
     assert (ended.returncode, ended.stdout, ended.stderr.count("\n")) == (1, "", 1)
     assert "401" in ended.stderr
@@ -158,7 +158,7 @@ def test_without_a_good_key_nobody_is_let_in(there: Elsewhere, notes: Path, key:
     assert "LOCI_KEY" in ended.stderr
 
 
-def test_another_owner_sees_and_removes_nothing_of_it(there: Elsewhere, notes: Path) -> None:
+def test_another_owner_neither_sees_nor_removes_the_documents(there: Server, notes: Path) -> None:
     there.run(notes)
     created = loci(there.data, "keys", "create", "--tenant", "acme", "--subject", "ann", "--json")
     (notes / "plan.md").unlink()
@@ -168,15 +168,15 @@ def test_another_owner_sees_and_removes_nothing_of_it(there: Elsewhere, notes: P
 
 
 @pytest.mark.parametrize("url", ["ftp://example.com", "nonsense", "https://"])
-def test_what_is_no_address_is_one_line(notes: Path, tmp_path: Path, url: str) -> None:
+def test_a_bad_url_is_an_error_of_one_line(notes: Path, tmp_path: Path, url: str) -> None:
     ended = loci(tmp_path / "here", "ingest", str(notes), "--to", url)
-    assert (ended.returncode, ended.stderr.count("\n"), "is no address" in ended.stderr) == (1, 1, True)
+    assert (ended.returncode, ended.stderr.count("\n"), "is not a URL" in ended.stderr) == (1, 1, True)
 
 
-# Stopped, and on Lambda
+# Interrupted, and to the gateway function
 
 
-def test_stopped_on_the_way_the_next_one_sends_only_what_is_missing(there: Elsewhere, notes: Path) -> None:
+def test_after_an_interruption_the_next_run_sends_only_the_rest(there: Server, notes: Path) -> None:
     for number in range(300):
         (notes / f"{number}.md").write_text(f"# Note {number}\n")
     environment = clean_environment(there.here, LOCI_KEY=there.key)
@@ -207,7 +207,7 @@ def test_the_gateway_function_takes_documents_too(tmp_path: Path, notes: Path, v
     (notes / "100% ü & #1?.md").write_text("odd")
     handler = "functions/gateway/handler.py:lambda_handler"
     with event_front(handler, environment, workers=2, version=version) as url:
-        function = Elsewhere(url, key, data, tmp_path / "here")
+        function = Server(url, key, data, tmp_path / "here")
         first = function.told(notes)
         (notes / "plan.md").unlink()
         second = function.told(notes)

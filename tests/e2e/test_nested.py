@@ -1,4 +1,4 @@
-"""A folder that was taken in by itself and lies in another one: nothing of it is lost while it is away."""
+"""A folder that was ingested by itself and is inside another: it loses nothing while it is away."""
 
 from pathlib import Path
 
@@ -21,7 +21,7 @@ def data(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def outer(data: Path, tmp_path: Path) -> Path:
-    """A folder whose folder `inner` was taken in by itself, and is away now."""
+    """A folder whose sub-folder `inner` was ingested by itself, and is away now."""
     outer = tmp_path / "outer"
     (outer / "inner").mkdir(parents=True)
     (outer / "a.md").write_text("strawberry")
@@ -37,20 +37,22 @@ def paths(data: Path) -> set[str]:
     return {one.path for one in app.documents.library.documents(LOCAL)}
 
 
-def test_taking_in_the_outer_one_keeps_it_and_says_so(data: Path, outer: Path) -> None:
+def test_ingesting_the_outer_folder_keeps_the_inner_one_and_says_so(data: Path, outer: Path) -> None:
     ended = loci(data, "ingest", str(outer))
-    line = f"{outer}/inner holds no document now: 1 known from it is kept until it is back (or: loci forget "
+    line = (
+        f"{outer}/inner is empty now. Loci keeps its 1 document until the files are back (to remove them: loci forget "
+    )
     assert ended.returncode == 0
     assert line in ended.stdout
     assert paths(data) == {"outer/a.md", "inner/b.md"}
 
 
-@pytest.mark.parametrize("named", [True, False], ids=["by its name", "as all that are known"])
-def test_watching_the_outer_one_keeps_it_says_so_once_and_goes_on_when_it_is_back(
+@pytest.mark.parametrize("named", [True, False], ids=["by its name", "as an ingested folder"])
+def test_watching_the_outer_folder_keeps_the_inner_one_and_continues_when_it_is_back(
     data: Path, outer: Path, tmp_path: Path, named: bool
 ) -> None:
     with watching(data, *([outer] if named else [])) as watcher:
-        assert len([line for line in watcher.lines if "until it is back" in line]) == 1
+        assert len([line for line in watcher.lines if "Loci keeps its" in line]) == 1
         assert paths(data) == {"outer/a.md", "inner/b.md"}
         (tmp_path / "elsewhere" / "c.md").write_text("blueberry")
         (tmp_path / "elsewhere" / "b.md").unlink()

@@ -1,4 +1,4 @@
-"""`loci serve`, as a person or a client starts it."""
+"""`loci serve`, started by a person or by a client."""
 
 import json
 import os
@@ -24,7 +24,7 @@ def data(tmp_path: Path) -> Path:
     return tmp_path / "data"
 
 
-def test_the_welcome_says_where_data_lies_and_how_to_connect(data: Path) -> None:
+def test_the_welcome_names_the_data_folder_and_how_to_connect(data: Path) -> None:
     with serving(data) as server:
         assert str(data) in server.welcome
         assert f"claude mcp add --transport http loci {server.url}/mcp" in server.welcome
@@ -55,7 +55,7 @@ def test_two_servers_may_share_a_data_folder(data: Path) -> None:
         assert post(f"{other.url}/mcp", call("scratchpad_list"), {"Mcp-Session-Id": session}).status == 404
 
 
-def test_health_is_told(data: Path) -> None:
+def test_healthz_answers(data: Path) -> None:
     with serving(data) as server:
         answer = post(f"{server.url}/healthz", b"", method="GET")
     assert (answer.status, json.loads(answer.text)["status"]) == (200, "ok")
@@ -75,8 +75,8 @@ def test_a_port_in_use_is_one_clear_line(data: Path) -> None:
         ended = loci(data, "serve", "--port", str(port))
     assert ended.returncode == 1
     assert ended.stderr.strip().splitlines() == [
-        f"loci: Cannot serve on 127.0.0.1:{port} (Address already in use). "
-        f"Stop what uses that port, or choose another with --port, such as {port + 1}."
+        f"loci: Cannot listen on 127.0.0.1:{port} (Address already in use). "
+        f"Stop the program that uses that port, or choose another with --port, such as {port + 1}."
     ]
 
 
@@ -134,7 +134,7 @@ def test_settings_come_from_the_command_line_before_the_environment_before_the_f
 def test_serving_to_a_network_without_any_key_is_refused(data: Path) -> None:
     ended = loci(data, "serve", "--host", "0.0.0.0", "--port", "0")
     assert ended.returncode == 1
-    assert "no key exists" in ended.stderr
+    assert "there is no API key" in ended.stderr
     assert "loci keys create" in ended.stderr
 
 
@@ -170,7 +170,7 @@ HELLO = "".join(
 
 
 @pytest.mark.parametrize("arguments", [[], ["--stdio"]])
-def test_from_a_pipe_it_speaks_stdio_and_writes_nothing_else(data: Path, arguments: list[str]) -> None:
+def test_on_a_pipe_it_serves_stdio_and_writes_nothing_else(data: Path, arguments: list[str]) -> None:
     ended = stdio(data, *arguments, stdin=HELLO)
     answers = [json.loads(line) for line in ended.stdout.splitlines()]
     assert [answer["id"] for answer in answers] == [1, 2]
@@ -179,7 +179,7 @@ def test_from_a_pipe_it_speaks_stdio_and_writes_nothing_else(data: Path, argumen
     assert ended.returncode == 0
 
 
-def test_from_a_socket_it_speaks_stdio(data: Path) -> None:
+def test_on_a_socket_it_serves_stdio(data: Path) -> None:
     ours, theirs = socket.socketpair()
     with ours, theirs:
         process = subprocess.Popen(
@@ -195,7 +195,7 @@ def test_from_a_socket_it_speaks_stdio(data: Path) -> None:
     assert json.loads(output.splitlines()[0])["id"] == 1
 
 
-def test_from_a_pipe_with_a_port_it_speaks_http(data: Path) -> None:
+def test_on_a_pipe_with_a_port_it_serves_http(data: Path) -> None:
     process = subprocess.Popen(
         [*LOCI, "serve", "--port", "0"],
         env=clean_environment(data),
@@ -211,7 +211,7 @@ def test_from_a_pipe_with_a_port_it_speaks_http(data: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["null", "file"])
-def test_from_no_pipe_it_speaks_http(data: Path, tmp_path: Path, kind: str) -> None:
+def test_without_a_pipe_it_serves_http(data: Path, tmp_path: Path, kind: str) -> None:
     source = Path("/dev/null") if kind == "null" else tmp_path / "input"
     if kind == "file":
         source.write_text(HELLO)
@@ -232,7 +232,7 @@ def test_from_no_pipe_it_speaks_http(data: Path, tmp_path: Path, kind: str) -> N
         process.kill()
 
 
-def test_a_line_that_is_no_message_is_answered_and_does_not_end_stdio(data: Path) -> None:
+def test_an_invalid_line_gets_an_error_and_does_not_end_stdio(data: Path) -> None:
     ended = stdio(data, stdin="this is no JSON\n[]\n" + HELLO)
     answers = [json.loads(line) for line in ended.stdout.splitlines()]
     assert [answer["error"]["code"] for answer in answers[:2]] == [-32700, -32600]
@@ -328,6 +328,6 @@ def test_a_tilde_in_a_folder_is_the_home_folder(tmp_path: Path) -> None:
     assert (tmp_path / "memory" / "loci.db").exists()
 
 
-def test_a_public_address_is_one(data: Path) -> None:
+def test_an_invalid_public_url_is_one_clear_line(data: Path) -> None:
     [line] = loci(data, "serve", "--port", "0", LOCI_PUBLIC_URL="loci.example.com/mcp").stderr.strip().splitlines()
     assert "Setting 'public_url'" in line

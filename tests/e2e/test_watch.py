@@ -1,4 +1,4 @@
-"""`loci watch`: what happens in a folder is found by a server that runs on the same data."""
+"""`loci watch`: a server on the same data finds each change in a folder."""
 
 import shutil
 import signal
@@ -20,7 +20,7 @@ Found = Callable[[str], set[str]]
 
 @pytest.fixture
 def found(data: Path) -> Generator[Found]:
-    """What a server on the data finds for a word."""
+    """Start a server, and return a function that searches it for a word."""
     with serving(data) as server:
 
         def search(word: str) -> set[str]:
@@ -33,7 +33,7 @@ def found(data: Path) -> Generator[Found]:
 
 @pytest.fixture
 def watcher(data: Path, notes: Path) -> Generator[Watching]:
-    """One that follows the notes."""
+    """Return a watcher of the notes."""
     with watching(data, notes) as watcher:
         yield watcher
 
@@ -45,24 +45,27 @@ def on_disk(notes: Path) -> set[str]:
 # Up to date
 
 
-def test_first_all_that_changed_until_now_is_taken_in(watcher: Watching, found: Found) -> None:
+def test_first_it_ingests_all_earlier_changes(watcher: Watching, found: Found) -> None:
     assert "2 processed" in watcher.said("processed")
     assert found("safari") == {"notes-briefs-auth"}
 
 
-def test_without_a_path_it_follows_all_folders_that_are_known(data: Path, notes: Path, found: Found) -> None:
+def test_without_a_path_it_watches_all_ingested_folders(data: Path, notes: Path, found: Found) -> None:
     loci(data, "ingest", str(notes))
     with watching(data):
         (notes / "new.md").write_text("strawberry")
         until(lambda: found("strawberry") == {"notes-new"})
 
 
-def test_with_no_folder_known_it_says_what_to_do(data: Path) -> None:
+def test_without_any_ingested_folder_it_says_what_to_do(data: Path) -> None:
     ended = loci(data, "watch")
-    assert (ended.returncode, ended.stderr) == (1, "loci: No folder is known yet. Name one: loci watch FOLDER.\n")
+    assert (ended.returncode, ended.stderr) == (
+        1,
+        "loci: No folder has been ingested yet. Name one: loci watch FOLDER.\n",
+    )
 
 
-def test_an_empty_folder_can_be_followed(data: Path, tmp_path: Path, found: Found) -> None:
+def test_an_empty_folder_can_be_watched(data: Path, tmp_path: Path, found: Found) -> None:
     (tmp_path / "empty").mkdir()
     with watching(data, tmp_path / "empty"):
         (tmp_path / "empty" / "first.md").write_text("strawberry")
@@ -82,7 +85,7 @@ def test_a_saved_file_is_found_by_its_new_words_only(
 
 
 @pytest.mark.usefixtures("watcher")
-def test_a_deleted_file_is_found_no_more(notes: Path, found: Found) -> None:
+def test_a_deleted_file_is_no_longer_found(notes: Path, found: Found) -> None:
     (notes / "plan.md").unlink()
     until(lambda: found("ship") == set())
 
@@ -152,11 +155,11 @@ def test_a_thousand_new_files_are_taken_in_few_goes(watcher: Watching, data: Pat
 # What happens to the folder
 
 
-def test_a_folder_that_is_gone_keeps_its_documents_and_is_followed_again_when_it_is_back(
+def test_a_missing_folder_keeps_its_documents_and_is_watched_again_when_it_is_back(
     watcher: Watching, notes: Path, tmp_path: Path, found: Found
 ) -> None:
     notes.rename(tmp_path / "away")
-    watcher.said("is not there")
+    watcher.said("does not exist now")
     assert found("safari") == {"notes-briefs-auth"}
     (tmp_path / "away" / "plan.md").unlink()
     (tmp_path / "away").rename(notes)
@@ -166,13 +169,13 @@ def test_a_folder_that_is_gone_keeps_its_documents_and_is_followed_again_when_it
     until(lambda: found("strawberry") == {"notes-new"})
 
 
-def test_of_a_folder_that_is_suddenly_empty_everything_is_kept(
+def test_a_suddenly_empty_folder_keeps_its_documents(
     watcher: Watching, notes: Path, tmp_path: Path, found: Found
 ) -> None:
     shutil.copytree(notes, tmp_path / "copy")
     notes.rename(tmp_path / "away")
     notes.mkdir()
-    watcher.said("is kept until it is back")
+    watcher.said("Loci keeps its documents until the files are back")
     assert found("safari") == {"notes-briefs-auth"}
     (tmp_path / "copy" / "new.md").write_text("strawberry")
     notes.rmdir()
@@ -180,13 +183,13 @@ def test_of_a_folder_that_is_suddenly_empty_everything_is_kept(
     until(lambda: found("strawberry") == {"notes-new"} and found("ship") == {"notes-plan"})
 
 
-def test_a_folder_that_is_not_there_at_the_start_wipes_nothing(
+def test_a_folder_that_is_missing_at_the_start_keeps_its_documents(
     data: Path, notes: Path, tmp_path: Path, found: Found
 ) -> None:
     loci(data, "ingest", str(notes))
     notes.rename(tmp_path / "away")
     with watching(data) as watcher:
-        watcher.said("is not there")
+        watcher.said("does not exist now")
         assert found("safari") == {"notes-briefs-auth"}
         (tmp_path / "away").rename(notes)
         watcher.said("is back")
@@ -202,7 +205,7 @@ def test_a_server_does_not_load_what_only_watching_needs(data: Path) -> None:
     assert "watchfiles" not in maps
 
 
-def test_looking_every_second_sees_the_same(data: Path, notes: Path, found: Found) -> None:
+def test_polling_finds_the_same_changes(data: Path, notes: Path, found: Found) -> None:
     with watching(data, notes, "--poll"):
         atomic_save(notes / "plan.md", "strawberry")
         (notes / "briefs").rename(notes / "old")
@@ -229,7 +232,7 @@ def test_two_watchers_of_one_folder_do_no_harm(data: Path, notes: Path) -> None:
         assert not any("Traceback" in line for line in other.lines)
 
 
-def test_killed_in_a_burst_the_next_start_makes_index_and_disk_agree(data: Path, notes: Path, found: Found) -> None:
+def test_after_a_kill_in_a_burst_the_next_start_completes_the_index(data: Path, notes: Path, found: Found) -> None:
     for turn in range(3):
         with watching(data, notes) as watcher:
             for number in range(MANY_AT_ONCE):

@@ -42,7 +42,7 @@ def test_what_was_compiled_is_for_the_interpreter(layers: Layers) -> None:
 
 
 def test_the_product_knows_its_version(layers: Layers) -> None:
-    assert [path.name for path in (layers.product / "python").glob("loci-*.dist-info")]
+    assert [path.name for path in (layers.product / "python").glob("loci_mcp-*.dist-info")]
 
 
 def test_the_product_brings_its_pages(layers: Layers) -> None:

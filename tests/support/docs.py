@@ -1,4 +1,4 @@
-"""The parts of the documentation that the program itself knows. Renew them: python -m tests.support.docs."""
+"""The pages of the documentation that are made from the program. Renew them: python -m tests.support.docs."""
 
 import os
 import subprocess
@@ -19,19 +19,19 @@ COMMANDS = (
 CONFIGURATION = """\
 # Configuration
 
-A setting comes from the command line, else from the environment, else from `config.toml` in the data folder (or from
-the file that `--config` or `LOCI_CONFIG` names), else it has its default. A list is an array in the file, and
+Loci looks for a setting on the command line, then in the environment, then in `config.toml` in the data folder (or in
+the file that `--config` or `LOCI_CONFIG` names), and else uses the default. Write a list as an array in the file, and
 separated by commas in the environment.
 
-| in `config.toml` | in the environment | default | what it is |
+| in `config.toml` | in the environment | default | meaning |
 |---|---|---|---|
 """
 FOLDERS = {"data": "the user's data folder: `~/.local/share/loci` on Linux", "models": "the user's cache folder"}
-FOLDERS["runner"] = "beside Loci's own packages"
+FOLDERS["runner"] = "`runner` in the environment that Loci is installed in"
 
 
 def configuration() -> str:
-    """The page on settings."""
+    """Return the page on settings."""
     rows = [
         (f"`{name}`", f"`{PREFIX}{name.upper()}`", FOLDERS.get(name) or _shown(field.default), field.description)
         for name, field in Settings.model_fields.items()
@@ -40,9 +40,9 @@ def configuration() -> str:
 
 
 def command_line() -> str:
-    """The page on commands."""
+    """Return the page on commands."""
     parts = [f"\n## loci {name}".rstrip() + f"\n\n```text\n{_help(name)}```\n" for name in COMMANDS]
-    return "# Command line\n\nEach of these is what `--help` prints.\n" + "".join(parts)
+    return "# Command line\n\nThis is what `--help` prints for each command.\n" + "".join(parts)
 
 
 def _help(command: str) -> str:

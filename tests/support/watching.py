@@ -15,18 +15,18 @@ from tests.support.serving import LOCI, PATIENCE, clean_environment
 
 @dataclass(frozen=True)
 class Watching:
-    """A command that follows folders."""
+    """A running `loci watch`."""
 
     process: subprocess.Popen[str]
     lines: list[str]
     reader: threading.Thread
 
     def said(self, part: str) -> str:
-        """The first line that holds it, once there is one."""
+        """Wait for the first line that contains it, and return that line."""
         return until(lambda: next((line for line in [*self.lines] if part in line), None), PATIENCE)
 
     def stop(self, with_signal: signal.Signals = signal.SIGINT) -> int:
-        """Ctrl-C, and the exit code; all lines are there then."""
+        """Send Ctrl-C and return the exit code. After that all lines are complete."""
         self.process.send_signal(with_signal)
         code = self.process.wait(PATIENCE)
         self.reader.join(PATIENCE)
@@ -35,7 +35,7 @@ class Watching:
 
 @contextmanager
 def watching(data: Path, *arguments: Path | str, **environment: str) -> Generator[Watching, None, None]:
-    """A watcher that follows by now; its standard error is among its lines."""
+    """Start a watcher, and wait until it watches. Its lines include standard error."""
     process = subprocess.Popen(
         [*LOCI, "watch", *map(str, arguments)],
         env={**clean_environment(data, **environment), "PYTHONUNBUFFERED": "1"},
@@ -55,7 +55,7 @@ def watching(data: Path, *arguments: Path | str, **environment: str) -> Generato
     reader.start()
     watcher = Watching(process, lines, reader)
     try:
-        until(lambda: any("Following" in line for line in lines) or process.poll() is not None, PATIENCE)
+        until(lambda: any("Stop with Ctrl-C" in line for line in lines) or process.poll() is not None, PATIENCE)
         assert process.poll() is None, lines
         yield watcher
     finally:

@@ -1,11 +1,12 @@
-"""What goes on beside serving: models arrive, and documents get their vectors."""
+"""The work that a local server does beside serving: it loads the example, downloads models and embeds documents."""
 
+import shutil
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from importlib.resources import as_file, files
 
 from loci.app import App
-from loci.cli.example import bring_example
 from loci.core.errors import LociError
 from loci.core.identity import LOCAL, Owner
 from loci.documents.ingest.index_writer import COLLECTION
@@ -15,12 +16,13 @@ from loci.model_store.pull import pull
 from loci.model_store.shelf import Shelf
 from loci.search.ranking import Vector, Where
 
-SECONDS_BETWEEN_LOOKS = 5.0
-STEPS = 10
+SECONDS_BETWEEN_CHECKS = 5.0
+PROGRESS_STEPS = 10
+EXAMPLE_QUESTION = "Why was self-checkout withdrawn?"
 
 
 class Background:
-    """A thread that ends with the server, or when it is told to."""
+    """A thread that does this work until the server ends."""
 
     def __init__(self, app: App, say: Callable[[str], None], *, example: bool) -> None:
         self._app = app
@@ -44,20 +46,20 @@ class Background:
                 self._app.documents.edits.repair(owner)
         self._warm()
         if self._example:
-            bring_example(self._app, self._say)
+            add_example(self._app, self._say)
         if self._app.settings.pull_models:
             self._pull()
-        filled: str | None = None
+        embedded_by: str | None = None
         while True:
             self._warm()
             model = self._app.documents.embedder.model()
-            if model is not None and model.identity != filled and self._fill():
-                filled = model.identity
-            if self._ended.wait(SECONDS_BETWEEN_LOOKS):
+            if model is not None and model.identity != embedded_by and self._embed():
+                embedded_by = model.identity
+            if self._ended.wait(SECONDS_BETWEEN_CHECKS):
                 return
 
     def _pull(self) -> None:
-        """Bring what is missing of the models that would be used: the embedder first, as it helps most."""
+        """Download the configured models that are missing: the embedder first, as it helps most."""
         settings = self._app.settings
         shelf = Shelf(settings.models_folder)
         wanted: list[tuple[Kind, str | None]] = [("embedder", settings.embedder), ("reranker", settings.reranker)]
@@ -70,42 +72,42 @@ class Background:
             except _StoppedError:
                 return
             except LociError as error:
-                self._say(f"Without {manifest.name} for now. {error}")
+                self._say(f"Loci works without {manifest.name} for now. {error}")
                 return
-            self._say(f"{manifest.name} is here")
+            self._say(f"{manifest.name} is installed")
 
     def _progress(self, name: str) -> Callable[[int, int | None], None]:
-        """Says the size first, and then each tenth of the way."""
-        said = -1
+        """Return a function that prints the size first, and then a line at each tenth of the download."""
+        printed = -1
 
         def progress(done: int, total: int | None) -> None:
-            nonlocal said
+            nonlocal printed
             if self._ended.is_set():
                 raise _StoppedError
-            step = done * STEPS // total if total else 0
-            if step > said:
+            step = done * PROGRESS_STEPS // total if total else 0
+            if step > printed:
                 of = f" of {total / 1e6:,.0f} MB" if total else ""
-                self._say(f"Pulling {name}: {done / 1e6:,.0f}{of}")
-                said = step
+                self._say(f"Downloading {name}: {done / 1e6:,.0f}{of}")
+                printed = step
 
         return progress
 
     def _warm(self) -> None:
-        """Load a model that is new, and the vectors: the first search would wait half a second for them.
+        """Load a new model and the vectors; otherwise the first search would wait half a second for them.
 
-        Not the cross-encoder: it may take gigabytes, and not every server is asked.
+        The cross-encoder is not loaded: it may take gigabytes, and not every server gets a search.
         """
         model = self._app.documents.embedder.model()
         if model is None or model.identity == self._warmed:
             return
         self._warmed = model.identity
-        with suppress(LociError):  # the first search says what is wrong
+        with suppress(LociError):  # the first search reports the problem
             asked = self._app.documents.embedder.query("warm")
             near = Vector.of(asked.model, asked.vector)
             self._app.documents.index.candidates(LOCAL, COLLECTION, ["warm"], near, limit=1, where=Where())
 
-    def _fill(self) -> bool:
-        """Embed what has no vector of the model; whether all of it was done."""
+    def _embed(self) -> bool:
+        """Embed the passages that have no vector of the current model; return True if all are done."""
         try:
             for owner in self._owners():
                 self._app.documents.fill.run(owner, stop=self._ended.is_set)
@@ -118,8 +120,22 @@ class Background:
         return list(dict.fromkeys([LOCAL, *self._app.api_keys.owners()]))
 
 
+def add_example(app: App, say: Callable[[str], None]) -> None:
+    """Ingest the example, notes of an invented library of tools, unless there are documents already."""
+    folder = app.settings.data / "example"
+    if folder.exists() or app.documents.library.documents(LOCAL):
+        return
+    with as_file(files("loci") / "example") as source:
+        shutil.copytree(source, folder)
+    summary = app.documents.ingest.run(LOCAL, [str(folder)])
+    say(
+        f"Loci has loaded an example, {summary.processed} notes in {folder}. Ask your agent: {EXAMPLE_QUESTION}\n"
+        "To add your own notes: loci ingest FOLDER. To remove the example: loci forget example"
+    )
+
+
 class _StoppedError(LociError):
-    """The server ends while a model is on its way; the next start goes on with it."""
+    """The server ends during a download; the next start continues it."""
 
     def __init__(self) -> None:
         super().__init__("The server was stopped", "Start it again")

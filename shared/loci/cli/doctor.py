@@ -1,4 +1,4 @@
-"""`loci doctor`: what is well, what is not, and what to do."""
+"""`loci doctor`: what works, what does not, and what to do about it."""
 
 import json
 from collections import Counter
@@ -8,20 +8,23 @@ from typing import Annotated
 
 import typer
 
-from loci.cli.options import ConfigOption, DataOption, JsonOption
-from loci.cli.terminal import printable
+from loci.cli.terminal import ConfigOption, DataOption, JsonOption, printable
 
-STATE, NAME = 9, 12
+STATE_WIDTH, NAME_WIDTH = 9, 12
 
 
 def doctor(
-    fix: Annotated[bool, typer.Option("--fix", help="Put right what can be without losing anything.")] = False,
+    fix: Annotated[bool, typer.Option("--fix", help="Repair what can be repaired without data loss.")] = False,
     data: DataOption = None,
     config: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Check settings, data folder, models, index and documents. The exit code is 1 where something is at fault."""
-    from loci.compose import build_app, checked_database, signing_secrets  # help answers at once
+    """Check everything that Loci relies on.
+
+    That is the settings, the data folder, the models, the sandboxes, the index and the documents. The exit code is 1
+    if there is a fault.
+    """
+    from loci.compose import build_app, checked_database, signing_secrets  # slow to load, and `--help` needs none
     from loci.core.finding import counted
     from loci.doctor.examine import Openers, examine
 
@@ -42,6 +45,6 @@ def doctor(
 
 
 def _lines(state: str, name: str, what: str, advice: str | None) -> Iterator[str]:
-    yield f"{state:<{STATE}}{printable(name):<{NAME}} {printable(what)}"
+    yield f"{state:<{STATE_WIDTH}}{printable(name):<{NAME_WIDTH}} {printable(what)}"
     if advice is not None:
-        yield " " * (STATE + NAME + 1) + printable(advice)
+        yield " " * (STATE_WIDTH + NAME_WIDTH + 1) + printable(advice)

@@ -1,19 +1,28 @@
-"""`loci ingest`: folders and files into the library."""
+"""`loci ingest`: add folders and files to the library, on this machine or on another Loci server."""
 
 import json
 import os
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Annotated
 
 import typer
 
-from loci.cli.open_app import opened
-from loci.cli.options import ConfigOption, DataOption, JsonOption
-from loci.cli.progress import kept_line, listed, shown_progress
+from loci.cli.terminal import (
+    ConfigOption,
+    DataOption,
+    JsonOption,
+    kept_line,
+    open_app,
+    short_list,
+    shown_progress,
+)
 from loci.core.errors import Refused
 from loci.core.identity import LOCAL
 from loci.core.settings import UPLOADS_OF_LOCAL, Settings
 from loci.documents.document import Summary
+
+INTERRUPTED = 130
 
 
 def ingest(
@@ -21,28 +30,28 @@ def ingest(
         list[str], typer.Argument(metavar="PATH...", help="Folders and files: .md, .markdown, .mdx and .txt.")
     ],
     to: Annotated[
-        str | None, typer.Option("--to", metavar="URL", help="The endpoint of a Loci elsewhere.", show_default=False)
+        str | None,
+        typer.Option("--to", metavar="URL", help="Send the documents to the Loci server at URL.", show_default=False),
     ] = None,
     key: Annotated[
         str | None,
-        typer.Option("--key", metavar="KEY", help="An API key that is good there (or LOCI_KEY).", show_default=False),
+        typer.Option("--key", metavar="KEY", help="The API key for that server (or set LOCI_KEY).", show_default=False),
     ] = None,
     data: DataOption = None,
     config: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Take documents in: what is new or changed below each PATH, and out what is gone there.
+    """Ingest documents from folders and files.
 
-    A server that runs sees it at once. What was interrupted is completed by the next time.
+    Loci adds the new and changed documents below each PATH, and removes those whose files are gone. A running server
+    sees the result at once. If a run is interrupted, the next one completes it.
 
-    With --to, a Loci elsewhere takes them in: only what it does not have is sent.
+    With --to, send the documents to another Loci server: only those that it does not have yet.
     """
     if to is not None:
-        from loci.cli.ingest_to import ingest_elsewhere  # nothing of it is needed here
-
-        ingest_elsewhere(paths, to, key or os.environ.get("LOCI_KEY"), as_json=as_json)
+        _send(paths, to, key or os.environ.get("LOCI_KEY"), as_json=as_json)
         return
-    app = opened(data, config, _need_files)
+    app = open_app(data, config, _need_files)
     with shown_progress() as progress:
         summary = app.documents.ingest.run(LOCAL, paths, progress)
     typer.echo(json.dumps(_view(summary)) if as_json else _text(summary))
@@ -53,11 +62,13 @@ def ingest(
 def _need_files(settings: Settings) -> None:
     if settings.mode != "embedded":
         upload = f"aws s3 sync FOLDER s3://{settings.bucket or 'BUCKET'}/{UPLOADS_OF_LOCAL}"
-        raise Refused("On AWS documents come from the bucket", f"Upload them: {upload}", code="NOT_EMBEDDED")
+        raise Refused(
+            "On AWS, Loci reads documents from the bucket", f"Upload them with: {upload}", code="NOT_EMBEDDED"
+        )
 
 
 def _view(summary: Summary) -> dict[str, object]:
-    """The summary for programs: counts first, then the lists behind them."""
+    """Return the summary for programs: the counts first, then the lists behind them."""
     return {
         "seen": summary.seen,
         "processed": summary.processed,
@@ -80,11 +91,35 @@ def _text(summary: Summary) -> str:
         f" {len(summary.failed):,} failed. {summary.removed:,} removed."
     )
     model = (
-        f"{summary.embedded:,} embedded now by {summary.model}" if summary.model else "found by words: no model is here"
+        f"{summary.embedded:,} embedded now by {summary.model}"
+        if summary.model
+        else "searchable by words only: no model is installed"
     )
     lines = [counts, *([f"{summary.chunks:,} passages, {model}."] if summary.processed else [])]
     lines += [kept_line(one) for one in summary.kept]
-    lines += listed("Failed", [f"{one.path}: {one.reason}" for one in summary.failed])
-    lines += listed("Left out", [f"{one.path}: {one.reason}" for one in summary.skipped])
-    lines += listed("Taken in, with a problem", [f"{path}: {problem}" for path, problem in summary.problems])
+    lines += short_list("Failed", [f"{one.path}: {one.reason}" for one in summary.failed])
+    lines += short_list("Skipped", [f"{one.path}: {one.reason}" for one in summary.skipped])
+    lines += short_list("Ingested with a problem", [f"{path}: {problem}" for path, problem in summary.problems])
     return "\n".join(lines)
+
+
+def _send(paths: Sequence[str], url: str, key: str | None, *, as_json: bool) -> None:
+    """Bring another server up to date with these folders and files. The exit code is 1 if something failed."""
+    from loci.cli.folder_sync import FolderSync, sources, text, view  # only `--to` needs them
+    from loci.cli.remote_client import RemoteClient
+
+    folders = sources(paths)
+    with shown_progress() as progress:
+        sync = FolderSync(RemoteClient(url, key), progress)
+        is_complete = False
+        try:
+            for folder in folders:
+                sync.run(folder)
+            is_complete = True
+        except KeyboardInterrupt:
+            raise typer.Exit(INTERRUPTED) from None
+        finally:
+            if is_complete or sync.summary.seen:
+                typer.echo(json.dumps(view(sync.summary)) if as_json else text(sync.summary))
+    if sync.summary.failed or sync.summary.not_removed:
+        raise typer.Exit(1)

@@ -1,4 +1,4 @@
-"""`loci keys`: create, list, revoke."""
+"""`loci keys`: create, list and revoke API keys."""
 
 import json
 from dataclasses import asdict
@@ -7,9 +7,7 @@ from typing import Annotated
 
 import typer
 
-from loci.cli.open_app import opened
-from loci.cli.options import ConfigOption, DataOption, JsonOption
-from loci.cli.terminal import printable
+from loci.cli.terminal import ConfigOption, DataOption, JsonOption, open_app, printable
 from loci.core.errors import Refused
 from loci.core.identity import LOCAL, Owner
 from loci.mcp.auth.api_keys import ApiKey, ApiKeys
@@ -21,56 +19,62 @@ StackOption = Annotated[
     typer.Option(
         "--stack",
         metavar="NAME",
-        help="The keys of a deployment on AWS: its gateway's stack, such as loci-dev-gateway.",
+        help="Use the keys of a deployment on AWS. NAME is its gateway stack, such as loci-dev-gateway.",
         show_default=False,
     ),
 ]
 
-cli = typer.Typer(help="API keys: who shows one acts as its owner.", no_args_is_help=True, rich_markup_mode=None)
+cli = typer.Typer(
+    help="Create, list and revoke API keys. A client with a key acts as the owner of that key.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
 
 
 @cli.command()
 def create(
-    name: Annotated[str, typer.Argument(help="What the key is for, such as laptop.")] = "default",
+    name: Annotated[str, typer.Argument(help="A name that tells you what the key is for, such as laptop.")] = "default",
     tenant: Annotated[
-        str | None, typer.Option(help="Tenant of the key's owner; with --subject.", show_default=False)
+        str | None, typer.Option(help="The tenant of the key's owner. Needs --subject.", show_default=False)
     ] = None,
     subject: Annotated[
         str | None,
-        typer.Option(help="Subject of the key's owner; the person at this machine by default.", show_default=False),
+        typer.Option(
+            help="The subject of the key's owner. Default: you, the person who uses this machine.", show_default=False
+        ),
     ] = None,
     stack: StackOption = None,
     data: DataOption = None,
     config: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Create a key and show it, once."""
+    """Create a key. Loci shows it only once."""
     if (tenant is None) != (subject is None) or tenant == "" or subject == "":
-        raise Refused("An owner has a tenant and a subject", "Give both --tenant and --subject, or neither")
+        raise Refused("An owner has both a tenant and a subject", "Give both --tenant and --subject, or neither")
     if not 0 < len(name) <= LONGEST_NAME or not name.isprintable():
         raise Refused(f"A key's name has 1 to {LONGEST_NAME} printable characters", "Choose another name")
     owner = LOCAL if tenant is None or subject is None else Owner(tenant, subject)
-    key, text = _keys(stack, data, config).create(owner, name)
+    key, text = _open_keys(stack, data, config).create(owner, name)
     if as_json:
         typer.echo(json.dumps({**_view(key), "key": text}))
     else:
-        typer.echo(f"{text}\n\nThis is shown once. Clients send it as: Authorization: Bearer {text}")
+        typer.echo(f"{text}\n\nLoci shows this key only once. Clients send it as: Authorization: Bearer {text}")
 
 
 @cli.command(name="list")
-def list_keys(
+def list_open_keys(
     stack: StackOption = None, data: DataOption = None, config: ConfigOption = None, as_json: JsonOption = False
 ) -> None:
-    """List the keys. Their texts are not stored."""
-    keys = _keys(stack, data, config).list()
+    """List the keys. Loci does not store the keys themselves, only their hashes."""
+    keys = _open_keys(stack, data, config).list()
     if as_json:
         typer.echo(json.dumps([_view(key) for key in keys]))
         return
     for key in keys:
-        state = f"revoked {key.revoked}" if key.revoked else "good"
-        typer.echo(f"{key.id}  {key.created}  {state:<28}  {_owner(key.owner):<24}  {key.name}")
+        state = f"revoked {key.revoked}" if key.revoked else "valid"
+        typer.echo(f"{key.id}  {key.created}  {state:<28}  {_owner_name(key.owner):<24}  {key.name}")
     if not keys:
-        typer.echo("There are no keys. Make one with: loci keys create NAME")
+        typer.echo("There are no keys. Create one with: loci keys create NAME")
 
 
 @cli.command()
@@ -81,17 +85,17 @@ def revoke(
     config: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Revoke a key: it is refused from now on."""
-    key = _keys(stack, data, config).revoke(id)
+    """Revoke a key. Loci refuses it from the next request on."""
+    key = _open_keys(stack, data, config).revoke(id)
     typer.echo(json.dumps(_view(key)) if as_json else f"Revoked {key.id} ({key.name}).")
 
 
-def _keys(stack: str | None, data: Path | None, config: Path | None) -> ApiKeys:
+def _open_keys(stack: str | None, data: Path | None, config: Path | None) -> ApiKeys:
     if stack is None:
-        return opened(data, config).api_keys
+        return open_app(data, config).api_keys
     if data or config:
-        raise Refused("A stack keeps its keys itself", "Give --stack, or --data and --config")
-    from loci.compose import keys_of_stack  # after the command line was understood: help answers at once
+        raise Refused("The keys of a stack are not in a data folder", "Give --stack, or --data and --config, not both")
+    from loci.compose import keys_of_stack  # slow to load, and `--help` does not need it
 
     return keys_of_stack(stack)
 
@@ -100,5 +104,5 @@ def _view(key: ApiKey) -> dict[str, object]:
     return asdict(key)
 
 
-def _owner(owner: Owner) -> str:
+def _owner_name(owner: Owner) -> str:
     return printable(f"{owner.tenant}/{owner.subject}" if owner.tenant else owner.subject)

@@ -1,20 +1,18 @@
-"""The command line: what it takes, and how a failure reads."""
+"""The command `loci`: its sub-commands, and how it reports a failure."""
 
 import sys
-from importlib.metadata import version
 from typing import Annotated
 
 import typer
 
 from loci.cli import keys, models, runner
 from loci.cli.doctor import doctor
-from loci.cli.forget import forget
-from loci.cli.graph import graph
+from loci.cli.documents import forget, graph, search
 from loci.cli.ingest import ingest
-from loci.cli.search import search
 from loci.cli.serve import serve
 from loci.cli.watch import watch
 from loci.core.errors import LociError
+from loci.core.version import version
 
 cli = typer.Typer(
     name="loci",
@@ -39,7 +37,7 @@ cli.add_typer(runner.cli, name="runner")
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"loci {version('loci')}")
+        typer.echo(f"loci {version()}")
         raise typer.Exit
 
 
@@ -53,7 +51,7 @@ def options(
 
 
 def main() -> None:
-    """Run the command; a failure that somebody can act on is one line, and exit code 1."""
+    """Run the command. An error that the user can act on is printed as one line, with exit code 1."""
     try:
         cli(prog_name="loci")
     except LociError as error:

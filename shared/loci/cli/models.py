@@ -1,4 +1,4 @@
-"""`loci models`: list, pull, check."""
+"""`loci models`: list, download and check the models that embed and rerank."""
 
 import json
 from collections.abc import Generator
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from loci.cli.options import ConfigOption, DataOption, JsonOption
+from loci.cli.terminal import ConfigOption, DataOption, JsonOption
 from loci.core.errors import Unavailable
 from loci.core.settings import Settings, load_settings
 from loci.model_store.known_models import DEFAULTS, KNOWN, known
@@ -18,36 +18,41 @@ from loci.model_store.shelf import Shelf
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
-cli = typer.Typer(help="Models: what embeds and reranks.", no_args_is_help=True, rich_markup_mode=None)
+cli = typer.Typer(
+    help="List, download and check the models that embed and rerank.", no_args_is_help=True, rich_markup_mode=None
+)
 
 
 @cli.command(name="list")
 def list_models(data: DataOption = None, config: ConfigOption = None, as_json: JsonOption = False) -> None:
-    """List the models: whether they are here, how large, and under which licence. A * marks what is used."""
+    """List the models with their state, size and licence. A * marks the models that Loci uses."""
     settings = load_settings({"data": data}, config)
     shelf = Shelf(settings.models_folder)
-    rows = [_row(manifest, shelf, _used(shelf, settings)) for manifest in _manifests(shelf)]
+    rows = [_row(manifest, shelf, _in_use(shelf, settings)) for manifest in _listed(shelf)]
     if as_json:
         typer.echo(json.dumps(rows))
         return
-    width = max(len(manifest.name) for manifest in _manifests(shelf))
+    width = max(len(manifest.name) for manifest in _listed(shelf))
     for row in rows:
         mark, default = "*" if row["used"] else " ", "default" if row["default"] else ""
-        cells = f"{mark} {row['name']:<{width}}  {row['kind']:<8}  {row['state']:<7}  {_shown(row['size']):>9}"
+        cells = f"{mark} {row['name']:<{width}}  {row['kind']:<8}  {row['state']:<7}  {_megabytes(row['size']):>9}"
         typer.echo(f"{cells}  {row['licence']:<10}  {default}".rstrip())
-    typer.echo(f"They lie in {shelf.folder}. Bring one with: loci models pull NAME")
+    typer.echo(f"The models folder is {shelf.folder}. Download a model with: loci models pull NAME")
 
 
 @cli.command()
 def pull(
     names: Annotated[
-        list[str] | None, typer.Argument(help="The models, as `loci models list` names them; the two defaults without.")
+        list[str] | None, typer.Argument(help="Names from `loci models list`. Default: the two default models.")
     ] = None,
     data: DataOption = None,
     config: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Bring models. What was cut off goes on where it was; what is here and whole stays."""
+    """Download models.
+
+    An interrupted download continues. A model that is complete is not downloaded again.
+    """
     settings = load_settings({"data": data}, config)
     shelf = Shelf(settings.models_folder)
     wanted = [known(name) for name in names or DEFAULTS.values()]
@@ -57,37 +62,37 @@ def pull(
                 manifest, shelf, settings.model_hub, lambda done, total: bar.update(task, completed=done, total=total)
             )
         if not as_json:
-            typer.echo(f"{manifest.name} is here: {_shown(placed.manifest.size)} in {placed.folder}")
+            typer.echo(f"{manifest.name} is installed: {_megabytes(placed.manifest.size)} in {placed.folder}")
     if as_json:
-        typer.echo(json.dumps([_row(manifest, shelf, _used(shelf, settings)) for manifest in wanted]))
+        typer.echo(json.dumps([_row(manifest, shelf, _in_use(shelf, settings)) for manifest in wanted]))
 
 
 @cli.command()
 def check(
-    names: Annotated[list[str] | None, typer.Argument(help="The models; all that are here without.")] = None,
+    names: Annotated[list[str] | None, typer.Argument(help="Names of models. Default: every installed model.")] = None,
     data: DataOption = None,
     config: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Read every byte of the models that are here: are they what was pulled?"""
+    """Check the installed models: read every byte, and compare the hashes with those of the download."""
     shelf = Shelf(load_settings({"data": data}, config).models_folder)
     faults = {name: shelf.check(name) for name in names or shelf.names()}
     if as_json:
         typer.echo(json.dumps(faults))
     elif not faults:
-        typer.echo(f"There are no models in {shelf.folder}. Bring the defaults with: loci models pull")
+        typer.echo(f"There are no models in {shelf.folder}. Download the defaults with: loci models pull")
     else:
         for name, found in faults.items():
-            typer.echo(f"{name}: {'; '.join(found) or 'whole'}")
+            typer.echo(f"{name}: {'; '.join(found) or 'complete'}")
     damaged = [name for name, found in faults.items() if found]
     if damaged:
         raise Unavailable(
-            f"Not whole: {', '.join(damaged)}", f"Run: loci models pull {' '.join(damaged)}", code="MODEL_DAMAGED"
+            f"Damaged: {', '.join(damaged)}", f"Run: loci models pull {' '.join(damaged)}", code="MODEL_DAMAGED"
         )
 
 
-def _manifests(shelf: Shelf) -> list[Manifest]:
-    """Those that Loci knows, as they lie here where they do; then others that lie here."""
+def _listed(shelf: Shelf) -> list[Manifest]:
+    """Return the models that Loci knows, as installed if they are, and then other installed models."""
     names = [manifest.name for manifest in KNOWN]
     here = {name: placed.manifest for name in [*names, *shelf.names()] if (placed := shelf.recorded(name))}
     return [here.get(manifest.name, manifest) for manifest in KNOWN] + [
@@ -95,7 +100,7 @@ def _manifests(shelf: Shelf) -> list[Manifest]:
     ]
 
 
-def _used(shelf: Shelf, settings: Settings) -> set[str]:
+def _in_use(shelf: Shelf, settings: Settings) -> set[str]:
     found = (shelf.in_use("embedder", settings.embedder), shelf.in_use("reranker", settings.reranker))
     return {placed.manifest.name for placed in found if placed}
 
@@ -112,14 +117,14 @@ def _row(manifest: Manifest, shelf: Shelf, used: set[str]) -> dict[str, str | in
     }
 
 
-def _shown(size: object) -> str:
+def _megabytes(size: object) -> str:
     return f"{size / 1e6:,.0f} MB" if isinstance(size, int) else "?"
 
 
 @contextmanager
 def _progress(name: str, *, quiet: bool) -> "Generator[tuple[Progress, TaskID], None, None]":
-    """A bar on standard error, where somebody looks at it."""
-    from rich.console import Console  # 0.1 s, which help does not pay
+    """Show a bar on standard error if that is a terminal."""
+    from rich.console import Console  # takes 0.1 s to load
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
     columns = (
@@ -134,5 +139,5 @@ def _progress(name: str, *, quiet: bool) -> "Generator[tuple[Progress, TaskID], 
         yield bar, bar.add_task(name, total=None)
 
 
-if __name__ == "__main__":  # where a container image is made, which has no other command
+if __name__ == "__main__":  # the container image of the inference is built with it, and has no other command
     cli()

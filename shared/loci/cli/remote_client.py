@@ -1,4 +1,4 @@
-"""A Loci elsewhere, as who feeds it sees it: asked again where that may help."""
+"""The HTTP client of `loci ingest --to`. It repeats a request if that may help."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -13,19 +13,19 @@ if TYPE_CHECKING:
 
 WAITS = (0.5, 1.0, 2.0, 4.0, 8.0)
 LONGEST_WAIT = 60.0
-PATIENCE = 60.0
+TIMEOUT = 60.0
 TRY_AGAIN = frozenset({429, 500, 502, 503, 504})
-TOO_MUCH = frozenset({413, 502, 504})
-"""What a gateway says where the body is too large, or what is in it takes too long."""
+TOO_LARGE = frozenset({413, 502, 504})
+"""The statuses of a gateway if the body is too large, or its documents take too long."""
 
 
-class TooMuchError(Exception):
-    """So much at once does not get through."""
+class TooLargeError(Exception):
+    """The request is too large for the server: send less at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class SendResult:
-    """What became of one document; `error` is None where it is as it was sent."""
+    """The result for one document. `error` is None if the server has it as it was sent."""
 
     path: str
     error: str | None
@@ -33,27 +33,28 @@ class SendResult:
 
 
 class RemoteClient:
-    """The endpoint's `/documents`."""
+    """A client of the `/documents` endpoint of another Loci server."""
 
     def __init__(self, url: str, key: str | None, pause: Callable[[float], None] = time.sleep) -> None:
-        import httpx2  # nothing else of the command needs it
+        import httpx2  # only `loci ingest --to` needs it
 
         self._url = documents_url(url)
         self.pause = pause
         headers = {"Authorization": f"Bearer {key.strip()}"} if key else {}
         if key and not key.strip().isascii():
-            raise Refused("The key holds letters that no key has", "Give the whole key, in --key or LOCI_KEY")
-        self._client: Client = httpx2.Client(headers=headers, timeout=PATIENCE)
-        self.largest = 0
+            raise Refused("The key has characters that no key has", "Give the whole key, in --key or LOCI_KEY")
+        self._client: Client = httpx2.Client(headers=headers, timeout=TIMEOUT)
+        self.largest_body = 0
         self.uploads: str | None = None
+        """The address for files that are too large for a request, if the server has one."""
 
-    def held(self, under: str) -> dict[str, str]:
-        """The hashes of what is there below the name, by path."""
+    def stored_hashes(self, under: str) -> dict[str, str]:
+        """Return the hashes of the documents that the server has below this name, by path."""
         found: dict[str, str] = {}
         after: str | None = None
         while True:
-            page = self._ask("GET", {"under": under, **({"after": after} if after else {})})
-            self.largest = int(cast("int", page["largest"]))
+            page = self._request("GET", {"under": under, **({"after": after} if after else {})})
+            self.largest_body = int(cast("int", page["largest"]))
             self.uploads = cast("str | None", page["uploads"])
             found |= {one["path"]: one["sha256"] for one in cast("list[dict[str, str]]", page["documents"])}
             after = cast("str | None", page["next"])
@@ -61,21 +62,21 @@ class RemoteClient:
                 return found
 
     def send(self, body: bytes) -> list[SendResult]:
-        """What became of each document in it; `TooMuchError` where it does not get through as a whole."""
-        results = cast("list[dict[str, Any]]", self._ask("POST", {}, body)["results"])
+        """Send the documents and return a result for each; raise `TooLargeError` if the body is too large."""
+        results = cast("list[dict[str, Any]]", self._request("POST", {}, body)["results"])
         return [
             SendResult(one["path"], None if one["done"] else str(one["error"]["message"]), bool(one.get("later")))
             for one in results
         ]
 
-    def _ask(self, method: str, query: Mapping[str, str], body: bytes | None = None) -> Mapping[str, object]:
-        """The answer, perhaps after several requests: nothing goes wrong where one comes twice."""
+    def _request(self, method: str, query: Mapping[str, str], body: bytes | None = None) -> Mapping[str, object]:
+        """Return the answer, after several tries if needed: sending a request twice does no harm."""
         import httpx2
 
         failure = ""
         status: int | None = None
         for wait in (*WAITS, None):
-            asked_for = 0.0
+            retry_after = 0.0
             try:
                 response = self._client.request(
                     method, self._url, params=query, content=body, headers={"Content-Type": "application/json"}
@@ -83,36 +84,38 @@ class RemoteClient:
             except (httpx2.HTTPError, httpx2.InvalidURL) as error:
                 status, failure = None, str(error) or type(error).__name__
             else:
-                status, failure = response.status_code, _said(response)
+                status, failure = response.status_code, _error_message(response)
                 if status == 200:
                     return _parsed(response)
-                asked_for = _seconds(response.headers.get("retry-after", ""))
+                retry_after = _seconds(response.headers.get("retry-after", ""))
             if status == 413:
-                raise TooMuchError
+                raise TooLargeError
             if status is not None and status not in TRY_AGAIN:
                 raise _refused(status, failure, self._url)
             if wait is not None:
-                self.pause(min(max(wait, asked_for), LONGEST_WAIT))
-        if status in TOO_MUCH and body is not None:
-            raise TooMuchError
+                self.pause(min(max(wait, retry_after), LONGEST_WAIT))
+        if status in TOO_LARGE and body is not None:
+            raise TooLargeError
         what = failure if status is None else f"it answers {status}{f', {failure}' if failure else ''}"
-        raise Unavailable(f"{self._url} cannot be reached ({what})", "Run the same command again later: it goes on")
+        raise Unavailable(
+            f"{self._url} cannot be reached ({what})", "Run the same command again later: it continues from here"
+        )
 
 
 def documents_url(url: str) -> str:
-    """Where the documents of the Loci at that address are; the endpoint's own address will do."""
+    """Return the URL of `/documents` for the address of a Loci server, or of its MCP endpoint."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise Refused(f"{url!r} is no address", "Give the endpoint's, such as https://loci.example.com/mcp")
+        raise Refused(f"{url!r} is not a URL", "Give the endpoint's URL, such as https://loci.example.com/mcp")
     base, _, _ = f"{parts.path.rstrip('/')}/".partition("/mcp/")
     return f"{parts.scheme}://{parts.netloc}{base.rstrip('/')}/documents"
 
 
-def _refused(status: int, said: str, url: str) -> Exception:
+def _refused(status: int, message: str, url: str) -> Exception:
+    answer = f"{status}{f', {message}' if message else ''}"
     if status in (401, 403):
-        advice = "Give a key that is good there, in --key or LOCI_KEY"
-        return Misconfigured(f"{url} lets nobody in with that ({status}{f', {said}' if said else ''})", advice)
-    return Refused(f"{url} answers {status}{f', {said}' if said else ''}", "Is that the address of a Loci of now?")
+        return Misconfigured(f"{url} refuses access ({answer})", "Give a valid key, in --key or LOCI_KEY")
+    return Refused(f"{url} answers {answer}", "Check the URL, and that the server is current")
 
 
 def _parsed(response: "Response") -> Mapping[str, object]:
@@ -121,12 +124,12 @@ def _parsed(response: "Response") -> Mapping[str, object]:
     except ValueError:
         answer = None
     if not isinstance(answer, dict) or not {"documents", "results"} & cast("dict[str, object]", answer).keys():
-        raise Refused(f"{response.url} is no Loci", "Give the address of the endpoint, such as https://…/mcp")
+        raise Refused(f"{response.url} is not a Loci server", "Give the endpoint's URL, such as https://…/mcp")
     return cast("Mapping[str, object]", answer)
 
 
-def _said(response: "Response") -> str:
-    """The message of an error, if it is one of Loci's."""
+def _error_message(response: "Response") -> str:
+    """Return the message of an error that Loci sent, else nothing."""
     try:
         match response.json():
             case {"error": {"message": str(message)}}:

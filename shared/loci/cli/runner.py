@@ -1,27 +1,30 @@
-"""`loci runner`: what run_memory_code needs."""
+"""`loci runner`: install the packages that run_memory_code needs."""
 
 import typer
 
-from loci.cli.options import ConfigOption, DataOption
+from loci.cli.terminal import ConfigOption, DataOption
 from loci.core.settings import load_settings
 
-cli = typer.Typer(help="The Python runner: its packages.", no_args_is_help=True, rich_markup_mode=None)
+cli = typer.Typer(help="Install the packages of the Python runner.", no_args_is_help=True, rich_markup_mode=None)
 
 
 @cli.callback()
 def options() -> None:
-    """The Python runner: its packages."""
+    """Install the packages of the Python runner."""
 
 
 @cli.command()
 def install(data: DataOption = None, config: ConfigOption = None) -> None:
-    """Install the packages that run_memory_code has, in an environment of their own. What is there stays."""
-    from loci.code.packages import install as install_packages  # help answers at once
+    """Install the packages of run_memory_code.
+
+    These are pandas, scikit-learn and others, in their own environment. If they are installed, nothing happens.
+    """
+    from loci.code.packages import install as install_packages  # `--help` does not need them
     from loci.code.packages import state
 
     folder = load_settings({"data": data}, config).runner_folder
     if state(folder) == "ready":
-        typer.echo(f"The runner's packages are in {folder}")
+        typer.echo(f"The runner's packages are already installed in {folder}")
         return
     install_packages(folder, typer.echo)
-    typer.echo("They are there: run_memory_code can be called")
+    typer.echo("The packages are installed: run_memory_code works now")

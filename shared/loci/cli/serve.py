@@ -1,4 +1,4 @@
-"""`loci serve`: over HTTP for people who start it, over stdio for clients that do."""
+"""`loci serve`: serve MCP over HTTP, or over stdio if a client starts it."""
 
 import contextlib
 import errno
@@ -18,39 +18,42 @@ import anyio
 import typer
 
 from loci.app import App
-from loci.cli.options import ConfigOption, DataOption
+from loci.cli.terminal import ConfigOption, DataOption
 from loci.core.errors import Misconfigured
 from loci.core.settings import Settings, load_settings
 
 
 def serve(
     host: Annotated[
-        str | None, typer.Option("--host", metavar="H", help="Address to serve on. [127.0.0.1]", show_default=False)
+        str | None,
+        typer.Option("--host", metavar="H", help="The address to listen on. [127.0.0.1]", show_default=False),
     ] = None,
     port: Annotated[
-        int | None, typer.Option("--port", metavar="P", help="Port to serve on. [8765]", show_default=False)
+        int | None, typer.Option("--port", metavar="P", help="The port to listen on. [8765]", show_default=False)
     ] = None,
     data: DataOption = None,
     config: ConfigOption = None,
-    stdio: Annotated[bool, typer.Option("--stdio", help="Speak MCP on standard input and output.")] = False,
+    stdio: Annotated[bool, typer.Option("--stdio", help="Serve on standard input and output.")] = False,
     models: Annotated[
         bool | None,
-        typer.Option("--models/--no-models", help="Pull the models that are missing. [yes]", show_default=False),
+        typer.Option("--models/--no-models", help="Download missing models. [yes]", show_default=False),
     ] = None,
     cache: Annotated[
         bool | None,
-        typer.Option("--cache/--no-cache", help="Remember what TypeScript gave. [yes]", show_default=False),
+        typer.Option("--cache/--no-cache", help="Answer repeated TypeScript from memory. [yes]", show_default=False),
     ] = None,
-    example: Annotated[bool, typer.Option("--example", help="Begin with an example, if nothing is here yet.")] = False,
+    example: Annotated[
+        bool, typer.Option("--example", help="Load example documents if there are no documents yet.")
+    ] = False,
 ) -> None:
-    """Serve MCP.
+    """Serve MCP over HTTP or stdio.
 
-    Over HTTP, at http://127.0.0.1:8765/mcp unless told otherwise. Over stdio with --stdio, or by itself
-    where a client started it: standard input is a pipe and neither --host nor --port is given.
+    Loci serves over HTTP, by default at http://127.0.0.1:8765/mcp. It serves over stdio with --stdio, or if a client
+    started it: standard input is then a pipe, and neither --host nor --port is given.
     """
     given = {"host": host, "port": port, "data": data, "pull_models": models, "code_cache": cache}
     settings = load_settings(given, config)
-    # uvicorn loads watchfiles wherever it is installed, for a reload on changes that Loci never asks for.
+    # If watchfiles is installed, uvicorn loads it for a reload on changes, which Loci never uses.
     sys.modules.setdefault("watchfiles", cast("ModuleType", None))
     if stdio or (host is None and port is None and _started_by_a_client()):
         _serve_stdio(settings)
@@ -67,11 +70,11 @@ def _started_by_a_client() -> bool:
 
 
 def _serve_stdio(settings: Settings) -> None:
-    from loci.compose import build_app  # loaded after the command line was understood: help answers at once
+    from loci.compose import build_app  # slow to load, and `--help` does not need them
     from loci.mcp.server import build_server
     from loci.mcp.stdio import serve_stdio
 
-    # The thread that waits for input cannot be interrupted, so Ctrl-C ends the process as it does elsewhere.
+    # The thread that waits for input cannot be interrupted, so Ctrl-C has to end the process.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     app = build_app(settings)
     with contextlib.closing(app), _background(app):
@@ -79,7 +82,7 @@ def _serve_stdio(settings: Settings) -> None:
 
 
 def _serve_http(settings: Settings, *, example: bool) -> None:
-    # uvicorn closes its connections at Ctrl-C, and raises it again.
+    # At Ctrl-C uvicorn closes its connections, and raises KeyboardInterrupt again.
     with contextlib.suppress(KeyboardInterrupt):
         _serve_until_interrupted(settings, example=example)
     typer.echo("Stopped.")
@@ -105,11 +108,11 @@ def _serve_until_interrupted(settings: Settings, *, example: bool) -> None:
         _need_auth(app)
     families = tool_families(app)
     for family in families:
-        family.tools.get()  # nobody's first call shall wait for it
+        family.tools.get()  # so that the first call does not wait for it
     config = uvicorn.Config(
         asgi(app, on_loopback=on_loopback, families=families),
         log_level="warning",
-        # Its lines would hold query strings, and so keys.
+        # An access log would hold query strings, and those may hold keys.
         access_log=False,
         server_header=False,
         timeout_graceful_shutdown=3,
@@ -119,7 +122,7 @@ def _serve_until_interrupted(settings: Settings, *, example: bool) -> None:
 
 
 def _background(app: App, *, example: bool = False) -> contextlib.AbstractContextManager[object]:
-    """Models and vectors, while the server runs; on AWS functions of their own see to them."""
+    """Return the work beside serving. On AWS other functions do it."""
     if app.settings.mode != "embedded":
         return contextlib.nullcontext()
     from loci.cli.background import Background
@@ -130,15 +133,15 @@ def _background(app: App, *, example: bool = False) -> contextlib.AbstractContex
 def _listen(host: str, port: int) -> socket.socket:
     try:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        # asyncio turns Nagle's algorithm off only where the protocol is named: with it on, each answer waits 40 ms.
+        # asyncio turns off Nagle's algorithm only if the protocol is named. With it on, each answer waits 40 ms.
         listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((host, port))
     except OSError as error:
         taken = error.errno == errno.EADDRINUSE
-        advice = f"Stop what uses that port, or choose another with --port, such as {port + 1}"
+        advice = f"Stop the program that uses that port, or choose another with --port, such as {port + 1}"
         raise Misconfigured(
-            f"Cannot serve on {host}:{port} ({error.strerror})", advice if taken else "Correct --host or --port"
+            f"Cannot listen on {host}:{port} ({error.strerror})", advice if taken else "Correct --host or --port"
         ) from None
     listener.listen(1024)
     return listener
@@ -152,12 +155,12 @@ def _is_loopback(host: str) -> bool:
 
 
 def _need_auth(app: App) -> None:
-    """Nobody serves their memory to a network by accident."""
+    """Refuse to serve to a network if nobody needs a credential: that must not happen by accident."""
     settings = app.settings
     if settings.auth != "open" and not settings.oidc_issuer and not app.api_keys.exist():
         raise Misconfigured(
-            f"Serving on {settings.host} lets other machines in, and no key exists",
-            "Make one with: loci keys create NAME (or set oidc_issuer), then start again",
+            f"Other machines can reach {settings.host}, and there is no API key",
+            "Create a key with: loci keys create NAME (or set oidc_issuer), then start again",
         )
 
 

@@ -1,6 +1,85 @@
-"""Text on a terminal."""
+"""The options that commands share, and what they show on a terminal: safe text, progress and short lists."""
+
+import sys
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from loci.core.finding import counted
+from loci.core.settings import Settings, load_settings
+
+if TYPE_CHECKING:
+    from loci.app import App
+    from loci.documents.document import KeptDocument
+    from loci.documents.ingest.index_writer import Progress
+
+SHOWN = 20
+
+DataOption = Annotated[
+    Path | None,
+    typer.Option("--data", metavar="DIR", help="The data folder (or set LOCI_DATA).", show_default=False),
+]
+ConfigOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--config",
+        metavar="FILE",
+        help="The settings file. Default: config.toml in the data folder.",
+        show_default=False,
+    ),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+
+
+def open_app(
+    data: Path | None, config: Path | None, check: Callable[[Settings], object] = lambda settings: settings
+) -> "App":
+    """Assemble Loci from the command's settings. `check` may refuse them before anything is created."""
+    settings = load_settings({"data": data}, config)
+    check(settings)
+    from loci.compose import build_app  # slow to load, and `--help` does not need it
+
+    return build_app(settings)
 
 
 def printable(text: str) -> str:
-    """A name or a document may hold anything: no part of it reaches the terminal as a command."""
+    """Return the text without control characters: a name or a document may hold commands to the terminal."""
     return "".join(one if one.isprintable() or one == "\t" else ascii(one)[1:-1] for one in text)
+
+
+@contextmanager
+def shown_progress() -> "Generator[Progress, None, None]":
+    """Show a bar on a terminal, else print a line at each tenth of the way. Both go to standard error."""
+    if not sys.stderr.isatty():
+        yield _print_tenths
+        return
+    from rich.console import Console  # takes 0.1 s to load, and only a terminal needs it
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), TextColumn("{task.description}", markup=False))
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=None)
+        yield lambda done, total, path: bar.update(task, completed=done, total=total, description=printable(path))
+
+
+def _print_tenths(done: int, total: int, path: str) -> None:  # noqa: ARG001
+    if done == total or done * 10 // total > (done - 1) * 10 // total:
+        typer.echo(f"{done:,} of {total:,}", err=True)
+
+
+def short_list(title: str, lines: Sequence[str]) -> list[str]:
+    """Return the title and the first lines below it; nothing if there are no lines."""
+    more = [f"  and {len(lines) - SHOWN:,} more: --json lists them all"] if len(lines) > SHOWN else []
+    return [f"{title}:", *(f"  {printable(line)}" for line in lines[:SHOWN]), *more] if lines else []
+
+
+def kept_line(kept: "KeptDocument") -> str:
+    """Return the line about a folder that is suddenly empty, whose documents Loci keeps."""
+    documents = counted(kept.documents, "document")
+    return printable(
+        f"{kept.folder} is empty now. Loci keeps its {documents} until the files are back"
+        f" (to remove them: loci forget {kept.folder})"
+    )

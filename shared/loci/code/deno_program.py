@@ -11,7 +11,7 @@ from loci.core.errors import Unavailable
 
 OLDEST = (2, 9, 8)
 """Older ones have known ways around their own permissions."""
-INSTALL = "Install it with: make setup, or pip install 'deno>=2.9.8' beside Loci; or set LOCI_DENO"
+INSTALL = "Install it beside Loci: pip install 'loci-mcp[sandbox]' (in a checkout: make setup). Or set LOCI_DENO"
 
 
 def found(given: Path | None) -> Path:

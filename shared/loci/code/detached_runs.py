@@ -13,8 +13,7 @@ from loci.core.errors import Conflict, LociError, Unavailable
 from loci.core.identity import Caller, Owner
 from loci.core.ids import random_id
 from loci.core.json import Json, JsonObject
-from loci.core.records import Record
-from loci.core.stores import ABSENT, RecordStore, every
+from loci.core.stores import ABSENT, Record, RecordStore, every
 from loci.scratchpad.api import Scratchpad
 
 KIND = "run"

@@ -9,8 +9,7 @@ from loci.code.ports import Executors, GivenUp, StoredFiles, never
 from loci.core.errors import NotFound, Refused
 from loci.core.identity import Caller, Owner
 from loci.core.json import JsonObject
-from loci.core.records import Record
-from loci.core.stores import RecordStore, every
+from loci.core.stores import Record, RecordStore, every
 
 KIND = "executor"
 TOOL = "run_memory_code"

@@ -1,23 +1,23 @@
-"""Every failure a caller can act on.
+"""The errors that a caller can act on.
 
 LociError                 code, what happened, what to do next
-├─ NotFound               the thing named does not exist (or is not yours)
-├─ Refused                understood, and will not be done as asked
+├─ NotFound               the named thing does not exist (or belongs to somebody else)
+├─ Refused                Loci understood the request and will not do it
 │  └─ Conflict            somebody else wrote first
 ├─ Unavailable            a store cannot be reached now; trying again may help
 └─ Misconfigured          the operator must change something before Loci can run
 
-Anything else that is raised is a bug.
+Any other exception is a bug.
 """
 
 from collections.abc import Mapping
 from typing import ClassVar
 
-Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
+from loci.core.json import Json
 
 
 class LociError(Exception):
-    """A failure with a code, a sentence that says what happened and one that says what to do."""
+    """An error with a code, a sentence that says what happened, and a sentence that says what to do."""
 
     default_code: ClassVar[str] = "REFUSED"
 
@@ -29,7 +29,7 @@ class LociError(Exception):
         self.what = what
         self.resolution = resolution
         self.details = details or {}
-        """What else the caller may want to know."""
+        """More facts for the caller."""
 
     def __str__(self) -> str:
         return f"{_sentence(self.what)} {_sentence(self.resolution)}"

@@ -1,4 +1,4 @@
-"""Whose data it is, and who asks."""
+"""Owners, whose data it is, and callers, who ask for it."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -11,9 +11,9 @@ LONGEST_NAME = 512
 
 @dataclass(frozen=True)
 class Owner:
-    """Whose data: a tenant and a subject in it, from verified credentials only.
+    """The owner of data: a tenant and a subject in it, taken from verified credentials only.
 
-    The empty tenant is Loci's own: no credential that names a tenant can reach it.
+    The empty tenant is Loci's own: a credential that names a tenant can never reach it.
     """
 
     tenant: str
@@ -29,26 +29,26 @@ class Owner:
 
     @cached_property
     def key(self) -> str:
-        """Safe in every store and in logs: two owners never share it, and it tells no names."""
+        """An id for stores and logs: two owners never share it, and it reveals no names."""
         return content_id(self.tenant, self.subject, length=32)
 
 
 LOCAL = Owner("", "local")
-"""The person at this machine."""
+"""The person who uses this machine."""
 
 SYSTEM = Owner("", "system")
-"""Loci itself: its keys and its ended sessions."""
+"""Loci itself: it owns the API keys and the list of ended sessions."""
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who asks: an owner, how they were recognised, and what they may do."""
+    """The sender of a request: an owner, how they were recognised, and what they may do."""
 
     owner: Owner
     proof: Literal["local", "key", "token"]
     scopes: frozenset[str] = field(default_factory=frozenset[str])
     expires: float | None = field(default=None, compare=False)
-    """When what they showed is no longer good, where that is known."""
+    """When their credential expires, if that is known."""
 
 
 LOCAL_CALLER = Caller(LOCAL, "local")

@@ -1,4 +1,4 @@
-"""What an operator can set. Command line before environment (LOCI_…) before config.toml before the default."""
+"""The settings of Loci. The command line wins over the environment (LOCI_…), then config.toml, then the default."""
 
 import os
 import sys
@@ -13,13 +13,13 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, V
 from loci.core.errors import Misconfigured
 
 PREFIX = "LOCI_"
-# How the table on AWS is keyed: the stack makes it so, and the adapter relies on it.
+# The keys of the DynamoDB table: the stack creates them, and the adapter relies on them.
 TABLE_KEYS = ("pk", "sk")
 TABLE_EXPIRY = "expires"
 UPLOADS = "uploads"
-"""What the keys of uploaded documents begin with: the stack says when something happens below it."""
+"""The prefix of uploaded documents in the bucket. The stack sends an event for each change below it."""
 UPLOADS_OF_LOCAL = f"{UPLOADS}/-/local/"
-"""Of the person at a machine, whose keys `loci keys create` makes where it is not told of an owner."""
+"""The prefix of the default owner, to whom `loci keys create` gives a key if no owner is named."""
 
 
 def _split(value: object) -> object:
@@ -36,7 +36,7 @@ Words = Annotated[tuple[str, ...], BeforeValidator(_split)]
 
 
 def _data_folder() -> Path:
-    from platformdirs import user_data_path  # not needed where the folder is given
+    from platformdirs import user_data_path  # not needed if the folder is set
 
     return user_data_path("loci", appauthor=False)
 
@@ -46,123 +46,135 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    mode: Literal["embedded", "aws"] = Field("embedded", description="where data lies: this machine, or AWS")
+    mode: Literal["embedded", "aws"] = Field("embedded", description="where data is stored: on this machine, or on AWS")
     data: Folder = Field(default_factory=_data_folder, description="the data folder")
-    models: Folder | None = Field(None, description="the models folder, shared by all data folders")
+    models: Folder | None = Field(None, description="the models folder; all data folders share it")
     write_roots: Annotated[tuple[Folder, ...], BeforeValidator(_split)] = Field(
-        (), description="folders that tools may write documents in, beside those that were ingested"
+        (), description="more folders in which tools may write documents, besides the ingested ones"
     )
-    host: str = Field("127.0.0.1", description="the address to serve on")
-    port: int = Field(8765, ge=0, le=65535, description="the port to serve on (0: any free one)")
+    host: str = Field("127.0.0.1", description="the address to listen on")
+    port: int = Field(8765, ge=0, le=65535, description="the port to listen on (0: any free port)")
     public_url: str | None = Field(
         None,
         pattern=r"^https?://[^/\s?#]+(/[^\s?#]*)?$",
-        description="the address that clients see, such as https://loci.example.com",
+        description="the URL that clients use, such as https://loci.example.com",
     )
     auth: Literal["auto", "required", "open"] = Field(
-        "auto", description="auto: on loopback no key is needed; required: always; open: never, one owner for all"
+        "auto",
+        description="auto: no key on loopback; required: always a key; open: no key, one owner for everybody",
     )
     allowed_hosts: Words = Field((), description="accepted Host headers; name:* accepts any port")
-    allowed_origins: Words = Field((), description="accepted Origin headers beside those of this machine; * for all")
+    allowed_origins: Words = Field(
+        (), description="accepted Origin headers besides those of this machine; * accepts all"
+    )
     secrets: Annotated[tuple[SecretStr, ...], BeforeValidator(_split)] = Field(
-        (), description="signing secrets, newest first; embedded, one is made and kept in the data folder"
+        (), description="signing secrets, newest first; in embedded mode Loci creates one in the data folder"
     )
     oidc_issuer: str | None = Field(None, description="accept access tokens of this OpenID Connect issuer")
-    oidc_audience: str | None = Field(None, description="the audience they must name; the public URL by default")
-    oidc_jwks_url: str | None = Field(None, description="the issuer's keys; found through discovery by default")
+    oidc_audience: str | None = Field(None, description="the audience that tokens must name; default: the public URL")
+    oidc_jwks_url: str | None = Field(
+        None, description="the URL of the issuer's keys; default: found through discovery"
+    )
     oidc_algorithms: Words = Field(("RS256", "ES256"), description="accepted signature algorithms")
-    oidc_tenant_claim: str | None = Field(None, description="the claim that names the tenant; the issuer by default")
+    oidc_tenant_claim: str | None = Field(
+        None, description="the claim that names the tenant; default: the issuer is the tenant"
+    )
     oidc_scopes: Words = Field((), description="scopes that every token must have")
-    tool_names: Literal["wire", "colon"] = Field("wire", description="list tools as pml_search_tools or with a colon")
-    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="what is logged")
-    pull_models: bool = Field(True, description="at the first start, pull the models that are missing")
-    embedder: str | None = Field(None, description="the embedder; by default bge-small-en-v1.5, else one that is here")
-    reranker: str | None = Field(None, description="the reranker; by default bge-reranker-base, else one that is here")
-    rerank_seconds: float = Field(0.3, ge=0, le=20, description="how long a search may rerank; 0 switches it off")
+    tool_names: Literal["wire", "colon"] = Field(
+        "wire", description="wire: list tools as pml_search_tools; colon: as pml:search_tools"
+    )
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
+        "INFO", description="the lowest level that is logged"
+    )
+    pull_models: bool = Field(True, description="download missing models when the server starts")
+    embedder: str | None = Field(None, description="the embedder; default: bge-small-en-v1.5, else any installed one")
+    reranker: str | None = Field(None, description="the reranker; default: bge-reranker-base, else any installed one")
+    rerank_seconds: float = Field(0.3, ge=0, le=20, description="how long a search may rerank; 0 turns reranking off")
     model_hub: str = Field(
-        "https://huggingface.co", pattern=r"^https?://\S+$", description="where models are pulled from"
+        "https://huggingface.co", pattern=r"^https?://\S+$", description="where models are downloaded from"
     )
     language_model: str | None = Field(
         None,
         pattern=r"^(bedrock|openai):\S+$",
-        description="bedrock:MODEL or openai:MODEL reads the best hits of a search again; none by default",
+        description="the language model that rereads the best hits of a search: bedrock:MODEL or openai:MODEL",
     )
     language_model_url: str = Field(
-        "https://api.openai.com/v1", pattern=r"^https?://\S+$", description="where openai: models are asked"
+        "https://api.openai.com/v1", pattern=r"^https?://\S+$", description="the API of openai: models"
     )
-    language_model_key: SecretStr | None = Field(None, description="the key for them")
+    language_model_key: SecretStr | None = Field(None, description="the key for that API")
     language_model_key_from: str | None = Field(
-        None, description="on AWS: the secret in Secrets Manager that holds the key, unless it is set"
+        None, description="on AWS: the secret in Secrets Manager with that key, if it is not set directly"
     )
-    language_model_seconds: float = Field(6, gt=0, le=25, description="how long a search may wait for it")
-    language_model_daily_tokens: int = Field(2_000_000, ge=0, description="tokens a day, of all instances together")
+    language_model_seconds: float = Field(6, gt=0, le=25, description="how long a search waits for the language model")
+    language_model_daily_tokens: int = Field(2_000_000, ge=0, description="tokens a day, for all instances together")
     deno: Folder | None = Field(
-        None, description="the Deno that runs TypeScript; by default the one beside Loci, else the one on the path"
+        None, description="the Deno that runs TypeScript; default: the one installed with Loci, else the one on PATH"
     )
     code_read_paths: Annotated[tuple[Folder, ...], BeforeValidator(_split)] = Field(
-        (), description="what callers' TypeScript may be allowed to read; on AWS always nothing"
+        (), description="paths that a caller may let TypeScript read; on AWS always none"
     )
-    code_cache: bool = Field(True, description="answer TypeScript that ran before from memory, where it cannot differ")
+    code_cache: bool = Field(True, description="answer repeated TypeScript from memory if the result cannot differ")
     table: str | None = Field(None, description="on AWS: the DynamoDB table")
     bucket: str | None = Field(None, description="on AWS: the S3 bucket")
     search_url: str | None = Field(None, pattern=r"^https?://\S+$", description="on AWS: the OpenSearch domain")
-    search_index: str = Field("loci", pattern=r"^[a-z0-9][a-z0-9_.-]*$", description="on AWS: the index in it")
+    search_index: str = Field("loci", pattern=r"^[a-z0-9][a-z0-9_.-]*$", description="on AWS: the index in that domain")
     inference_function: str | None = Field(None, description="on AWS: the function that embeds and reranks")
     run_python_function: str | None = Field(None, description="on AWS: the function that runs callers' Python")
     run_deno_function: str | None = Field(None, description="on AWS: the function that runs callers' TypeScript")
-    run_role: str | None = Field(None, description="on AWS: the role whose credentials are lent to runs of code")
+    run_role: str | None = Field(None, description="on AWS: the role whose credentials a run of code gets")
     secrets_from: str | None = Field(
-        None, description="on AWS: the secret in Secrets Manager that holds the signing secrets, unless they are set"
+        None,
+        description="on AWS: the secret in Secrets Manager with the signing secrets, if they are not set directly",
     )
 
-    runner: Folder | None = Field(
-        None, description="the Python environment of run_memory_code; by default `runner` in Loci's own"
+    runner: Folder | None = Field(None, description="the Python environment of run_memory_code")
+    runner_seconds: float = Field(60, gt=0, le=900, description="the longest time of one Python run")
+    runner_memory_mb: int = Field(1024, ge=64, description="the most memory that an executor's variables may take")
+    runner_disk_mb: int = Field(256, ge=1, description="the most disk space that an executor's files may take")
+    runner_idle_minutes: float = Field(
+        15, gt=0, description="an executor that is idle for this long is saved and ended"
     )
-    runner_seconds: float = Field(60, gt=0, le=900, description="how long one run of Python may take")
-    runner_memory_mb: int = Field(1024, ge=64, description="memory that its variables may take")
-    runner_disk_mb: int = Field(256, ge=1, description="disk that its files may take")
-    runner_idle_minutes: float = Field(15, gt=0, description="after so long its variables are saved and it is ended")
-    runner_matplotlib: bool = Field(True, description="whether its code may draw with matplotlib")
+    runner_matplotlib: bool = Field(True, description="allow Python code to draw with matplotlib")
     allow_unsandboxed: bool = Field(
-        False, description="run callers' code even where this machine has no wall to put around it: a risk"
+        False, description="run callers' code even if this machine cannot sandbox it: a risk"
     )
 
     @property
     def base_url(self) -> str:
-        """The address that clients see."""
-        # Every address is the one to listen on, and none to connect to.
+        """The URL that clients use."""
+        # The address that means "listen everywhere" is not one that a client can connect to.
         host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.host, self.host)  # noqa: S104
         return (self.public_url or f"http://{f'[{host}]' if ':' in host else host}:{self.port}").rstrip("/")
 
     @property
     def runner_folder(self) -> Path:
-        """Where the Python runner's packages lie: beside Loci's own, and removed with them."""
+        """The folder of the Python runner's packages. By default it is deleted together with Loci's own environment."""
         return self.runner or Path(sys.prefix) / "runner"
 
     @property
     def models_folder(self) -> Path:
-        """Where models lie."""
-        from platformdirs import user_cache_path  # not needed where the folder is given
+        """The folder of the models."""
+        from platformdirs import user_cache_path  # not needed if the folder is set
 
         return self.models or user_cache_path("loci", appauthor=False) / "models"
 
 
 @dataclass(frozen=True, slots=True)
 class Sourced:
-    """Settings, and where they come from."""
+    """Settings, and the source of each one that was set."""
 
     settings: Settings
     sources: Mapping[str, str]
-    """Of those that were set: the command line, a variable, or the path of a file."""
+    """By name: "the command line", an environment variable, or the path of a file."""
 
 
 def load_settings(given: Mapping[str, object] | None = None, config: Path | None = None) -> Settings:
-    """The settings of this process; `given` holds what the command line said."""
+    """Return the settings of this process; `given` holds those of the command line."""
     return sourced_settings(given, config).settings
 
 
 def sourced_settings(given: Mapping[str, object] | None = None, config: Path | None = None) -> Sourced:
-    """The same with the source of each that was set."""
+    """Return the settings, with the source of each one that was set."""
     said = {name: value for name, value in (given or {}).items() if value is not None}
     names = {name: PREFIX + name.upper() for name in Settings.model_fields}
     environment = {name: os.environ[key] for name, key in names.items() if os.environ.get(key)}
@@ -187,13 +199,13 @@ def sourced_settings(given: Mapping[str, object] | None = None, config: Path | N
 
 
 def unknown_variables() -> list[str]:
-    """Variables that look like settings and are none, sorted."""
+    """Return the environment variables that look like settings but are not, sorted."""
     known = {PREFIX + name.upper() for name in (*Settings.model_fields, "config", "key")}
     return sorted(name for name in os.environ if name.startswith(PREFIX) and name not in known)
 
 
 def _file(said: Mapping[str, object], environment: Mapping[str, str], config: Path | None) -> Path | None:
-    """The settings file: the one that was named, else config.toml in the data folder, if it is there."""
+    """Return the settings file: the one that was named, else config.toml in the data folder, if it exists."""
     named = config or os.environ.get(f"{PREFIX}CONFIG")
     if named:
         named = Path(named).expanduser()

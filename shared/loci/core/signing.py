@@ -1,4 +1,4 @@
-"""Sealed tokens: text that only Loci can have written."""
+"""Sealed tokens: text that only Loci can write."""
 
 import hashlib
 import hmac
@@ -13,21 +13,22 @@ SHORTEST_SECRET = 32
 
 
 class Keyring:
-    """The secrets of one deployment, newest first: the first signs, all verify."""
+    """The secrets of one deployment, newest first. The first one signs; each of them verifies."""
 
     def __init__(self, secrets: Sequence[str]) -> None:
         self._secrets = [secret.encode() for secret in secrets]
 
     def keys(self, purpose: str) -> list[bytes]:
-        """32 bytes a secret, which are good for this purpose only."""
+        """Return one key of 32 bytes for each secret. The keys work for this purpose only."""
         return [hmac.digest(secret, purpose.encode(), "sha256") for secret in self._secrets]
 
     def seal(self, purpose: str) -> "Seal":
+        """Return the seal for this purpose."""
         return Seal(self.keys(purpose))
 
 
 class Seal:
-    """Closes claims into a URL-safe token, and opens only what it closed."""
+    """Turns claims into a URL-safe token, and opens only the tokens that it made."""
 
     def __init__(self, keys: Sequence[bytes]) -> None:
         # itsdangerous wants the newest key last.
@@ -37,10 +38,11 @@ class Seal:
         )
 
     def close(self, claims: JsonObject) -> str:
+        """Return the claims as a sealed token."""
         return str(self._serializer.dumps(claims))
 
     def open(self, token: str) -> JsonObject | None:
-        """The claims, or None where the token was not closed here."""
+        """Return the claims, or None if this seal did not make the token."""
         try:
             return self._serializer.loads(token)
         except BadData:

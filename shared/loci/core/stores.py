@@ -1,21 +1,52 @@
-"""Where things are kept."""
+"""The ports of the stores: records, blobs, and locks for writers."""
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from loci.core.errors import Conflict
+from loci.core.errors import Conflict, Refused
 from loci.core.identity import Owner
 from loci.core.json import JsonObject
-from loci.core.records import Record, RecordPage
 
+LONGEST_KEY = 512
 ABSENT: Final = ""
-"""As an expected version: there must be no such record yet."""
+"""As an expected version: no such record may exist yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One small stored document under a key. Each write gives it a new version."""
+
+    key: str
+    value: JsonObject
+    version: str
+    expires_at: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RecordPage:
+    """Records in the order of their keys, and where the next page starts (None: this is the last page)."""
+
+    records: tuple[Record, ...]
+    next: str | None
+
+
+def checked_key(key: str) -> str:
+    """Return the key if every store can hold it, else raise `Refused`."""
+    try:
+        size = len(key.encode("utf-8"))
+    except UnicodeEncodeError:
+        raise Refused(
+            "The key holds half of a surrogate pair", "Use text that UTF-8 can encode", code="BAD_KEY"
+        ) from None
+    if not 0 < size <= LONGEST_KEY:
+        raise Refused(f"A key has 1 to {LONGEST_KEY} bytes, this one has {size}", "Use a shorter key", code="BAD_KEY")
+    return key
 
 
 def lost_race(kind: str) -> Conflict:
-    """What a write raises that expected another version."""
+    """Return the error of a write that expected another version."""
     return Conflict(f"Somebody else wrote this {kind} first", "Read it again, then decide")
 
 
@@ -23,7 +54,7 @@ class RecordStore(Protocol):
     """Small JSON documents with compare-and-set and expiry."""
 
     def get(self, owner: Owner, kind: str, key: str) -> Record | None:
-        """The record as last written, or None where there is none or it has expired."""
+        """Return the record as last written, or None if it does not exist or has expired."""
         ...
 
     def put(
@@ -37,27 +68,27 @@ class RecordStore(Protocol):
         expires_at: float | None = None,
         durable: bool = True,
     ) -> Record:
-        """Write it, and get it back with its new version.
+        """Write the record and return it with its new version.
 
-        With `expect_version` the write happens only over that version (`ABSENT`: only where nothing is);
-        otherwise `Conflict` is raised and nothing has changed. Without it, whatever was there is replaced.
-        A write that is not `durable` survives a killed process, too, but perhaps not a power cut.
+        With `expect_version`, write only over that version (`ABSENT`: only if no record exists); otherwise raise
+        `Conflict` and change nothing. Without it, replace whatever is there.
+        A write that is not `durable` survives a killed process, but perhaps not a power cut.
         """
         ...
 
     def remove(self, owner: Owner, kind: str, key: str, *, expect_version: str | None = None) -> bool:
-        """Take it out; True where it was there. `expect_version` as in `put`."""
+        """Remove the record; return True if it existed. `expect_version` works as in `put`."""
         ...
 
     def list(
         self, owner: Owner, kind: str, *, prefix: str = "", limit: int = 100, after: str | None = None
     ) -> RecordPage:
-        """The records whose keys begin with `prefix`, by key, from the one behind `after` on."""
+        """Return the records whose keys begin with `prefix`, in key order, starting behind `after`."""
         ...
 
 
 def every(records: RecordStore, owner: Owner, kind: str) -> Iterator[Record]:
-    """All records of a kind, page by page."""
+    """Yield all records of a kind, fetched page by page."""
     after: str | None = None
     while True:
         page = records.list(owner, kind, limit=500, after=after)
@@ -68,40 +99,43 @@ def every(records: RecordStore, owner: Owner, kind: str) -> Iterator[Record]:
 
 
 class BlobStore(Protocol):
-    """Bytes under a key: a write is seen whole or not at all."""
+    """Bytes under a key. Readers see a write whole or not at all."""
 
     def read(self, owner: Owner, key: str) -> bytes:
-        """The bytes as last written; `NotFound` where there are none."""
+        """Return the bytes as last written; raise `NotFound` if there are none."""
         ...
 
     def write(self, owner: Owner, key: str, content: bytes, *, durable: bool = True) -> None:
-        """Put the bytes there. If not `durable`, they survive a killed process, too, but perhaps not a power cut."""
+        """Store the bytes. If not `durable`, they survive a killed process, but perhaps not a power cut."""
         ...
 
     def remove(self, owner: Owner, key: str) -> None:
-        """Take it out; no error where it was not there."""
+        """Remove the bytes; no error if there were none."""
         ...
 
     def list(self, owner: Owner, prefix: str = "") -> list[str]:
-        """The keys that begin with `prefix`, sorted."""
+        """Return the keys that begin with `prefix`, sorted."""
         ...
 
     def link(self, owner: Owner, key: str, seconds: int) -> str:
-        """A URL that gives the bytes to whoever holds it, for so long."""
+        """Return a URL that gives the bytes to whoever holds it, for that many seconds."""
         ...
 
 
 class WriteLocks(Protocol):
-    """One writer at a time, of all processes that use the stores."""
+    """Locks that let one writer at a time work, across all processes that use the stores."""
 
     def take(self, owner: Owner, name: str, seconds: float) -> AbstractContextManager[bool]:
-        """Whether the turn came within so many seconds. It is over with the block, or a while after its process."""
+        """Wait at most that many seconds for the lock; True if it was taken.
+
+        It is released at the end of the block, or some time after its process died.
+        """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Linked:
-    """What a local link leads to."""
+    """The content behind a local link."""
 
     name: str
     content: bytes
@@ -111,5 +145,5 @@ class LocalLinks(Protocol):
     """The local server's side of `BlobStore.link`."""
 
     def follow(self, token: str) -> Linked:
-        """What the link leads to; `NotFound` where it has expired, was tampered with, or leads nowhere."""
+        """Return the content; raise `NotFound` if the link expired, was tampered with, or leads nowhere."""
         ...

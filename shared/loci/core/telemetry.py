@@ -1,4 +1,4 @@
-"""Structured logs and metrics: names and sizes, never contents."""
+"""Structured logs and metrics. They hold names and sizes, never contents."""
 
 import logging
 import os
@@ -15,7 +15,7 @@ Outcome = Literal["ok", "error", "bug"]
 
 
 class _Stderr(logging.StreamHandler[TextIO]):
-    """Writes to what `sys.stderr` is at that moment; stdout may be the protocol's."""
+    """Writes to the current `sys.stderr`; stdout may carry the protocol."""
 
     def emit(self, record: logging.LogRecord) -> None:
         self.stream = sys.stderr
@@ -23,7 +23,7 @@ class _Stderr(logging.StreamHandler[TextIO]):
 
 
 class _Plain(logging.Formatter):
-    """A line for people."""
+    """Formats a record as one line for people."""
 
     def format(self, record: logging.LogRecord) -> str:
         fields = getattr(record, "fields", {})
@@ -35,16 +35,16 @@ class _Plain(logging.Formatter):
 
 
 class Telemetry:
-    """Where Loci says what it did: lines of JSON, or on a terminal lines for people."""
+    """The log of what Loci did: lines of JSON, or lines for people on a terminal."""
 
     def __init__(self, level: str = "INFO", *, plain: bool | None = None) -> None:
         function = os.environ.get("AWS_LAMBDA_FUNCTION_NAME")
-        # The function's name says which stage it is: two may lie in one account.
+        # The function's name includes the stage: one account may hold two stages.
         self._metrics = Metrics(namespace="Loci", service=function) if function else None
         self._plain = _for_people() if plain or (plain is None and sys.stderr.isatty()) else None
         self._json = Logger(service="loci", level=level, logger_handler=_Stderr(), location=None)
-        self._json.setLevel(level)  # Powertools keeps a second app's logger at the first one's level
-        logging.getLogger("loci").propagate = False  # Lambda has a handler of its own on the root
+        self._json.setLevel(level)  # otherwise Powertools keeps the level of the process's first app
+        logging.getLogger("loci").propagate = False  # Lambda puts its own handler on the root logger
         if self._plain:
             self._plain.setLevel(level)
         setattr(logging, "logAsyncioTasks", False)  # noqa: B010 (Python 3.12 would put a task's name on each line)
@@ -52,7 +52,7 @@ class Telemetry:
         logging.getLogger("mcp").setLevel(logging.WARNING)
 
     def call(self, *, tool: str, owner: str, ms: float, outcome: Outcome, code: str, asked: int, answered: int) -> None:
-        """One line about one tool call, and on Lambda its metrics."""
+        """Log one tool call, and on Lambda send its metrics."""
         self._say(
             "call", tool=tool, owner=owner, ms=round(ms, 2), outcome=outcome, code=code, asked=asked, answered=answered
         )
@@ -63,30 +63,30 @@ class Telemetry:
             self._metrics.flush_metrics()
 
     def ran(self, *, owner: str, ms: float, outcome: str, tools: Mapping[str, int], denied: int) -> None:
-        """One line about one run of a caller's code: which tools it called and how often, never with what."""
+        """Log one run of a caller's code: which tools it called and how often, never their arguments."""
         self._say("ran", owner=owner, ms=round(ms, 2), outcome=outcome, tools=dict(tools), denied=denied)
 
-    def looked_at(self, key: str, *, is_document: bool) -> None:
-        """One line about an upload, where somebody wants to see them all."""
-        self._json.debug("looked at", extra={"key": key, "is_document": is_document})
+    def upload_seen(self, key: str, *, is_document: bool) -> None:
+        """Log one upload, at debug level."""
+        self._json.debug("upload seen", extra={"key": key, "is_document": is_document})
 
-    def not_taken_in(self, message: str, error: BaseException) -> None:
-        """One line about a message of the queue that comes again, and is put aside in the end."""
+    def upload_failed(self, message: str, error: BaseException) -> None:
+        """Log a queue message that failed. The queue repeats it, and puts it aside after the last try."""
         if isinstance(error, LociError):
-            self._say("not taken in", message_id=message, code=error.code, reason=str(error))
+            self._say("upload failed", message_id=message, code=error.code, reason=str(error))
         else:
             self._say("bug", error, where="ingest", message_id=message)
 
     def refused(self, *, path: str, status: int, reason: str) -> None:
-        """One line about a request that never became a call. The path comes without its query string."""
+        """Log a request that was refused before any tool ran. The path has no query string."""
         self._say("refused", path=path, status=status, reason=reason)
 
     def tolerated(self, what: str) -> None:
-        """A client's fault that Loci works around on purpose."""
+        """Log a client's mistake that Loci works around on purpose."""
         self._say("tolerated", what=what)
 
     def bug(self, where: str, error: BaseException) -> None:
-        """A failure that nobody planned for, with its traceback."""
+        """Log an unexpected error with its traceback."""
         self._say("bug", error, where=where)
 
     def _say(self, message: str, error: BaseException | None = None, **fields: object) -> None:

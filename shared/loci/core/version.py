@@ -1,6 +1,11 @@
-"""The version of Loci that is installed."""
+"""The version of Loci that runs."""
 
-from importlib.metadata import version
-from typing import Final
+import importlib.metadata
 
-VERSION: Final = version("loci")
+DISTRIBUTION = "loci-mcp"
+"""The name on the package index, where `loci` is somebody else's. The package and the command are `loci`."""
+
+
+def version() -> str:
+    """Return the version, from the metadata of the installed distribution."""
+    return importlib.metadata.version(DISTRIBUTION)

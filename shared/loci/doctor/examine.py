@@ -1,4 +1,4 @@
-"""Everything that is checked, in order."""
+"""All checks of `loci doctor`, in order."""
 
 import secrets
 from collections.abc import Callable, Iterator, Mapping
@@ -13,35 +13,33 @@ from loci.code.checks.sandbox_check import check_runner, check_sandbox
 from loci.core.errors import LociError
 from loci.core.finding import Finding, checked
 from loci.core.settings import Settings, sourced_settings
-from loci.doctor.data_folder import check_folder, check_secret, check_space
-from loci.doctor.deployment import check_cloud
-from loci.doctor.models_check import check_models
-from loci.doctor.settings_check import check_settings
+from loci.doctor.aws_checks import check_aws
+from loci.doctor.machine_checks import check_folder, check_models, check_secret, check_settings, check_space
 from loci.documents.checks.owner_checks import check_owners
 
 
 @dataclass(frozen=True, slots=True)
 class Openers:
-    """How what is checked is reached."""
+    """The functions that open what the checks look at."""
 
     app: Callable[[Settings], App]
     database: Callable[[Settings], str | None]
-    """What is to be said of the embedded database; None where there is none yet."""
+    """Returns a sentence about the embedded database; None: there is none yet."""
     secrets: Callable[[Settings], int]
-    """How many signing secrets a deployment on AWS accepts."""
+    """Returns the number of signing secrets that a deployment on AWS accepts."""
 
 
 def examine(
     given: Mapping[str, object], config: Path | None, openers: Openers, *, fix: bool = False
 ) -> Iterator[Finding]:
-    """Each check's finding as soon as it is known. With `fix`, what can be put right without loss is."""
+    """Yield each finding as soon as it is known. With `fix`, repair what can be repaired without data loss."""
     try:
-        told = sourced_settings(given, config)
+        sourced = sourced_settings(given, config)
     except LociError as error:
         yield Finding("settings", "fault", error.what, error.resolution)
         return
-    yield from check_settings(told)
-    settings = told.settings
+    yield from check_settings(sourced)
+    settings = sourced.settings
     if settings.mode == "embedded":
         yield from _machine(settings)
         yield from check_models(settings)
@@ -55,14 +53,14 @@ def examine(
     elif settings.inference_function is None:
         yield from check_models(settings)
     try:
-        app = openers.app(_unsigned(settings))
+        app = openers.app(_with_throwaway_secret(settings))
     except LociError as error:
         yield Finding("stores", "fault", error.what, error.resolution)
         return
     if settings.mode == "aws":
-        cloud = check_cloud(app, lambda: openers.secrets(settings))
-        yield from cloud
-        if any(one.state == "fault" for one in cloud) or settings.search_url is None:
+        on_aws = check_aws(app, lambda: openers.secrets(settings))
+        yield from on_aws
+        if any(one.state == "fault" for one in on_aws) or settings.search_url is None:
             return
     yield from check_owners(app, fix=fix)
 
@@ -74,18 +72,18 @@ def _machine(settings: Settings) -> Iterator[Finding]:
 
 
 def _database(settings: Settings, openers: Openers) -> list[Finding]:
-    """None where there is no data folder, of which that was said."""
+    """Check the database; no finding if there is no data folder, which another finding reports."""
     if not settings.data.is_dir():
         return []
-    return checked("database", lambda: _opened(openers.database(settings)))
+    return checked("database", lambda: _database_finding(openers.database(settings)))
 
 
-def _opened(said: str | None) -> Finding:
-    if said is None:
+def _database_finding(what: str | None) -> Finding:
+    if what is None:
         return Finding("database", "warning", "There is none yet", "Begin with: loci ingest PATH, or loci serve")
-    return Finding("database", "ok", said)
+    return Finding("database", "ok", what)
 
 
-def _unsigned(settings: Settings) -> Settings:
-    """With a secret of its own: nothing is signed here, and the real one is neither needed nor made."""
+def _with_throwaway_secret(settings: Settings) -> Settings:
+    """Return the settings with a new secret: the checks sign nothing, and must not create the real secret."""
     return settings.model_copy(update={"secrets": (SecretStr(secrets.token_hex(32)),)})

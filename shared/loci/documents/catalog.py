@@ -8,8 +8,7 @@ from typing import cast
 from loci.core.identity import Owner
 from loci.core.ids import content_id
 from loci.core.json import JsonObject
-from loci.core.records import Record
-from loci.core.stores import ABSENT, RecordStore, every
+from loci.core.stores import ABSENT, Record, RecordStore, every
 from loci.documents.document import Document, Problem, Root
 from loci.documents.document_ids import ids_for
 from loci.documents.graph.link import NOTHING, Form, Mention, Relation, Said

@@ -19,7 +19,7 @@ from mcp_types import (
     Tool,
 )
 
-from loci.core.version import VERSION
+from loci.core.version import version
 from loci.mcp.answer_budget import within_budget
 from loci.mcp.caller import caller_of, principal
 from loci.mcp.errors import FailedCall, ToolAnswer, attempt, unknown_tool
@@ -58,7 +58,7 @@ class LociServer(SdkServer):
         super().__init__(
             "loci",
             title="Loci",
-            version=VERSION,
+            version=version(),
             instructions=INSTRUCTIONS + "".join(module.instructions for module in modules),
             # Nothing may stay open on Lambda.
             subscriptions=False,

@@ -8,10 +8,8 @@ from dataclasses import dataclass
 from loci.core.errors import Conflict, LociError, NotFound, Unavailable
 from loci.core.identity import Owner
 from loci.core.ids import content_id, random_id
-from loci.core.json import JsonObject
-from loci.core.moments import iso
-from loci.core.records import Record
-from loci.core.stores import BlobStore, RecordStore, every
+from loci.core.json import JsonObject, iso
+from loci.core.stores import BlobStore, Record, RecordStore, every
 
 KIND = "scratchpad"
 PROMISED = "scratchpad-promised"

@@ -60,7 +60,7 @@ def test_the_list_is_json_for_programs(folder: Path) -> None:
 def test_a_pulled_model_is_said_to_be_here(hub: ModelHub, folder: Path) -> None:
     said = run("pull", RERANKER.lower())
     assert said.exit_code == 0
-    assert f"{RERANKER} is here" in said.output
+    assert f"{RERANKER} is installed" in said.output
     [row] = [row for row in json.loads(run("list", "--json").output) if row["state"] == "here"]
     assert (row["name"], row["used"], row["size"]) == (RERANKER, True, 50_002)
 
@@ -92,7 +92,7 @@ def test_a_whole_model_passes_its_check(folder: Path) -> None:
     lay_out_embedder(folder)
     said = run("check")
     assert said.exit_code == 0
-    assert said.output == f"{EMBEDDER}: whole\n"
+    assert said.output == f"{EMBEDDER}: complete\n"
 
 
 def test_a_check_reads_every_byte(folder: Path) -> None:

@@ -9,7 +9,7 @@ from urllib.parse import quote
 from loci.adapters.aws.clients import Clients, code_of, explained
 from loci.core.errors import NotFound
 from loci.core.identity import Owner
-from loci.core.records import checked_key
+from loci.core.stores import checked_key
 
 MISSING = ("NoSuchKey", "404")  # HEAD has no body, so no better code
 RESOLUTIONS = {

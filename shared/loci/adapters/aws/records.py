@@ -12,8 +12,7 @@ from loci.core.errors import Conflict, NotFound, Unavailable
 from loci.core.identity import Owner
 from loci.core.ids import random_id
 from loci.core.json import JsonObject
-from loci.core.records import Record, RecordPage, checked_key
-from loci.core.stores import ABSENT, BlobStore, lost_race
+from loci.core.stores import ABSENT, BlobStore, Record, RecordPage, checked_key, lost_race
 
 if TYPE_CHECKING:
     from types_boto3_dynamodb.type_defs import AttributeValueTypeDef as Attribute

@@ -6,8 +6,7 @@ from contextlib import contextmanager, suppress
 
 from loci.core.errors import Conflict
 from loci.core.identity import Owner
-from loci.core.records import Record
-from loci.core.stores import ABSENT, RecordStore
+from loci.core.stores import ABSENT, Record, RecordStore
 
 TURN = "turn"
 LONGEST = 60.0

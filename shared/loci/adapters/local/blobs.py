@@ -9,9 +9,8 @@ from urllib.parse import unquote
 
 from loci.core.errors import NotFound, Unavailable
 from loci.core.identity import Owner
-from loci.core.records import checked_key
 from loci.core.signing import Seal
-from loci.core.stores import Linked
+from loci.core.stores import Linked, checked_key
 
 # Only what every file system keeps apart: some fold case, some normalise Unicode.
 PLAIN = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789-_.")

@@ -8,8 +8,7 @@ from loci.adapters.local.sqlite import Database
 from loci.core.identity import Owner
 from loci.core.ids import random_id
 from loci.core.json import JsonObject
-from loci.core.records import Record, RecordPage, checked_key
-from loci.core.stores import ABSENT, lost_race
+from loci.core.stores import ABSENT, Record, RecordPage, checked_key, lost_race
 
 # No UTF-8 text has this byte, so it sorts behind every key that begins with the prefix.
 BEHIND_PREFIX = b"\xff"

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from loci.core.errors import Conflict, LociError, Unavailable
 from loci.core.identity import Owner
-from loci.core.moments import iso
+from loci.core.json import iso
 from loci.documents.catalog import Catalog
 from loci.documents.document import Document, Problem
 from loci.documents.graph.link import NOTHING, Said

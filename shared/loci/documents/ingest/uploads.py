@@ -30,7 +30,7 @@ class UploadIngest:
     def follow(self, notice: str) -> None:
         """Look at every object that the notice names."""
         for key in self._uploads.named(notice):
-            self.telemetry.looked_at(key, is_document=self.look(key))
+            self.telemetry.upload_seen(key, is_document=self.look(key))
 
     def look(self, key: str) -> bool:
         """Take the object in as it is now, or its document out where it is gone; False for what is no document.

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from loci.core.errors import Conflict, NotFound, Refused
 from loci.core.identity import Owner
-from loci.core.moments import iso
+from loci.core.json import iso
 from loci.core.stores import BlobStore, RecordStore, WriteLocks
 from loci.documents.catalog import Catalog
 from loci.documents.document import Document

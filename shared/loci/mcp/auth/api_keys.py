@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from loci.core.errors import NotFound
 from loci.core.identity import SYSTEM, Owner
 from loci.core.ids import random_id
-from loci.core.moments import iso
-from loci.core.records import Record
-from loci.core.stores import ABSENT, RecordStore, every
+from loci.core.json import iso
+from loci.core.stores import ABSENT, Record, RecordStore, every
 
 KIND = "api_key"
 SHAPE = re.compile(r"loci_([0-9a-f]{12})_[A-Za-z0-9_-]{43}")

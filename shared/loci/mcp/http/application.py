@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from loci.core.errors import LociError, NotFound
 from loci.core.identity import SYSTEM
 from loci.core.lazy import Lazy
-from loci.core.version import VERSION
+from loci.core.version import version
 from loci.mcp.auth.gate import METADATA
 from loci.mcp.http.address import is_open, public_base
 from loci.mcp.http.gatekeeper import Gatekeeper
@@ -98,7 +98,7 @@ def _health(host: Host) -> Endpoint:
             host.records.get(SYSTEM, "health", "probe")
         except LociError as error:
             return JSONResponse({"status": "unavailable", "reason": error.code}, 503)
-        return JSONResponse({"status": "ok", "version": VERSION})
+        return JSONResponse({"status": "ok", "version": version()})
 
     return health
 

@@ -11,8 +11,7 @@ from loci.code.executors import LostVariable
 from loci.core.errors import Conflict
 from loci.core.identity import Owner
 from loci.core.json import Json, JsonObject
-from loci.core.records import Record
-from loci.core.stores import ABSENT, RecordStore
+from loci.core.stores import ABSENT, Record, RecordStore
 
 KIND = "executor-machine"
 BUSY_SECONDS = 2.0

@@ -1,4 +1,4 @@
-"""What a deployment on AWS needs: whether it answers."""
+"""Checks of a deployment on AWS: each service that Loci needs must answer."""
 
 from collections.abc import Callable
 
@@ -9,8 +9,8 @@ from loci.core.identity import LOCAL, SYSTEM
 from loci.documents.ingest.index_writer import COLLECTION
 
 
-def check_cloud(app: App, secrets: Callable[[], int]) -> list[Finding]:
-    """A line for each. What one does not serve, its adapter explains."""
+def check_aws(app: App, secrets: Callable[[], int]) -> list[Finding]:
+    """Check each service. If one does not answer, its adapter explains why."""
     return [
         *checked("table", lambda: _table(app)),
         *checked("bucket", lambda: _bucket(app)),

@@ -1,4 +1,4 @@
-"""What is done about a Loci elsewhere that does not answer as it should."""
+"""`loci ingest --to` and a server that does not answer as it should."""
 
 import json
 import socket
@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from loci.cli.folder_sync import FolderSync, SyncSummary
 from loci.cli.remote_client import WAITS, RemoteClient, documents_url
-from loci.cli.sync import FolderSync
 from loci.core.errors import LociError, Misconfigured, Refused, Unavailable
 from loci.documents.ingest.index_writer import silent
 from loci.documents.ingest.roots import place
@@ -22,7 +22,7 @@ EMPTY: Reply = (200, {"documents": [], "next": None, "largest": 4_000_000, "uplo
 
 @contextmanager
 def answering(reply: Callable[[str, bytes], Reply]) -> Generator[str]:
-    """A server that answers so to each request."""
+    """Start a server that answers each request with `reply`."""
 
     class Requests(BaseHTTPRequestHandler):
         def answer(self) -> None:
@@ -53,7 +53,7 @@ def answering(reply: Callable[[str, bytes], Reply]) -> Generator[str]:
 
 
 def in_turn(*replies: Reply) -> Callable[[str, bytes], Reply]:
-    """These, and the last one again and again."""
+    """Return a reply function: these replies in turn, then the last one again and again."""
     left = [*replies]
 
     def reply(_: str, __: bytes) -> Reply:
@@ -80,41 +80,41 @@ def notes(tmp_path: Path) -> Path:
     return folder
 
 
-def fed(url: str, notes: Path, pause: Callable[[float], None]) -> FolderSync:
-    feed = FolderSync(RemoteClient(url, "key", pause), silent)
-    feed.run(place(str(notes)))
-    return feed
+def synced(url: str, notes: Path, pause: Callable[[float], None]) -> SyncSummary:
+    sync = FolderSync(RemoteClient(url, "key", pause), silent)
+    sync.run(place(str(notes)))
+    return sync.summary
 
 
 @pytest.mark.parametrize("status", [500, 502, 503, 504])
-def test_it_is_asked_again_ever_later_where_that_may_help(pauses: list[float], status: int) -> None:
+def test_a_busy_server_is_asked_again_with_longer_and_longer_waits(pauses: list[float], status: int) -> None:
     with answering(in_turn((status, b"busy"), (status, {}), EMPTY)) as url:
-        assert RemoteClient(url, None, pauses.append).held("notes") == {}
+        assert RemoteClient(url, None, pauses.append).stored_hashes("notes") == {}
     assert pauses == [*WAITS[:2]]
 
 
-def test_who_is_told_how_long_to_wait_waits_that_long(pauses: list[float]) -> None:
+def test_the_client_waits_as_long_as_the_server_says(pauses: list[float]) -> None:
     with answering(in_turn((429, {}), EMPTY)) as url:
-        RemoteClient(url, None, pauses.append).held("notes")
+        RemoteClient(url, None, pauses.append).stored_hashes("notes")
     assert pauses == [7.0]
 
 
-def test_in_the_end_it_is_given_up_with_the_reason(pauses: list[float]) -> None:
+def test_the_client_gives_up_in_the_end_and_says_why(pauses: list[float]) -> None:
     with (
         answering(in_turn((503, {"error": {"code": "X", "message": "Back at noon"}}))) as url,
         pytest.raises(Unavailable) as given_up,
     ):
-        RemoteClient(url, None, pauses.append).held("notes")
+        RemoteClient(url, None, pauses.append).stored_hashes("notes")
     assert "it answers 503, Back at noon" in str(given_up.value)
     assert pauses == [*WAITS]
 
 
-def test_where_nobody_listens_that_is_said(pauses: list[float]) -> None:
+def test_a_server_that_is_down_is_reported(pauses: list[float]) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     with pytest.raises(Unavailable, match="cannot be reached"):
-        RemoteClient(f"http://127.0.0.1:{port}", None, pauses.append).held("notes")
+        RemoteClient(f"http://127.0.0.1:{port}", None, pauses.append).stored_hashes("notes")
 
 
 @pytest.mark.parametrize(
@@ -128,37 +128,37 @@ def test_where_nobody_listens_that_is_said(pauses: list[float]) -> None:
         ((200, {"hello": "world"}), Refused),
     ],
 )
-def test_what_another_try_cannot_help_is_said_at_once(
+def test_an_error_that_another_try_cannot_help_is_reported_at_once(
     pauses: list[float], reply: Reply, error: type[LociError]
 ) -> None:
     with answering(in_turn(reply)) as url, pytest.raises(error):
-        RemoteClient(url, "key", pauses.append).held("notes")
+        RemoteClient(url, "key", pauses.append).stored_hashes("notes")
     assert pauses == []
 
 
-def test_what_is_too_much_at_once_is_sent_in_parts(notes: Path, pauses: list[float]) -> None:
+def test_documents_that_are_too_large_together_are_sent_in_parts(notes: Path, pauses: list[float]) -> None:
     def reply(method: str, body: bytes) -> Reply:
         if method == "GET":
             return EMPTY
         return (413, b"") if body.count(b'"path"') > 2 else taken(body)
 
     with answering(reply) as url:
-        assert fed(url, notes, pauses.append).fed.sent == 8
+        assert synced(url, notes, pauses.append).sent == 8
 
 
-def test_what_alone_is_too_much_fails_with_the_address_for_uploads(notes: Path, pauses: list[float]) -> None:
+def test_a_document_that_is_too_large_fails_with_the_address_for_uploads(notes: Path, pauses: list[float]) -> None:
     def reply(method: str, body: bytes) -> Reply:
         if method == "GET":
             return EMPTY
         return (504, b"") if b"note 3" in body else taken(body)
 
     with answering(reply) as url:
-        done = fed(url, notes, pauses.append).fed
+        done = synced(url, notes, pauses.append)
     assert (done.sent, [one.path for one in done.failed]) == (7, ["notes/3.md"])
     assert "Upload it below s3://things/uploads/-/local/" in done.failed[0].reason
 
 
-def test_what_comes_back_for_later_is_sent_again_and_fails_when_nothing_moves(notes: Path, pauses: list[float]) -> None:
+def test_documents_for_later_are_sent_again_until_the_server_accepts_none(notes: Path, pauses: list[float]) -> None:
     def reply(method: str, body: bytes) -> Reply:
         if method == "GET":
             return EMPTY
@@ -168,7 +168,7 @@ def test_what_comes_back_for_later_is_sent_again_and_fails_when_nothing_moves(no
         return 200, {"results": [*stuck, *([{"path": names[0], "done": True}] if names[1:] else [])]}
 
     with answering(reply) as url:
-        done = fed(url, notes, pauses.append).fed
+        done = synced(url, notes, pauses.append)
     assert (done.sent, [one.reason for one in done.failed], done.left) == (7, ["No time."], 0)
 
 
@@ -182,5 +182,5 @@ def test_what_comes_back_for_later_is_sent_again_and_fails_when_nothing_moves(no
         ("http://127.0.0.1:8765/mcp/", "http://127.0.0.1:8765/documents"),
     ],
 )
-def test_the_endpoints_own_address_will_do(given: str, url: str | None) -> None:
+def test_the_url_of_the_server_or_of_its_endpoint_is_enough(given: str, url: str | None) -> None:
     assert documents_url(given) == (url or "https://id.execute-api.eu-west-1.amazonaws.com/dev/documents")

@@ -1,0 +1,161 @@
+"""`loci search`, `loci graph` and `loci forget`: find, show and remove documents."""
+
+import json
+import os
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from loci.cli.terminal import ConfigOption, DataOption, JsonOption, open_app, printable
+from loci.core.errors import Refused
+from loci.core.finding import counted
+from loci.core.identity import LOCAL
+from loci.documents.document import Document
+from loci.search.ranking import Hit, Ranking
+
+SNIPPET = 400
+"""Characters of a result's text."""
+NAMED = 10
+"""Documents that `loci forget` names in its question."""
+
+
+def search(
+    query: Annotated[
+        str, typer.Argument(help="The question, in plain words. Put -- before it if it begins with a hyphen.")
+    ],
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=100, help="The most documents to show.")] = 5,
+    explain: Annotated[bool, typer.Option("--explain", help="Show why each result has its place.")] = False,
+    data: DataOption = None,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Search the documents, as the tool search_documents does."""
+    from loci.documents.ingest.index_writer import COLLECTION  # slow to load, and `--help` does not need it
+
+    app = open_app(data, config)
+    ranking = app.documents.search.find(LOCAL, COLLECTION, query, limit=limit, room=SNIPPET)
+    if as_json:
+        typer.echo(json.dumps({"results": [_hit_view(hit) for hit in ranking.hits], "reason": ranking.reason}))
+        return
+    for place, hit in enumerate(ranking.hits, 1):
+        typer.echo(_hit_text(place, hit, explain=explain))
+    if not ranking.hits:
+        is_empty = not app.documents.library.documents(LOCAL)
+        typer.echo("There are no documents yet. Add some with: loci ingest PATH" if is_empty else ranking.reason)
+    if explain:
+        typer.echo(_stages(ranking))
+
+
+def graph(
+    html: Annotated[
+        Path | None,
+        typer.Option("--html", metavar="FILE", help="Write a page that works without a network.", show_default=False),
+    ] = None,
+    gaps: Annotated[
+        bool, typer.Option("--gaps/--no-gaps", help="Look for similar documents that no link joins.")
+    ] = True,
+    title: Annotated[str, typer.Option("--title", metavar="T", help="The title of the page.")] = "Loci",
+    data: DataOption = None,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Write the graph of the documents as a page or JSON.
+
+    The page contains the beginning of each document. A running server has the same page at /ui/graph.
+    """
+    if html is None and not as_json:
+        raise Refused("No output was asked for", "Add --html FILE, --json, or both", code="NOTHING_TO_MAKE")
+    from loci.web.facts import facts  # slow to load, and `--help` does not need them
+    from loci.web.views import page_of, picture_for
+
+    app = open_app(data, config)
+    shown = picture_for(app, LOCAL, with_gaps=gaps)
+    if html is not None:
+        written = _write(html, page_of(app, LOCAL, shown, title).html)
+        counts = f"{len(shown.documents):,} documents, {len(shown.links):,} links, {len(shown.open):,} open links"
+        found = f", {len(shown.gaps):,} gaps" if gaps else ""
+        typer.echo(f"{printable(str(html))}: {counts}{found} ({written / 1e6:,.1f} MB)", err=as_json)
+    if as_json:
+        typer.echo(json.dumps(facts(shown)))
+
+
+def forget(
+    names: Annotated[
+        list[str], typer.Argument(metavar="PATH|ID...", help="Folders, paths of documents, or ids of documents.")
+    ],
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask first.")] = False,
+    data: DataOption = None,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Remove documents from the index; files stay on disk."""
+    library = open_app(data, config).documents.library
+    documents = {document.id: document for name in names for document in library.matching(LOCAL, name)}
+    if not yes:
+        typer.echo(_question(list(documents.values())), err=True)
+        typer.confirm("Forget them?", abort=True, err=True)
+    library.remove(LOCAL, documents.values())
+    if as_json:
+        typer.echo(json.dumps({"forgotten": sorted(documents)}))
+    else:
+        typer.echo(f"Forgot {counted(len(documents), 'document')}.")
+
+
+def _hit_view(hit: Hit) -> dict[str, object]:
+    return {
+        "id": hit.chunk.document,
+        "score": hit.score,
+        "source": hit.source,
+        "heading": list(hit.chunk.heading),
+        "lines": [hit.chunk.first_line, hit.chunk.last_line],
+        "snippet": hit.snippet,
+        "explain": asdict(hit.why),
+    }
+
+
+def _hit_text(place: int, hit: Hit, *, explain: bool) -> str:
+    where = " > ".join([hit.chunk.document, *hit.chunk.heading])
+    head = f"{place}. {where}  (lines {hit.chunk.first_line}-{hit.chunk.last_line})  {hit.score:.2f} {hit.source}"
+    lines = [printable(head), *(f"   {printable(line)}" for line in hit.snippet.splitlines())]
+    if explain:
+        known = {name: value for name, value in asdict(hit.why).items() if value is not None}
+        shown = (
+            f"{name} {value:.3f}" if isinstance(value, float) else f"{name} #{value}" for name, value in known.items()
+        )
+        lines.append(f"   [{', '.join(shown)}]")
+    return "\n".join([*lines, ""])
+
+
+def _stages(ranking: Ranking) -> str:
+    return "\n".join(
+        f"{one.name:<15} {f'{one.ms:8.1f} ms' if one.ran else '   not run'}  {one.note}" for one in ranking.stages
+    )
+
+
+def _write(file: Path, text: str) -> int:
+    """Write the whole text or nothing, and return the number of bytes."""
+    content = text.encode()
+    part = file.with_name(f".{file.name}.{os.getpid()}.part")
+    try:
+        part.write_bytes(content)
+        part.replace(file)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise Refused(
+            f"Cannot write {file} ({error.strerror})", "Name a file in an existing folder", code="CANNOT_WRITE"
+        ) from None
+    return len(content)
+
+
+def _question(documents: list[Document]) -> str:
+    stored = sum(document.root is None for document in documents)
+    lines = [f"Loci will remove {counted(len(documents), 'document')} from the index:"]
+    lines += [f"  {printable(document.path)}  ({document.id})" for document in documents[:NAMED]]
+    lines += [f"  and {len(documents) - NAMED:,} more"] if len(documents) > NAMED else []
+    if stored < len(documents):
+        lines.append("Files on this machine stay; `loci ingest` adds them again.")
+    if stored:
+        lines.append(f"The text of {counted(stored, 'document')} exists in Loci only, and will be deleted.")
+    return "\n".join(lines)
