@@ -51,12 +51,15 @@ class Clusters:
     def __init__(self, graphs: Graphs, likeness: Similarities) -> None:
         self._graphs = graphs
         self._likeness = likeness
-        self._kept: OwnerCache[Clustering] = OwnerCache(MOST_OWNERS)
+        self._kept: OwnerCache[tuple[Graph, Similarity, Method], Clustering] = OwnerCache(MOST_OWNERS)
 
     def of(self, owner: Owner, method: Method) -> Clustering:
         """The owner's documents by this method: the same documents give the same clusters."""
-        graph, alike = self._graphs.of(owner), self._likeness.of(owner)
-        return self._kept.of(owner, (graph, alike, method), lambda _: clusters_of(graph, alike, method))
+        return self._kept.get(
+            owner,
+            lambda: (self._graphs.of(owner), self._likeness.of(owner), method),
+            lambda state, _: clusters_of(*state),
+        )
 
 
 def clusters_of(graph: Graph, alike: Similarity, method: Method) -> Clustering:

@@ -22,15 +22,15 @@ class Graphs:
         self._catalog = catalog
         self._index = index
         self._clock = clock
-        self._kept: OwnerCache[Graph] = OwnerCache(MOST_OWNERS)
+        self._kept: OwnerCache[tuple[str, float], Graph] = OwnerCache(MOST_OWNERS)
 
     def of(self, owner: Owner) -> Graph:
         """The owner's documents and links as they are now."""
 
-        def made(before: Graph | None) -> Graph:
-            graph = graph_of(self._catalog.documents(owner), self._catalog.said(owner), before)
-            # The very same one where nothing has changed: what others made of it they then find at once.
-            return before if before is not None and before == graph else graph
+        def made(_: tuple[str, float], before: Graph | None) -> Graph:
+            return graph_of(self._catalog.documents(owner), self._catalog.said(owner), before)
 
-        state = self._index.state(owner, COLLECTION), self._clock() // LONGEST_SECONDS
-        return self._kept.of(owner, state, made)
+        def state() -> tuple[str, float]:
+            return self._index.state(owner, COLLECTION), self._clock() // LONGEST_SECONDS
+
+        return self._kept.get(owner, state, made)

@@ -34,8 +34,8 @@ class SimilarLinks:
 
     def __init__(self, likeness: Similarities, *, ahead: bool = False) -> None:
         self._likeness = likeness
-        self._nearest: OwnerCache[NeighboursIndex] = OwnerCache(MOST_OWNERS)
-        self._all: OwnerCache[Graph] = OwnerCache(MOST_OWNERS)
+        self._nearest: OwnerCache[Similarity, NeighboursIndex] = OwnerCache(MOST_OWNERS)
+        self._all: OwnerCache[tuple[NeighboursIndex, Graph], Graph] = OwnerCache(MOST_OWNERS)
         self._ahead = Ahead() if ahead else None
 
     def of(self, owner: Owner, ids: Sequence[str]) -> dict[str, tuple[Link, ...]]:
@@ -48,12 +48,14 @@ class SimilarLinks:
 
     def joined(self, owner: Owner, graph: Graph) -> Graph:
         """The graph with all of them in it."""
-        nearest = self._of(owner)
-        return self._all.of(owner, (nearest.alike, graph), lambda _: _joined(graph, nearest))
+        return self._all.get(owner, lambda: (self._of(owner), graph), lambda state, _: _joined(graph, state[0]))
 
     def _of(self, owner: Owner) -> NeighboursIndex:
-        alike = self._likeness.of(owner)
-        return self._nearest.of(owner, alike, lambda _: NeighboursIndex(alike, NEAREST, least_of(alike)))
+        return self._nearest.get(
+            owner,
+            lambda: self._likeness.of(owner),
+            lambda alike, _: NeighboursIndex(alike, NEAREST, least_of(alike)),
+        )
 
 
 def least_of(alike: Similarity) -> float:

@@ -91,13 +91,15 @@ class Similarities:
     def __init__(self, index: DocumentIndex, embedder: Embedder) -> None:
         self._index = index
         self._embedder = embedder
-        self._kept: OwnerCache[Similarity] = OwnerCache(MOST_OWNERS)
+        self._kept: OwnerCache[tuple[str, EmbeddingModel | None], Similarity] = OwnerCache(MOST_OWNERS)
 
     def of(self, owner: Owner) -> Similarity:
         """All of the owner's documents. By the model where it has embedded all of them, else by words."""
-        model = self._embedder.model()
-        state = self._index.state(owner, COLLECTION), model and model.identity
-        return self._kept.of(owner, state, lambda _: self._made(owner, model))
+        return self._kept.get(
+            owner,
+            lambda: (self._index.state(owner, COLLECTION), self._embedder.model()),
+            lambda state, _: self._made(owner, state[1]),
+        )
 
     def _made(self, owner: Owner, model: EmbeddingModel | None) -> Similarity:
         import numpy as np
