@@ -12,7 +12,7 @@ from markdown_it.token import Token
 from loci.documents.content.outline import Outline
 from loci.documents.content.tags import CODE, TAGS_COMMENT
 from loci.documents.document import Heading
-from loci.documents.graph.link import ALIASES, Mention, Relation
+from loci.documents.link import RELATION_ALIASES, Mention, Relation
 
 MOST_LINKS: Final = 2_000
 LONGEST_TARGET: Final = 500
@@ -27,7 +27,7 @@ FIELDS: Final[Mapping[str, Relation]] = {
     "links": "references",
 }
 # As Amalfa writes them into a comment: [IMPLEMENTS: brief-auth].
-NAMED: Final[Mapping[str, Relation]] = {**FIELDS, **ALIASES}
+NAMED: Final[Mapping[str, Relation]] = {**FIELDS, **RELATION_ALIASES}
 WIKI = re.compile(r"!?\[\[([^\[\]\n]+)\]\]")
 COMMENT = re.compile(r"<!--(.*?)-->", re.DOTALL)
 RELATED = re.compile(r"\[\s*([A-Za-z_]+)\s*:\s*([^\]\n]+?)\s*\]")
