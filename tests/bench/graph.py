@@ -10,8 +10,8 @@ from loci.app import App
 from loci.core.identity import LOCAL
 from loci.core.ids import content_id
 from loci.core.stores import ABSENT
-from loci.documents.graph.link import Mention, Said
 from loci.documents.ingest.index_writer import COLLECTION
+from loci.documents.link import Mention, WrittenLinks
 from loci.search.ranking import Chunk, Embedding, Marks
 from tests.bench.calls import tool_call
 from tests.bench.children import Serving, serving
@@ -87,11 +87,13 @@ def linked_documents(servers: Servers, count: int, rows: "Floats") -> Library:
         text = texts.prose(40, texts.words(10))
         targets = choice.sample(ids, LINKS)
         mentions = (Mention(one, "name", "references", line, f"See {one}") for line, one in enumerate(targets, 1))
-        _write(app, id, text, Said(mentions=tuple(mentions)), Embedding(model, row.astype("<f2").tobytes(), b""))
+        _write(
+            app, id, text, WrittenLinks(mentions=tuple(mentions)), Embedding(model, row.astype("<f2").tobytes(), b"")
+        )
     return Library(data, models, ids, [], data)
 
 
-def _write(app: App, id: str, text: str, said: Said, embedding: Embedding) -> None:
+def _write(app: App, id: str, text: str, said: WrittenLinks, embedding: Embedding) -> None:
     where = f"{id}#0", id, f"{id}.md", "Made up", (), 1, 1
     app.documents.catalog.say(LOCAL, id, said)
     app.documents.index.put(

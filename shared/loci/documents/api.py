@@ -6,9 +6,9 @@ from typing import Protocol
 from loci.core.stores import BlobStore
 from loci.documents.catalog import Catalog
 from loci.documents.graph.clusters import Clusters
-from loci.documents.graph.graph_cache import Graphs
+from loci.documents.graph.graph import Graphs
+from loci.documents.graph.neighbours_index import SimilarLinks
 from loci.documents.graph.remarks import Remarks
-from loci.documents.graph.similar_links import SimilarLinks
 from loci.documents.graph.similarity import Similarities
 from loci.documents.ingest.client_sync import ClientSync
 from loci.documents.ingest.ingest import Ingest

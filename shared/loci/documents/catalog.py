@@ -11,7 +11,7 @@ from loci.core.json import JsonObject
 from loci.core.stores import ABSENT, Record, RecordStore, every
 from loci.documents.document import Document, Problem, Root
 from loci.documents.document_ids import ids_for
-from loci.documents.graph.link import NOTHING, Form, Mention, Relation, Said
+from loci.documents.link import NO_LINKS, Form, Mention, Relation, WrittenLinks
 
 DOCUMENT = "document"
 ROOT = "root"
@@ -99,16 +99,16 @@ class Catalog:
         """Forget the document."""
         self._records.remove(owner, DOCUMENT, id)
 
-    def say(self, owner: Owner, id: str, said: Said) -> None:
+    def say(self, owner: Owner, id: str, said: WrittenLinks) -> None:
         """Keep what the document says of itself and of others."""
-        if said == NOTHING:
+        if said == NO_LINKS:
             self._records.remove(owner, SAID, id)
             return
         mentions = [[one.target, one.form, one.relation, one.line, one.evidence, one.anchor] for one in said.mentions]
         value: JsonObject = {"aliases": [*said.aliases], "mentions": [[*one] for one in mentions]}
         self._records.put(owner, SAID, id, value, durable=False)
 
-    def said(self, owner: Owner) -> dict[str, Said]:
+    def said(self, owner: Owner) -> dict[str, WrittenLinks]:
         """What each document says, by id; those that say nothing are left out."""
         return {record.key: _said(record) for record in every(self._records, owner, SAID)}
 
@@ -140,10 +140,10 @@ class Catalog:
             self._records.remove(owner, ROOT, id)
 
 
-def _said(record: Record) -> Said:
+def _said(record: Record) -> WrittenLinks:
     mentions = cast("list[tuple[str, Form, Relation, int, str, str | None]]", record.value["mentions"])
     aliases = cast("list[str]", record.value["aliases"])
-    return Said(tuple(aliases), tuple(Mention(*one) for one in mentions))
+    return WrittenLinks(tuple(aliases), tuple(Mention(*one) for one in mentions))
 
 
 def _document(record: Record) -> Document:

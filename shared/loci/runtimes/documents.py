@@ -8,9 +8,9 @@ from loci.core.stores import BlobStore, RecordStore
 from loci.documents.api import Documents
 from loci.documents.catalog import Catalog
 from loci.documents.graph.clusters import Clusters
-from loci.documents.graph.graph_cache import Graphs
+from loci.documents.graph.graph import Graphs
+from loci.documents.graph.neighbours_index import SimilarLinks
 from loci.documents.graph.remarks import Remarks
-from loci.documents.graph.similar_links import SimilarLinks
 from loci.documents.graph.similarity import Similarities
 from loci.documents.ingest.client_sync import ClientSync
 from loci.documents.ingest.index_writer import IndexWriter
@@ -44,7 +44,9 @@ def documents(settings: Settings, records: RecordStore, blobs: BlobStore, made: 
         catalog=catalog,
         graphs=graphs,
         likeness=likeness,
-        similar=SimilarLinks(likeness, ahead=settings.mode == "embedded"),  # a function has no time between requests
+        similar=SimilarLinks(
+            likeness, in_background=settings.mode == "embedded"
+        ),  # a function has no time between requests
         clusters=Clusters(graphs, likeness),
         read_lately=RecentlyRead(records, time.time),
         remarks=Remarks(made.language_model, model_name, seconds=seconds),

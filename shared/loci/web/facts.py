@@ -1,12 +1,12 @@
-"""A picture as JSON: for programs by ids, for the page by places and cut to what it shows."""
+"""A picture as JSON: for programs with ids, for the page with positions and short texts."""
 
 import re
 from collections.abc import Mapping
 from typing import Final
 
 from loci.core.json import Json, JsonObject
-from loci.documents.graph.link_resolution import slug
-from loci.web.picture import Picture
+from loci.documents.graph.link_resolution import normal_name
+from loci.documents.graph.picture import Picture
 
 LONGEST_NAME: Final = 200
 MOST_TAGS: Final = 12
@@ -15,7 +15,7 @@ SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
 def facts(picture: Picture) -> JsonObject:
-    """Documents, links, open links and gaps, each by the ids of its documents."""
+    """Return the documents, links, open links and gaps, with the ids of the documents."""
     return {
         "documents": [
             {
@@ -52,8 +52,8 @@ def facts(picture: Picture) -> JsonObject:
 
 
 def drawn(picture: Picture, texts: Mapping[str, str] | None) -> JsonObject:
-    """What the page reads. Without texts it asks for each when somebody wants to read it."""
-    place = {one.id: at for at, one in enumerate(picture.documents)}
+    """Return what the page reads. Without texts, the page asks for a text when somebody opens it."""
+    position = {one.id: at for at, one in enumerate(picture.documents)}
     group = {one.id: at for at, one in enumerate(picture.groups)}
     documents: list[Json] = []
     for one in picture.documents:
@@ -66,17 +66,17 @@ def drawn(picture: Picture, texts: Mapping[str, str] | None) -> JsonObject:
             "group": group[picture.group_of[one.id]],
         }
         documents.append(row if texts is None else {**row, "text": texts.get(one.id, "")})
-    # One name may be written in several ways; it is shown as it was the first time.
+    # A name may be written in several ways: the page shows the first one.
     names: dict[str, str] = {}
     missing: dict[str, list[Json]] = {}
     for one in picture.open:
-        name = names.setdefault(slug(one.mention.target) or one.mention.target, cut(one.mention.target))
-        missing.setdefault(name, []).append(place[one.source])
+        name = names.setdefault(normal_name(one.mention.target) or one.mention.target, cut(one.mention.target))
+        missing.setdefault(name, []).append(position[one.source])
     return {
         "documents": documents,
-        "links": [[place[one.source], place[one.target], one.relation] for one in picture.links],
+        "links": [[position[one.source], position[one.target], one.relation] for one in picture.links],
         "missing": [[name, [*dict.fromkeys(by)]] for name, by in missing.items()],
-        "gaps": [[place[one.source.id], place[one.target.id], one.similarity, one.kind] for one in picture.gaps],
+        "gaps": [[position[one.source.id], position[one.target.id], one.similarity, one.kind] for one in picture.gaps],
         "groups": [cut(one.label) for one in picture.groups],
         "total": picture.total,
         "comparedBy": picture.compared_by,
@@ -85,10 +85,10 @@ def drawn(picture: Picture, texts: Mapping[str, str] | None) -> JsonObject:
 
 
 def cut(name: str) -> str:
-    """The name where it is short enough, else its begin."""
+    """Return the name, or its beginning if it is too long."""
     return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
 
 
 def encodable(text: str) -> str:
-    """The text without what UTF-8 cannot say: a file's name may hold any bytes."""
+    """Replace what UTF-8 cannot encode: a file name may hold any bytes."""
     return SURROGATE.sub("\ufffd", text)

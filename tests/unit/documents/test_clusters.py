@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 
 from loci.documents.document import Document
-from loci.documents.graph.clusters import Clustering, Method, clusters_of
-from loci.documents.graph.communities import communities
-from loci.documents.graph.graph import graph_of
-from loci.documents.graph.link import Mention, Said
+from loci.documents.graph.clusters import Clustering, Method, communities, find_clusters
+from loci.documents.graph.graph import build_graph
 from loci.documents.graph.similarity import Similarity
+from loci.documents.link import Mention, WrittenLinks
 
 METHODS: tuple[Method, ...] = ("louvain", "label_propagation", "tags")
 TOPICS = 3
@@ -37,9 +36,9 @@ def library() -> tuple[list[Document], Similarity]:
 
 
 def clustered(method: Method, order: int = 0) -> Clustering:
-    documents, alike = library()
+    documents, similarity = library()
     random.Random(order).shuffle(documents)
-    return clusters_of(graph_of(documents, {}), alike, method)
+    return find_clusters(build_graph(documents, {}), similarity, method)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -85,25 +84,28 @@ def test_words_that_several_say_and_others_do_not_tell_a_cluster_apart() -> None
 
 
 def test_another_document_makes_another_id_of_its_cluster_only() -> None:
-    documents, alike = library()
+    documents, similarity = library()
     more = [*documents, document("z", ("t0",))]
-    before = {one.tag: one.id for one in clusters_of(graph_of(documents, {}), alike, "tags").clusters}
-    after = {one.tag: one.id for one in clusters_of(graph_of(more, {}), alike, "tags").clusters}
+    before = {one.tag: one.id for one in find_clusters(build_graph(documents, {}), similarity, "tags").clusters}
+    after = {one.tag: one.id for one in find_clusters(build_graph(more, {}), similarity, "tags").clusters}
     assert {tag for tag in before if before[tag] != after[tag]} == {"t0"}
 
 
 def test_links_join_what_is_not_alike() -> None:
     documents = [document(id) for id in "abcd"]
     apart = Similarity("model", tuple("abcd"), np.eye(4, dtype=np.float32), {})
-    said = {id: Said(mentions=(Mention(to, "name", "references", 1, ""),)) for id, to in {"a": "c", "b": "d"}.items()}
-    found = clusters_of(graph_of(documents, said), apart, "louvain")
+    said = {
+        id: WrittenLinks(mentions=(Mention(to, "name", "references", 1, ""),))
+        for id, to in {"a": "c", "b": "d"}.items()
+    }
+    found = find_clusters(build_graph(documents, said), apart, "louvain")
     assert sorted(sorted(one.documents) for one in found.clusters) == [["a", "c"], ["b", "d"]]
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_an_empty_library_has_no_clusters(method: Method) -> None:
     nothing = Similarity("model", (), np.zeros((0, 4), np.float32), {})
-    assert clusters_of(graph_of([], {}), nothing, method).clusters == ()
+    assert find_clusters(build_graph([], {}), nothing, method).clusters == ()
 
 
 def test_a_point_without_edges_is_a_group_of_its_own() -> None:

@@ -1,4 +1,4 @@
-"""Which document a mention names, and what graph that makes."""
+"""The documents that links name, and the graph that they make."""
 
 import sys
 from pathlib import Path
@@ -7,11 +7,10 @@ import pytest
 
 from loci.core.identity import LOCAL
 from loci.documents.document import Document
-from loci.documents.graph.graph import Graph, graph_of
-from loci.documents.graph.graph_cache import Graphs
-from loci.documents.graph.link import Form, Mention, Relation, Said
+from loci.documents.graph.graph import MAX_AGE_SECONDS, Graph, Graphs, build_graph
+from loci.documents.link import Form, Mention, Relation, WrittenLinks
 
-from .conftest import open_desk
+from .conftest import Desk, open_desk
 
 
 def document(path: str, title: str = "", date: str | None = None) -> Document:
@@ -23,14 +22,14 @@ def mention(target: str, form: Form = "name", relation: Relation = "references")
     return Mention(target, form, relation, 1, target)
 
 
-def graph(*documents: Document, **said: Said) -> Graph:
-    return graph_of(documents, {id.replace("_", "-"): one for id, one in said.items()})
+def graph(*documents: Document, **written: WrittenLinks) -> Graph:
+    return build_graph(documents, {id.replace("_", "-"): one for id, one in written.items()})
 
 
 def linked(source: str, target: str, form: Form, *paths: str) -> str | None:
     """The path of the document that the target names in the source."""
     documents = [document(path) for path in (source, *paths)]
-    made = graph_of(documents, {documents[0].id: Said(mentions=(mention(target, form),))})
+    made = build_graph(documents, {documents[0].id: WrittenLinks(mentions=(mention(target, form),))})
     [link] = made.outgoing.get(documents[0].id, ()) or [None]
     return made.documents[link.target].path if link else None
 
@@ -66,11 +65,11 @@ def test_a_name_is_looked_for_everywhere_however_it_is_written(target: str) -> N
 
 def test_titles_aliases_and_ids_are_names_too() -> None:
     note = document("r/b/2026-note.md", "What we know")
-    made = graph_of(
+    made = build_graph(
         [document("r/x.md"), note],
         {
-            note.id: Said(aliases=("Knowledge",)),
-            "r-x": Said(mentions=(mention("what we know"), mention("knowledge", relation="follows"))),
+            note.id: WrittenLinks(aliases=("Knowledge",)),
+            "r-x": WrittenLinks(mentions=(mention("what we know"), mention("knowledge", relation="follows"))),
         },
     )
     assert [(one.target, one.relation) for one in made.outgoing["r-x"]] == [
@@ -81,30 +80,33 @@ def test_titles_aliases_and_ids_are_names_too() -> None:
 
 def test_of_two_by_one_name_the_nearest_is_meant_and_the_other_told() -> None:
     documents = [document(path) for path in ("r/a/b/x.md", "r/a/note.md", "r/c/note.md")]
-    made = graph_of(documents, {"r-a-b-x": Said(mentions=(mention("note"),))})
+    made = build_graph(documents, {"r-a-b-x": WrittenLinks(mentions=(mention("note"),))})
     [link] = made.outgoing["r-a-b-x"]
-    assert (link.target, link.others) == ("r-a-note", ("r-c-note",))
+    assert (link.target, link.other_targets) == ("r-a-note", ("r-c-note",))
 
 
 def test_a_file_s_name_counts_more_than_another_s_title() -> None:
     made = graph(
-        document("r/x.md"), document("r/a/plan.md"), document("r/b.md", "Plan"), r_x=Said(mentions=(mention("plan"),))
+        document("r/x.md"),
+        document("r/a/plan.md"),
+        document("r/b.md", "Plan"),
+        r_x=WrittenLinks(mentions=(mention("plan"),)),
     )
     assert [one.target for one in made.outgoing["r-x"]] == ["r-a-plan"]
 
 
 def test_what_is_not_here_is_kept_open_and_found_when_it_comes() -> None:
-    said = {"r-x": Said(mentions=(mention("later"),))}
-    before = graph_of([document("r/x.md")], said)
+    said = {"r-x": WrittenLinks(mentions=(mention("later"),))}
+    before = build_graph([document("r/x.md")], said)
     assert [one.mention.target for one in before.open["r-x"]] == ["later"]
     assert not before.outgoing
-    after = graph_of([document("r/x.md"), document("r/sub/later.md")], said)
+    after = build_graph([document("r/x.md"), document("r/sub/later.md")], said)
     assert [one.target for one in after.outgoing["r-x"]] == ["r-sub-later"]
     assert not after.open
 
 
 def test_a_link_is_known_from_both_ends_and_none_leads_to_itself() -> None:
-    made = graph(document("r/x.md"), document("r/y.md"), r_x=Said(mentions=(mention("y"), mention("x"))))
+    made = graph(document("r/x.md"), document("r/y.md"), r_x=WrittenLinks(mentions=(mention("y"), mention("x"))))
     assert made.outgoing["r-x"] == made.incoming["r-y"]
     assert len(made.outgoing["r-x"]) == 1
 
@@ -143,3 +145,26 @@ def test_to_look_at_the_links_of_one_takes_as_many_steps_among_many_as_among_few
         return done
 
     assert steps(300) == steps(3)
+
+
+def test_if_nothing_has_changed_the_graph_is_the_same_object(desk: Desk) -> None:
+    desk.write("a.md", "See [[b]].")
+    desk.write("b.md", "text")
+    desk.run()
+    now = [0.0]
+    graphs = Graphs(desk.catalog, desk.index, lambda: now[0])
+    before = graphs.of(LOCAL)
+    now[0] += MAX_AGE_SECONDS
+    assert graphs.of(LOCAL) is before
+
+
+def test_a_document_without_a_passage_is_seen_within_a_minute(desk: Desk) -> None:
+    desk.write("a.md", "text")
+    desk.run()
+    now = [0.0]
+    graphs = Graphs(desk.catalog, desk.index, lambda: now[0])
+    assert set(graphs.of(LOCAL).documents) == {"notes-a"}
+    desk.write("empty.md", "")
+    desk.run()
+    now[0] += MAX_AGE_SECONDS
+    assert set(graphs.of(LOCAL).documents) == {"notes-a", "notes-empty"}

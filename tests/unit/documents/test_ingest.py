@@ -7,7 +7,7 @@ import pytest
 
 from loci.core.errors import NotFound, Refused
 from loci.core.identity import LOCAL
-from loci.documents.graph.link import Said
+from loci.documents.link import WrittenLinks
 
 from .conftest import Desk, open_desk
 
@@ -193,7 +193,7 @@ def test_a_document_that_was_read_in_another_way_is_read_again(desk: Desk) -> No
     document, version = desk.catalog.version(LOCAL, "notes-a")
     assert document
     desk.catalog.put(LOCAL, replace(document, reading=0), version)
-    desk.catalog.say(LOCAL, "notes-a", Said())
+    desk.catalog.say(LOCAL, "notes-a", WrittenLinks())
     assert (desk.run().processed, desk.run().unchanged) == (1, 1)
     assert [one.target for one in desk.catalog.said(LOCAL)["notes-a"].mentions] == ["b"]
 

@@ -9,9 +9,9 @@ from loci.core.identity import LOCAL
 from loci.documents.content.markdown import parse
 from loci.documents.document import Document
 from loci.documents.document_ids import ids_for
-from loci.documents.graph.graph import Graph, graph_of
-from loci.documents.graph.link import Said
-from loci.documents.graph.link_resolution import DocumentNames, is_no_document
+from loci.documents.graph.graph import Graph, build_graph
+from loci.documents.graph.link_resolution import DocumentNames, is_other_file
+from loci.documents.link import WrittenLinks
 from tests.support.link_corpus import Answer, Note, lay_out, link_corpus
 from tests.unit.documents.conftest import Desk
 
@@ -19,9 +19,9 @@ NOTES = link_corpus()
 ROOT = "harbour/"
 
 
-def taken_in(texts: Mapping[str, str]) -> tuple[list[Document], dict[str, Said]]:
+def taken_in(texts: Mapping[str, str]) -> tuple[list[Document], dict[str, WrittenLinks]]:
     documents: list[Document] = []
-    said: dict[str, Said] = {}
+    said: dict[str, WrittenLinks] = {}
     for path, text in texts.items():
         parsed, id = parse(path, text.encode()), next(iter(ids_for(path)))
         documents.append(
@@ -65,7 +65,7 @@ def test_each_link_means_what_its_answer_says(note: Note) -> None:
     found: dict[int, set[Answer]] = {}
     for mention in said[here.id].mentions:
         resolved = names.resolve(here.path, mention)
-        if resolved is None and is_no_document(mention):
+        if resolved is None and is_other_file(mention):
             continue
         target = paths[resolved.document].removeprefix(ROOT) if resolved else "open"
         if target != note.path:
@@ -88,8 +88,8 @@ def test_a_graph_that_is_made_from_the_one_before_is_as_one_that_is_made_anew(se
                 texts[path] += f"\n[[{choice.choice(list(TEXTS)).rpartition('/')[2]}]]\n"
             case _:
                 texts[path] = f"# Another title {number}\n\n[[Setup]] and [[Nothing]]\n"
-        graph = graph_of(*taken_in(texts), graph)
-        anew = graph_of(*taken_in(texts))
+        graph = build_graph(*taken_in(texts), graph)
+        anew = build_graph(*taken_in(texts))
         assert (graph.outgoing, graph.incoming, graph.open) == (anew.outgoing, anew.incoming, anew.open)
 
 
@@ -108,7 +108,7 @@ def test_the_graph_has_all_of_them_and_no_other() -> None:
         for answer in answers
         if answer.target != "open"
     }
-    assert edges(graph_of(*taken_in(TEXTS))) == wanted
+    assert edges(build_graph(*taken_in(TEXTS))) == wanted
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -153,4 +153,4 @@ def test_a_new_document_takes_the_name_that_another_had(desk: Desk) -> None:
 
 
 def graph(desk: Desk) -> Graph:
-    return graph_of(desk.library.documents(LOCAL), desk.catalog.said(LOCAL))
+    return build_graph(desk.library.documents(LOCAL), desk.catalog.said(LOCAL))

@@ -1,14 +1,13 @@
-"""What is worth reading, in which order, within how many tokens."""
+"""The documents to read: their order, their reasons and their tokens."""
 
 from dataclasses import replace
 
 import pytest
 
 from loci.documents.document import Document
-from loci.documents.graph.graph import Graph, graph_of
-from loci.documents.graph.link import Link, Mention, Relation, Said
-from loci.documents.graph.pagerank import nearness
-from loci.documents.graph.reading_list import Nearby, nearby, reading_list
+from loci.documents.graph.graph import Graph, build_graph
+from loci.documents.graph.reading_list import ReadingCandidate, pagerank, reading_candidates, reading_list
+from loci.documents.link import Link, Mention, Relation, WrittenLinks
 from loci.search.ranking import Chunk, Explanation, Hit
 
 WHY = Explanation(None, None, 1, None, None, None, None, None, None)
@@ -19,11 +18,11 @@ def document(id: str, date: str | None = None) -> Document:
 
 
 def graph(*links: tuple[str, str, Relation], dates: dict[str, str] | None = None) -> Graph:
-    said: dict[str, Said] = {}
+    said: dict[str, WrittenLinks] = {}
     for source, target, relation in links:
-        mentions = said.get(source, Said()).mentions
-        said[source] = Said(mentions=(*mentions, Mention(target, "name", relation, 1, "")))
-    return graph_of([document(id, (dates or {}).get(id)) for id in "abcdef"], said)
+        mentions = said.get(source, WrittenLinks()).mentions
+        said[source] = WrittenLinks(mentions=(*mentions, Mention(target, "name", relation, 1, "")))
+    return build_graph([document(id, (dates or {}).get(id)) for id in "abcdef"], said)
 
 
 def hit(id: str, score: float = 0.8) -> Hit:
@@ -31,12 +30,12 @@ def hit(id: str, score: float = 0.8) -> Hit:
     return Hit(chunk, score, "hybrid", f"what {id} says", WHY)
 
 
-def reasons(found: list[Nearby]) -> dict[str, str]:
+def reasons(found: list[ReadingCandidate]) -> dict[str, str]:
     return {one.document.id: one.reason for one in found}
 
 
 def test_what_answers_comes_before_what_lies_around_it() -> None:
-    found = nearby(graph(("a", "c", "references")), [hit("a"), hit("b")], {}, 10)
+    found = reading_candidates(graph(("a", "c", "references")), [hit("a"), hit("b")], {}, 10)
     assert [one.document.id for one in found][-1] == "c"
     assert reasons(found)["a"] == "Answers the question: what a says"
 
@@ -54,27 +53,27 @@ def test_what_answers_comes_before_what_lies_around_it() -> None:
     ],
 )
 def test_each_has_a_reason(links: tuple[tuple[str, str, Relation], ...], reason: str) -> None:
-    assert reasons(nearby(graph(*links), [hit("a"), hit("b")], {}, 10))["c"] == reason
+    assert reasons(reading_candidates(graph(*links), [hit("a"), hit("b")], {}, 10))["c"] == reason
 
 
 def test_what_resembles_an_answer_is_near_it() -> None:
     similar = {"a": (Link("a", "c", "similar", similarity=0.83),)}
-    assert reasons(nearby(graph(), [hit("a")], similar, 10))["c"] == 'Resembles "A" (0.83)'
+    assert reasons(reading_candidates(graph(), [hit("a")], similar, 10))["c"] == 'Resembles "A" (0.83)'
 
 
 def test_of_equally_near_ones_the_younger_comes_first() -> None:
     links: list[tuple[str, str, Relation]] = [("a", "c", "references"), ("a", "d", "references")]
     dates = {"c": "2024-01-01", "d": "2026-01-01"}
-    found = nearby(graph(*links, dates=dates), [hit("a")], {}, 10)
+    found = reading_candidates(graph(*links, dates=dates), [hit("a")], {}, 10)
     assert [one.document.id for one in found] == ["a", "d", "c"]
 
 
 def test_nothing_answers_so_there_is_nothing_to_read() -> None:
-    assert nearby(graph(("a", "b", "references")), [], {}, 10) == []
+    assert reading_candidates(graph(("a", "b", "references")), [], {}, 10) == []
 
 
-def some(*ids: str) -> list[Nearby]:
-    return [Nearby(document(id), "", hit(id)) for id in ids]
+def some(*ids: str) -> list[ReadingCandidate]:
+    return [ReadingCandidate(document(id), "", hit(id)) for id in ids]
 
 
 def test_unread_ones_come_first_and_what_has_changed_since_is_unread() -> None:
@@ -103,7 +102,7 @@ def test_what_does_not_fit_is_counted() -> None:
 
 def test_walks_are_shares_of_one_and_end() -> None:
     around = {"a": {"b": 1.0, "c": 3.0}, "b": {"a": 1.0}, "c": {"a": 1.0}, "d": dict[str, float]()}
-    found = nearness({"a": 2.0, "d": 2.0}, around.__getitem__)
+    found = pagerank({"a": 2.0, "d": 2.0}, around.__getitem__)
     assert found["a"] > found["c"] > found["b"] > 0
     assert found["d"] == 0.5
     assert 0.99 < sum(found.values()) <= 1 + 1e-9

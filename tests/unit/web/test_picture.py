@@ -1,11 +1,11 @@
-"""What is drawn of a graph."""
+"""The picture of a graph, and its JSON."""
 
 import pytest
 
 from loci.core.identity import LOCAL
-from loci.documents.graph.graph import Graph, graph_of
+from loci.documents.graph.graph import Graph, build_graph
+from loci.documents.graph.picture import PictureSource
 from loci.web.facts import drawn, facts
-from loci.web.picture import picture
 from tests.unit.documents.conftest import Desk, desk
 
 __all__ = ["desk"]
@@ -23,31 +23,31 @@ def graph(desk: Desk) -> Graph:
     for path, text in NOTES.items():
         desk.write(path, text)
     desk.run()
-    return graph_of(desk.library.documents(LOCAL), desk.catalog.said(LOCAL))
+    return build_graph(desk.library.documents(LOCAL), desk.catalog.said(LOCAL))
 
 
 def test_groups_can_be_given(graph: Graph) -> None:
-    shown = picture(graph, (), dict.fromkeys(graph.documents, ("k1", "all of them")))
+    shown = PictureSource(graph, groups=dict.fromkeys(graph.documents, ("k1", "all of them"))).picture()
     assert [(one.id, one.label, one.size) for one in shown.groups] == [("k1", "all of them", 4)]
 
 
 def test_the_most_linked_are_shown_where_there_are_too_many(graph: Graph) -> None:
-    shown = picture(graph, (), {}, most=3)
+    shown = PictureSource(graph).picture(3)
     assert [one.id for one in shown.documents] == ["notes-briefs-login", "notes-index", "notes-playbooks-cookies"]
     assert shown.total == 4
-    few = picture(graph, (), {}, most=1)
+    few = PictureSource(graph).picture(1)
     assert [one.target for one in few.links] == []
 
 
 def test_what_is_missing_comes_once_with_all_who_mention_it(graph: Graph) -> None:
-    shown = picture(graph, (), {})
+    shown = PictureSource(graph).picture()
     places = [one.id for one in shown.documents]
     by = [places.index("notes-briefs-login"), places.index("notes-index")]
     assert drawn(shown, None)["missing"] == [["Not yet", by]]
 
 
 def test_links_name_documents_by_their_places(graph: Graph) -> None:
-    shown = picture(graph, (), {})
+    shown = PictureSource(graph).picture()
     places = {one.id: at for at, one in enumerate(shown.documents)}
     by_place, by_id = drawn(shown, None)["links"], facts(shown)["links"]
     assert isinstance(by_place, list)
@@ -57,5 +57,5 @@ def test_links_name_documents_by_their_places(graph: Graph) -> None:
 
 
 def test_an_empty_library_has_an_empty_picture() -> None:
-    shown = picture(graph_of([], {}), (), {})
+    shown = PictureSource(build_graph([], {})).picture()
     assert (shown.documents, shown.groups, shown.total) == ((), (), 0)

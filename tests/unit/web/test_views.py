@@ -29,7 +29,7 @@ def test_a_page_that_is_too_large_for_an_answer_shows_the_most_linked(
 ) -> None:
     whole = len(served_page(app, LOCAL, signed_in=False).html.encode())
     monkeypatch.setattr(views, "LARGEST_PAGE", whole - 1)
-    monkeypatch.setattr(views, "MOST_DOCUMENTS", 40)
+    monkeypatch.setattr(views, "MAX_DOCUMENTS", 40)
     page = served_page(app, LOCAL, signed_in=False)
     assert len(page.html.encode()) < whole
     assert '"total":40' in page.html

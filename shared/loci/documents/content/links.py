@@ -12,7 +12,7 @@ from markdown_it.token import Token
 from loci.documents.content.outline import Outline, prose_lines
 from loci.documents.content.tags import COMMENT, INLINE_CODE, TAGS_COMMENT
 from loci.documents.document import Heading
-from loci.documents.graph.link import ALIASES, Mention, Relation
+from loci.documents.link import RELATION_ALIASES, Mention, Relation
 
 MOST_LINKS: Final = 2_000
 LONGEST_TARGET: Final = 500
@@ -27,7 +27,7 @@ RELATION_FIELDS: Final[Mapping[str, Relation]] = {
     "links": "references",
 }
 # Amalfa writes relations into a comment: [IMPLEMENTS: brief-auth].
-COMMENT_RELATIONS: Final[Mapping[str, Relation]] = {**RELATION_FIELDS, **ALIASES}
+COMMENT_RELATIONS: Final[Mapping[str, Relation]] = {**RELATION_FIELDS, **RELATION_ALIASES}
 WIKI = re.compile(r"!?\[\[([^\[\]\n]+)\]\]")
 RELATED = re.compile(r"\[\s*([A-Za-z_]+)\s*:\s*([^\]\n]+?)\s*\]")
 FIELD = re.compile(r"([A-Za-z_ -]+?)\s*:")

@@ -17,7 +17,7 @@ from loci.documents.content.outline import (
 )
 from loci.documents.content.tags import tags_of
 from loci.documents.document import Heading, Problem
-from loci.documents.graph.link import Said
+from loci.documents.link import WrittenLinks
 from loci.search.passages import Block
 
 PLAIN_SUFFIXES = frozenset((".txt", ".text"))
@@ -40,7 +40,7 @@ class ParsedDocument:
     front_matter: FrontMatter
     blocks: tuple[Block, ...]
     problems: tuple[Problem, ...]
-    said: Said
+    said: WrittenLinks
 
 
 def parse(path: str, content: bytes) -> ParsedDocument:
@@ -68,7 +68,7 @@ def parse(path: str, content: bytes) -> ParsedDocument:
         front_matter=matter,
         blocks=tuple(blocks(lines, outline, given[:LONGEST_TITLE] if given and given != first else None)),
         problems=tuple(problems),
-        said=Said(
+        said=WrittenLinks(
             aliases=tuple(alias for field in ("aliases", "alias") for alias in matter.fields.get(field, ())),
             mentions=mentions_in(lines, outline, matter.lines, is_markdown=not is_plain),
         ),

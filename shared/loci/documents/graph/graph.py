@@ -1,16 +1,22 @@
-"""All links of an owner's documents at one moment."""
+"""All links between an owner's documents."""
 
 import re
+import time
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from loci.core.identity import Owner
+from loci.documents.catalog import Catalog
 from loci.documents.document import Document
-from loci.documents.graph.link import NOTHING, Link, OpenLink, Relation, Said
-from loci.documents.graph.link_resolution import DocumentNames, is_no_document, slug
+from loci.documents.graph.link_resolution import DocumentNames, is_other_file, normal_name
+from loci.documents.graph.owner_cache import OwnerCache
+from loci.documents.ingest.index_writer import COLLECTION
+from loci.documents.link import NO_LINKS, Link, OpenLink, Relation, WrittenLinks
+from loci.search.document_index import DocumentIndex
 
-# By the words of their paths, the more telling first: a debrief is often kept beside its brief.
+# Found in the words of a path. `debrief` comes before `brief`: a debrief is often kept in its brief's folder.
 KINDS: Final = {
     "debrief": re.compile(r"\bdebriefs?\b"),
     "brief": re.compile(r"\bbriefs?\b"),
@@ -19,49 +25,75 @@ KINDS: Final = {
     "decision": re.compile(r"\b(?:decisions?|adrs?|specs?|specifications?)\b"),
 }
 DIGITS = re.compile(r"\d+")
+MAX_OWNERS: Final = 50
+MAX_AGE_SECONDS: Final = 60.0
+"""A document without a passage does not change the state of the index."""
 
 
 @dataclass(frozen=True, slots=True)
-class FoundLinks:
-    """What one document's mentions lead to."""
+class ResolvedLinks:
+    """The links of one document, resolved."""
 
     links: tuple[Link, ...]
     open: tuple[OpenLink, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Basis:
-    """What a graph was made of: the next one takes from it what is the same."""
+class GraphSource:
+    """Everything a graph was built from. The next graph takes over the parts that are still valid."""
 
-    called: Mapping[str, object]
-    """All that documents may be named by."""
+    naming: Mapping[str, object]
+    """By document, everything that decides what it can be called."""
     names: DocumentNames
-    said: Mapping[str, Said]
-    found: Mapping[str, FoundLinks]
-    sequences: tuple[Link, ...]
+    written: Mapping[str, WrittenLinks]
+    resolved: Mapping[str, ResolvedLinks]
+    debrief_links: tuple[Link, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Graph:
-    """Documents and links, from either end."""
+    """Documents and the links between them. Compared by identity: a large graph takes long to compare."""
 
     documents: Mapping[str, Document]
     outgoing: Mapping[str, tuple[Link, ...]]
     incoming: Mapping[str, tuple[Link, ...]]
     open: Mapping[str, tuple[OpenLink, ...]]
-    """What each document mentions that is not here."""
-    basis: Basis = field(repr=False)
+    """By document, its links to documents that do not exist."""
+    source: GraphSource = field(repr=False)
 
 
-def graph_of(documents: Iterable[Document], said: Mapping[str, Said], before: Graph | None = None) -> Graph:
-    """The graph of these documents, by what each of them says. With the one before it takes a fraction of the time."""
+class Graphs:
+    """The graphs of the owners who asked last."""
+
+    def __init__(self, catalog: Catalog, index: DocumentIndex, clock: Callable[[], float] = time.monotonic) -> None:
+        self._catalog = catalog
+        self._index = index
+        self._clock = clock
+        self._cache: OwnerCache[tuple[str, float], Graph] = OwnerCache(MAX_OWNERS)
+
+    def of(self, owner: Owner) -> Graph:
+        """Return the graph of the owner's documents as they are now; the same object if nothing has changed."""
+        return self._cache.get(
+            owner,
+            lambda: (self._index.state(owner, COLLECTION), self._clock() // MAX_AGE_SECONDS),
+            lambda _, last: build_graph(self._catalog.documents(owner), self._catalog.said(owner), last),
+        )
+
+
+def build_graph(documents: Iterable[Document], written: Mapping[str, WrittenLinks], last: Graph | None = None) -> Graph:
+    """Build the graph of these documents from the links that each of them writes.
+
+    With the last graph it takes a fraction of the time. If nothing has changed, that graph is the answer.
+    """
     by_id = {one.id: one for one in documents}
-    basis = _basis(by_id, said, before)
+    if last and last.documents == by_id and last.source.written == written:
+        return last
+    source = _source(by_id, written, last)
     links: dict[tuple[str, str, Relation], Link] = {}
-    for found in basis.found.values():
-        for link in found.links:
+    for resolved in source.resolved.values():
+        for link in resolved.links:
             links[link.source, link.target, link.relation] = link
-    for link in basis.sequences:
+    for link in source.debrief_links:
         links.setdefault((link.source, link.target, link.relation), link)
     outgoing, incoming = defaultdict[str, list[Link]](list), defaultdict[str, list[Link]](list)
     for link in links.values():
@@ -71,48 +103,52 @@ def graph_of(documents: Iterable[Document], said: Mapping[str, Said], before: Gr
         by_id,
         {id: tuple(some) for id, some in outgoing.items()},
         {id: tuple(some) for id, some in incoming.items()},
-        {id: found.open for id, found in basis.found.items() if found.open},
-        basis,
+        {id: resolved.open for id, resolved in source.resolved.items() if resolved.open},
+        source,
     )
 
 
-def _basis(by_id: Mapping[str, Document], said: Mapping[str, Said], before: Graph | None) -> Basis:
-    called = {
-        one.id: (one.path, one.title, one.date, one.former, said.get(one.id, NOTHING).aliases) for one in by_id.values()
+def _source(by_id: Mapping[str, Document], written: Mapping[str, WrittenLinks], last: Graph | None) -> GraphSource:
+    naming = {
+        one.id: (one.path, one.title, one.date, one.former, written.get(one.id, NO_LINKS).aliases)
+        for one in by_id.values()
     }
-    old = before.basis if before and before.basis.called == called else None  # another name may mean any mention
-    names = old.names if old else DocumentNames(by_id.values(), {id: one.aliases for id, one in said.items()})
-    found: dict[str, FoundLinks] = {}
+    old = last.source if last and last.source.naming == naming else None  # one new name can change what any link means
+    names = old.names if old else DocumentNames(by_id.values(), {id: one.aliases for id, one in written.items()})
+    resolved: dict[str, ResolvedLinks] = {}
     for id, one in by_id.items():
-        its = said.get(id, NOTHING)
-        same = old and before and before.documents[id].written_at == one.written_at and old.said.get(id, NOTHING) == its
-        found[id] = old.found[id] if old and same else _found(names, one, its)
-    return Basis(called, names, said, found, old.sequences if old else tuple(_sequences(by_id.values())))
+        its = written.get(id, NO_LINKS)
+        is_same = (
+            old and last and last.documents[id].written_at == one.written_at and old.written.get(id, NO_LINKS) == its
+        )
+        resolved[id] = old.resolved[id] if old and is_same else _resolved(names, one, its)
+    debrief_links = old.debrief_links if old else tuple(_debrief_links(by_id.values()))
+    return GraphSource(naming, names, written, resolved, debrief_links)
 
 
-def _found(names: DocumentNames, document: Document, said: Said) -> FoundLinks:
+def _resolved(names: DocumentNames, document: Document, written: WrittenLinks) -> ResolvedLinks:
     links: dict[tuple[str, Relation], Link] = {}
-    leads_nowhere: list[OpenLink] = []
-    for one in said.mentions:
+    unresolved: list[OpenLink] = []
+    for one in written.mentions:
         found = names.resolve(document.written_at or document.path, one)
         if found is None:
-            if not is_no_document(one):
-                leads_nowhere.append(OpenLink(document.id, one))
+            if not is_other_file(one):
+                unresolved.append(OpenLink(document.id, one))
         elif found.document != document.id:
-            written = one.relation, one.line, one.evidence, one.anchor
-            link = Link(document.id, found.document, *written, others=found.others)
+            where = one.relation, one.line, one.evidence, one.anchor
+            link = Link(document.id, found.document, *where, other_targets=found.others)
             links.setdefault((link.target, link.relation), link)
-    return FoundLinks(tuple(links.values()), tuple(leads_nowhere))
+    return ResolvedLinks(tuple(links.values()), tuple(unresolved))
 
 
 def kind_of(document: Document) -> str | None:
-    """What the document's path says that it is: a brief, a debrief, …"""
-    words = slug(document.path)
+    """Return the kind of document that the path names: a brief, a debrief, …"""
+    words = normal_name(document.path)
     return next((kind for kind, pattern in KINDS.items() if pattern.search(words)), None)
 
 
-def _sequences(documents: Iterable[Document]) -> Iterator[Link]:
-    """From each debrief to the brief of its name: the last one that is not younger."""
+def _debrief_links(documents: Iterable[Document]) -> Iterator[Link]:
+    """Link each debrief to the brief with its name: the last one that is not newer than the debrief."""
     briefs: dict[tuple[str, str], list[Document]] = defaultdict(list)
     debriefs: list[Document] = []
     for one in documents:
@@ -122,9 +158,8 @@ def _sequences(documents: Iterable[Document]) -> Iterator[Link]:
         elif kind == "brief":
             briefs[_root(one), _topic(one)].append(one)
     for one in debriefs:
-        before = [
-            brief for brief in briefs.get((_root(one), _topic(one)), ()) if (brief.date or "") <= (one.date or "9")
-        ]
+        same_name = briefs.get((_root(one), _topic(one)), ())
+        before = [brief for brief in same_name if (brief.date or "") <= (one.date or "9")]
         if before and _topic(one):
             brief = max(before, key=lambda brief: (brief.date or "", brief.path))
             yield Link(one.id, brief.id, "follows", evidence=f"A debrief by the name of {brief.path}")
@@ -135,6 +170,6 @@ def _root(document: Document) -> str:
 
 
 def _topic(document: Document) -> str:
-    """What its file's name says without dates and without its kind."""
-    words = DIGITS.sub(" ", slug(document.path.rpartition("/")[2].rpartition(".")[0])).split()
+    """Return the words of the file name, without dates and without `brief` or `debrief`."""
+    words = DIGITS.sub(" ", normal_name(document.path.rpartition("/")[2].rpartition(".")[0])).split()
     return " ".join(word for word in words if word not in ("brief", "briefs", "debrief", "debriefs"))

@@ -1,4 +1,4 @@
-"""Mentions as links: which document each one names, if there is one."""
+"""Finds the document that a link names."""
 
 import posixpath
 import re
@@ -7,23 +7,23 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from loci.documents.document import Document
-from loci.documents.graph.link import Mention
 from loci.documents.ingest.folder_scan import SUFFIXES
+from loci.documents.link import Mention
 
 INDEX_FILES = ("index", "readme")
 OTHER_SUFFIX = re.compile(r"\.[a-z][a-z0-9]{0,4}")
-OTHER = re.compile(r"[\W_]+")
+SEPARATORS = re.compile(r"[\W_]+")
 BY_PATH, BY_FILE, BY_TITLE, BY_ALIAS, BY_ID = range(5)
-"""How a name is a document's, best first."""
+"""The reasons why a name is a document's, best first."""
 
 
 @dataclass(frozen=True, slots=True)
-class Resolved:
-    """What a mention names: the nearest of the documents that it may mean."""
+class ResolvedTarget:
+    """The document that a link names: the nearest one with that name."""
 
     document: str
     others: tuple[str, ...] = ()
-    """Who would fit as well, but is farther away."""
+    """Documents with the same name that are farther away."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +32,11 @@ class _Named:
     path: str
     rank: int
     is_former: bool = False
-    """It had this path once."""
+    """True if this is a path that the document had earlier."""
 
 
 class DocumentNames:
-    """Every way to name a document."""
+    """All names of all documents: paths, file names, titles, aliases and ids."""
 
     def __init__(self, documents: Iterable[Document], aliases: Mapping[str, Sequence[str]]) -> None:
         self._by_path: dict[str, str] = {}
@@ -44,48 +44,48 @@ class DocumentNames:
         self._by_end: dict[str, list[_Named]] = {}
         moved: list[tuple[str, str]] = []
         for one in documents:
-            self._at(one.id, one.path)
+            self._add_path(one.id, one.path)
             for text, rank in ((one.title, BY_TITLE), *((alias, BY_ALIAS) for alias in aliases.get(one.id, ()))):
-                self._call(text, _Named(one.id, one.path, rank))
-            self._call(one.id, _Named(one.id, one.path, BY_ID))
+                self._add_name(text, _Named(one.id, one.path, rank))
+            self._add_name(one.id, _Named(one.id, one.path, BY_ID))
             moved += ((one.id, path) for path in one.former)
-        for id, path in moved:  # behind all that are there now
-            self._at(id, path, is_former=True)
+        for id, path in moved:  # last: a document that has the path now comes before one that had it earlier
+            self._add_path(id, path, is_former=True)
 
-    def _at(self, id: str, path: str, *, is_former: bool = False) -> None:
-        """What a document is called because of its path."""
-        self._by_path.setdefault(_way(path), id)
+    def _add_path(self, id: str, path: str, *, is_former: bool = False) -> None:
+        """Add the path and the names that it gives: its file name, its folder's name if it is an index, its ends."""
+        self._by_path.setdefault(_normal_path(path), id)
         stem = _without_suffix(path)
         name, folder = posixpath.basename(stem), posixpath.basename(posixpath.dirname(path))
-        self._call(name, _Named(id, path, BY_FILE, is_former))
+        self._add_name(name, _Named(id, path, BY_FILE, is_former))
         if name.lower() in INDEX_FILES and folder:
-            self._call(folder, _Named(id, path, BY_ALIAS, is_former))
+            self._add_name(folder, _Named(id, path, BY_ALIAS, is_former))
         parts = stem.split("/")
         for at in range(len(parts) - 1):
-            end = _way("/".join(parts[at:]))
+            end = _normal_path("/".join(parts[at:]))
             self._by_end.setdefault(end, []).append(_Named(id, path, BY_PATH, is_former))
 
-    def _call(self, text: str, named: _Named) -> None:
-        self._by_name.setdefault(slug(text), []).append(named)
+    def _add_name(self, text: str, named: _Named) -> None:
+        self._by_name.setdefault(normal_name(text), []).append(named)
 
-    def resolve(self, source: str, mention: Mention) -> Resolved | None:
-        """What the mention names in the document of that path; None where nothing of that name is here."""
+    def resolve(self, source: str, mention: Mention) -> ResolvedTarget | None:
+        """Return the document that the link names, seen from the document with the path `source`; None if none does."""
         target = mention.target.replace("\\", "/")
-        if found := self._on_the_way(source, target):
-            return Resolved(found)
-        if is_no_document(mention):
+        if found := self._by_path_from(source, target):
+            return ResolvedTarget(found)
+        if is_other_file(mention):
             return None
         if "/" in target:
-            end = _way(posixpath.normpath(target).lstrip("./"))
-            return _nearest(source, self._by_end.get(end, ())) or self._called(source, posixpath.basename(target))
-        return self._called(source, target)
+            end = _normal_path(posixpath.normpath(target).lstrip("./"))
+            return _nearest(source, self._by_end.get(end, ())) or self._by_name_from(source, posixpath.basename(target))
+        return self._by_name_from(source, target)
 
-    def _called(self, source: str, name: str) -> Resolved | None:
-        plain = _without_suffix(name)
-        return _nearest(source, self._by_name.get(slug(plain), ())) if slug(plain) else None
+    def _by_name_from(self, source: str, name: str) -> ResolvedTarget | None:
+        plain = normal_name(_without_suffix(name))
+        return _nearest(source, self._by_name.get(plain, ())) if plain else None
 
-    def _on_the_way(self, source: str, target: str) -> str | None:
-        """As a path from the source's folder, or from its root."""
+    def _by_path_from(self, source: str, target: str) -> str | None:
+        """Follow the target as a path, from the source's folder and from its root."""
         folder, (root, *_) = posixpath.dirname(source), source.split("/")
         starts = (
             [f"{root}/{target.lstrip('/')}"] if target.startswith("/") else [f"{folder}/{target}", f"{root}/{target}"]
@@ -93,31 +93,32 @@ class DocumentNames:
         for start in starts:
             path = posixpath.normpath(start)
             for candidate in (path, *(f"{path}/{name}" for name in INDEX_FILES)):
-                if found := self._by_path.get(_way(candidate)):
+                if found := self._by_path.get(_normal_path(candidate)):
                     return found
         return None
 
 
-def slug(name: str) -> str:
-    """The name as all ways to write it have it: `Auth-Guide` and `auth guide` are one."""
-    return OTHER.sub(" ", unicodedata.normalize("NFKC", name).casefold()).strip()
+def normal_name(name: str) -> str:
+    """Return one spelling for all spellings of a name: `Auth-Guide` and `auth guide` are the same."""
+    return SEPARATORS.sub(" ", unicodedata.normalize("NFKC", name).casefold()).strip()
 
 
-def _nearest(source: str, named: Sequence[_Named]) -> Resolved | None:
+def _nearest(source: str, named: Sequence[_Named]) -> ResolvedTarget | None:
     if not named:
         return None
     order = sorted(
-        named, key=lambda one: (one.rank, -_shared(source, one.path), one.path.count("/"), one.is_former, one.path)
+        named,
+        key=lambda one: (one.rank, -_shared_folders(source, one.path), one.path.count("/"), one.is_former, one.path),
     )
     by_id: dict[str, _Named] = {}
     for one in order:
         by_id.setdefault(one.id, one)
     best, *others = by_id.values()
-    return Resolved(best.id, tuple(one.id for one in others if one.rank == best.rank))
+    return ResolvedTarget(best.id, tuple(one.id for one in others if one.rank == best.rank))
 
 
-def _shared(one: str, other: str) -> int:
-    """How many folders both lie in."""
+def _shared_folders(one: str, other: str) -> int:
+    """Count the folders that both paths begin with."""
     count = 0
     for left, right in zip(one.split("/")[:-1], other.split("/")[:-1], strict=False):
         if left != right:
@@ -126,8 +127,8 @@ def _shared(one: str, other: str) -> int:
     return count
 
 
-def _way(path: str) -> str:
-    """A path without its suffix, as all ways to write it have it."""
+def _normal_path(path: str) -> str:
+    """Return one spelling for all spellings of a path, without its suffix."""
     return unicodedata.normalize("NFC", _without_suffix(path)).casefold()
 
 
@@ -136,7 +137,7 @@ def _without_suffix(path: str) -> str:
     return stem if suffix.lower() in SUFFIXES else path
 
 
-def is_no_document(mention: Mention) -> bool:
-    """Whether it is the way to a picture, a program, …"""
+def is_other_file(mention: Mention) -> bool:
+    """Return True if the link is the path of a file that is no document: a picture, a program, …"""
     suffix = posixpath.splitext(mention.target)[1].lower()
     return mention.form == "path" and bool(OTHER_SUFFIX.fullmatch(suffix)) and suffix not in SUFFIXES

@@ -1,42 +1,44 @@
-"""What to read about something: an order of documents, each with a reason, within so many tokens."""
+"""Reading lists: documents to read about a topic, in order, each with a reason, within a number of tokens."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from functools import partial
+from itertools import accumulate
 from typing import Final
 
+from loci.core.identity import Owner
 from loci.documents.document import Document
-from loci.documents.graph.graph import Graph
-from loci.documents.graph.link import Link
-from loci.documents.graph.pagerank import nearness
-from loci.documents.graph.reasons import Reasons
-from loci.search.ranking import Hit
+from loci.documents.graph.graph import Graph, Graphs, kind_of
+from loci.documents.graph.neighbours_index import SimilarLinks
+from loci.documents.graph.similarity import FIRST_PASSAGES, Similarities, first_passages
+from loci.documents.link import Link
+from loci.documents.recently_read import RecentlyRead
+from loci.search.document_index import DocumentIndex
+from loci.search.inference import Embedder
+from loci.search.ranking import Hit, Ranking
 
+RESTART: Final = 0.25
+"""The probability that a random walk starts again at each step."""
+NEGLIGIBLE: Final = 1e-4
+"""Smaller amounts walk no further: this bounds the work, however large the graph is."""
 HALF_LIFE_DAYS: Final = 365.0
-RECENT: Final = 0.3
-"""How much the newest gain over the oldest."""
-ANSWER: Final = 0.5
-"""What it counts to answer oneself, beside where walks from the answers lead."""
-LEAST_SCORE: Final = 0.05
-"""Whatever was found counts something."""
-SIMILAR: Final = 0.5
+RECENT_BONUS: Final = 0.3
+"""How much more the newest document is worth than the oldest."""
+HIT_BONUS: Final = 0.5
+"""What a document gains for being a hit itself, beside what the random walks give it."""
+MINIMUM_SCORE: Final = 0.05
+"""Every hit counts a little, even with a score of 0."""
+SIMILAR_WEIGHT: Final = 0.5
 """A link that nobody wrote counts half."""
+CANDIDATES_PER_DOCUMENT: Final = 3
+"""Some candidates do not fit, and some have been read."""
+NAMED: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
-class ReadingItem:
-    """A document to read, or the part of one that fits."""
-
-    document: Document
-    reason: str
-    tokens: int
-    is_read: bool
-    lines: str | None = None
-    """Only these, as the whole is too long."""
-
-
-@dataclass(frozen=True, slots=True)
-class Nearby:
+class ReadingCandidate:
     """A document that may be worth reading."""
 
     document: Document
@@ -44,32 +46,111 @@ class Nearby:
     hit: Hit | None
 
 
-def nearby(graph: Graph, hits: Sequence[Hit], similar: Mapping[str, Sequence[Link]], most: int) -> list[Nearby]:
-    """The best: what answers, and what lies around it. Of two equally near the younger comes first."""
+@dataclass(frozen=True, slots=True)
+class ReadingItem:
+    """A document to read, or the passage of it that answers the question."""
+
+    document: Document
+    reason: str
+    tokens: int
+    is_read: bool
+    lines: str | None = None
+    """The lines to read, if the whole document is too long."""
+
+
+@dataclass(frozen=True, slots=True)
+class SuggestedReading:
+    """The documents to read, in this order."""
+
+    items: tuple[ReadingItem, ...]
+    left_out: int
+    """The number of candidates that did not fit."""
+    compared_by: str
+    reason: str | None
+    """Why there is nothing to read."""
+
+    @property
+    def running_totals(self) -> list[int]:
+        """By item, its tokens together with those of all items before it."""
+        return [*accumulate(one.tokens for one in self.items)]
+
+    @property
+    def total_tokens(self) -> int:
+        return sum(one.tokens for one in self.items)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingAdvisor:
+    """Suggests what to read: the hits of a search, and the documents around them in the graph."""
+
+    index: DocumentIndex
+    embedder: Embedder
+    graphs: Graphs
+    similarities: Similarities
+    similar_links: SimilarLinks
+    recently_read: RecentlyRead
+
+    def suggest(self, owner: Owner, ranking: Ranking, *, limit: int, max_tokens: int) -> SuggestedReading:
+        """Suggest at most `limit` documents with at most `max_tokens` tokens together, unread ones first."""
+        graph, similarity = self.graphs.of(owner), self.similarities.of(owner)
+        similar = self.similar_links.of(owner, [hit.chunk.document for hit in ranking.hits])
+        candidates = reading_candidates(graph, ranking.hits, similar, CANDIDATES_PER_DOCUMENT * limit)
+        count = self._token_counter(owner, candidates)
+        chosen, left_out = reading_list(candidates, self.recently_read.of(owner), count, max_tokens)
+        items = tuple(chosen[:limit])
+        return SuggestedReading(
+            items=items,
+            left_out=left_out + len(chosen) - len(items),
+            compared_by=similarity.compared_by,
+            reason=None if items else ranking.reason or "Nothing near it fits: raise max_tokens",
+        )
+
+    def _token_counter(self, owner: Owner, candidates: Sequence[ReadingCandidate]) -> Callable[[ReadingCandidate], int]:
+        """Return a function that estimates the tokens of a document from those of its first passages."""
+        passages = first_passages(self.index, owner, [one.document for one in candidates])
+
+        def count(one: ReadingCandidate) -> int:
+            document, texts = one.document, [passage.text for passage in passages[one.document.id]]
+            if not texts:
+                return max(1, document.bytes // 3)
+            tokens = sum(self.embedder.count(texts))
+            return max(1, tokens * max(document.chunks, 1) // min(document.chunks, FIRST_PASSAGES))
+
+        return count
+
+
+def reading_candidates(
+    graph: Graph, hits: Sequence[Hit], similar: Mapping[str, Sequence[Link]], limit: int
+) -> list[ReadingCandidate]:
+    """Return the hits and the documents around them, best first. Of two equally good ones the newer comes first."""
     found = {hit.chunk.document: hit for hit in hits if hit.chunk.document in graph.documents}
-    around = _around(graph, similar)
-    seeds = {id: hit.score + LEAST_SCORE for id, hit in found.items()}
-    near = nearness(seeds, around) if seeds else {}
-    for id, score in seeds.items():  # or what many link to would come before the only one that answers
-        near[id] += ANSWER * score / sum(seeds.values())
-    newest = max((graph.documents[id].date or "" for id in near), default="")
-    worth = {id: value * (1 + RECENT * _freshness(graph.documents[id].date, newest)) for id, value in near.items()}
-    order = sorted(worth, key=lambda one: (-round(worth[one], 9), one))[:most]
+    seeds = {id: hit.score + MINIMUM_SCORE for id, hit in found.items()}
+    worth = pagerank(seeds, partial(_weighted_neighbours, graph, similar)) if seeds else {}
+    for id, score in seeds.items():  # otherwise a document that many link to comes before the only one that answers
+        worth[id] += HIT_BONUS * score / sum(seeds.values())
+    newest = max((graph.documents[id].date or "" for id in worth), default="")
+    for id in worth:
+        worth[id] *= 1 + RECENT_BONUS * _freshness(graph.documents[id].date, newest)
+    order = sorted(worth, key=lambda one: (-round(worth[one], 9), one))[:limit]
     reasons = Reasons(graph, found, similar)
-    return [Nearby(graph.documents[id], reasons.of(id), found.get(id)) for id in order]
+    return [ReadingCandidate(graph.documents[id], reasons.reason_for(id), found.get(id)) for id in order]
 
 
 def reading_list(
-    near: Sequence[Nearby], read: Mapping[str, str], count: Callable[[Nearby], int], most_tokens: int
+    candidates: Sequence[ReadingCandidate],
+    read: Mapping[str, str],
+    count: Callable[[ReadingCandidate], int],
+    max_tokens: int,
 ) -> tuple[list[ReadingItem], int]:
-    """Unread ones first, for as long as the tokens last; and how many of them did not fit.
+    """Choose what fits into the tokens, unread documents first; and count what does not fit.
 
-    Of what is too long, the passage that answers is taken, where that fits. What has changed since is unread again.
+    `read` has the hash with which each document was read: a document that has changed since is unread. If a document is
+    too long, its passage that answers is taken, if that fits.
     """
     chosen: list[ReadingItem] = []
-    left = most_tokens
-    is_read = {one.document.id: read.get(one.document.id) == one.document.sha256 for one in near}
-    for one in sorted(near, key=lambda one: is_read[one.document.id]):
+    left = max_tokens
+    is_read = {one.document.id: read.get(one.document.id) == one.document.sha256 for one in candidates}
+    for one in sorted(candidates, key=lambda one: is_read[one.document.id]):
         tokens, lines = count(one), None
         if tokens > left and one.hit is not None:
             tokens = max(1, tokens * len(one.hit.chunk.text.encode()) // max(one.document.bytes, 1))
@@ -77,28 +158,106 @@ def reading_list(
         if tokens <= left:
             chosen.append(ReadingItem(one.document, one.reason, tokens, is_read[one.document.id], lines))
             left -= tokens
-    return chosen, len(near) - len(chosen)
+    return chosen, len(candidates) - len(chosen)
 
 
-def _around(graph: Graph, similar: Mapping[str, Sequence[Link]]) -> Callable[[str], Mapping[str, float]]:
-    def around(id: str) -> Mapping[str, float]:
-        weights: dict[str, float] = {}
-        for link in graph.outgoing.get(id, ()):
-            weights[link.target] = weights.get(link.target, 0.0) + 1.0
-        for link in graph.incoming.get(id, ()):
-            weights[link.source] = weights.get(link.source, 0.0) + 1.0
-        for link in similar.get(id, ()):
-            if link.target in graph.documents:
-                weights[link.target] = weights.get(link.target, 0.0) + SIMILAR * (link.similarity or 0.0)
-        return weights
+def pagerank(seeds: Mapping[str, float], neighbours_of: Callable[[str], Mapping[str, float]]) -> dict[str, float]:
+    """Return how near documents are to the seeds: personalised PageRank, together at most 1, without far documents.
 
-    return around
+    This is the push algorithm of Andersen, Chung and Lang. It looks only at the part of the graph that random walks
+    from the seeds reach.
+    """
+    whole = sum(seeds.values())
+    waiting_amounts = {id: weight / whole for id, weight in seeds.items() if weight > 0}
+    rank: dict[str, float] = {}
+    queue = deque(waiting_amounts)
+    while queue:
+        id = queue.popleft()
+        amount = waiting_amounts.pop(id, 0.0)
+        neighbours = neighbours_of(id)
+        stays = RESTART if neighbours else 1.0
+        rank[id] = rank.get(id, 0.0) + stays * amount
+        total = sum(neighbours.values())
+        for other, weight in neighbours.items():
+            before = waiting_amounts.get(other, 0.0)
+            waiting_amounts[other] = before + (1 - stays) * amount * weight / total
+            if before < NEGLIGIBLE <= waiting_amounts[other]:
+                queue.append(other)
+    return rank
+
+
+def _weighted_neighbours(graph: Graph, similar: Mapping[str, Sequence[Link]], id: str) -> Mapping[str, float]:
+    weights: dict[str, float] = {}
+    for link in graph.outgoing.get(id, ()):
+        weights[link.target] = weights.get(link.target, 0.0) + 1.0
+    for link in graph.incoming.get(id, ()):
+        weights[link.source] = weights.get(link.source, 0.0) + 1.0
+    for link in similar.get(id, ()):
+        if link.target in graph.documents:
+            weights[link.target] = weights.get(link.target, 0.0) + SIMILAR_WEIGHT * (link.similarity or 0.0)
+    return weights
 
 
 def _freshness(day: str | None, newest: str) -> float:
-    """1 for the newest document, half of it a year before; 0 without a date."""
+    """Return 1 for the newest document, half of that for one that is a year older, 0 for one without a date."""
     try:
         days = (date.fromisoformat(newest) - date.fromisoformat(day or "")).days
     except ValueError:
         return 0.0
     return 0.5 ** (days / HALF_LIFE_DAYS)
+
+
+class Reasons:
+    """The reasons to read documents: what they say themselves, or how they are linked to the hits of a search."""
+
+    def __init__(self, graph: Graph, hits: Mapping[str, Hit], similar: Mapping[str, Sequence[Link]]) -> None:
+        self._graph = graph
+        self._hits = hits
+        self._similar = [link for links in similar.values() for link in links]
+
+    def reason_for(self, id: str) -> str:
+        """Return the strongest reason to read the document: one sentence, without a full stop."""
+        if hit := self._hits.get(id):
+            return f"Answers the question: {' '.join((hit.context or hit.snippet).split())}"
+        to_hits = [link for link in self._graph.outgoing.get(id, ()) if link.target in self._hits]
+        from_hits = [link for link in self._graph.incoming.get(id, ()) if link.source in self._hits]
+        return next(self._by_links(id, to_hits, from_hits), "A few links away from what answers")
+
+    def _by_links(self, id: str, to_hits: Sequence[Link], from_hits: Sequence[Link]) -> Iterator[str]:
+        """Return all reasons that links give, strongest first."""
+        yield from (reason for link in to_hits if (reason := self._of_link_to(link)))
+        yield from (reason for link in from_hits if (reason := self._of_link_from(link)))
+        if from_hits:
+            yield f"Linked from {self._titles([link.source for link in from_hits])}"
+        if to_hits:
+            yield f"Links to {self._titles([link.target for link in to_hits])}"
+        for link in self._similar:
+            if link.target == id:
+                yield f"Resembles {self._title(link.source)} ({link.similarity:.2f})"
+
+    def _of_link_to(self, link: Link) -> str | None:
+        match link.relation:
+            case "follows":
+                is_debrief = kind_of(self._graph.documents[link.source]) == "debrief"
+                return f"{'The debrief of' if is_debrief else 'What follows'} {self._title(link.target)}"
+            case "implements":
+                return f"Puts {self._title(link.target)} into practice"
+            case _:
+                return None
+
+    def _of_link_from(self, link: Link) -> str | None:
+        match link.relation:
+            case "follows":
+                return f"What {self._title(link.source)} follows"
+            case "implements":
+                return f"What {self._title(link.source)} puts into practice"
+            case _:
+                return None
+
+    def _titles(self, ids: Sequence[str]) -> str:
+        some = [*dict.fromkeys(ids)]
+        named = ", ".join(self._title(id) for id in some[:NAMED])
+        return f"{len(some)} of these: {named}" if len(some) > 1 else named
+
+    def _title(self, id: str) -> str:
+        return f'"{self._graph.documents[id].title}"'

@@ -13,7 +13,7 @@ from loci.core.identity import Owner
 from loci.core.json import iso
 from loci.documents.catalog import Catalog
 from loci.documents.document import Document, Problem
-from loci.documents.graph.link import NOTHING, Said
+from loci.documents.link import NO_LINKS, WrittenLinks
 from loci.search.document_index import DocumentIndex
 from loci.search.inference import Embedder
 from loci.search.ranking import Chunk, Embedding, Marks
@@ -48,7 +48,7 @@ class DocumentDraft:
     version: str
     """Of the record that it is to replace."""
     chunks: tuple[Chunk, ...]
-    said: Said = NOTHING
+    said: WrittenLinks = NO_LINKS
     is_indexed: bool = False
     """The index has this text already, without these embeddings."""
 
@@ -188,7 +188,7 @@ class IndexWriter:
 
     def remove(self, owner: Owner, id: str) -> None:
         """The document is found no more."""
-        self._catalog.say(owner, id, NOTHING)
+        self._catalog.say(owner, id, NO_LINKS)
         self._index.remove(owner, COLLECTION, id)
         self._catalog.remove(owner, id)
 

@@ -1,20 +1,16 @@
 """The tool that puts documents into groups."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Annotated
 
 from pydantic import BaseModel, Field
 
 from loci.core.identity import Caller
 from loci.documents.api import DocumentsHost
-from loci.documents.graph.clusters import Cluster, Method
-from loci.documents.graph.graph import Graph
-from loci.documents.graph.labels import label_of, terms_of
-from loci.documents.tools.gaps import RULES
+from loci.documents.document import Document
+from loci.documents.graph.clusters import Method, TopicFinder
 from loci.mcp.tool import LociTool, loci_tool
 
-TITLES = 12
-"""Of a cluster, which a language model sees."""
 MOST_ALONE = 50
 
 
@@ -67,48 +63,30 @@ def cluster_tools(app: DocumentsHost) -> list[LociTool]:
 
         Example: cluster_documents(method="louvain", limit=10)
         """
-        graph, found = app.documents.graphs.of(caller.owner), app.documents.clusters.of(caller.owner, method)
-        large = [one for one in found.clusters if len(one.documents) >= min_size]
-        held = {id for one in large for id in one.documents}
-        alone = [id for id in sorted(graph.documents) if id not in held]
-        shown = large[:limit]
-        terms = terms_of(app.documents.index, caller.owner, graph, shown)
-        labels = _labels(app, graph, shown, terms)
+        parts = app.documents
+        finder = TopicFinder(parts.index, parts.graphs, parts.clusters, parts.remarks)
+        found = finder.find(caller.owner, method, limit=limit, min_size=min_size)
         return ClustersView(
             clusters=[
                 ClusterView(
                     id=one.id,
-                    label=labels.get(at) or label_of(one, terms[at]),
-                    labelled_by=app.documents.remarks.name if at in labels else RULES,
-                    terms=[*terms[at]],
+                    label=one.label,
+                    labelled_by=one.labelled_by,
+                    terms=[*one.terms],
                     size=len(one.documents),
-                    documents=_members(graph, one.documents[:documents]),
+                    documents=_members(one.documents[:documents]),
                 )
-                for at, one in enumerate(shown)
+                for one in found.topics
             ],
-            total=len(large),
-            method=method,
+            total=found.total,
+            method=found.method,
             compared_by=found.compared_by,
-            in_no_cluster=_members(graph, alone[:MOST_ALONE]),
-            alone=len(alone),
+            in_no_cluster=_members(found.alone[:MOST_ALONE]),
+            alone=len(found.alone),
         )
 
     return [loci_tool(cluster_documents, title="Group documents")]
 
 
-def _members(graph: Graph, ids: Sequence[str]) -> list[Member]:
-    return [Member(id=id, title=graph.documents[id].title) for id in ids if id in graph.documents]
-
-
-def _labels(
-    app: DocumentsHost, graph: Graph, clusters: Sequence[Cluster], terms: Sequence[Sequence[str]]
-) -> Mapping[int, str]:
-    """The language model's, where there is one. A tag is a label already."""
-    if not app.documents.remarks.is_there or any(one.tag for one in clusters):
-        return {}
-    return app.documents.remarks.labels(
-        [
-            "\n".join([", ".join(words), *(one.title for one in _members(graph, cluster.documents[:TITLES]))])
-            for cluster, words in zip(clusters, terms, strict=True)
-        ]
-    )
+def _members(documents: Sequence[Document]) -> list[Member]:
+    return [Member(id=one.id, title=one.title) for one in documents]

@@ -1,21 +1,16 @@
 """The tool that finds missing links."""
 
-from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
-from loci.core.identity import Caller, Owner
+from loci.core.identity import Caller
 from loci.documents.api import DocumentsHost
-from loci.documents.graph.gaps import Gap, gaps
-from loci.documents.graph.link import Relation
-from loci.documents.graph.remarks import PairRemark
-from loci.documents.graph.stems import beginnings, wording
+from loci.documents.graph.gaps import GapFinder
+from loci.documents.link import Relation
 from loci.mcp.tool import LociTool, loci_tool
-from loci.search.ranking import Chunk
 
 MOST_GAPS = 100
-RULES = "rules"
 
 
 class GapView(BaseModel):
@@ -50,53 +45,23 @@ def gap_tools(app: DocumentsHost) -> list[LociTool]:
 
         Example: find_gaps(limit=5, threshold=0.9)
         """
-        graph, alike = app.documents.graphs.of(caller.owner), app.documents.likeness.of(caller.owner)
-        found = gaps(graph, alike, limit, threshold)
-        passages = beginnings(app.documents.index, caller.owner, [gap.source for gap in found])
-        said = _said(app, caller.owner, found, passages)
+        documents = app.documents
+        finder = GapFinder(documents.index, documents.graphs, documents.likeness, documents.remarks)
+        found = finder.find(caller.owner, limit=limit, threshold=threshold)
         return [
-            _gap(one, passages.get(one.source.id, []), alike.by, said.get(at), app.documents.remarks.name)
-            for at, one in enumerate(found)
+            GapView(
+                source_id=one.gap.source.id,
+                target_id=one.gap.target.id,
+                similarity=one.gap.similarity,
+                reason=one.reason,
+                suggested_link_type=one.relation,
+                kind=one.gap.kind,
+                source_title=one.gap.source.title,
+                target_title=one.gap.target.title,
+                compared_by=found.compared_by,
+                written_by=one.written_by,
+            )
+            for one in found.gaps
         ]
 
     return [loci_tool(find_gaps, title="Find missing links")]
-
-
-def _said(
-    app: DocumentsHost, owner: Owner, found: Sequence[Gap], passages: Mapping[str, Sequence[Chunk]]
-) -> Mapping[int, PairRemark]:
-    """What the language model says of them, where there is one."""
-    if not app.documents.remarks.is_there:
-        return {}
-    first = {id: chunks[0] for id, chunks in passages.items() if chunks}
-    targets = beginnings(app.documents.index, owner, [gap.target for gap in found])
-    first |= {id: chunks[0] for id, chunks in targets.items() if chunks}
-
-    def text(id: str, title: str) -> str:
-        return f"{title}\n\n{first[id].text}" if id in first else title
-
-    return app.documents.remarks.pairs(
-        [(text(gap.source.id, gap.source.title), text(gap.target.id, gap.target.title)) for gap in found]
-    )
-
-
-def _gap(gap: Gap, passages: Sequence[Chunk], by: str, said: PairRemark | None, model: str) -> GapView:
-    return GapView(
-        source_id=gap.source.id,
-        target_id=gap.target.id,
-        similarity=gap.similarity,
-        reason=said.reason if said else _reason(gap, passages),
-        suggested_link_type=said.relation if said else gap.relation,
-        kind=gap.kind,
-        source_title=gap.source.title,
-        target_title=gap.target.title,
-        compared_by=by,
-        written_by=model if said else RULES,
-    )
-
-
-def _reason(gap: Gap, passages: Sequence[Chunk]) -> str:
-    shared = wording(passages, gap.stems).values()
-    about = f"Both are about {', '.join(shared)}" if shared else "Both are worded alike"
-    why = "they may be one document" if gap.kind == "duplicate" else "neither links to the other"
-    return f"{about}, and {why}."

@@ -4,12 +4,10 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
-from loci.core.errors import Refused
 from loci.core.identity import Caller
 from loci.documents.api import DocumentsHost
-from loci.documents.graph.graph import Graph
-from loci.documents.graph.link import ALIASES, RELATIONS, Link, OpenLink, Relation
-from loci.documents.graph.neighbourhood import Neighbour, neighbours
+from loci.documents.graph.neighbourhood import DocumentLink, LinkExplorer, NearbyDocument
+from loci.documents.link import relation_named
 from loci.mcp.tool import LociTool, loci_tool
 
 DEEPEST = 4
@@ -76,21 +74,12 @@ def link_tools(app: DocumentsHost) -> list[LociTool]:
 
         Example: explore_links(id="docs-briefs-auth", relation="references")
         """
-        wanted = _relation(relation)
+        wanted = None if relation is None else relation_named(relation)
         document = app.documents.library.get(caller.owner, id)
-        graph = app.documents.graphs.of(caller.owner)
-        edges: list[Edge] = []
-        if direction != "incoming":
-            edges += [_edge(graph, link, "outgoing", link.target) for link in graph.outgoing.get(document.id, ())]
-        if direction != "outgoing":
-            edges += [_edge(graph, link, "incoming", link.source) for link in graph.incoming.get(document.id, ())]
-        if wanted in (None, "similar"):  # comparing costs: who asks for other links does not pay for it
-            way = "incoming" if direction == "incoming" else "outgoing"
-            alike = app.documents.similar.of(caller.owner, [document.id])[document.id]
-            edges += [_edge(graph, link, way, link.target) for link in alike if link.target in graph.documents]
-        if unresolved:
-            edges += [_open(one) for one in graph.open.get(document.id, ())]
-        return [edge for edge in edges if wanted is None or edge.type == wanted]
+        found = _explorer(app).links(
+            caller.owner, document.id, direction=direction, relation=wanted, with_open=unresolved
+        )
+        return [_edge(one) for one in found]
 
     def graph_neighbors(
         id: Annotated[str, Field(max_length=512, description="a document's id, as a search gave it")],
@@ -108,11 +97,10 @@ def link_tools(app: DocumentsHost) -> list[LociTool]:
         Example: graph_neighbors(id="docs-briefs-auth", depth=2)
         """
         document = app.documents.library.get(caller.owner, id)
-        graph = app.documents.graphs.of(caller.owner)
-        if similar:
-            graph = app.documents.similar.joined(caller.owner, graph)
-        found, is_cut = neighbours(graph, document.id, depth, limit)
-        return Neighbourhood(id=document.id, neighbors=[_neighbour(graph, one) for one in found], truncated=is_cut)
+        found = _explorer(app).around(caller.owner, document.id, depth=depth, limit=limit, over_similar=similar)
+        return Neighbourhood(
+            id=document.id, neighbors=[_neighbour(one) for one in found.documents], truncated=found.is_cut
+        )
 
     return [
         loci_tool(explore_links, title="Explore links", quick=True),
@@ -120,53 +108,27 @@ def link_tools(app: DocumentsHost) -> list[LociTool]:
     ]
 
 
-def _relation(said: str | None) -> Relation | None:
-    if said is None:
-        return None
-    name = said.strip().lower()
-    for relation in RELATIONS:
-        if relation == ALIASES.get(name, name):
-            return relation
-    raise Refused(f"There is no relation {said!r}", f"Use one of {', '.join(RELATIONS)}", code="BAD_RELATION")
+def _explorer(app: DocumentsHost) -> LinkExplorer:
+    return LinkExplorer(app.documents.graphs, app.documents.similar)
 
 
-def _edge(graph: Graph, link: Link, direction: Literal["outgoing", "incoming"], end: str) -> Edge:
-    other = graph.documents[end]
+def _edge(link: DocumentLink) -> Edge:
     return Edge(
-        target=other.id,
+        target=link.other and link.other.id,
         type=link.relation,
-        direction=direction,
-        title=other.title,
-        path=other.path,
+        direction=link.direction,
+        title=link.title,
+        path=link.other and link.other.path,
         line=link.line,
         evidence=link.evidence,
         anchor=link.anchor,
-        inferred=link.line is None,
+        inferred=link.is_inferred,
         similarity=link.similarity,
-        also=list(link.others),
+        also=[*link.other_targets],
     )
 
 
-def _neighbour(graph: Graph, one: Neighbour) -> NeighbourView:
-    document = graph.documents[one.id]
-    way = [
-        StepView(id=step.to, type=step.link.relation, direction="incoming" if step.back else "outgoing")
-        for step in one.way
-    ]
-    return NeighbourView(id=one.id, title=document.title, path=document.path, distance=len(way), way=way)
-
-
-def _open(one: OpenLink) -> Edge:
-    return Edge(
-        target=None,
-        type=one.mention.relation,
-        direction="outgoing",
-        title=one.mention.target,
-        path=None,
-        line=one.mention.line,
-        evidence=one.mention.evidence,
-        anchor=one.mention.anchor,
-        inferred=False,
-        similarity=None,
-        also=[],
-    )
+def _neighbour(one: NearbyDocument) -> NeighbourView:
+    way = [StepView(id=step.to, type=step.link.relation, direction=step.direction) for step in one.path]
+    document = one.document
+    return NeighbourView(id=document.id, title=document.title, path=document.path, distance=len(way), way=way)

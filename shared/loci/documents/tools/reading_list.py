@@ -1,23 +1,19 @@
 """The tool that says what to read."""
 
-from collections.abc import Callable
 from typing import Annotated
 
 from pydantic import BaseModel, Field
 
-from loci.core.identity import Caller, Owner
+from loci.core.identity import Caller
 from loci.documents.api import DocumentsHost
-from loci.documents.graph.reading_list import Nearby, nearby, reading_list
-from loci.documents.graph.stems import READ, beginnings
+from loci.documents.graph.reading_list import ReadingAdvisor
 from loci.documents.tools.search import LONGEST_QUERY, found_by
 from loci.mcp.tool import LociTool, loci_tool
 from loci.search.ranking import EVERYTHING
 
 SEEDS = 10
 ROOM = 160
-"""Characters of what a document says, in the reason for it."""
-LIKELY = 3
-"""Nearbys for each document that is asked for: some do not fit, some are read."""
+"""Characters of the text that a reason quotes."""
 
 
 class ReadingView(BaseModel):
@@ -60,19 +56,19 @@ def reading_tools(app: DocumentsHost) -> list[LociTool]:
 
         Example: suggest_reading(context="add rate limits to the public API", max_tokens=4000)
         """
-        owner = caller.owner
-        ranking = found_by(app, owner, context, SEEDS, EVERYTHING, room=ROOM)
-        graph, alike = app.documents.graphs.of(owner), app.documents.likeness.of(owner)
-        similar = app.documents.similar.of(owner, [hit.chunk.document for hit in ranking.hits])
-        near = nearby(graph, ranking.hits, similar, LIKELY * limit)
-        chosen, left_out = reading_list(
-            near, app.documents.read_lately.of(owner), _counter(app, owner, near), max_tokens
+        ranking = found_by(app, caller.owner, context, SEEDS, EVERYTHING, room=ROOM)
+        documents = app.documents
+        advisor = ReadingAdvisor(
+            documents.index,
+            documents.embedder,
+            documents.graphs,
+            documents.likeness,
+            documents.similar,
+            documents.read_lately,
         )
-        views: list[ReadingView] = []
-        total = 0
-        for one in chosen[:limit]:
-            total += one.tokens
-            views.append(
+        found = advisor.suggest(caller.owner, ranking, limit=limit, max_tokens=max_tokens)
+        return ReadingList(
+            documents=[
                 ReadingView(
                     id=one.document.id,
                     title=one.document.title,
@@ -83,28 +79,12 @@ def reading_tools(app: DocumentsHost) -> list[LociTool]:
                     lines=one.lines,
                     read=one.is_read,
                 )
-            )
-        return ReadingList(
-            documents=views,
-            total_tokens=total,
-            left_out=left_out + len(chosen) - len(views),
-            compared_by=alike.by,
-            reason=None if views else ranking.reason or "Nothing near it fits: raise max_tokens",
+                for one, total in zip(found.items, found.running_totals, strict=True)
+            ],
+            total_tokens=found.total_tokens,
+            left_out=found.left_out,
+            compared_by=found.compared_by,
+            reason=found.reason,
         )
 
     return [loci_tool(suggest_reading, title="Suggest what to read")]
-
-
-def _counter(app: DocumentsHost, owner: Owner, near: list[Nearby]) -> Callable[[Nearby], int]:
-    """How many tokens documents have, by their first passages."""
-    passages = beginnings(app.documents.index, owner, [one.document for one in near])
-
-    def count(one: Nearby) -> int:
-        first = [chunk.text for chunk in passages[one.document.id]]
-        if not first:
-            return max(1, one.document.bytes // 3)
-        return max(
-            1, sum(app.documents.embedder.count(first)) * max(one.document.chunks, 1) // min(one.document.chunks, READ)
-        )
-
-    return count

@@ -1,4 +1,4 @@
-"""The vectors that documents are compared by, and what they are about: the one does not wait for the other."""
+"""The vectors that documents are compared by, and their terms, which are computed only when somebody needs them."""
 
 from collections import Counter
 
@@ -8,8 +8,7 @@ from loci.adapters.local.inference.embedder import OnnxEmbedder
 from loci.adapters.local.inference.in_use import InUse
 from loci.core.identity import LOCAL
 from loci.documents.graph import similarity as module
-from loci.documents.graph.similarity import BY_WORDS, Similarities
-from loci.documents.graph.tf_idf import TfIdf
+from loci.documents.graph.similarity import BY_WORDS, Similarities, TfIdf
 from loci.documents.ingest.index_writer import COLLECTION
 from loci.model_store.shelf import Shelf
 
@@ -22,14 +21,14 @@ NOTES = {
 }
 
 
-def likeness(desk: Desk) -> Similarities:
+def similarities(desk: Desk) -> Similarities:
     for path, text in NOTES.items():
         desk.write(path, text)
     desk.run()
     return Similarities(desk.index, OnnxEmbedder(InUse(Shelf(desk.models), "embedder")))
 
 
-def telling(desk: Desk) -> TfIdf:
+def tf_idf(desk: Desk) -> TfIdf:
     words: dict[str, Counter[str]] = {}
     for chunk in desk.index.passages(LOCAL, COLLECTION):
         words.setdefault(chunk.document, Counter()).update(chunk.words.split())
@@ -37,20 +36,18 @@ def telling(desk: Desk) -> TfIdf:
 
 
 @pytest.mark.parametrize("library", ["desk", "modelled"])
-def test_what_documents_are_about_is_the_same_whenever_it_is_asked_for(
-    request: pytest.FixtureRequest, library: str
-) -> None:
+def test_the_terms_are_those_of_the_documents_that_were_compared(request: pytest.FixtureRequest, library: str) -> None:
     desk: Desk = request.getfixturevalue(library)
-    alike = likeness(desk).of(LOCAL)
-    before = telling(desk).most()
+    similarity = similarities(desk).of(LOCAL)
+    before = tf_idf(desk).terms()
     desk.write("bread.md", "# Bread\n\nRye.\n")
     desk.run()
-    assert dict(alike.terms) == before
-    assert len(alike.terms) == 3
-    assert (alike.by == BY_WORDS) == (library == "desk")
+    assert dict(similarity.terms) == before
+    assert len(similarity.terms) == 3
+    assert (similarity.compared_by == BY_WORDS) == (library == "desk")
 
 
-def test_where_a_model_compares_no_word_is_weighed_before_somebody_asks_what_documents_are_about(
+def test_if_a_model_compares_terms_are_computed_only_when_somebody_asks(
     modelled: Desk,
 ) -> None:
     weighed: list[int] = []
@@ -61,8 +58,8 @@ def test_where_a_model_compares_no_word_is_weighed_before_somebody_asks_what_doc
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "TfIdf", weigh)
-        alike = likeness(modelled).of(LOCAL)
-        assert (alike.rows.shape[0], weighed) == (3, [])
+        similarity = similarities(modelled).of(LOCAL)
+        assert (similarity.vectors.shape[0], weighed) == (3, [])
         for _ in range(2):
-            assert "ferri" in alike.terms["notes-ferry"]
+            assert "ferri" in similarity.terms["notes-ferry"]
         assert weighed == [3]
