@@ -1,4 +1,4 @@
-"""`loci doctor`: what is well is said so, and what is wrong with settings, data folder, database and models is told."""
+"""`loci doctor` on settings, data folder, database and models."""
 
 import json
 import shutil

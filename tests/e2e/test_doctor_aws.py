@@ -1,4 +1,4 @@
-"""`loci doctor` for a deployment on AWS: whether each part answers, and what its adapter says where it does not."""
+"""`loci doctor` on a deployment: it reports each part that does not answer."""
 
 import json
 import secrets
@@ -26,7 +26,7 @@ Findings = dict[str, dict[str, str]]
 
 @pytest.fixture
 def deployed(small_models: Path, tmp_path: Path) -> Iterator[Environment]:
-    """The variables of a deployment that has everything but a search domain."""
+    """The variables of a deployment without a search domain."""
     with invoke_api() as api, moto_aws():
         api.functions[FUNCTION] = handler_on(small_models)
         yield {
@@ -40,7 +40,7 @@ def deployed(small_models: Path, tmp_path: Path) -> Iterator[Environment]:
 
 
 def doctor(environment: Environment, *arguments: str, exit: int = 0) -> Findings:
-    """All findings but the settings, by name."""
+    """All findings except the settings, by name."""
     ended = CliRunner().invoke(cli, ["doctor", "--json", *arguments], env=environment)
     assert ended.exit_code == exit, ended.output
     return {one["name"]: one for one in json.loads(ended.stdout)["findings"] if one["name"] != "setting"}

@@ -133,7 +133,7 @@ def test_forgetting_what_is_not_there_names_what_is(data: Path, notes: Path) -> 
     ended = run(data, "forget", "notes-plam", "--yes")
     assert (ended.returncode, ended.stderr) == (
         1,
-        "loci: Node not found. Did you mean notes-plan, notes-briefs-auth? search_documents gives the ids of now.\n",
+        "loci: Node not found. Did you mean notes-plan, notes-briefs-auth? search_documents returns the current ids.\n",
     )
 
 

@@ -131,7 +131,7 @@ def test_a_file_of_the_machine_there_is_not_replaced(there: Elsewhere, notes: Pa
     loci(there.data, "ingest", str(notes))
     told = there.told(notes)
     assert (told["sent"], told["failed"], told["removed"]) == (0, 2, 0)
-    assert "is a file of this machine" in told["failures"][0]["reason"]
+    assert "is a file on this machine" in told["failures"][0]["reason"]
 
 
 def test_of_a_folder_that_is_suddenly_empty_everything_is_kept_there(there: Elsewhere, notes: Path) -> None:

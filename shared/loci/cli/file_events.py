@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 
 from loci.cli.mounts import remote_kind
-from loci.documents.ingest.folder_snapshot import identity
+from loci.documents.ingest.folder_snapshot import folder_identity
 
 STEP_MS, LONGEST_MS, TICK_MS = 50, 400, 250
 """Quiet that ends a burst, the longest that a burst is waited for, and how often to look whether folders are there."""
@@ -43,7 +43,7 @@ class FileEvents:
         if self._polls:
             self._pause(SECONDS_BETWEEN_POLLS)
             return set(self._folders)
-        here = {folder: seen for folder in self._folders if (seen := identity(folder))}
+        here = {folder: seen for folder in self._folders if (seen := folder_identity(folder))}
         if here != self._watched:  # those that were made anew are watched anew
             self._stream, self._watched = self._told(list(here)) if here else None, here
             return self._next() | set(self._folders)
@@ -57,7 +57,7 @@ class FileEvents:
             return next(self._stream)
         # Also RuntimeError: what notify says of a folder that was added later, when there is no watch left for it.
         except (OSError, RuntimeError) as error:
-            if any(identity(folder) != seen for folder, seen in self._watched.items()):
+            if any(folder_identity(folder) != seen for folder, seen in self._watched.items()):
                 self._stream, self._watched = None, {}  # it has just gone
                 return set()
             self._poll(str(error).partition(" about [")[0])

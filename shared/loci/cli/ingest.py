@@ -13,7 +13,7 @@ from loci.cli.progress import kept_line, listed, shown_progress
 from loci.core.errors import Refused
 from loci.core.identity import LOCAL
 from loci.core.settings import UPLOADS_OF_LOCAL, Settings
-from loci.documents.document import Summary
+from loci.documents.document import IngestSummary
 
 
 def ingest(
@@ -56,7 +56,7 @@ def _need_files(settings: Settings) -> None:
         raise Refused("On AWS documents come from the bucket", f"Upload them: {upload}", code="NOT_EMBEDDED")
 
 
-def _view(summary: Summary) -> dict[str, object]:
+def _view(summary: IngestSummary) -> dict[str, object]:
     """The summary for programs: counts first, then the lists behind them."""
     return {
         "seen": summary.seen,
@@ -74,7 +74,7 @@ def _view(summary: Summary) -> dict[str, object]:
     }
 
 
-def _text(summary: Summary) -> str:
+def _text(summary: IngestSummary) -> str:
     counts = (
         f"{summary.seen:,} seen: {summary.processed:,} processed, {summary.unchanged:,} unchanged,"
         f" {len(summary.failed):,} failed. {summary.removed:,} removed."

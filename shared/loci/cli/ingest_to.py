@@ -10,7 +10,7 @@ from loci.cli.remote_client import RemoteClient
 from loci.cli.sync import FolderSync
 from loci.cli.sync_summary import text, view
 from loci.core.errors import Refused
-from loci.documents.ingest.roots import RootLocation, place
+from loci.documents.ingest.roots import LocalPath, local_path
 
 INTERRUPTED = 130
 
@@ -34,9 +34,9 @@ def ingest_elsewhere(paths: Sequence[str], url: str, key: str | None, *, as_json
         raise typer.Exit(1)
 
 
-def _places(paths: Sequence[str]) -> list[RootLocation]:
+def _places(paths: Sequence[str]) -> list[LocalPath]:
     """Each folder and file once; `Refused` where two folders would be one there."""
-    found = dict.fromkeys(place(path) for path in paths)
+    found = dict.fromkeys(local_path(path) for path in paths)
     folders: dict[str, str] = {}
     for one in found:
         if folders.setdefault(one.name, one.folder) != one.folder:

@@ -9,10 +9,9 @@ from loci.cli.remote_client import WAITS, RemoteClient, TooMuchError
 from loci.cli.sync_summary import SyncSummary
 from loci.core.errors import NotFound, Refused
 from loci.documents.document import FileFailure
-from loci.documents.ingest.folder_scan import FoundFile, scan
 from loci.documents.ingest.index_writer import Progress
-from loci.documents.ingest.read_file import is_utf8, read_file
-from loci.documents.ingest.roots import RootLocation, is_below
+from loci.documents.ingest.local_files import FolderContents, is_utf8, read_file, scan_folder
+from loci.documents.ingest.roots import LocalPath, is_below
 
 MOST, LARGE = 32, 192 * 1024
 """Documents and bytes of one request, about: so that a function embeds them in good time."""
@@ -34,9 +33,9 @@ class FolderSync:
         self._hosted = hosted
         self._progress = progress
 
-    def run(self, place: RootLocation) -> None:
+    def run(self, place: LocalPath) -> None:
         """Send what is new or changed in the folder or file, and take out what is gone."""
-        found = scan(place.path) if place.is_folder else FoundFile((place.path,))
+        found = scan_folder(place.path) if place.is_folder else FolderContents((place.path,))
         held = self._hosted.held(place.name)
         if not found.files and not found.unread:
             raise _nothing(place, len(held))
@@ -58,7 +57,7 @@ class FolderSync:
                 self._remove(gone[start : start + MOST_GONE])
 
     def _changed(
-        self, place: RootLocation, paths: Mapping[str, str], held: Mapping[str, str]
+        self, place: LocalPath, paths: Mapping[str, str], held: Mapping[str, str]
     ) -> Iterator[tuple[str, str]]:
         """What has to be sent, each as JSON."""
         for path, file in paths.items():
@@ -132,7 +131,7 @@ class FolderSync:
         return f"{what}. {f'Upload it below {self._hosted.uploads}' if self._hosted.uploads else 'Split it'}."
 
 
-def _path_of(file: str, place: RootLocation) -> str:
+def _path_of(file: str, place: LocalPath) -> str:
     """As for a folder of this machine: its name, then the way below it."""
     return f"{place.name}/{file[len(place.folder) :].lstrip('/')}"
 
@@ -144,7 +143,7 @@ def _json(path: str, content: bytes) -> str:
         return json.dumps({"path": path, "base64": base64.b64encode(content).decode()}, ensure_ascii=False)
 
 
-def _nothing(place: RootLocation, held: int) -> Refused:
+def _nothing(place: LocalPath, held: int) -> Refused:
     if held:  # a disk that is not mounted looks like this
         what = f"{place.path} holds no document any more, and {held} are there below {place.name}/"
         return Refused(what, "Put them back, or leave the folder out", code="NOTHING_LEFT")

@@ -17,8 +17,8 @@ from loci.cli.watch_messages import WatchMessages, say
 from loci.core.errors import LociError, Refused
 from loci.core.identity import LOCAL
 from loci.core.settings import UPLOADS_OF_LOCAL, Settings
-from loci.documents.ingest.roots import RootLocation, is_below, place
-from loci.documents.ingest.watch import WatchedFolders
+from loci.documents.ingest.roots import LocalPath, is_below, local_path
+from loci.documents.ingest.watched_folder import WatchedFolder
 
 
 def watch(
@@ -43,10 +43,10 @@ def watch(
     say(f"Stopped. Since the start: {happenings.in_all()}.")
 
 
-def _follow(app: App, places: dict[str, RootLocation], happenings: WatchMessages, *, poll: bool) -> None:
+def _follow(app: App, places: dict[str, LocalPath], happenings: WatchMessages, *, poll: bool) -> None:
     """Until it is interrupted."""
     followed = [
-        WatchedFolders(
+        WatchedFolder(
             app.documents.ingest, LOCAL, one, [other for other in places if _is_inside(other, one.path)], time.time
         )
         for one in places.values()
@@ -54,14 +54,14 @@ def _follow(app: App, places: dict[str, RootLocation], happenings: WatchMessages
 
     def look(touched: set[str]) -> None:
         for one in followed:
-            for happening in one.look({path for path in touched if is_below(path, [one.place.path])}):
-                happenings.tell(one.place.path, happening)
+            for happening in one.check({path for path in touched if is_below(path, [one.location.path])}):
+                happenings.tell(one.location.path, happening)
 
     for one in followed:
         with shown_progress() as progress:
-            begun = list(one.begin(progress))
+            begun = list(one.ingest_all(progress))
         for happening in begun:
-            happenings.tell(one.place.path, happening)
+            happenings.tell(one.location.path, happening)
     _warm(app)
     events = FileEvents(list(places), say, poll=poll)
     look(events.wait())  # at what was written before the system began to tell
@@ -76,28 +76,28 @@ def _need_files(settings: Settings) -> None:
         raise Refused("On AWS documents come from the bucket", f"Upload them to {upload}", code="NOT_EMBEDDED")
 
 
-def _folder(path: str) -> RootLocation:
-    found = place(path)
+def _folder(path: str) -> LocalPath:
+    found = local_path(path)
     if not found.is_folder:
         raise Refused(f"{path} is no folder", "Name the folder that it is in", code="NO_FOLDER")
     return found
 
 
-def _with_inner(app: App, places: list[RootLocation]) -> list[RootLocation]:
+def _with_inner(app: App, places: list[LocalPath]) -> list[LocalPath]:
     """The places, and the known folders in them: each of these may go away and come back by itself."""
     inner = [one for one in _roots(app) if any(_is_inside(one.path, outer.path) for outer in places)]
     return [*places, *inner]
 
 
-def _known(app: App) -> list[RootLocation]:
+def _known(app: App) -> list[LocalPath]:
     places = _roots(app)
     if not places:
         raise Refused("No folder is known yet", "Name one: loci watch FOLDER", code="NOTHING_TO_WATCH")
     return places
 
 
-def _roots(app: App) -> list[RootLocation]:
-    return [RootLocation(root.folder, True, root.name) for root in app.documents.catalog.roots(LOCAL).values()]
+def _roots(app: App) -> list[LocalPath]:
+    return [LocalPath(root.folder, True, root.name) for root in app.documents.catalog.roots(LOCAL).values()]
 
 
 def _warm(app: App) -> None:

@@ -6,8 +6,8 @@ import typer
 
 from loci.cli.progress import kept_line
 from loci.cli.terminal import printable
-from loci.documents.document import Summary
-from loci.documents.ingest.watch import Happening, MissingFolder, Postponed, Took
+from loci.documents.document import IngestSummary
+from loci.documents.ingest.watched_folder import FolderEvent, FolderIngested, FolderUnavailable, IngestPostponed
 
 SHOWN = 20
 
@@ -21,17 +21,17 @@ class WatchMessages:
         self._lost = set[str]()
         self._postponed: dict[str, str] = {}
 
-    def tell(self, folder: str, happening: Happening) -> None:
+    def tell(self, folder: str, happening: FolderEvent) -> None:
         match happening:
-            case Took(summary):
+            case FolderIngested(summary):
                 self._tell_taken(folder, summary)
-            case MissingFolder(is_away):
+            case FolderUnavailable(is_empty):
                 if folder in self._lost:  # the one that it lies in has said so
                     return
                 self._lost.add(folder)
-                what = "is not there" if is_away else "holds no document any more"
+                what = "holds no document any more" if is_empty else "is not there"
                 say(f"{folder} {what}: what is known from it is kept until it is back (or: loci forget {folder})")
-            case Postponed(reason):
+            case IngestPostponed(reason):
                 if self._postponed.get(folder) != reason:
                     self._postponed[folder] = reason
                     say(f"{folder}: {reason} It is tried again.")
@@ -40,7 +40,7 @@ class WatchMessages:
         """What was done since the start."""
         return f"{self._processed:,} processed, {self._removed:,} removed, {self._failed:,} failed"
 
-    def _tell_taken(self, folder: str, summary: Summary) -> None:
+    def _tell_taken(self, folder: str, summary: IngestSummary) -> None:
         failed = len(summary.failed)
         self._processed += summary.processed
         self._removed += summary.removed

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from loci.core.finding import Finding, checked, some
+from loci.core.finding import Finding, first_names, run_check
 from loci.core.settings import Settings
 from loci.model_store.known_models import DEFAULTS, FROM_INDEX, known
 from loci.model_store.manifest import Kind
@@ -23,8 +23,8 @@ def check_models(settings: Settings) -> list[Finding]:
     wanted: dict[Kind, str | None] = {"embedder": settings.embedder}
     if settings.rerank_seconds:
         wanted["reranker"] = settings.reranker
-    found = [one for kind, name in wanted.items() for one in checked(kind, partial(_used, kind, name, shelf))]
-    return [*found, *checked("models", lambda: _unused(wanted, shelf))]
+    found = [one for kind, name in wanted.items() for one in run_check(kind, partial(_used, kind, name, shelf))]
+    return [*found, *run_check("models", lambda: _unused(wanted, shelf))]
 
 
 def _used(kind: Kind, wanted: str | None, shelf: Shelf) -> Finding:
@@ -43,7 +43,7 @@ def _unused(wanted: dict[Kind, str | None], shelf: Shelf) -> Finding | None:
     if not damaged:
         return None
     advice = f"Run: loci models pull {damaged[0]}, or remove {shelf.folder / damaged[0]}"
-    return Finding("models", "warning", f"Not whole: {some(damaged)}", advice)
+    return Finding("models", "warning", f"Not whole: {first_names(damaged)}", advice)
 
 
 def _missing(kind: Kind, wanted: str | None, shelf: Shelf) -> Finding:

@@ -6,7 +6,7 @@ from typing import cast
 
 from pydantic import SecretStr
 
-from loci.core.finding import Finding, some
+from loci.core.finding import Finding, first_names
 from loci.core.settings import PREFIX, Settings, Sourced, unknown_variables
 
 USER = re.compile(r"(?<=://)[^/@\s]+@")
@@ -22,7 +22,7 @@ def check_settings(told: Sourced) -> list[Finding]:
         names = [PREFIX + name.upper() for name in Settings.model_fields]
         near = get_close_matches(unknown[0], names, n=1)
         advice = f"Did you mean {near[0]}?" if near else "Remove it: docs/configuration.md lists what there is"
-        found.append(Finding("settings", "warning", f"No setting of Loci: {some(unknown)}", advice))
+        found.append(Finding("settings", "warning", f"No setting of Loci: {first_names(unknown)}", advice))
     elif not found:
         found.append(Finding("settings", "ok", "All have their defaults"))
     return found

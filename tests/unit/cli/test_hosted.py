@@ -13,8 +13,8 @@ import pytest
 from loci.cli.remote_client import WAITS, RemoteClient, documents_url
 from loci.cli.sync import FolderSync
 from loci.core.errors import LociError, Misconfigured, Refused, Unavailable
-from loci.documents.ingest.index_writer import silent
-from loci.documents.ingest.roots import place
+from loci.documents.ingest.index_writer import no_progress
+from loci.documents.ingest.roots import local_path
 
 Reply = tuple[int, object]
 EMPTY: Reply = (200, {"documents": [], "next": None, "largest": 4_000_000, "uploads": "s3://things/uploads/-/local/"})
@@ -81,8 +81,8 @@ def notes(tmp_path: Path) -> Path:
 
 
 def fed(url: str, notes: Path, pause: Callable[[float], None]) -> FolderSync:
-    feed = FolderSync(RemoteClient(url, "key", pause), silent)
-    feed.run(place(str(notes)))
+    feed = FolderSync(RemoteClient(url, "key", pause), no_progress)
+    feed.run(local_path(str(notes)))
     return feed
 
 

@@ -1,4 +1,4 @@
-"""Documents that were taken in: known, listed, read, forgotten."""
+"""The library: documents are listed, read, added and removed."""
 
 import hashlib
 
@@ -30,7 +30,7 @@ def test_a_file_that_is_gone_is_told(desk: Desk) -> None:
     file = desk.write("a.md", "one")
     desk.run()
     file.unlink()
-    with pytest.raises(NotFound, match=r"a\.md is gone"):
+    with pytest.raises(NotFound, match=r"a\.md does not exist any more"):
         desk.library.read(LOCAL, "notes-a")
 
 

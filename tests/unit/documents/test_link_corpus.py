@@ -7,8 +7,7 @@ import pytest
 
 from loci.core.identity import LOCAL
 from loci.documents.content.markdown import parse
-from loci.documents.document import Document
-from loci.documents.document_ids import ids_for
+from loci.documents.document import Document, ids_for
 from loci.documents.graph.graph import Graph, graph_of
 from loci.documents.graph.link import Said
 from loci.documents.graph.link_resolution import DocumentNames, is_no_document
@@ -153,4 +152,4 @@ def test_a_new_document_takes_the_name_that_another_had(desk: Desk) -> None:
 
 
 def graph(desk: Desk) -> Graph:
-    return graph_of(desk.library.documents(LOCAL), desk.catalog.said(LOCAL))
+    return graph_of(desk.library.documents(LOCAL), desk.catalog.mentions(LOCAL))

@@ -28,7 +28,7 @@ class Graphs:
         """The owner's documents and links as they are now."""
 
         def made(before: Graph | None) -> Graph:
-            graph = graph_of(self._catalog.documents(owner), self._catalog.said(owner), before)
+            graph = graph_of(self._catalog.documents(owner), self._catalog.mentions(owner), before)
             # The very same one where nothing has changed: what others made of it they then find at once.
             return before if before is not None and before == graph else graph
 

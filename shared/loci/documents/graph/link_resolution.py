@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from loci.documents.document import Document
 from loci.documents.graph.link import Mention
-from loci.documents.ingest.folder_scan import SUFFIXES
+from loci.documents.ingest.local_files import SUFFIXES
 
 INDEX_FILES = ("index", "readme")
 OTHER_SUFFIX = re.compile(r"\.[a-z][a-z0-9]{0,4}")

@@ -66,7 +66,7 @@ def reading_tools(app: App) -> list[LociTool]:
         similar = app.documents.similar.of(owner, [hit.chunk.document for hit in ranking.hits])
         near = nearby(graph, ranking.hits, similar, LIKELY * limit)
         chosen, left_out = reading_list(
-            near, app.documents.read_lately.of(owner), _counter(app, owner, near), max_tokens
+            near, app.documents.read_lately.hashes(owner), _counter(app, owner, near), max_tokens
         )
         views: list[ReadingView] = []
         total = 0

@@ -9,7 +9,7 @@ from loci.core.errors import Conflict, NotFound
 from loci.core.identity import Owner
 from loci.core.stores import BlobStore
 from loci.documents.document import Root
-from loci.documents.ingest.read_file import read_file
+from loci.documents.ingest.local_files import read_file
 from loci.documents.ingest.roots import below_root
 from loci.documents.library import blob_key
 from loci.documents.writing.write_file import clear_scratch, remove_file, write_file

@@ -8,7 +8,7 @@ from loci.core.errors import NotFound, Refused
 from loci.core.identity import LOCAL, Owner
 from loci.documents.catalog import Catalog
 from loci.documents.document import Root
-from loci.documents.ingest.folder_scan import SKIPPED_FOLDERS, SUFFIXES, is_document
+from loci.documents.ingest.local_files import SKIPPED_FOLDERS, SUFFIXES, is_document
 from loci.documents.ingest.roots import below_root, file_of, path_of, root_of
 from loci.documents.library import checked_path
 
@@ -97,7 +97,7 @@ class Targets:
                 code="OUTSIDE_ROOT",
             )
         file = _real(name)
-        for root in root_of(str(file.parent), by_folder):
+        if root := root_of(str(file.parent), by_folder):
             return _checked(str(file), root)
         for folder in own:
             if file.is_relative_to(folder):

@@ -7,8 +7,7 @@ from loci.core.errors import Refused, Unavailable
 from loci.core.identity import Owner
 from loci.core.stores import BlobStore, WriteLocks
 from loci.documents.catalog import Catalog
-from loci.documents.document import Document
-from loci.documents.document_ids import LONGEST_WAIT, turn_of
+from loci.documents.document import LOCK_WAIT_SECONDS, Document, lock_name
 from loci.documents.ingest.index_writer import IndexWriter
 from loci.documents.writing.history import hash_of
 from loci.documents.writing.stored_text import Blob, File, StoredText
@@ -38,7 +37,7 @@ class WriteRecovery:
     @contextmanager
     def turn(self, owner: Owner, target: Target) -> Generator[None]:
         """Nobody else writes the document meanwhile; `Refused` where somebody does, and does not end."""
-        with self._turns.take(owner, turn_of(target.path), LONGEST_WAIT) as has_turn:
+        with self._turns.take(owner, lock_name(target.path), LOCK_WAIT_SECONDS) as has_turn:
             if not has_turn:
                 raise Refused(f"Somebody else writes {target.place}", "Try again in a minute", code="BUSY")
             yield
@@ -72,14 +71,14 @@ class WriteRecovery:
     def found(self, owner: Owner, target: Target) -> Document | None:
         """The document, found as it reads now; None where there is none, so that none is found."""
         busy = Unavailable("Others write it all the time", "Try again when they are done", code="BUSY")
-        return self._writer.insist(lambda: self._found(owner, target), busy)
+        return self._writer.retry_on_conflict(lambda: self._found(owner, target), busy)
 
     def repair(self, owner: Owner) -> int:
         """How many writes were put right that had been interrupted before the document could be found as it is."""
         done = 0
         for mark in self._unfinished.marks(owner):
             target = self._targets.at(owner, mark.path, mark.root)
-            with self._turns.take(owner, turn_of(mark.path), 0) as has_turn:
+            with self._turns.take(owner, lock_name(mark.path), 0) as has_turn:
                 if not has_turn or not self._unfinished.is_there(owner, mark):
                     continue  # it is being written just now, or was
                 if target is not None:
