@@ -124,9 +124,10 @@ class Library:
         removed = list(documents)
         self._history.forget(owner, [document.path for document in removed])
         for document in removed:
-            self._writer.remove(owner, document.id)
-            if document.root is None:
-                self._blobs.remove(owner, blob_key(document.id))
+            with self._locked(owner, document.path):
+                self._writer.remove(owner, document.id)
+                if document.root is None:
+                    self._blobs.remove(owner, blob_key(document.id))
         self._catalog.remove_empty_roots(owner)
 
     def _add(self, owner: Owner, path: str, content: bytes) -> Document:
