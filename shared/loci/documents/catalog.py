@@ -1,5 +1,6 @@
 """The records of documents and of their root folders, one each."""
 
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import cast
@@ -33,6 +34,13 @@ class Catalog:
 
     def __init__(self, records: RecordStore) -> None:
         self._records = records
+        self._writes = 0
+        self._lock = threading.Lock()
+
+    @property
+    def writes(self) -> int:
+        """How often this process has written document records, or tried to. Use it to validate caches."""
+        return self._writes
 
     def document(self, owner: Owner, id: str) -> Document | None:
         """The document of that id, or None."""
@@ -88,14 +96,19 @@ class Catalog:
             "uploaded": document.uploaded_sha256,
             "problems": [{"what": one.what, "line": one.line} for one in document.problems[:MAX_PROBLEMS]],
         }
-        # If a power cut loses the record, the next ingest writes it again.
-        return self._records.put(
-            owner, DOCUMENT, document.id, value, expect_version=expect_version, durable=False
-        ).version
+        try:
+            # If a power cut loses the record, the next ingest writes it again.
+            done = self._records.put(owner, DOCUMENT, document.id, value, expect_version=expect_version, durable=False)
+        finally:
+            self._count_write()
+        return done.version
 
     def remove(self, owner: Owner, id: str) -> None:
         """Remove the document's record."""
-        self._records.remove(owner, DOCUMENT, id)
+        try:
+            self._records.remove(owner, DOCUMENT, id)
+        finally:
+            self._count_write()
 
     def put_mentions(self, owner: Owner, id: str, said: Said) -> None:
         """Store the aliases and mentions that the document's text contains."""
@@ -136,6 +149,10 @@ class Catalog:
         used = {document.root for document in self.documents(owner)}
         for id in self.roots(owner).keys() - used:
             self._records.remove(owner, ROOT, id)
+
+    def _count_write(self) -> None:
+        with self._lock:
+            self._writes += 1
 
 
 def _said(record: Record) -> Said:

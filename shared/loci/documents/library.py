@@ -9,6 +9,7 @@ from pathlib import Path, PurePosixPath
 from loci.core.errors import Conflict, NotFound, Refused, Unavailable
 from loci.core.identity import Owner
 from loci.core.stores import BlobStore, WriteLocks, lost_race
+from loci.documents.cached_documents import CachedDocuments, DocumentSnapshot
 from loci.documents.catalog import Catalog
 from loci.documents.document import LOCK_WAIT_SECONDS, Document, DocumentText, lock_name
 from loci.documents.ingest.index_writer import DocumentDraft, IndexWriter, former_paths
@@ -26,6 +27,7 @@ class Library:
 
     def __init__(self, catalog: Catalog, writer: IndexWriter, blobs: BlobStore, locks: WriteLocks) -> None:
         self._catalog = catalog
+        self._cache = CachedDocuments(catalog, writer.index_state)
         self._writer = writer
         self._blobs = blobs
         self._locks = locks
@@ -49,7 +51,7 @@ class Library:
         """
         found = [
             one
-            for one in self._catalog.documents(owner)
+            for one in self._cache.of(owner).documents.values()
             if (set(wanted) <= set(one.tags) if every else set(wanted) & set(one.tags))
             and not set(unwanted) & set(one.tags)
         ]
@@ -59,7 +61,7 @@ class Library:
 
     def folders(self, owner: Owner) -> list[str]:
         """The folders of all documents, and the folders above them, as in `docs/`, `docs/briefs/`."""
-        innermost = {one.path.rpartition("/")[0] for one in self._catalog.documents(owner)}
+        innermost = {one.path.rpartition("/")[0] for one in self._cache.of(owner).documents.values()}
         every = {folder for one in map(PurePosixPath, innermost) for folder in (one, *one.parents)}
         return sorted(f"{folder}/" for folder in every if folder.name)
 
@@ -115,9 +117,11 @@ class Library:
             if document is None or document.root is not None or document.uploaded_sha256 is None:
                 return
             self._keep_in_history(owner, path, self._text(owner, document.id), None, "the removal of an upload")
-            self._pass_on_path(owner, document)
+            others = self._cache.before_removal(owner)
+            moved = self._pass_on_path(owner, document, others)
             self._blobs.remove(owner, blob_key(document.id))  # first: after a crash, a second try finds the record
-            self._writer.remove(owner, document.id)
+            with self._cache.removing(owner, document.id, others, moved):
+                self._writer.remove(owner, document.id)
 
     def remove(self, owner: Owner, documents: Iterable[Document]) -> None:
         """Remove documents and their history. Files stay on disk; texts in the blob store are deleted."""
@@ -162,15 +166,22 @@ class Library:
         draft = self._writer.draft(id, document.path, document.root, content, version, document)
         return self._writer.write(owner, self._writer.embed_one(owner, draft))
 
-    def _pass_on_path(self, owner: Owner, gone: Document) -> None:
+    def _pass_on_path(self, owner: Owner, gone: Document, others: DocumentSnapshot) -> list[Document]:
         """Record the path as a former one of the documents with the same text: it moved there, and links follow it."""
-        for document, version in self._catalog.with_versions(owner):
-            if gone.sha256 and document.sha256 == gone.sha256 and document.id != gone.id:
-                before = replace(gone, former=(*gone.former, *document.former))
-                former, written_at = former_paths(before, document.path, gone.sha256)
-                heir = replace(document, former=former, written_at=document.written_at or written_at)
-                with suppress(Conflict):  # somebody is writing it, with another text
-                    self._catalog.put(owner, heir, version)
+        moved: list[Document] = []
+        # A document without a hash was half written when it was read: its text may be the same by now.
+        alike = [one.id for one in others.documents.values() if one.sha256 in (gone.sha256, "") and one.id != gone.id]
+        for id in alike if gone.sha256 else []:
+            document, version = self._catalog.with_version(owner, id)
+            if document is None or document.sha256 != gone.sha256:
+                continue
+            before = replace(gone, former=(*gone.former, *document.former))
+            former, written_at = former_paths(before, document.path, gone.sha256)
+            heir = replace(document, former=former, written_at=document.written_at or written_at)
+            with suppress(Conflict):  # somebody is writing it, with another text
+                self._catalog.put(owner, heir, version)
+                moved.append(heir)
+        return moved
 
     @contextmanager
     def _locked(self, owner: Owner, path: str) -> Generator[None]:

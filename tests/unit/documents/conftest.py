@@ -22,6 +22,7 @@ from loci.documents.library import Library
 from loci.model_store.shelf import Shelf
 from loci.search.ranking import Chunk, Where
 from loci.search.words import query_words
+from tests.support.recorded_records import RecordedRecords
 from tests.support.small_models import lay_out_embedder
 
 START = 1_768_608_000.0  # 2026-01-17
@@ -34,6 +35,7 @@ class Desk:
     data: Path
     models: Path
     notes: Path
+    records: RecordedRecords
     index: SqliteIndex
     catalog: Catalog
     writer: IndexWriter
@@ -76,7 +78,8 @@ def open_desk(folder: Path) -> Desk:
     for one in (data, models, notes):
         one.mkdir(exist_ok=True)
     database = Database(data / "loci.db")
-    catalog = Catalog(SqliteRecords(database, lambda: START))
+    records = RecordedRecords(SqliteRecords(database, lambda: START))
+    catalog = Catalog(records)
     index = SqliteIndex(database)
     writer = IndexWriter(catalog, index, OnnxEmbedder(InUse(Shelf(models), "embedder")), lambda: START)
     blobs = FolderBlobs(data / "blobs", Keyring(["s" * 32]).seal("link"), "http://127.0.0.1", lambda: START)
@@ -84,6 +87,7 @@ def open_desk(folder: Path) -> Desk:
         data,
         models,
         notes,
+        records,
         index,
         catalog,
         writer,

@@ -98,6 +98,10 @@ class IndexWriter:
         model = self._embedder.model()
         return model and model.identity
 
+    def index_state(self, owner: Owner) -> str:
+        """A token that changes with the owner's passages; use it to validate caches."""
+        return self._index.state(owner, COLLECTION)
+
     def is_current(self, document: Document) -> bool:
         """True if the current parser read it and the current model, if there is one, embedded it."""
         return document.parser_version == PARSER_VERSION and self.model() in (None, document.model)
