@@ -27,7 +27,7 @@ queue = Queue(EventType.SQS, raise_on_entire_batch_failure=False)
 
 
 def take_in(record: SQSRecord) -> None:
-    intake.follow(record.body)
+    intake.ingest_notice(record.body)
 
 
 def lambda_handler(event: dict[str, Any], context: Any) -> Any:

@@ -90,7 +90,7 @@ def build_intake(settings: Settings | None = None) -> "UploadIngest":
     catalog = Catalog(records)
     writer = IndexWriter(catalog, made.index, made.embedder, time.time)
     library = Library(catalog, writer, blobs, made.turns)
-    return UploadIngest(S3Uploads(settings.bucket or "", clients), library, writer, Telemetry(settings.log_level))
+    return UploadIngest(S3Uploads(settings.bucket or "", clients), library, Telemetry(settings.log_level))
 
 
 def keys_of_stack(stack: str) -> ApiKeys:

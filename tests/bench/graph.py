@@ -95,7 +95,7 @@ def linked_documents(servers: Servers, count: int, rows: "Floats") -> Library:
 
 def _write(app: App, id: str, text: str, said: WrittenLinks, embedding: Embedding) -> None:
     where = f"{id}#0", id, f"{id}.md", "Made up", (), 1, 1
-    app.documents.catalog.say(LOCAL, id, said)
+    app.documents.catalog.put_mentions(LOCAL, id, said)
     app.documents.index.put(
         LOCAL, COLLECTION, id, [Chunk(*where, text, content_id(text), text.lower(), embedding)], Marks()
     )

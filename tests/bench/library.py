@@ -13,8 +13,8 @@ from loci.core.identity import LOCAL
 from loci.core.settings import load_settings
 from loci.core.stores import ABSENT
 from loci.documents.document import Document
+from loci.documents.ingest.folder_ingest import FolderIngest
 from loci.documents.ingest.index_writer import COLLECTION, IndexWriter
-from loci.documents.ingest.ingest import Ingest
 from loci.model_store.known_models import FROM_INDEX, known
 from loci.model_store.pull import pull
 from loci.model_store.shelf import Shelf
@@ -116,7 +116,8 @@ def _thousand_documents(scratch: Path, models: Path) -> Library:
     texts = written_files(notes)
     app = app_on(data, models)
     embedder = _Timed(app.documents.embedder)
-    ingest = Ingest(app.documents.catalog, IndexWriter(app.documents.catalog, app.documents.index, embedder, time.time))
+    writer = IndexWriter(app.documents.catalog, app.documents.index, embedder, time.time)
+    ingest = FolderIngest(app.documents.catalog, writer)
     embedder.query("The model is loaded before.")
     began = time.perf_counter()
     summary = ingest.run(LOCAL, [str(notes)])

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from loci.core.identity import LOCAL
-from loci.documents.ingest.roots import place
+from loci.documents.ingest.roots import local_path
 from tests.bench.calls import tool_call
 from tests.bench.children import serving
 from tests.bench.connection import connected
@@ -62,12 +62,12 @@ async def _saved(file: Path, port: int) -> list[float]:
 
 
 def _taken(library: Library, file: Path) -> list[float]:
-    app, folder = app_on(library.data, library.models), place(str(library.notes))
+    app, folder = app_on(library.data, library.models), local_path(str(library.notes))
     seconds = list[float]()
     for number, text in enumerate(_texts()):
         file.write_text(f"{text}\n\nThe numbat{number} was seen.\n", "utf-8")
         began = time.perf_counter()
-        app.documents.ingest.touch(LOCAL, folder, [str(file)], [])
+        app.documents.ingest.update(LOCAL, folder, [str(file)], [])
         seconds.append(time.perf_counter() - began)
     return seconds[1:]
 

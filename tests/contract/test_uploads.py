@@ -1,4 +1,4 @@
-"""Uploads become documents: whatever the notices, the library holds what the bucket holds."""
+"""Uploads become documents: whatever notices arrive, the library matches the bucket."""
 
 import json
 import time
@@ -20,20 +20,20 @@ from loci.core.errors import LociError
 from loci.core.identity import LOCAL, Owner
 from loci.core.settings import load_settings
 from loci.documents.ingest.index_writer import IndexWriter
-from loci.documents.ingest.read_file import LARGEST
-from loci.documents.ingest.uploads import UploadIngest, owner_and_path, prefix_of
+from loci.documents.ingest.local_files import MAX_DOCUMENT_BYTES
+from loci.documents.ingest.uploads import UploadIngest, owner_and_path, upload_prefix
 from loci.documents.library import Library, blob_key
 from tests.support.invoke_api import invoke_api
 from tests.support.moto_aws import BUCKET, moto_aws
 
 ANN = Owner("acme", "ann")
 OWNERS = [LOCAL, ANN, Owner("-", "-"), Owner("a b/c", "x%2Fy"), Owner("https://id.example.com", "é🙂"), Owner("", "..")]
-KEY = prefix_of(ANN) + "notes/a.md"
+KEY = upload_prefix(ANN) + "notes/a.md"
 
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
-    """The bucket, as people use it, and what is made of it."""
+    """A bucket that people upload to, and the library that follows it."""
 
     clients: Clients
     app: App
@@ -46,12 +46,12 @@ class Bucket:
         self.clients.s3.delete_object(Bucket=BUCKET, Key=key)
 
     def texts(self, owner: Owner = ANN) -> dict[str, str]:
-        """The owner's documents, by path."""
+        """The texts of the owner's documents, by path."""
         documents = self.app.documents.library
         return {one.path: documents.read(owner, one.id).text for one in documents.documents(owner)}
 
     def at_the_next_read(self, *changes: Callable[[], None]) -> None:
-        """Each happens when S3 has just answered a GET: the first at the first, and so on."""
+        """Make the first change when S3 has answered the first GET, the second after the second, and so on."""
         waiting = list(changes)
 
         def change(**_: object) -> None:
@@ -66,44 +66,41 @@ def bucket(tmp_path: Path) -> Generator[Bucket]:
     app = build_app(load_settings({"data": tmp_path / "data", "models": tmp_path / "models"}))
     with moto_aws():
         clients = Clients()
-        writer = IndexWriter(app.documents.catalog, app.documents.index, app.documents.embedder, time.time)
-        yield Bucket(
-            clients, app, UploadIngest(S3Uploads(BUCKET, clients), app.documents.library, writer, app.telemetry)
-        )
+        yield Bucket(clients, app, UploadIngest(S3Uploads(BUCKET, clients), app.documents.library, app.telemetry))
 
 
 def code(bucket: Bucket, key: str) -> str:
     with pytest.raises(LociError) as raised:
-        bucket.intake.look(key)
+        bucket.intake.ingest_object(key)
     return raised.value.code
 
 
 @pytest.mark.parametrize("owner", OWNERS, ids=lambda owner: f"{owner.tenant}|{owner.subject}")
 def test_an_upload_is_its_owners_document(bucket: Bucket, owner: Owner) -> None:
-    key = f"{prefix_of(owner)}notes/ä b+c.md"
+    key = f"{upload_prefix(owner)}notes/ä b+c.md"
     bucket.put(key, "# Hello\n")
     assert owner_and_path(key) == (owner, "notes/ä b+c.md")
-    assert bucket.intake.look(key)
+    assert bucket.intake.ingest_object(key)
     assert {one: bucket.texts(one) for one in OWNERS if bucket.texts(one)} == {owner: {"notes/ä b+c.md": "# Hello\n"}}
 
 
 def test_the_person_of_a_key_without_names_is_local() -> None:
-    assert prefix_of(LOCAL) == "uploads/-/local/"
+    assert upload_prefix(LOCAL) == "uploads/-/local/"
 
 
 def test_a_notice_that_comes_again_writes_nothing(bucket: Bucket) -> None:
     bucket.put(KEY)
-    bucket.intake.look(KEY)
-    [before] = bucket.app.documents.catalog.versions(ANN)
-    bucket.intake.look(KEY)
-    assert [before] == list(bucket.app.documents.catalog.versions(ANN))
+    bucket.intake.ingest_object(KEY)
+    [before] = bucket.app.documents.catalog.with_versions(ANN)
+    bucket.intake.ingest_object(KEY)
+    assert [before] == list(bucket.app.documents.catalog.with_versions(ANN))
 
 
 def test_a_notice_that_comes_again_leaves_what_a_tool_wrote_since(bucket: Bucket) -> None:
     bucket.put(KEY)
-    bucket.intake.look(KEY)
+    bucket.intake.ingest_object(KEY)
     bucket.app.documents.edits.change(ANN, "notes/a.md", lambda _, __: b"of a tool", expect=None, by="write_document")
-    bucket.intake.look(KEY)
+    bucket.intake.ingest_object(KEY)
     assert bucket.texts() == {"notes/a.md": "of a tool"}
     assert bucket.clients.s3.get_object(Bucket=BUCKET, Key=KEY)["Body"].read() == b"text"
 
@@ -111,16 +108,16 @@ def test_a_notice_that_comes_again_leaves_what_a_tool_wrote_since(bucket: Bucket
 def test_what_is_replaced_is_taken_in_as_it_is_now(bucket: Bucket) -> None:
     for text in ("old", "new"):
         bucket.put(KEY, text)
-        bucket.intake.look(KEY)
+        bucket.intake.ingest_object(KEY)
     assert bucket.texts() == {"notes/a.md": "new"}
 
 
 def test_what_is_gone_is_taken_out_and_may_be_gone_already(bucket: Bucket) -> None:
     bucket.put(KEY)
-    bucket.intake.look(KEY)
+    bucket.intake.ingest_object(KEY)
     bucket.remove(KEY)
-    bucket.intake.look(KEY)
-    bucket.intake.look(KEY)
+    bucket.intake.ingest_object(KEY)
+    bucket.intake.ingest_object(KEY)
     assert bucket.texts() == {}
     assert bucket.app.blobs.list(ANN) == []
 
@@ -128,20 +125,20 @@ def test_what_is_gone_is_taken_out_and_may_be_gone_already(bucket: Bucket) -> No
 def test_the_newest_content_wins_over_who_read_an_older_one(bucket: Bucket) -> None:
     bucket.put(KEY, "old")
     bucket.at_the_next_read(lambda: bucket.put(KEY, "newer"), lambda: bucket.put(KEY, "newest"))
-    bucket.intake.look(KEY)
+    bucket.intake.ingest_object(KEY)
     assert bucket.texts() == {"notes/a.md": "newest"}
 
 
 def test_what_is_removed_while_it_is_taken_in_is_taken_out(bucket: Bucket) -> None:
     bucket.put(KEY)
     bucket.at_the_next_read(lambda: bucket.remove(KEY))
-    bucket.intake.look(KEY)
+    bucket.intake.ingest_object(KEY)
     assert bucket.texts() == {}
 
 
 def test_what_is_uploaded_while_its_removal_is_followed_is_taken_in(bucket: Bucket) -> None:
     bucket.at_the_next_read(lambda: bucket.put(KEY, "back"))
-    bucket.intake.look(KEY)
+    bucket.intake.ingest_object(KEY)
     assert bucket.texts() == {"notes/a.md": "back"}
 
 
@@ -153,10 +150,10 @@ def test_what_never_rests_is_tried_again_later(bucket: Bucket) -> None:
 
 def test_what_another_left_half_done_is_completed(bucket: Bucket) -> None:
     bucket.put(KEY, "right")
-    bucket.intake.look(KEY)
+    bucket.intake.ingest_object(KEY)
     [document] = bucket.app.documents.library.documents(ANN)
     bucket.app.blobs.write(ANN, blob_key(document.id), b"of one that was killed")
-    bucket.intake.look(KEY)
+    bucket.intake.ingest_object(KEY)
     assert bucket.texts() == {"notes/a.md": "right"}
 
 
@@ -164,8 +161,8 @@ def test_what_another_left_half_done_is_completed(bucket: Bucket) -> None:
     "path", ["", "notes/", "notes.md/", "picture.png", "Makefile", ".obsidian/plugin.md", "a/.hidden.md"]
 )
 def test_what_is_no_document_is_passed_over(bucket: Bucket, path: str) -> None:
-    bucket.put(prefix_of(ANN) + path)
-    assert not bucket.intake.look(prefix_of(ANN) + path)
+    bucket.put(upload_prefix(ANN) + path)
+    assert not bucket.intake.ingest_object(upload_prefix(ANN) + path)
     assert bucket.texts() == {}
 
 
@@ -190,13 +187,13 @@ def test_a_key_that_says_an_owner_or_a_path_in_another_way_is_refused(bucket: Bu
     bucket.put(key)
     assert code(bucket, key) == expected
     bucket.remove(key)
-    bucket.intake.look(key)  # it was never taken in: nothing is wrong now
+    bucket.intake.ingest_object(key)  # it was never taken in: nothing is wrong now
 
 
 def test_what_is_too_large_is_refused_and_the_document_stays_as_it_was(bucket: Bucket) -> None:
     bucket.put(KEY, "small")
-    bucket.intake.look(KEY)
-    bucket.put(KEY, "x" * (LARGEST + 1))
+    bucket.intake.ingest_object(KEY)
+    bucket.put(KEY, "x" * (MAX_DOCUMENT_BYTES + 1))
     assert code(bucket, KEY) == "FILE_TOO_LARGE"
     assert bucket.texts() == {"notes/a.md": "small"}
 
@@ -220,33 +217,33 @@ def test_a_document_that_could_not_be_embedded_is_tried_again_and_found_by_words
         library = Library(
             bucket.app.documents.catalog, writer, bucket.app.blobs, RecordWriteLocks(bucket.app.records, time.time)
         )
-        intake = UploadIngest(S3Uploads(BUCKET, bucket.clients), library, writer, bucket.app.telemetry)
+        intake = UploadIngest(S3Uploads(BUCKET, bucket.clients), library, bucket.app.telemetry)
         bucket.put(KEY, "words")
         with pytest.raises(LociError) as raised:
-            intake.look(KEY)
+            intake.ingest_object(KEY)
     assert (raised.value.code, bucket.texts()) == ("WORDS_ONLY", {"notes/a.md": "words"})
 
 
 def notice(key: str, bucket: str = BUCKET) -> str:
-    """As S3 sends it to a queue."""
+    """A notice as S3 sends it to a queue."""
     return json.dumps({"Records": [{"s3": {"bucket": {"name": bucket}, "object": {"key": quote_plus(key, safe="/")}}}]})
 
 
 def test_a_notice_names_the_object_that_it_is_about(bucket: Bucket) -> None:
-    key = f"{prefix_of(Owner('a b', 'x+y'))}ä & b+c.md"
+    key = f"{upload_prefix(Owner('a b', 'x+y'))}ä & b+c.md"
     bucket.put(key, "found")
-    bucket.intake.follow(notice(key))
+    bucket.intake.ingest_notice(notice(key))
     assert bucket.texts(Owner("a b", "x+y")) == {"ä & b+c.md": "found"}
 
 
 @pytest.mark.parametrize("text", ['{"Service": "Amazon S3", "Event": "s3:TestEvent"}', notice(KEY, "another")])
 def test_a_notice_of_something_else_is_passed_over(bucket: Bucket, text: str) -> None:
     bucket.put(KEY)
-    bucket.intake.follow(text)
+    bucket.intake.ingest_notice(text)
     assert bucket.texts() == {}
 
 
 @pytest.mark.parametrize("text", ["", "[]", '"x"', '{"Records": 1}', '{"Records": [{"s3": {}}]}', "{"])
 def test_what_is_no_notice_is_refused(bucket: Bucket, text: str) -> None:
     with pytest.raises(LociError, match="no notice of S3"):
-        bucket.intake.follow(text)
+        bucket.intake.ingest_notice(text)

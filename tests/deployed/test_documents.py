@@ -11,7 +11,7 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
 
-from loci.documents.ingest.uploads import prefix_of
+from loci.documents.ingest.uploads import upload_prefix
 from tests.deployed.deployment import INGEST, Deployment, Door
 from tests.deployed.users import NewUser, User
 from tests.support.polling import until
@@ -58,7 +58,7 @@ class Folder:
         return sorted(one["path"] for one in self.ask(tool, **arguments)["results"])
 
     def _place(self, path: str) -> dict[str, str]:
-        return {"Bucket": self.deployment.outputs["Bucket"], "Key": prefix_of(self.user.owner) + path}
+        return {"Bucket": self.deployment.outputs["Bucket"], "Key": upload_prefix(self.user.owner) + path}
 
 
 @pytest.fixture(scope="module")

@@ -54,7 +54,7 @@ def test_a_half_written_document_without_its_file_is_left(patient: Patient) -> N
     patient.sql(BREAK_CHUNKS)
     (patient.notes / "plan.md").unlink()
     told = patient.told("--fix", exit=1)["index"]
-    assert "is gone" in told["what"]
+    assert "does not exist any more" in told["what"]
     assert "loci forget" in told["advice"]
     assert patient.app().documents.library.get(LOCAL, "notes-plan").chunks == 1
 
@@ -122,8 +122,8 @@ def test_passages_without_vectors_are_told_and_can_be_embedded(patient: Patient,
     (before.notes / "plan.md").write_text("# Plan\n\nAnother one.\n")
     before.ingest()
     told = patient.told()["vectors"]
-    assert told["what"].startswith("1 of 2 passages have none of small-embedder@")
-    assert told["what"].endswith("(0 of another model, 1 of no model)")
+    assert told["what"].startswith("1 of 2 passages have no vector of small-embedder@")
+    assert told["what"].endswith("(0 have one of another model, 1 have none)")
     assert patient.told("--fix").keys() == {"vectors"}
     assert patient.told() == {}
 
@@ -133,7 +133,7 @@ def test_damaged_vectors_end_every_search_and_can_be_made_anew(patient: Patient,
     patient.sql(damage)
     with pytest.raises(Unavailable, match="The index holds damaged vectors"):
         patient.app().documents.search.find(LOCAL, COLLECTION, "ship it", limit=5)
-    assert patient.told(exit=1)["vectors"]["what"].startswith("Those of 1 document are damaged")
+    assert patient.told(exit=1)["vectors"]["what"].startswith("1 document with damaged vectors")
     assert patient.told("--fix").keys() == {"vectors"}
     assert patient.told() == {}
     found = patient.app().documents.search.find(LOCAL, COLLECTION, "ship it", limit=5)
@@ -144,7 +144,7 @@ def test_vectors_of_another_model_are_told_and_can_be_replaced(patient: Patient,
     lay_out_embedder(tmp_path / "models", seed=7)
     lay_out_reranker(tmp_path / "models")
     later = Patient(patient.data, patient.notes, tmp_path / "models")
-    assert later.told()["vectors"]["what"].endswith("(2 of another model, 0 of no model)")
+    assert later.told()["vectors"]["what"].endswith("(2 have one of another model, 0 have none)")
     assert later.told("--fix")["vectors"]["fixed"]
     assert later.told() == {}
 
@@ -163,6 +163,6 @@ def test_a_text_of_no_document_is_told_and_can_be_taken_out(patient: Patient) ->
     app = patient.app()
     app.documents.library.add(LOCAL, "kept.md", b"kept")
     app.blobs.write(LOCAL, blob_key("spare"), b"spare")
-    assert patient.told()["spare texts"]["what"] == "1 text of no document: spare"
+    assert patient.told()["spare texts"]["what"] == "1 text without a document: spare"
     assert patient.told("--fix").keys() == {"spare texts"}
     assert app.blobs.list(LOCAL, "documents/") == [blob_key("kept")]

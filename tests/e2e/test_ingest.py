@@ -134,7 +134,7 @@ def test_forgetting_an_unknown_document_names_similar_ones(data: Path, notes: Pa
     ended = run(data, "forget", "notes-plam", "--yes")
     assert (ended.returncode, ended.stderr) == (
         1,
-        "loci: Node not found. Did you mean notes-plan, notes-briefs-auth? search_documents gives the ids of now.\n",
+        "loci: Node not found. Did you mean notes-plan, notes-briefs-auth? search_documents returns the current ids.\n",
     )
 
 

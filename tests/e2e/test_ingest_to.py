@@ -131,7 +131,7 @@ def test_a_file_of_the_server_s_machine_is_not_replaced(there: Server, notes: Pa
     loci(there.data, "ingest", str(notes))
     told = there.told(notes)
     assert (told["sent"], told["failed"], told["removed"]) == (0, 2, 0)
-    assert "is a file of this machine" in told["failures"][0]["reason"]
+    assert "is a file on this machine" in told["failures"][0]["reason"]
 
 
 def test_the_server_keeps_the_documents_of_a_folder_that_is_suddenly_empty(there: Server, notes: Path) -> None:

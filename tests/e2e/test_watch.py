@@ -137,7 +137,7 @@ def test_neither_links_nor_hidden_files_are_followed(
 def test_a_file_that_cannot_be_taken_is_told_and_ends_nothing(watcher: Watching, notes: Path, found: Found) -> None:
     with (notes / "huge.md").open("wb") as file:
         file.truncate(20_000_000)
-    assert "10 MB is the most" in watcher.said("  notes/huge.md: ")
+    assert "more than the limit of 10 MB" in watcher.said("  notes/huge.md: ")
     (notes / "new.md").write_text("strawberry")
     until(lambda: found("strawberry") == {"notes-new"})
 

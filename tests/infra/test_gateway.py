@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from loci.core.identity import LOCAL
-from loci.documents.ingest.uploads import prefix_of
+from loci.documents.ingest.uploads import upload_prefix
 from tests.infra.conftest import CERTIFICATE, Synthesised
 from tests.infra.synthesis import Stacks
 
@@ -186,7 +186,7 @@ def test_the_outputs_are_what_a_client_and_an_operator_need(stacks_of: Synthesis
 
 
 def test_uploads_go_below_the_owner_that_a_key_without_names_has(dev: Stacks) -> None:
-    assert dev.gateway.output("Upload") == f"s3://<Bucket>/{prefix_of(LOCAL)}"
+    assert dev.gateway.output("Upload") == f"s3://<Bucket>/{upload_prefix(LOCAL)}"
 
 
 def test_the_function_has_an_address_of_its_own_on_localstack_only(stacks: Stacks) -> None:

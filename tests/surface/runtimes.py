@@ -33,4 +33,4 @@ def take_in(app: App, folder: Path) -> None:
         app.documents.library.add(LOCAL, path, file.read_bytes())
     for document in app.documents.library.documents(LOCAL):
         if document.path.startswith(f"{folder.name}/") and document.path not in files:
-            app.documents.library.drop(LOCAL, document.path)
+            app.documents.library.remove_upload(LOCAL, document.path)

@@ -7,7 +7,7 @@ import pytest
 from loci.app import App
 from loci.core.errors import Unavailable
 from loci.core.identity import LOCAL, Owner
-from loci.documents.ingest.index_writer import DocumentDraft, Embedded, IndexWriter
+from loci.documents.ingest.index_writer import DocumentDraft, EmbeddedDrafts, IndexWriter
 from tests.surface.conftest import Connect
 from tests.surface.results import call, failed
 
@@ -35,7 +35,7 @@ def text(app: App) -> bytes | None:
 
 def fed(app: App) -> dict[str, str]:
     """What a client that sends the folder is told to be there."""
-    return {one.path: one.sha256 for one in app.documents.feed.held(LOCAL, "notes", None)[0]}
+    return {one.path: one.sha256 for one in app.documents.feed.uploaded(LOCAL, "notes", None)[0]}
 
 
 @pytest.fixture
@@ -77,19 +77,19 @@ async def test_a_removed_upload_takes_the_document_out_and_undo_brings_the_tools
     written: App, connect: Connect
 ) -> None:
     for _ in range(2):
-        written.documents.library.drop(LOCAL, PATH)
+        written.documents.library.remove_upload(LOCAL, PATH)
         assert text(written) is None
     undone = await call(connect, "undo_write", path=PATH)
     assert undone["undone"].startswith("the removal of an upload at ")
     assert text(written) == TOOLS
-    written.documents.library.drop(LOCAL, PATH)  # it is told of once more
+    written.documents.library.remove_upload(LOCAL, PATH)  # it is told of once more
     assert text(written) == TOOLS
 
 
 async def test_what_only_a_tool_wrote_is_not_taken_out(app: App, connect: Connect) -> None:
     await call(connect, "write_document", path=PATH, content="# Plan\n\nOf an agent.")
     assert fed(app) == {}
-    app.documents.library.drop(LOCAL, PATH)
+    app.documents.library.remove_upload(LOCAL, PATH)
     assert text(app) == b"# Plan\n\nOf an agent.\n"
 
 
@@ -129,7 +129,7 @@ async def test_a_tool_that_writes_while_an_upload_is_read_loses_nothing(app: App
     app.documents.library.add(LOCAL, PATH, FIRST)
     embed = IndexWriter.embed
 
-    def late(writer: IndexWriter, owner: Owner, drafts: Sequence[DocumentDraft]) -> Embedded:
+    def late(writer: IndexWriter, owner: Owner, drafts: Sequence[DocumentDraft]) -> EmbeddedDrafts:
         patch.undo()
         app.documents.edits.change(LOCAL, PATH, lambda _, __: TOOLS, expect=None, by="write_document")
         return embed(writer, owner, drafts)

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from loci.documents.ingest.folder_snapshot import identity
+from loci.documents.ingest.folder_snapshot import folder_identity
 
 STEP_MS, LONGEST_MS, TICK_MS = 50, 400, 250
 """The silence that ends a burst, the longest burst, and how often to check that the folders exist."""
@@ -49,7 +49,7 @@ class FileEvents:
         if self._polls:
             self._pause(SECONDS_BETWEEN_POLLS)
             return set(self._folders)
-        here = {folder: seen for folder in self._folders if (seen := identity(folder))}
+        here = {folder: seen for folder in self._folders if (seen := folder_identity(folder))}
         if here != self._watched:  # a folder was removed or made again: watch the new one
             self._stream, self._watched = self._reports(list(here)) if here else None, here
             return self._next() | set(self._folders)
@@ -63,7 +63,7 @@ class FileEvents:
             return next(self._stream)
         # notify raises RuntimeError if no watch is left for a folder that was added later.
         except (OSError, RuntimeError) as error:
-            if any(identity(folder) != seen for folder, seen in self._watched.items()):
+            if any(folder_identity(folder) != seen for folder, seen in self._watched.items()):
                 self._stream, self._watched = None, {}  # the folder has just gone
                 return set()
             self._start_polling(str(error).partition(" about [")[0])

@@ -10,10 +10,9 @@ from loci.cli.remote_client import WAITS, RemoteClient, TooLargeError
 from loci.cli.terminal import short_list
 from loci.core.errors import NotFound, Refused
 from loci.documents.document import FileFailure
-from loci.documents.ingest.folder_scan import FoundFile, scan
 from loci.documents.ingest.index_writer import Progress
-from loci.documents.ingest.read_file import is_utf8, read_file
-from loci.documents.ingest.roots import RootLocation, is_below, place
+from loci.documents.ingest.local_files import FolderContents, is_utf8, read_file, scan_folder
+from loci.documents.ingest.roots import LocalPath, is_below, local_path
 
 BATCH_DOCUMENTS, BATCH_BYTES = 32, 192 * 1024
 """About how much goes into one request: a function can embed that many documents in good time."""
@@ -73,9 +72,9 @@ def text(summary: SyncSummary) -> str:
     return "\n".join(lines)
 
 
-def sources(paths: Sequence[str]) -> list[RootLocation]:
+def sources(paths: Sequence[str]) -> list[LocalPath]:
     """Return each folder and file once; raise `Refused` if two folders would get the same name on the server."""
-    found = dict.fromkeys(place(path) for path in paths)
+    found = dict.fromkeys(local_path(path) for path in paths)
     folders: dict[str, str] = {}
     for one in found:
         if folders.setdefault(one.name, one.folder) != one.folder:
@@ -93,9 +92,9 @@ class FolderSync:
         self._server = server
         self._progress = progress
 
-    def run(self, source: RootLocation) -> None:
+    def run(self, source: LocalPath) -> None:
         """Send the new and changed documents of a folder or file, and remove those that are gone."""
-        found = scan(source.path) if source.is_folder else FoundFile((source.path,))
+        found = scan_folder(source.path) if source.is_folder else FolderContents((source.path,))
         stored = self._server.stored_hashes(source.name)
         if not found.files and not found.unread:
             raise _empty(source, len(stored))
@@ -117,7 +116,7 @@ class FolderSync:
                 self._remove(gone[start : start + BATCH_REMOVALS])
 
     def _changed(
-        self, source: RootLocation, paths: Mapping[str, str], stored: Mapping[str, str]
+        self, source: LocalPath, paths: Mapping[str, str], stored: Mapping[str, str]
     ) -> Iterator[tuple[str, str]]:
         """Yield the path and the JSON of each document that the server does not have."""
         for path, file in paths.items():
@@ -192,7 +191,7 @@ class FolderSync:
         return f"{what}. {f'Upload it below {uploads}' if uploads else 'Split it'}."
 
 
-def _path_of(file: str, source: RootLocation) -> str:
+def _path_of(file: str, source: LocalPath) -> str:
     """Return the path on the server: the folder's name, then the path below it, as for a local folder."""
     return f"{source.name}/{file[len(source.folder) :].lstrip('/')}"
 
@@ -204,7 +203,7 @@ def _json(path: str, content: bytes) -> str:
         return json.dumps({"path": path, "base64": base64.b64encode(content).decode()}, ensure_ascii=False)
 
 
-def _empty(source: RootLocation, stored: int) -> Refused:
+def _empty(source: LocalPath, stored: int) -> Refused:
     if stored:  # a disk that is not mounted looks like this
         what = f"{source.path} has no documents now, but the server has {stored} below {source.name}/"
         return Refused(what, "Put the files back, or leave this folder out", code="NOTHING_LEFT")

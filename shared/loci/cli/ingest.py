@@ -20,7 +20,7 @@ from loci.cli.terminal import (
 from loci.core.errors import Refused
 from loci.core.identity import LOCAL
 from loci.core.settings import UPLOADS_OF_LOCAL, Settings
-from loci.documents.document import Summary
+from loci.documents.document import IngestSummary
 
 INTERRUPTED = 130
 
@@ -67,7 +67,7 @@ def _need_files(settings: Settings) -> None:
         )
 
 
-def _view(summary: Summary) -> dict[str, object]:
+def _view(summary: IngestSummary) -> dict[str, object]:
     """Return the summary for programs: the counts first, then the lists behind them."""
     return {
         "seen": summary.seen,
@@ -85,7 +85,7 @@ def _view(summary: Summary) -> dict[str, object]:
     }
 
 
-def _text(summary: Summary) -> str:
+def _text(summary: IngestSummary) -> str:
     counts = (
         f"{summary.seen:,} seen: {summary.processed:,} processed, {summary.unchanged:,} unchanged,"
         f" {len(summary.failed):,} failed. {summary.removed:,} removed."

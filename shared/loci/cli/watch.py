@@ -15,9 +15,15 @@ from loci.cli.terminal import SHOWN, ConfigOption, DataOption, kept_line, open_a
 from loci.core.errors import LociError, Refused
 from loci.core.identity import LOCAL
 from loci.core.settings import UPLOADS_OF_LOCAL, Settings
-from loci.documents.document import Summary
-from loci.documents.ingest.roots import RootLocation, is_below, place
-from loci.documents.ingest.watch import Happening, MissingFolder, Postponed, Took, WatchedFolders
+from loci.documents.document import IngestSummary
+from loci.documents.ingest.roots import LocalPath, is_below, local_path
+from loci.documents.ingest.watched_folder import (
+    FolderEvent,
+    FolderIngested,
+    FolderUnavailable,
+    IngestPostponed,
+    WatchedFolder,
+)
 
 
 def watch(
@@ -54,20 +60,20 @@ class WatchMessages:
         self._missing = set[str]()
         self._postponed: dict[str, str] = {}
 
-    def report(self, folder: str, happening: Happening) -> None:
+    def report(self, folder: str, happening: FolderEvent) -> None:
         """Print the message of one happening, if it was not printed before."""
         match happening:
-            case Took(summary):
+            case FolderIngested(summary):
                 self._print_summary(folder, summary)
-            case MissingFolder(is_away):
+            case FolderUnavailable(is_empty):
                 if folder in self._missing:  # the message about an outer folder has named it
                     return
                 self._missing.add(folder)
-                what, back = ("does not exist", "it is back") if is_away else ("is empty", "the files are back")
+                what, back = ("is empty", "the files are back") if is_empty else ("does not exist", "it is back")
                 say(
                     f"{folder} {what} now. Loci keeps its documents until {back} (to remove them: loci forget {folder})"
                 )
-            case Postponed(reason):
+            case IngestPostponed(reason):
                 if self._postponed.get(folder) != reason:
                     self._postponed[folder] = reason
                     say(f"{folder}: {reason} Loci will try again.")
@@ -76,7 +82,7 @@ class WatchMessages:
         """Return the counts since the start."""
         return f"{self._processed:,} processed, {self._removed:,} removed, {self._failed:,} failed"
 
-    def _print_summary(self, folder: str, summary: Summary) -> None:
+    def _print_summary(self, folder: str, summary: IngestSummary) -> None:
         failed = len(summary.failed)
         self._processed += summary.processed
         self._removed += summary.removed
@@ -104,10 +110,10 @@ def say(line: str) -> None:
     sys.stdout.flush()
 
 
-def _watch(app: App, places: dict[str, RootLocation], messages: WatchMessages, *, poll: bool) -> None:
+def _watch(app: App, places: dict[str, LocalPath], messages: WatchMessages, *, poll: bool) -> None:
     """Watch until the user interrupts."""
     watched = [
-        WatchedFolders(
+        WatchedFolder(
             app.documents.ingest, LOCAL, one, [other for other in places if _is_inside(other, one.path)], time.time
         )
         for one in places.values()
@@ -115,14 +121,14 @@ def _watch(app: App, places: dict[str, RootLocation], messages: WatchMessages, *
 
     def update(touched: set[str]) -> None:
         for one in watched:
-            for happening in one.look({path for path in touched if is_below(path, [one.place.path])}):
-                messages.report(one.place.path, happening)
+            for happening in one.check({path for path in touched if is_below(path, [one.location.path])}):
+                messages.report(one.location.path, happening)
 
     for one in watched:
         with shown_progress() as progress:
-            begun = list(one.begin(progress))
+            begun = list(one.ingest_all(progress))
         for happening in begun:
-            messages.report(one.place.path, happening)
+            messages.report(one.location.path, happening)
     _warm(app)
     events = FileEvents(list(places), say, poll=poll)
     update(events.wait())  # for files written before the system began to report changes
@@ -137,28 +143,28 @@ def _need_files(settings: Settings) -> None:
         raise Refused("On AWS, Loci reads documents from the bucket", f"Upload them to {upload}", code="NOT_EMBEDDED")
 
 
-def _folder(path: str) -> RootLocation:
-    found = place(path)
+def _folder(path: str) -> LocalPath:
+    found = local_path(path)
     if not found.is_folder:
         raise Refused(f"{path} is not a folder", "Name the folder that the file is in", code="NO_FOLDER")
     return found
 
 
-def _with_inner(app: App, places: list[RootLocation]) -> list[RootLocation]:
+def _with_inner(app: App, places: list[LocalPath]) -> list[LocalPath]:
     """Return these folders and the ingested folders inside them, each of which may disappear by itself."""
     inner = [one for one in _roots(app) if any(_is_inside(one.path, outer.path) for outer in places)]
     return [*places, *inner]
 
 
-def _ingested(app: App) -> list[RootLocation]:
+def _ingested(app: App) -> list[LocalPath]:
     places = _roots(app)
     if not places:
         raise Refused("No folder has been ingested yet", "Name one: loci watch FOLDER", code="NOTHING_TO_WATCH")
     return places
 
 
-def _roots(app: App) -> list[RootLocation]:
-    return [RootLocation(root.folder, True, root.name) for root in app.documents.catalog.roots(LOCAL).values()]
+def _roots(app: App) -> list[LocalPath]:
+    return [LocalPath(root.folder, True, root.name) for root in app.documents.catalog.roots(LOCAL).values()]
 
 
 def _warm(app: App) -> None:

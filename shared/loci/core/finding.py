@@ -1,47 +1,54 @@
-"""What a check found."""
+"""Findings of `loci doctor`."""
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeVar
 
 from loci.core.errors import LociError
 
 SHOWN = 3
 
 State = Literal["ok", "warning", "fault"]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was looked at."""
+    """The result of one check."""
 
     name: str
     state: State
     what: str
     advice: str | None = None
-    """What to do, where it is not ok."""
+    """The next step, if the state is not ok."""
     fixed: bool = False
-    """It was not ok, and was put right."""
+    """True if the check found a fault and repaired it."""
 
 
-def checked(name: str, check: Callable[[], Finding | None]) -> list[Finding]:
-    """What the check found, if it had something to look at. Where it could not look, that is a fault."""
+def run_check(name: str, check: Callable[[], Finding | None]) -> list[Finding]:
+    """Run the check and return its finding, if it had something to check. A check that fails is a fault."""
     try:
         found = check()
     except LociError as error:
         return [Finding(name, "fault", error.what, error.resolution)]
-    except (OSError, LookupError, TypeError, ValueError) as error:  # somebody else has written what is stored
+    except (OSError, LookupError, TypeError, ValueError) as error:  # something other than Loci wrote the data
         why = f"{type(error).__name__}: {error}"
-        return [Finding(name, "fault", f"What is stored cannot be read ({why})", "Restore the data from a copy")]
+        return [Finding(name, "fault", f"Cannot read the stored data ({why})", "Restore the data from a backup")]
     return [] if found is None else [found]
 
 
-def some(names: Collection[str]) -> str:
-    """The first names, and how many more there are."""
+def seen_twice(look: Callable[[], set[T]]) -> set[T]:
+    """What two looks in a row both find. A document that somebody is just writing shows up in one at most."""
+    first = look()
+    return first & look() if first else first
+
+
+def first_names(names: Collection[str]) -> str:
+    """The first names in order, and how many more there are."""
     shown = ", ".join(sorted(names)[:SHOWN])
     return f"{shown} and {len(names) - SHOWN:,} more" if len(names) > SHOWN else shown
 
 
 def counted(number: int, noun: str) -> str:
-    """As in `1 document`, `2 documents`."""
+    """The number with its noun, as in `1 document`, `2 documents`."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from loci.app import App
 from loci.core.errors import Unavailable
-from loci.core.finding import Finding, checked, counted
+from loci.core.finding import Finding, counted, run_check
 from loci.core.identity import LOCAL, SYSTEM
 from loci.documents.ingest.index_writer import COLLECTION
 
@@ -12,11 +12,11 @@ from loci.documents.ingest.index_writer import COLLECTION
 def check_aws(app: App, secrets: Callable[[], int]) -> list[Finding]:
     """Check each service. If one does not answer, its adapter explains why."""
     return [
-        *checked("table", lambda: _table(app)),
-        *checked("bucket", lambda: _bucket(app)),
-        *checked("secret", lambda: Finding("secret", "ok", f"{counted(secrets(), 'signing secret')} accepted")),
-        *checked("search", lambda: _search(app)),
-        *checked("inference", lambda: _inference(app)),
+        *run_check("table", lambda: _table(app)),
+        *run_check("bucket", lambda: _bucket(app)),
+        *run_check("secret", lambda: Finding("secret", "ok", f"{counted(secrets(), 'signing secret')} accepted")),
+        *run_check("search", lambda: _search(app)),
+        *run_check("inference", lambda: _inference(app)),
     ]
 
 

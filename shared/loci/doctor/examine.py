@@ -11,11 +11,11 @@ from loci.app import App
 from loci.code.checks.deno_check import check_deno
 from loci.code.checks.sandbox_check import check_runner, check_sandbox
 from loci.core.errors import LociError
-from loci.core.finding import Finding, checked
+from loci.core.finding import Finding, run_check
 from loci.core.settings import Settings, sourced_settings
 from loci.doctor.aws_checks import check_aws
 from loci.doctor.machine_checks import check_folder, check_models, check_secret, check_settings, check_space
-from loci.documents.checks.owner_checks import check_owners
+from loci.documents.checks.document_checks import check_owners
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +43,8 @@ def examine(
     if settings.mode == "embedded":
         yield from _machine(settings)
         yield from check_models(settings)
-        yield from checked("sandbox", lambda: check_sandbox(settings))
-        yield from checked("runner", lambda: check_runner(settings))
+        yield from run_check("sandbox", lambda: check_sandbox(settings))
+        yield from run_check("runner", lambda: check_runner(settings))
         yield from check_deno(settings)
         stores = _database(settings, openers)
         yield from stores
@@ -66,16 +66,16 @@ def examine(
 
 
 def _machine(settings: Settings) -> Iterator[Finding]:
-    yield from checked("data folder", lambda: check_folder(settings.data))
-    yield from checked("disk", lambda: check_space(settings.data))
-    yield from checked("secret", lambda: check_secret(settings.data, len(settings.secrets)))
+    yield from run_check("data folder", lambda: check_folder(settings.data))
+    yield from run_check("disk", lambda: check_space(settings.data))
+    yield from run_check("secret", lambda: check_secret(settings.data, len(settings.secrets)))
 
 
 def _database(settings: Settings, openers: Openers) -> list[Finding]:
     """Check the database; no finding if there is no data folder, which another finding reports."""
     if not settings.data.is_dir():
         return []
-    return checked("database", lambda: _database_finding(openers.database(settings)))
+    return run_check("database", lambda: _database_finding(openers.database(settings)))
 
 
 def _database_finding(what: str | None) -> Finding:

@@ -11,7 +11,7 @@ from typing import cast
 
 from pydantic import SecretStr
 
-from loci.core.finding import Finding, checked, some
+from loci.core.finding import Finding, first_names, run_check
 from loci.core.settings import PREFIX, Settings, Sourced, unknown_variables
 from loci.core.signing import SHORTEST_SECRET
 from loci.model_store.known_models import DEFAULTS, FROM_INDEX, known
@@ -43,7 +43,7 @@ def check_settings(sourced: Sourced) -> list[Finding]:
         names = [PREFIX + name.upper() for name in Settings.model_fields]
         near = get_close_matches(unknown[0], names, n=1)
         advice = f"Did you mean {near[0]}?" if near else "Remove it: docs/configuration.md lists all settings"
-        found.append(Finding("settings", "warning", f"Loci has no such setting: {some(unknown)}", advice))
+        found.append(Finding("settings", "warning", f"Loci has no such setting: {first_names(unknown)}", advice))
     elif not found:
         found.append(Finding("settings", "ok", "All settings have their defaults"))
     return found
@@ -103,8 +103,8 @@ def check_models(settings: Settings) -> list[Finding]:
     wanted: dict[Kind, str | None] = {"embedder": settings.embedder}
     if settings.rerank_seconds:
         wanted["reranker"] = settings.reranker
-    found = [one for kind, name in wanted.items() for one in checked(kind, partial(_used_model, kind, name, shelf))]
-    return [*found, *checked("models", lambda: _unused_models(wanted, shelf))]
+    found = [one for kind, name in wanted.items() for one in run_check(kind, partial(_used_model, kind, name, shelf))]
+    return [*found, *run_check("models", lambda: _unused_models(wanted, shelf))]
 
 
 def _used_model(kind: Kind, wanted: str | None, shelf: Shelf) -> Finding:
@@ -123,7 +123,7 @@ def _unused_models(wanted: dict[Kind, str | None], shelf: Shelf) -> Finding | No
     if not damaged:
         return None
     advice = f"Run: loci models pull {damaged[0]}, or remove {shelf.folder / damaged[0]}"
-    return Finding("models", "warning", f"Damaged, and not used: {some(damaged)}", advice)
+    return Finding("models", "warning", f"Damaged, and not used: {first_names(damaged)}", advice)
 
 
 def _missing_model(kind: Kind, wanted: str | None, shelf: Shelf) -> Finding:

@@ -11,8 +11,8 @@ from loci.documents.graph.neighbours_index import SimilarLinks
 from loci.documents.graph.remarks import Remarks
 from loci.documents.graph.similarity import Similarities
 from loci.documents.ingest.client_sync import ClientSync
-from loci.documents.ingest.ingest import Ingest
-from loci.documents.ingest.missing_vectors import MissingVectors
+from loci.documents.ingest.folder_ingest import FolderIngest
+from loci.documents.ingest.index_writer import MissingVectors
 from loci.documents.library import Library
 from loci.documents.recently_read import RecentlyRead
 from loci.documents.writing.edits import Edits
@@ -32,7 +32,7 @@ class Documents:
     search: Search
     library: Library
     edits: Edits
-    ingest: Ingest
+    ingest: FolderIngest
     fill: MissingVectors
     feed: ClientSync
     catalog: Catalog

@@ -1,6 +1,6 @@
-"""What is known of documents and of the folders that they come from: one record each."""
+"""The records of documents and of their root folders, one each."""
 
-import re
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import cast
@@ -9,26 +9,23 @@ from loci.core.identity import Owner
 from loci.core.ids import content_id
 from loci.core.json import JsonObject
 from loci.core.stores import ABSENT, Record, RecordStore, every
-from loci.documents.document import Document, Problem, Root
-from loci.documents.document_ids import ids_for
+from loci.documents.document import DOCUMENT_ID, Document, Problem, Root, ids_for
 from loci.documents.link import NO_LINKS, Form, Mention, Relation, WrittenLinks
 
 DOCUMENT = "document"
 ROOT = "root"
-SAID = "said"
-MOST_PROBLEMS = 20
-ID = re.compile(r"[a-z0-9-]{1,120}")
+MENTIONS = "said"
+MAX_PROBLEMS = 20
 
 
 @dataclass(frozen=True, slots=True)
 class CatalogEntry:
-    """What is known of a path."""
+    """The document at a path, or the id that is free for one."""
 
     id: str
-    """Of its document; where there is none, the one that it would have."""
     document: Document | None
     version: str
-    """Of the document's record; `ABSENT` where there is none."""
+    """The version of the document's record; `ABSENT` if there is none."""
 
 
 class Catalog:
@@ -36,32 +33,39 @@ class Catalog:
 
     def __init__(self, records: RecordStore) -> None:
         self._records = records
+        self._writes = 0
+        self._lock = threading.Lock()
+
+    @property
+    def writes(self) -> int:
+        """How often this process has written document records, or tried to. Use it to validate caches."""
+        return self._writes
 
     def document(self, owner: Owner, id: str) -> Document | None:
-        """What is known of it; None where there is none of that id."""
-        return self.version(owner, id)[0] if ID.fullmatch(id) else None
+        """The document of that id, or None."""
+        return self.with_version(owner, id)[0] if DOCUMENT_ID.fullmatch(id) else None
 
-    def version(self, owner: Owner, id: str) -> tuple[Document | None, str]:
-        """The document and its version; None and `ABSENT` where there is none."""
+    def with_version(self, owner: Owner, id: str) -> tuple[Document | None, str]:
+        """The document and the version of its record; None and `ABSENT` if there is none."""
         record = self._records.get(owner, DOCUMENT, id)
         return (None, ABSENT) if record is None else (_document(record), record.version)
 
     def documents(self, owner: Owner) -> list[Document]:
-        """All of them, in the order of their ids."""
-        return [document for document, _ in self.versions(owner)]
+        """All documents, ordered by id."""
+        return [document for document, _ in self.with_versions(owner)]
 
-    def versions(self, owner: Owner) -> Iterator[tuple[Document, str]]:
-        """All of them, each with its version, which `put` compares."""
+    def with_versions(self, owner: Owner) -> Iterator[tuple[Document, str]]:
+        """All documents, each with the version that `put` compares."""
         for record in every(self._records, owner, DOCUMENT):
             yield _document(record), record.version
 
     def page(self, owner: Owner, limit: int, after: str | None) -> tuple[list[Document], str | None]:
-        """So many of them from the one behind `after` on, and where the next ones begin."""
+        """At most `limit` documents that follow `after`, and the key to pass as the next `after`."""
         page = self._records.list(owner, DOCUMENT, limit=limit, after=after)
         return [_document(record) for record in page.records], page.next
 
     def find(self, owner: Owner, path: str) -> CatalogEntry:
-        """The document of that path, or where one would be."""
+        """The document at that path, or the id that a new one would get."""
         free = ""
         for id in ids_for(path):
             record = self._records.get(owner, DOCUMENT, id)
@@ -72,7 +76,7 @@ class Catalog:
         return CatalogEntry(free, None, ABSENT)
 
     def put(self, owner: Owner, document: Document, expect_version: str) -> str:
-        """Keep it, and get its version; `Conflict` where somebody else wrote it meanwhile."""
+        """Write the document's record and return its version; `Conflict` if somebody else wrote it meanwhile."""
         value: JsonObject = {
             "path": document.path,
             "root": document.root,
@@ -85,32 +89,38 @@ class Catalog:
             "chunks": document.chunks,
             "model": document.model,
             "ingested_at": document.ingested_at,
-            "reading": document.reading,
+            "reading": document.parser_version,
             "former": [*document.former],
             "written_at": document.written_at,
-            "uploaded": document.uploaded,
-            "problems": [{"what": one.what, "line": one.line} for one in document.problems[:MOST_PROBLEMS]],
+            "uploaded": document.uploaded_sha256,
+            "problems": [{"what": one.what, "line": one.line} for one in document.problems[:MAX_PROBLEMS]],
         }
-        # After a power cut without it, the document is taken in again.
-        kept = self._records.put(owner, DOCUMENT, document.id, value, expect_version=expect_version, durable=False)
-        return kept.version
+        try:
+            # If a power cut loses the record, the next ingest writes it again.
+            done = self._records.put(owner, DOCUMENT, document.id, value, expect_version=expect_version, durable=False)
+        finally:
+            self._count_write()
+        return done.version
 
     def remove(self, owner: Owner, id: str) -> None:
-        """Forget the document."""
-        self._records.remove(owner, DOCUMENT, id)
+        """Remove the document's record."""
+        try:
+            self._records.remove(owner, DOCUMENT, id)
+        finally:
+            self._count_write()
 
-    def say(self, owner: Owner, id: str, said: WrittenLinks) -> None:
-        """Keep what the document says of itself and of others."""
+    def put_mentions(self, owner: Owner, id: str, said: WrittenLinks) -> None:
+        """Store the aliases and mentions that the document's text contains."""
         if said == NO_LINKS:
-            self._records.remove(owner, SAID, id)
+            self._records.remove(owner, MENTIONS, id)
             return
         mentions = [[one.target, one.form, one.relation, one.line, one.evidence, one.anchor] for one in said.mentions]
         value: JsonObject = {"aliases": [*said.aliases], "mentions": [[*one] for one in mentions]}
-        self._records.put(owner, SAID, id, value, durable=False)
+        self._records.put(owner, MENTIONS, id, value, durable=False)
 
-    def said(self, owner: Owner) -> dict[str, WrittenLinks]:
-        """What each document says, by id; those that say nothing are left out."""
-        return {record.key: _said(record) for record in every(self._records, owner, SAID)}
+    def mentions(self, owner: Owner) -> dict[str, WrittenLinks]:
+        """The aliases and mentions of each document, by id, without those that have none."""
+        return {record.key: _said(record) for record in every(self._records, owner, MENTIONS)}
 
     def roots(self, owner: Owner) -> dict[str, Root]:
         """All roots, by id."""
@@ -118,12 +128,12 @@ class Catalog:
         return {one.key: Root(one.key, str(one.value["name"]), str(one.value["folder"])) for one in records}
 
     def root(self, owner: Owner, id: str) -> Root | None:
-        """The root of that id; None where there is none."""
+        """The root of that id, or None."""
         record = self._records.get(owner, ROOT, id)
         return None if record is None else Root(id, str(record.value["name"]), str(record.value["folder"]))
 
     def make_root(self, owner: Owner, folder: str, name: str) -> Root:
-        """The folder as a root. It has this name, unless another one does: then a few characters more."""
+        """Make the folder a root. If another root has the name already, add a few characters to it."""
         roots = self.roots(owner)
         id = content_id(folder)
         if id in roots:
@@ -134,10 +144,14 @@ class Catalog:
         return root
 
     def remove_empty_roots(self, owner: Owner) -> None:
-        """Forget the roots that no document lies in."""
+        """Remove the roots that have no documents."""
         used = {document.root for document in self.documents(owner)}
         for id in self.roots(owner).keys() - used:
             self._records.remove(owner, ROOT, id)
+
+    def _count_write(self) -> None:
+        with self._lock:
+            self._writes += 1
 
 
 def _said(record: Record) -> WrittenLinks:
@@ -163,11 +177,11 @@ def _document(record: Record) -> Document:
         model=_text(value["model"]),
         ingested_at=str(value["ingested_at"]),
         problems=tuple(Problem(str(one["what"]), cast("int | None", one["line"])) for one in problems),
-        reading=_number(value.get("reading", 0)),
+        parser_version=_number(value.get("reading", 0)),
         former=tuple(cast("list[str]", value.get("former", []))),
         written_at=_text(value.get("written_at")),
-        # Of before it was kept: what is known is then what was uploaded.
-        uploaded=_text(value.get("uploaded", value["sha256"])),
+        # Records from before this field existed: the ingested text is the upload.
+        uploaded_sha256=_text(value.get("uploaded", value["sha256"])),
     )
 
 

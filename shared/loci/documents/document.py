@@ -1,11 +1,24 @@
-"""Documents: texts that were taken in, and what is known of each."""
+"""Documents: their records, their ids, and the outcome of an ingest."""
 
+import re
+import unicodedata
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+
+from loci.core.ids import content_id
+
+DOCUMENT_ID = re.compile(r"[a-z0-9-]{1,120}")
+LONGEST_ID = 120
+HASH_LENGTHS = (8, 16, 32)
+FILE_EXTENSION = re.compile(r"(?<=[^/])\.[A-Za-z]{1,8}$")
+NOT_IN_AN_ID = re.compile(r"[^a-z0-9]+")
+LOCK_WAIT_SECONDS = 10.0
+"""A writer waits this long for the write lock of a document."""
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What is wrong with a document that was taken in all the same."""
+    """A fault in a document that was ingested all the same."""
 
     what: str
     line: int | None = None
@@ -16,7 +29,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """A heading of a document; its line counts from 1."""
+    """A heading of a document. Lines count from 1."""
 
     level: int
     title: str
@@ -25,91 +38,118 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Root:
-    """A folder of this machine that documents were taken in from."""
+    """A folder on this machine whose documents were ingested."""
 
     id: str
     name: str
-    """What the paths of its documents begin with."""
+    """The first part of the paths of its documents."""
     folder: str
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """What is known of a document without reading it."""
+    """The record of a document, without its text."""
 
     id: str
     path: str
-    """As people know it: the root's name, then the way below it, with slashes."""
+    """The path that people see: the root's name, then the path below the root, with slashes."""
     root: str | None
-    """The id of the root that it lies in; None: its text is kept in the blob store."""
+    """The id of its root; None if the text is kept in the blob store."""
     title: str
     tags: tuple[str, ...]
     date: str | None
     """YYYY-MM-DD."""
     sha256: str
-    """Of the bytes that were taken in."""
+    """The hash of the ingested bytes; empty while somebody writes the document."""
     bytes: int
     lines: int
     chunks: int
     model: str | None
-    """The identity of the model that all its chunks were embedded with."""
+    """The identity of the model that embedded all its chunks."""
     ingested_at: str
     problems: tuple[Problem, ...] = ()
-    reading: int = 0
-    """How it was read: by a Loci that reads more out of a document it is taken in again."""
+    parser_version: int = 0
+    """The version of the parser that read it: a newer one reads it again."""
     former: tuple[str, ...] = ()
-    """Paths that it had, the last one first: links that name them still mean it."""
+    """Earlier paths, the latest first: links that name them still lead here."""
     written_at: str | None = None
-    """Where its text was written, if it has only been moved since: its own links lead from there."""
-    uploaded: str | None = None
-    """The hash of the upload that was last taken in at its path; None: there was none."""
+    """The path at which its text was written, if the document only moved since: its own links start there."""
+    uploaded_sha256: str | None = None
+    """The hash of the last upload to its path; None if there was none."""
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
-    """A document as it reads now."""
+class DocumentText:
+    """The text of a document as it is now."""
 
     document: Document
     text: str
     sha256: str
-    """Of the bytes as they are now: another one than the document's where they have changed since."""
+    """The hash of the bytes as they are now. It differs from the document's hash if they changed since the ingest."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileFailure:
-    """What was not taken in, and why."""
+    """A file or folder that was not ingested, and why."""
 
     path: str
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
-class KeptDocument:
-    """A folder in which nothing is left, as of a disk that is not mounted: its documents stay."""
+class KeptFolder:
+    """A folder that has lost all its documents, as an unmounted disk does: Loci keeps what it knows of them."""
 
     folder: str
     documents: int
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
-    """What an ingestion did: `processed + unchanged + failed` are all that were seen."""
+class IngestSummary:
+    """The outcome of an ingest. It saw `processed + unchanged + failed` documents."""
 
     processed: int = 0
     unchanged: int = 0
     removed: int = 0
     chunks: int = 0
-    """Of the processed documents."""
+    """Chunks of the processed documents."""
     embedded: int = 0
-    """Chunks whose embedding was made now; the others' was there, or there is no model."""
+    """Chunks that were embedded in this run. The others had a vector already, or there is no model."""
     model: str | None = None
     failed: tuple[FileFailure, ...] = ()
     skipped: tuple[FileFailure, ...] = ()
-    """What is no document: a link that leads elsewhere, a device."""
+    """Paths that look like documents but are not: links to elsewhere, devices."""
     problems: tuple[tuple[str, Problem], ...] = field(default=())
-    """Of the processed documents, by path."""
-    kept: tuple[KeptDocument, ...] = ()
+    """Problems of the processed documents, each with the document's path."""
+    kept: tuple[KeptFolder, ...] = ()
 
     @property
     def seen(self) -> int:
         return self.processed + self.unchanged + len(self.failed)
+
+
+def ids_for(path: str) -> Iterator[str]:
+    """The possible ids of a document, the best first. It gets the first one that no other path has.
+
+    An id is readable and plain ASCII. For `docs/briefs/auth.md` it is `docs-briefs-auth`; the next ones add more and
+    more of the path's hash. A path always gets a hash if its plain id would lose letters or be too long.
+    """
+    slug, is_complete = _slug(path)
+    if is_complete and len(slug) <= LONGEST_ID:
+        yield slug
+    for length in HASH_LENGTHS:
+        start = slug[: LONGEST_ID - length - 1].rstrip("-")
+        yield f"{start}-{content_id(path, length=length)}".lstrip("-")
+
+
+def lock_name(path: str) -> str:
+    """The name of the document's write lock. Paths that compete for one id share a lock."""
+    return next(ids_for(path))
+
+
+def _slug(path: str) -> tuple[str, bool]:
+    """The path in lower-case ASCII with hyphens, and True if it kept every letter and digit."""
+    letters = unicodedata.normalize("NFKD", unicodedata.normalize("NFC", FILE_EXTENSION.sub("", path)).casefold())
+    bare = "".join(one for one in letters if not unicodedata.combining(one))
+    slug = NOT_IN_AN_ID.sub("-", bare).strip("-")
+    return slug, bool(slug) and not any(one.isalnum() and not one.isascii() for one in bare)

@@ -13,8 +13,8 @@ from starlette.types import Receive, Scope, Send
 from loci.core.errors import LociError, NotFound, Refused
 from loci.core.identity import Owner
 from loci.documents.api import DocumentsHost
-from loci.documents.ingest.client_sync import Done, NotDone, Sent
-from loci.documents.ingest.uploads import prefix_of
+from loci.documents.ingest.client_sync import Applied, NotApplied, SentDocument
+from loci.documents.ingest.uploads import upload_prefix
 from loci.mcp.auth.gate import Gate
 from loci.mcp.http.address import Addresses
 from loci.mcp.http.body import LARGEST, read_body
@@ -39,13 +39,13 @@ class _Text(BaseModel):
     text: str | None = None
     base64: str | None = None
 
-    def sent(self) -> Sent:
+    def sent(self) -> SentDocument:
         if (self.text is None) == (self.base64 is None):
             raise Refusal(400, f"{self.path[:100]!r} needs either text or base64")
         if self.base64 is None:
-            return Sent(self.path, (self.text or "").encode())
+            return SentDocument(self.path, (self.text or "").encode())
         try:
-            return Sent(self.path, b64decode(self.base64, validate=True))
+            return SentDocument(self.path, b64decode(self.base64, validate=True))
         except ValueError:
             raise Refusal(400, f"{self.path[:100]!r} is no base64") from None
 
@@ -102,15 +102,15 @@ class DocumentsRoute:
     def _held(self, owner: Owner, under: str, after: str | None) -> Answer:
         if not under.strip("/"):
             raise Refusal(400, "Say below which name: ?under=NAME")
-        held, behind = self._app.documents.feed.held(owner, under, after)
+        held, behind = self._app.documents.feed.uploaded(owner, under, after)
         settings = self._app.settings
-        uploads = f"s3://{settings.bucket}/{prefix_of(owner)}" if settings.mode == "aws" else None
+        uploads = f"s3://{settings.bucket}/{upload_prefix(owner)}" if settings.mode == "aws" else None
         documents = [{"path": one.path, "sha256": one.sha256} for one in held]
         return {"documents": documents, "next": behind, "largest": LARGEST, "uploads": uploads}
 
-    def _take(self, owner: Owner, sent: list[Sent], gone: list[str]) -> Answer:
+    def _take(self, owner: Owner, sent: list[SentDocument], gone: list[str]) -> Answer:
         end = self._clock() + SECONDS
-        done = self._app.documents.feed.take(owner, sent, gone, lambda: self._clock() > end)
+        done = self._app.documents.feed.apply(owner, sent, gone, lambda: self._clock() > end)
         return {"results": [_view(one) for one in done]}
 
 
@@ -123,8 +123,8 @@ def _parsed(raw: bytes) -> _Batch:
         raise Refusal(400, f"{where}: {fault['msg']}") from None
 
 
-def _view(one: Done | NotDone) -> Answer:
-    if isinstance(one, Done):
+def _view(one: Applied | NotApplied) -> Answer:
+    if isinstance(one, Applied):
         return {"path": one.path, "done": True}
     return {"path": one.path, "done": False, "later": one.may_work_later, **_error(one.error.code, str(one.error))}
 

@@ -1,4 +1,4 @@
-"""The documents that were taken in: known, listed, read, forgotten."""
+"""The library: list, read, add and remove documents."""
 
 import hashlib
 from collections.abc import Generator, Iterable, Sequence
@@ -9,53 +9,49 @@ from pathlib import Path, PurePosixPath
 from loci.core.errors import Conflict, NotFound, Refused, Unavailable
 from loci.core.identity import Owner
 from loci.core.stores import BlobStore, WriteLocks, lost_race
+from loci.documents.cached_documents import CachedDocuments, DocumentSnapshot
 from loci.documents.catalog import Catalog
-from loci.documents.document import Document, Text
-from loci.documents.document_ids import LONGEST_WAIT, turn_of
-from loci.documents.ingest.folder_scan import is_document
-from loci.documents.ingest.index_writer import DocumentDraft, IndexWriter, history
-from loci.documents.ingest.read_file import LARGEST, read_file
+from loci.documents.document import LOCK_WAIT_SECONDS, Document, DocumentText, lock_name
+from loci.documents.ingest.index_writer import DocumentDraft, IndexWriter, former_paths
+from loci.documents.ingest.local_files import MAX_DOCUMENT_BYTES, is_document, read_file
 from loci.documents.ingest.roots import below_root, file_of, is_below
 from loci.documents.writing.history import History, PastWrite, hash_of
 
-NEAREST = 3
+SUGGESTED_IDS = 3
 TEXTS = "documents/"
-"""What the keys of texts begin with that are no files of this machine."""
+"""The first part of the blob keys of documents' texts."""
 
 
 class Library:
-    """Every owner's documents. Those of this machine are read from their files, the others from the blob store."""
+    """Every owner's documents. The text is in a file on this machine or, for uploads, in the blob store."""
 
-    def __init__(self, catalog: Catalog, writer: IndexWriter, blobs: BlobStore, turns: WriteLocks) -> None:
+    def __init__(self, catalog: Catalog, writer: IndexWriter, blobs: BlobStore, locks: WriteLocks) -> None:
         self._catalog = catalog
+        self._cache = CachedDocuments(catalog, writer.index_state)
         self._writer = writer
         self._blobs = blobs
-        self._turns = turns
+        self._locks = locks
         self._history = History(blobs)
 
     def get(self, owner: Owner, id: str) -> Document:
-        """What is known of it; `NotFound`, with the nearest ids, where there is none of that id."""
+        """The document of that id. If there is none, `NotFound` suggests similar ids."""
         document = self._catalog.document(owner, id)
         if document is None:
-            raise self._missing(owner, id)
+            raise self._not_found(owner, id)
         return document
 
     def documents(self, owner: Owner) -> list[Document]:
-        """All documents, by path."""
+        """All documents, ordered by path."""
         return sorted(self._catalog.documents(owner), key=lambda document: document.path)
 
-    def nearest(self, owner: Owner, id: str, limit: int = NEAREST) -> list[str]:
-        """The ids that look most like this one, most alike first."""
-        wanted = _threes(id)
-        likeness = {one.id: _likeness(wanted, _threes(one.id)) for one in self._catalog.documents(owner)}
-        close = [one for one, value in likeness.items() if value > 0]
-        return sorted(close, key=lambda one: (-likeness[one], one))[:limit]
-
     def tagged(self, owner: Owner, wanted: Sequence[str], unwanted: Sequence[str], *, every: bool) -> list[Document]:
-        """Those that have every one of the tags, or any; those with more of them first, then the newest."""
+        """The documents with all (or any) of the wanted tags and no unwanted tag, best first.
+
+        The best one has the most of the wanted tags; among equals it is the newest.
+        """
         found = [
             one
-            for one in self._catalog.documents(owner)
+            for one in self._cache.of(owner).documents.values()
             if (set(wanted) <= set(one.tags) if every else set(wanted) & set(one.tags))
             and not set(unwanted) & set(one.tags)
         ]
@@ -64,20 +60,21 @@ class Library:
         return found
 
     def folders(self, owner: Owner) -> list[str]:
-        """The folders that documents are in, and those above them, as in `docs/`, `docs/briefs/`."""
-        found = {above for one in self._catalog.documents(owner) for above in PurePosixPath(one.path).parents}
-        return sorted(f"{folder}/" for folder in found if folder.name)
+        """The folders of all documents, and the folders above them, as in `docs/`, `docs/briefs/`."""
+        innermost = {one.path.rpartition("/")[0] for one in self._cache.of(owner).documents.values()}
+        every = {folder for one in map(PurePosixPath, innermost) for folder in (one, *one.parents)}
+        return sorted(f"{folder}/" for folder in every if folder.name)
 
-    def read(self, owner: Owner, id: str) -> Text:
-        """The document as it reads now: its file, where it is one of this machine."""
+    def read(self, owner: Owner, id: str) -> DocumentText:
+        """The document's text as it is now."""
         document = self.get(owner, id)
         from loci.documents.content.markdown import decoded  # 0.1 s, which a search does not pay
 
         content = self._content(owner, document)
-        return Text(document, decoded(content)[0], hashlib.sha256(content).hexdigest())
+        return DocumentText(document, decoded(content)[0], hashlib.sha256(content).hexdigest())
 
     def matching(self, owner: Owner, name: str) -> list[Document]:
-        """The document of that id or path, or all below that folder; a path may also be one of this machine."""
+        """The document of that id or path, or all below that folder. A path may be one on this machine."""
         if document := self._catalog.document(owner, name):
             return [document]
         documents = self.documents(owner)
@@ -90,106 +87,121 @@ class Library:
         ]
         found = found or [one for one in documents if is_below(one.path, [name.rstrip("/")])]
         if not found:
-            raise self._missing(owner, name)
+            raise self._not_found(owner, name)
         return found
 
-    def add(self, owner: Owner, path: str, content: bytes) -> Document:
-        """Take in an upload: a text that is no file of this machine. It is kept, whole; what had that path is replaced.
+    def is_current(self, document: Document) -> bool:
+        """True if the current parser read it and the current model, if there is one, embedded it."""
+        return self._writer.is_current(document)
 
-        What a tool has written since this very upload stays. Over any other text of a tool it wins, and history keeps
-        that one.
+    def add(self, owner: Owner, path: str, content: bytes) -> Document:
+        """Store an upload, which replaces the document at its path.
+
+        If it is the same upload as last time, a text that a tool has written since stays. Otherwise the upload wins,
+        and history keeps the tool's text.
         """
         path = checked_path(path)
-        if len(content) > LARGEST:
-            raise Refused(f"{path} is larger than {LARGEST // 2**20} MB", "Split it", code="FILE_TOO_LARGE")
-        return self._writer.insist(lambda: self._added(owner, path, content), _busy(path))
+        if len(content) > MAX_DOCUMENT_BYTES:
+            what = f"{path} is larger than {MAX_DOCUMENT_BYTES // 2**20} MB"
+            raise Refused(what, "Split it", code="FILE_TOO_LARGE")
+        return self._writer.retry_on_conflict(lambda: self._add(owner, path, content), _busy(path))
 
-    def renew(self, owner: Owner, id: str) -> Document:
-        """Write it anew from its text as it is now, whatever the index holds of it."""
-        return self._writer.insist(lambda: self._renewed(owner, id), _busy(id))
+    def reindex(self, owner: Owner, id: str) -> Document:
+        """Write the document's current text to the index again."""
+        return self._writer.retry_on_conflict(lambda: self._reindex(owner, id), _busy(id))
 
-    def drop(self, owner: Owner, path: str) -> None:
-        """Forget the upload of that path; no error where there is none. History keeps what a tool wrote since."""
-        with self._turn(owner, path):
-            held = self._catalog.find(owner, path).document
-            if held and held.root is None and held.uploaded is not None:
-                self._keep(owner, path, self._text(owner, held.id), None, "the removal of an upload")
-                self._bequeath(owner, held)
-                self._blobs.remove(owner, blob_key(held.id))  # first: who finishes this later finds the document
-                self._writer.remove(owner, held.id)
+    def remove_upload(self, owner: Owner, path: str) -> None:
+        """Remove the uploaded document at that path, if there is one. History keeps a text that a tool wrote since."""
+        with self._locked(owner, path):
+            document = self._catalog.find(owner, path).document
+            if document is None or document.root is not None or document.uploaded_sha256 is None:
+                return
+            self._keep_in_history(owner, path, self._text(owner, document.id), None, "the removal of an upload")
+            others = self._cache.before_removal(owner)
+            moved = self._pass_on_path(owner, document, others)
+            self._blobs.remove(owner, blob_key(document.id))  # first: after a crash, a second try finds the record
+            with self._cache.removing(owner, document.id, others, moved):
+                self._writer.remove(owner, document.id)
 
     def remove(self, owner: Owner, documents: Iterable[Document]) -> None:
-        """Forget them. Their files stay where they are; the texts that are kept here go, former ones, too."""
-        gone = list(documents)
-        self._history.forget(owner, [document.path for document in gone])
-        for document in gone:
-            self._writer.remove(owner, document.id)
-            if document.root is None:
-                self._blobs.remove(owner, blob_key(document.id))
+        """Remove documents and their history. Files stay on disk; texts in the blob store are deleted."""
+        removed = list(documents)
+        self._history.forget(owner, [document.path for document in removed])
+        for document in removed:
+            with self._locked(owner, document.path):
+                self._writer.remove(owner, document.id)
+                if document.root is None:
+                    self._blobs.remove(owner, blob_key(document.id))
         self._catalog.remove_empty_roots(owner)
 
-    def _added(self, owner: Owner, path: str, content: bytes) -> Document:
-        known = self._catalog.find(owner, path)
-        held = known.document
+    def _add(self, owner: Owner, path: str, content: bytes) -> Document:
+        entry = self._catalog.find(owner, path)
+        held = entry.document
         if held and held.root is not None:
-            raise Refused(f"{path} is a file of this machine", "Choose another path", code="PATH_TAKEN")
-        uploaded, now = hash_of(content), self._text(owner, known.id)
-        if held and held.uploaded == uploaded and (now == content or self._is_of_a_tool(owner, path, now)):
-            is_found = held.sha256 == hash_of(now) and self._writer.is_current(held)
-            return held if is_found else self.renew(owner, held.id)
-        draft = self._writer.draft(known.id, path, None, content, known.version, held)
-        draft = replace(draft, document=replace(draft.document, uploaded=uploaded))
+            raise Refused(f"{path} is a file on this machine", "Choose another path", code="PATH_TAKEN")
+        uploaded, now = hash_of(content), self._text(owner, entry.id)
+        if held and held.uploaded_sha256 == uploaded and (now == content or self._is_from_tool(owner, path, now)):
+            is_indexed = held.sha256 == hash_of(now) and self.is_current(held)
+            return held if is_indexed else self.reindex(owner, held.id)
+        draft = self._writer.draft(entry.id, path, None, content, entry.version, held)
+        draft = replace(draft, document=replace(draft.document, uploaded_sha256=uploaded))
         draft = self._writer.embed_one(owner, draft)
-        with self._turn(owner, path):
+        with self._locked(owner, path):
             return self._put(owner, draft, content)
 
-    def _renewed(self, owner: Owner, id: str) -> Document:
-        document, version = self._catalog.version(owner, id)
+    def _put(self, owner: Owner, draft: DocumentDraft, content: bytes) -> Document:
+        """Write the draft; `Conflict` if somebody has written the document since the draft's version."""
+        document = draft.document
+        if self._catalog.with_version(owner, document.id)[1] != draft.version:
+            raise lost_race("document")
+        self._keep_in_history(owner, document.path, self._text(owner, document.id), content, "an upload")
+        self._blobs.write(owner, blob_key(document.id), content)
+        return self._writer.write(owner, draft)
+
+    def _reindex(self, owner: Owner, id: str) -> Document:
+        document, version = self._catalog.with_version(owner, id)
         if document is None:
-            raise self._missing(owner, id)
+            raise self._not_found(owner, id)
         content = self._content(owner, document)
         draft = self._writer.draft(id, document.path, document.root, content, version, document)
         return self._writer.write(owner, self._writer.embed_one(owner, draft))
 
-    def _bequeath(self, owner: Owner, gone: Document) -> None:
-        """To those that have its text now, which has been moved: links that name its path mean them."""
-        for document, version in self._catalog.versions(owner):
-            if gone.sha256 and document.sha256 == gone.sha256 and document.id != gone.id:
-                former, written_at = history(
-                    replace(gone, former=(*gone.former, *document.former)), document.path, gone.sha256
-                )
-                heir = replace(document, former=former, written_at=document.written_at or written_at)
-                with suppress(Conflict):  # it is being written anew, and says something else now
-                    self._catalog.put(owner, heir, version)
+    def _pass_on_path(self, owner: Owner, gone: Document, others: DocumentSnapshot) -> list[Document]:
+        """Record the path as a former one of the documents with the same text: it moved there, and links follow it."""
+        moved: list[Document] = []
+        # A document without a hash was half written when it was read: its text may be the same by now.
+        alike = [one.id for one in others.documents.values() if one.sha256 in (gone.sha256, "") and one.id != gone.id]
+        for id in alike if gone.sha256 else []:
+            document, version = self._catalog.with_version(owner, id)
+            if document is None or document.sha256 != gone.sha256:
+                continue
+            before = replace(gone, former=(*gone.former, *document.former))
+            former, written_at = former_paths(before, document.path, gone.sha256)
+            heir = replace(document, former=former, written_at=document.written_at or written_at)
+            with suppress(Conflict):  # somebody is writing it, with another text
+                self._catalog.put(owner, heir, version)
+                moved.append(heir)
+        return moved
 
     @contextmanager
-    def _turn(self, owner: Owner, path: str) -> Generator[None]:
-        """No tool writes the document meanwhile."""
-        with self._turns.take(owner, turn_of(path), LONGEST_WAIT) as has_turn:
-            if not has_turn:
+    def _locked(self, owner: Owner, path: str) -> Generator[None]:
+        """Hold the document's write lock, or raise `Unavailable` if another writer keeps it."""
+        with self._locks.take(owner, lock_name(path), LOCK_WAIT_SECONDS) as is_ours:
+            if not is_ours:
                 raise Unavailable(f"Somebody else writes {path}", "Try again in a minute", code="BUSY")
             yield
 
-    def _put(self, owner: Owner, draft: DocumentDraft, content: bytes) -> Document:
-        """Written as in the draft; `Conflict` where somebody has written it since that was made."""
-        document = draft.document
-        if self._catalog.version(owner, document.id)[1] != draft.version:
-            raise lost_race("document")
-        self._keep(owner, document.path, self._text(owner, document.id), content, "an upload")
-        self._blobs.write(owner, blob_key(document.id), content)
-        return self._writer.write(owner, draft)
-
-    def _keep(self, owner: Owner, path: str, now: bytes | None, new: bytes | None, by: str) -> None:
-        """Keep the text of now where a tool wrote it, and it is to be another one, or none."""
-        if now != new and self._is_of_a_tool(owner, path, now):
+    def _keep_in_history(self, owner: Owner, path: str, now: bytes | None, new: bytes | None, by: str) -> None:
+        """Keep the current text if a tool wrote it and the new one differs."""
+        if now != new and self._is_from_tool(owner, path, now):
             self._history.keep(owner, path, PastWrite(now, hash_of(new) or "", self._writer.now(), by))
 
-    def _is_of_a_tool(self, owner: Owner, path: str, text: bytes | None) -> bool:
+    def _is_from_tool(self, owner: Owner, path: str, text: bytes | None) -> bool:
         hash = hash_of(text)
         return hash is not None and self._history.is_written(owner, path, hash)
 
     def _text(self, owner: Owner, id: str) -> bytes | None:
-        """The text that is kept, also where who wrote it was interrupted; None where there is none."""
+        """The stored text, even if its writer was interrupted before the record; None if there is none."""
         try:
             return self._blobs.read(owner, blob_key(id))
         except NotFound:
@@ -201,40 +213,48 @@ class Library:
         root = self._catalog.root(owner, document.root)
         if root is None:
             raise NotFound(
-                f"The folder that {document.path} lies in is not known any more",
-                "Take it in again with: loci ingest FOLDER",
+                f"Loci no longer knows the folder of {document.path}",
+                "Ingest it again with: loci ingest FOLDER",
                 code="ROOT_NOT_FOUND",
             )
         return read_file(root.folder, below_root(document.path))
 
-    def _missing(self, owner: Owner, name: str) -> NotFound:
-        near = self.nearest(owner, name)
-        meant = f"Did you mean {', '.join(near)}? search_documents gives the ids of now"
-        advice = meant if near else "Take documents in with: loci ingest PATH"
+    def _not_found(self, owner: Owner, name: str) -> NotFound:
+        similar = self._similar_ids(owner, name)
+        meant = f"Did you mean {', '.join(similar)}? search_documents returns the current ids"
+        advice = meant if similar else "Ingest documents with: loci ingest PATH"
         return NotFound("Node not found.", advice, code="NODE_NOT_FOUND")
+
+    def _similar_ids(self, owner: Owner, id: str) -> list[str]:
+        """The ids that look most like this one, the most similar first."""
+        wanted = _trigrams(id)
+        similarity = {one.id: _overlap(wanted, _trigrams(one.id)) for one in self._catalog.documents(owner)}
+        similar = [one for one, value in similarity.items() if value > 0]
+        return sorted(similar, key=lambda one: (-similarity[one], one))[:SUGGESTED_IDS]
 
 
 def blob_key(id: str) -> str:
-    """Where the text of a document is kept that is no file of this machine."""
+    """The blob key of an uploaded document's text."""
     return f"{TEXTS}{id}"
 
 
-def _busy(name: str) -> Refused:
-    return Refused(f"Others write {name} all the time", "Try again when they are done", code="BUSY")
-
-
 def checked_path(path: str) -> str:
-    """The path of a document without what only looks like a part of it; `Refused` where it leads out, or is none."""
+    """The document path without empty and `.` parts; `Refused` if it has `..` or cannot be a document's."""
     parts = [part for part in path.split("/") if part not in ("", ".")]
     if not parts or ".." in parts or not path.isprintable() or not is_document(path):
-        raise Refused(f"{path!r} is no path of a document", "Name it as in briefs/auth.md, without ..", code="BAD_PATH")
+        advice = "Use a path such as briefs/auth.md, without .."
+        raise Refused(f"{path!r} is not a path of a document", advice, code="BAD_PATH")
     return "/".join(parts)
 
 
-def _threes(text: str) -> frozenset[str]:
+def _busy(name: str) -> Refused:
+    return Refused(f"Other writers keep changing {name}", "Try again when they are done", code="BUSY")
+
+
+def _trigrams(text: str) -> frozenset[str]:
     padded = f"  {text.lower()} "
     return frozenset(padded[at : at + 3] for at in range(len(padded) - 2))
 
 
-def _likeness(one: frozenset[str], other: frozenset[str]) -> float:
+def _overlap(one: frozenset[str], other: frozenset[str]) -> float:
     return len(one & other) / len(one | other)

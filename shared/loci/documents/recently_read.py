@@ -1,4 +1,4 @@
-"""Which documents an owner has read of late, and what they said then."""
+"""The documents that an owner has read lately, each with the hash that it had then."""
 
 import threading
 from collections import OrderedDict
@@ -10,14 +10,14 @@ from loci.core.identity import Owner
 from loci.core.stores import RecordStore, every
 
 READ: Final = "read"
-SECONDS: Final = 30 * 86_400.0
-AGAIN: Final = 86_400.0
-"""Whoever reads a document again within a day need not be noted again."""
-REMEMBERED: Final = 1000
+KEPT_SECONDS: Final = 30 * 86_400.0
+REPEAT_SECONDS: Final = 86_400.0
+"""A second reading of the same text within a day is not written again."""
+MAX_REMEMBERED: Final = 1000
 
 
 class RecentlyRead:
-    """Marks of reading: one record a document, which expires."""
+    """Remembers which documents an owner reads: one record a document, which expires."""
 
     def __init__(self, records: RecordStore, clock: Callable[[], float]) -> None:
         self._records = records
@@ -26,22 +26,22 @@ class RecentlyRead:
         self._lock = threading.Lock()
 
     def note(self, owner: Owner, id: str, sha256: str) -> None:
-        """The owner has read the document as it is now. Where that cannot be kept, it is forgotten."""
+        """Remember that the owner read the document with this hash. If the store is unavailable, skip it."""
         now = self._clock()
         with self._lock:
-            said, at = self._noted.get((owner, id), ("", 0.0))
-            if said == sha256 and now - at < AGAIN:
+            last_sha256, at = self._noted.get((owner, id), ("", 0.0))
+            if last_sha256 == sha256 and now - at < REPEAT_SECONDS:
                 return
             self._noted[owner, id] = sha256, now
             self._noted.move_to_end((owner, id))
-            while len(self._noted) > REMEMBERED:
+            while len(self._noted) > MAX_REMEMBERED:
                 self._noted.popitem(last=False)
         try:
-            self._records.put(owner, READ, id, {"sha256": sha256}, expires_at=now + SECONDS, durable=False)
-        except Unavailable:  # a document can be read where nothing can be written
+            self._records.put(owner, READ, id, {"sha256": sha256}, expires_at=now + KEPT_SECONDS, durable=False)
+        except Unavailable:  # reading a document must not fail because a write does
             with self._lock:
                 self._noted.pop((owner, id), None)
 
-    def of(self, owner: Owner) -> Mapping[str, str]:
-        """What each document said, as its hash, when it was read last."""
+    def hashes(self, owner: Owner) -> Mapping[str, str]:
+        """The hash of each document at its last reading, by the document's id."""
         return {record.key: str(record.value["sha256"]) for record in every(self._records, owner, READ)}

@@ -13,9 +13,8 @@ from loci.documents.graph.neighbours_index import SimilarLinks
 from loci.documents.graph.remarks import Remarks
 from loci.documents.graph.similarity import Similarities
 from loci.documents.ingest.client_sync import ClientSync
-from loci.documents.ingest.index_writer import IndexWriter
-from loci.documents.ingest.ingest import Ingest
-from loci.documents.ingest.missing_vectors import MissingVectors
+from loci.documents.ingest.folder_ingest import FolderIngest
+from loci.documents.ingest.index_writer import IndexWriter, MissingVectors
 from loci.documents.library import Library
 from loci.documents.recently_read import RecentlyRead
 from loci.documents.writing.edits import Edits
@@ -38,9 +37,9 @@ def documents(settings: Settings, records: RecordStore, blobs: BlobStore, made: 
         search=Search(made.index, made.embedder, made.reranker, reader, rerank_seconds=settings.rerank_seconds),
         library=library,
         edits=Edits(catalog, writer, records, blobs, made.turns, time.time, _own_roots(settings)),
-        ingest=Ingest(catalog, writer),
+        ingest=FolderIngest(catalog, writer),
         fill=MissingVectors(catalog, writer),
-        feed=ClientSync(catalog, library, writer),
+        feed=ClientSync(catalog, library),
         catalog=catalog,
         graphs=graphs,
         likeness=likeness,

@@ -13,8 +13,8 @@ import pytest
 from loci.cli.folder_sync import FolderSync, SyncSummary
 from loci.cli.remote_client import WAITS, RemoteClient, documents_url
 from loci.core.errors import LociError, Misconfigured, Refused, Unavailable
-from loci.documents.ingest.index_writer import silent
-from loci.documents.ingest.roots import place
+from loci.documents.ingest.index_writer import no_progress
+from loci.documents.ingest.roots import local_path
 
 Reply = tuple[int, object]
 EMPTY: Reply = (200, {"documents": [], "next": None, "largest": 4_000_000, "uploads": "s3://things/uploads/-/local/"})
@@ -81,8 +81,8 @@ def notes(tmp_path: Path) -> Path:
 
 
 def synced(url: str, notes: Path, pause: Callable[[float], None]) -> SyncSummary:
-    sync = FolderSync(RemoteClient(url, "key", pause), silent)
-    sync.run(place(str(notes)))
+    sync = FolderSync(RemoteClient(url, "key", pause), no_progress)
+    sync.run(local_path(str(notes)))
     return sync.summary
 
 

@@ -1,4 +1,4 @@
-"""A library on the real embedded adapters, in a folder of its own."""
+"""A library on the real embedded adapters, in its own folder."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,14 +15,14 @@ from loci.adapters.local.write_locks import FolderWriteLocks
 from loci.core.identity import LOCAL
 from loci.core.signing import Keyring
 from loci.documents.catalog import Catalog
-from loci.documents.document import Document, Summary
-from loci.documents.ingest.index_writer import COLLECTION, IndexWriter
-from loci.documents.ingest.ingest import Ingest
-from loci.documents.ingest.missing_vectors import MissingVectors
+from loci.documents.document import Document, IngestSummary
+from loci.documents.ingest.folder_ingest import FolderIngest
+from loci.documents.ingest.index_writer import COLLECTION, IndexWriter, MissingVectors
 from loci.documents.library import Library
 from loci.model_store.shelf import Shelf
 from loci.search.ranking import Chunk, Where
 from loci.search.words import query_words
+from tests.support.recorded_records import RecordedRecords
 from tests.support.small_models import lay_out_embedder
 
 START = 1_768_608_000.0  # 2026-01-17
@@ -30,36 +30,37 @@ START = 1_768_608_000.0  # 2026-01-17
 
 @dataclass(frozen=True, slots=True)
 class Desk:
-    """The library, as one process has it, and a folder of notes to take in."""
+    """The library of one process, and a folder of notes to ingest."""
 
     data: Path
     models: Path
     notes: Path
+    records: RecordedRecords
     index: SqliteIndex
     catalog: Catalog
     writer: IndexWriter
     library: Library
-    ingest: Ingest
+    ingest: FolderIngest
     fill: MissingVectors
 
     def write(self, path: str, text: str | bytes) -> Path:
-        """A note; its folders are made."""
+        """Write a note, and make its folders."""
         file = self.notes / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(text if isinstance(text, bytes) else text.encode())
         return file
 
-    def run(self, *paths: Path) -> Summary:
-        """Take in these, or all notes."""
+    def run(self, *paths: Path) -> IngestSummary:
+        """Ingest these paths, or all notes."""
         return self.ingest.run(LOCAL, [str(path) for path in paths or [self.notes]])
 
     def found(self, query: str) -> set[str]:
-        """The documents that have a word of the query."""
+        """The documents with a word of the query."""
         words = query_words(query)
         return {one.document for one in self.index.candidates(LOCAL, COLLECTION, words, None, limit=50, where=Where())}
 
     def chunks(self, id: str) -> list[Chunk]:
-        """What the index has of the document."""
+        """The chunks of the document in the index."""
         document = self.library.get(LOCAL, id)
         held = self.index.chunks(LOCAL, COLLECTION, [f"{id}#{at}" for at in range(document.chunks)])
         return list(held.values())
@@ -72,12 +73,13 @@ class Desk:
 
 
 def open_desk(folder: Path) -> Desk:
-    """The library in that folder, as a process sees it that has just started."""
+    """The library in that folder, opened as another process does."""
     data, models, notes = folder / "data", folder / "models", folder / "notes"
     for one in (data, models, notes):
         one.mkdir(exist_ok=True)
     database = Database(data / "loci.db")
-    catalog = Catalog(SqliteRecords(database, lambda: START))
+    records = RecordedRecords(SqliteRecords(database, lambda: START))
+    catalog = Catalog(records)
     index = SqliteIndex(database)
     writer = IndexWriter(catalog, index, OnnxEmbedder(InUse(Shelf(models), "embedder")), lambda: START)
     blobs = FolderBlobs(data / "blobs", Keyring(["s" * 32]).seal("link"), "http://127.0.0.1", lambda: START)
@@ -85,11 +87,12 @@ def open_desk(folder: Path) -> Desk:
         data,
         models,
         notes,
+        records,
         index,
         catalog,
         writer,
         Library(catalog, writer, blobs, FolderWriteLocks(data / "turns")),
-        Ingest(catalog, writer),
+        FolderIngest(catalog, writer),
         MissingVectors(catalog, writer),
     )
 

@@ -1,4 +1,4 @@
-"""Files that were made to break an ingestion, or that somebody writes while it runs."""
+"""Files that try to break an ingest, or that change while it runs."""
 
 import os
 import threading
@@ -16,7 +16,7 @@ SECRET = "raspberry"
 
 
 def outside(desk: Desk) -> Path:
-    """A text that nobody gave to the library."""
+    """A text outside the folder that is ingested."""
     secret = desk.notes.parent / "elsewhere" / "secret.md"
     secret.parent.mkdir()
     secret.write_text(SECRET)
@@ -28,7 +28,7 @@ def test_a_line_of_200_megabytes_is_refused_with_its_size(desk: Desk) -> None:
     with desk.write("huge.md", "x").open("r+b") as file:
         file.truncate(200 * 1024 * 1024)
     [failure] = desk.run().failed
-    assert "200 MB, and 10 MB is the most" in failure.reason
+    assert "200 MB, more than the limit of 10 MB" in failure.reason
     assert desk.ids() == {"notes-kept"}
 
 
@@ -65,7 +65,7 @@ def test_a_link_out_of_the_folder_is_left_out_and_told(desk: Desk, is_folder: bo
     desk.write("kept.md", "text")
     (desk.notes / "link.md").symlink_to(secret.parent if is_folder else secret)
     summary = desk.run()
-    assert [one.reason for one in summary.skipped] == ["The link leads out of the folder"]
+    assert [one.reason for one in summary.skipped] == ["The link points outside the folder"]
     assert desk.found(SECRET) == set()
 
 
@@ -74,7 +74,7 @@ def test_links_in_a_circle_end(desk: Desk) -> None:
     (desk.notes / "a" / "up").symlink_to(desk.notes, target_is_directory=True)
     (desk.notes / "round.md").symlink_to(desk.notes / "round.md")
     summary = desk.run()
-    assert (summary.seen, [one.reason for one in summary.skipped]) == (1, ["The link leads nowhere"])
+    assert (summary.seen, [one.reason for one in summary.skipped]) == (1, ["The link is broken"])
 
 
 def test_a_note_that_became_a_link_is_not_read_through_it(desk: Desk) -> None:
@@ -82,7 +82,7 @@ def test_a_note_that_became_a_link_is_not_read_through_it(desk: Desk) -> None:
     desk.run()
     file.unlink()
     file.symlink_to(outside(desk))
-    with pytest.raises(Refused, match="leads out of"):
+    with pytest.raises(Refused, match="points outside"):
         desk.library.read(LOCAL, "notes-a")
 
 
@@ -93,7 +93,7 @@ def test_a_folder_that_became_a_link_is_not_read_through_it(desk: Desk) -> None:
     (desk.notes / "sub" / "secret.md").unlink()
     (desk.notes / "sub").rmdir()
     (desk.notes / "sub").symlink_to(secret.parent, target_is_directory=True)
-    with pytest.raises(Refused, match="leads out of"):
+    with pytest.raises(Refused, match="points outside"):
         desk.library.read(LOCAL, "notes-sub-secret")
 
 
@@ -101,7 +101,7 @@ def test_a_pipe_is_not_waited_for(desk: Desk) -> None:
     desk.write("kept.md", "text")
     os.mkfifo(desk.notes / "pipe.md")
     summary = desk.run()
-    assert (summary.seen, [one.reason for one in summary.skipped]) == (1, ["It is no file"])
+    assert (summary.seen, [one.reason for one in summary.skipped]) == (1, ["It is not a regular file"])
 
 
 def test_a_folder_with_the_name_of_a_note_is_a_folder(desk: Desk) -> None:
@@ -148,7 +148,7 @@ def test_markdown_of_a_million_lines_is_read_as_plain_text(desk: Desk) -> None:
 def test_of_too_many_passages_the_first_are_found_and_the_rest_is_told(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(index_writer, "MOST_CHUNKS", 10)
+    monkeypatch.setattr(index_writer, "MAX_CHUNKS", 10)
     desk.write("a.md", "".join(f"# Heading {at}\n\nnumber{at}\n\n" for at in range(20)))
     [(_, problem)] = desk.run().problems
     assert (problem.line, desk.found("number9"), desk.found("number10")) == (43, {"notes-a"}, set())
@@ -196,7 +196,7 @@ def test_two_that_take_in_the_same_notes_agree(desk: Desk) -> None:
 def test_who_loses_the_race_for_a_note_leaves_it_as_it_is(desk: Desk) -> None:
     file = desk.write("a.md", "strawberry")
     desk.run()
-    document, version = desk.catalog.version(LOCAL, "notes-a")
+    document, version = desk.catalog.with_version(LOCAL, "notes-a")
     assert document is not None
     late = desk.writer.draft("notes-a", document.path, document.root, b"raspberry", version)
     file.write_text("blueberry")

@@ -1,4 +1,4 @@
-"""One scheme of ids."""
+"""The ids of documents: readable, and never the same for two paths."""
 
 import re
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from loci.documents.document_ids import LONGEST_ID, ids_for
+from loci.documents.document import LONGEST_ID, ids_for
 
 PATHS = st.text(min_size=1).filter(lambda path: "\ud800" not in path)
 

@@ -1,4 +1,4 @@
-"""What an ingestion makes of a folder, and of what became of it since."""
+"""Ingest a folder, and again after it has changed."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -107,7 +107,7 @@ def test_an_emptied_folder_is_taken_for_a_disk_that_is_away(desk: Desk) -> None:
     note = desk.write("a.md", "text")
     desk.run()
     note.unlink()
-    with pytest.raises(Refused, match="1 are known from there"):
+    with pytest.raises(Refused, match="Loci has 1 from there"):
         desk.run()
     assert desk.ids() == {"notes-a"}
 
@@ -190,18 +190,18 @@ def test_what_was_interrupted_is_completed(desk: Desk, tmp_path: Path) -> None:
 def test_a_document_that_was_read_in_another_way_is_read_again(desk: Desk) -> None:
     desk.write("a.md", "# A\n\n[[b]]\n")
     desk.run()
-    document, version = desk.catalog.version(LOCAL, "notes-a")
+    document, version = desk.catalog.with_version(LOCAL, "notes-a")
     assert document
-    desk.catalog.put(LOCAL, replace(document, reading=0), version)
-    desk.catalog.say(LOCAL, "notes-a", WrittenLinks())
+    desk.catalog.put(LOCAL, replace(document, parser_version=0), version)
+    desk.catalog.put_mentions(LOCAL, "notes-a", WrittenLinks())
     assert (desk.run().processed, desk.run().unchanged) == (1, 1)
-    assert [one.target for one in desk.catalog.said(LOCAL)["notes-a"].mentions] == ["b"]
+    assert [one.target for one in desk.catalog.mentions(LOCAL)["notes-a"].mentions] == ["b"]
 
 
 def test_a_document_that_was_only_begun_is_done_again(desk: Desk) -> None:
     desk.write("a.md", "text")
     desk.run()
-    document, version = desk.catalog.version(LOCAL, "notes-a")
+    document, version = desk.catalog.with_version(LOCAL, "notes-a")
     assert document is not None
     # As a process leaves it that is killed before its last step.
     desk.catalog.put(LOCAL, replace(document, sha256=""), version)
@@ -214,7 +214,7 @@ def test_a_path_that_is_not_there_is_an_error(desk: Desk) -> None:
 
 
 def test_a_file_that_is_no_text_is_an_error(desk: Desk) -> None:
-    with pytest.raises(Refused, match="is no document"):
+    with pytest.raises(Refused, match="is not a document"):
         desk.run(desk.write("a.png", "x"))
 
 

@@ -1,11 +1,14 @@
-"""Documents that were taken in: known, listed, read, forgotten."""
+"""The library: documents are listed, read, added and removed."""
 
 import hashlib
 
 import pytest
 
-from loci.core.errors import NotFound, Refused
+from loci.adapters.local.write_locks import FolderWriteLocks
+from loci.core.errors import NotFound, Refused, Unavailable
 from loci.core.identity import LOCAL, Owner
+from loci.documents import library
+from loci.documents.document import lock_name
 
 from .conftest import Desk
 
@@ -30,7 +33,7 @@ def test_a_file_that_is_gone_is_told(desk: Desk) -> None:
     file = desk.write("a.md", "one")
     desk.run()
     file.unlink()
-    with pytest.raises(NotFound, match=r"a\.md is gone"):
+    with pytest.raises(NotFound, match=r"a\.md does not exist any more"):
         desk.library.read(LOCAL, "notes-a")
 
 
@@ -123,3 +126,14 @@ def test_a_root_goes_with_its_last_document(desk: Desk) -> None:
     desk.run()
     desk.library.remove(LOCAL, desk.library.documents(LOCAL))
     assert desk.catalog.roots(LOCAL) == {}
+
+
+def test_a_document_that_somebody_writes_is_not_removed(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(library, "LOCK_WAIT_SECONDS", 0.0)
+    kept, free = desk.library.add(ANN, "a.md", b"text"), desk.library.add(ANN, "b.md", b"text")
+    with FolderWriteLocks(desk.data / "turns").take(ANN, lock_name("a.md"), 0):
+        for remove in (lambda: desk.library.remove_upload(ANN, "a.md"), lambda: desk.library.remove(ANN, [free, kept])):
+            with pytest.raises(Unavailable, match=r"Somebody else writes a\.md") as error:
+                remove()
+            assert error.value.code == "BUSY"
+    assert desk.library.read(ANN, kept.id).text == "text"

@@ -7,8 +7,7 @@ import pytest
 
 from loci.core.identity import LOCAL
 from loci.documents.content.markdown import parse
-from loci.documents.document import Document
-from loci.documents.document_ids import ids_for
+from loci.documents.document import Document, ids_for
 from loci.documents.graph.graph import Graph, build_graph
 from loci.documents.graph.link_resolution import DocumentNames, is_other_file
 from loci.documents.link import WrittenLinks
@@ -153,4 +152,4 @@ def test_a_new_document_takes_the_name_that_another_had(desk: Desk) -> None:
 
 
 def graph(desk: Desk) -> Graph:
-    return build_graph(desk.library.documents(LOCAL), desk.catalog.said(LOCAL))
+    return build_graph(desk.library.documents(LOCAL), desk.catalog.mentions(LOCAL))

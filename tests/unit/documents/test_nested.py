@@ -1,4 +1,4 @@
-"""A folder that was taken in by itself and lies in another one: what that one's turn does while it is away."""
+"""A folder that was ingested by itself and lies in another: ingesting the other keeps it while it is away."""
 
 import shutil
 from pathlib import Path
@@ -6,16 +6,16 @@ from pathlib import Path
 import pytest
 
 from loci.core.identity import LOCAL
-from loci.documents.document import KeptDocument
-from loci.documents.ingest.roots import place
-from loci.documents.ingest.watch import Took, WatchedFolders
+from loci.documents.document import KeptFolder
+from loci.documents.ingest.roots import local_path
+from loci.documents.ingest.watched_folder import FolderIngested, WatchedFolder
 
 from .conftest import Desk
 
 
 @pytest.fixture
 def inner(desk: Desk) -> Path:
-    """A folder in the notes, with two documents, taken in before the notes were."""
+    """A folder in the notes with two documents, ingested before the notes."""
     folder = desk.write("inner/b.md", "raspberry").parent
     desk.write("inner/c.md", "raspberry")
     desk.write("a.md", "strawberry")
@@ -26,7 +26,7 @@ def inner(desk: Desk) -> Path:
 
 @pytest.fixture(params=["away", "empty"])
 def away(request: pytest.FixtureRequest, inner: Path, tmp_path: Path) -> Path:
-    """Where it is now, while nothing of it is where it was."""
+    """The place it was moved to: nothing of it is where it was."""
     inner.rename(tmp_path / "elsewhere")
     if request.param == "empty":  # where a disk was mounted
         inner.mkdir()
@@ -37,7 +37,7 @@ def away(request: pytest.FixtureRequest, inner: Path, tmp_path: Path) -> Path:
 def test_while_it_is_away_its_documents_are_kept_and_that_is_told(desk: Desk, inner: Path) -> None:
     for _ in range(2):
         summary = desk.run()
-        assert (summary.removed, summary.kept) == (0, (KeptDocument(str(inner), 2),))
+        assert (summary.removed, summary.kept) == (0, (KeptFolder(str(inner), 2),))
         assert desk.ids() == {"inner-b", "inner-c", "notes-a"}
 
 
@@ -71,7 +71,7 @@ def test_one_in_one_is_told_once(desk: Desk, inner: Path) -> None:
     inner.mkdir(exist_ok=True)
     desk.run(desk.write("inner/deep/e.md", "gooseberry").parent)
     shutil.rmtree(inner)
-    assert desk.run().kept == (KeptDocument(str(inner), 3),)
+    assert desk.run().kept == (KeptFolder(str(inner), 3),)
 
 
 def test_of_two_that_are_named_the_empty_one_is_kept(desk: Desk, tmp_path: Path) -> None:
@@ -82,14 +82,14 @@ def test_of_two_that_are_named_the_empty_one_is_kept(desk: Desk, tmp_path: Path)
     desk.run(desk.notes, other)
     (other / "x.md").unlink()
     summary = desk.run(desk.notes, other)
-    assert (summary.removed, summary.kept) == (0, (KeptDocument(str(other), 1),))
+    assert (summary.removed, summary.kept) == (0, (KeptFolder(str(other), 1),))
 
 
 def test_one_that_goes_while_only_the_outer_one_is_followed_is_kept(desk: Desk, inner: Path) -> None:
-    one = WatchedFolders(desk.ingest, LOCAL, place(str(desk.notes)), [], lambda: 4_000_000_000.0)
-    list(one.begin())
+    one = WatchedFolder(desk.ingest, LOCAL, local_path(str(desk.notes)), [], lambda: 4_000_000_000.0)
+    list(one.ingest_all())
     inner.rename(desk.notes.parent / "elsewhere")
-    [happening] = one.look([str(inner)])
-    assert isinstance(happening, Took)
-    assert (happening.summary.removed, happening.summary.kept) == (0, (KeptDocument(str(inner), 2),))
+    [event] = one.check([str(inner)])
+    assert isinstance(event, FolderIngested)
+    assert (event.summary.removed, event.summary.kept) == (0, (KeptFolder(str(inner), 2),))
     assert desk.ids() == {"inner-b", "inner-c", "notes-a"}

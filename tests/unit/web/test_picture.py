@@ -23,7 +23,7 @@ def graph(desk: Desk) -> Graph:
     for path, text in NOTES.items():
         desk.write(path, text)
     desk.run()
-    return build_graph(desk.library.documents(LOCAL), desk.catalog.said(LOCAL))
+    return build_graph(desk.library.documents(LOCAL), desk.catalog.mentions(LOCAL))
 
 
 def test_groups_can_be_given(graph: Graph) -> None:

@@ -76,7 +76,7 @@ class Graphs:
         return self._cache.get(
             owner,
             lambda: (self._index.state(owner, COLLECTION), self._clock() // MAX_AGE_SECONDS),
-            lambda _, last: build_graph(self._catalog.documents(owner), self._catalog.said(owner), last),
+            lambda _, last: build_graph(self._catalog.documents(owner), self._catalog.mentions(owner), last),
         )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from loci.documents.document import Document
-from loci.documents.ingest.folder_scan import SUFFIXES
+from loci.documents.ingest.local_files import SUFFIXES
 from loci.documents.link import Mention
 
 INDEX_FILES = ("index", "readme")

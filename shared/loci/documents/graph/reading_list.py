@@ -96,7 +96,7 @@ class ReadingAdvisor:
         similar = self.similar_links.of(owner, [hit.chunk.document for hit in ranking.hits])
         candidates = reading_candidates(graph, ranking.hits, similar, CANDIDATES_PER_DOCUMENT * limit)
         count = self._token_counter(owner, candidates)
-        chosen, left_out = reading_list(candidates, self.recently_read.of(owner), count, max_tokens)
+        chosen, left_out = reading_list(candidates, self.recently_read.hashes(owner), count, max_tokens)
         items = tuple(chosen[:limit])
         return SuggestedReading(
             items=items,

@@ -1,45 +1,45 @@
-"""Documents that a client sends: what is held of them already, and what is new or gone."""
+"""Documents that a client sends over HTTP: list what is stored already, apply additions and removals."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from loci.core.errors import LociError, Unavailable
 from loci.core.identity import Owner
 from loci.documents.catalog import Catalog
-from loci.documents.ingest.index_writer import IndexWriter
 from loci.documents.library import Library
 
 PAGE = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class HeldDocument:
-    """A document that was sent, or uploaded."""
+class UploadedDocument:
+    """A document that was sent or uploaded."""
 
     path: str
     sha256: str
-    """Of what was sent, also where a tool has written it since; empty where it should be sent again: it is half
-    written, or was read in an older way."""
+    """The hash of the upload, even if a tool has written the document since. Empty if the client should send it again:
+    it is half written, or an older parser or another model processed it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
-    """A text on its way in."""
+class SentDocument:
+    """A document on its way in."""
 
     path: str
     content: bytes
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
-    """The document of that path is what was sent, or gone."""
+class Applied:
+    """The document at that path is stored as sent, or removed."""
 
     path: str
 
 
 @dataclass(frozen=True, slots=True)
-class NotDone:
-    """It is as it was, and why."""
+class NotApplied:
+    """The document at that path is unchanged because of an error."""
 
     path: str
     error: LociError
@@ -50,44 +50,39 @@ class NotDone:
 
 
 class ClientSync:
-    """Each document is taken in or out whole, so whoever was interrupted asks what is held, and sends the rest."""
+    """Applies each change as a whole: after an interruption the client lists what is stored and sends the rest."""
 
-    def __init__(self, catalog: Catalog, library: Library, writer: IndexWriter) -> None:
+    def __init__(self, catalog: Catalog, library: Library) -> None:
         self._catalog = catalog
         self._library = library
-        self._writer = writer
 
-    def held(self, owner: Owner, under: str, after: str | None) -> tuple[list[HeldDocument], str | None]:
-        """Some of those below that name, and where the next ones begin (None: there are no more)."""
-        documents, behind = self._catalog.page(owner, PAGE, after)
-        begin = f"{under.strip('/')}/"
-        held = [
-            HeldDocument(one.path, one.uploaded if one.sha256 and self._writer.is_current(one) else "")
+    def uploaded(self, owner: Owner, under: str, after: str | None) -> tuple[list[UploadedDocument], str | None]:
+        """One page of the uploaded documents below that folder, and the next `after` (None: no more pages)."""
+        documents, next_after = self._catalog.page(owner, PAGE, after)
+        start = f"{under.strip('/')}/"
+        found = [
+            UploadedDocument(one.path, one.uploaded_sha256 if one.sha256 and self._library.is_current(one) else "")
             for one in documents
-            if one.root is None and one.uploaded is not None and one.path.startswith(begin)
+            if one.root is None and one.uploaded_sha256 is not None and one.path.startswith(start)
         ]
-        return held, behind
+        return found, next_after
 
-    def take(
-        self, owner: Owner, sent: Sequence[Sent], gone: Sequence[str], is_late: Callable[[], bool]
-    ) -> Iterator[Done | NotDone]:
-        """What became of each; those that there is no time for are left for later. The first is always done."""
-        work = [(one.path, self._adding(owner, one)) for one in sent]
-        work += [(path, self._dropping(owner, path)) for path in gone]
-        for number, (path, do) in enumerate(work):
+    def apply(
+        self, owner: Owner, sent: Sequence[SentDocument], removed: Sequence[str], is_late: Callable[[], bool]
+    ) -> Iterator[Applied | NotApplied]:
+        """Store and remove documents one by one. Once `is_late`, the rest is left for later; the first never is."""
+        work: list[tuple[str, Callable[[], object]]] = [
+            *((one.path, partial(self._library.add, owner, one.path, one.content)) for one in sent),
+            *((path, partial(self._library.remove_upload, owner, path)) for path in removed),
+        ]
+        for number, (path, change) in enumerate(work):
             if number and is_late():
-                error = Unavailable("There was no time for it", "Send it again", code="LATER")
-                yield NotDone(path, error)
+                error = Unavailable("The request took too long to get to this document", "Send it again", code="LATER")
+                yield NotApplied(path, error)
                 continue
             try:
-                do()
+                change()
             except LociError as error:
-                yield NotDone(path, error)
+                yield NotApplied(path, error)
             else:
-                yield Done(path)
-
-    def _adding(self, owner: Owner, one: Sent) -> Callable[[], object]:
-        return lambda: self._library.add(owner, one.path, one.content)
-
-    def _dropping(self, owner: Owner, path: str) -> Callable[[], object]:
-        return lambda: self._library.drop(owner, path)
+                yield Applied(path)

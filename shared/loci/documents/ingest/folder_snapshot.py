@@ -1,4 +1,4 @@
-"""The documents of a folder as they lay there when somebody last looked, and what became of them since."""
+"""Compare a folder's documents with how they were at the last look."""
 
 import os
 import stat
@@ -6,72 +6,69 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePath
 
-from loci.documents.ingest.folder_scan import SKIPPED_FOLDERS, is_document, scan
+from loci.documents.ingest.local_files import SKIPPED_FOLDERS, is_document, scan_folder
 from loci.documents.ingest.roots import is_below
 
 SAME_TICK = 0.05
-"""Seconds in which a file may be written twice and look the same: file systems count time in steps."""
+"""Two writes of a file within so many seconds may leave the same timestamps: file systems round them."""
 
-Mark = tuple[int, int, int, int]
-"""Which file it is, how large, and when it was written and changed."""
+FileStamp = tuple[int, int, int, int]
+"""A file's inode, size, time of the last write and time of the last change."""
 
 
 @dataclass(frozen=True, slots=True)
-class Changes:
-    """What became of a folder. Paths are whole."""
+class FolderChanges:
+    """The differences since the last look. Paths are absolute."""
 
-    marks: Mapping[str, Mark | None] = field(default_factory=dict[str, Mark | None])
-    """The files that are new or were written."""
+    written: Mapping[str, FileStamp | None] = field(default_factory=dict[str, FileStamp | None])
+    """New and written files. No stamp: the file is so fresh that it may change without a new stamp."""
     gone: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Away:
-    """The folder itself is not there now."""
+class FolderGone:
+    """The folder itself does not exist at the moment."""
 
 
 @dataclass(frozen=True, slots=True)
-class Emptied:
-    """Nothing is left of what was there: a disk that is not mounted looks like this."""
+class FolderEmptied:
+    """Every document that was there is gone, as on a disk that is not mounted."""
 
 
 class FolderSnapshot:
-    """Remembers what was seen. Folders that are `apart` lie in it, and are somebody else's."""
+    """The documents of a folder, as last seen, without those in the excluded folders."""
 
-    def __init__(self, folder: str, apart: Collection[str], clock: Callable[[], float]) -> None:
+    def __init__(self, folder: str, excluded: Collection[str], clock: Callable[[], float]) -> None:
         self._folder = folder
-        self._apart = apart
+        self._excluded = excluded
         self._clock = clock
-        self._files: dict[str, Mark | None] = {}
+        self._files: dict[str, FileStamp | None] = {}
 
-    def __len__(self) -> int:
-        return len(self._files)
-
-    def look(self, touched: Collection[str]) -> Changes | Away | Emptied:
-        """What is another at or below these paths than it was. It is remembered with `accept`."""
-        before = identity(self._folder)
+    def compare(self, paths: Collection[str]) -> FolderChanges | FolderGone | FolderEmptied:
+        """Compare what is at or below these paths with the snapshot. `accept` then updates the snapshot."""
+        before = folder_identity(self._folder)
         if before is None:
-            return Away()
-        places = [path for path in _outermost(touched) if self._is_seen(path)]
-        found: dict[str, Mark | None] = {}
+            return FolderGone()
+        places = [path for path in _outermost(paths) if self._is_included(path)]
+        found: dict[str, FileStamp | None] = {}
         unread: list[str] = []
         for path in places:
-            self._look_at(path, found, unread)
-        marks = {file: mark for file, mark in found.items() if file in touched or self._is_new(file, mark)}
-        gone = [file for file in self._below(places) if file not in found and not is_below(file, unread)]
-        if identity(self._folder) != before:  # what was missed lay on a disk that has just gone
-            return Away()
+            self._collect(path, found, unread)
+        written = {file: stamp for file, stamp in found.items() if file in paths or self._is_new(file, stamp)}
+        gone = [file for file in self._known_below(places) if file not in found and not is_below(file, unread)]
+        if folder_identity(self._folder) != before:  # the disk went away meanwhile, and its files with it
+            return FolderGone()
         if gone and len(gone) == len(self._files) and not found:
-            return Emptied()
-        return Changes(marks, tuple(gone))
+            return FolderEmptied()
+        return FolderChanges(written, tuple(gone))
 
-    def accept(self, changes: Changes) -> None:
-        """Remember that this was seen."""
-        self._files.update(changes.marks)
+    def accept(self, changes: FolderChanges) -> None:
+        """Add the changes to the snapshot."""
+        self._files.update(changes.written)
         for file in changes.gone:
             self._files.pop(file, None)
 
-    def _look_at(self, path: str, found: dict[str, Mark | None], unread: list[str]) -> None:
+    def _collect(self, path: str, found: dict[str, FileStamp | None], unread: list[str]) -> None:
         try:
             seen = os.lstat(path)
         except (FileNotFoundError, NotADirectoryError):
@@ -80,43 +77,43 @@ class FolderSnapshot:
             unread.append(path)
             return
         if stat.S_ISDIR(seen.st_mode):
-            below = scan(path)
+            below = scan_folder(path)
             unread += [one.path for one in below.unread]
             for file in below.files:
-                if not is_below(file, self._apart):
-                    self._look_at(file, found, unread)
+                if not is_below(file, self._excluded):
+                    self._collect(file, found, unread)
         elif stat.S_ISREG(seen.st_mode) and is_document(path):
-            fresh = abs(self._clock() - seen.st_mtime) < SAME_TICK
-            found[path] = None if fresh else (seen.st_ino, seen.st_size, seen.st_mtime_ns, seen.st_ctime_ns)
+            is_fresh = abs(self._clock() - seen.st_mtime) < SAME_TICK
+            found[path] = None if is_fresh else (seen.st_ino, seen.st_size, seen.st_mtime_ns, seen.st_ctime_ns)
 
-    def _is_new(self, file: str, mark: Mark | None) -> bool:
-        return mark is None or self._files.get(file) != mark
+    def _is_new(self, file: str, stamp: FileStamp | None) -> bool:
+        return stamp is None or self._files.get(file) != stamp
 
-    def _below(self, places: Collection[str]) -> Iterator[str]:
-        """The remembered files at and below the places."""
+    def _known_below(self, places: Collection[str]) -> Iterator[str]:
+        """The files of the snapshot that are at or below the places."""
         wanted = set(places)
         single = [place for place in wanted if place in self._files]
         yield from single
-        if len(single) < len(wanted):  # a folder, or something that was never remembered
+        if len(single) < len(wanted):  # one is a folder, or is not in the snapshot
             for file in self._files:
-                if file not in wanted and any(above in wanted for above in _above(file, self._folder)):
+                if file not in wanted and any(above in wanted for above in _parents(file, self._folder)):
                     yield file
 
-    def _is_seen(self, path: str) -> bool:
-        """Whether a scan of the folder would come by: nothing hidden on the way, no link, and not somebody else's."""
+    def _is_included(self, path: str) -> bool:
+        """True if a scan of the folder would reach the path: not hidden, not through a link, not excluded."""
         if path == self._folder:
             return True
-        if not is_below(path, [self._folder]) or is_below(path, self._apart):
+        if not is_below(path, [self._folder]) or is_below(path, self._excluded):
             return False
         names = PurePath(path[len(self._folder) :]).parts
         if any(name.startswith(".") or name in SKIPPED_FOLDERS for name in names):
             return False
-        above = os.path.dirname(path)  # noqa: PTH120  (as realpath has it)
+        above = os.path.dirname(path)  # noqa: PTH120  (`realpath` gives the same form)
         return os.path.realpath(above) == above
 
 
-def identity(folder: str) -> tuple[int, int] | None:
-    """Which folder it is: another one after it was made or mounted anew. None where there is none."""
+def folder_identity(folder: str) -> tuple[int, int] | None:
+    """An identity that changes when the folder is made or mounted again; None if it does not exist."""
     try:
         seen = os.stat(folder)  # noqa: PTH116
     except OSError:
@@ -125,13 +122,13 @@ def identity(folder: str) -> tuple[int, int] | None:
 
 
 def _outermost(paths: Collection[str]) -> list[str]:
-    """Those that lie in no other of them."""
+    """The paths that lie in none of the others."""
     every = set(paths)
-    return [path for path in sorted(every) if not any(above in every for above in _above(path, ""))]
+    return [path for path in sorted(every) if not any(above in every for above in _parents(path, ""))]
 
 
-def _above(path: str, folder: str) -> Iterator[str]:
-    """The folders above the path, from the innermost to that folder."""
+def _parents(path: str, folder: str) -> Iterator[str]:
+    """The folders that contain the path, from the innermost to `folder`."""
     end = path.rfind("/")
     while end > 0 and end >= len(folder):
         yield path[:end]

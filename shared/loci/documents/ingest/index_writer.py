@@ -1,9 +1,9 @@
-"""Documents into the index: read, cut, embedded, and written one by one."""
+"""Write documents into the index: parse, cut into passages, embed, store."""
 
 import hashlib
 import random
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TypeVar
@@ -19,25 +19,27 @@ from loci.search.inference import Embedder
 from loci.search.ranking import Chunk, Embedding, Marks
 
 COLLECTION = "documents"
-READING = 1
-"""One more than before where more is read out of documents: those of before are read again."""
-MOST_CHUNKS = 20_000
-MOST_FORMER = 8
-PAUSES = (0.0, 0.01, 0.03, 0.1, 0.3, 1.0)
-"""Seconds at most before each try of who loses a race: several who go on at once would all lose again."""
+PARSER_VERSION = 1
+"""Add one when the parser reads more out of documents: those that an older version read are then read again."""
+MAX_CHUNKS = 20_000
+MAX_FORMER_PATHS = 8
+BATCH = 128
+"""Chunks that are embedded together."""
+RETRY_PAUSES = (0.0, 0.01, 0.03, 0.1, 0.3, 1.0)
+"""The longest pause before each try, in seconds. It is random: several losers of a race would all lose again."""
 
 T = TypeVar("T")
 Progress = Callable[[int, int, str], None]
-"""How many are done, of how many, and the path of the last one."""
+"""Gets the number of documents done, the number of all, and the path of the last one."""
 
 
-def a_while(longest: float) -> None:
-    """Wait for some part of so many seconds."""
+def random_pause(longest: float) -> None:
+    """Wait for a random part of so many seconds."""
     time.sleep(random.uniform(0, longest))  # noqa: S311 (nobody gains by guessing it)
 
 
-def silent(done: int, total: int, path: str) -> None:
-    """Progress that nobody looks at."""
+def no_progress(done: int, total: int, path: str) -> None:
+    """Ignore progress."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,24 +48,24 @@ class DocumentDraft:
 
     document: Document
     version: str
-    """Of the record that it is to replace."""
+    """The version of the record that it replaces."""
     chunks: tuple[Chunk, ...]
-    said: WrittenLinks = NO_LINKS
+    mentions: WrittenLinks = NO_LINKS
     is_indexed: bool = False
-    """The index has this text already, without these embeddings."""
+    """True if the index has this text already, without these embeddings."""
 
 
 @dataclass(frozen=True, slots=True)
-class Embedded:
-    """Drafts whose chunks have all the embeddings that can be had now."""
+class EmbeddedDrafts:
+    """Drafts with all the embeddings that are available now."""
 
     drafts: tuple[DocumentDraft, ...]
-    made: int
-    """Embeddings that nobody had made before."""
+    new_embeddings: int
+    """Embeddings that the model made for this call."""
 
 
 class IndexWriter:
-    """Writes documents, each whole: after a crash, or a race of two, what is known of one tells that it is not done."""
+    """Writes each document as a whole: after a crash or a lost race, its record shows that it is incomplete."""
 
     def __init__(
         self,
@@ -71,7 +73,7 @@ class IndexWriter:
         index: DocumentIndex,
         embedder: Embedder,
         clock: Callable[[], float],
-        pause: Callable[[float], None] = a_while,
+        pause: Callable[[float], None] = random_pause,
     ) -> None:
         self._catalog = catalog
         self._index = index
@@ -79,31 +81,35 @@ class IndexWriter:
         self._clock = clock
         self._pause = pause
 
-    def insist(self, write: Callable[[], T], busy: LociError) -> T:
-        """What `write` gives when it does not lose the race with others that write the document; in the end `busy`."""
-        for longest in PAUSES:
+    def retry_on_conflict(self, write: Callable[[], T], busy: LociError) -> T:
+        """Call `write` until it does not lose a race with another writer; raise `busy` if it always does."""
+        for longest in RETRY_PAUSES:
             self._pause(longest)
             with suppress(Conflict):
                 return write()
         raise busy
 
     def now(self) -> str:
-        """The moment, as documents and their history tell it."""
+        """The current time, as documents and their history store it."""
         return iso(self._clock())
 
     def model(self) -> str | None:
-        """The identity of the model that embeds now."""
+        """The identity of the current embedding model, if there is one."""
         model = self._embedder.model()
         return model and model.identity
 
+    def index_state(self, owner: Owner) -> str:
+        """A token that changes with the owner's passages; use it to validate caches."""
+        return self._index.state(owner, COLLECTION)
+
     def is_current(self, document: Document) -> bool:
-        """Whether it was read as it is now, and the model of now, if there is one, has embedded it."""
-        return document.reading == READING and self.model() in (None, document.model)
+        """True if the current parser read it and the current model, if there is one, embedded it."""
+        return document.parser_version == PARSER_VERSION and self.model() in (None, document.model)
 
     def draft(
         self, id: str, path: str, root: str | None, content: bytes, version: str, before: Document | None = None
     ) -> DocumentDraft:
-        """The document, parsed and cut into passages. `before` is what was known of it, if anything was."""
+        """Parse the document and cut it into passages. `before` is its old record, perhaps from another path."""
         from loci.documents.content.markdown import parse  # 0.1 s, which a search does not pay
         from loci.search.passages import LONGEST, chunks, passages
 
@@ -112,12 +118,12 @@ class IndexWriter:
         longest = min(LONGEST, model.longest) if model else LONGEST
         found = passages(parsed.text, parsed.blocks, self._embedder.count, longest)
         problems = parsed.problems
-        if len(found) > MOST_CHUNKS:
-            line = parsed.text.count("\n", 0, found[MOST_CHUNKS].start) + 1
-            problems += (Problem(f"Only its first {MOST_CHUNKS:,} passages are searched: split it", line),)
-        kept = tuple(chunks(id, path, parsed.title, parsed.text, found[:MOST_CHUNKS]))
+        if len(found) > MAX_CHUNKS:
+            line = parsed.text.count("\n", 0, found[MAX_CHUNKS].start) + 1
+            problems += (Problem(f"Only its first {MAX_CHUNKS:,} passages are searched: split it", line),)
+        kept = tuple(chunks(id, path, parsed.title, parsed.text, found[:MAX_CHUNKS]))
         sha256 = hashlib.sha256(content).hexdigest()
-        former, written_at = history(before, path, sha256)
+        former, written_at = former_paths(before, path, sha256)
         document = Document(
             id=id,
             path=path,
@@ -132,16 +138,16 @@ class IndexWriter:
             model=None,
             ingested_at=self.now(),
             problems=problems,
-            reading=READING,
+            parser_version=PARSER_VERSION,
             former=former,
             written_at=written_at,
-            uploaded=before.uploaded if before and before.path == path else None,
+            uploaded_sha256=before.uploaded_sha256 if before and before.path == path else None,
         )
         return DocumentDraft(document, version, kept, parsed.said)
 
-    def indexed(self, owner: Owner, id: str) -> DocumentDraft | None:
-        """The document as the index has it, without its embeddings; None where it is just being written, or gone."""
-        document, version = self._catalog.version(owner, id)
+    def draft_from_index(self, owner: Owner, id: str) -> DocumentDraft | None:
+        """The document as the index has it, without embeddings. None if somebody is writing it or has removed it."""
+        document, version = self._catalog.with_version(owner, id)
         if document is None or not document.sha256:
             return None
         ids = [f"{document.id}#{number}" for number in range(document.chunks)]
@@ -151,50 +157,94 @@ class IndexWriter:
         kept = tuple(replace(held[id], embedding=None) for id in ids)
         return DocumentDraft(replace(document, model=None), version, kept, is_indexed=True)
 
-    def embed(self, owner: Owner, drafts: Sequence[DocumentDraft]) -> Embedded:
-        """The drafts with their embeddings: those that the owner's chunks have already are not made again."""
-        from loci.search.passages import embedded_text  # as above
+    def embed(self, owner: Owner, drafts: Sequence[DocumentDraft]) -> EmbeddedDrafts:
+        """Give the drafts their embeddings. Only passages that none of the owner's documents has go to the model."""
+        from loci.search.passages import embedded_text  # slow to import, as above
 
         model = self.model()
         every = [chunk for draft in drafts for chunk in draft.chunks]
         if model is None:
-            return Embedded(tuple(drafts), 0)
+            return EmbeddedDrafts(tuple(drafts), 0)
         held = self._index.embeddings(owner, model, list({chunk.hash for chunk in every}))
         missing = {chunk.hash: embedded_text(chunk.heading, chunk.text) for chunk in every if chunk.hash not in held}
         try:
             made = dict(zip(missing, self._embedder.passages(list(missing.values())), strict=True))
-        except Unavailable:  # it has gone since: on words alone the documents are found all the same
-            return Embedded(tuple(drafts), 0)
-        if made:  # perhaps by another model, which came just now
+        except Unavailable:  # the model went away: documents can still be found by their words
+            return EmbeddedDrafts(tuple(drafts), 0)
+        if made:  # a model that was just installed may have made them
             model = next(iter(made.values())).model
         known = {hash: one for hash, one in (held | made).items() if one.model == model}
-        return Embedded(tuple(_with(draft, known, model) for draft in drafts), len(made))
+        return EmbeddedDrafts(tuple(_with_embeddings(draft, known, model) for draft in drafts), len(made))
 
     def embed_one(self, owner: Owner, draft: DocumentDraft) -> DocumentDraft:
-        """As `embed`, for a single one."""
+        """Give one draft its embeddings."""
         return self.embed(owner, [draft]).drafts[0]
 
     def write(self, owner: Owner, draft: DocumentDraft) -> Document:
-        """The document, found from now on; `Conflict` where somebody else wrote it since the draft's version."""
+        """Write the document; `Conflict` if somebody else has written it since the draft's version."""
         document = draft.document
-        # Whoever claims it later makes the last step of this one fail, and then writes it whole.
+        # Another writer that claims the record from here on makes the last step fail, and writes the whole itself.
         begun = replace(document, model=None, sha256=document.sha256 if draft.is_indexed else "")
         version = self._catalog.put(owner, begun, draft.version)
-        if not draft.is_indexed:  # before the index, whose new state says that there is something new
-            self._catalog.say(owner, document.id, draft.said)
+        if not draft.is_indexed:  # before the index, whose new state tells caches to read these
+            self._catalog.put_mentions(owner, document.id, draft.mentions)
         self._index.put(owner, COLLECTION, document.id, draft.chunks, Marks(document.tags, document.date))
         self._catalog.put(owner, document, version)
         return document
 
     def remove(self, owner: Owner, id: str) -> None:
-        """The document is found no more."""
-        self._catalog.say(owner, id, NO_LINKS)
+        """Remove the document from index and catalog."""
+        self._catalog.put_mentions(owner, id, NO_LINKS)
         self._index.remove(owner, COLLECTION, id)
         self._catalog.remove(owner, id)
 
 
-def history(before: Document | None, path: str, sha256: str) -> tuple[tuple[str, ...], str | None]:
-    """The paths that a document had, and where its text was written: `before` may have had another path."""
+class MissingVectors:
+    """Embeds the documents that the current model has not embedded. It reads their texts from the index."""
+
+    def __init__(self, catalog: Catalog, writer: IndexWriter) -> None:
+        self._catalog = catalog
+        self._writer = writer
+
+    def run(self, owner: Owner, stop: Callable[[], bool] = lambda: False) -> int:
+        """Embed batch after batch until `stop` returns True; return the number of documents.
+
+        If it is stopped or killed, the next run goes on from there.
+        """
+        model = self._writer.model()
+        todo = [one.id for one in self._catalog.documents(owner) if one.model != model] if model else []
+        done = 0
+        for batch in self._batches(owner, todo):
+            for draft in self._writer.embed(owner, batch).drafts:
+                if draft.document.model is None:  # the model went away again
+                    return done
+                done += self._write(owner, draft)
+            if stop():
+                break
+        return done
+
+    def _batches(self, owner: Owner, ids: list[str]) -> Iterator[list[DocumentDraft]]:
+        batch: list[DocumentDraft] = []
+        for id in ids:
+            draft = self._writer.draft_from_index(owner, id)
+            if draft is not None:
+                batch.append(draft)
+            if sum(len(one.chunks) for one in batch) >= BATCH:
+                yield batch
+                batch = []
+        if batch:
+            yield batch
+
+    def _write(self, owner: Owner, draft: DocumentDraft) -> int:
+        try:
+            self._writer.write(owner, draft)
+        except Conflict:  # another writer is ingesting it, and so embeds it
+            return 0
+        return 1
+
+
+def former_paths(before: Document | None, path: str, sha256: str) -> tuple[tuple[str, ...], str | None]:
+    """The earlier paths of a document that had the record `before`, and the path at which its text was written."""
     if before is None:
         return (), None
     written_at = before.written_at if before.sha256 == sha256 else None
@@ -202,10 +252,10 @@ def history(before: Document | None, path: str, sha256: str) -> tuple[tuple[str,
         return before.former, written_at
     former = dict.fromkeys((before.path, *before.former))
     former.pop(path, None)
-    return tuple(former)[:MOST_FORMER], written_at or (before.path if before.sha256 == sha256 else None)
+    return tuple(former)[:MAX_FORMER_PATHS], written_at or (before.path if before.sha256 == sha256 else None)
 
 
-def _with(draft: DocumentDraft, known: Mapping[str, Embedding], model: str) -> DocumentDraft:
-    kept = tuple(replace(chunk, embedding=known.get(chunk.hash)) for chunk in draft.chunks)
-    is_whole = all(chunk.embedding for chunk in kept)
-    return replace(draft, document=replace(draft.document, model=model if is_whole else None), chunks=kept)
+def _with_embeddings(draft: DocumentDraft, known: Mapping[str, Embedding], model: str) -> DocumentDraft:
+    chunks = tuple(replace(chunk, embedding=known.get(chunk.hash)) for chunk in draft.chunks)
+    is_complete = all(chunk.embedding for chunk in chunks)
+    return replace(draft, document=replace(draft.document, model=model if is_complete else None), chunks=chunks)

@@ -1,69 +1,109 @@
-"""One ingestion on its way: file by file, embedded in batches, then what is gone."""
+"""One ingest in progress: file by file, embedded in batches, then the removals."""
 
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
 from loci.core.errors import Conflict, NotFound, Refused
 from loci.core.identity import Owner
+from loci.core.stores import ABSENT
 from loci.documents.catalog import Catalog
-from loci.documents.document import Document, FileFailure, KeptDocument, Problem, Root, Summary
-from loci.documents.document_ids import ids_for
-from loci.documents.ingest.existing_documents import ExistingDocuments
-from loci.documents.ingest.index_writer import DocumentDraft, IndexWriter
-from loci.documents.ingest.read_file import read_file
+from loci.documents.document import Document, FileFailure, IngestSummary, KeptFolder, Problem, Root, ids_for
+from loci.documents.ingest.index_writer import BATCH, DocumentDraft, IndexWriter
+from loci.documents.ingest.local_files import read_file
 from loci.documents.ingest.roots import below_root
-
-BATCH = 128
-"""Chunks that are embedded together."""
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
-    """A file that is a document."""
+class SourceFile:
+    """A file to ingest."""
 
     path: str
-    """As people know it."""
+    """The path of its document."""
     root: Root
 
 
+class ExistingDocuments(Protocol):
+    """The documents that the library has already."""
+
+    def at(self, path: str) -> tuple[Document | None, str]:
+        """The document at that path with its version; None and `ABSENT` if there is none."""
+        ...
+
+    def has(self, id: str) -> bool:
+        """True if a document has that id."""
+        ...
+
+
+class PreloadedDocuments:
+    """All documents, read in advance: for the ingest of a whole folder."""
+
+    def __init__(self, documents: Mapping[str, tuple[Document, str]]) -> None:
+        self._documents = documents
+        self._ids = {document.id for document, _ in documents.values()}
+
+    def at(self, path: str) -> tuple[Document | None, str]:
+        return self._documents.get(path, (None, ABSENT))
+
+    def has(self, id: str) -> bool:
+        return id in self._ids
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentsOnDemand:
+    """Documents that are read one by one: for a few files of a large library."""
+
+    catalog: Catalog
+    owner: Owner
+
+    def at(self, path: str) -> tuple[Document | None, str]:
+        entry = self.catalog.find(self.owner, path)
+        return entry.document, entry.version
+
+    def has(self, id: str) -> bool:
+        return self.catalog.document(self.owner, id) is not None
+
+
 class IngestRun:
-    """What was done so far. Each file is taken once; then come `flush` and `removed`, then the summary."""
+    """Counts what happens to each file. Call `add` for each file, then `flush` and `remove`, then `summary`."""
 
     def __init__(
         self,
         owner: Owner,
         catalog: Catalog,
         writer: IndexWriter,
-        known: ExistingDocuments,
+        existing: ExistingDocuments,
         gone: Mapping[str, Document],
         progress: Callable[[str], None],
     ) -> None:
+        """`gone` are the documents whose files are gone, by hash: a new file with that hash is one that moved."""
         self._owner = owner
         self._catalog = catalog
         self._writer = writer
-        self._known = known
+        self._existing = existing
         self._gone = gone
-        self._given = set[str]()
+        self._new_ids = set[str]()
         self._progress = progress
-        self._pending: list[tuple[Source, DocumentDraft]] = []
-        self._waiting = 0
+        self._pending: list[tuple[SourceFile, DocumentDraft]] = []
+        self._pending_chunks = 0
         self._processed = self._unchanged = self._removed = self._chunks = self._embedded = 0
         self._failed: list[FileFailure] = []
         self._problems: list[tuple[str, Problem]] = []
 
-    def take(self, source: Source) -> None:
-        """Look at the file; where it is as it was, that is all."""
+    def add(self, source: SourceFile) -> None:
+        """Read the file. If it has changed, it is written with the next batch."""
         try:
             source.path.encode()
             content = _read(source)
         except UnicodeEncodeError:
-            self._fail(source.path.encode("utf-8", "backslashreplace").decode(), "Its name is not UTF-8. Rename it.")
+            path = source.path.encode("utf-8", "backslashreplace").decode()
+            self._fail(path, "Its name is not UTF-8. Rename it.")
             return
         except (NotFound, Refused) as error:
             self._fail(source.path, str(error))
             return
-        document, version = self._known.at(source.path)
+        document, version = self._existing.at(source.path)
         sha256 = hashlib.sha256(content).hexdigest()
         if document and document.sha256 == sha256 and self._writer.is_current(document):
             self._unchanged += 1
@@ -78,33 +118,33 @@ class IngestRun:
             document or self._gone.get(sha256),
         )
         self._pending.append((source, draft))
-        self._waiting += max(1, len(draft.chunks))
-        if self._waiting >= BATCH:
+        self._pending_chunks += max(1, len(draft.chunks))
+        if self._pending_chunks >= BATCH:
             self.flush()
 
     def flush(self) -> None:
-        """Write what was taken."""
-        pending, self._pending, self._waiting = self._pending, [], 0
+        """Embed and write the pending files."""
+        pending, self._pending, self._pending_chunks = self._pending, [], 0
         embedded = self._writer.embed(self._owner, [draft for _, draft in pending])
-        self._embedded += embedded.made
+        self._embedded += embedded.new_embeddings
         for (source, _), draft in zip(pending, embedded.drafts, strict=True):
             try:
-                self._done(self._written(source, draft))
+                self._count(self._written(source, draft))
             except (NotFound, Refused) as error:
                 self._fail(source.path, str(error))
 
     def fail(self, path: str, reason: str) -> None:
-        """Count what cannot be taken."""
+        """Count a path that cannot be ingested."""
         self._failed.append(FileFailure(path, reason))
 
     def remove(self, document: Document) -> None:
-        """Take out a document whose file is gone."""
+        """Remove a document whose file is gone."""
         self._writer.remove(self._owner, document.id)
         self._removed += 1
 
-    def summary(self, skipped: tuple[FileFailure, ...], kept: tuple[KeptDocument, ...]) -> Summary:
-        """What was done."""
-        return Summary(
+    def summary(self, skipped: tuple[FileFailure, ...], kept: tuple[KeptFolder, ...]) -> IngestSummary:
+        """The counts so far."""
+        return IngestSummary(
             processed=self._processed,
             unchanged=self._unchanged,
             removed=self._removed,
@@ -117,24 +157,24 @@ class IngestRun:
             kept=kept,
         )
 
-    def _written(self, source: Source, draft: DocumentDraft) -> DocumentDraft:
-        """What was written in the end: who loses a race looks at the file again, so that the last one writes it."""
+    def _written(self, source: SourceFile, draft: DocumentDraft) -> DocumentDraft:
+        """The draft that was written. After a lost race the file is read again, so that its last content wins."""
         try:
             self._writer.write(self._owner, draft)
         except Conflict:
-            busy = Refused("Others write it all the time", "Try again when they are done", code="BUSY")
-            return self._writer.insist(lambda: self._again(source, draft), busy)
+            busy = Refused("Other writers keep changing this document", "Try again when they are done", code="BUSY")
+            return self._writer.retry_on_conflict(lambda: self._write_again(source, draft), busy)
         return draft
 
-    def _again(self, source: Source, lost: DocumentDraft) -> DocumentDraft:
-        known = self._catalog.find(self._owner, source.path)
-        before = known.document or lost.document
-        draft = self._writer.draft(known.id, source.path, source.root.id, _read(source), known.version, before)
+    def _write_again(self, source: SourceFile, lost: DocumentDraft) -> DocumentDraft:
+        entry = self._catalog.find(self._owner, source.path)
+        before = entry.document or lost.document
+        draft = self._writer.draft(entry.id, source.path, source.root.id, _read(source), entry.version, before)
         draft = self._writer.embed_one(self._owner, draft)
         self._writer.write(self._owner, draft)
         return draft
 
-    def _done(self, draft: DocumentDraft) -> None:
+    def _count(self, draft: DocumentDraft) -> None:
         self._processed += 1
         self._chunks += len(draft.chunks)
         self._problems += [(draft.document.path, problem) for problem in draft.document.problems]
@@ -145,10 +185,10 @@ class IngestRun:
         self._progress(path)
 
     def _new_id(self, path: str) -> str:
-        id = next(id for id in ids_for(path) if id not in self._given and not self._known.has(id))
-        self._given.add(id)
+        id = next(id for id in ids_for(path) if id not in self._new_ids and not self._existing.has(id))
+        self._new_ids.add(id)
         return id
 
 
-def _read(source: Source) -> bytes:
+def _read(source: SourceFile) -> bytes:
     return read_file(source.root.folder, below_root(source.path))

@@ -1,68 +1,94 @@
-"""Where documents of this machine lie: a root's folder, and the way below it."""
+"""Root folders on this machine: which files belong to one, and which folders have lost their documents."""
 
 import os
-from collections.abc import Iterable, Mapping
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from loci.core.errors import NotFound, Refused
-from loci.documents.document import Root
-from loci.documents.ingest.folder_scan import SUFFIXES, is_document
+from loci.documents.document import KeptFolder, Root
+from loci.documents.ingest.local_files import SUFFIXES, is_document
 
 
 @dataclass(frozen=True, slots=True)
-class RootLocation:
-    """A folder or a file that somebody named, and what they call its folder."""
+class LocalPath:
+    """A folder or a document file that the user named."""
 
     path: str
+    """Absolute, with all links followed."""
     is_folder: bool
     name: str
+    """The folder's name as the user wrote it, links and all."""
 
     @property
     def folder(self) -> str:
         return self.path if self.is_folder else str(Path(self.path).parent)
 
 
-def place(path: str) -> RootLocation:
-    """The path with all links followed; `NotFound` where nothing is."""
+def local_path(path: str) -> LocalPath:
+    """The path with all links followed. `NotFound` if it does not exist, `Refused` if it is another kind of file."""
     try:
         real = Path(path).expanduser().resolve(strict=True)
         is_folder = real.is_dir()
-    except (OSError, RuntimeError, ValueError):  # RuntimeError: links that go round, ValueError: a NUL
+    except (OSError, RuntimeError, ValueError):  # RuntimeError: a loop of links, ValueError: a NUL
         raise NotFound(
             f"There is no {path!r} here",
-            "Correct the path; what is gone is taken out with: loci forget PATH",
+            "Correct the path. To remove documents whose files are gone, run: loci forget PATH",
             code="NO_SUCH_PATH",
         ) from None
     if not is_folder and not is_document(real.name):
-        raise Refused(
-            f"{path} is no document", f"Documents end in {', '.join(sorted(SUFFIXES))}", code="NOT_A_DOCUMENT"
-        )
-    said = Path(os.path.abspath(Path(path).expanduser()))  # noqa: PTH100  (its name as it was said, links and all)
-    return RootLocation(str(real), is_folder, (said if is_folder else said.parent).name or "files")
+        advice = f"Names of documents end in {', '.join(sorted(SUFFIXES))}"
+        raise Refused(f"{path} is not a document", advice, code="NOT_A_DOCUMENT")
+    written = Path(os.path.abspath(Path(path).expanduser()))  # noqa: PTH100  (`resolve` would follow links)
+    return LocalPath(str(real), is_folder, (written if is_folder else written.parent).name or "files")
 
 
-def root_of(file: str, by_folder: Mapping[str, Root]) -> list[Root]:
-    """The innermost root that the file or folder lies in, if there is one."""
+def root_of(file: str, by_folder: Mapping[str, Root]) -> Root | None:
+    """The innermost root that contains the file or folder."""
     above = (by_folder.get(folder) for folder in (file, *map(str, Path(file).parents)))
-    return [root for root in above if root][:1]
+    return next((root for root in above if root), None)
 
 
 def path_of(file: str, root: Root) -> str:
-    """The document's path as people know it."""
+    """The document path of the file: the root's name, then the path below the root."""
     return f"{root.name}/{file[len(root.folder) :].lstrip('/')}"
 
 
 def file_of(path: str, root: Root) -> str:
-    """Where the document of that path lies."""
+    """The file of the document at that path."""
     return f"{root.folder.rstrip('/')}/{below_root(path)}"
 
 
 def below_root(path: str) -> str:
-    """The way from the root to the document."""
+    """The document's path without the root's name."""
     return path.partition("/")[2]
 
 
 def is_below(path: str, folders: Iterable[str]) -> bool:
-    """Whether the path is one of these, or lies in one."""
+    """True if the path is one of the folders or lies in one."""
     return any(path == folder or path.startswith(f"{folder.rstrip('/')}/") for folder in folders)
+
+
+def missing_folders(folders: Iterable[str], files: Sequence[str], unread: Sequence[str]) -> list[str]:
+    """The outermost folders that contain none of the files, which are sorted. An unmounted disk looks like that.
+
+    A folder inside one that could not be read is not missing: nobody knows what is in it.
+    """
+    missing: list[str] = []
+    for folder in sorted(set(folders)):
+        if not is_below(folder, [*missing, *unread]) and not _contains_any(folder, files):
+            missing.append(folder)
+    return missing
+
+
+def kept_folders(missing: Sequence[str], files: Sequence[str]) -> tuple[KeptFolder, ...]:
+    """The missing folders that had some of the files, each with how many."""
+    counts = {folder: sum(is_below(file, [folder]) for file in files) for folder in missing}
+    return tuple(KeptFolder(folder, count) for folder, count in counts.items() if count)
+
+
+def _contains_any(folder: str, files: Sequence[str]) -> bool:
+    start = f"{folder.rstrip('/')}/"
+    at = bisect_left(files, start)
+    return at < len(files) and files[at].startswith(start)

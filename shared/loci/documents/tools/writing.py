@@ -7,9 +7,8 @@ from pydantic import BaseModel, Field
 
 from loci.core.identity import Caller, Owner
 from loci.documents.api import DocumentsHost
-from loci.documents.catalog import ID
-from loci.documents.document import Document
-from loci.documents.ingest.read_file import LARGEST
+from loci.documents.document import DOCUMENT_ID, Document
+from loci.documents.ingest.local_files import MAX_DOCUMENT_BYTES
 from loci.documents.writing.authoring import Mode, checked_draft, missing
 from loci.documents.writing.edits import WrittenDocument
 from loci.mcp.tool import LociTool, loci_tool
@@ -116,7 +115,9 @@ def writing_tools(app: DocumentsHost) -> list[LociTool]:
 
     def write_document(
         path: Name,
-        content: Annotated[str, Field(max_length=LARGEST, description="markdown; of a section, what is below it")],
+        content: Annotated[
+            str, Field(max_length=MAX_DOCUMENT_BYTES, description="markdown; of a section, what is below it")
+        ],
         caller: Caller,
         mode: Annotated[
             Mode, Field(description="create a document; append to it, or to a section; replace it, or a section")
@@ -183,7 +184,7 @@ def writing_tools(app: DocumentsHost) -> list[LociTool]:
 
 def _known(app: DocumentsHost, owner: Owner, name: str) -> None:
     """An id of no document is told with those that look like it."""
-    if ID.fullmatch(name):
+    if DOCUMENT_ID.fullmatch(name):
         app.documents.library.get(owner, name)
 
 

@@ -11,8 +11,8 @@ from loci.core.json import iso
 from loci.core.stores import BlobStore, RecordStore, WriteLocks
 from loci.documents.catalog import Catalog
 from loci.documents.document import Document
-from loci.documents.ingest.index_writer import PAUSES, IndexWriter
-from loci.documents.ingest.read_file import LARGEST
+from loci.documents.ingest.index_writer import RETRY_PAUSES, IndexWriter
+from loci.documents.ingest.local_files import MAX_DOCUMENT_BYTES
 from loci.documents.writing.history import History, PastWrite, UndoableWrite, hash_of
 from loci.documents.writing.stored_text import StoredText, WriteTarget, WriteTargets
 from loci.documents.writing.write_journal import WriteJournal, WriteRecovery
@@ -77,12 +77,12 @@ class Edits:
         self.repair(owner)
         target = self._targets.find(owner, name)
         with self._recovery.locked(owner, target):
-            for _ in PAUSES:
+            for _ in RETRY_PAUSES:
                 before = self._recovery.stored_text(owner, target).read()
                 if expect is not None and hash_of(before) != expect:
                     raise self._changed_since_read(owner, target, before, expect, change)
                 after = change(target.path, before)
-                if len(after) > LARGEST:
+                if len(after) > MAX_DOCUMENT_BYTES:
                     raise Refused(f"{target.place} would be larger than 10 MB", "Split it", code="FILE_TOO_LARGE")
                 if dry_run:
                     return WrittenDocument(target, None, hash_of(after), is_changed=before != after)

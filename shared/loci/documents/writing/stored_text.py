@@ -12,8 +12,7 @@ from loci.core.identity import LOCAL, Owner
 from loci.core.stores import BlobStore
 from loci.documents.catalog import Catalog
 from loci.documents.document import Root
-from loci.documents.ingest.folder_scan import SKIPPED_FOLDERS, SUFFIXES, is_document
-from loci.documents.ingest.read_file import read_file
+from loci.documents.ingest.local_files import SKIPPED_FOLDERS, SUFFIXES, is_document, read_file
 from loci.documents.ingest.roots import below_root, file_of, path_of, root_of
 from loci.documents.library import blob_key, checked_path
 
@@ -106,7 +105,7 @@ class WriteTargets:
                 code="OUTSIDE_ROOT",
             )
         file = _resolved(name)
-        for root in root_of(str(file.parent), by_folder):
+        if root := root_of(str(file.parent), by_folder):
             return _checked(str(file), root)
         for folder in write_roots:
             if file.is_relative_to(folder):

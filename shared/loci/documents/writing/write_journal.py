@@ -10,8 +10,7 @@ from loci.core.ids import content_id, random_id
 from loci.core.json import JsonObject
 from loci.core.stores import BlobStore, RecordStore, WriteLocks, every
 from loci.documents.catalog import Catalog
-from loci.documents.document import Document
-from loci.documents.document_ids import LONGEST_WAIT, turn_of
+from loci.documents.document import LOCK_WAIT_SECONDS, Document, lock_name
 from loci.documents.ingest.index_writer import IndexWriter
 from loci.documents.writing.history import hash_of
 from loci.documents.writing.stored_text import BlobText, FileText, StoredText, WriteTarget, WriteTargets
@@ -86,7 +85,7 @@ class WriteRecovery:
     @contextmanager
     def locked(self, owner: Owner, target: WriteTarget) -> Generator[None]:
         """Hold the lock on the document. `Refused` if another writer keeps it for too long."""
-        with self._locks.take(owner, turn_of(target.path), LONGEST_WAIT) as is_locked:
+        with self._locks.take(owner, lock_name(target.path), LOCK_WAIT_SECONDS) as is_locked:
             if not is_locked:
                 raise Refused(f"Another writer is busy with {target.place}", "Try again in a minute", code="BUSY")
             yield
@@ -119,14 +118,14 @@ class WriteRecovery:
     def index(self, owner: Owner, target: WriteTarget) -> Document | None:
         """Bring the index up to date with the text. None if there is no text, and so no document any more."""
         busy = Unavailable("Other writers keep changing it", "Try again when they are done", code="BUSY")
-        return self._writer.insist(lambda: self._index_once(owner, target), busy)
+        return self._writer.retry_on_conflict(lambda: self._index_once(owner, target), busy)
 
     def repair(self, owner: Owner) -> int:
         """Repair the interrupted writes, and return how many there were."""
         repaired = 0
         for unfinished in self._journal.unfinished(owner):
             target = self._targets.at(owner, unfinished.path, unfinished.root)
-            with self._locks.take(owner, turn_of(unfinished.path), 0) as is_locked:
+            with self._locks.take(owner, lock_name(unfinished.path), 0) as is_locked:
                 if not is_locked or not self._journal.is_unfinished(owner, unfinished):
                     continue  # another writer is writing it now, or has just finished
                 if target is not None:

@@ -1,4 +1,4 @@
-"""Embeddings that come after the documents."""
+"""Embeddings that are added after the ingest, when a model arrives."""
 
 import shutil
 
@@ -9,7 +9,7 @@ from .conftest import Desk, open_desk
 
 
 def with_model(desk: Desk, seed: int = 1) -> Desk:
-    """The library as a process sees it that starts after the model has come."""
+    """The library of a process that starts after the model was installed."""
     shutil.rmtree(desk.models / EMBEDDER, ignore_errors=True)
     lay_out_embedder(desk.models, seed=seed)
     return open_desk(desk.notes.parent)
@@ -81,7 +81,7 @@ def test_a_document_that_is_just_being_written_is_left_to_who_writes_it(desk: De
     desk.write("a.md", "text")
     desk.run()
     later = with_model(desk)
-    filling = later.writer.indexed(LOCAL, "notes-a")
+    filling = later.writer.draft_from_index(LOCAL, "notes-a")
     assert filling is not None
     desk.write("a.md", "strawberry")
     later.run()

@@ -1,0 +1,192 @@
+"""Doctor checks of each owner's documents: records, index, links and vectors."""
+
+from dataclasses import replace
+
+from loci.core.errors import LociError
+from loci.core.finding import Finding, counted, first_names, run_check, seen_twice
+from loci.core.identity import LOCAL, Owner
+from loci.documents.api import DocumentsHost
+from loci.documents.checks.source_checks import check_files, check_folders, check_spare_texts, check_texts
+from loci.documents.document import Document
+from loci.documents.ingest.index_writer import COLLECTION
+from loci.search.embedding_model import EmbeddingModel
+from loci.search.ranking import Counts
+from loci.search.soundness import is_sound
+
+CHUNKS_AT_ONCE = 500
+
+
+def check_owners(app: DocumentsHost, *, fix: bool) -> list[Finding]:
+    """Check the documents of the person at this machine, and of every owner with an API key and documents."""
+    found = _check_owner(app, LOCAL, fix=fix)
+    try:
+        others = [owner for owner in app.api_keys.owners() if owner != LOCAL]
+        others = [
+            owner
+            for owner in others
+            if app.documents.index.counts(owner, COLLECTION).chunks or app.documents.catalog.documents(owner)
+        ]
+    except LociError as error:
+        return [*found, Finding("owners", "fault", error.what, error.resolution)]
+    for owner in others:
+        name = f"{owner.tenant}/{owner.subject}" if owner.tenant else owner.subject
+        found += [replace(one, name=f"{one.name} of {name}") for one in _check_owner(app, owner, fix=fix)]
+    return found
+
+
+def _check_owner(app: DocumentsHost, owner: Owner, *, fix: bool) -> list[Finding]:
+    found = [
+        *run_check("documents", lambda: _check_documents(app, owner)),
+        *run_check("index", lambda: _check_index(app, owner, fix=fix)),
+        *run_check("orphans", lambda: _check_orphans(app, owner, fix=fix)),
+        *run_check("links", lambda: _check_links(app, owner)),
+        *run_check("vectors", lambda: _check_vectors(app, owner, fix=fix)),
+    ]
+    if app.settings.mode == "embedded":
+        found += [
+            *run_check("folders", lambda: check_folders(app, owner)),
+            *run_check("files", lambda: check_files(app, owner)),
+            *run_check("texts", lambda: check_texts(app, owner)),
+            *run_check("spare texts", lambda: check_spare_texts(app, owner, fix=fix)),
+        ]
+    return found
+
+
+def _check_documents(app: DocumentsHost, owner: Owner) -> Finding:
+    """Count the documents, and report those that were ingested with a problem."""
+    documents = app.documents.library.documents(owner)
+    if not documents:
+        is_local = app.settings.mode == "embedded"
+        return Finding("documents", "ok", f"None yet{'. Ingest some with: loci ingest PATH' if is_local else ''}")
+    faulty = [f"{one.path} ({one.problems[0]})" for one in documents if one.problems]
+    if faulty:
+        what = f"{len(faulty):,} of {len(documents):,} have a problem: {first_names(faulty)}"
+        return Finding("documents", "warning", what, "Correct them, then run: loci ingest PATH")
+    return Finding("documents", "ok", f"{len(documents):,}")
+
+
+def _check_index(app: DocumentsHost, owner: Owner, *, fix: bool) -> Finding:
+    """Check that the index has all passages of each document. The fix indexes the document again."""
+    half = seen_twice(lambda: _half_written(app, owner))
+    if not half:
+        passages = sum(app.documents.index.documents(owner, COLLECTION).values())
+        return Finding("index", "ok", f"{counted(passages, 'passage')}, as many as the documents have")
+    what = f"{counted(len(half), 'document')} half written: {first_names([one.path for one in half])}"
+    if not fix:
+        return Finding("index", "fault", what, "Run: loci doctor --fix (if an ingest is running, let it finish first)")
+    errors: list[LociError] = []
+    for document in half:
+        try:
+            app.documents.library.reindex(owner, document.id)
+        except LociError as error:
+            errors.append(error)
+    if errors:
+        what = f"{counted(len(errors), 'document')} half written: {errors[0].what}"
+        return Finding("index", "fault", what, errors[0].resolution)
+    return Finding("index", "ok", f"{what}; indexed again", fixed=True)
+
+
+def _check_orphans(app: DocumentsHost, owner: Owner, *, fix: bool) -> Finding:
+    """Check for passages of documents that have no record. The fix removes them."""
+    orphans = seen_twice(lambda: _orphans(app, owner))
+    if not orphans:
+        return Finding("orphans", "ok", "None: every passage belongs to a known document")
+    what = f"The index has passages of {counted(len(orphans), 'unknown document')}: {first_names(orphans)}"
+    if not fix:
+        return Finding("orphans", "warning", what, "To remove them, run: loci doctor --fix")
+    for id in orphans:
+        app.documents.index.remove(owner, COLLECTION, id)
+        if app.documents.catalog.document(owner, id):  # somebody has just ingested it
+            app.documents.library.reindex(owner, id)
+    return Finding("orphans", "ok", f"{what}; removed", fixed=True)
+
+
+def _check_links(app: DocumentsHost, owner: Owner) -> Finding | None:
+    """Count the links, and report those that lead nowhere yet."""
+    graph = app.documents.graphs.of(owner)
+    links = sum(map(len, graph.outgoing.values()))
+    broken = [one for of_one in graph.open.values() for one in of_one]
+    if not links and not broken:
+        return None
+    if not broken:
+        return Finding("links", "ok", counted(links, "link"))
+    where = [f"{graph.documents[one.source].path}:{one.mention.line} ({one.mention.target})" for one in broken]
+    nowhere = "leads" if len(broken) == 1 else "lead"
+    return Finding(
+        "links",
+        "warning",
+        f"{counted(len(broken), 'link')} of {links + len(broken):,} {nowhere} nowhere yet: {first_names(where)}",
+        "Write the documents that are missing, or correct the links. A link works as soon as its target exists",
+    )
+
+
+def _check_vectors(app: DocumentsHost, owner: Owner, *, fix: bool) -> Finding | None:
+    """Check that the vectors are sound and of the current model. The fix embeds the other passages."""
+    counts = app.documents.index.counts(owner, COLLECTION)
+    if not counts.chunks:
+        return None
+    model = app.documents.embedder.model()
+    if model is None:
+        return _without_model(counts)
+    damaged = _damaged(app, owner, model)
+    if damaged and not fix:
+        what = f"{counted(len(damaged), 'document')} with damaged vectors: every search fails ({first_names(damaged)})"
+        return Finding("vectors", "fault", what, "Run: loci doctor --fix")
+    before = _lacking(counts, model.identity) + len(damaged)
+    if before and fix:
+        for id in damaged:  # all of them first: else one would be given the damaged vector of another
+            app.documents.index.remove(owner, COLLECTION, id)
+        for id in damaged:
+            app.documents.library.reindex(owner, id)
+        app.documents.fill.run(owner)
+        counts = app.documents.index.counts(owner, COLLECTION)
+    lacking = _lacking(counts, model.identity)
+    if not lacking:
+        what = f"All {counts.chunks:,} passages have a vector of {model.identity}"
+        return Finding("vectors", "ok", what, fixed=before > 0)
+    others = sum(counts.embedded.values()) - counts.embedded.get(model.identity, 0)
+    what = (
+        f"{lacking:,} of {counts.chunks:,} passages have no vector of {model.identity}"
+        f" ({others:,} have one of another model, {lacking - others:,} have none)"
+    )
+    advice = "Remove those documents with loci forget, then ingest them again" if fix else "Run: loci doctor --fix"
+    return Finding("vectors", "warning", what, f"{advice}. A running server adds missing vectors by itself")
+
+
+def _half_written(app: DocumentsHost, owner: Owner) -> set[Document]:
+    documents = app.documents.catalog.documents(owner)
+    held = app.documents.index.documents(owner, COLLECTION)
+    return {one for one in documents if not one.sha256 or held.get(one.id, 0) != one.chunks}
+
+
+def _orphans(app: DocumentsHost, owner: Owner) -> set[str]:
+    held = app.documents.index.documents(owner, COLLECTION).keys()
+    return held - {document.id for document in app.documents.catalog.documents(owner)}
+
+
+def _damaged(app: DocumentsHost, owner: Owner, model: EmbeddingModel) -> list[str]:
+    """The documents with a vector that no model can have made."""
+    ids = [
+        f"{id}#{number}"
+        for id, count in app.documents.index.documents(owner, COLLECTION).items()
+        for number in range(count)
+    ]
+    found: dict[str, None] = {}
+    for start in range(0, len(ids), CHUNKS_AT_ONCE):
+        for one in app.documents.index.chunks(owner, COLLECTION, ids[start : start + CHUNKS_AT_ONCE]).values():
+            embedding = one.embedding
+            if embedding and embedding.model == model.identity and not is_sound(embedding, model.dimensions):
+                found[one.document] = None
+    return list(found)
+
+
+def _without_model(counts: Counts) -> Finding:
+    if not counts.embedded:
+        return Finding("vectors", "ok", f"None: {counts.chunks:,} passages are found by words")
+    names = first_names(counts.embedded)
+    what = f"They are of {names}, but no embedder is installed: {counts.chunks:,} passages are found by words"
+    return Finding("vectors", "warning", what, f"Run: loci models pull {next(iter(counts.embedded)).partition('@')[0]}")
+
+
+def _lacking(counts: Counts, model: str) -> int:
+    return counts.chunks - counts.embedded.get(model, 0)

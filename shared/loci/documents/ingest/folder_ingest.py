@@ -1,0 +1,149 @@
+"""Bring the library up to date with folders and files on this machine."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import count, filterfalse
+
+from loci.core.errors import Refused
+from loci.core.identity import Owner
+from loci.documents.catalog import Catalog
+from loci.documents.document import Document, IngestSummary, Root
+from loci.documents.ingest.index_writer import IndexWriter, Progress, no_progress
+from loci.documents.ingest.ingest_run import DocumentsOnDemand, IngestRun, PreloadedDocuments, SourceFile
+from loci.documents.ingest.local_files import SUFFIXES, FolderContents, is_regular_file, is_utf8, scan_folder
+from loci.documents.ingest.roots import (
+    LocalPath,
+    file_of,
+    is_below,
+    kept_folders,
+    local_path,
+    missing_folders,
+    path_of,
+    root_of,
+)
+
+DocumentsByPath = Mapping[str, tuple[Document, str]]
+"""Documents with their versions, by path."""
+
+
+class FolderIngest:
+    """Ingests documents while others read and write. If it is killed, the next run completes its work."""
+
+    def __init__(self, catalog: Catalog, writer: IndexWriter) -> None:
+        self._catalog = catalog
+        self._writer = writer
+
+    def run(self, owner: Owner, paths: Sequence[str], progress: Progress = no_progress) -> IngestSummary:
+        """Ingest what is new or changed in these folders and files, and remove what is gone from them.
+
+        A folder that was ingested by itself or is named here keeps its documents if it has lost all of them.
+        """
+        locations = [local_path(path) for path in paths]
+        # Before the scan: a document that is written during it is then not mistaken for one whose file is gone.
+        known = {document.path: (document, version) for document, version in self._catalog.with_versions(owner)}
+        found = _scan(locations)
+        if not found.files and not found.unread:
+            raise _nothing_to_ingest(locations, len(list(_below(locations, self._catalog.roots(owner), known))))
+        roots = self._roots(owner, locations)
+        by_folder = {root.folder: root for root in roots.values()}
+        sources = [SourceFile(path_of(file, root), root) for file in found.files if (root := root_of(file, by_folder))]
+        seen = {source.path for source in sources}
+        unread = [folder.path for folder in found.unread]
+        here = list(_below(locations, roots, known))
+        named = [one.path for one in locations if one.is_folder]
+        missing = missing_folders([*named, *_roots_inside(named, by_folder)], found.files, unread)
+        gone = [
+            document for document, file in here if document.path not in seen and not is_below(file, [*unread, *missing])
+        ]
+        done = count(1)
+
+        def report(path: str) -> None:
+            progress(next(done), len(sources), path)
+
+        run = IngestRun(owner, self._catalog, self._writer, PreloadedDocuments(known), _by_hash(gone), report)
+        for source in sources:
+            run.add(source)
+        run.flush()
+        for folder in found.unread:
+            run.fail(folder.path, folder.reason)
+        # Last, so that a document that moved finds its embeddings at its old path.
+        for document in gone:
+            run.remove(document)
+        self._catalog.remove_empty_roots(owner)
+        return run.summary(found.skipped, kept_folders(missing, [file for _, file in here]))
+
+    def update(self, owner: Owner, folder: LocalPath, files: Sequence[str], gone: Sequence[str]) -> IngestSummary:
+        """Ingest these files of the folder and remove the documents of those that are gone, without a full scan."""
+        by_folder = {root.folder: root for root in self._roots(owner, [folder]).values()}
+        known = DocumentsOnDemand(self._catalog, owner)
+        inside = [one for one in _roots_inside([folder.path], by_folder) if any(is_below(file, [one]) for file in gone)]
+        missing = missing_folders(inside, sorted(file for one in inside for file in scan_folder(one).files), ())
+        # A second look: a file that comes and goes may have been there, or gone, only a moment ago.
+        lost = {
+            file: document
+            for file in filterfalse(is_regular_file, gone)
+            if not is_below(file, missing)
+            if (root := root_of(file, by_folder))
+            if is_utf8(file) and (document := known.at(path_of(file, root))[0]) and document.root == root.id
+        }
+        run = IngestRun(owner, self._catalog, self._writer, known, _by_hash([*lost.values()]), lambda _: None)
+        for file in filter(is_regular_file, files):
+            if root := root_of(file, by_folder):
+                run.add(SourceFile(path_of(file, root), root))
+        run.flush()
+        for file in filterfalse(is_regular_file, lost):
+            run.remove(lost[file])
+        return run.summary((), kept_folders(missing, gone))
+
+    def _roots(self, owner: Owner, locations: Sequence[LocalPath]) -> dict[str, Root]:
+        """All roots, after making one for each location that lies in none."""
+        for one in locations:
+            roots = self._catalog.roots(owner)
+            if root_of(one.folder, {root.folder: root for root in roots.values()}) is None:
+                self._catalog.make_root(owner, one.folder, one.name)
+        return self._catalog.roots(owner)
+
+
+def _scan(locations: Sequence[LocalPath]) -> FolderContents:
+    """The contents of all locations, each file once."""
+    parts = [scan_folder(one.path) if one.is_folder else FolderContents((one.path,)) for one in locations]
+    return FolderContents(
+        files=tuple(sorted({file for part in parts for file in part.files})),
+        skipped=tuple(dict.fromkeys(one for part in parts for one in part.skipped)),
+        unread=tuple(dict.fromkeys(one for part in parts for one in part.unread)),
+    )
+
+
+def _below(
+    locations: Sequence[LocalPath], roots: Mapping[str, Root], known: DocumentsByPath
+) -> Iterator[tuple[Document, str]]:
+    """The known documents whose files belong to these locations, each with its file."""
+    for document, _ in known.values():
+        root = roots.get(document.root or "")
+        if root is not None:
+            file = file_of(document.path, root)
+            if is_below(file, [one.path for one in locations]):
+                yield document, file
+
+
+def _roots_inside(folders: Sequence[str], by_folder: Mapping[str, Root]) -> list[str]:
+    """The folders of roots that lie in these folders and are not one of them."""
+    return [one for one in by_folder if one not in folders and is_below(one, folders)]
+
+
+def _by_hash(gone: Sequence[Document]) -> dict[str, Document]:
+    return {document.sha256: document for document in gone if document.sha256}
+
+
+def _nothing_to_ingest(locations: Sequence[LocalPath], known: int) -> Refused:
+    where = ", ".join(one.path for one in locations)
+    if known:  # an unmounted disk looks like this
+        return Refused(
+            f"{where} has no documents any more, but Loci has {known:,} from there",
+            "If they are gone for good, remove them with: loci forget PATH",
+            code="NOTHING_LEFT",
+        )
+    return Refused(
+        f"There is nothing to ingest in {where}",
+        f"Names of documents end in {', '.join(sorted(SUFFIXES))}. Hidden files are skipped",
+        code="NOTHING_TO_INGEST",
+    )

@@ -1,0 +1,130 @@
+"""Files on this machine: which ones are documents, and how to read one safely."""
+
+import os
+import stat
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+
+from loci.core.errors import NotFound, Refused
+from loci.documents.document import FileFailure
+
+SUFFIXES = frozenset((".md", ".markdown", ".mdx", ".txt"))
+SKIPPED_FOLDERS = frozenset(("node_modules",))
+MAX_DOCUMENT_BYTES = 10 * 1024 * 1024
+READ_ATTEMPTS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class FolderContents:
+    """The documents in a folder. All paths are absolute."""
+
+    files: tuple[str, ...] = ()
+    skipped: tuple[FileFailure, ...] = ()
+    """Paths that look like documents but are not."""
+    unread: tuple[FileFailure, ...] = ()
+    """Folders that could not be read: nobody knows what is in them."""
+
+
+def scan_folder(folder: str) -> FolderContents:
+    """All documents below the folder, sorted by path. It skips hidden files and does not follow links."""
+    files: list[str] = []
+    skipped: list[FileFailure] = []
+    unread: list[FileFailure] = []
+    pending = [folder]
+    while pending:
+        here = pending.pop()
+        try:
+            with os.scandir(here) as entries:
+                ordered = sorted(entries, key=lambda entry: entry.name)
+        except OSError as error:
+            unread.append(FileFailure(here, f"Cannot read the folder ({error.strerror})"))
+            continue
+        for entry in ordered:
+            if entry.name.startswith(".") or entry.name in SKIPPED_FOLDERS:
+                continue
+            if entry.is_dir(follow_symlinks=False):
+                pending.append(entry.path)
+            elif entry.is_file(follow_symlinks=False) and is_document(entry.name):
+                files.append(entry.path)
+            elif reason := _why_skipped(entry, folder):
+                skipped.append(FileFailure(entry.path, reason))
+    return FolderContents(tuple(sorted(files)), tuple(skipped), tuple(unread))
+
+
+def is_document(name: str) -> bool:
+    """True if a file of that name is a document."""
+    return PurePath(name).suffix.lower() in SUFFIXES
+
+
+def is_regular_file(path: str) -> bool:
+    """True if there is a file at the path that is not a link. A path that cannot be inspected counts as a file."""
+    try:
+        return stat.S_ISREG(os.lstat(path).st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        return True
+
+
+def is_utf8(path: str) -> bool:
+    """True if the path can be encoded as UTF-8, which a document's path must be."""
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def read_file(folder: str, path: str) -> bytes:
+    """The bytes of the file at that path below the folder, all from one moment.
+
+    Refused if it is not a regular file, lies outside the folder once links are followed, is too large, or changes at
+    every attempt to read it.
+    """
+    file = Path(folder, path)
+    try:
+        if not file.resolve(strict=True).is_relative_to(folder):
+            raise Refused(f"{file} points outside {folder}", "Put the file itself there", code="OUTSIDE_ROOT")
+        for _ in range(READ_ATTEMPTS):
+            content = _read_once(file)
+            if content is not None:
+                return content
+    except FileNotFoundError:
+        advice = "Restore the file, or remove its document with: loci forget"
+        raise NotFound(f"{file} does not exist any more", advice, code="FILE_GONE") from None
+    except (OSError, RuntimeError) as error:  # before Python 3.13, a loop of links is a RuntimeError
+        reason = error.strerror if isinstance(error, OSError) else "its links form a loop"
+        advice = "Fix the file or its permissions"
+        raise Refused(f"Cannot read {file} ({reason})", advice, code="FILE_UNREADABLE") from error
+    advice = "Try again when nobody writes to it"
+    raise Refused(f"{file} changed while Loci read it", advice, code="FILE_CHANGING")
+
+
+def _read_once(file: Path) -> bytes | None:
+    """The content, or None if the file changed meanwhile."""
+    # The file may have been replaced since it was found: do not wait for a pipe's writer, do not follow a link.
+    with os.fdopen(os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC), "rb") as opened:
+        before = os.fstat(opened.fileno())
+        if not stat.S_ISREG(before.st_mode):
+            raise Refused(f"{file} is not a regular file", "Name a file, or the folder that it is in", code="NO_FILE")
+        if before.st_size > MAX_DOCUMENT_BYTES:
+            size, most = before.st_size / 2**20, MAX_DOCUMENT_BYTES / 2**20
+            what = f"{file} has {size:.0f} MB, more than the limit of {most:.0f} MB"
+            raise Refused(what, "Split it", code="FILE_TOO_LARGE")
+        content = opened.read(MAX_DOCUMENT_BYTES + 1)
+        after = os.fstat(opened.fileno())
+    is_same = before.st_mtime_ns == after.st_mtime_ns and before.st_size == after.st_size == len(content)
+    return content if is_same else None
+
+
+def _why_skipped(entry: "os.DirEntry[str]", folder: str) -> str | None:
+    """The reason to report. None if nobody would expect a document, or if a link's target is below the folder."""
+    if not entry.is_symlink():
+        return "It is not a regular file" if is_document(entry.name) else None
+    try:
+        target = Path(entry).resolve(strict=True)
+    except (OSError, RuntimeError):  # before Python 3.13, a loop of links is a RuntimeError
+        return "The link is broken" if is_document(entry.name) else None
+    if target.is_relative_to(folder) or not (target.is_dir() or is_document(entry.name)):
+        return None
+    return "The link points outside the folder"

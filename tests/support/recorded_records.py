@@ -1,0 +1,45 @@
+"""A record store that notes which calls it gets, and passes each one on to a real store."""
+
+from dataclasses import dataclass, field
+
+from loci.core.identity import Owner
+from loci.core.json import JsonObject
+from loci.core.stores import Record, RecordPage, RecordStore
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedRecords:
+    """The real store, and the calls so far as `(method, kind)`."""
+
+    store: RecordStore
+    calls: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+
+    def get(self, owner: Owner, kind: str, key: str) -> Record | None:
+        self.calls.append(("get", kind))
+        return self.store.get(owner, kind, key)
+
+    def put(
+        self,
+        owner: Owner,
+        kind: str,
+        key: str,
+        value: JsonObject,
+        *,
+        expect_version: str | None = None,
+        expires_at: float | None = None,
+        durable: bool = True,
+    ) -> Record:
+        self.calls.append(("put", kind))
+        return self.store.put(
+            owner, kind, key, value, expect_version=expect_version, expires_at=expires_at, durable=durable
+        )
+
+    def remove(self, owner: Owner, kind: str, key: str, *, expect_version: str | None = None) -> bool:
+        self.calls.append(("remove", kind))
+        return self.store.remove(owner, kind, key, expect_version=expect_version)
+
+    def list(
+        self, owner: Owner, kind: str, *, prefix: str = "", limit: int = 100, after: str | None = None
+    ) -> RecordPage:
+        self.calls.append(("list", kind))
+        return self.store.list(owner, kind, prefix=prefix, limit=limit, after=after)
