@@ -10,12 +10,12 @@ from loci.core.signing import Keyring
 from loci.core.stores import BlobStore, LocalLinks, RecordStore
 from loci.core.telemetry import Telemetry
 from loci.mcp.auth.api_keys import ApiKeys
-from loci.mcp.module import Module
 from loci.scratchpad.api import Scratchpad
 
 if TYPE_CHECKING:
     from loci.code.api import Code
     from loci.documents.api import Documents
+    from loci.mcp.module import Module
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class App:
     api_keys: ApiKeys
     later_documents: "Lazy[Documents]"
     later_code: "Lazy[Code]"
-    list_modules: Callable[["App"], Sequence[Module]]
+    list_modules: "Callable[[App], Sequence[Module]]"
 
     @property
     def documents(self) -> "Documents":
@@ -48,7 +48,7 @@ class App:
         return self.later_code.get()
 
     @property
-    def modules(self) -> Sequence[Module]:
+    def modules(self) -> "Sequence[Module]":
         """What each vertical brings to the server."""
         return self.list_modules(self)
 
