@@ -7,7 +7,7 @@ from contextlib import contextmanager
 import typer
 
 from loci.cli.terminal import printable
-from loci.documents.document import KeptFolder
+from loci.documents.document import MissingFolder
 from loci.documents.ingest.index_writer import Progress
 
 SHOWN = 20
@@ -39,7 +39,7 @@ def listed(title: str, lines: Sequence[str]) -> list[str]:
     return [f"{title}:", *(f"  {printable(line)}" for line in lines[:SHOWN]), *more] if lines else []
 
 
-def kept_line(kept: KeptFolder) -> str:
+def kept_line(kept: MissingFolder) -> str:
     """What is said of a folder in which nothing is left."""
     known = f"{kept.documents:,} known from it {'is' if kept.documents == 1 else 'are'} kept until it is back"
     return printable(f"{kept.folder} holds no document now: {known} (or: loci forget {kept.folder})")
