@@ -13,7 +13,7 @@ from loci.core.settings import Settings, load_settings
 
 if TYPE_CHECKING:
     from loci.app import App
-    from loci.documents.document import KeptFolder
+    from loci.documents.document import MissingFolder
     from loci.documents.ingest.index_writer import Progress
 
 SHOWN = 20
@@ -76,7 +76,7 @@ def short_list(title: str, lines: Sequence[str]) -> list[str]:
     return [f"{title}:", *(f"  {printable(line)}" for line in lines[:SHOWN]), *more] if lines else []
 
 
-def kept_line(kept: "KeptFolder") -> str:
+def kept_line(kept: "MissingFolder") -> str:
     """Return the line about a folder that is suddenly empty, whose documents Loci keeps."""
     documents = counted(kept.documents, "document")
     return printable(

@@ -38,7 +38,7 @@ def run_check(name: str, check: Callable[[], Finding | None]) -> list[Finding]:
 
 
 def seen_twice(look: Callable[[], set[T]]) -> set[T]:
-    """What two looks in a row both find. A document that somebody is just writing shows up in one at most."""
+    """The names that two looks in a row both find, so that a document somebody is just writing is no finding."""
     first = look()
     return first & look() if first else first
 

@@ -97,8 +97,8 @@ class FileFailure:
 
 
 @dataclass(frozen=True, slots=True)
-class KeptFolder:
-    """A folder that has lost all its documents, as an unmounted disk does: Loci keeps what it knows of them."""
+class MissingFolder:
+    """A folder that has lost all its documents, as an unmounted disk does. Loci keeps what it knows of them."""
 
     folder: str
     documents: int
@@ -121,7 +121,7 @@ class IngestSummary:
     """Paths that look like documents but are not: links to elsewhere, devices."""
     problems: tuple[tuple[str, Problem], ...] = field(default=())
     """Problems of the processed documents, each with the document's path."""
-    kept: tuple[KeptFolder, ...] = ()
+    kept: tuple[MissingFolder, ...] = ()
 
     @property
     def seen(self) -> int:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from loci.core.identity import LOCAL
-from loci.documents.document import KeptFolder
+from loci.documents.document import MissingFolder
 from loci.documents.ingest.roots import local_path
 from loci.documents.ingest.watched_folder import FolderIngested, WatchedFolder
 
@@ -37,7 +37,7 @@ def away(request: pytest.FixtureRequest, inner: Path, tmp_path: Path) -> Path:
 def test_while_it_is_away_its_documents_are_kept_and_that_is_told(desk: Desk, inner: Path) -> None:
     for _ in range(2):
         summary = desk.run()
-        assert (summary.removed, summary.kept) == (0, (KeptFolder(str(inner), 2),))
+        assert (summary.removed, summary.kept) == (0, (MissingFolder(str(inner), 2),))
         assert desk.ids() == {"inner-b", "inner-c", "notes-a"}
 
 
@@ -71,7 +71,7 @@ def test_one_in_one_is_told_once(desk: Desk, inner: Path) -> None:
     inner.mkdir(exist_ok=True)
     desk.run(desk.write("inner/deep/e.md", "gooseberry").parent)
     shutil.rmtree(inner)
-    assert desk.run().kept == (KeptFolder(str(inner), 3),)
+    assert desk.run().kept == (MissingFolder(str(inner), 3),)
 
 
 def test_of_two_that_are_named_the_empty_one_is_kept(desk: Desk, tmp_path: Path) -> None:
@@ -82,7 +82,7 @@ def test_of_two_that_are_named_the_empty_one_is_kept(desk: Desk, tmp_path: Path)
     desk.run(desk.notes, other)
     (other / "x.md").unlink()
     summary = desk.run(desk.notes, other)
-    assert (summary.removed, summary.kept) == (0, (KeptFolder(str(other), 1),))
+    assert (summary.removed, summary.kept) == (0, (MissingFolder(str(other), 1),))
 
 
 def test_one_that_goes_while_only_the_outer_one_is_followed_is_kept(desk: Desk, inner: Path) -> None:
@@ -91,5 +91,5 @@ def test_one_that_goes_while_only_the_outer_one_is_followed_is_kept(desk: Desk, 
     inner.rename(desk.notes.parent / "elsewhere")
     [event] = one.check([str(inner)])
     assert isinstance(event, FolderIngested)
-    assert (event.summary.removed, event.summary.kept) == (0, (KeptFolder(str(inner), 2),))
+    assert (event.summary.removed, event.summary.kept) == (0, (MissingFolder(str(inner), 2),))
     assert desk.ids() == {"inner-b", "inner-c", "notes-a"}

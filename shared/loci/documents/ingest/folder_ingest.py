@@ -14,9 +14,9 @@ from loci.documents.ingest.roots import (
     LocalPath,
     file_of,
     is_below,
-    kept_folders,
     local_path,
     missing_folders,
+    missing_with_counts,
     path_of,
     root_of,
 )
@@ -69,7 +69,7 @@ class FolderIngest:
         for document in gone:
             run.remove(document)
         self._catalog.remove_empty_roots(owner)
-        return run.summary(found.skipped, kept_folders(missing, [file for _, file in here]))
+        return run.summary(found.skipped, missing_with_counts(missing, [file for _, file in here]))
 
     def update(self, owner: Owner, folder: LocalPath, files: Sequence[str], gone: Sequence[str]) -> IngestSummary:
         """Ingest these files of the folder and remove the documents of those that are gone, without a full scan."""
@@ -92,7 +92,7 @@ class FolderIngest:
         run.flush()
         for file in filterfalse(is_regular_file, lost):
             run.remove(lost[file])
-        return run.summary((), kept_folders(missing, gone))
+        return run.summary((), missing_with_counts(missing, gone))
 
     def _roots(self, owner: Owner, locations: Sequence[LocalPath]) -> dict[str, Root]:
         """All roots, after making one for each location that lies in none."""

@@ -9,7 +9,7 @@ from loci.core.errors import Conflict, NotFound, Refused
 from loci.core.identity import Owner
 from loci.core.stores import ABSENT
 from loci.documents.catalog import Catalog
-from loci.documents.document import Document, FileFailure, IngestSummary, KeptFolder, Problem, Root, ids_for
+from loci.documents.document import Document, FileFailure, IngestSummary, MissingFolder, Problem, Root, ids_for
 from loci.documents.ingest.index_writer import BATCH, DocumentDraft, IndexWriter
 from loci.documents.ingest.local_files import read_file
 from loci.documents.ingest.roots import below_root
@@ -142,7 +142,7 @@ class IngestRun:
         self._writer.remove(self._owner, document.id)
         self._removed += 1
 
-    def summary(self, skipped: tuple[FileFailure, ...], kept: tuple[KeptFolder, ...]) -> IngestSummary:
+    def summary(self, skipped: tuple[FileFailure, ...], kept: tuple[MissingFolder, ...]) -> IngestSummary:
         """The counts so far."""
         return IngestSummary(
             processed=self._processed,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from loci.core.errors import NotFound, Refused
-from loci.documents.document import KeptFolder, Root
+from loci.documents.document import MissingFolder, Root
 from loci.documents.ingest.local_files import SUFFIXES, is_document
 
 
@@ -82,10 +82,10 @@ def missing_folders(folders: Iterable[str], files: Sequence[str], unread: Sequen
     return missing
 
 
-def kept_folders(missing: Sequence[str], files: Sequence[str]) -> tuple[KeptFolder, ...]:
+def missing_with_counts(missing: Sequence[str], files: Sequence[str]) -> tuple[MissingFolder, ...]:
     """The missing folders that had some of the files, each with how many."""
     counts = {folder: sum(is_below(file, [folder]) for file in files) for folder in missing}
-    return tuple(KeptFolder(folder, count) for folder, count in counts.items() if count)
+    return tuple(MissingFolder(folder, count) for folder, count in counts.items() if count)
 
 
 def _contains_any(folder: str, files: Sequence[str]) -> bool:
