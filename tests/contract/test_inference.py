@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pytest
 
 from loci.core.errors import Unavailable
-from loci.search.ranking import Embedding
+from loci.search.inference import Embedding
 from tests.contract.inferences import ADAPTERS, Inference
 from tests.contract.stores import SURROGATE, at_once
 from tests.support.small_models import EMBEDDER, LONGEST, RERANKER, WIDTH, small_models

@@ -42,11 +42,12 @@ from pathlib import Path
 from loci.adapters.local.index import SqliteIndex
 from loci.adapters.local.sqlite import Database
 from loci.core.identity import LOCAL
-from loci.search.ranking import Chunk, Embedding, Marks, Vector, Where
+from loci.search.inference import Embedding
+from loci.search.ranking import Chunk, QueryVector, TagsAndDate, Where
 index = SqliteIndex(Database(Path(sys.argv[1]) / "loci.db"))
 chunk = Chunk("a#0", "a", "a.md", "A", (), 1, 1, "river", "hash", "river", Embedding("model", bytes(15) + b"<", b""))
-index.put(LOCAL, "notes", "a", [chunk], Marks())
-for vector in (None, Vector.of("model", bytes(32))):
+index.put(LOCAL, "notes", "a", [chunk], TagsAndDate())
+for vector in (None, QueryVector.of("model", bytes(32))):
     index.candidates(LOCAL, "notes", ["river"], vector, limit=10, where=Where())
     print("numpy" in sys.modules)
 """
@@ -77,8 +78,11 @@ def test_a_new_word_is_found_though_it_was_asked_for_before(
     assert by_words(find(index, ANN, "quixotic")) == ["b#0"]
 
 
-def test_vectors_that_do_not_fit_the_memory_are_loaded_again(database: Database) -> None:
-    index = SqliteIndex(database, vector_memory=1)
+def test_vectors_that_do_not_fit_the_memory_are_loaded_again(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(embedded, "VECTOR_MEMORY", 1)
+    index = SqliteIndex(database)
     owners = [Owner("acme", f"owner{number}") for number in range(4)]
     for owner in owners:
         put(index, owner, chunk(f"{owner.subject}#0", "river", embedding(1, 0)))

@@ -9,11 +9,10 @@ from loci.cli.example import bring_example
 from loci.core.errors import LociError
 from loci.core.identity import LOCAL, Owner
 from loci.documents.ingest.index_writer import COLLECTION
-from loci.model_store.known_models import DEFAULTS, known
-from loci.model_store.manifest import Kind
+from loci.model_store.manifests import DEFAULTS, Kind, known
+from loci.model_store.models_folder import ModelsFolder
 from loci.model_store.pull import pull
-from loci.model_store.shelf import Shelf
-from loci.search.ranking import Vector, Where
+from loci.search.ranking import QueryVector, Where
 
 SECONDS_BETWEEN_LOOKS = 5.0
 STEPS = 10
@@ -59,7 +58,7 @@ class Background:
     def _pull(self) -> None:
         """Bring what is missing of the models that would be used: the embedder first, as it helps most."""
         settings = self._app.settings
-        shelf = Shelf(settings.models_folder)
+        shelf = ModelsFolder(settings.models_folder)
         wanted: list[tuple[Kind, str | None]] = [("embedder", settings.embedder), ("reranker", settings.reranker)]
         for kind, name in wanted[: 1 if settings.rerank_seconds == 0 else 2]:
             if shelf.in_use(kind, name) is not None:
@@ -101,7 +100,7 @@ class Background:
         self._warmed = model.identity
         with suppress(LociError):  # the first search says what is wrong
             asked = self._app.documents.embedder.query("warm")
-            near = Vector.of(asked.model, asked.vector)
+            near = QueryVector.of(asked.model, asked.vector)
             self._app.documents.index.candidates(LOCAL, COLLECTION, ["warm"], near, limit=1, where=Where())
 
     def _fill(self) -> bool:

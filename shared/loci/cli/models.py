@@ -10,10 +10,9 @@ import typer
 from loci.cli.options import ConfigOption, DataOption, JsonOption
 from loci.core.errors import Unavailable
 from loci.core.settings import Settings, load_settings
-from loci.model_store.known_models import DEFAULTS, KNOWN, known
-from loci.model_store.manifest import Manifest
+from loci.model_store.manifests import DEFAULTS, KNOWN, Manifest, known
+from loci.model_store.models_folder import ModelsFolder
 from loci.model_store.pull import pull as pull_model
-from loci.model_store.shelf import Shelf
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -25,7 +24,7 @@ cli = typer.Typer(help="Models: what embeds and reranks.", no_args_is_help=True,
 def list_models(data: DataOption = None, config: ConfigOption = None, as_json: JsonOption = False) -> None:
     """List the models: whether they are here, how large, and under which licence. A * marks what is used."""
     settings = load_settings({"data": data}, config)
-    shelf = Shelf(settings.models_folder)
+    shelf = ModelsFolder(settings.models_folder)
     rows = [_row(manifest, shelf, _used(shelf, settings)) for manifest in _manifests(shelf)]
     if as_json:
         typer.echo(json.dumps(rows))
@@ -49,7 +48,7 @@ def pull(
 ) -> None:
     """Bring models. What was cut off goes on where it was; what is here and whole stays."""
     settings = load_settings({"data": data}, config)
-    shelf = Shelf(settings.models_folder)
+    shelf = ModelsFolder(settings.models_folder)
     wanted = [known(name) for name in names or DEFAULTS.values()]
     for manifest in wanted:
         with _progress(manifest.name, quiet=as_json) as (bar, task):
@@ -70,7 +69,7 @@ def check(
     as_json: JsonOption = False,
 ) -> None:
     """Read every byte of the models that are here: are they what was pulled?"""
-    shelf = Shelf(load_settings({"data": data}, config).models_folder)
+    shelf = ModelsFolder(load_settings({"data": data}, config).models_folder)
     faults = {name: shelf.check(name) for name in names or shelf.names()}
     if as_json:
         typer.echo(json.dumps(faults))
@@ -86,7 +85,7 @@ def check(
         )
 
 
-def _manifests(shelf: Shelf) -> list[Manifest]:
+def _manifests(shelf: ModelsFolder) -> list[Manifest]:
     """Those that Loci knows, as they lie here where they do; then others that lie here."""
     names = [manifest.name for manifest in KNOWN]
     here = {name: placed.manifest for name in [*names, *shelf.names()] if (placed := shelf.recorded(name))}
@@ -95,12 +94,12 @@ def _manifests(shelf: Shelf) -> list[Manifest]:
     ]
 
 
-def _used(shelf: Shelf, settings: Settings) -> set[str]:
+def _used(shelf: ModelsFolder, settings: Settings) -> set[str]:
     found = (shelf.in_use("embedder", settings.embedder), shelf.in_use("reranker", settings.reranker))
     return {placed.manifest.name for placed in found if placed}
 
 
-def _row(manifest: Manifest, shelf: Shelf, used: set[str]) -> dict[str, str | int | bool | None]:
+def _row(manifest: Manifest, shelf: ModelsFolder, used: set[str]) -> dict[str, str | int | bool | None]:
     return {
         "name": manifest.name,
         "kind": manifest.kind,

@@ -4,9 +4,8 @@ from functools import partial
 
 from loci.core.finding import Finding, checked, some
 from loci.core.settings import Settings
-from loci.model_store.known_models import DEFAULTS, FROM_INDEX, known
-from loci.model_store.manifest import Kind
-from loci.model_store.shelf import Shelf
+from loci.model_store.manifests import DEFAULTS, FROM_INDEX, Kind, known
+from loci.model_store.models_folder import ModelsFolder
 
 WITHOUT: dict[Kind, tuple[str, str]] = {
     "embedder": (
@@ -19,7 +18,7 @@ WITHOUT: dict[Kind, tuple[str, str]] = {
 
 def check_models(settings: Settings) -> list[Finding]:
     """Those that are used, which are read whole, and those that are damaged and not used."""
-    shelf = Shelf(settings.models_folder)
+    shelf = ModelsFolder(settings.models_folder)
     wanted: dict[Kind, str | None] = {"embedder": settings.embedder}
     if settings.rerank_seconds:
         wanted["reranker"] = settings.reranker
@@ -27,7 +26,7 @@ def check_models(settings: Settings) -> list[Finding]:
     return [*found, *checked("models", lambda: _unused(wanted, shelf))]
 
 
-def _used(kind: Kind, wanted: str | None, shelf: Shelf) -> Finding:
+def _used(kind: Kind, wanted: str | None, shelf: ModelsFolder) -> Finding:
     placed = shelf.in_use(kind, wanted)
     if placed is None:
         return _missing(kind, wanted, shelf)
@@ -37,7 +36,7 @@ def _used(kind: Kind, wanted: str | None, shelf: Shelf) -> Finding:
     return Finding(kind, "ok", f"{name}, whole, in {placed.folder}")
 
 
-def _unused(wanted: dict[Kind, str | None], shelf: Shelf) -> Finding | None:
+def _unused(wanted: dict[Kind, str | None], shelf: ModelsFolder) -> Finding | None:
     told = {name or DEFAULTS[kind] for kind, name in wanted.items() if shelf.in_use(kind, name) is None}
     damaged = [name for name in shelf.names() if name not in told and shelf.state(name) == "damaged"]
     if not damaged:
@@ -46,11 +45,11 @@ def _unused(wanted: dict[Kind, str | None], shelf: Shelf) -> Finding | None:
     return Finding("models", "warning", f"Not whole: {some(damaged)}", advice)
 
 
-def _missing(kind: Kind, wanted: str | None, shelf: Shelf) -> Finding:
+def _missing(kind: Kind, wanted: str | None, shelf: ModelsFolder) -> Finding:
     name = wanted or DEFAULTS[kind]
     if shelf.state(name) == "damaged":
         return Finding(kind, "fault", f"{name} is damaged: not all of it is there", f"Run: loci models pull {name}")
-    placed = shelf.placed(name)
+    placed = shelf.installed(name)
     manifest = placed.manifest if placed else known(name)
     if manifest.kind != kind:
         advice = f"Set LOCI_{kind.upper()} to another model: loci models list shows them"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from loci.core.settings import Settings
 from loci.core.stores import RecordStore
-from loci.search.inference import LanguageModel
+from loci.search.language_model import LanguageModel
 
 if TYPE_CHECKING:
     from loci.adapters.aws.clients import Clients

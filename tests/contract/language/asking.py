@@ -8,7 +8,7 @@ from loci.core.errors import Unavailable
 from loci.core.identity import SYSTEM
 from loci.core.json import JsonObject
 from loci.core.stores import RecordStore
-from loci.search.inference import LanguageModel
+from loci.search.language_model import LanguageModel
 from tests.contract.stores import Clock
 
 SCHEMA: JsonObject = {

@@ -7,7 +7,7 @@ from loci.adapters.language_model.checked import TextModel
 from loci.core.errors import Unavailable
 from loci.core.identity import SYSTEM
 from loci.core.stores import RecordStore
-from loci.search.inference import LanguageModel
+from loci.search.language_model import LanguageModel
 from tests.contract.language.asking import DAY, FITS, ask, checked, refused, spent
 from tests.contract.stores import Clock, at_once
 from tests.support.stub_model import TOKENS, Fails, Hangs, Says, StubModel

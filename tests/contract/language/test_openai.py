@@ -7,7 +7,7 @@ import pytest
 
 from loci.adapters.language_model.openai import OpenAiModel
 from loci.core.stores import RecordStore
-from loci.search.language_answer import too_slow
+from loci.search.language_model import too_slow
 from tests.contract.language.asking import FITS, KEY, SCHEMA, ask, checked, refused, spent
 from tests.contract.stores import Clock, at_once
 from tests.support.stub_model import Gives, Hangs, StubModel

@@ -7,8 +7,8 @@ import pytest
 
 from loci.adapters.local.blobs import FolderBlobs
 from loci.adapters.local.index import SqliteIndex
+from loci.adapters.local.inference.current_model import CurrentModel
 from loci.adapters.local.inference.embedder import OnnxEmbedder
-from loci.adapters.local.inference.in_use import InUse
 from loci.adapters.local.records import SqliteRecords
 from loci.adapters.local.sqlite import Database
 from loci.adapters.local.write_locks import FolderWriteLocks
@@ -20,7 +20,7 @@ from loci.documents.ingest.index_writer import COLLECTION, IndexWriter
 from loci.documents.ingest.ingest import Ingest
 from loci.documents.ingest.missing_vectors import MissingVectors
 from loci.documents.library import Library
-from loci.model_store.shelf import Shelf
+from loci.model_store.models_folder import ModelsFolder
 from loci.search.ranking import Chunk, Where
 from loci.search.words import query_words
 from tests.support.small_models import lay_out_embedder
@@ -79,7 +79,7 @@ def open_desk(folder: Path) -> Desk:
     database = Database(data / "loci.db")
     catalog = Catalog(SqliteRecords(database, lambda: START))
     index = SqliteIndex(database)
-    writer = IndexWriter(catalog, index, OnnxEmbedder(InUse(Shelf(models), "embedder")), lambda: START)
+    writer = IndexWriter(catalog, index, OnnxEmbedder(CurrentModel(ModelsFolder(models), "embedder")), lambda: START)
     blobs = FolderBlobs(data / "blobs", Keyring(["s" * 32]).seal("link"), "http://127.0.0.1", lambda: START)
     return Desk(
         data,

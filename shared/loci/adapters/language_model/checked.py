@@ -10,7 +10,7 @@ from typing import NoReturn, Protocol, assert_never, cast
 from loci.adapters.language_model.allowance import DailyAllowance
 from loci.core.errors import LociError, Unavailable
 from loci.core.json import Json, JsonObject
-from loci.search.language_answer import Answer, ModelText, Withheld, too_slow
+from loci.search.language_model import ModelAnswer, ModelText, NoAnswer, too_slow
 
 AT_ONCE = 8
 BYTES_A_TOKEN = 3
@@ -20,7 +20,7 @@ BYTES_A_TOKEN = 3
 class TextModel(Protocol):
     """A provider's model."""
 
-    def write(self, prompt: str, schema: JsonObject, *, seconds: float, most_tokens: int) -> Answer:
+    def write(self, prompt: str, schema: JsonObject, *, seconds: float, most_tokens: int) -> ModelAnswer:
         """What the model wrote, unchecked. `Unavailable` where it never began to: that has cost nothing."""
         ...
 
@@ -95,7 +95,7 @@ class CheckedModel:
         match answer:
             case ModelText(text):
                 return text
-            case Withheld(why, resolution):
+            case NoAnswer(why, resolution):
                 raise Unavailable(why, resolution)
             case _:
                 assert_never(answer)

@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from loci.core.errors import Misconfigured, Unavailable
 from loci.core.json import JsonObject
-from loci.search.language_answer import Answer, ModelText, cut, refused, too_slow
+from loci.search.language_model import ModelAnswer, ModelText, refused, too_long, too_slow
 
 if TYPE_CHECKING:
     from httpx2 import Client, Response
@@ -79,7 +79,7 @@ class OpenAiModel:
         self._opening = threading.Lock()
         self._opened: Client | None = None
 
-    def write(self, prompt: str, schema: JsonObject, *, seconds: float, most_tokens: int) -> Answer:
+    def write(self, prompt: str, schema: JsonObject, *, seconds: float, most_tokens: int) -> ModelAnswer:
         import httpx2  # 0.03 s, and TLS 0.05 s: only a search with a language model pays it
 
         asked = {
@@ -164,7 +164,7 @@ def _can_be_sent(key: str) -> bool:
     return re.fullmatch(r"[!-~]*", key) is not None
 
 
-def _answer(body: bytes, most_tokens: int) -> Answer:
+def _answer(body: bytes, most_tokens: int) -> ModelAnswer:
     try:
         completion = _Completion.model_validate_json(body)
     except ValidationError:
@@ -176,5 +176,5 @@ def _answer(body: bytes, most_tokens: int) -> Answer:
     if choice.message.refusal or choice.finish_reason == "content_filter":
         return refused(tokens)
     if choice.finish_reason == "length":
-        return cut(most_tokens, tokens)
+        return too_long(most_tokens, tokens)
     return ModelText(choice.message.content or "", tokens)

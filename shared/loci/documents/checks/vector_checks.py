@@ -4,9 +4,8 @@ from loci.app import App
 from loci.core.finding import Finding, counted, some
 from loci.core.identity import Owner
 from loci.documents.ingest.index_writer import COLLECTION
-from loci.search.embedding_model import EmbeddingModel
-from loci.search.ranking import Counts
-from loci.search.soundness import is_sound
+from loci.search.inference import EmbeddingModel, is_sound
+from loci.search.ranking import IndexCounts
 
 AT_ONCE = 500
 
@@ -60,7 +59,7 @@ def _damaged(app: App, owner: Owner, model: EmbeddingModel) -> list[str]:
     return list(found)
 
 
-def _without_model(counts: Counts) -> Finding:
+def _without_model(counts: IndexCounts) -> Finding:
     if not counts.embedded:
         return Finding("vectors", "ok", f"None: {counts.chunks:,} passages are found by words")
     names = some(counts.embedded)
@@ -68,5 +67,5 @@ def _without_model(counts: Counts) -> Finding:
     return Finding("vectors", "warning", what, f"Run: loci models pull {next(iter(counts.embedded)).partition('@')[0]}")
 
 
-def _lacking(counts: Counts, model: str) -> int:
+def _lacking(counts: IndexCounts, model: str) -> int:
     return counts.chunks - counts.embedded.get(model, 0)

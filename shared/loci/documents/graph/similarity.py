@@ -10,10 +10,8 @@ from loci.core.identity import Owner
 from loci.documents.graph.owner_cache import OwnerCache
 from loci.documents.graph.tf_idf import TfIdf
 from loci.documents.ingest.index_writer import COLLECTION
-from loci.search.document_index import DocumentIndex, damaged_vectors
-from loci.search.embedding_model import EmbeddingModel
-from loci.search.inference import Embedder
-from loci.search.soundness import rows_of
+from loci.search.document_index import DocumentIndex
+from loci.search.inference import Embedder, EmbeddingModel, damaged_vectors, rows_of
 
 if TYPE_CHECKING:
     import numpy as np

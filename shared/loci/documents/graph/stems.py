@@ -9,7 +9,7 @@ from loci.documents.document import Document
 from loci.documents.ingest.index_writer import COLLECTION
 from loci.search.document_index import DocumentIndex
 from loci.search.ranking import Chunk
-from loci.search.words import places
+from loci.search.words import word_positions
 
 READ: Final = 20
 """Passages of a document that are looked through."""
@@ -29,7 +29,7 @@ def wording(chunks: Iterable[Chunk], stems: Sequence[str]) -> Mapping[str, str]:
     wanted = frozenset(stems)
     for chunk in chunks:
         text = "\n".join([*chunk.heading, chunk.text])
-        for stem, begin, end in places(text, wanted):
+        for stem, begin, end in word_positions(text, wanted):
             said[stem][text[begin:end]] += 1
     forms: dict[str, str] = {}
     for stem in stems:
