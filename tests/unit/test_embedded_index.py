@@ -7,13 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from loci.adapters.local import bm25
+from loci.adapters.local import bm25, vectors
 from loci.adapters.local import index as embedded
 from loci.adapters.local.index import SqliteIndex
 from loci.adapters.local.sqlite import Database
+from loci.core.errors import Unavailable
 from loci.core.identity import Owner
+from loci.search.inference import Embedding
 from loci.search.ranking import Where
-from tests.contract.indexes import NOTES, by_vector, by_words, chunk, embedding, find, put, vector
+from tests.contract.indexes import MODEL, NOTES, by_vector, by_words, chunk, embedding, find, put, vector
 
 ANN = Owner("acme", "ann")
 VOCABULARY = [f"word{number}" for number in range(400)]
@@ -124,3 +126,16 @@ def test_a_failed_put_leaves_the_document_as_it_was(database: Database, index: S
         put(index, ANN, chunk("a#0", "garden"), chunk("a#1", "half of a pair: \ud800"))
     assert by_words(find(index, ANN, "river", where=Where())) == ["a#0", "a#1"]
     assert by_words(find(index, ANN, "garden")) == []
+
+
+def test_a_search_that_met_damaged_vectors_leaves_nothing_wrong_behind(
+    index: SqliteIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vectors, "AT_ONCE", 2)  # the sound ones are loaded before the damaged one is met
+    sound = [chunk(f"{n}#0", "river", embedding(1, n)) for n in range(4)]
+    put(index, ANN, *sound, chunk("damaged#0", "river", Embedding(MODEL, bytes(16), b"")))
+    for _ in range(2):
+        with pytest.raises(Unavailable, match="damaged vectors"):
+            find(index, ANN, near=vector(1, 0))
+    index.remove(ANN, NOTES, "damaged")
+    assert by_vector(find(index, ANN, near=vector(1, 0), limit=4)) == [one.id for one in sound]

@@ -160,8 +160,10 @@ class _Matrix:
         ).fetchone()
         if scope is not None:
             self._forget(connection, *scope)
+            self.last_gone = last_gone
             for numbers, documents, rows in self._newer(connection, *scope):
                 self._append(numbers, documents, rows)
+                self.last_chunk = numbers[-1]  # the next batch may be damaged: the next call goes on from here
         self.last_chunk, self.last_gone = last_chunk, last_gone
 
     def _newer(self, connection: sqlite3.Connection, scope: int) -> Iterator[tuple[list[int], list[int], "Floats"]]:
