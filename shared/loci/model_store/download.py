@@ -57,7 +57,7 @@ class Downloads:
             if not answer.is_redirect or offer.sha256 or offer.blob:
                 return offer
             at = urljoin(at, answer.headers["location"])
-        raise self._refused(url, "it redirects without end")
+        raise self._refused(url, "it redirects too often")
 
     def page(self, url: str) -> "Response":
         """A small page."""

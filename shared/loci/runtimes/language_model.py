@@ -18,7 +18,7 @@ def language_model(settings: Settings, records: RecordStore, clients: "Clients |
     if settings.language_model is None:
         return None
     from loci.adapters.language_model.allowance import DailyAllowance  # only where there is one
-    from loci.adapters.language_model.checked import CheckedModel
+    from loci.adapters.language_model.checked_model import CheckedModel
 
     provider, _, name = settings.language_model.partition(":")
     if provider == "bedrock":

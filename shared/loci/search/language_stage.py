@@ -103,13 +103,11 @@ class LanguageStage:
         name: str,
         *,
         seconds: float,
-        clock: Callable[[], float] = time.perf_counter,
         new_mark: Callable[[], str] = random_id,
     ) -> None:
         self._model = model
         self._name = name
         self._seconds = seconds
-        self._clock = clock
         self._new_mark = new_mark
 
     def depth(self, limit: int) -> int:
@@ -122,24 +120,25 @@ class LanguageStage:
             return _unread(hits, "no model is configured: set LOCI_LANGUAGE_MODEL")
         if not hits:
             return _unread(hits, "there are no hits")
-        began = self._clock()
+        began = time.perf_counter()
         first, rest = hits[:READ], hits[READ:]
         task = prompt(query, first, room=room, new_mark=self._new_mark)
         try:
             answer = self._model.complete(task, SCHEMA, seconds=self._seconds, most_tokens=MOST_TOKENS)
         except Unavailable as error:
-            return _unread(hits, str(error), self._ms_since(began))
+            return _unread(hits, str(error), _ms_since(began))
         judgement = cast("Judgement", answer)  # the port promises that it fits the schema
         read = _judged(first, judgement, room)
         return LanguageResult(
             (*read, *rest),
-            Stage("language_model", True, self._ms_since(began), f"{self._name}: {len(first)} passages"),
+            Stage("language_model", True, _ms_since(began), f"{self._name}: {len(first)} passages"),
             remark(judgement["intent"]),
             remark(judgement["analysis"]),
         )
 
-    def _ms_since(self, began: float) -> float:
-        return round((self._clock() - began) * 1000, 2)
+
+def _ms_since(began: float) -> float:
+    return round((time.perf_counter() - began) * 1000, 2)
 
 
 def _unread(hits: Sequence[Hit], why: str, ms: float = 0.0) -> LanguageResult:

@@ -1,7 +1,7 @@
 """The search pipeline: words and vectors, fused, then read ever more closely; and a report on how it went."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from loci.core.errors import Unavailable
@@ -44,14 +44,12 @@ class Search:
         language_stage: LanguageStage,
         *,
         rerank_seconds: float,
-        clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         self._index = index
         self._embedder = embedder
         self._reranker = reranker
         self._language_stage = language_stage
         self._rerank_seconds = rerank_seconds
-        self._clock = clock
 
     def find(
         self,
@@ -68,7 +66,7 @@ class Search:
 
         By default one of each of the `limit` best documents. With `one_each=False` the `limit` best of all passages.
         """
-        log = StageLog(self._clock)
+        log = StageLog()
         words = query_words(query)
         question = self._question(query, log)
         candidates = self._candidates(owner, collection, words, where, question, log)
@@ -105,7 +103,7 @@ class Search:
         elif not knows_script(model.scripts, query):
             log.skipped("vector", f"{model.identity} was not trained on this script")
         else:
-            return _Question(self._embedder, model, query, self._clock)
+            return _Question(self._embedder, model, query)
         return None
 
     def _candidates(
@@ -180,7 +178,6 @@ class _Question:
     embedder: Embedder
     model: EmbeddingModel
     query: str
-    clock: Callable[[], float]
     embedding: QueryEmbedding | None = None
     failure: Unavailable | None = None
     ms: float = 0.0
@@ -191,7 +188,7 @@ class _Question:
 
     def _values(self) -> bytes:
         if self.embedding is None:
-            began = self.clock()
+            began = time.perf_counter()
             try:
                 embedding = self.embedder.query(self.query)
                 if embedding.model != self.model.identity:
@@ -199,7 +196,7 @@ class _Question:
             except Unavailable as error:
                 self.failure = error
                 raise
-            self.embedding, self.ms = embedding, (self.clock() - began) * 1000
+            self.embedding, self.ms = embedding, (time.perf_counter() - began) * 1000
         return self.embedding.vector
 
 

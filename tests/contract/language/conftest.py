@@ -7,7 +7,7 @@ import pytest
 
 from loci.adapters.aws.bedrock import BedrockModel
 from loci.adapters.aws.clients import Clients
-from loci.adapters.language_model.checked import TextModel
+from loci.adapters.language_model.checked_model import TextModel
 from loci.adapters.language_model.openai import OpenAiModel
 from loci.core.stores import RecordStore
 from loci.search.language_model import LanguageModel

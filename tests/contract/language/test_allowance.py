@@ -3,7 +3,7 @@
 import pytest
 
 from loci.adapters.language_model.allowance import KIND, DailyAllowance
-from loci.adapters.language_model.checked import TextModel
+from loci.adapters.language_model.checked_model import TextModel
 from loci.core.errors import Unavailable
 from loci.core.identity import SYSTEM
 from loci.core.stores import RecordStore
@@ -47,7 +47,7 @@ class TestTheAllowance:
     ) -> None:
         stub.says(FITS)
         model = checked(writer, kept, clock, most_tokens=300)
-        assert "tokens a day are spent" in refused(model).what
+        assert "tokens for today are spent" in refused(model).what
         assert not stub.requests
 
     def test_is_whole_again_the_next_day(

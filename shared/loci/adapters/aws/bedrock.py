@@ -23,27 +23,27 @@ class _ToolUse(BaseModel):
     input: object
 
 
-class _Part(BaseModel):
+class _ConversePart(BaseModel):
     text: str | None = None
     toolUse: _ToolUse | None = None  # noqa: N815 (AWS names it)
 
 
-class _Message(BaseModel):
-    content: list[_Part]
+class _ConverseMessage(BaseModel):
+    content: list[_ConversePart]
 
 
-class _Output(BaseModel):
-    message: _Message
+class _ConverseOutput(BaseModel):
+    message: _ConverseMessage
 
 
-class _Usage(BaseModel):
+class _ConverseUsage(BaseModel):
     totalTokens: int = Field(ge=0)  # noqa: N815
 
 
-class _Response(BaseModel):
-    output: _Output
+class _ConverseAnswer(BaseModel):
+    output: _ConverseOutput
     stopReason: str  # noqa: N815
-    usage: _Usage
+    usage: _ConverseUsage
 
 
 class BedrockModel:
@@ -86,7 +86,7 @@ class BedrockModel:
 
 def _answer(response: object, most_tokens: int) -> ModelAnswer:
     try:
-        parsed = _Response.model_validate(response)
+        parsed = _ConverseAnswer.model_validate(response)
     except ValidationError:
         raise _not_converse() from None
     tokens = parsed.usage.totalTokens

@@ -65,11 +65,11 @@ class OpenSearchIndex:
             # Of two writers at once, each deletes what is older than the newest: one whole document stays.
             oldest, newest = self._generations(owner, collection, document)
             if oldest < newest:
-                self._delete(owner, [*_of(owner, collection, document), _range(lt=newest)])
+                self._delete(owner, [*_in_document(owner, collection, document), _before(newest)])
 
     def remove(self, owner: Owner, collection: str, document: str) -> None:
         with self._calling():
-            self._delete(owner, _of(owner, collection, document))
+            self._delete(owner, _in_document(owner, collection, document))
 
     def embeddings(self, owner: Owner, model: str, hashes: Sequence[str]) -> dict[str, Embedding]:
         found: dict[str, Embedding] = {}
@@ -199,7 +199,9 @@ class OpenSearchIndex:
     def _generations(self, owner: Owner, collection: str, document: str) -> tuple[int, int]:
         """The oldest and the newest generation of the document's chunks; 0 if it has none."""
         ends = {name: {name: {"field": "generation"}} for name in ("min", "max")}
-        [answer] = self._answers(owner, [{"size": 0, "aggs": ends, **_filtered(_of(owner, collection, document))}])
+        [answer] = self._answers(
+            owner, [{"size": 0, "aggs": ends, **_filtered(_in_document(owner, collection, document))}]
+        )
         oldest, newest = (answer["aggregations"][name]["value"] for name in ends)
         return int(oldest or 0), int(newest or 0)  # floats have 53 bits: enough for microseconds until 2255
 
@@ -222,12 +224,12 @@ class OpenSearchIndex:
         return answers
 
 
-def _of(owner: Owner, collection: str, document: str) -> list[Json]:
+def _in_document(owner: Owner, collection: str, document: str) -> list[Json]:
     return [*filters_of(owner, collection, EVERYTHING), term("document", document)]
 
 
-def _range(**bounds: int) -> Json:
-    return {"range": {"generation": bounds}}
+def _before(generation: int) -> Json:
+    return {"range": {"generation": {"lt": generation}}}
 
 
 def _filtered(filters: list[Json]) -> Json:

@@ -27,7 +27,7 @@ RESOLUTIONS = {
 
 
 @dataclass(frozen=True, slots=True)
-class _Models:
+class _KnownModels:
     """The function's models, and the time until which Loci remembers them."""
 
     until: float
@@ -42,14 +42,14 @@ class LambdaInference:
         self._function = function
         self._clients = clients
         self._clock = clock
-        self._known: _Models | None = None
+        self._known: _KnownModels | None = None
 
-    def models(self) -> _Models:
+    def models(self) -> _KnownModels:
         known = self._known
         if known is None or self._clock() >= known.until:
             answer = self.ask("models")
             embedder = _embedding_model(answer["embedder"])
-            known = _Models(self._clock() + SECONDS_A_MODEL_STAYS, embedder, answer["reranker"])
+            known = _KnownModels(self._clock() + SECONDS_A_MODEL_STAYS, embedder, answer["reranker"])
             self._known = known
         return known
 

@@ -60,7 +60,7 @@ class CurrentModel:
         model = self._state().model
         if model is None:
             name = self._wanted or DEFAULTS[self._kind]
-            return Unavailable(f"There is no {self._kind} here", f"Run: loci models pull {name}", code="MODEL_MISSING")
+            return Unavailable(f"No {self._kind} is installed", f"Run: loci models pull {name}", code="MODEL_MISSING")
         return model.fault or model
 
     def _state(self) -> "_FolderState":

@@ -112,7 +112,9 @@ def _embed(model: LoadedModel, embeds: Embeds, batch: Sequence[Encoded]) -> list
 
 def _embeds(manifest: Manifest) -> Embeds:
     if manifest.embeds is None:
-        raise Unavailable(f"{manifest.name} is no embedder", "Set LOCI_EMBEDDER to one: loci models list shows them")
+        raise Unavailable(
+            f"{manifest.name} is not an embedder", "Set LOCI_EMBEDDER to one: loci models list shows them"
+        )
     return manifest.embeds
 
 
