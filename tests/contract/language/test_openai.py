@@ -45,7 +45,7 @@ class TestOpenAi:
         self, openai: OpenAiModel, stub: StubModel, kept: RecordStore, clock: Clock
     ) -> None:
         stub.will(Gives(gzip.compress(b" " * 100_000_000), headers={"Content-Encoding": "gzip"}))
-        assert "something else" in refused(checked(openai, kept, clock)).what
+        assert "not a chat completion" in refused(checked(openai, kept, clock)).what
 
     def test_that_drips_is_hung_up_on(self, openai: OpenAiModel, stub: StubModel) -> None:
         stub.will(Hangs(drips=True))
