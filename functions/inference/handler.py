@@ -1,21 +1,21 @@
-"""Inference: embeds and reranks with the models that lie in its image."""
+"""The function `inference`: embeds and reranks with the models in its image."""
 
 from base64 import b64encode
 from dataclasses import asdict
 from typing import Any
 
-# Not through `loci.compose`: the image holds what runs models, and nothing of the server.
+# Not through `loci.compose`: the image has only the code that runs models, nothing of the server.
+from loci.adapters.local.inference.current_model import CurrentModel
 from loci.adapters.local.inference.embedder import OnnxEmbedder
-from loci.adapters.local.inference.in_use import InUse
 from loci.adapters.local.inference.reranker import OnnxReranker
 from loci.core.errors import LociError
 from loci.core.settings import load_settings
-from loci.model_store.shelf import Shelf
+from loci.model_store.models_folder import ModelsFolder
 
 settings = load_settings()
-shelf = Shelf(settings.models_folder)
-embedder = OnnxEmbedder(InUse(shelf, "embedder", settings.embedder))
-reranker = OnnxReranker(InUse(shelf, "reranker", settings.reranker))
+models_folder = ModelsFolder(settings.models_folder)
+embedder = OnnxEmbedder(CurrentModel(models_folder, "embedder", settings.embedder))
+reranker = OnnxReranker(CurrentModel(models_folder, "reranker", settings.reranker))
 
 
 def lambda_handler(event: dict[str, Any], _: object) -> dict[str, Any]:

@@ -106,10 +106,10 @@ def keys_of_stack(stack: str) -> ApiKeys:
 
 def checked_database(settings: Settings) -> str | None:
     """What the embedded database is, in words; None where there is none. An error says what is wrong with it."""
-    from loci.adapters.local.checkup import checked
+    from loci.adapters.local.sqlite import check_file
     from loci.runtimes.local import DATABASE
 
-    return checked(settings.data / DATABASE)
+    return check_file(settings.data / DATABASE)
 
 
 def signing_secrets(settings: Settings) -> int:

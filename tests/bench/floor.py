@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from tokenizers import Tokenizer
 
-from loci.model_store.manifest import MODEL_FILE, TOKENIZER_FILE
-from loci.model_store.shelf import Shelf
+from loci.model_store.manifests import MODEL_FILE, TOKENIZER_FILE
+from loci.model_store.models_folder import ModelsFolder
 from loci.search.words import query_words
 
 BEST = 50
@@ -36,7 +36,7 @@ class Floor:
         self._words.commit()
         vectors = [vector for [vector] in self._words.execute("SELECT vector FROM held.chunk ORDER BY number")]
         self._rows = np.frombuffer(b"".join(vectors), "<f2").reshape(len(vectors), -1).astype(np.float32)
-        placed = Shelf(models).in_use("embedder")
+        placed = ModelsFolder(models).in_use("embedder")
         if placed is None:
             raise SystemExit(f"there is no embedder in {models}")
         self._tokenizer: Any = Tokenizer.from_file(str(placed.path(TOKENIZER_FILE)))

@@ -12,7 +12,8 @@ from loci.core.ids import content_id
 from loci.core.stores import ABSENT
 from loci.documents.ingest.index_writer import COLLECTION
 from loci.documents.link import Mention, WrittenLinks
-from loci.search.ranking import Chunk, Embedding, Marks
+from loci.search.inference import Embedding
+from loci.search.ranking import Chunk, TagsAndDate
 from tests.bench.calls import tool_call
 from tests.bench.children import Serving, serving
 from tests.bench.connection import connected
@@ -97,7 +98,7 @@ def _write(app: App, id: str, text: str, said: WrittenLinks, embedding: Embeddin
     where = f"{id}#0", id, f"{id}.md", "Made up", (), 1, 1
     app.documents.catalog.put_mentions(LOCAL, id, said)
     app.documents.index.put(
-        LOCAL, COLLECTION, id, [Chunk(*where, text, content_id(text), text.lower(), embedding)], Marks()
+        LOCAL, COLLECTION, id, [Chunk(*where, text, content_id(text), text.lower(), embedding)], TagsAndDate()
     )
     app.documents.catalog.put(LOCAL, known_document(id, 1, embedding.model), ABSENT)
 

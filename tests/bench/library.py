@@ -15,12 +15,11 @@ from loci.core.stores import ABSENT
 from loci.documents.document import Document
 from loci.documents.ingest.folder_ingest import FolderIngest
 from loci.documents.ingest.index_writer import COLLECTION, IndexWriter
-from loci.model_store.known_models import FROM_INDEX, known
+from loci.model_store.manifests import FROM_INDEX, known
+from loci.model_store.models_folder import ModelsFolder
 from loci.model_store.pull import pull
-from loci.model_store.shelf import Shelf
-from loci.search.embedding_model import EmbeddingModel, QueryEmbedding
-from loci.search.inference import Embedder
-from loci.search.ranking import Embedding, Marks
+from loci.search.inference import Embedder, Embedding, EmbeddingModel, QueryEmbedding
+from loci.search.ranking import TagsAndDate
 from tests.bench.servers import Server, Servers
 from tests.bench.texts import Texts, made_up
 
@@ -89,7 +88,7 @@ def many_passages(servers: Servers, count: int) -> Library:
     questions: dict[str, str] = {}
     model = embedding_model(app)
     for document, chunks in made_up(texts, app.documents.embedder, model, count):
-        app.documents.index.put(LOCAL, COLLECTION, document, chunks, Marks())
+        app.documents.index.put(LOCAL, COLLECTION, document, chunks, TagsAndDate())
         app.documents.catalog.put(LOCAL, known_document(document, len(chunks), model.identity), ABSENT)
         questions[document] = texts.question(chunks[0].text)
     return Library(data, models, list(questions), texts.some([*questions.values()]), data, passages=count)
@@ -106,7 +105,7 @@ def models_of(servers: Servers) -> Path:
     """The folder with the embedder, which is brought there if need be."""
     if servers.models is not None:
         return servers.models
-    shelf = Shelf(servers.scratch / "models")
+    shelf = ModelsFolder(servers.scratch / "models")
     return pull(known(FROM_INDEX), shelf, "").folder.parent
 
 

@@ -6,10 +6,10 @@ from collections.abc import Generator
 from contextlib import contextmanager
 
 from loci.adapters.aws.index import OpenSearchIndex
-from loci.adapters.aws.opensearch import Domain
+from loci.adapters.aws.opensearch import OpenSearchCluster
 from loci.core.identity import LOCAL
 from loci.documents.ingest.index_writer import COLLECTION
-from loci.search.ranking import Marks, Vector, Where
+from loci.search.ranking import QueryVector, TagsAndDate, Where
 from loci.search.words import query_words
 from tests.bench.figures import Figure, time_figure, verdict
 from tests.bench.library import app_on, embedding_model, models_of
@@ -32,16 +32,16 @@ def opensearch(servers: Servers) -> list[Figure]:
         return [Figure(f"OpenSearch: {error}", "", "not measured", "no budget")]
 
 
-def _searched(servers: Servers, found: Domain, name: str) -> list[Figure]:
+def _searched(servers: Servers, found: OpenSearchCluster, name: str) -> list[Figure]:
     app, index, texts = app_on(servers.scratch / "empty", models_of(servers)), OpenSearchIndex(found, name), Texts(4)
     questions, words, vector = list[str](), list[str](), None
     for document, chunks in made_up(texts, app.documents.embedder, embedding_model(app), PASSAGES):
-        index.put(LOCAL, COLLECTION, document, chunks, Marks())
+        index.put(LOCAL, COLLECTION, document, chunks, TagsAndDate())
         questions.append(texts.question(chunks[0].text))
     plain, both, whole = list[float](), list[float](), list[float]()
     for question in [*questions[:WARM], *texts.some(questions)]:
         asked = app.documents.embedder.query(question)
-        vector, words = Vector.of(asked.model, asked.vector), query_words(question)
+        vector, words = QueryVector.of(asked.model, asked.vector), query_words(question)
         began = time.perf_counter()
         best = index.candidates(LOCAL, COLLECTION, words, vector, limit=50, where=EVERYWHERE)
         both.append(time.perf_counter() - began)

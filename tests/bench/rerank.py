@@ -9,9 +9,9 @@ from pathlib import Path
 from statistics import mean, median
 from typing import Any
 
-from loci.adapters.local.inference.in_use import InUse
+from loci.adapters.local.inference.current_model import CurrentModel
 from loci.adapters.local.inference.reranker import OnnxReranker
-from loci.model_store.shelf import Shelf
+from loci.model_store.models_folder import ModelsFolder
 from tests.bench.calls import tool_call
 from tests.bench.children import serving
 from tests.bench.connection import connected
@@ -65,7 +65,7 @@ def rerank(servers: Servers) -> list[Figure]:
 
 def _batch(models: Path) -> list[float]:
     """What the last one takes that was begun in time."""
-    reranker = OnnxReranker(InUse(Shelf(models), "reranker", RERANKER))
+    reranker = OnnxReranker(CurrentModel(ModelsFolder(models), "reranker", RERANKER))
     texts = ["A passage that is longer than what the model reads. " * 5]
     walls: list[float] = []
     for _ in range(21):

@@ -10,7 +10,7 @@ from itertools import cycle, islice
 from loci.app import App
 from loci.core.identity import LOCAL
 from loci.documents.ingest.index_writer import COLLECTION
-from loci.search.ranking import Vector, Where
+from loci.search.ranking import QueryVector, Where
 from tests.bench.calls import tool_call
 from tests.bench.children import Floor, Function, Serving, floor, function, serving
 from tests.bench.connection import connected
@@ -59,7 +59,7 @@ class _Turns:
         self.in_process.extend(self.function.run(post, 1).walls[0] for post in posts)
         for one in asked:
             began = time.perf_counter()
-            vector = Vector.of(one.model, one.vector)
+            vector = QueryVector.of(one.model, one.vector)
             self.app.documents.index.candidates(LOCAL, COLLECTION, [], vector, limit=50, where=EVERYWHERE)
             self.nearest.append(time.perf_counter() - began)
 

@@ -9,9 +9,8 @@ from pathlib import Path
 
 import loci
 from loci.core.ids import content_id
-from loci.search.embedding_model import EmbeddingModel
-from loci.search.inference import Embedder
-from loci.search.ranking import Chunk, Embedding
+from loci.search.inference import Embedder, Embedding, EmbeddingModel
+from loci.search.ranking import Chunk
 from loci.search.words import index_words
 
 EXAMPLE = Path(loci.__file__).parent / "example"

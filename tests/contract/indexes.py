@@ -9,20 +9,21 @@ from struct import pack
 import pytest
 
 from loci.adapters.aws.index import OpenSearchIndex
-from loci.adapters.aws.opensearch import Domain
+from loci.adapters.aws.opensearch import OpenSearchCluster
 from loci.adapters.local.index import SqliteIndex
 from loci.adapters.local.sqlite import Database
 from loci.core.identity import Owner
 from loci.core.ids import content_id
 from loci.search.document_index import DocumentIndex
-from loci.search.ranking import EVERYTHING, Candidate, Chunk, Embedding, Marks, Vector, Where
+from loci.search.inference import Embedding
+from loci.search.ranking import EVERYTHING, Candidate, Chunk, QueryVector, TagsAndDate, Where
 from loci.search.words import index_words, query_words
 from tests.servers.java.nodes import opensearch_node
 
 MODEL = "small@0123456789ab"
 OTHER_MODEL = "large@ba9876543210"
 NOTES = "notes"
-UNMARKED = Marks()
+UNMARKED = TagsAndDate()
 
 Opener = Callable[[Path], AbstractContextManager[DocumentIndex]]
 """Gives an index that may keep files in the folder. What it holds of other owners is not the test's concern."""
@@ -34,21 +35,21 @@ def embedded() -> Generator[Opener, None, None]:
 
 
 @contextmanager
-def node() -> Generator[tuple[Domain, str], None, None]:
+def node() -> Generator[tuple[OpenSearchCluster, str], None, None]:
     """An OpenSearch node, and a name for an index that goes with the block."""
     with opensearch_node() as found:
-        domain = Domain(found.url)
+        cluster = OpenSearchCluster(found.url)
         try:
-            yield domain, f"{found.prefix}chunks"
+            yield cluster, f"{found.prefix}chunks"
         finally:
-            domain.close()
+            cluster.close()
 
 
 @contextmanager
 def opensearch() -> Generator[Opener, None, None]:
     """One index for many tests, each with owners of its own."""
-    with node() as (domain, name):
-        index = OpenSearchIndex(domain, name)
+    with node() as (cluster, name):
+        index = OpenSearchIndex(cluster, name)
         yield lambda _: nullcontext(index)
 
 
@@ -67,9 +68,9 @@ def embedding(*values: float, model: str = MODEL) -> Embedding:
     return Embedding(model, pack(f"<{len(numbers)}e", *numbers), b"\xa5" * 3)
 
 
-def vector(*values: float, model: str = MODEL) -> Vector:
+def vector(*values: float, model: str = MODEL) -> QueryVector:
     numbers = _unit(values)
-    return Vector.of(model, pack(f"<{len(numbers)}f", *numbers))
+    return QueryVector.of(model, pack(f"<{len(numbers)}f", *numbers))
 
 
 def chunk(id: str, text: str = "", embedded: Embedding | None = None) -> Chunk:
@@ -80,7 +81,9 @@ def chunk(id: str, text: str = "", embedded: Embedding | None = None) -> Chunk:
     )
 
 
-def put(index: DocumentIndex, owner: Owner, *chunks: Chunk, marks: Marks = UNMARKED, collection: str = NOTES) -> None:
+def put(
+    index: DocumentIndex, owner: Owner, *chunks: Chunk, marks: TagsAndDate = UNMARKED, collection: str = NOTES
+) -> None:
     """Put each document that the chunks are of."""
     for document in dict.fromkeys(one.document for one in chunks):
         its = [one for one in chunks if one.document == document]
@@ -91,7 +94,7 @@ def find(
     index: DocumentIndex,
     owner: Owner,
     question: str = "",
-    near: Vector | None = None,
+    near: QueryVector | None = None,
     *,
     limit: int = 50,
     where: Where = EVERYTHING,

@@ -10,10 +10,10 @@ import pytest
 
 from loci.adapters.aws.clients import Clients
 from loci.adapters.aws.inference import LambdaEmbedder, LambdaInference, LambdaReranker
+from loci.adapters.local.inference.current_model import CurrentModel
 from loci.adapters.local.inference.embedder import OnnxEmbedder
-from loci.adapters.local.inference.in_use import InUse
 from loci.adapters.local.inference.reranker import OnnxReranker
-from loci.model_store.shelf import Shelf
+from loci.model_store.models_folder import ModelsFolder
 from loci.search.inference import Embedder, Reranker
 from tests.support.invoke_api import Handler, invoke_api
 
@@ -30,8 +30,8 @@ class Inference:
 
 
 def embedded_on(folder: Path) -> Inference:
-    shelf = Shelf(folder)
-    return Inference(OnnxEmbedder(InUse(shelf, "embedder")), OnnxReranker(InUse(shelf, "reranker")))
+    models = ModelsFolder(folder)
+    return Inference(OnnxEmbedder(CurrentModel(models, "embedder")), OnnxReranker(CurrentModel(models, "reranker")))
 
 
 def handler_on(folder: Path) -> Handler:

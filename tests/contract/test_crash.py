@@ -37,12 +37,12 @@ for number in itertools.count():
     print(number, flush=True)
 """
 STARTER = f"""{IMPORTS}
-from loci.adapters.local.data_folder import kept_secret
+from loci.adapters.local.data_folder import load_secret
 print("ready", flush=True)
 sys.stdin.readline()
 {OPENED}
 records.put(owner, "start", sys.argv[2], {{}})
-print(kept_secret(folder / "secret"), flush=True)
+print(load_secret(folder / "secret"), flush=True)
 """
 
 

@@ -26,7 +26,7 @@ from pathlib import Path
 from loci.adapters.local.index import SqliteIndex
 from loci.adapters.local.sqlite import Database
 from loci.core.identity import Owner
-from loci.search.ranking import Marks
+from loci.search.ranking import TagsAndDate
 from tests.contract.indexes import NOTES, chunk, embedding, put
 index, owner = SqliteIndex(Database(Path(sys.argv[1]) / "loci.db")), Owner("acme", "ann")
 """
@@ -34,7 +34,7 @@ WRITER = f"""{IMPORTS}
 for number in itertools.count(int(sys.argv[2])):
     text = f"river number{{number}} " + "stone " * 200
     whole = [chunk(f"d{{number}}#{{n}}", text, embedding(1, n)) for n in range({CHUNKS})]
-    put(index, owner, *whole, marks=Marks((f"tag{{number}}",), "2026-01-01"))
+    put(index, owner, *whole, marks=TagsAndDate((f"tag{{number}}",), "2026-01-01"))
     # One that is replaced all the time, by fewer or more: the kill is likely to come in the middle.
     put(index, owner, *[chunk(f"last#{{n}}", f"garden turn{{number}}", embedding(1, n)) for n in range(1 + number % 7)])
     print(number, flush=True)

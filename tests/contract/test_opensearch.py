@@ -9,13 +9,13 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
-from loci.adapters.aws import bulk
 from loci.adapters.aws import index as aws
+from loci.adapters.aws import opensearch
 from loci.adapters.aws.index import OpenSearchIndex
-from loci.adapters.aws.opensearch import Domain
+from loci.adapters.aws.opensearch import OpenSearchCluster
 from loci.core.errors import Misconfigured, Refused, Unavailable
 from loci.core.identity import Owner
-from loci.search.ranking import Chunk, Counts, Marks
+from loci.search.ranking import Chunk, IndexCounts, TagsAndDate
 from tests.contract.indexes import (
     MODEL,
     NOTES,
@@ -35,18 +35,18 @@ ANN = Owner("acme", "ann")
 
 
 @pytest.fixture
-def opened() -> Iterator[tuple[Domain, str]]:
+def opened() -> Iterator[tuple[OpenSearchCluster, str]]:
     with node() as opened:
         yield opened
 
 
 @pytest.fixture
-def domain(opened: tuple[Domain, str]) -> Domain:
+def cluster(opened: tuple[OpenSearchCluster, str]) -> OpenSearchCluster:
     return opened[0]
 
 
 @pytest.fixture
-def name(opened: tuple[Domain, str]) -> str:
+def name(opened: tuple[OpenSearchCluster, str]) -> str:
     return opened[1]
 
 
@@ -84,21 +84,21 @@ def interrupt(**_: object) -> None:
     raise KeyboardInterrupt
 
 
-def counts(url: str) -> Counts:
-    domain = Domain(url)
+def counts(url: str) -> IndexCounts:
+    cluster = OpenSearchCluster(url)
     try:
-        return OpenSearchIndex(domain, "loci").counts(ANN, NOTES)
+        return OpenSearchIndex(cluster, "loci").counts(ANN, NOTES)
     finally:
-        if "client" in domain.__dict__:
-            domain.client.close()
+        if "client" in cluster.__dict__:
+            cluster.client.close()
 
 
 def test_nothing_of_opensearch_is_loaded_before_the_first_call() -> None:
     program = (
         "import sys\n"
         "from loci.adapters.aws.index import OpenSearchIndex\n"
-        "from loci.adapters.aws.opensearch import Domain\n"
-        "OpenSearchIndex(Domain('https://search.example'), 'loci')\n"
+        "from loci.adapters.aws.opensearch import OpenSearchCluster\n"
+        "OpenSearchIndex(OpenSearchCluster('https://search.example'), 'loci')\n"
         "print([name for name in sys.modules if name.startswith(('opensearch', 'boto', 'numpy'))])"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
@@ -149,68 +149,70 @@ def test_a_node_that_fails_is_asked_again_and_then_unavailable(port: int) -> Non
 class TestOnANode:
     """Needs a real one."""
 
-    def test_of_many_first_calls_one_makes_the_index(self, domain: Domain, name: str) -> None:
+    def test_of_many_first_calls_one_makes_the_index(self, cluster: OpenSearchCluster, name: str) -> None:
         def start(number: int) -> None:
-            put(OpenSearchIndex(domain, name), ANN, chunk(f"{number}#0", "river", embedding(1, 0)))
+            put(OpenSearchIndex(cluster, name), ANN, chunk(f"{number}#0", "river", embedding(1, 0)))
 
         at_once(6, start)
-        assert OpenSearchIndex(domain, name).counts(ANN, NOTES) == Counts(6, 6, {MODEL: 6})
+        assert OpenSearchIndex(cluster, name).counts(ANN, NOTES) == IndexCounts(6, 6, {MODEL: 6})
 
-    def test_a_field_that_nobody_declared_is_refused(self, domain: Domain, name: str) -> None:
-        put(OpenSearchIndex(domain, name), ANN, chunk("a#0", "river"))
-        answer = domain.client.bulk(body=[{"index": {}}, {"colour": "red"}], index=name)
+    def test_a_field_that_nobody_declared_is_refused(self, cluster: OpenSearchCluster, name: str) -> None:
+        put(OpenSearchIndex(cluster, name), ANN, chunk("a#0", "river"))
+        answer = cluster.client.bulk(body=[{"index": {}}, {"colour": "red"}], index=name)
         assert answer["items"][0]["index"]["error"]["type"] == "strict_dynamic_mapping_exception"
 
     def test_a_put_that_fails_halfway_leaves_the_document_as_it_was(
-        self, domain: Domain, name: str, monkeypatch: pytest.MonkeyPatch
+        self, cluster: OpenSearchCluster, name: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(bulk, "LARGEST_REQUEST", 1000)  # some of it has been sent when the last is refused
-        index = OpenSearchIndex(domain, name)
+        monkeypatch.setattr(opensearch, "LARGEST_REQUEST", 1000)  # some of it has been sent when the last is refused
+        index = OpenSearchIndex(cluster, name)
         old = [chunk(f"a#{n}", "river", embedding(1, n)) for n in range(5)]
         put(index, ANN, *old)
         too_long = replace(chunk("a#9", "garden"), hash="x" * 40_000)
         with pytest.raises(Refused, match="cannot hold"):
-            index.put(ANN, NOTES, "a", [*(chunk(f"a#{n}", "garden") for n in range(5)), too_long], Marks())
+            index.put(ANN, NOTES, "a", [*(chunk(f"a#{n}", "garden") for n in range(5)), too_long], TagsAndDate())
         put(index, ANN, chunk("b#0", "stone"))  # which shows whatever is there
         assert by_words(find(index, ANN, "garden")) == []
         assert by_vector(find(index, ANN, "river", vector(1, 0))) == [one.id for one in old]
 
     def test_what_a_killed_put_has_left_the_next_one_takes_out(
-        self, domain: Domain, name: str, monkeypatch: pytest.MonkeyPatch
+        self, cluster: OpenSearchCluster, name: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         def version(word: str, size: int) -> list[Chunk]:
             return [chunk(f"a#{n}", word, embedding(1, n)) for n in range(size)]
 
-        put(OpenSearchIndex(domain, name), ANN, *version("river", 5))
-        monkeypatch.setattr(domain.client, "delete_by_query", interrupt)
+        put(OpenSearchIndex(cluster, name), ANN, *version("river", 5))
+        monkeypatch.setattr(cluster.client, "delete_by_query", interrupt)
         with pytest.raises(KeyboardInterrupt):
-            put(OpenSearchIndex(domain, name), ANN, *version("garden", 2))
+            put(OpenSearchIndex(cluster, name), ANN, *version("garden", 2))
         monkeypatch.undo()
-        index = OpenSearchIndex(domain, name)
+        index = OpenSearchIndex(cluster, name)
         assert by_words(find(index, ANN, "garden")) == ["a#0", "a#1"]
         assert {one.text for one in index.chunks(ANN, NOTES, ["a#0", "a#1"]).values()} == {"garden"}
         put(index, ANN, *version("stone", 1))
-        assert index.counts(ANN, NOTES) == Counts(1, 1, {MODEL: 1})
+        assert index.counts(ANN, NOTES) == IndexCounts(1, 1, {MODEL: 1})
 
     def test_documents_are_listed_page_by_page(
-        self, domain: Domain, name: str, monkeypatch: pytest.MonkeyPatch
+        self, cluster: OpenSearchCluster, name: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(aws, "AT_ONCE", 2)
-        index = OpenSearchIndex(domain, name)
+        index = OpenSearchIndex(cluster, name)
         put(index, ANN, *[chunk(f"{number}#0", "river") for number in range(5)])
         assert index.documents(ANN, NOTES) == {str(number): 1 for number in range(5)}
 
-    def test_a_writer_whose_clock_is_behind_still_replaces(self, domain: Domain, name: str) -> None:
-        put(OpenSearchIndex(domain, name, clock=lambda: 2e9), ANN, chunk("a#0", "river"))
-        index = OpenSearchIndex(domain, name, clock=lambda: 1e9)
+    def test_a_writer_whose_clock_is_behind_still_replaces(self, cluster: OpenSearchCluster, name: str) -> None:
+        put(OpenSearchIndex(cluster, name, clock=lambda: 2e9), ANN, chunk("a#0", "river"))
+        index = OpenSearchIndex(cluster, name, clock=lambda: 1e9)
         put(index, ANN, chunk("a#0", "garden"))
         assert by_words(find(index, ANN, "river garden")) == ["a#0"]
         assert index.chunks(ANN, NOTES, ["a#0"])["a#0"].text == "garden"
 
-    def test_an_index_that_was_deleted_is_made_anew_by_the_next_start(self, domain: Domain, name: str) -> None:
-        index = OpenSearchIndex(domain, name)
+    def test_an_index_that_was_deleted_is_made_anew_by_the_next_start(
+        self, cluster: OpenSearchCluster, name: str
+    ) -> None:
+        index = OpenSearchIndex(cluster, name)
         put(index, ANN, chunk("a#0", "river"))
-        domain.client.indices.delete(index=name)
+        cluster.client.indices.delete(index=name)
         with pytest.raises(Unavailable, match="no longer has"):
             find(index, ANN, "river")
         put(index, ANN, chunk("a#0", "garden", embedding(1, 0)))

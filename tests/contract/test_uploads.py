@@ -245,5 +245,5 @@ def test_a_notice_of_something_else_is_passed_over(bucket: Bucket, text: str) ->
 
 @pytest.mark.parametrize("text", ["", "[]", '"x"', '{"Records": 1}', '{"Records": [{"s3": {}}]}', "{"])
 def test_what_is_no_notice_is_refused(bucket: Bucket, text: str) -> None:
-    with pytest.raises(LociError, match="no notice of S3"):
+    with pytest.raises(LociError, match="not a notice of S3"):
         bucket.intake.ingest_notice(text)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from loci.model_store.manifest import MODEL_FILE
+from loci.model_store.manifests import MODEL_FILE
 from tests.support.patient import LOSE_RECORD, Patient, copied_models, empty, patient
 from tests.support.serving import serving
 from tests.support.small_models import EMBEDDER, RERANKER, small_models

@@ -5,15 +5,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from loci.adapters.aws.index import OpenSearchIndex
-from loci.adapters.local.inference.in_use import InUse
+from loci.adapters.local.inference.current_model import CurrentModel
 from loci.adapters.local.inference.reranker import OnnxReranker
 from loci.adapters.local.write_locks import FolderWriteLocks
 from loci.compose import build_app
 from loci.core.settings import load_settings
 from loci.documents.ingest.index_writer import IndexWriter
 from loci.documents.library import Library
-from loci.model_store.shelf import Shelf
-from loci.search.language_stage import Reader
+from loci.model_store.models_folder import ModelsFolder
+from loci.search.language_stage import LanguageStage
 from loci.search.search import Search
 
 
@@ -31,8 +31,8 @@ def library(data: Path, models: Path | None, rerank: float, index: OpenSearchInd
     if index is None:
         return Searched(app.documents.library, app.documents.search)
     settings = app.settings
-    reranker = OnnxReranker(InUse(Shelf(settings.models_folder), "reranker", settings.reranker))
-    nobody = Reader(None, "", seconds=0)
+    reranker = OnnxReranker(CurrentModel(ModelsFolder(settings.models_folder), "reranker", settings.reranker))
+    nobody = LanguageStage(None, "", seconds=0)
     return Searched(
         Library(
             app.documents.catalog,

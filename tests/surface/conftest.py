@@ -43,7 +43,7 @@ def app(request: pytest.FixtureRequest, tmp_path: Path) -> Generator[App, None, 
         app = build_app(load_settings({**settings, "models": tmp_path / "models"}))
         yield app
         if isinstance(app.documents.index, OpenSearchIndex):
-            app.documents.index.domain.close()
+            app.documents.index.cluster.close()
 
 
 @pytest.fixture(scope="session")

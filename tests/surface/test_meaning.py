@@ -12,7 +12,7 @@ from loci.compose import build_app
 from loci.core.identity import LOCAL
 from loci.core.settings import load_settings
 from loci.mcp.server import build_server
-from loci.model_store.shelf import Shelf
+from loci.model_store.models_folder import ModelsFolder
 from tests.surface.results import structured
 
 pytestmark = [pytest.mark.anyio, pytest.mark.models]
@@ -28,7 +28,7 @@ NONSENSE = ("quantum entanglement of penguins", "Which pope crowned the emperor 
 
 
 @pytest.fixture(scope="module")
-def example(minilm: Shelf, tmp_path_factory: pytest.TempPathFactory) -> App:
+def example(minilm: ModelsFolder, tmp_path_factory: pytest.TempPathFactory) -> App:
     """The example collection, embedded."""
     app = build_app(load_settings({"data": tmp_path_factory.mktemp("data"), "models": minilm.folder}))
     app.documents.ingest.run(LOCAL, [str(EXAMPLE)])

@@ -16,7 +16,7 @@ from loci.compose import build_app
 from loci.core.identity import LOCAL
 from loci.core.settings import load_settings
 from loci.mcp.server import build_server
-from loci.search.embedding_model import EmbeddingModel
+from loci.search.inference import EmbeddingModel
 from tests.support.small_models import EMBEDDER, RERANKER, lay_out_embedder, small_models
 from tests.support.stub_model import Fails, Hangs, Reply, Says, StubModel, stub_model
 from tests.surface.results import structured, texts

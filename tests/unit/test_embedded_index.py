@@ -7,13 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from loci.adapters.local import bm25
+from loci.adapters.local import bm25, vectors
 from loci.adapters.local import index as embedded
 from loci.adapters.local.index import SqliteIndex
 from loci.adapters.local.sqlite import Database
+from loci.core.errors import Unavailable
 from loci.core.identity import Owner
+from loci.search.inference import Embedding
 from loci.search.ranking import Where
-from tests.contract.indexes import NOTES, by_vector, by_words, chunk, embedding, find, put, vector
+from tests.contract.indexes import MODEL, NOTES, by_vector, by_words, chunk, embedding, find, put, vector
 
 ANN = Owner("acme", "ann")
 VOCABULARY = [f"word{number}" for number in range(400)]
@@ -42,11 +44,12 @@ from pathlib import Path
 from loci.adapters.local.index import SqliteIndex
 from loci.adapters.local.sqlite import Database
 from loci.core.identity import LOCAL
-from loci.search.ranking import Chunk, Embedding, Marks, Vector, Where
+from loci.search.inference import Embedding
+from loci.search.ranking import Chunk, QueryVector, TagsAndDate, Where
 index = SqliteIndex(Database(Path(sys.argv[1]) / "loci.db"))
 chunk = Chunk("a#0", "a", "a.md", "A", (), 1, 1, "river", "hash", "river", Embedding("model", bytes(15) + b"<", b""))
-index.put(LOCAL, "notes", "a", [chunk], Marks())
-for vector in (None, Vector.of("model", bytes(32))):
+index.put(LOCAL, "notes", "a", [chunk], TagsAndDate())
+for vector in (None, QueryVector.of("model", bytes(32))):
     index.candidates(LOCAL, "notes", ["river"], vector, limit=10, where=Where())
     print("numpy" in sys.modules)
 """
@@ -77,8 +80,11 @@ def test_a_new_word_is_found_though_it_was_asked_for_before(
     assert by_words(find(index, ANN, "quixotic")) == ["b#0"]
 
 
-def test_vectors_that_do_not_fit_the_memory_are_loaded_again(database: Database) -> None:
-    index = SqliteIndex(database, vector_memory=1)
+def test_vectors_that_do_not_fit_the_memory_are_loaded_again(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(embedded, "VECTOR_MEMORY", 1)
+    index = SqliteIndex(database)
     owners = [Owner("acme", f"owner{number}") for number in range(4)]
     for owner in owners:
         put(index, owner, chunk(f"{owner.subject}#0", "river", embedding(1, 0)))
@@ -120,3 +126,16 @@ def test_a_failed_put_leaves_the_document_as_it_was(database: Database, index: S
         put(index, ANN, chunk("a#0", "garden"), chunk("a#1", "half of a pair: \ud800"))
     assert by_words(find(index, ANN, "river", where=Where())) == ["a#0", "a#1"]
     assert by_words(find(index, ANN, "garden")) == []
+
+
+def test_a_search_that_met_damaged_vectors_leaves_nothing_wrong_behind(
+    index: SqliteIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vectors, "AT_ONCE", 2)  # the sound ones are loaded before the damaged one is met
+    sound = [chunk(f"{n}#0", "river", embedding(1, n)) for n in range(4)]
+    put(index, ANN, *sound, chunk("damaged#0", "river", Embedding(MODEL, bytes(16), b"")))
+    for _ in range(2):
+        with pytest.raises(Unavailable, match="damaged vectors"):
+            find(index, ANN, near=vector(1, 0))
+    index.remove(ANN, NOTES, "damaged")
+    assert by_vector(find(index, ANN, near=vector(1, 0), limit=4)) == [one.id for one in sound]

@@ -10,11 +10,10 @@ from loci.app import App
 from loci.core.errors import LociError
 from loci.core.identity import LOCAL, Owner
 from loci.documents.ingest.index_writer import COLLECTION
-from loci.model_store.known_models import DEFAULTS, known
-from loci.model_store.manifest import Kind
+from loci.model_store.manifests import DEFAULTS, Kind, known
+from loci.model_store.models_folder import ModelsFolder
 from loci.model_store.pull import pull
-from loci.model_store.shelf import Shelf
-from loci.search.ranking import Vector, Where
+from loci.search.ranking import QueryVector, Where
 
 SECONDS_BETWEEN_CHECKS = 5.0
 PROGRESS_STEPS = 10
@@ -61,14 +60,14 @@ class Background:
     def _pull(self) -> None:
         """Download the configured models that are missing: the embedder first, as it helps most."""
         settings = self._app.settings
-        shelf = Shelf(settings.models_folder)
+        models = ModelsFolder(settings.models_folder)
         wanted: list[tuple[Kind, str | None]] = [("embedder", settings.embedder), ("reranker", settings.reranker)]
         for kind, name in wanted[: 1 if settings.rerank_seconds == 0 else 2]:
-            if shelf.in_use(kind, name) is not None:
+            if models.in_use(kind, name) is not None:
                 continue
             manifest = known(name or DEFAULTS[kind])
             try:
-                pull(manifest, shelf, settings.model_hub, self._progress(manifest.name))
+                pull(manifest, models, settings.model_hub, self._progress(manifest.name))
             except _StoppedError:
                 return
             except LociError as error:
@@ -103,7 +102,7 @@ class Background:
         self._warmed = model.identity
         with suppress(LociError):  # the first search reports the problem
             asked = self._app.documents.embedder.query("warm")
-            near = Vector.of(asked.model, asked.vector)
+            near = QueryVector.of(asked.model, asked.vector)
             self._app.documents.index.candidates(LOCAL, COLLECTION, ["warm"], near, limit=1, where=Where())
 
     def _embed(self) -> bool:

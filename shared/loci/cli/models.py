@@ -10,10 +10,9 @@ import typer
 from loci.cli.terminal import ConfigOption, DataOption, JsonOption
 from loci.core.errors import Unavailable
 from loci.core.settings import Settings, load_settings
-from loci.model_store.known_models import DEFAULTS, KNOWN, known
-from loci.model_store.manifest import Manifest
+from loci.model_store.manifests import DEFAULTS, KNOWN, Manifest, known
+from loci.model_store.models_folder import ModelsFolder
 from loci.model_store.pull import pull as pull_model
-from loci.model_store.shelf import Shelf
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -27,17 +26,17 @@ cli = typer.Typer(
 def list_models(data: DataOption = None, config: ConfigOption = None, as_json: JsonOption = False) -> None:
     """List the models with their state, size and licence. A * marks the models that Loci uses."""
     settings = load_settings({"data": data}, config)
-    shelf = Shelf(settings.models_folder)
-    rows = [_row(manifest, shelf, _in_use(shelf, settings)) for manifest in _listed(shelf)]
+    models = ModelsFolder(settings.models_folder)
+    rows = [_row(manifest, models, _in_use(models, settings)) for manifest in _listed(models)]
     if as_json:
         typer.echo(json.dumps(rows))
         return
-    width = max(len(manifest.name) for manifest in _listed(shelf))
+    width = max(len(manifest.name) for manifest in _listed(models))
     for row in rows:
         mark, default = "*" if row["used"] else " ", "default" if row["default"] else ""
         cells = f"{mark} {row['name']:<{width}}  {row['kind']:<8}  {row['state']:<7}  {_megabytes(row['size']):>9}"
         typer.echo(f"{cells}  {row['licence']:<10}  {default}".rstrip())
-    typer.echo(f"The models folder is {shelf.folder}. Download a model with: loci models pull NAME")
+    typer.echo(f"The models folder is {models.folder}. Download a model with: loci models pull NAME")
 
 
 @cli.command()
@@ -54,17 +53,17 @@ def pull(
     An interrupted download continues. A model that is complete is not downloaded again.
     """
     settings = load_settings({"data": data}, config)
-    shelf = Shelf(settings.models_folder)
+    models = ModelsFolder(settings.models_folder)
     wanted = [known(name) for name in names or DEFAULTS.values()]
     for manifest in wanted:
         with _progress(manifest.name, quiet=as_json) as (bar, task):
             placed = pull_model(
-                manifest, shelf, settings.model_hub, lambda done, total: bar.update(task, completed=done, total=total)
+                manifest, models, settings.model_hub, lambda done, total: bar.update(task, completed=done, total=total)
             )
         if not as_json:
             typer.echo(f"{manifest.name} is installed: {_megabytes(placed.manifest.size)} in {placed.folder}")
     if as_json:
-        typer.echo(json.dumps([_row(manifest, shelf, _in_use(shelf, settings)) for manifest in wanted]))
+        typer.echo(json.dumps([_row(manifest, models, _in_use(models, settings)) for manifest in wanted]))
 
 
 @cli.command()
@@ -75,12 +74,12 @@ def check(
     as_json: JsonOption = False,
 ) -> None:
     """Check the installed models: read every byte, and compare the hashes with those of the download."""
-    shelf = Shelf(load_settings({"data": data}, config).models_folder)
-    faults = {name: shelf.check(name) for name in names or shelf.names()}
+    models = ModelsFolder(load_settings({"data": data}, config).models_folder)
+    faults = {name: models.check(name) for name in names or models.names()}
     if as_json:
         typer.echo(json.dumps(faults))
     elif not faults:
-        typer.echo(f"There are no models in {shelf.folder}. Download the defaults with: loci models pull")
+        typer.echo(f"There are no models in {models.folder}. Download the defaults with: loci models pull")
     else:
         for name, found in faults.items():
             typer.echo(f"{name}: {'; '.join(found) or 'complete'}")
@@ -91,25 +90,25 @@ def check(
         )
 
 
-def _listed(shelf: Shelf) -> list[Manifest]:
+def _listed(models: ModelsFolder) -> list[Manifest]:
     """Return the models that Loci knows, as installed if they are, and then other installed models."""
     names = [manifest.name for manifest in KNOWN]
-    here = {name: placed.manifest for name in [*names, *shelf.names()] if (placed := shelf.recorded(name))}
+    here = {name: placed.manifest for name in [*names, *models.names()] if (placed := models.recorded(name))}
     return [here.get(manifest.name, manifest) for manifest in KNOWN] + [
         manifest for name, manifest in here.items() if name not in names
     ]
 
 
-def _in_use(shelf: Shelf, settings: Settings) -> set[str]:
-    found = (shelf.in_use("embedder", settings.embedder), shelf.in_use("reranker", settings.reranker))
+def _in_use(models: ModelsFolder, settings: Settings) -> set[str]:
+    found = (models.in_use("embedder", settings.embedder), models.in_use("reranker", settings.reranker))
     return {placed.manifest.name for placed in found if placed}
 
 
-def _row(manifest: Manifest, shelf: Shelf, used: set[str]) -> dict[str, str | int | bool | None]:
+def _row(manifest: Manifest, models: ModelsFolder, used: set[str]) -> dict[str, str | int | bool | None]:
     return {
         "name": manifest.name,
         "kind": manifest.kind,
-        "state": shelf.state(manifest.name),
+        "state": models.state(manifest.name),
         "size": manifest.size,
         "licence": manifest.licence,
         "default": manifest.name in DEFAULTS.values(),

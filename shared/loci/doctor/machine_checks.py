@@ -14,9 +14,8 @@ from pydantic import SecretStr
 from loci.core.finding import Finding, first_names, run_check
 from loci.core.settings import PREFIX, Settings, Sourced, unknown_variables
 from loci.core.signing import SHORTEST_SECRET
-from loci.model_store.known_models import DEFAULTS, FROM_INDEX, known
-from loci.model_store.manifest import Kind
-from loci.model_store.shelf import Shelf
+from loci.model_store.manifests import DEFAULTS, FROM_INDEX, Kind, known
+from loci.model_store.models_folder import ModelsFolder
 
 USER = re.compile(r"(?<=://)[^/@\s]+@")
 LITTLE_SPACE = 500_000_000
@@ -99,39 +98,39 @@ def check_secret(folder: Path, given: int) -> Finding | None:
 
 def check_models(settings: Settings) -> list[Finding]:
     """Read every byte of the models that Loci uses, and report other models that are damaged."""
-    shelf = Shelf(settings.models_folder)
+    models = ModelsFolder(settings.models_folder)
     wanted: dict[Kind, str | None] = {"embedder": settings.embedder}
     if settings.rerank_seconds:
         wanted["reranker"] = settings.reranker
-    found = [one for kind, name in wanted.items() for one in run_check(kind, partial(_used_model, kind, name, shelf))]
-    return [*found, *run_check("models", lambda: _unused_models(wanted, shelf))]
+    found = [one for kind, name in wanted.items() for one in run_check(kind, partial(_used_model, kind, name, models))]
+    return [*found, *run_check("models", lambda: _unused_models(wanted, models))]
 
 
-def _used_model(kind: Kind, wanted: str | None, shelf: Shelf) -> Finding:
-    placed = shelf.in_use(kind, wanted)
-    if placed is None:
-        return _missing_model(kind, wanted, shelf)
-    name = placed.manifest.name
-    if faults := shelf.check(name):
+def _used_model(kind: Kind, wanted: str | None, models: ModelsFolder) -> Finding:
+    installed = models.in_use(kind, wanted)
+    if installed is None:
+        return _missing_model(kind, wanted, models)
+    name = installed.manifest.name
+    if faults := models.check(name):
         return Finding(kind, "fault", f"{name} is damaged ({faults[0]})", f"Run: loci models pull {name}")
-    return Finding(kind, "ok", f"{name} is complete, in {placed.folder}")
+    return Finding(kind, "ok", f"{name} is complete, in {installed.folder}")
 
 
-def _unused_models(wanted: dict[Kind, str | None], shelf: Shelf) -> Finding | None:
-    reported = {name or DEFAULTS[kind] for kind, name in wanted.items() if shelf.in_use(kind, name) is None}
-    damaged = [name for name in shelf.names() if name not in reported and shelf.state(name) == "damaged"]
+def _unused_models(wanted: dict[Kind, str | None], models: ModelsFolder) -> Finding | None:
+    reported = {name or DEFAULTS[kind] for kind, name in wanted.items() if models.in_use(kind, name) is None}
+    damaged = [name for name in models.names() if name not in reported and models.state(name) == "damaged"]
     if not damaged:
         return None
-    advice = f"Run: loci models pull {damaged[0]}, or remove {shelf.folder / damaged[0]}"
+    advice = f"Run: loci models pull {damaged[0]}, or remove {models.folder / damaged[0]}"
     return Finding("models", "warning", f"Damaged, and not used: {first_names(damaged)}", advice)
 
 
-def _missing_model(kind: Kind, wanted: str | None, shelf: Shelf) -> Finding:
+def _missing_model(kind: Kind, wanted: str | None, models: ModelsFolder) -> Finding:
     name = wanted or DEFAULTS[kind]
-    if shelf.state(name) == "damaged":
+    if models.state(name) == "damaged":
         return Finding(kind, "fault", f"{name} is damaged: a part is missing", f"Run: loci models pull {name}")
-    placed = shelf.placed(name)
-    manifest = placed.manifest if placed else known(name)
+    installed = models.installed(name)
+    manifest = installed.manifest if installed else known(name)
     if manifest.kind != kind:
         advice = f"Set LOCI_{kind.upper()} to another model: loci models list shows them"
         return Finding(kind, "fault", f"{name} cannot be the {kind}: its kind is {manifest.kind}", advice)

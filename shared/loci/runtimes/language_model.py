@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from loci.core.settings import Settings
 from loci.core.stores import RecordStore
-from loci.search.inference import LanguageModel
+from loci.search.language_model import LanguageModel
 
 if TYPE_CHECKING:
     from loci.adapters.aws.clients import Clients
@@ -18,7 +18,7 @@ def language_model(settings: Settings, records: RecordStore, clients: "Clients |
     if settings.language_model is None:
         return None
     from loci.adapters.language_model.allowance import DailyAllowance  # only where there is one
-    from loci.adapters.language_model.checked import CheckedModel
+    from loci.adapters.language_model.checked_model import CheckedModel
 
     provider, _, name = settings.language_model.partition(":")
     if provider == "bedrock":

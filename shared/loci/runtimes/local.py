@@ -4,7 +4,7 @@ import time
 from functools import partial
 
 from loci.adapters.local.blobs import FolderBlobs
-from loci.adapters.local.data_folder import kept_secret, make_writable
+from loci.adapters.local.data_folder import load_secret, make_writable
 from loci.adapters.local.records import SqliteRecords
 from loci.adapters.local.sqlite import Database
 from loci.core.settings import Settings
@@ -20,7 +20,7 @@ def embedded(settings: Settings) -> Adapters:
     """All in the data folder, which is made where there is none."""
     folder = settings.data
     make_writable(folder)
-    keyring = Keyring(given_secrets(settings) or [kept_secret(folder / "secret")])
+    keyring = Keyring(given_secrets(settings) or [load_secret(folder / "secret")])
     blobs = FolderBlobs(folder / "blobs", keyring.seal("link"), settings.base_url, time.time)
     database = Database(folder / DATABASE)
     records = SqliteRecords(database, time.time)

@@ -1,82 +1,86 @@
-"""What documents need: an index, and where people put what shall become documents."""
+"""The ports of the document index, and of the bucket that people upload documents to."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from loci.core.errors import Unavailable
 from loci.core.identity import Owner
-from loci.search.ranking import Candidate, Chunk, Counts, Embedding, Marks, Vector, Where
-
-
-def damaged_vectors() -> Unavailable:
-    """What a search raises where the index holds vectors that no model has made: they would rank anywhere."""
-    return Unavailable("The index holds damaged vectors", "Run: loci doctor --fix", code="INDEX_DAMAGED")
+from loci.search.inference import Embedding
+from loci.search.ranking import Candidate, Chunk, IndexCounts, QueryVector, TagsAndDate, Where
 
 
 class DocumentIndex(Protocol):
-    """Chunks, found by their words and by their vectors. A collection is a part of what is an owner's."""
+    """Finds chunks by their words and by their vectors. A collection is one part of an owner's chunks."""
 
-    def put(self, owner: Owner, collection: str, document: str, chunks: Sequence[Chunk], marks: Marks) -> None:
-        """The document has these chunks from now on, and no others: all or none. A search after it sees them."""
+    def put(
+        self, owner: Owner, collection: str, document: str, chunks: Sequence[Chunk], tags_and_date: TagsAndDate
+    ) -> None:
+        """Replace all chunks of the document by these, or change nothing. A later search sees them."""
         ...
 
     def remove(self, owner: Owner, collection: str, document: str) -> None:
-        """Take the document's chunks out; no error where there are none. A search after it sees none."""
+        """Remove the document's chunks, if there are any. A later search sees none."""
         ...
 
     def embeddings(self, owner: Owner, model: str, hashes: Sequence[str]) -> dict[str, Embedding]:
-        """Those that the owner's chunks already have from that model, by the chunks' hashes."""
+        """The embeddings by that model which the owner's chunks already have, by the hashes of the chunks."""
         ...
 
     def candidates(
-        self, owner: Owner, collection: str, words: Sequence[str], vector: Vector | None, *, limit: int, where: Where
+        self,
+        owner: Owner,
+        collection: str,
+        words: Sequence[str],
+        vector: QueryVector | None,
+        *,
+        limit: int,
+        where: Where,
     ) -> list[Candidate]:
-        """The best `limit` chunks by BM25 over the words, and the `limit` nearest to the vector, together.
+        """The `limit` best chunks by BM25 over the words, together with the `limit` nearest to the vector.
 
-        A chunk that holds none of the words is in the lexical leg's place nowhere; one without an embedding of the
-        vector's model is in the vector leg's place nowhere. Ties go by chunk id.
+        A chunk without any of the words has no rank by words. A chunk without an embedding of the vector's model has
+        no rank by vector. Chunks with equal scores are ordered by id.
         """
         ...
 
     def chunks(self, owner: Owner, collection: str, ids: Sequence[str]) -> dict[str, Chunk]:
-        """Those of the chunks that are there, whole, by id."""
+        """The chunks with these ids, whole, by id. Leaves out those that do not exist."""
         ...
 
     def passages(self, owner: Owner, collection: str) -> Iterator[Chunk]:
         """Every chunk. One that is written meanwhile may be missing; none comes twice."""
         ...
 
-    def counts(self, owner: Owner, collection: str) -> Counts: ...
+    def counts(self, owner: Owner, collection: str) -> IndexCounts: ...
 
     def state(self, owner: Owner, collection: str) -> str:
-        """Another one wherever the collection is another: who remembers something asks whether it still holds."""
+        """A token that changes with the collection; use it to validate caches."""
         ...
 
     def documents(self, owner: Owner, collection: str) -> dict[str, int]:
-        """All documents that have chunks, by id, and how many each has."""
+        """The ids of all documents that have chunks, with the number of their chunks."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """What somebody uploaded, as it was at one moment."""
+    """An uploaded object as it was at one moment."""
 
     version: str
     content: bytes
 
 
 class Uploads(Protocol):
-    """Objects that people put where Loci only reads. Their keys say whose they are."""
+    """The objects that people upload. Loci only reads them. Their keys say whose they are."""
 
     def named(self, notice: str) -> list[str]:
-        """The keys of the objects that a notice says something of; none where it is about something else."""
+        """The keys of the objects that a notice is about; none if it is about something else."""
         ...
 
     def version(self, key: str) -> str:
-        """What changes with the content of the object; `ABSENT` where there is none."""
+        """A token that changes with the object's content; `ABSENT` if there is no such object."""
         ...
 
     def read(self, key: str, most: int) -> Upload | None:
-        """The object as it is now, None where there is none; `Refused` where it has more than so many bytes."""
+        """The object as it is now, or None if there is none. Raises `Refused` if it has more than `most` bytes."""
         ...

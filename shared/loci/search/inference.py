@@ -1,63 +1,126 @@
-"""What models do for a search."""
+"""The embedding model and the reranker: the two ports, and what passes through them."""
 
 from collections.abc import Sequence
-from typing import Protocol
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
 
-from loci.core.json import JsonObject
-from loci.search.embedding_model import EmbeddingModel, QueryEmbedding
-from loci.search.ranking import Embedding
+from loci.core.errors import Unavailable
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+ROUNDING = 0.01
+"""The length of a stored vector may differ from 1 by this much, because float16 rounds."""
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddingModel:
+    """The facts about the embedding model in use."""
+
+    identity: str
+    """Its name and the first 12 characters of its file's SHA-256, as in `bge-small-en-v1.5@828e1496d7fa`."""
+    dimensions: int
+    longest: int
+    """How many tokens of a text the model reads. It ignores the rest."""
+    scripts: tuple[str, ...]
+    """The writing systems it was trained on, as Unicode names them: `LATIN`, `CJK UNIFIED`, …; empty: all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Embedding:
+    """A passage as a model sees it. Never compare the vectors of two models."""
+
+    model: str
+    """The model's identity."""
+    vector: bytes
+    """Normalised, little-endian float16."""
+    bits: bytes
+    """The signs of the token vectors, averaged two by two: for late interaction."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """How to read one model's late-interaction closeness."""
+
+    unrelated: float
+    """The usual closeness of a passage that has nothing to do with the question."""
+    answering: float
+    """The usual closeness of a passage that answers the question in other words."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueryEmbedding:
+    """A question as a model sees it."""
+
+    model: str
+    """The model's identity."""
+    vector: bytes
+    """Normalised, little-endian float32."""
+    tokens: bytes
+    """The vectors of its words, each normalised, little-endian float32, one after the other: for late interaction."""
+    scale: Scale
 
 
 class Embedder(Protocol):
-    """Texts as vectors, by a model that may come, go and change while Loci runs."""
+    """Turns texts into vectors. Its model may arrive, go or change while Loci runs."""
 
     def model(self) -> EmbeddingModel | None:
-        """The one that is used now; None while there is none."""
+        """The model in use now, or None if there is none."""
         ...
 
     def missing(self) -> str:
-        """Where there is none: why, and what to do."""
+        """Why there is no model, and what to do about it."""
         ...
 
     def passages(self, texts: Sequence[str]) -> list[Embedding]:
-        """One embedding a text, in order; `Unavailable` where there is no model now."""
+        """One embedding a text, in order. Raises `Unavailable` if there is no model now."""
         ...
 
     def query(self, text: str) -> QueryEmbedding:
-        """The question as a vector, and its words as vectors; `Unavailable` where there is no model now."""
+        """The question as one vector, and its words as vectors. Raises `Unavailable` if there is no model now."""
         ...
 
     def count(self, texts: Sequence[str]) -> list[int]:
-        """How many of the model's tokens each text has; without a model an estimate that is seldom too low."""
+        """The number of the model's tokens in each text. Without a model: an estimate that is seldom too low."""
         ...
 
 
 class Reranker(Protocol):
-    """A cross-encoder: reads the question and a passage together."""
+    """A cross-encoder: it reads the question and a passage together."""
 
     def model(self) -> str | None:
-        """The identity of the one that is used now; None while there is none."""
+        """The identity of the model in use now, or None if there is none."""
         ...
 
     def missing(self) -> str:
-        """Where there is none: why, and what to do."""
+        """Why there is no model, and what to do about it."""
         ...
 
     def scores(self, query: str, texts: Sequence[str], *, seconds: float) -> list[float]:
-        """The relevance, 0 to 1, of the first texts: of as many as were read until the time was up.
+        """The relevance, 0 to 1, of the first texts: as many as it could read in that time.
 
-        The first batch is always read. `Unavailable` where there is no model now.
+        It always reads the first batch. Raises `Unavailable` if there is no model now.
         """
         ...
 
 
-class LanguageModel(Protocol):
-    """Reads a prompt and answers in JSON. There may be none."""
+def rows_of(vectors: Sequence[bytes], dimensions: int) -> "NDArray[np.float32] | None":
+    """The stored vectors as the rows of a matrix; None if one of them is damaged."""
+    import numpy as np  # takes 0.1 s; a search by words alone does without
 
-    def complete(self, prompt: str, schema: JsonObject, *, seconds: float, most_tokens: int) -> JsonObject:
-        """An answer that fits the schema, within the time.
+    if any(len(vector) != 2 * dimensions for vector in vectors):
+        return None
+    rows = np.frombuffer(b"".join(vectors), "<f2").reshape(-1, dimensions).astype(np.float32)
+    # A comparison with NaN is false, so a vector that holds one counts as damaged.
+    return rows if bool(np.all(np.abs(np.vecdot(rows, rows) - 1) < ROUNDING)) else None
 
-        `Unavailable` where there is none: too slow, refused, unreachable, its tokens for today spent, or an answer
-        that did not fit, and did not fit when it was asked for again.
-        """
-        ...
+
+def is_sound(embedding: Embedding, dimensions: int) -> bool:
+    """True if a search can use the embedding: right length, normalised, whole bits."""
+    return rows_of([embedding.vector], dimensions) is not None and len(embedding.bits) % (dimensions // 8) == 0
+
+
+def damaged_vectors() -> Unavailable:
+    """The error of a search that meets vectors no model can have made. They would rank anywhere."""
+    return Unavailable("The index holds damaged vectors", "Run: loci doctor --fix", code="INDEX_DAMAGED")

@@ -1,20 +1,20 @@
-"""Late interaction: how well a passage's words answer each word of the question (MaxSim), from one bit a dimension."""
+"""Late interaction (MaxSim): how well the words of a passage match each word of the question."""
 
 import math
 from collections.abc import Sequence
 
-from loci.search.document_index import damaged_vectors
+from loci.search.inference import damaged_vectors
 
 WEIGHT = 0.5
-"""Of late interaction in the order of the first passages; the rest is the fused score's."""
+"""The share of late interaction in the order of the first passages. The fused score has the rest."""
 
 
 def closeness(tokens: bytes, dimensions: int, passages: Sequence[bytes]) -> list[float]:
-    """The mean over the question's words of the best match in each passage: about 0 unrelated, 1 the same.
+    """For each passage, the best match of each word of the question, averaged: about 0 is unrelated, 1 is the same.
 
-    A passage's vectors are signs only, so that 384 dimensions take 48 bytes; the question's are floats.
+    A passage keeps only the signs of its vectors, so 384 dimensions take 48 bytes. The question's vectors are floats.
     """
-    import numpy as np  # 0.1 s, which a search on words alone does not pay
+    import numpy as np  # takes 0.1 s; a search by words alone does without
 
     width = dimensions // 8
     if any(len(bits) % width for bits in passages):
@@ -34,11 +34,11 @@ def closeness(tokens: bytes, dimensions: int, passages: Sequence[bytes]) -> list
 
 
 def reorder(fused: Sequence[float], late: Sequence[float]) -> list[int]:
-    """The places in the new order, both sides stretched from 0 to 1."""
-    joint = [WEIGHT * a + (1 - WEIGHT) * b for a, b in zip(_unit(late), _unit(fused), strict=True)]
+    """The positions in their new order. Both lists of scores are first stretched to 0 to 1."""
+    joint = [WEIGHT * a + (1 - WEIGHT) * b for a, b in zip(_stretched(late), _stretched(fused), strict=True)]
     return sorted(range(len(joint)), key=lambda at: (-joint[at], at))
 
 
-def _unit(values: Sequence[float]) -> list[float]:
+def _stretched(values: Sequence[float]) -> list[float]:
     low, high = min(values, default=0.0), max(values, default=0.0)
     return [(value - low) / (high - low) if high > low else 0.0 for value in values]

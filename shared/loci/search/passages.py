@@ -1,4 +1,4 @@
-"""A text as passages: each under its headings, with its lines, and no longer than the embedder reads."""
+"""Cuts a text into passages: each under its headings, with its lines, and no longer than the embedder reads."""
 
 import hashlib
 import math
@@ -13,15 +13,15 @@ from loci.search.ranking import Chunk
 from loci.search.words import index_words
 
 LONGEST = 254
-"""Tokens of a passage with its headings. With the two that mark its ends this is what all-MiniLM-L6-v2 reads."""
+"""Tokens of a passage with its headings. all-MiniLM-L6-v2 reads 256, two of which mark the ends."""
 SHORT = 160
-"""A passage of fewer tokens is found by its neighbours' words, too: a turn of talk seldom says what it is about."""
+"""Its neighbours' words find a passage with fewer tokens, too: a turn of a conversation seldom names its subject."""
 LONGEST_HEADING = 160
-"""Characters: there is always room for text below."""
-# In any language more than a passage: what is longer is cut before it is counted, so that memory is bounded.
+"""Characters. There is always room left for text."""
+# Longer than a passage in any language. Longer blocks are cut before their tokens are counted, to bound memory.
 WINDOW = 4096
 BATCH = 1_000_000
-# Fewer characters than any tokenizer turns into too many tokens.
+# No tokenizer makes too many tokens of so few characters.
 SMALLEST = 16
 FILL = 0.9
 SENTENCE = re.compile(r"(?<=[.!?…])[\"')\]*_]*\s+|(?<=[。！？])|\n\s*\n")  # noqa: RUF001
@@ -29,34 +29,34 @@ LINE = re.compile(r"\n")
 SPACE = re.compile(r"\s+")
 
 Count = Callable[[Sequence[str]], list[int]]
-"""How many tokens each text has."""
+"""Returns the number of tokens of each text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A paragraph, a list item, a table, …: what is kept in one passage where it fits."""
+    """A paragraph, a list item, a table, …: stays in one passage if it fits."""
 
     start: int
     end: int
     heading: tuple[str, ...]
     kind: Literal["prose", "lines", "turn"] = "prose"
-    """Where it is cut if it must be: prose after a sentence, a table or code after a line.
+    """Decides the cuts: prose after a sentence, lines (a table, code) after a line.
     A turn of a conversation is a passage of its own."""
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """Blocks that are found together."""
+    """Blocks that a search finds together."""
 
     start: int
     end: int
     heading: tuple[str, ...]
     tokens: int
-    """Without those of its headings."""
+    """Without the tokens of its headings."""
 
 
 def passages(text: str, blocks: Sequence[Block], count: Count, longest: int = LONGEST) -> list[Passage]:
-    """The blocks, cut where they are too long, then put together as long as they fit and are under one heading."""
+    """Cut the blocks that are too long, then join neighbours under one heading as long as they fit."""
     pieces = [piece for block in blocks for piece in _cut(text, block, WINDOW)]
     paths = list(dict.fromkeys(block.heading for block in blocks))
     sizes = _counted(count, [*map(heading_line, paths), *(text[one.start : one.end] for one in pieces)])
@@ -66,7 +66,7 @@ def passages(text: str, blocks: Sequence[Block], count: Count, longest: int = LO
 
 
 def chunks(document: str, path: str, title: str, text: str, found: Sequence[Passage]) -> list[Chunk]:
-    """The passages as the index takes them, numbered from 0 on."""
+    """The passages as chunks for the index, numbered from 0."""
     starts = [0, *(match.end() for match in LINE.finditer(text))]
     own = [index_words(text[one.start : one.end]) for one in found]
     above = {heading: index_words(" ".join(heading)) for heading in {one.heading for one in found}}
@@ -88,17 +88,17 @@ def chunks(document: str, path: str, title: str, text: str, found: Sequence[Pass
 
 
 def embedded_text(heading: tuple[str, ...], text: str) -> str:
-    """What is embedded of a passage, and hashed: its headings and itself."""
+    """The text that is embedded and hashed for a passage: its headings and the passage."""
     return f"{heading_line(heading)}\n{text}" if heading else text
 
 
 def heading_line(heading: tuple[str, ...]) -> str:
-    """The headings in one line; of very long ones the end, which is nearest to the text."""
+    """The headings in one line. If they are very long: the end, which is nearest to the text."""
     return " > ".join(heading)[-LONGEST_HEADING:]
 
 
 def _words(found: Sequence[Passage], own: Sequence[list[str]], at: int) -> Iterator[str]:
-    """A passage's words; those of a short one twice, with its neighbours' under the same heading once."""
+    """The words of a passage. If it is short: twice, then once those of its neighbours under the same heading."""
     yield from own[at]
     if found[at].tokens >= SHORT:
         return
@@ -113,7 +113,7 @@ def _words(found: Sequence[Passage], own: Sequence[list[str]], at: int) -> Itera
 def _packed(pieces: Sequence[tuple[Block, int]], room: dict[tuple[str, ...], int]) -> list[Passage]:
     found: list[Passage] = []
     for heading, under in groupby(pieces, key=lambda piece: piece[0].heading):
-        open = False  # whether the last passage takes more
+        open = False  # True if the last passage may grow
         for block, size in under:
             last = found[-1] if open else None
             if last is not None and block.kind != "turn" and last.tokens + size <= room[heading]:
@@ -127,7 +127,7 @@ def _packed(pieces: Sequence[tuple[Block, int]], room: dict[tuple[str, ...], int
 def _fitting(
     text: str, counted: list[tuple[Block, int]], room: dict[tuple[str, ...], int], count: Count
 ) -> list[tuple[Block, int]]:
-    """Every piece at most as long as there is room for it."""
+    """Cut the pieces again until each fits its room."""
     while any(_is_too_long(block, size, room) for block, size in counted):
         cut = [_shorter(text, block, size, room) for block, size in counted]
         sizes = iter(_counted(count, [text[one.start : one.end] for pieces in cut if pieces for one in pieces]))
@@ -140,7 +140,7 @@ def _fitting(
 
 
 def _shorter(text: str, block: Block, size: int, room: dict[tuple[str, ...], int]) -> list[Block]:
-    """Pieces that will probably fit; none where the block does."""
+    """Pieces of the block that will probably fit; none if the block itself fits."""
     if not _is_too_long(block, size, room):
         return []
     return list(_cut(text, block, math.ceil((block.end - block.start) * FILL * room[block.heading] / size)))
@@ -151,20 +151,20 @@ def _is_too_long(block: Block, size: int, room: dict[tuple[str, ...], int]) -> b
 
 
 def _cut(text: str, block: Block, longest: int) -> Iterator[Block]:
-    """Pieces of at most so many characters, ending where it hurts least; without the space between them."""
+    """Pieces of at most `longest` characters, cut at the best boundaries, without the space between them."""
     longest = max(SMALLEST, longest)
     finer = (SENTENCE, SPACE) if block.kind != "lines" else (LINE, SPACE)
     start = block.start
     while block.end - start > longest:
-        end, behind = _boundary(text, start + longest // 2, start + longest, finer)
+        end, next_start = _boundary(text, start + longest // 2, start + longest, finer)
         yield Block(start, end, block.heading, block.kind)
-        start = behind
+        start = next_start
     if start < block.end:
         yield Block(start, block.end, block.heading, block.kind)
 
 
 def _boundary(text: str, low: int, high: int, finer: Sequence[re.Pattern[str]]) -> tuple[int, int]:
-    """Where a piece ends and the next begins: at the last boundary of the coarsest kind that there is."""
+    """The end of a piece and the start of the next: at the last boundary of the coarsest kind that occurs."""
     for kind in finer:
         found = list(kind.finditer(text, low, high))
         if found:
@@ -173,7 +173,7 @@ def _boundary(text: str, low: int, high: int, finer: Sequence[re.Pattern[str]]) 
 
 
 def _counted(count: Count, texts: Sequence[str]) -> list[int]:
-    """One call for a document, unless it is a book."""
+    """Count in one call, unless the document is as long as a book."""
     sizes: list[int] = []
     batch: list[str] = []
     held = 0

@@ -1,48 +1,41 @@
-"""What is searched, and what is found: chunks with their scores."""
+"""The nouns of a search: the chunks in the index, the conditions, and the ranking that comes out."""
 
+import time
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Final, Literal
+from dataclasses import dataclass, field
+from typing import Annotated, Final, Literal
 
+from pydantic import Field
 
-@dataclass(frozen=True, slots=True)
-class Embedding:
-    """What a model makes of a passage. Vectors of two models are never compared."""
-
-    model: str
-    """Identity: name and hash of its file."""
-    vector: bytes
-    """Normalised, little-endian float16."""
-    bits: bytes
-    """The signs of its tokens' vectors, two neighbours averaged: for late interaction."""
+from loci.search.inference import Embedding
 
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A passage of a document: what is found, embedded and shown."""
+    """A passage of a document: the unit that Loci finds, embeds and shows."""
 
     id: str
-    """The document's id, `#`, and its number from 0 on."""
+    """The document's id, `#`, and the passage's number, counted from 0."""
     document: str
     path: str
-    """The document's, as people know it."""
+    """The path of the document, as people know it."""
     title: str
-    """The document's."""
+    """The title of the document."""
     heading: tuple[str, ...]
-    """The path of headings above it, outermost first."""
+    """The headings above the passage, outermost first."""
     first_line: int
     last_line: int
     text: str
     hash: str
-    """Of what is embedded: two chunks with one hash have one embedding."""
+    """The hash of the embedded text: two chunks with one hash share one embedding."""
     words: str
-    """What it is found by, as `search.words` cuts it, joined by spaces."""
+    """The words that find it, cut by `search.words` and joined by spaces."""
     embedding: Embedding | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Marks:
-    """What a document's chunks are filtered by."""
+class TagsAndDate:
+    """The facts about a document that a search can filter by."""
 
     tags: tuple[str, ...] = ()
     date: str | None = None
@@ -51,56 +44,57 @@ class Marks:
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """Which documents a search is about: all that fit every condition that is set."""
+    """The conditions of a search. A document must meet every one that is set."""
 
     any_tags: tuple[str, ...] = ()
     all_tags: tuple[str, ...] = ()
     no_tags: tuple[str, ...] = ()
     since: str | None = None
-    """YYYY-MM-DD, included; a document without a date fits no range."""
+    """YYYY-MM-DD, inclusive. A document without a date is in no range."""
     until: str | None = None
-    """YYYY-MM-DD, included."""
+    """YYYY-MM-DD, inclusive."""
 
 
 EVERYTHING: Final = Where()
 
 
 @dataclass(frozen=True, slots=True)
-class Vector:
-    """A question's vector, normalised, little-endian float32. It may still have to be made."""
+class QueryVector:
+    """A question's vector for the index. The model may still have to compute it."""
 
     model: str
     dimensions: int
-    made: Callable[[], bytes]
-    """Gives it, the second time at once; raises `Unavailable` where the model does not answer."""
+    values: Callable[[], bytes]
+    """Returns the vector: normalised, little-endian float32. The first call may run the model, and raises
+    `Unavailable` if the model does not answer; later calls return at once."""
 
     @classmethod
-    def of(cls, model: str, values: bytes) -> "Vector":
-        """One that is there."""
+    def of(cls, model: str, values: bytes) -> "QueryVector":
+        """A vector that was computed before."""
         return cls(model, len(values) // 4, lambda: values)
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A chunk that at least one leg found. Ranks count from 1."""
+    """A chunk that the words, the vector or both have found. Ranks count from 1."""
 
     chunk: str
     document: str
     bm25: float | None = None
     lexical_rank: int | None = None
     cosine: float | None = None
-    """Exact, also where only the words found it; None where it has no vector of that model."""
+    """The exact cosine, even if only the words found the chunk. None if it has no vector of that model."""
     vector_rank: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
-    """What an index holds of one collection."""
+class IndexCounts:
+    """How much of one collection is in the index."""
 
     documents: int
     chunks: int
     embedded: dict[str, int]
-    """Chunks with an embedding, by model."""
+    """The number of chunks with an embedding, by model."""
 
 
 StageName = Literal["words", "vector", "late", "rerank", "language_model"]
@@ -108,24 +102,47 @@ StageName = Literal["words", "vector", "late", "rerank", "language_model"]
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """What one step of a search did."""
+    """A report on one stage of a search."""
 
     name: StageName
     ran: bool
     ms: float
     note: str
-    """The model and how many passages; or why it did not run."""
+    """The model and the number of passages; or why the stage did not run."""
+
+
+@dataclass(slots=True)
+class StageLog:
+    """The reports on the stages so far, each with its time."""
+
+    stages: list[Stage] = field(default_factory=list[Stage])
+    began: float = 0.0
+
+    def start(self) -> None:
+        self.began = time.perf_counter()
+
+    def ran(self, name: StageName, note: str) -> None:
+        """Log a stage that took the time since `start`."""
+        self.took(name, (time.perf_counter() - self.began) * 1000, note)
+
+    def took(self, name: StageName, ms: float, note: str) -> None:
+        self.stages.append(Stage(name, True, round(ms, 2), note))
+
+    def skipped(self, name: StageName, why: str) -> None:
+        self.stages.append(Stage(name, False, 0.0, why))
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """How a hit came to its place. Ranks count from 1; None: that step did not rank it."""
+    """How a result got its place. Ranks count from 1; null: that stage did not rank it."""
 
-    words: int | None
-    vector: int | None
-    fused: int
-    late: int | None
-    rerank: int | None
+    # The search tools return it as it is: this docstring and the descriptions are in their output schemas.
+
+    words: Annotated[int | None, Field(description="rank by its words (BM25)")]
+    vector: Annotated[int | None, Field(description="rank by its vector")]
+    fused: Annotated[int, Field(description="rank of both together")]
+    late: Annotated[int | None, Field(description="rank after late interaction")]
+    rerank: Annotated[int | None, Field(description="rank after the cross-encoder")]
     bm25: float | None
     cosine: float | None
     closeness: float | None
@@ -134,22 +151,22 @@ class Explanation:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A document's best passage."""
+    """The best passage of a document."""
 
     chunk: Chunk
     score: float
-    """0 to 1, with one meaning from question to question."""
+    """0 to 1, on the same scale for every question."""
     source: str
-    """The steps that ranked it: `bm25`, `vector` or `hybrid`, with `+rerank`; `vector+rerank` for all of them."""
+    """The stages that ranked it: `bm25`, `vector` or `hybrid`, with `+rerank`; `vector+rerank` if all of them did."""
     snippet: str
     why: Explanation
     context: str | None = None
-    """What a language model says of it."""
+    """A language model's remark about it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """The answer to a question: hits, best first, and what was done to find them."""
+    """The answer to a question: the hits, best first, and how the search found them."""
 
     query: str
     hits: tuple[Hit, ...]
@@ -157,5 +174,5 @@ class Ranking:
     reason: str | None
     """Why there are no hits."""
     intent: str | None = None
-    """What is asked for, as a language model reads it."""
+    """The purpose of the question, as a language model understands it."""
     analysis: str | None = None

@@ -1,21 +1,21 @@
-"""The lines of a passage that answer a question best, word for word."""
+"""Cuts the snippet out of a passage: the span with most of the question's words, word for word."""
 
 from collections.abc import Collection
 
-from loci.search.words import places
+from loci.search.words import word_positions
 
 ELLIPSIS = "…"
 
 
 def snippet(text: str, words: Collection[str], room: int) -> str:
-    """At most `room` characters of the text, where the most of the words are; a verbatim span but for its ends."""
+    """At most `room` characters of the text, where most of the words are: verbatim, with an ellipsis for a cut."""
     text = text.strip()
     if len(text) <= room:
         return text
-    said = places(text, frozenset(words))
+    positions = word_positions(text, frozenset(words))
 
     def count(start: int) -> int:
-        return len({word for word, begin, end in said if start <= begin and end <= start + room})
+        return len({word for word, begin, end in positions if start <= begin and end <= start + room})
 
     start = max(_starts(text, room), key=lambda at: (count(at), -at))
     end = start + room
@@ -27,7 +27,7 @@ def snippet(text: str, words: Collection[str], room: int) -> str:
 
 
 def _starts(text: str, room: int) -> list[int]:
-    """Where a window may begin: at words, a few to a window, and so that the last one ends with the text."""
+    """The positions where a window may begin: at words, a few to a window. The last window ends with the text."""
     last, step = len(text) - room, max(1, room // 4)
     starts = [0]
     for at in range(step, last, step):

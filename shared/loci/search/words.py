@@ -1,7 +1,8 @@
-"""The words that a text is found by: the same on every index, because they are cut here."""
+"""Cuts texts into the words that find them. All indexes use this, so they find the same."""
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import cast
 
@@ -9,20 +10,21 @@ from snowballstemmer.porter_stemmer import PorterStemmer  # pyright: ignore[repo
 
 LONGEST_WORD = 64
 SHORTEST_SUBJECT = 3
+TOO_MANY_FOREIGN = 1 / 3
 # Chinese, Japanese and Korean write no spaces between words.
 CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af"
-# Accents and vowel signs that are characters of their own; Python takes them for the end of a word.
+# Accents and vowel signs that are separate characters. Python's \w does not match them.
 MARKS = "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0900-\u0963\u0966-\u0eff"
 WORD = rf"[^\W{CJK}]+(?:[{MARKS}]+[^\W{CJK}]*)*"
 RUN = re.compile(rf"[{CJK}]+|{WORD}(?:[.\-'\u2019]{WORD})*")
-# The same of ASCII, which most text is, three times as fast.
+# The same for ASCII: most text is ASCII, and this is three times as fast.
 ASCII_RUN = re.compile(r"\w+(?:[.\-']\w+)*", re.ASCII)
-# Where an identifier has its seams: at its separators, in fooBar, and in HTTPServer before the last capital.
+# Splits an identifier: at its separators, in fooBar before the B, in HTTPServer before the S.
 SEAM = re.compile(r"[_.\-]+|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 IS_CJK = re.compile(f"[{CJK}]")
 APOSTROPHE = re.compile(r"['\u2019]")
 
-# With question words, which questions have and few answers.
+# Question words are among them: questions have them, answers seldom do.
 STOP_WORDS = """
     a an the this that these those such i me my we us our you your he him his she her it its they them their
     am is are was were be been being do does did have has had having can could will would should may might must
@@ -34,7 +36,7 @@ STOP_WORDS = """
 
 
 def index_words(text: str) -> list[str]:
-    """Every word, in order: pairs of CJK characters, stems of others; identifiers whole and in parts."""
+    """Every word, in order: pairs of CJK characters, the stems of other words, identifiers whole and in parts."""
     found: list[str] = []
     if text.isascii():
         for run in ASCII_RUN.findall(text):
@@ -48,26 +50,26 @@ def index_words(text: str) -> list[str]:
     return found
 
 
-def places(text: str, wanted: frozenset[str]) -> list[tuple[str, int, int]]:
-    """Where the text says the wanted words: each with its beginning and its end."""
+def word_positions(text: str, wanted: frozenset[str]) -> list[tuple[str, int, int]]:
+    """The wanted words in the text, each with the positions of its start and its end."""
     found: list[tuple[str, int, int]] = []
     for run in _likely_runs(text, wanted) if text.isascii() else RUN.finditer(text):
-        said, start = run.group(), run.start()
-        words = _of_identifier(said[: 4 * LONGEST_WORD]) if said.isascii() else index_words(said)
+        word, start = run.group(), run.start()
+        words = _of_identifier(word[: 4 * LONGEST_WORD]) if word.isascii() else index_words(word)
         if wanted.isdisjoint(words):
             continue
-        if IS_CJK.match(said):
+        if IS_CJK.match(word):
             found += [(pair, start + at, start + at + len(pair)) for at, pair in enumerate(words) if pair in wanted]
         else:
-            found += [(word, start, run.end()) for word in words if word in wanted]
+            found += [(stem, start, run.end()) for stem in words if stem in wanted]
     return found
 
 
 def _likely_runs(text: str, wanted: frozenset[str]) -> list[re.Match[str]]:
-    """In order, the runs of an ASCII text that may say one of the words: a tenth of the time of looking at all."""
+    """The runs of an ASCII text that may hold one of the words, in order. Ten times as fast as cutting every run."""
     small, found = text.lower(), dict[int, re.Match[str]]()
-    # All of a stem but its last letter is said in its word, and of an identifier what is before its first seam, unless
-    # an apostrophe was taken out.
+    # A word contains its stem, except perhaps the last letter. An identifier contains its part before the first
+    # underscore. An apostrophe breaks both rules, so every run with one is looked at.
     parts = (word[:-1] if word.isalpha() and len(word) > 1 else word.split("_")[0] or word for word in wanted)
     for part in ("'", *parts):
         at = small.find(part)
@@ -87,17 +89,32 @@ def _run_at(text: str, at: int) -> re.Match[str] | None:
 
 
 def query_words(text: str) -> list[str]:
-    """The words to look for, each once: without the commonest, unless there are no others."""
-    said = dict.fromkeys(index_words(text))
-    return [word for word in said if word not in _STOP_STEMS] or list(said)
+    """The words to search for, each once: without the most common ones, unless there are no others."""
+    words = dict.fromkeys(index_words(text))
+    return [word for word in words if word not in _STOP_STEMS] or list(words)
 
 
 def is_subject(word: str) -> bool:
-    """Whether a word of the index can be what a text is about: no common one, no number, no part of an address."""
+    """True if a word of the index can be the subject of a text: not common, not a number, not a part of an address."""
     return word not in _STOP_STEMS and word.isalpha() and (len(word) >= SHORTEST_SUBJECT or not word.isascii())
 
 
-# Texts say the same words again and again: this is what makes cutting them fast.
+def knows_script(scripts: Sequence[str], text: str) -> bool:
+    """False if more than a third of the letters are in other scripts than these. Without scripts: always True."""
+    letters = [one for one in text if one.isalpha()]
+    if not scripts or not letters:
+        return True
+    foreign = sum(not _letter_name(one).startswith(tuple(scripts)) for one in letters)
+    return foreign <= TOO_MANY_FOREIGN * len(letters)
+
+
+@lru_cache(maxsize=4096)
+def _letter_name(letter: str) -> str:
+    """Unicode's name of the letter, which begins with its script."""
+    return unicodedata.name(letter, "")
+
+
+# Texts repeat their words: the cache makes cutting them fast.
 @lru_cache(maxsize=50_000)
 def _of_identifier(run: str) -> tuple[str, ...]:
     plain = APOSTROPHE.sub("", run)
@@ -113,7 +130,7 @@ def _stem(word: str) -> str:
         if word.isascii()
         else "".join(one for one in unicodedata.normalize("NFD", word) if not unicodedata.combining(one))
     )
-    if not (bare.isascii() and bare.isalpha()):  # Porter knows English, and numbers have no endings
+    if not (bare.isascii() and bare.isalpha()):  # Porter knows only English, and numbers have no endings
         return bare
     return cast("str", _porter.stemWord(bare)) or bare  # pyright: ignore[reportUnknownMemberType]
 

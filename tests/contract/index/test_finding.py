@@ -5,7 +5,7 @@ import pytest
 
 from loci.core.identity import Owner
 from loci.search.document_index import DocumentIndex
-from loci.search.ranking import Counts, Marks, Where
+from loci.search.ranking import IndexCounts, TagsAndDate, Where
 from tests.contract.indexes import (
     EAST,
     NORTH,
@@ -126,7 +126,7 @@ def test_without_words_and_without_a_vector_nothing_is_found(index: DocumentInde
 
 def test_an_owner_without_documents_finds_nothing(index: DocumentIndex, ann: Owner) -> None:
     assert find(index, ann, "river", vector(1, 0)) == []
-    assert index.counts(ann, NOTES) == Counts(0, 0, {})
+    assert index.counts(ann, NOTES) == IndexCounts(0, 0, {})
 
 
 # Vectors
@@ -212,10 +212,10 @@ def test_of_equals_the_words_leave_out_the_last_by_id(index: DocumentIndex, ann:
 # Conditions
 
 MARKED = {
-    "plain": Marks(),
-    "red": Marks(("red",), "2026-01-01"),
-    "blue": Marks(("blue",), "2026-01-15"),
-    "both": Marks(("red", "blue", "x y"), "2026-02-01"),
+    "plain": TagsAndDate(),
+    "red": TagsAndDate(("red",), "2026-01-01"),
+    "blue": TagsAndDate(("blue",), "2026-01-15"),
+    "both": TagsAndDate(("red", "blue", "x y"), "2026-02-01"),
 }
 
 
@@ -245,14 +245,14 @@ def test_both_legs_give_only_what_fits(index: DocumentIndex, ann: Owner, where: 
 
 def test_the_limit_counts_only_what_fits(index: DocumentIndex, ann: Owner) -> None:
     put(index, ann, *[chunk(f"better{n}#0", "river river", EAST) for n in range(20)])
-    put(index, ann, *[chunk(f"fits{n}#0", "river and stone", NORTH) for n in range(3)], marks=Marks(("tagged",)))
+    put(index, ann, *[chunk(f"fits{n}#0", "river and stone", NORTH) for n in range(3)], marks=TagsAndDate(("tagged",)))
     found = find(index, ann, "river", vector(1, 0), limit=3, where=Where(any_tags=("tagged",)))
     assert by_words(found) == by_vector(found) == ["fits0#0", "fits1#0", "fits2#0"]
 
 
 def test_new_marks_count_though_no_chunk_has_changed(index: DocumentIndex, ann: Owner) -> None:
-    put(index, ann, chunk("a#0", "river", EAST), marks=Marks(("old",), "2025-01-01"))
-    put(index, ann, chunk("a#0", "river", EAST), marks=Marks(("new",)))
+    put(index, ann, chunk("a#0", "river", EAST), marks=TagsAndDate(("old",), "2025-01-01"))
+    put(index, ann, chunk("a#0", "river", EAST), marks=TagsAndDate(("new",)))
     assert find(index, ann, "river", vector(1, 0), where=Where(any_tags=("old",))) == []
     assert find(index, ann, "river", vector(1, 0), where=Where(since="2000-01-01")) == []
     assert len(find(index, ann, "river", vector(1, 0), where=Where(any_tags=("new",)))) == 1

@@ -6,7 +6,7 @@ import pytest
 
 from loci.core.identity import Owner
 from loci.search.document_index import DocumentIndex
-from loci.search.ranking import Chunk, Counts, Marks
+from loci.search.ranking import Chunk, IndexCounts, TagsAndDate
 from tests.contract.indexes import (
     EAST,
     MODEL,
@@ -36,7 +36,7 @@ def test_an_owner_reaches_nothing_of_anothers(index: DocumentIndex, ann: Owner, 
     assert found.cosine == pytest.approx(0, abs=1e-3)  # pyright: ignore[reportUnknownMemberType]
     assert index.embeddings(bob, MODEL, [chunk("a#0", "the river of ann").hash]) == {}
     index.remove(bob, NOTES, "a")
-    assert index.counts(ann, NOTES) == Counts(1, 1, {MODEL: 1})
+    assert index.counts(ann, NOTES) == IndexCounts(1, 1, {MODEL: 1})
     assert by_vector(find(index, ann, "river", vector(1, 0))) == ["a#0"]
 
 
@@ -93,9 +93,9 @@ def test_a_removed_document_is_found_by_neither_leg(index: DocumentIndex, ann: O
 
 
 def test_a_document_without_chunks_is_none(index: DocumentIndex, ann: Owner) -> None:
-    put(index, ann, chunk("a#0", "river", EAST), marks=Marks(("red",)))
-    index.put(ann, NOTES, "a", [], Marks(("red",)))
-    assert index.counts(ann, NOTES) == Counts(0, 0, {})
+    put(index, ann, chunk("a#0", "river", EAST), marks=TagsAndDate(("red",)))
+    index.put(ann, NOTES, "a", [], TagsAndDate(("red",)))
+    assert index.counts(ann, NOTES) == IndexCounts(0, 0, {})
     assert find(index, ann, "river", vector(1, 0)) == []
 
 
@@ -118,7 +118,7 @@ def test_vectors_of_a_new_model_replace_those_of_the_old(index: DocumentIndex, a
     put(index, ann, chunk("a#0", "river", embedding(0, 1, model=OTHER_MODEL)))
     assert find(index, ann, near=vector(1, 0)) == []
     assert by_vector(find(index, ann, near=vector(1, 0, model=OTHER_MODEL))) == ["a#0"]
-    assert index.counts(ann, NOTES) == Counts(1, 1, {OTHER_MODEL: 1})
+    assert index.counts(ann, NOTES) == IndexCounts(1, 1, {OTHER_MODEL: 1})
 
 
 def test_hundreds_of_changes_leave_what_was_put_last(index: DocumentIndex, ann: Owner) -> None:
@@ -167,18 +167,18 @@ def test_embeddings_are_known_by_hash_across_documents_and_collections(index: Do
 def test_a_document_may_have_thousands_of_chunks(index: DocumentIndex, ann: Owner) -> None:
     many = [chunk(f"a#{n}", f"river stone{n} " + "word " * 200, embedding(1, n)) for n in range(3000)]
     put(index, ann, *many)
-    assert index.counts(ann, NOTES) == Counts(1, 3000, {MODEL: 3000})
+    assert index.counts(ann, NOTES) == IndexCounts(1, 3000, {MODEL: 3000})
     assert by_words(find(index, ann, "stone2999")) == ["a#2999"]
     assert len(index.chunks(ann, NOTES, [one.id for one in many])) == 3000
     assert len(index.embeddings(ann, MODEL, [one.hash for one in many])) == 3000
     put(index, ann, many[0])
-    assert index.counts(ann, NOTES) == Counts(1, 1, {MODEL: 1})
+    assert index.counts(ann, NOTES) == IndexCounts(1, 1, {MODEL: 1})
 
 
 def test_documents_and_chunks_are_counted_and_who_embedded_them(index: DocumentIndex, ann: Owner) -> None:
     put(index, ann, chunk("a#0", "one", EAST), chunk("a#1", "two"), chunk("b#0", "three", EAST))
     put(index, ann, chunk("c#0", "four", embedding(1, model=OTHER_MODEL)))
-    assert index.counts(ann, NOTES) == Counts(3, 4, {MODEL: 2, OTHER_MODEL: 1})
+    assert index.counts(ann, NOTES) == IndexCounts(3, 4, {MODEL: 2, OTHER_MODEL: 1})
 
 
 def test_documents_are_listed_with_their_numbers_of_chunks(index: DocumentIndex, ann: Owner, bob: Owner) -> None:
@@ -204,7 +204,7 @@ def test_writers_of_different_documents_do_not_lose_each_others(index: DocumentI
             put(index, ann, *[chunk(f"{number}#{n}", f"river turn{turn}", embedding(1, n)) for n in range(4)])
 
     at_once(6, write)
-    assert index.counts(ann, NOTES) == Counts(6, 24, {MODEL: 24})
+    assert index.counts(ann, NOTES) == IndexCounts(6, 24, {MODEL: 24})
     found = find(index, ann, "turn2", vector(1, 0))
     assert len(by_words(found)) == len(by_vector(found)) == 24
 
@@ -245,7 +245,7 @@ def test_another_collection_has_another_state_and_no_search_changes_it(index: Do
     states = [index.state(ann, NOTES)]
     put(index, ann, chunk("a#0", "river"))
     states.append(index.state(ann, NOTES))
-    put(index, ann, chunk("a#0", "river"), marks=Marks(("tag",)))
+    put(index, ann, chunk("a#0", "river"), marks=TagsAndDate(("tag",)))
     states.append(index.state(ann, NOTES))
     put(index, ann, chunk("b#0", "river"))
     states.append(index.state(ann, NOTES))

@@ -3,12 +3,12 @@
 import pytest
 
 from loci.adapters.language_model.allowance import KIND, DailyAllowance
-from loci.adapters.language_model.checked import CheckedModel, TextModel
+from loci.adapters.language_model.checked_model import CheckedModel, TextModel
 from loci.core.errors import Unavailable
 from loci.core.identity import SYSTEM
 from loci.core.json import JsonObject
 from loci.core.stores import RecordStore
-from loci.search.inference import LanguageModel
+from loci.search.language_model import LanguageModel
 from tests.contract.stores import Clock
 
 SCHEMA: JsonObject = {

@@ -7,10 +7,10 @@ import pytest
 
 from loci.adapters.aws.bedrock import BedrockModel
 from loci.adapters.aws.clients import Clients
-from loci.adapters.language_model.checked import TextModel
+from loci.adapters.language_model.checked_model import TextModel
 from loci.adapters.language_model.openai import OpenAiModel
 from loci.core.stores import RecordStore
-from loci.search.inference import LanguageModel
+from loci.search.language_model import LanguageModel
 from tests.contract.language.asking import BEDROCK_MODEL, KEY, checked
 from tests.contract.stores import Clock, in_folder
 from tests.support.moto_aws import credentials

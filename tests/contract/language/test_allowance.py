@@ -3,11 +3,11 @@
 import pytest
 
 from loci.adapters.language_model.allowance import KIND, DailyAllowance
-from loci.adapters.language_model.checked import TextModel
+from loci.adapters.language_model.checked_model import TextModel
 from loci.core.errors import Unavailable
 from loci.core.identity import SYSTEM
 from loci.core.stores import RecordStore
-from loci.search.inference import LanguageModel
+from loci.search.language_model import LanguageModel
 from tests.contract.language.asking import DAY, FITS, ask, checked, refused, spent
 from tests.contract.stores import Clock, at_once
 from tests.support.stub_model import TOKENS, Fails, Hangs, Says, StubModel
@@ -47,7 +47,7 @@ class TestTheAllowance:
     ) -> None:
         stub.says(FITS)
         model = checked(writer, kept, clock, most_tokens=300)
-        assert "tokens a day are spent" in refused(model).what
+        assert "tokens for today are spent" in refused(model).what
         assert not stub.requests
 
     def test_is_whole_again_the_next_day(

@@ -104,7 +104,7 @@ def test_a_secret_that_is_missing_or_no_key_says_what_to_correct(stub: StubModel
                 model.write("?", SCHEMA, seconds=5, most_tokens=10)
             said += [raised.value.resolution]
             assert not [each for each in _texts(raised.value) if KEY in each]
-    assert said == ["Correct LOCI_LANGUAGE_MODEL_KEY_FROM", "Keep it in the secret without spaces"]
+    assert said == ["Correct LOCI_LANGUAGE_MODEL_KEY_FROM", "Store it in the secret without spaces"]
 
 
 def _texts(error: LociError) -> list[str]:

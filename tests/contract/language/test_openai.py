@@ -7,7 +7,7 @@ import pytest
 
 from loci.adapters.language_model.openai import OpenAiModel
 from loci.core.stores import RecordStore
-from loci.search.language_answer import too_slow
+from loci.search.language_model import too_slow
 from tests.contract.language.asking import FITS, KEY, SCHEMA, ask, checked, refused, spent
 from tests.contract.stores import Clock, at_once
 from tests.support.stub_model import Gives, Hangs, StubModel
@@ -45,7 +45,7 @@ class TestOpenAi:
         self, openai: OpenAiModel, stub: StubModel, kept: RecordStore, clock: Clock
     ) -> None:
         stub.will(Gives(gzip.compress(b" " * 100_000_000), headers={"Content-Encoding": "gzip"}))
-        assert "something else" in refused(checked(openai, kept, clock)).what
+        assert "not a chat completion" in refused(checked(openai, kept, clock)).what
 
     def test_that_drips_is_hung_up_on(self, openai: OpenAiModel, stub: StubModel) -> None:
         stub.will(Hangs(drips=True))

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from loci.core.errors import Unavailable
-from loci.search.inference import LanguageModel
+from loci.search.language_model import LanguageModel
 from tests.contract.language.asking import FITS, ask, refused
 from tests.support.stub_model import Fails, Gives, Hangs, Says, StubModel
 

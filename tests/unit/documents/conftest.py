@@ -7,8 +7,8 @@ import pytest
 
 from loci.adapters.local.blobs import FolderBlobs
 from loci.adapters.local.index import SqliteIndex
+from loci.adapters.local.inference.current_model import CurrentModel
 from loci.adapters.local.inference.embedder import OnnxEmbedder
-from loci.adapters.local.inference.in_use import InUse
 from loci.adapters.local.records import SqliteRecords
 from loci.adapters.local.sqlite import Database
 from loci.adapters.local.write_locks import FolderWriteLocks
@@ -19,7 +19,7 @@ from loci.documents.document import Document, IngestSummary
 from loci.documents.ingest.folder_ingest import FolderIngest
 from loci.documents.ingest.index_writer import COLLECTION, IndexWriter, MissingVectors
 from loci.documents.library import Library
-from loci.model_store.shelf import Shelf
+from loci.model_store.models_folder import ModelsFolder
 from loci.search.ranking import Chunk, Where
 from loci.search.words import query_words
 from tests.support.recorded_records import RecordedRecords
@@ -81,7 +81,7 @@ def open_desk(folder: Path) -> Desk:
     records = RecordedRecords(SqliteRecords(database, lambda: START))
     catalog = Catalog(records)
     index = SqliteIndex(database)
-    writer = IndexWriter(catalog, index, OnnxEmbedder(InUse(Shelf(models), "embedder")), lambda: START)
+    writer = IndexWriter(catalog, index, OnnxEmbedder(CurrentModel(ModelsFolder(models), "embedder")), lambda: START)
     blobs = FolderBlobs(data / "blobs", Keyring(["s" * 32]).seal("link"), "http://127.0.0.1", lambda: START)
     return Desk(
         data,

@@ -4,13 +4,13 @@ from collections import Counter
 
 import pytest
 
+from loci.adapters.local.inference.current_model import CurrentModel
 from loci.adapters.local.inference.embedder import OnnxEmbedder
-from loci.adapters.local.inference.in_use import InUse
 from loci.core.identity import LOCAL
 from loci.documents.graph import similarity as module
 from loci.documents.graph.similarity import BY_WORDS, Similarities, TfIdf
 from loci.documents.ingest.index_writer import COLLECTION
-from loci.model_store.shelf import Shelf
+from loci.model_store.models_folder import ModelsFolder
 
 from .conftest import Desk
 
@@ -25,7 +25,7 @@ def similarities(desk: Desk) -> Similarities:
     for path, text in NOTES.items():
         desk.write(path, text)
     desk.run()
-    return Similarities(desk.index, OnnxEmbedder(InUse(Shelf(desk.models), "embedder")))
+    return Similarities(desk.index, OnnxEmbedder(CurrentModel(ModelsFolder(desk.models), "embedder")))
 
 
 def tf_idf(desk: Desk) -> TfIdf:

@@ -10,8 +10,7 @@ import onnx
 import pytest
 
 from loci.core.errors import Unavailable
-from loci.model_store.bert_converter.bert import bert_graph
-from loci.model_store.bert_converter.safetensors import read_weights
+from loci.model_store.bert_converter.convert import bert_graph, read_weights
 from tests.support.small_models import HEADS, LONGEST, VOCABULARY, WIDTH, random_weights
 from tests.unit.model_store.forward import hidden_states
 from tests.unit.model_store.weights import safetensors

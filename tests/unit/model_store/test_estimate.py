@@ -2,7 +2,7 @@
 
 import pytest
 
-from loci.model_store.token_estimate import estimated_tokens
+from loci.adapters.local.inference.tokenizer import estimated_tokens
 
 
 @pytest.mark.parametrize(

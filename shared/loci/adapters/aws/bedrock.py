@@ -1,4 +1,4 @@
-"""A model behind Amazon Bedrock's Converse: any that can use tools, such as Claude, Nova or Mistral Large."""
+"""`TextModel` on Amazon Bedrock's Converse: any model that can use tools, such as Claude, Nova or Mistral Large."""
 
 import json
 
@@ -7,7 +7,7 @@ from pydantic import BaseModel, Field, ValidationError
 from loci.adapters.aws.clients import Clients, explained
 from loci.core.errors import Unavailable
 from loci.core.json import JsonObject
-from loci.search.language_answer import Answer, ModelText, cut, refused, too_slow
+from loci.search.language_model import ModelAnswer, ModelText, refused, too_long, too_slow
 
 RESOLUTIONS = {
     "AccessDeniedException": "Allow this role bedrock:InvokeModel on it, and the account its use",
@@ -23,37 +23,37 @@ class _ToolUse(BaseModel):
     input: object
 
 
-class _Part(BaseModel):
+class _ConversePart(BaseModel):
     text: str | None = None
     toolUse: _ToolUse | None = None  # noqa: N815 (AWS names it)
 
 
-class _Message(BaseModel):
-    content: list[_Part]
+class _ConverseMessage(BaseModel):
+    content: list[_ConversePart]
 
 
-class _Output(BaseModel):
-    message: _Message
+class _ConverseOutput(BaseModel):
+    message: _ConverseMessage
 
 
-class _Usage(BaseModel):
+class _ConverseUsage(BaseModel):
     totalTokens: int = Field(ge=0)  # noqa: N815
 
 
-class _Response(BaseModel):
-    output: _Output
+class _ConverseAnswer(BaseModel):
+    output: _ConverseOutput
     stopReason: str  # noqa: N815
-    usage: _Usage
+    usage: _ConverseUsage
 
 
 class BedrockModel:
-    """What such a model writes. Its answer is the argument of the one tool that it has."""
+    """A model of Bedrock. It gives its answer as the argument of the only tool that it has."""
 
     def __init__(self, model: str, clients: Clients | None = None) -> None:
         self._model = model
         self._clients = clients or Clients()
 
-    def write(self, prompt: str, schema: JsonObject, *, seconds: float, most_tokens: int) -> Answer:
+    def write(self, prompt: str, schema: JsonObject, *, seconds: float, most_tokens: int) -> ModelAnswer:
         from botocore.exceptions import ReadTimeoutError  # with boto3, at the first call
         from botocore.parsers import ResponseParserError
 
@@ -78,28 +78,28 @@ class BedrockModel:
                 )
             except ReadTimeoutError:
                 return too_slow(seconds)
-            # botocore 1.44 trips over an answer that is not of AWS, such as a proxy's page, in each of these ways.
+            # botocore 1.44 fails in each of these ways if the answer is not from AWS, but the page of a proxy.
             except (ResponseParserError, AttributeError, TypeError, ValueError):
-                raise _something_else() from None
+                raise _not_converse() from None
         return _answer(response, most_tokens)
 
 
-def _answer(response: object, most_tokens: int) -> Answer:
+def _answer(response: object, most_tokens: int) -> ModelAnswer:
     try:
-        said = _Response.model_validate(response)
+        parsed = _ConverseAnswer.model_validate(response)
     except ValidationError:
-        raise _something_else() from None
-    tokens = said.usage.totalTokens
-    if said.stopReason in REFUSED:
+        raise _not_converse() from None
+    tokens = parsed.usage.totalTokens
+    if parsed.stopReason in REFUSED:
         return refused(tokens)
-    if said.stopReason in CUT:
-        return cut(most_tokens, tokens)
-    parts = said.output.message.content
-    used = [json.dumps(part.toolUse.input) for part in parts if part.toolUse]
-    return ModelText(next(iter(used), "".join(part.text for part in parts if part.text)), tokens)
+    if parsed.stopReason in CUT:
+        return too_long(most_tokens, tokens)
+    parts = parsed.output.message.content
+    arguments = [json.dumps(part.toolUse.input) for part in parts if part.toolUse]
+    return ModelText(next(iter(arguments), "".join(part.text for part in parts if part.text)), tokens)
 
 
-def _something_else() -> Unavailable:
+def _not_converse() -> Unavailable:
     return Unavailable(
-        "Bedrock's address answered something else than Converse", "Check AWS_ENDPOINT_URL_BEDROCK_RUNTIME"
+        "The answer from Bedrock's address is not one of Converse", "Check AWS_ENDPOINT_URL_BEDROCK_RUNTIME"
     )

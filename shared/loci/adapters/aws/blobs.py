@@ -11,16 +11,16 @@ from loci.core.errors import NotFound
 from loci.core.identity import Owner
 from loci.core.stores import checked_key
 
-MISSING = ("NoSuchKey", "404")  # HEAD has no body, so no better code
+MISSING = ("NoSuchKey", "404")  # the code of HEAD, which has no body
 RESOLUTIONS = {
     "NoSuchBucket": "Deploy the stack, or set LOCI_BUCKET to the bucket it made",
     "AccessDenied": "Allow this role to list the bucket, and to get, put and delete its objects",
 }
-LONGEST_LINK = 7 * 24 * 3600  # what S3 accepts
+LONGEST_LINK = 7 * 24 * 3600  # the most that S3 accepts
 
 
 class S3Blobs:
-    """Blobs in a bucket, below one prefix an owner. Nothing of AWS is loaded before the first call."""
+    """Blobs in a bucket, with one prefix for each owner. Nothing of AWS is loaded before the first call."""
 
     def __init__(self, bucket: str, clients: Clients | None = None) -> None:
         self._bucket = bucket
@@ -31,7 +31,7 @@ class S3Blobs:
         with _explained(self._bucket, key):
             return self._clients.s3.get_object(Bucket=self._bucket, Key=name)["Body"].read()
 
-    def write(self, owner: Owner, key: str, content: bytes, *, durable: bool = True) -> None:  # noqa: ARG002 (it is)
+    def write(self, owner: Owner, key: str, content: bytes, *, durable: bool = True) -> None:  # noqa: ARG002 (every write to S3 is durable)
         name = _name(owner, checked_key(key))
         with _explained(self._bucket, key):
             self._clients.s3.put_object(Bucket=self._bucket, Key=name, Body=content)
@@ -49,7 +49,7 @@ class S3Blobs:
         return sorted((_key(owner, name) for name in names), key=str.encode)
 
     def link(self, owner: Owner, key: str, seconds: int) -> str:
-        """As in the port; it ends earlier where the credentials that sign it do."""
+        """As in the port. The link ends earlier if the credentials that sign it expire."""
         name = _name(owner, checked_key(key))
         disposition = f"attachment; filename*=UTF-8''{quote(key.rsplit('/', 1)[-1], safe='')}"
         with _explained(self._bucket, key):
@@ -61,14 +61,14 @@ class S3Blobs:
             )
 
     def bare_link(self, owner: Owner, key: str, seconds: int, method: Literal["get_object", "put_object"]) -> str:
-        """A URL that reads or writes this one object, whether it is there or not."""
+        """A URL that reads or writes this one object. The object need not exist."""
         place = {"Bucket": self._bucket, "Key": _name(owner, checked_key(key))}
         with _explained(self._bucket, key):
             return self._clients.s3.generate_presigned_url(method, Params=place, ExpiresIn=seconds)
 
 
 def _name(owner: Owner, key: str) -> str:
-    """The object's key: ours below the owner's. S3 and browsers resolve `.` and `..`, so no part may be one."""
+    """The key in S3: ours under the owner's. S3 and browsers resolve `.` and `..`, so they are escaped with `~`."""
     return f"{owner.key}/" + re.sub(r"(^|/)(?=[.~])", r"\1~", key)
 
 

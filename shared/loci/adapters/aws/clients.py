@@ -1,4 +1,4 @@
-"""boto3's clients, and what their errors mean."""
+"""The clients of boto3, and their errors as ours."""
 
 import os
 import threading
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 
 class Clients:
-    """The clients of one session. Nothing of AWS is loaded before the first is asked for, which takes 0.4 s."""
+    """The clients of one session. The first use of a client loads boto3, which takes 0.4 s."""
 
     def __init__(self) -> None:
         if find_spec("boto3") is None:
             raise Misconfigured("AWS needs boto3", "Install Loci with its extra: pip install 'loci[aws]'")
-        self._making = threading.Lock()  # a session makes one client at a time
+        self._making = threading.Lock()  # a session must create its clients one after the other
 
     @cached_property
     def dynamodb(self) -> "DynamoDBClient":
@@ -36,7 +36,7 @@ class Clients:
 
     @cached_property
     def s3(self) -> "S3Client":
-        # `virtual` is the only style that presigns for the bucket's own region; an emulator has no such host names.
+        # Only the style `virtual` presigns for the bucket's own region. Emulators do not have such host names.
         emulated = os.environ.keys() & {"AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3"}
         style = {"addressing_style": "path" if emulated else "virtual"}
         config = _config(seconds=20, signature_version="s3v4", s3=style)
@@ -55,36 +55,36 @@ class Clients:
 
     @cached_property
     def bedrock(self) -> "BedrockRuntimeClient":
-        # Who asks waits for seconds: a second attempt would come too late, and would cost as much as the first.
+        # One attempt: the caller waits only seconds, and a second attempt would cost as much as the first.
         config = _config(seconds=30, attempts=1)
         with self._making:
             return self._session.client("bedrock-runtime", config=config)  # pyright: ignore[reportUnknownMemberType]
 
     @cached_property
     def lambda_(self) -> "LambdaClient":
-        # A cold start loads a model, and a batch of long texts takes its time.
+        # A cold start loads a model, and a batch of long texts takes long.
         with self._making:
             return self._session.client("lambda", config=_config(seconds=120))  # pyright: ignore[reportUnknownMemberType]
 
     @cached_property
     def runs(self) -> "LambdaClient":
-        # What runs callers' code: it takes as long as that may, and is never asked a second time.
+        # Runs callers' code. It takes as long as that code may, and is never called twice.
         config = _config(seconds=930, attempts=1, tcp_keepalive=True)
         with self._making:
             return self._session.client("lambda", config=config)  # pyright: ignore[reportUnknownMemberType]
 
     @cached_property
     def sts(self) -> Any:
-        # The region's own: the global one is far from most, and its tokens are not good everywhere.
+        # The endpoint of the region: the global one is far away, and its tokens do not work everywhere.
         config = _config(seconds=10)
         with self._making:
             return cast("Any", self._session).client("sts", config=config)
 
     @cached_property
     def _session(self) -> "Session":
-        import boto3  # 0.3 s, which a request that touches no store does not pay
+        import boto3  # takes 0.3 s; a request that uses no store does without
 
-        # A session of its own: the default one is not safe where two threads come first.
+        # Not the default session: two threads must not create that at once.
         return boto3.Session()
 
 
@@ -97,7 +97,7 @@ def _config(*, seconds: float, attempts: int | None = None, **more: Any) -> Any:
 
 @contextmanager
 def explained(service: str, what: str, resolutions: Mapping[str, str]) -> Generator[None, None, None]:
-    """Turns the errors of a call to the service about `what` into ours; `resolutions` goes by AWS's code."""
+    """Turn the errors of a call to the service about `what` into ours. `resolutions` is by AWS's error code."""
     from botocore.exceptions import BotoCoreError, ClientError  # with boto3, at the first call
 
     try:
@@ -106,7 +106,7 @@ def explained(service: str, what: str, resolutions: Mapping[str, str]) -> Genera
         code = code_of(error)
         raise Unavailable(
             f"{service} did not serve {what} ({code})",
-            resolutions.get(code, "Try again; if it stays, check the credentials"),
+            resolutions.get(code, "Try again. If it fails again, check the credentials"),
         ) from error
     except BotoCoreError as error:
         raise Unavailable(

@@ -1,83 +1,75 @@
-"""`DocumentIndex` in OpenSearch: one index for all owners, each reached only through a filter and its own shard."""
+"""`DocumentIndex` in OpenSearch: one index for all owners. Every request has the owner's filter and routing."""
 
 import time
 from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from loci.adapters.aws.bulk import deleting, send, storing
-from loci.adapters.aws.indexed import (
-    Json,
-    body_of,
+from loci.adapters.aws.index_fields import (
+    SHARDS,
     chunk_of,
     embedding_of,
     filters_of,
     id_of,
+    index_body,
     source_of,
     term,
     terms,
     vector_fields,
 )
-from loci.adapters.aws.legs import lexical, nearest, together
-from loci.adapters.aws.opensearch import Domain, explained, refused
+from loci.adapters.aws.index_queries import candidates_of, vector_query, word_query
+from loci.adapters.aws.opensearch import Json, OpenSearchCluster, delete_action, explained, failed, put_action, send
 from loci.adapters.batches import batches
 from loci.core.errors import Unavailable
 from loci.core.identity import Owner
-from loci.search.ranking import EVERYTHING, Candidate, Chunk, Counts, Embedding, Marks, Vector, Where
+from loci.search.inference import Embedding
+from loci.search.ranking import EVERYTHING, Candidate, Chunk, IndexCounts, QueryVector, TagsAndDate, Where
 
 AT_ONCE = 500
 MOST_HITS = 10_000
-"""OpenSearch gives no more from one search."""
+"""OpenSearch returns no more from one search."""
 
 
 class OpenSearchIndex:
-    """Chunks in an index that is made at the first call. Nothing of OpenSearch is loaded before it.
+    """Chunks in an index that the first call creates. Nothing of OpenSearch is loaded before it.
 
-    A put writes the document's chunks anew, as a generation of their own, and then takes the older ones out. So a
-    search meanwhile finds at least one version whole, and of a chunk that both versions have the newer.
+    A put writes the document's chunks as a new generation, and then deletes the older ones. So a search meanwhile
+    finds at least one version whole, and if both versions have a chunk, the newer one.
     """
 
-    def __init__(
-        self,
-        domain: Domain,
-        name: str,
-        *,
-        engine: str = "lucene",
-        shards: int = 1,
-        clock: Callable[[], float] = time.time,
-    ) -> None:
-        self.domain = domain
+    def __init__(self, cluster: OpenSearchCluster, name: str, *, clock: Callable[[], float] = time.time) -> None:
+        self.cluster = cluster
         self._name = name
-        self._engine = engine
-        self._shards = shards
         self._clock = clock
-        self._is_made = False
+        self._exists = False
         self._dimensions: set[int] = set()
 
-    def put(self, owner: Owner, collection: str, document: str, chunks: Sequence[Chunk], marks: Marks) -> None:
+    def put(
+        self, owner: Owner, collection: str, document: str, chunks: Sequence[Chunk], tags_and_date: TagsAndDate
+    ) -> None:
         if not chunks:
             self.remove(owner, collection, document)
             return
         with self._calling({len(one.embedding.vector) // 2 for one in chunks if one.embedding}):
             _, before = self._generations(owner, collection, document)
-            # Clocks differ: what is written later is newer all the same.
+            # Clocks differ between machines: the later write must be newer all the same.
             generation = max(int(self._clock() * 1e6), before + 1)
             ids = [id_of(owner, collection, chunk.id, generation) for chunk in chunks]
-            sources = (source_of(owner, collection, chunk, marks, generation) for chunk in chunks)
+            sources = (source_of(owner, collection, chunk, tags_and_date, generation) for chunk in chunks)
             try:
-                send(self.domain.client, self._name, owner, map(storing, ids, sources))
+                send(self.cluster.client, self._name, owner, map(put_action, ids, sources))
             except BaseException:
-                with suppress(Unavailable), self._calling():  # what it leaves the next put takes out
-                    send(self.domain.client, self._name, owner, map(deleting, ids))
+                with suppress(Unavailable), self._calling():  # the next put deletes what this leaves
+                    send(self.cluster.client, self._name, owner, map(delete_action, ids))
                 raise
-            # Of two writers at once each takes out what is older than the newest: one document stays, whole.
+            # Of two writers at once, each deletes what is older than the newest: one whole document stays.
             oldest, newest = self._generations(owner, collection, document)
             if oldest < newest:
-                self._delete(owner, [*_of(owner, collection, document), _range(lt=newest)])
+                self._delete(owner, [*_in_document(owner, collection, document), _before(newest)])
 
     def remove(self, owner: Owner, collection: str, document: str) -> None:
         with self._calling():
-            self._delete(owner, _of(owner, collection, document))
+            self._delete(owner, _in_document(owner, collection, document))
 
     def embeddings(self, owner: Owner, model: str, hashes: Sequence[str]) -> dict[str, Embedding]:
         found: dict[str, Embedding] = {}
@@ -90,33 +82,40 @@ class OpenSearchIndex:
         return found
 
     def candidates(
-        self, owner: Owner, collection: str, words: Sequence[str], vector: Vector | None, *, limit: int, where: Where
+        self,
+        owner: Owner,
+        collection: str,
+        words: Sequence[str],
+        vector: QueryVector | None,
+        *,
+        limit: int,
+        where: Where,
     ) -> list[Candidate]:
         filters = filters_of(owner, collection, where)
         legs: list[Json] = []
         if words:
-            legs.append(lexical(words, filters, limit, with_vectors=vector is not None))
+            legs.append(word_query(words, filters, limit, with_vectors=vector is not None))
         if vector is not None:
-            legs.append(nearest(vector, filters, limit))
+            legs.append(vector_query(vector, filters, limit))
         if not legs or limit < 1:
             return []
         with self._calling([vector.dimensions] if vector else []):
             answers = self._answers(owner, legs)
-        said = answers.pop(0) if words else None
-        return together(said, answers[0] if vector else None, vector)
+        word_answer = answers.pop(0) if words else None
+        return candidates_of(word_answer, answers[0] if vector else None, vector)
 
     def chunks(self, owner: Owner, collection: str, ids: Sequence[str]) -> dict[str, Chunk]:
         found: dict[str, Chunk] = {}
         with self._calling():
             for some in batches(list(dict.fromkeys(ids)), AT_ONCE):
                 filters = [*filters_of(owner, collection, EVERYTHING), terms("chunk", some)]
-                # Newer ones replace older ones, where a document is being replaced right now.
+                # While a document is being replaced, newer chunks overwrite older ones here.
                 body = {"size": MOST_HITS, "sort": [{"generation": "asc"}], **_filtered(filters)}
                 found.update((hit["_source"]["chunk"], chunk_of(hit["_source"])) for hit in self._hits(owner, body))
         return found
 
     def passages(self, owner: Owner, collection: str) -> Iterator[Chunk]:
-        # Of a chunk that is being replaced the newest comes first.
+        # While a chunk is being replaced, its newest version comes first.
         order = [{"chunk": "asc"}, {"generation": "desc"}]
         page: Json = {"size": AT_ONCE, "sort": order, **_filtered(filters_of(owner, collection, EVERYTHING))}
         last: str | None = None
@@ -131,14 +130,14 @@ class OpenSearchIndex:
                 return
             page["search_after"] = hits[-1]["sort"]
 
-    def counts(self, owner: Owner, collection: str) -> Counts:
+    def counts(self, owner: Owner, collection: str) -> IndexCounts:
         with self._calling():
             body: Json = {
                 "size": 0,
                 "track_total_hits": True,
                 **_filtered(filters_of(owner, collection, EVERYTHING)),
                 "aggs": {
-                    # Exact up to the threshold, and nearly so beyond it.
+                    # Exact up to the threshold, nearly exact above it.
                     "documents": {"cardinality": {"field": "document", "precision_threshold": 40_000}},
                     "models": {"terms": {"field": "model", "size": 1000}},
                 },
@@ -146,7 +145,7 @@ class OpenSearchIndex:
             [answer] = self._answers(owner, [body])
         found = answer["aggregations"]
         embedded = {bucket["key"]: bucket["doc_count"] for bucket in found["models"]["buckets"]}
-        return Counts(found["documents"]["value"], answer["hits"]["total"]["value"], embedded)
+        return IndexCounts(found["documents"]["value"], answer["hits"]["total"]["value"], embedded)
 
     def state(self, owner: Owner, collection: str) -> str:
         newest = {"aggs": {"newest": {"max": {"field": "generation"}}}, "track_total_hits": True, "size": 0}
@@ -168,67 +167,69 @@ class OpenSearchIndex:
 
     @contextmanager
     def _calling(self, dimensions: Collection[int] = ()) -> Generator[None, None, None]:
-        """Inside, the index is there, with fields for vectors of those lengths, and errors are explained."""
+        """Make sure that the index exists, with fields for vectors of these lengths; turn errors into ours."""
         try:
             with explained(f"the index {self._name}"):
-                if not self._is_made:
-                    self._make()
-                    self._is_made = True
+                if not self._exists:
+                    self._create()
+                    self._exists = True
                 for missing in set(dimensions) - self._dimensions:
-                    fields = {"properties": vector_fields(missing, self._engine)}
-                    self.domain.client.indices.put_mapping(index=self._name, body=fields)
+                    fields = {"properties": vector_fields(missing)}
+                    self.cluster.client.indices.put_mapping(index=self._name, body=fields)
                     self._dimensions.add(missing)
                 yield
         except Unavailable:
-            self._is_made, self._dimensions = False, set()  # it may have gone: the next call looks
+            self._exists, self._dimensions = False, set()  # somebody may have deleted it: the next call looks
             raise
 
-    def _make(self) -> None:
+    def _create(self) -> None:
         from opensearchpy.exceptions import RequestError
 
-        client = self.domain.client
+        client = self.cluster.client
         if not client.indices.exists(index=self._name):
             try:
-                client.indices.create(index=self._name, body=body_of(self._shards))
+                client.indices.create(index=self._name, body=index_body())
                 return
             except RequestError as error:
-                if error.error != "resource_already_exists_exception":  # somebody else was faster
+                if error.error != "resource_already_exists_exception":  # another process was faster
                     raise
-        # Whoever makes it waits until it can be searched; so does whoever finds it. It counts as yellow before.
-        client.cluster.health(index=self._name, params={"wait_for_active_shards": str(self._shards)})
+        # Creating it waits until it can be searched. If it existed, wait here: its status is yellow before that.
+        client.cluster.health(index=self._name, params={"wait_for_active_shards": str(SHARDS)})
 
     def _generations(self, owner: Owner, collection: str, document: str) -> tuple[int, int]:
-        """The oldest and the newest of the document's chunks; 0 where there are none."""
+        """The oldest and the newest generation of the document's chunks; 0 if it has none."""
         ends = {name: {name: {"field": "generation"}} for name in ("min", "max")}
-        [answer] = self._answers(owner, [{"size": 0, "aggs": ends, **_filtered(_of(owner, collection, document))}])
+        [answer] = self._answers(
+            owner, [{"size": 0, "aggs": ends, **_filtered(_in_document(owner, collection, document))}]
+        )
         oldest, newest = (answer["aggregations"][name]["value"] for name in ends)
-        return int(oldest or 0), int(newest or 0)  # they come as floats, which have 53 bits: microseconds until 2255
+        return int(oldest or 0), int(newest or 0)  # floats have 53 bits: enough for microseconds until 2255
 
     def _delete(self, owner: Owner, filters: list[Json]) -> None:
-        # What somebody else is taking out at the same time is no conflict.
+        # If another process deletes the same chunks, that is no conflict.
         params = {"routing": owner.key, "refresh": "true", "conflicts": "proceed"}
-        self.domain.client.delete_by_query(index=self._name, body=_filtered(filters), params=params)
+        self.cluster.client.delete_by_query(index=self._name, body=_filtered(filters), params=params)
 
     def _hits(self, owner: Owner, body: Json) -> list[Json]:
         [answer] = self._answers(owner, [body])
         return answer["hits"]["hits"]
 
     def _answers(self, owner: Owner, bodies: Sequence[Json]) -> list[Any]:
-        """All in one round trip."""
+        """The answers to all queries, in one round trip."""
         lines = [line for body in bodies for line in ({"routing": owner.key}, body)]
-        answers = self.domain.client.msearch(body=lines, index=self._name)["responses"]
+        answers = self.cluster.client.msearch(body=lines, index=self._name)["responses"]
         for answer in answers:
             if "error" in answer:
-                raise refused(f"the index {self._name}", str(answer["status"]), answer["error"].get("reason", ""))
+                raise failed(f"the index {self._name}", str(answer["status"]), answer["error"].get("reason", ""))
         return answers
 
 
-def _of(owner: Owner, collection: str, document: str) -> list[Json]:
+def _in_document(owner: Owner, collection: str, document: str) -> list[Json]:
     return [*filters_of(owner, collection, EVERYTHING), term("document", document)]
 
 
-def _range(**bounds: int) -> Json:
-    return {"range": {"generation": bounds}}
+def _before(generation: int) -> Json:
+    return {"range": {"generation": {"lt": generation}}}
 
 
 def _filtered(filters: list[Json]) -> Json:

@@ -1,4 +1,4 @@
-"""`Embedder` and `Reranker` by the function `inference`, which runs the models."""
+"""`Embedder` and `Reranker` that call the Lambda function `inference`, which runs the models."""
 
 import json
 import time
@@ -9,14 +9,13 @@ from typing import Any
 
 from loci.adapters.aws.clients import Clients, explained
 from loci.core.errors import Unavailable
-from loci.search.embedding_model import EmbeddingModel, QueryEmbedding, Scale
-from loci.search.ranking import Embedding
+from loci.search.inference import Embedding, EmbeddingModel, QueryEmbedding, Scale
 
-# A call takes and gives 6 MB at most. JSON writes a character in up to 6 bytes (two of these for an emoji), and
-# a text of 512 tokens comes back as 18 kB.
+# A request or an answer has 6 MB at most. A character takes up to 6 bytes in JSON (an emoji 12), and the embedding of
+# a text of 512 tokens 18 kB.
 LONGEST_CALL = 400_000
 MOST_TEXTS = 64
-# More than any model reads of a text.
+# No model reads more of a text.
 LONGEST_TEXT = 60_000
 SECONDS_A_MODEL_STAYS = 60.0
 
@@ -28,8 +27,8 @@ RESOLUTIONS = {
 
 
 @dataclass(frozen=True, slots=True)
-class _Models:
-    """What the function said of its models."""
+class _KnownModels:
+    """The function's models, and the time until which Loci remembers them."""
 
     until: float
     embedder: EmbeddingModel | None
@@ -37,19 +36,20 @@ class _Models:
 
 
 class LambdaInference:
-    """The function, and for a minute what models it has."""
+    """Calls the function. Remembers for a minute which models it has."""
 
     def __init__(self, function: str, clients: Clients, clock: Callable[[], float] = time.monotonic) -> None:
         self._function = function
         self._clients = clients
         self._clock = clock
-        self._known: _Models | None = None
+        self._known: _KnownModels | None = None
 
-    def models(self) -> _Models:
+    def models(self) -> _KnownModels:
         known = self._known
         if known is None or self._clock() >= known.until:
-            said = self.ask("models")
-            known = _Models(self._clock() + SECONDS_A_MODEL_STAYS, _embedding_model(said["embedder"]), said["reranker"])
+            answer = self.ask("models")
+            embedder = _embedding_model(answer["embedder"])
+            known = _KnownModels(self._clock() + SECONDS_A_MODEL_STAYS, embedder, answer["reranker"])
             self._known = known
         return known
 
@@ -57,24 +57,24 @@ class LambdaInference:
         return f"The function {self._function} has no {kind}. Build its image with one, and deploy it."
 
     def ask(self, what: str, **arguments: object) -> Any:
-        """The function's answer. Asking twice does no harm, so boto3 may try again."""
-        question = json.dumps({"ask": what, **arguments}).encode()
+        """The function's answer. Calling it twice does no harm, so boto3 may retry."""
+        payload = json.dumps({"ask": what, **arguments}).encode()
         with explained("Lambda", f"the function {self._function}", RESOLUTIONS):
-            answer = self._clients.lambda_.invoke(FunctionName=self._function, Payload=question)
-            said = json.loads(answer["Payload"].read())
+            answer = self._clients.lambda_.invoke(FunctionName=self._function, Payload=payload)
+            result = json.loads(answer["Payload"].read())
         if "FunctionError" in answer:
             raise Unavailable(
-                f"The function {self._function} failed ({said.get('errorMessage', 'no reason given')})",
-                "Read its log; more memory or a longer timeout may be what it needs",
+                f"The function {self._function} failed ({result.get('errorMessage', 'no reason given')})",
+                "Read its log. It may need more memory or a longer timeout",
                 code="INFERENCE_FAILED",
             )
-        if error := said.get("error"):
+        if error := result.get("error"):
             raise Unavailable(error["what"], error["resolution"], code=error["code"])
-        return said["answer"]
+        return result["answer"]
 
 
 class LambdaEmbedder:
-    """Texts as vectors, made by the function."""
+    """Turns texts into vectors with the function's embedder."""
 
     def __init__(self, inference: LambdaInference) -> None:
         self._inference = inference
@@ -99,20 +99,20 @@ class LambdaEmbedder:
         )
 
     def count(self, texts: Sequence[str]) -> list[int]:
-        pieces = [(place, piece) for place, text in enumerate(texts) for piece in _pieces(text)]
+        pieces = [(at, piece) for at, text in enumerate(texts) for piece in _pieces(text)]
         counts = [0] * len(texts)
         found = (
             count
             for call in _calls([piece for _, piece in pieces])
             for count in self._inference.ask("count", texts=call)
         )
-        for (place, _), count in zip(pieces, found, strict=True):
-            counts[place] += count
+        for (at, _), count in zip(pieces, found, strict=True):
+            counts[at] += count
         return counts
 
 
 class LambdaReranker:
-    """Relevances, found by the function."""
+    """Rates passages with the function's reranker."""
 
     def __init__(self, inference: LambdaInference) -> None:
         self._inference = inference
@@ -124,17 +124,17 @@ class LambdaReranker:
         return self._inference.missing("reranker")
 
     def scores(self, query: str, texts: Sequence[str], *, seconds: float) -> list[float]:
-        """In one call: the time runs there, where the passages are read."""
+        """In one call: the function measures the time, because it reads the passages."""
         call = next(_calls([text[:LONGEST_TEXT] for text in texts]), None)
         if call is None:
             return []
         return self._inference.ask("scores", query=query[:LONGEST_TEXT], texts=call, seconds=seconds)
 
 
-def _embedding_model(said: dict[str, Any] | None) -> EmbeddingModel | None:
-    if said is None:
+def _embedding_model(answer: dict[str, Any] | None) -> EmbeddingModel | None:
+    if answer is None:
         return None
-    return EmbeddingModel(said["identity"], said["dimensions"], said["longest"], tuple(said["scripts"]))
+    return EmbeddingModel(answer["identity"], answer["dimensions"], answer["longest"], tuple(answer["scripts"]))
 
 
 def _calls(texts: Sequence[str]) -> Iterator[list[str]]:
@@ -152,7 +152,7 @@ def _calls(texts: Sequence[str]) -> Iterator[list[str]]:
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """A text that is too long for a call, cut at spaces where it has some."""
+    """The text, cut at spaces if it is too long for one call."""
     while len(text) > LONGEST_TEXT:
         end = text.rfind(" ", 1, LONGEST_TEXT)
         end = end if end > 0 else LONGEST_TEXT

@@ -1,4 +1,4 @@
-"""`Errands` that the gateway sends itself: each is an invocation of its own, which outlives the request."""
+"""`Errands` of the gateway to itself: each runs in an invocation of its own, which outlives the request."""
 
 import json
 
@@ -6,7 +6,7 @@ from loci.adapters.aws.clients import Clients, explained
 from loci.core.json import JsonObject
 
 ERRAND = "errand"
-"""What such an event has."""
+"""The key that marks such an event."""
 RESOLUTIONS = {
     "AccessDeniedException": "Allow this role to invoke its own function",
     "TooManyRequestsException": "Try again in a moment, or raise the function's concurrency",
@@ -14,7 +14,7 @@ RESOLUTIONS = {
 
 
 class LambdaErrands:
-    """Sends them to the function that this process is of."""
+    """Sends them to the function that this process belongs to."""
 
     def __init__(self, function: str, clients: Clients) -> None:
         self._function = function

@@ -1,18 +1,21 @@
-# ruff: noqa: ARG002 (nothing is used where everything is refused)
-"""`DocumentIndex` where the deployment has none: every question says so."""
+# ruff: noqa: ARG002 (every call is refused, so no argument is used)
+"""`DocumentIndex` for a deployment without one: every call says so."""
 
 from collections.abc import Iterator, Sequence
 from typing import NoReturn
 
 from loci.core.errors import Unavailable
 from loci.core.identity import Owner
-from loci.search.ranking import Candidate, Chunk, Counts, Embedding, Marks, Vector, Where
+from loci.search.inference import Embedding
+from loci.search.ranking import Candidate, Chunk, IndexCounts, QueryVector, TagsAndDate, Where
 
 
 class NoIndex:
-    """Nothing can be put in or found."""
+    """Refuses every call."""
 
-    def put(self, owner: Owner, collection: str, document: str, chunks: Sequence[Chunk], marks: Marks) -> None:
+    def put(
+        self, owner: Owner, collection: str, document: str, chunks: Sequence[Chunk], tags_and_date: TagsAndDate
+    ) -> None:
         _refuse()
 
     def remove(self, owner: Owner, collection: str, document: str) -> None:
@@ -22,7 +25,14 @@ class NoIndex:
         _refuse()
 
     def candidates(
-        self, owner: Owner, collection: str, words: Sequence[str], vector: Vector | None, *, limit: int, where: Where
+        self,
+        owner: Owner,
+        collection: str,
+        words: Sequence[str],
+        vector: QueryVector | None,
+        *,
+        limit: int,
+        where: Where,
     ) -> list[Candidate]:
         _refuse()
 
@@ -32,7 +42,7 @@ class NoIndex:
     def passages(self, owner: Owner, collection: str) -> Iterator[Chunk]:
         _refuse()
 
-    def counts(self, owner: Owner, collection: str) -> Counts:
+    def counts(self, owner: Owner, collection: str) -> IndexCounts:
         _refuse()
 
     def state(self, owner: Owner, collection: str) -> str:

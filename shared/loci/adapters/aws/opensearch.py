@@ -1,58 +1,64 @@
-"""A client of OpenSearch, and what its errors mean."""
+"""Talks to OpenSearch: the client, its errors as ours, and many writes in few requests."""
 
-from collections.abc import Generator
+import json
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from functools import cached_property
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from loci.core.errors import Misconfigured, Unavailable
+from loci.core.errors import Misconfigured, Refused, Unavailable
+from loci.core.identity import Owner
 
 if TYPE_CHECKING:
     from opensearchpy import OpenSearch
 
+Json = dict[str, Any]
+"""A part of a request or of an answer."""
+
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 SECONDS = 20
 CONNECTIONS = 10
+LARGEST_REQUEST = 4 * 1024**2
+"""Bytes. The smallest domains take 10 MiB."""
 
 
-class Domain:
-    """A domain of Amazon OpenSearch Service, or a node on this machine. Nothing is loaded before the first call.
+class OpenSearchCluster:
+    """A domain of Amazon OpenSearch Service, or a node on this machine. Its client is loaded at the first call.
 
-    Serverless collections will not do: those for vectors take neither ids of ours nor a refresh.
+    Serverless collections do not work: those for vectors take neither our ids nor a refresh.
     """
 
-    def __init__(self, url: str, service: str = "es") -> None:
+    def __init__(self, url: str) -> None:
         if find_spec("opensearchpy") is None:
             raise Misconfigured(
                 "OpenSearch needs opensearch-py", "Install Loci with its extra: pip install 'loci[aws]'"
             )
         self.url = url
-        self._service = service
 
     @cached_property
     def client(self) -> "OpenSearch":
-        from opensearchpy import OpenSearch, Urllib3HttpConnection  # 0.2 s, which a request without a search saves
+        from opensearchpy import OpenSearch, Urllib3HttpConnection  # takes 0.2 s; only a search needs it
 
-        signed: dict[str, Any] = {} if self._is_here() else {"http_auth": self._signature()}
+        signed: dict[str, Any] = {} if self._is_local() else {"http_auth": self._signature()}
         return OpenSearch(
             self.url,
             connection_class=Urllib3HttpConnection,
             pool_maxsize=CONNECTIONS,
             timeout=SECONDS,
             max_retries=2,
-            retry_on_timeout=True,  # whatever is written may be written twice: it has an id
+            retry_on_timeout=True,  # safe: every write has an id, so repeating it changes nothing
             retry_on_status=(429, 502, 503, 504),
             **signed,
         )
 
     def close(self) -> None:
-        """Let go of the connections, if there were any."""
+        """Close the connections, if there are any."""
         if "client" in self.__dict__:
             self.client.close()
 
-    def _is_here(self) -> bool:
+    def _is_local(self) -> bool:
         parts = urlsplit(self.url)
         return parts.scheme == "http" and parts.hostname in LOOPBACK
 
@@ -67,12 +73,51 @@ class Domain:
                 f"{self.url} takes only signed requests, and there are no credentials or no region",
                 "Set AWS_PROFILE or AWS_ACCESS_KEY_ID, and AWS_REGION",
             )
-        return Urllib3AWSV4SignerAuth(credentials, region, self._service)
+        return Urllib3AWSV4SignerAuth(credentials, region, "es")
+
+
+def put_action(id: str, source: Json) -> bytes:
+    """The write that stores a chunk."""
+    return _line({"index": {"_id": id}}) + _line(source)
+
+
+def delete_action(id: str) -> bytes:
+    """The write that deletes a chunk."""
+    return _line({"delete": {"_id": id}})
+
+
+def send(client: "OpenSearch", index: str, owner: Owner, writes: Iterable[bytes]) -> None:
+    """Send all writes in order, in as few requests as possible. Searches see them after the last."""
+    some: list[bytes] = []
+    size = 0
+    for write in writes:
+        if some and size + len(write) > LARGEST_REQUEST:
+            _send(client, index, owner, some, refresh="false")
+            some, size = [], 0
+        some.append(write)
+        size += len(write)
+    _send(client, index, owner, some, refresh="true")
+
+
+def _send(client: "OpenSearch", index: str, owner: Owner, writes: list[bytes], *, refresh: str) -> None:
+    params = {"routing": owner.key, "refresh": refresh}
+    answer = client.bulk(body=b"".join(writes), index=index, params=params)
+    errors = [done["index"] for done in answer["items"] if "error" in done.get("index", {})]
+    if not errors:
+        return
+    status, reason = errors[0]["status"], errors[0]["error"].get("reason", "")
+    if status == 400:
+        raise Refused(f"OpenSearch cannot hold a chunk of this document ({reason})", "Shorten its path and its tags")
+    raise failed(f"the index {index}", str(status), reason)
+
+
+def _line(value: Json) -> bytes:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
 
 
 @contextmanager
 def explained(what: str) -> Generator[None, None, None]:
-    """Turns the errors of a call about `what` into ours."""
+    """Turn the errors of a call about `what` into ours."""
     from opensearchpy import exceptions
 
     try:
@@ -88,14 +133,16 @@ def explained(what: str) -> Generator[None, None, None]:
             "Allow this role es:ESHttp* on the domain, in its policy and in the domain's",
         ) from error
     except exceptions.TransportError as error:
-        raise refused(what, str(error.status_code), error.error) from error
+        raise failed(what, str(error.status_code), error.error) from error
 
 
-def refused(what: str, status: str, reason: str) -> Unavailable:
-    """What is raised where OpenSearch answers with an error."""
+def failed(what: str, status: str, reason: str) -> Unavailable:
+    """Our error for an error answer of OpenSearch."""
     if status == "404":
-        return Unavailable(f"OpenSearch no longer has {what}", "Ingest the documents again: it is made anew")
+        return Unavailable(
+            f"OpenSearch no longer has {what}", "Ingest the documents again: Loci then creates the index again"
+        )
     return Unavailable(
         f"OpenSearch did not serve {what} ({status}, {reason})",
-        "Try again; if it stays, check the domain's health, its free space and its logs",
+        "Try again. If it fails again, check the domain's health, its free space and its logs",
     )

@@ -1,4 +1,4 @@
-"""`RecordStore` in one DynamoDB table; a value too large for an item lies beside it, in a blob."""
+"""`RecordStore` in one DynamoDB table. A value that is too large for an item goes into a blob."""
 
 import json
 import math
@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, suppress
 from typing import TYPE_CHECKING, Literal, TypedDict
 
 from loci.adapters.aws.clients import Clients, explained
-from loci.adapters.aws.items import PARTITION, SORT, InBlob, Row, item_of, partition_of, place_of, row_of
+from loci.adapters.aws.record_items import PARTITION, SORT, InBlob, RecordRow, item_of, key_of, partition_of, row_of
 from loci.core.errors import Conflict, NotFound, Unavailable
 from loci.core.identity import Owner
 from loci.core.ids import random_id
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from types_boto3_dynamodb.type_defs import AttributeValueTypeDef as Attribute
     from types_boto3_dynamodb.type_defs import QueryInputTypeDef as Query
 
-LARGEST_VALUE = 350 * 1024  # of the 400 KB that an item may have with all its names
-MOST_ROWS = 1000  # more than fit into an answer of DynamoDB's, which refuses numbers of 32 bits
+LARGEST_VALUE = 350 * 1024  # an item may have 400 KB, with all its names
+MOST_ROWS = 1000  # more than fit into one answer; DynamoDB refuses very large limits
 NEVER = "never"
 CLOCK_SKEW = 3600
 RESOLUTIONS = {
@@ -29,7 +29,7 @@ RESOLUTIONS = {
 
 
 class WriteCondition(TypedDict, total=False):
-    """The arguments that let a write happen only over what is expected."""
+    """The arguments of a write that must replace the expected version."""
 
     ConditionExpression: str
     ExpressionAttributeValues: "dict[str, Attribute]"
@@ -59,10 +59,10 @@ class DynamoRecords:
         *,
         expect_version: str | None = None,
         expires_at: float | None = None,
-        durable: bool = True,  # noqa: ARG002 (here every write is)
+        durable: bool = True,  # noqa: ARG002 (every write to DynamoDB is durable)
     ) -> Record:
         record = Record(checked_key(key), value, random_id(), expires_at)
-        row = Row(key, record.version, self._placed(owner, kind, record), expires_at)
+        row = RecordRow(key, record.version, self._item_value(owner, kind, record), expires_at)
         try:
             replaced = self._put(owner, kind, row, expect_version)
         except Conflict:
@@ -75,11 +75,11 @@ class DynamoRecords:
         return record
 
     def remove(self, owner: Owner, kind: str, key: str, *, expect_version: str | None = None) -> bool:
-        place = place_of(owner, kind, checked_key(key))
+        item_key = key_of(owner, kind, checked_key(key))
         with self._explained():
             try:
                 answer = self._clients.dynamodb.delete_item(
-                    TableName=self._table, Key=place, ReturnValues="ALL_OLD", **self._expected(expect_version)
+                    TableName=self._table, Key=item_key, ReturnValues="ALL_OLD", **self._expected(expect_version)
                 )
             except self._clients.dynamodb.exceptions.ConditionalCheckFailedException:
                 raise lost_race(kind) from None
@@ -100,13 +100,13 @@ class DynamoRecords:
                 records.append(record)
         return RecordPage(tuple(records), None)
 
-    def _record(self, owner: Owner, kind: str, row: Row | None) -> Record | None:
-        """The row with its value; where the row has been replaced meanwhile, what is there now."""
+    def _record(self, owner: Owner, kind: str, row: RecordRow | None) -> Record | None:
+        """The record of the row. If the row was replaced meanwhile, the record that is there now."""
         while row is not None:
             try:
                 return Record(row.key, json.loads(self._text(owner, row)), row.version, row.expires_at)
             except NotFound:
-                # A blob goes after the item that pointed to it has: by now there is another item, or none.
+                # A blob is deleted after the item that pointed to it: by now there is another item, or none.
                 now = self._row(owner, kind, row.key)
                 if now is not None and now.version == row.version:
                     raise Unavailable(
@@ -116,23 +116,23 @@ class DynamoRecords:
                 row = now
         return None
 
-    def _text(self, owner: Owner, row: Row) -> str:
+    def _text(self, owner: Owner, row: RecordRow) -> str:
         match row.value:
             case str(text):
                 return text
             case InBlob(key):
                 return self._blobs.read(owner, key).decode()
 
-    def _row(self, owner: Owner, kind: str, key: str) -> Row | None:
+    def _row(self, owner: Owner, kind: str, key: str) -> RecordRow | None:
         with self._explained():
             answer = self._clients.dynamodb.get_item(
-                TableName=self._table, Key=place_of(owner, kind, key), ConsistentRead=True
+                TableName=self._table, Key=key_of(owner, kind, key), ConsistentRead=True
             )
         row = row_of(answer["Item"]) if "Item" in answer else None
         return row if row is not None and self._is_live(row) else None
 
-    def _rows(self, owner: Owner, kind: str, prefix: str, after: str | None, first: int) -> Iterator[Row]:
-        """All that have not expired, in order; the first request asks for no more than `first`."""
+    def _rows(self, owner: Owner, kind: str, prefix: str, after: str | None, first: int) -> Iterator[RecordRow]:
+        """The rows that have not expired, in order. The first request asks for at most `first`."""
         values: dict[str, Attribute] = {":pk": partition_of(owner, kind)}
         query: Query = {"TableName": self._table, "ConsistentRead": True, "ExpressionAttributeValues": values}
         query["KeyConditionExpression"] = f"{PARTITION} = :pk"
@@ -141,8 +141,8 @@ class DynamoRecords:
             values[":prefix"] = {"S": checked_key(prefix)}
         if after is not None and checked_key(after) >= prefix:
             if not after.startswith(prefix):
-                return  # behind them all, where DynamoDB refuses to start
-            query["ExclusiveStartKey"] = place_of(owner, kind, after)
+                return  # no such key comes after it, and DynamoDB refuses to start there
+            query["ExclusiveStartKey"] = key_of(owner, kind, after)
         query["Limit"] = min(first, MOST_ROWS)
         while True:
             with self._explained():
@@ -151,10 +151,10 @@ class DynamoRecords:
             if "LastEvaluatedKey" not in answer:
                 return
             query["ExclusiveStartKey"] = answer["LastEvaluatedKey"]
-            query.pop("Limit", None)  # some had expired: from now on as many as fit into an answer
+            query.pop("Limit", None)  # some had expired: from now on take as many as fit into an answer
 
-    def _put(self, owner: Owner, kind: str, row: Row, expect_version: str | None) -> Row | None:
-        """Write the row; what it replaced."""
+    def _put(self, owner: Owner, kind: str, row: RecordRow, expect_version: str | None) -> RecordRow | None:
+        """Write the row, and return the one that it replaced."""
         item, condition = item_of(owner, kind, row), self._expected(expect_version)
         with self._explained():
             try:
@@ -163,7 +163,7 @@ class DynamoRecords:
                 )
             except self._clients.dynamodb.exceptions.ConditionalCheckFailedException as error:
                 held = error.response.get("Item")
-                # An answer that got lost makes boto3 write again, over what it has itself written.
+                # If an answer got lost, boto3 has written twice, and the second write met the first.
                 if held and row_of(held).version == row.version:
                     return None
                 raise lost_race(kind) from None
@@ -184,28 +184,28 @@ class DynamoRecords:
             "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
         }
 
-    def _is_live(self, row: Row) -> bool:
-        """DynamoDB itself takes hours to remove what has expired."""
+    def _is_live(self, row: RecordRow) -> bool:
+        """False if the row has expired. DynamoDB itself may take hours to delete it."""
         return row.expires_at is None or row.expires_at > self._clock()
 
-    def _placed(self, owner: Owner, kind: str, record: Record) -> str | InBlob:
-        """The value as the item will hold it; a large one is written to its blob here, before the item."""
+    def _item_value(self, owner: Owner, kind: str, record: Record) -> str | InBlob:
+        """The value for the item. Writes a large one to its blob, before the item is written."""
         text = json.dumps(record.value, separators=(",", ":"), allow_nan=False)
-        if len(text) <= LARGEST_VALUE:  # JSON here is ASCII: a character is a byte
+        if len(text) <= LARGEST_VALUE:  # this JSON is ASCII, so a character is a byte
             return text
         until = NEVER if record.expires_at is None else math.ceil(record.expires_at)
         blob = InBlob(f"records/{kind}/{until}/{record.version}")
         self._blobs.write(owner, blob.key, text.encode())
         return blob
 
-    def _discard(self, owner: Owner, row: Row) -> None:
+    def _discard(self, owner: Owner, row: RecordRow) -> None:
         if isinstance(row.value, InBlob):
-            # What was asked for has happened. A blob left behind costs space; an error would be untrue.
+            # The write has succeeded. A blob left behind only costs space, and an error would say otherwise.
             with suppress(Unavailable):
                 self._blobs.remove(owner, row.value.key)
 
     def _sweep(self, owner: Owner, kind: str) -> None:
-        """Take out what expired items have left: DynamoDB removes only them. As in SQLite, who adds also clears."""
+        """Delete the blobs of expired items: DynamoDB deletes only the items. As in SQLite, each write cleans up."""
         with suppress(Unavailable):
             for key in self._blobs.list(owner, f"records/{kind}/"):
                 until = key.split("/")[-2]

@@ -1,4 +1,4 @@
-"""AWS Secrets Manager: the signing secrets, three generations of them, their rotation, and keys of others."""
+"""Secrets in AWS Secrets Manager: three generations of the signing secret, their rotation, and other keys."""
 
 import json
 import secrets
@@ -20,19 +20,22 @@ KEY_RESOLUTIONS = {
 
 @dataclass(frozen=True, slots=True)
 class Generations:
-    """Instances read the secret when they start. One that read it before a rotation signs with what the others
-    call `previous`, and knows as `next` what they sign with: each accepts what the others have signed."""
+    """Three generations of the signing secret, so that instances accept each other's signatures during a rotation.
+
+    An instance reads the secret when it starts. One that started before a rotation signs with the secret that the
+    others call `previous`, and knows theirs as `next`.
+    """
 
     current: str
     next: str | None = None
     previous: str | None = None
 
     def in_use(self) -> list[str]:
-        """The one that signs, then those that are accepted, too."""
+        """The secret that signs, then the others that are accepted."""
         return [secret for secret in (self.current, self.next, self.previous) if secret]
 
     def rotated(self, fresh: str) -> "Generations":
-        """One generation on. As long as nobody knows of a next one, it must first be made known."""
+        """The next generation. Without a `next` secret, the fresh one first becomes that: no instance knows it yet."""
         if self.next is None:
             return Generations(self.current, fresh, self.previous)
         return Generations(self.next, fresh, self.current)
@@ -42,23 +45,23 @@ class Generations:
 
 
 def read_secrets(name: str, clients: Clients) -> list[str]:
-    """The signing secrets: the first signs, all are accepted."""
+    """The signing secrets. The first signs; all are accepted."""
     return _read(name, clients, "AWSCURRENT").in_use()
 
 
 def read_key(name: str, clients: Clients) -> str:
-    """The key that somebody keeps as the text of a secret."""
+    """A key that is stored as the text of a secret."""
     with explained("Secrets Manager", f"the secret {name}", KEY_RESOLUTIONS):
         return clients.secretsmanager.get_secret_value(SecretId=name).get("SecretString", "")
 
 
 def rotate(name: str, token: str, step: str, clients: Clients) -> None:
-    """One of the four steps in which Secrets Manager rotates a secret; each may come again."""
+    """Do one of the four steps of a rotation. Secrets Manager may repeat each."""
     match step:
         case "createSecret":
             _create(name, token, clients)
         case "setSecret":
-            pass  # nobody else has to be told
+            pass  # no other system has to learn the secret
         case "testSecret":
             _test(name, clients)
         case "finishSecret":
@@ -83,7 +86,7 @@ def _test(name: str, clients: Clients) -> None:
         try:
             clients.secretsmanager.get_secret_value(SecretId=name, VersionStage="AWSPENDING")
         except clients.secretsmanager.exceptions.ResourceNotFoundException:
-            return  # when a rotation is set up, this step alone is tried, before there is anything to test
+            return  # setting up a rotation tries this step alone, when there is nothing to test
     accepted = _read(name, clients, "AWSPENDING").in_use()
     if _read(name, clients, "AWSCURRENT").current not in accepted:
         raise Misconfigured("The rotated secret would not accept what is signed now", "Rotate it again")

@@ -1,4 +1,4 @@
-"""Where a deployment keeps its things, as its stack says."""
+"""Reads the settings of a deployment from its CloudFormation stack."""
 
 from loci.adapters.aws.clients import Clients, code_of, explained
 from loci.core.errors import NotFound
@@ -7,7 +7,7 @@ OUTPUTS = {"Table": "table", "Bucket": "bucket"}
 
 
 def settings_of(stack: str, clients: Clients) -> dict[str, object]:
-    """The settings that the outputs of the gateway's stack give."""
+    """The settings in the outputs of the gateway's stack."""
     from botocore.exceptions import ClientError
 
     with explained("CloudFormation", f"the stack {stack}", {"AccessDenied": "Use credentials that may describe it"}):
@@ -24,5 +24,5 @@ def settings_of(stack: str, clients: Clients) -> dict[str, object]:
 
 
 def _unknown(what: str) -> NotFound:
-    where = "Name the one that ends in -gateway; AWS_REGION and AWS_PROFILE say where to look"
-    return NotFound(what, where, code="STACK_NOT_FOUND")
+    advice = "Name the stack that ends in -gateway. AWS_REGION and AWS_PROFILE select the account"
+    return NotFound(what, advice, code="STACK_NOT_FOUND")

@@ -1,4 +1,4 @@
-"""`Uploads` in an S3 bucket, which says through a queue what happened to its objects."""
+"""`Uploads` in an S3 bucket. S3 sends notices about its objects to a queue."""
 
 import json
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from loci.core.errors import Refused
 from loci.core.stores import ABSENT
 from loci.search.document_index import Upload
 
-MISSING = ("NoSuchKey", "404")  # HEAD has no body, so no better code
+MISSING = ("NoSuchKey", "404")  # the code of HEAD, which has no body
 RESOLUTIONS = {
     "NoSuchBucket": "Deploy the stack, or set LOCI_BUCKET to the bucket it made",
     "AccessDenied": "Allow this role to list the bucket, and to get its objects",
@@ -19,20 +19,20 @@ T = TypeVar("T")
 
 
 class S3Uploads:
-    """The objects of a bucket, told apart by their ETags. Nothing of AWS is loaded before the first call."""
+    """The objects of a bucket. Their versions are their ETags. Nothing of AWS is loaded before the first call."""
 
     def __init__(self, bucket: str, clients: Clients) -> None:
         self._bucket = bucket
         self._clients = clients
 
     def named(self, notice: str) -> list[str]:
-        """Of a message as S3 sends it to a queue. The one by which it tries the queue names none."""
+        """The keys in a message of S3 to the queue. The test message, which S3 sends first, names none."""
         try:
             records = cast("list[dict[str, Any]]", json.loads(notice).get("Records", []))
             objects = [one["s3"] for one in records]
             return [unquote_plus(one["object"]["key"]) for one in objects if one["bucket"]["name"] == self._bucket]
         except (ValueError, AttributeError, KeyError, TypeError):
-            raise Refused("The message is no notice of S3", "Take it out of the queue", code="BAD_NOTICE") from None
+            raise Refused("The message is not a notice of S3", "Delete it from the queue", code="BAD_NOTICE") from None
 
     def version(self, key: str) -> str:
         return self._found(lambda: self._clients.s3.head_object(Bucket=self._bucket, Key=key)["ETag"]) or ABSENT
@@ -49,7 +49,7 @@ class S3Uploads:
             return Upload(answer["ETag"], body.read())
 
     def _found(self, ask: Callable[[], T]) -> T | None:
-        """The answer; None where S3 says that there is no such object."""
+        """The answer; None if S3 says that there is no such object."""
         with explained("S3", f"the bucket {self._bucket}", RESOLUTIONS):
             from botocore.exceptions import ClientError  # with boto3, at the first call
 

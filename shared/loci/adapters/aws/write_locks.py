@@ -1,4 +1,4 @@
-"""`Turns` as records that expire: who dies gives its turn up a minute later."""
+"""`WriteLocks` as records that expire: the lock of a dead process ends within a minute."""
 
 import time
 from collections.abc import Callable, Generator
@@ -8,14 +8,15 @@ from loci.core.errors import Conflict
 from loci.core.identity import Owner
 from loci.core.stores import ABSENT, Record, RecordStore
 
-TURN = "turn"
+KIND = "turn"
+"""The kind of the records. Older instances use it too, so it stays."""
 LONGEST = 60.0
-"""Seconds that a turn lasts at most. A gateway's call ends sooner, so nobody writes whose turn is over."""
+"""Seconds that a lock lasts at most. A call of the gateway ends sooner, so nobody writes without the lock."""
 PAUSE = 0.1
 
 
 class RecordWriteLocks:
-    """Turns of all that use the same table."""
+    """The locks that all instances with the same table share."""
 
     def __init__(
         self, records: RecordStore, clock: Callable[[], float], pause: Callable[[float], None] = time.sleep
@@ -26,20 +27,20 @@ class RecordWriteLocks:
 
     @contextmanager
     def take(self, owner: Owner, name: str, seconds: float) -> Generator[bool]:
-        held = self._taken(owner, name, seconds)
+        lock = self._acquire(owner, name, seconds)
         try:
-            yield held is not None
+            yield lock is not None
         finally:
-            if held is not None:
-                with suppress(Conflict):  # it took too long, and somebody else has the turn
-                    self._records.remove(owner, TURN, name, expect_version=held.version)
+            if lock is not None:
+                with suppress(Conflict):  # it took too long, and somebody else has the lock now
+                    self._records.remove(owner, KIND, name, expect_version=lock.version)
 
-    def _taken(self, owner: Owner, name: str, seconds: float) -> Record | None:
+    def _acquire(self, owner: Owner, name: str, seconds: float) -> Record | None:
         waited = 0.0
         while True:
             try:
                 until = self._clock() + LONGEST
-                return self._records.put(owner, TURN, name, {}, expect_version=ABSENT, expires_at=until)
+                return self._records.put(owner, KIND, name, {}, expect_version=ABSENT, expires_at=until)
             except Conflict:
                 if waited >= seconds:
                     return None

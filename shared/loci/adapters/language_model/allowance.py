@@ -1,4 +1,4 @@
-"""How many tokens all instances together may still spend today."""
+"""The daily allowance of tokens that all instances share."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -12,11 +12,11 @@ from loci.core.stores import ABSENT, RecordStore
 KIND = "language_tokens"
 TWO_DAYS = 2 * 24 * 3600
 ATTEMPTS = 50
-"""Each time that one loses the race another has won it: as many as may write at once."""
+"""Whenever one instance loses the race, another has won it. So this is the most that may write at once."""
 
 
 class DailyAllowance:
-    """One counter a day, in UTC, in the store that the instances share."""
+    """One counter for each day (UTC), in the store that the instances share."""
 
     def __init__(self, records: RecordStore, most_tokens: int, clock: Callable[[], float]) -> None:
         self._records = records
@@ -24,14 +24,14 @@ class DailyAllowance:
         self._clock = clock
 
     def reserve(self, tokens: int) -> str:
-        """The day whose allowance has room for them, and from now on has less; `Unavailable` where it has none."""
+        """Take the tokens from today's allowance, and return the day. Raises `Unavailable` if too few are left."""
         day = datetime.fromtimestamp(self._clock(), UTC).date().isoformat()
         self._add(day, tokens, most=self._most)
         return day
 
     def correct(self, day: str, tokens: int) -> None:
-        """Count so many more (or fewer) than were reserved."""
-        # Where this fails the reservation stays: too much is counted rather than too little.
+        """Add tokens to those of that day; a negative number gives some back."""
+        # If this fails, the reservation stays: better to count too many tokens than too few.
         with suppress(Unavailable):
             self._add(day, tokens, most=None)
 
@@ -41,7 +41,7 @@ class DailyAllowance:
             spent = cast("int", record.value["tokens"]) if record else 0
             if most is not None and spent + tokens > most:
                 raise Unavailable(
-                    f"The language model's {most:,} tokens a day are spent",
+                    f"The language model's {most:,} tokens for today are spent",
                     "Wait until midnight UTC, or raise LOCI_LANGUAGE_MODEL_DAILY_TOKENS",
                 )
             with suppress(Conflict):
@@ -55,4 +55,4 @@ class DailyAllowance:
                     durable=False,
                 )
                 return
-        raise Unavailable("Too many ask the language model at once", "Try again")
+        raise Unavailable("Too many requests use the language model at once", "Try again")

@@ -1,4 +1,4 @@
-"""A model behind OpenAI's chat completions, or whoever speaks them: Ollama, vLLM, llama.cpp, a gateway."""
+"""`TextModel` on OpenAI's chat completions, or on any server that speaks them: Ollama, vLLM, llama.cpp, a gateway."""
 
 import logging
 import re
@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from loci.core.errors import Misconfigured, Unavailable
 from loci.core.json import JsonObject
-from loci.search.language_answer import Answer, ModelText, cut, refused, too_slow
+from loci.search.language_model import ModelAnswer, ModelText, refused, too_long, too_slow
 
 if TYPE_CHECKING:
     from httpx2 import Client, Response
@@ -27,62 +27,54 @@ RESOLUTIONS = {
 }
 
 
-class _Message(BaseModel):
+class _ChatMessage(BaseModel):
     content: str | None = None
     refusal: str | None = None
 
 
-class _Choice(BaseModel):
-    message: _Message
+class _ChatChoice(BaseModel):
+    message: _ChatMessage
     finish_reason: str | None = None
 
 
-class _Usage(BaseModel):
+class _ChatUsage(BaseModel):
     total_tokens: int = Field(ge=0)
 
 
-class _Completion(BaseModel):
-    choices: list[_Choice] = Field(min_length=1)
-    usage: _Usage | None = None
+class _ChatCompletion(BaseModel):
+    choices: list[_ChatChoice] = Field(min_length=1)
+    usage: _ChatUsage | None = None
 
 
-class _Fault(BaseModel):
+class _ChatError(BaseModel):
     code: str | int | None = None
 
 
-class _Failed(BaseModel):
-    error: _Fault
+class _ChatErrorAnswer(BaseModel):
+    error: _ChatError
 
 
 class OpenAiModel:
-    """What such a server's model writes. Nothing that the server says of an error is repeated: it may hold the key."""
+    """A model on such a server. Never repeats the server's error messages: they may contain the key."""
 
-    def __init__(
-        self,
-        model: str,
-        url: str,
-        key: str | Callable[[], str] | None = None,
-        *,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        """A key that is called for is read with the first question, and again where the server refuses it."""
+    def __init__(self, model: str, url: str, key: str | Callable[[], str] | None = None) -> None:
+        """If `key` is a function, it is called for the first question, and again when the server refuses the key."""
         self._model = model
         self._url = f"{url.rstrip('/')}/chat/completions"
         self._read_key = key if callable(key) else None
         self._key = "" if key is None or callable(key) else key.strip()
         if not _can_be_sent(self._key):
-            raise Misconfigured("The language model's key cannot be one", "Set LOCI_LANGUAGE_MODEL_KEY without spaces")
+            raise Misconfigured("The language model's key is not valid", "Set LOCI_LANGUAGE_MODEL_KEY without spaces")
         # OpenAI's newer models refuse the old name; most others know only that.
         of_openai = re.match(r"https://[^/]*\bopenai\.(com|azure\.com)/", self._url)
         self._most_tokens = "max_completion_tokens" if of_openai else "max_tokens"
-        self._clock = clock
         self._opening = threading.Lock()
         self._opened: Client | None = None
 
-    def write(self, prompt: str, schema: JsonObject, *, seconds: float, most_tokens: int) -> Answer:
-        import httpx2  # 0.03 s, and TLS 0.05 s: only a search with a language model pays it
+    def write(self, prompt: str, schema: JsonObject, *, seconds: float, most_tokens: int) -> ModelAnswer:
+        import httpx2  # takes 0.03 s, and TLS 0.05 s; only a search with a language model needs it
 
-        asked = {
+        request = {
             "model": self._model,
             "messages": [{"role": "user", "content": prompt}],
             "response_format": {
@@ -92,11 +84,11 @@ class OpenAiModel:
             self._most_tokens: most_tokens,
         }
         try:
-            with self._client().stream("POST", self._url, json=asked, timeout=seconds) as response:
-                status, body = response.status_code, self._body(response, self._clock() + seconds)
+            with self._client().stream("POST", self._url, json=request, timeout=seconds) as response:
+                status, body = response.status_code, self._body(response, time.monotonic() + seconds)
         except httpx2.ReadTimeout:
             return too_slow(seconds)
-        # Not `from`, and no word of it: where a header is at fault, the error holds the key.
+        # Neither the error nor its text goes on: if a header is at fault, it contains the key.
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
             raise Unavailable(
                 f"The language model cannot be reached ({type(error).__name__})",
@@ -105,11 +97,11 @@ class OpenAiModel:
         if body is None:
             return too_slow(seconds)
         if status == 401 and self._read_key:
-            self.close()  # the next question reads the key again: it may have been replaced
+            self.close()  # the key may have been replaced: the next question reads it again
         if status != 200:
             raise Unavailable(
                 f"The language model's server answered {status}{self._code(body)}",
-                RESOLUTIONS.get(status, "Try again; if it stays, check LOCI_LANGUAGE_MODEL_URL"),
+                RESOLUTIONS.get(status, "Try again. If it fails again, check LOCI_LANGUAGE_MODEL_URL"),
             )
         return _answer(body, most_tokens)
 
@@ -120,7 +112,7 @@ class OpenAiModel:
                 self._opened = None
 
     def _client(self) -> "Client":
-        """One for all threads: it keeps the connection open from question to question."""
+        """The client of all threads. It keeps the connection open between questions."""
         import httpx2
 
         with self._opening:
@@ -128,17 +120,17 @@ class OpenAiModel:
                 if self._read_key:
                     self._key = self._read_key().strip()
                 if not _can_be_sent(self._key):
-                    raise Unavailable("The language model's key cannot be one", "Keep it in the secret without spaces")
-                headers = {"Accept-Encoding": "identity"}  # so that an answer is not larger than it looks
+                    raise Unavailable("The language model's key is not valid", "Store it in the secret without spaces")
+                headers = {"Accept-Encoding": "identity"}  # so that no compressed answer exceeds the limit
                 if self._key:
                     headers["Authorization"] = f"Bearer {self._key}"
                 self._opened = httpx2.Client(headers=headers)
-                for name in ("httpx2", "httpcore2"):  # their lines hold addresses, and the headers of answers
+                for name in ("httpx2", "httpcore2"):  # they log addresses and headers
                     logging.getLogger(name).setLevel(logging.WARNING)
             return self._opened
 
     def _body(self, response: "Response", deadline: float) -> bytes | None:
-        """All of it; None where it comes too slowly."""
+        """The whole body; None if it arrives too slowly."""
         body = bytearray()
         for part in response.iter_raw():
             body += part
@@ -146,14 +138,14 @@ class OpenAiModel:
                 raise Unavailable(
                     "The language model's server answered more than 1 MB", "Check LOCI_LANGUAGE_MODEL_URL"
                 )
-            if self._clock() > deadline:
+            if time.monotonic() > deadline:
                 return None
         return bytes(body)
 
     def _code(self, body: bytes) -> str:
-        """OpenAI's short name for the error, such as `insufficient_quota`."""
+        """OpenAI's short code of the error, such as `insufficient_quota`, in brackets; empty if it has none."""
         try:
-            code = str(_Failed.model_validate_json(body).error.code)
+            code = str(_ChatErrorAnswer.model_validate_json(body).error.code)
         except ValidationError:
             return ""
         is_plain = PLAIN_CODE.fullmatch(code) and code != "None" and not (self._key and self._key in code)
@@ -164,17 +156,17 @@ def _can_be_sent(key: str) -> bool:
     return re.fullmatch(r"[!-~]*", key) is not None
 
 
-def _answer(body: bytes, most_tokens: int) -> Answer:
+def _answer(body: bytes, most_tokens: int) -> ModelAnswer:
     try:
-        completion = _Completion.model_validate_json(body)
+        completion = _ChatCompletion.model_validate_json(body)
     except ValidationError:
         raise Unavailable(
-            "The language model's server answered something else than a chat completion",
-            "Check LOCI_LANGUAGE_MODEL_URL: it mostly ends in /v1",
+            "The answer of the language model's server is not a chat completion",
+            "Check LOCI_LANGUAGE_MODEL_URL: it usually ends in /v1",
         ) from None
     choice, tokens = completion.choices[0], completion.usage.total_tokens if completion.usage else None
     if choice.message.refusal or choice.finish_reason == "content_filter":
         return refused(tokens)
     if choice.finish_reason == "length":
-        return cut(most_tokens, tokens)
+        return too_long(most_tokens, tokens)
     return ModelText(choice.message.content or "", tokens)

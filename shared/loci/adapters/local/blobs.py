@@ -1,4 +1,4 @@
-"""`BlobStore` in a folder: one file a key, replaced atomically, with signed links that expire."""
+"""`BlobStore` in a folder: one file for each key, replaced atomically, with signed links that expire."""
 
 import os
 import tempfile
@@ -12,16 +12,16 @@ from loci.core.identity import Owner
 from loci.core.signing import Seal
 from loci.core.stores import Linked, checked_key
 
-# Only what every file system keeps apart: some fold case, some normalise Unicode.
+# The characters that no file system folds or normalises.
 PLAIN = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789-_.")
 QUOTED = tuple(chr(byte) if byte in PLAIN else f"%{byte:02X}" for byte in range(256))
-# A name ends in one of these, which quoting never emits: the key goes on below, or ends here.
+# Every file name ends in one of these, and quoting never produces them: the key continues in the folder, or ends here.
 MORE, LEAF = "+", "@"
 LONGEST_NAME = 200
 
 
 class FolderBlobs:
-    """Blobs below a folder, which has a sub-folder for each owner."""
+    """Blobs in a folder with a sub-folder for each owner."""
 
     def __init__(self, folder: Path, seal: Seal, base_url: str, clock: Callable[[], float]) -> None:
         self._folder = folder
@@ -87,7 +87,7 @@ def _keys(root: Path) -> Iterator[str]:
 
 
 def _unless_missing(error: OSError) -> None:
-    """An owner without a blob has no folder; one that cannot be read is not empty."""
+    """Ignore a missing folder: the owner has no blobs. Any other error counts: an unreadable folder is not empty."""
     if not isinstance(error, FileNotFoundError):
         raise error
 
@@ -97,7 +97,7 @@ def _missing(key: str) -> NotFound:
 
 
 def _replace(path: Path, content: bytes, *, durable: bool) -> None:
-    """Put the content there in one step: a reader, or a crash, sees the old file or the new one."""
+    """Write the file in one step. A reader, or a start after a crash, sees the old file or the new one."""
     descriptor, scratch = tempfile.mkstemp(dir=path.parent, prefix=".")
     try:
         with os.fdopen(descriptor, "wb") as file:

@@ -1,34 +1,35 @@
-"""The best chunks by BM25 over the words, from FTS5."""
+"""Finds the best chunks by BM25 with FTS5, which scores slowly: it scores as few chunks as it can."""
 
 import math
 import sqlite3
 from collections.abc import Sequence
 
-from loci.adapters.local.conditions import DocumentCondition
+from loci.adapters.local.index_rows import DocumentCondition
 
 MOST_WORDS = 64
-"""Of a question: the rarest of the first few hundred."""
-# FTS5 finds fast and scores slowly, so only what holds one of the rarer words is scored: those in at most this share.
+"""Words of a question that are searched for: the rarest of the first few hundred."""
+# FTS5 finds fast and scores slowly. So it scores only chunks with a rare word: a word in at most this share of them.
 RARE = 0.1
 FEWEST_GATED = 10_000
-"""Chunks in the database, below which it is as fast to score all."""
+"""With fewer chunks in the database it is as fast to score all that match."""
 MOST_COUNTED = 50_000
+"""Words whose counts are remembered."""
 
 SCORED = "SELECT rowid, bm25(word, 1, 0) AS score FROM word WHERE word MATCH ?"
-# `+` keeps SQLite from matching once for each row id.
+# With `+` SQLite does not repeat the match for each row id.
 GATED = " AND +rowid IN (SELECT rowid FROM word WHERE word MATCH ?)"
 FILTERED = " AND +rowid IN (SELECT number FROM chunk WHERE document IN ({}))"
 BEST = " ORDER BY score LIMIT ?"
 EQUALS = 50
-"""With the score of the last that is wanted, which is in their order by id."""
-# Slower: each row's id is read, so that of more with equal scores the first by id are here.
+"""Extra rows to read. They may have the same score as the last wanted one; then the ids decide."""
+# For more equal scores than that: sorts by id, too. Slower, because it reads the id of each row.
 BEST_BY_ID = " ORDER BY score, (SELECT id FROM chunk WHERE number = word.rowid) LIMIT ?"
 
 Scored = list[tuple[int, float]]
 
 
 class Bm25:
-    """Finds by words. How many chunks have a word is remembered for as long as it is about right."""
+    """Finds chunks by words. Remembers how many chunks have a word, as long as the number is about right."""
 
     def __init__(self) -> None:
         self._counts: dict[str, int] = {}
@@ -42,38 +43,38 @@ class Bm25:
         limit: int,
         among: DocumentCondition | None,
     ) -> Scored:
-        """The numbers of the `limit` best chunks with their scores, and of some that are as good as the last."""
+        """The numbers of the `limit` best chunks with their scores, and of some that score the same as the last."""
         asked = list(dict.fromkeys(word.replace("\0", " ") for word in words))
         if not asked or limit < 1:
             return []
         total = self._total(connection)
         if len(asked) <= MOST_WORDS and total < FEWEST_GATED:
-            return _Search(connection, scope, asked, limit, among).run()
+            return _WordQuery(connection, scope, asked, limit, among).run()
         counts = {word: self._count(connection, word) for word in asked[: 4 * MOST_WORDS]}
         known = sorted((word for word in counts if counts[word]), key=counts.__getitem__)[:MOST_WORDS]
         if not known:
             return []
-        # In the question's order: another one would give other last bits, and so another order of equals.
-        search = _Search(connection, scope, sorted(known, key=asked.index), limit, among)
+        # In the question's order: another order of adding changes the last bits of a score, and so the order of equals.
+        query = _WordQuery(connection, scope, sorted(known, key=asked.index), limit, among)
         common = [word for word in known[2:] if counts[word] > RARE * total]
         if not common or total < FEWEST_GATED:
-            return search.run()
-        found = search.run(known[: len(known) - len(common)])
-        # What has only common words has at most (k1 + 1) times the rarity of each.
+            return query.run()
+        found = query.run(known[: len(known) - len(common)])
+        # A chunk with only common words scores at most (k1 + 1) times the rarity of each.
         bound = sum(2.2 * _rarity(counts[word], total) for word in common)
-        return found if len(found) >= limit and found[-1][1] > bound else search.run()
+        return found if len(found) >= limit and found[-1][1] > bound else query.run()
 
     def _count(self, connection: sqlite3.Connection, word: str) -> int:
         count = self._counts.get(word)
         if count is None:
             match = f"words:{_quoted(word)}"
             [count] = connection.execute("SELECT count(*) FROM word WHERE word MATCH ?", (match,)).fetchone()
-            if count:  # others come with time, and are worth knowing at once
+            if count:  # do not remember 0: a new word must be found at once
                 self._counts[word] = count
         return count
 
     def _total(self, connection: sqlite3.Connection) -> int:
-        """The chunks of the database: of the numbers given out, those that have not gone."""
+        """The number of chunks in the database: those ever added minus those removed."""
         [total] = connection.execute(
             "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'chunk'), 0)"
             " - coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'gone'), 0)"
@@ -83,8 +84,8 @@ class Bm25:
         return total
 
 
-class _Search:
-    """One question to FTS5, as it is or through a gate."""
+class _WordQuery:
+    """One query of FTS5, with or without a gate that lets only chunks with a rare word through."""
 
     def __init__(
         self,
@@ -103,7 +104,7 @@ class _Search:
     def run(self, rare: Sequence[str] = ()) -> Scored:
         sql, values = SCORED, [self._match(self._words)]
         if rare:
-            # Not an AND in the MATCH: there each of these words would score twice.
+            # Not an AND inside the MATCH: these words would score twice.
             sql, values = sql + GATED, [*values, self._match(rare)]
         if self._among is not None:
             sql, values = sql + FILTERED.format(self._among.sql), [*values, *self._among.values]
@@ -119,10 +120,10 @@ class _Search:
 
 
 def _quoted(word: str) -> str:
-    """The word as FTS5 syntax for itself, whatever it holds."""
+    """The word, quoted for FTS5. Any character is safe."""
     return '"' + word.replace('"', '""') + '"'
 
 
 def _rarity(count: int, total: int) -> float:
-    """FTS5's idf."""
+    """The inverse document frequency, as FTS5 computes it."""
     return max(1e-6, math.log((total - count + 0.5) / (count + 0.5)) if count < total else 0.0)

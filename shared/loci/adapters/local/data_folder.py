@@ -1,4 +1,4 @@
-"""A data folder: that it can be written, and its signing secret."""
+"""The data folder: makes sure that Loci can write to it, and keeps the signing secret there."""
 
 import os
 import secrets
@@ -9,7 +9,7 @@ from loci.core.signing import SHORTEST_SECRET
 
 
 def make_writable(folder: Path) -> None:
-    """Make the folder where there is none; `Misconfigured` where nothing can be written."""
+    """Make the folder if it is missing. Raises `Misconfigured` if Loci cannot write to it."""
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         probe = folder / f".probe-{secrets.token_hex(4)}"
@@ -22,8 +22,8 @@ def make_writable(folder: Path) -> None:
         ) from None
 
 
-def kept_secret(path: Path) -> str:
-    """The data folder's secret, made at the first start; of two first starts one wins for both."""
+def load_secret(path: Path) -> str:
+    """The secret in the file. The first start makes it; if two start at once, both get the same one."""
     try:
         if not path.exists():
             _make(path)
@@ -31,7 +31,9 @@ def kept_secret(path: Path) -> str:
     except OSError as error:
         raise Misconfigured(f"Cannot keep a secret in {path} ({error.strerror})", "Free some space there") from None
     if len(secret) < SHORTEST_SECRET:
-        raise Misconfigured(f"{path} holds no secret", "Restore it from a copy, or remove it: sessions begin anew")
+        raise Misconfigured(
+            f"{path} holds no secret", "Restore it from a copy, or delete it: every session then starts again"
+        )
     return secret
 
 
@@ -46,7 +48,7 @@ def _make(path: Path) -> None:
             os.link(scratch, path)
         except FileExistsError:
             return
-        except OSError:  # this file system has no links
+        except OSError:  # this file system has no hard links
             scratch.replace(path)
     finally:
         scratch.unlink(missing_ok=True)

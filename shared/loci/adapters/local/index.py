@@ -1,4 +1,4 @@
-"""`DocumentIndex` in SQLite: chunks, the words that find them and their vectors, in one file and one transaction."""
+"""`DocumentIndex` in SQLite: chunks, their words and their vectors in one file, each write in one transaction."""
 
 import sqlite3
 from collections.abc import Iterator, Sequence
@@ -7,47 +7,62 @@ from functools import partial
 
 from loci.adapters.batches import batches
 from loci.adapters.local.bm25 import Bm25
-from loci.adapters.local.chunk_rows import AT_ONCE, COLUMNS, DOCUMENT, Name, chunk_of, chunks_at, names_at, row_of
-from loci.adapters.local.conditions import documents_of, marks
-from loci.adapters.local.recent import Recent
+from loci.adapters.local.index_rows import (
+    AT_ONCE,
+    COLUMNS,
+    DOCUMENT,
+    ChunkName,
+    RowCache,
+    chunk_of,
+    chunks_at,
+    document_condition,
+    names_at,
+    placeholders,
+    row_of,
+)
 from loci.adapters.local.sqlite import Database
-from loci.adapters.local.vectors import Key, Vectors
+from loci.adapters.local.vectors import MatrixKey, VectorCache
 from loci.core.identity import Owner
-from loci.search.ranking import Candidate, Chunk, Counts, Embedding, Marks, Vector, Where
+from loci.search.inference import Embedding
+from loci.search.ranking import Candidate, Chunk, IndexCounts, QueryVector, TagsAndDate, Where
 
 VECTOR_MEMORY = 512 * 1024**2
 """Bytes: some 300,000 vectors of 384 dimensions."""
 MOST_GONE = 100_000
-"""Removals that are remembered. Who has not looked for longer loads all vectors anew."""
-RECENT = 4096
-"""Chunks that are kept in memory: some 30 MB."""
+"""Removals that the database remembers. A process that missed more of them loads all vectors again."""
+CACHED_CHUNKS = 4096
+"""About 30 MB."""
+CACHED_NAMES = 8 * CACHED_CHUNKS
 THREADS = ThreadPoolExecutor(thread_name_prefix="vectors")
 
 REVISED = "UPDATE revision SET number = number + 1"
 
 
 class SqliteIndex:
-    """An index in a database that other processes may use at the same time: each search sees what they have written.
+    """An index in a database that other processes may use at the same time. Each search sees their writes.
 
-    Nothing of numpy is loaded before the first search with a vector.
+    Only a search with a vector loads numpy.
     """
 
-    def __init__(self, database: Database, *, vector_memory: int = VECTOR_MEMORY) -> None:
+    def __init__(self, database: Database) -> None:
         self._database = database
         self._bm25 = Bm25()
-        self._vectors = Vectors(vector_memory)
-        self._names = Recent[Name](8 * RECENT)
-        self._chunks = Recent[Chunk](RECENT)
+        self._vectors = VectorCache(VECTOR_MEMORY)
+        self._names = RowCache[ChunkName](CACHED_NAMES)
+        self._chunks = RowCache[Chunk](CACHED_CHUNKS)
 
-    def put(self, owner: Owner, collection: str, document: str, chunks: Sequence[Chunk], marks: Marks) -> None:
+    def put(
+        self, owner: Owner, collection: str, document: str, chunks: Sequence[Chunk], tags_and_date: TagsAndDate
+    ) -> None:
         if not chunks:
             self.remove(owner, collection, document)
             return
-        # A power cut may take the last writes, but never one without those after it: no record outlives its chunks.
+        # A power cut may lose the last writes, but never one that came before a write that survives. So no record
+        # outlives its chunks.
         with self._database.write(durable=False) as connection:
             connection.execute(REVISED)
             scope = _made_scope(connection, owner, collection)
-            number = _marked_document(connection, scope, document, marks)
+            number = _put_document(connection, scope, document, tags_and_date)
             new = {chunk.id: row_of(chunk) for chunk in chunks}
             held = connection.execute(f"SELECT {COLUMNS}, number FROM chunk WHERE document = ?", (number,))  # noqa: S608
             gone: list[int] = []
@@ -82,7 +97,7 @@ class SqliteIndex:
         with self._database.read() as connection:
             for some in batches(hashes, AT_ONCE):
                 rows = connection.execute(
-                    f"SELECT hash, vector, bits FROM chunk WHERE hash IN ({marks(some)}) AND model = ?"  # noqa: S608
+                    f"SELECT hash, vector, bits FROM chunk WHERE hash IN ({placeholders(some)}) AND model = ?"  # noqa: S608
                     " AND scope IN (SELECT number FROM scope WHERE owner = ?)",
                     (*some, model, owner.key),
                 )
@@ -90,36 +105,43 @@ class SqliteIndex:
         return found
 
     def candidates(
-        self, owner: Owner, collection: str, words: Sequence[str], vector: Vector | None, *, limit: int, where: Where
+        self,
+        owner: Owner,
+        collection: str,
+        words: Sequence[str],
+        vector: QueryVector | None,
+        *,
+        limit: int,
+        where: Where,
     ) -> list[Candidate]:
         with self._database.snapshot() as connection:
-            later = None
+            cosines_later = None
             if vector is not None:
-                key = Key(owner.key, collection, vector.model, vector.dimensions)
+                key = MatrixKey(owner.key, collection, vector.model, vector.dimensions)
                 rows = self._vectors.rows(connection, key)
-                # Beside the words: neither the model nor numpy holds the interpreter while it works.
-                later = THREADS.submit(lambda: rows.against(vector.made()))
+                # Runs while FTS5 finds the words: the model and numpy release the interpreter lock while they work.
+                cosines_later = THREADS.submit(lambda: rows.against(vector.values()))
             scope = _scope(connection, owner, collection)
-            among = documents_of(scope or 0, where)
-            said = dict(self._bm25.best(connection, scope or 0, words, limit, among))
-            near: dict[int, float] = {}
-            cosines = later and later.result()
+            among = document_condition(scope or 0, where)
+            by_words = dict(self._bm25.best(connection, scope or 0, words, limit, among))
+            by_vector: dict[int, float] = {}
+            cosines = cosines_later and cosines_later.result()
             if cosines is not None:
                 documents = None if among is None else _column(connection, among.sql, among.values)
-                near = cosines.nearest(limit, documents)
-            names = self._names.get(said.keys() | near.keys(), partial(names_at, connection))
-        said_ranks, near_ranks = _ranks(said, names, limit), _ranks(near, names, limit)
+                by_vector = cosines.nearest(limit, documents)
+            names = self._names.get(by_words.keys() | by_vector.keys(), partial(names_at, connection))
+        word_ranks, vector_ranks = _ranks(by_words, names, limit), _ranks(by_vector, names, limit)
         if cosines is not None:
-            near |= cosines.of(list(said_ranks))
+            by_vector |= cosines.of(list(word_ranks))
         return [
             Candidate(
                 *names[number],
-                bm25=said[number] if number in said_ranks else None,
-                lexical_rank=said_ranks.get(number),
-                cosine=near.get(number),
-                vector_rank=near_ranks.get(number),
+                bm25=by_words[number] if number in word_ranks else None,
+                lexical_rank=word_ranks.get(number),
+                cosine=by_vector.get(number),
+                vector_rank=vector_ranks.get(number),
             )
-            for number in dict.fromkeys([*said_ranks, *near_ranks])
+            for number in dict.fromkeys([*word_ranks, *vector_ranks])
         ]
 
     def chunks(self, owner: Owner, collection: str, ids: Sequence[str]) -> dict[str, Chunk]:
@@ -127,14 +149,14 @@ class SqliteIndex:
         with self._database.snapshot() as connection:
             scope = _scope(connection, owner, collection)
             for some in batches(ids, AT_ONCE):
-                sql = f"SELECT number FROM chunk WHERE scope = ? AND id IN ({marks(some)})"  # noqa: S608
+                sql = f"SELECT number FROM chunk WHERE scope = ? AND id IN ({placeholders(some)})"  # noqa: S608
                 numbers += _column(connection, sql, (scope or 0, *some))
             found = self._chunks.get(numbers, partial(chunks_at, connection))
         return {chunk.id: chunk for chunk in found.values()}
 
     def passages(self, owner: Owner, collection: str) -> Iterator[Chunk]:
         last = 0
-        while True:  # a few at a time, so that no snapshot stays open while somebody works with them
+        while True:  # page by page, so that no snapshot stays open while the caller works
             with self._database.snapshot() as connection:
                 rows = connection.execute(
                     f"SELECT {COLUMNS}, {DOCUMENT}, number FROM chunk WHERE scope = ? AND number > ?"  # noqa: S608
@@ -146,7 +168,7 @@ class SqliteIndex:
                 return
             last = rows[-1][-1]
 
-    def counts(self, owner: Owner, collection: str) -> Counts:
+    def counts(self, owner: Owner, collection: str) -> IndexCounts:
         with self._database.snapshot() as connection:
             scope = _scope(connection, owner, collection)
             [documents] = connection.execute("SELECT count(*) FROM document WHERE scope = ?", (scope,)).fetchone()
@@ -154,9 +176,9 @@ class SqliteIndex:
                 connection.execute("SELECT model, count(*) FROM chunk WHERE scope = ? GROUP BY model", (scope,))
             )
         embedded = {model: count for model, count in by_model.items() if model is not None}
-        return Counts(documents, sum(by_model.values()), embedded)
+        return IndexCounts(documents, sum(by_model.values()), embedded)
 
-    def state(self, owner: Owner, collection: str) -> str:  # noqa: ARG002 (a write of any collection counts)
+    def state(self, owner: Owner, collection: str) -> str:  # noqa: ARG002 (one number counts the writes of all collections)
         with self._database.read() as connection:
             [revision] = connection.execute("SELECT number FROM revision").fetchone()
         return str(revision)
@@ -180,17 +202,18 @@ def _scope(connection: sqlite3.Connection, owner: Owner, collection: str) -> int
 
 def _made_scope(connection: sqlite3.Connection, owner: Owner, collection: str) -> int:
     connection.execute("INSERT OR IGNORE INTO scope (owner, collection) VALUES (?, ?)", (owner.key, collection))
-    return _scope(connection, owner, collection) or 0  # it is there: numbers begin at 1
+    return _scope(connection, owner, collection) or 0  # never 0: the row exists, and numbers begin at 1
 
 
-def _marked_document(connection: sqlite3.Connection, scope: int, document: str, marks: Marks) -> int:
+def _put_document(connection: sqlite3.Connection, scope: int, document: str, tags_and_date: TagsAndDate) -> int:
+    """The number of the document's row, which has these tags and this date now."""
     [number] = connection.execute(
         "INSERT INTO document (scope, id, date) VALUES (?, ?, ?)"
         " ON CONFLICT (scope, id) DO UPDATE SET date = excluded.date RETURNING number",
-        (scope, document, marks.date),
+        (scope, document, tags_and_date.date),
     ).fetchone()
     connection.execute("DELETE FROM tag WHERE document = ?", (number,))
-    tags = ((scope, tag, number) for tag in dict.fromkeys(marks.tags))
+    tags = ((scope, tag, number) for tag in dict.fromkeys(tags_and_date.tags))
     connection.executemany("INSERT INTO tag (scope, tag, document) VALUES (?, ?, ?)", tags)
     return number
 
@@ -201,8 +224,8 @@ def _remove_chunks(connection: sqlite3.Connection, numbers: list[int]) -> None:
         connection.execute("DELETE FROM gone WHERE number <= (SELECT max(number) FROM gone) - ?", (MOST_GONE,))
 
 
-def _ranks(scores: dict[int, float], names: dict[int, Name], limit: int) -> dict[int, int]:
-    """The places of the best, from 1 on; ties by chunk id."""
+def _ranks(scores: dict[int, float], names: dict[int, ChunkName], limit: int) -> dict[int, int]:
+    """The ranks of the best `limit`, counted from 1. Ties go by chunk id."""
     order = sorted(scores, key=lambda number: (-scores[number], names[number]))
     return {number: rank for rank, number in enumerate(order[:limit], 1)}
 

@@ -1,4 +1,4 @@
-"""The tables of the embedded database, step by step."""
+"""The tables of the local database, one migration after the other."""
 
 from typing import Final
 
@@ -44,8 +44,8 @@ DOCUMENT_INDEX = (
     ) WITHOUT ROWID
     """,
     "CREATE INDEX tag_of_document ON tag (document)",
-    # Never changed, only added and taken out; no number comes twice. So whoever knows all up to a number, and which
-    # have gone, asks for what came after.
+    # Rows are only added and deleted, never changed, and no number is used twice. So a cache that holds all rows up to
+    # a number reads only the rows after it, and which ones were deleted.
     """
     CREATE TABLE chunk (
         number INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -76,8 +76,8 @@ DOCUMENT_INDEX = (
         chunk INTEGER NOT NULL
     )
     """,
-    # The scope is found as a word, in the same pass as the others. With `_` it is none that a text has: it would make
-    # that one slow.
+    # FTS5 finds the scope as a word, in the same pass as the other words. The `_` keeps it apart
+    # from the words of texts: a search for one that equals a scope would be slow.
     "CREATE VIEW chunk_words AS SELECT number, words, '_' || scope AS scope FROM chunk",
     """
     CREATE VIRTUAL TABLE word USING fts5 (
@@ -103,4 +103,4 @@ REVISION = (
 )
 
 MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (RECORDS, DOCUMENT_INDEX, REVISION)
-"""The statements of each step. A step that was released is never changed: what comes later is another step."""
+"""The statements of each migration. Never change one that was released: add another."""

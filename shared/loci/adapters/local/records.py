@@ -10,7 +10,7 @@ from loci.core.ids import random_id
 from loci.core.json import JsonObject
 from loci.core.stores import ABSENT, Record, RecordPage, checked_key, lost_race
 
-# No UTF-8 text has this byte, so it sorts behind every key that begins with the prefix.
+# No UTF-8 text has this byte, so the prefix with it sorts behind every key with the prefix.
 BEHIND_PREFIX = b"\xff"
 
 
@@ -51,17 +51,17 @@ class SqliteRecords:
                 (owner.key, kind, key.encode(), text, record.version, expires_at),
             )
             if expires_at is not None:
-                # Whoever adds what expires clears what has: no other sweep is needed.
+                # Each write of an expiring record deletes the expired ones, so nothing else has to.
                 connection.execute("DELETE FROM record WHERE expires_at <= ?", (self._clock(),))
         return record
 
     def remove(self, owner: Owner, kind: str, key: str, *, expect_version: str | None = None) -> bool:
         with self._database.write() as connection:
-            there = self._expect(connection, owner, kind, checked_key(key), expect_version)
+            existed = self._expect(connection, owner, kind, checked_key(key), expect_version)
             connection.execute(
                 "DELETE FROM record WHERE owner = ? AND kind = ? AND key = ?", (owner.key, kind, key.encode())
             )
-        return there
+        return existed
 
     def list(
         self, owner: Owner, kind: str, *, prefix: str = "", limit: int = 100, after: str | None = None
@@ -88,7 +88,7 @@ class SqliteRecords:
     def _expect(
         self, connection: sqlite3.Connection, owner: Owner, kind: str, key: str, expect_version: str | None
     ) -> bool:
-        """Whether the record is there; `Conflict` where it is not as expected."""
+        """True if the record is there. Raises `Conflict` if it has another version than expected."""
         held = connection.execute(
             "SELECT version FROM record WHERE owner = ? AND kind = ? AND key = ?"
             " AND (expires_at IS NULL OR expires_at > ?)",

@@ -1,37 +1,39 @@
-"""One SQLite file in WAL mode: connections and migrations."""
+"""One SQLite file in WAL mode: its connections, its migrations, its check."""
 
 import sqlite3
 import threading
 from collections.abc import Generator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from loci.adapters.local.migrations import MIGRATIONS
 from loci.core.errors import Misconfigured, Unavailable
 
 MAPPED = 4 * 1024**3
-"""Bytes of the file that are read as memory: each page that is copied costs a call of the system."""
+"""Bytes of the file that are mapped into memory. Without the mapping each page costs a system call."""
+MOST_FAULTS = 3
+"""Faults that a check looks for before it stops."""
 
 
 class Database:
-    """Connections to one file, one a thread."""
+    """Connections to one file, one for each thread."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._local = threading.local()
-        with suppress(OSError):  # SQLite says better why it cannot use the file
-            # Before the first connection: the files that SQLite puts beside it get the same permissions.
+        with suppress(OSError):  # SQLite has the better error message
+            # Before the first connection: SQLite gives the files that it puts beside it the same permissions.
             path.touch(mode=0o600)
             path.chmod(0o600)
         with self.read() as connection:
             current = connection.execute("PRAGMA user_version").fetchone()[0] == len(MIGRATIONS)
-        if not current:  # a full disk can still be read
+        if not current:  # so that a full disk can still be read
             with self.write() as connection:
                 migrate(connection)
 
     @contextmanager
     def read(self) -> Generator["_Connection", None, None]:
-        """A connection; what SQLite complains about becomes `Unavailable`."""
+        """A connection. Turns the errors of SQLite into `LociError`s."""
         try:
             yield self._connection()
         except sqlite3.Error as error:
@@ -39,7 +41,7 @@ class Database:
 
     @contextmanager
     def snapshot(self) -> Generator[sqlite3.Connection, None, None]:
-        """A connection whose reads all see what the first of them sees."""
+        """A connection whose reads all see the database as the first of them does."""
         with self.read() as connection:
             connection.execute("BEGIN")
             try:
@@ -50,7 +52,7 @@ class Database:
 
     @contextmanager
     def write(self, *, durable: bool = True) -> Generator[sqlite3.Connection, None, None]:
-        """A connection inside a transaction that holds the write lock from its start."""
+        """A connection in a transaction that holds the write lock from the start."""
         with self.read() as connection:
             connection.sync(durable=durable)
             connection.execute("BEGIN IMMEDIATE")
@@ -58,7 +60,7 @@ class Database:
                 yield connection
                 connection.execute("COMMIT")
             except BaseException:
-                if connection.in_transaction:  # where the disk is full, SQLite has already undone it
+                if connection.in_transaction:  # if the disk is full, SQLite has already rolled back
                     connection.execute("ROLLBACK")
                 raise
 
@@ -75,23 +77,23 @@ class Database:
 
 
 class _Connection(sqlite3.Connection):
-    """Closed when its thread ends: Python 3.13 warns of one that is only forgotten."""
+    """Closes itself when its thread ends: Python 3.13 warns about connections that nobody closed."""
 
     durable: bool | None = None
 
     def sync(self, *, durable: bool) -> None:
-        """FULL: an acknowledged write survives a power cut, not only a killed process."""
+        """Set whether the next writes survive a power cut (FULL), or only a killed process."""
         if self.durable is not durable:
             self.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
             self.durable = durable
 
     def __del__(self) -> None:
-        with suppress(sqlite3.ProgrammingError):  # where the file could not be opened
+        with suppress(sqlite3.ProgrammingError):  # the file could not be opened
             self.close()
 
 
 def _write_ahead(connection: sqlite3.Connection) -> None:
-    """Switch the file to WAL. Of two first connections SQLite refuses one at once here, whatever its timeout."""
+    """Switch the file to WAL. If two first connections do so at once, SQLite refuses one at once."""
     while True:
         try:
             connection.execute("PRAGMA journal_mode = WAL")
@@ -99,7 +101,7 @@ def _write_ahead(connection: sqlite3.Connection) -> None:
         except sqlite3.OperationalError as error:
             if _code(error) != sqlite3.SQLITE_BUSY:
                 raise
-            connection.execute("BEGIN IMMEDIATE")  # waits for its turn, or raises at the timeout
+            connection.execute("BEGIN IMMEDIATE")  # waits for the lock, or raises at the timeout
             connection.execute("ROLLBACK")
 
 
@@ -114,20 +116,32 @@ def migrate(connection: sqlite3.Connection) -> None:
 
 
 def refuse_newer(version: int) -> None:
-    """What a later version of Loci has written may mean something else there."""
+    """Raise `Misconfigured` if a newer version of Loci wrote the file: its rows may mean something else."""
     if version > len(MIGRATIONS):
         raise Misconfigured(
             "The data folder was written by a newer Loci", "Upgrade Loci, or choose another folder with --data DIR"
         )
 
 
-def _code(error: sqlite3.Error) -> int:
-    """The primary code: the details are in the bits above it."""
-    return getattr(error, "sqlite_errorcode", 0) & 0xFF
+def check_file(path: Path) -> str | None:
+    """Read every page of the file and describe it; None if there is no file. Creates and changes no table."""
+    if not path.exists():
+        return None
+    try:
+        # `rw`: with `ro` SQLite cannot use the write-ahead log that a killed process left behind.
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=rw", uri=True, timeout=30)) as connection:
+            [version] = connection.execute("PRAGMA user_version").fetchone()
+            faults = [fault for [fault] in connection.execute(f"PRAGMA quick_check({MOST_FAULTS})")]
+    except sqlite3.Error as error:
+        raise explained(path, error) from error
+    if faults != ["ok"]:
+        raise Misconfigured(f"{path} is damaged ({faults[0]})", "Restore it from a copy")
+    refuse_newer(version)
+    return f"{path}, {path.stat().st_size / 1e6:,.1f} MB, whole, version {version}"
 
 
 def explained(path: Path, error: sqlite3.Error) -> Unavailable | Misconfigured:
-    """What SQLite complains about, and what to do."""
+    """The error of SQLite as one of ours."""
     match _code(error):
         case sqlite3.SQLITE_NOTADB | sqlite3.SQLITE_CORRUPT:
             return Misconfigured(
@@ -140,3 +154,8 @@ def explained(path: Path, error: sqlite3.Error) -> Unavailable | Misconfigured:
             return Misconfigured(f"Cannot write {path} ({error})", "Choose another folder with --data DIR or LOCI_DATA")
         case _:
             return Unavailable(f"The local database did not answer ({error})", "Try again")
+
+
+def _code(error: sqlite3.Error) -> int:
+    """The primary result code, without the details in its upper bits."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF

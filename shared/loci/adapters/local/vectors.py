@@ -1,4 +1,4 @@
-"""The vectors of a collection in memory: a cache of the database, brought up to date by what has changed since."""
+"""Keeps the vectors of collections in memory. Before each use it reads the changes from the database."""
 
 import sqlite3
 import threading
@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from loci.search.document_index import damaged_vectors
-from loci.search.soundness import rows_of
+from loci.search.inference import damaged_vectors, rows_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,13 +18,13 @@ if TYPE_CHECKING:
 
 AT_ONCE = 4096
 NOWHERE = -9.0
-"""Less than every cosine."""
+"""The value of removed chunks. Every cosine is greater."""
 SAME = 1e-6
-"""By so much two results may differ for one vector in two rows."""
+"""The cosines of equal vectors in two rows may differ by this much."""
 
 
-class Key(NamedTuple):
-    """What one matrix is about."""
+class MatrixKey(NamedTuple):
+    """Identifies one matrix: the vectors of one model in one collection."""
 
     owner: str
     collection: str
@@ -35,17 +34,17 @@ class Key(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Cosines:
-    """How near each chunk of a collection is to a vector."""
+    """The cosine of each chunk of a collection with a question's vector."""
 
     numbers: "Numbers"
     documents: "Numbers"
     rows: "Floats"
     vector: "Floats"
     values: "Floats"
-    """`NOWHERE` for chunks that have gone."""
+    """`NOWHERE` for removed chunks."""
 
     def nearest(self, limit: int, among: Sequence[int] | None) -> dict[int, float]:
-        """The `limit` nearest by number, and all that are as near as the last; of those documents only."""
+        """The `limit` nearest chunks by number, and all as near as the last of them; only in the documents `among`."""
         import numpy as np
 
         values = self.values
@@ -58,7 +57,7 @@ class Cosines:
         return self._exact(rows)
 
     def of(self, numbers: Sequence[int]) -> dict[int, float]:
-        """By number; without those that have no vector."""
+        """The cosines of these chunks, by number. Leaves out those without a vector."""
         import numpy as np
 
         if not len(self.numbers):
@@ -67,7 +66,7 @@ class Cosines:
         return self._exact(rows[np.isin(self.numbers[rows], numbers) & (self.values[rows] > NOWHERE)])
 
     def _exact(self, rows: "Numbers") -> dict[int, float]:
-        """Added up in one order for each row, so that equal vectors have equal cosines."""
+        """Adds up each row in the same order, so that equal vectors have equal cosines."""
         import numpy as np
 
         values = np.einsum("ij,j->i", self.rows[rows], self.vector)
@@ -84,30 +83,31 @@ class VectorRows:
     gone: "Numbers"
 
     def against(self, vector: bytes) -> Cosines:
-        """Needs no connection, and may run beside one that is used."""
+        """The cosines with the vector. Uses no connection, so it can run in another thread."""
         import numpy as np
 
-        asked = np.frombuffer(vector, "<f4")
-        # Not `@`: as fast alone, but the threads of BLAS wait busily afterwards, on the cores that the words need.
-        values = np.vecdot(self.rows, asked)
+        query = np.frombuffer(vector, "<f4")
+        # Not `@`: it is as fast, but afterwards the threads of BLAS spin on the cores that FTS5 needs.
+        values = np.vecdot(self.rows, query)
         values[self.gone] = NOWHERE
-        return Cosines(self.numbers, self.documents, self.rows, asked, values)
+        return Cosines(self.numbers, self.documents, self.rows, query, values)
 
 
-class Vectors:
-    """The matrices that were used last, in a bounded memory (the one in use may be larger)."""
+class VectorCache:
+    """The matrices that were used last, in bounded memory. One alone may exceed the bound."""
 
     def __init__(self, most_bytes: int) -> None:
         self._most_bytes = most_bytes
-        self._matrices: OrderedDict[Key, _Matrix] = OrderedDict()
+        self._matrices: OrderedDict[MatrixKey, _Matrix] = OrderedDict()
         self._lock = threading.Lock()
 
-    def rows(self, connection: sqlite3.Connection, key: Key) -> "VectorRows":
-        """All vectors there are. It must be the first to read in a snapshot, so that it sees the same."""
+    def rows(self, connection: sqlite3.Connection, key: MatrixKey) -> VectorRows:
+        """All vectors of the collection. Call it before any other read in the snapshot."""
         with self._lock:
             matrix = self._matrices.setdefault(key, _Matrix(key))
             self._matrices.move_to_end(key)
-        # The lock orders snapshots: no matrix is ever ahead of the snapshot that it is read with.
+        # The snapshot begins with the first read, which happens under this lock. So no matrix is ever newer than the
+        # snapshot that it is used with.
         with matrix.lock:
             matrix.refresh(connection)
             rows = VectorRows(matrix.numbers, matrix.documents, matrix.rows, matrix.gone)
@@ -124,9 +124,9 @@ class Vectors:
 
 @dataclass(slots=True)
 class _Matrix:
-    """Arrays of one length that readers may keep: what they have seen of them is never changed."""
+    """The vectors of one collection as growing arrays. Readers may keep slices: the rows they see never change."""
 
-    key: Key
+    key: MatrixKey
     lock: threading.Lock = field(default_factory=threading.Lock)
     last_chunk: int = 0
     last_gone: int = 0
@@ -134,9 +134,9 @@ class _Matrix:
     documents: "Numbers" = field(init=False)
     rows: "Floats" = field(init=False)
     gone: "Numbers" = field(init=False)
-    """The rows of chunks that have gone."""
+    """The rows of removed chunks."""
     _room: "tuple[Numbers, Numbers, Floats]" = field(init=False)
-    """The same arrays with space behind them."""
+    """The same arrays with free space at the end."""
 
     def __post_init__(self) -> None:
         self._clear()
@@ -146,22 +146,24 @@ class _Matrix:
         return sum(array.nbytes for array in self._room)
 
     def refresh(self, connection: sqlite3.Connection) -> None:
-        """Load what is new, and forget what has gone."""
+        """Load the new vectors and drop those of removed chunks."""
         last_chunk, first_gone, last_gone = connection.execute(
             "SELECT coalesce((SELECT max(number) FROM chunk), 0), coalesce((SELECT min(number) FROM gone), 0),"
             " coalesce((SELECT max(number) FROM gone), 0)"
         ).fetchone()
         if (last_chunk, last_gone) == (self.last_chunk, self.last_gone):
             return
-        if first_gone > self.last_gone + 1:  # what went meanwhile is no longer known
+        if first_gone > self.last_gone + 1:  # the database no longer knows what was removed meanwhile
             self._clear()
         scope = connection.execute(
             "SELECT number FROM scope WHERE owner = ? AND collection = ?", (self.key.owner, self.key.collection)
         ).fetchone()
         if scope is not None:
             self._forget(connection, *scope)
+            self.last_gone = last_gone
             for numbers, documents, rows in self._newer(connection, *scope):
                 self._append(numbers, documents, rows)
+                self.last_chunk = numbers[-1]  # the next batch may be damaged: the next call goes on from here
         self.last_chunk, self.last_gone = last_chunk, last_gone
 
     def _newer(self, connection: sqlite3.Connection, scope: int) -> Iterator[tuple[list[int], list[int], "Floats"]]:
@@ -205,7 +207,7 @@ class _Matrix:
             self.gone = np.zeros(0, np.int64)
 
     def _make_room(self, size: int, kept: "Numbers") -> None:
-        """New arrays, with what is kept at their start: readers may still have the old ones."""
+        """Move the kept rows into new arrays. Readers may still use the old ones."""
         import numpy as np
 
         shown = self.numbers, self.documents, self.rows

@@ -1,4 +1,4 @@
-"""`Turns` by locks of the operating system, which end with the process that has them."""
+"""`WriteLocks` with the file locks of the operating system, which end with the process that holds them."""
 
 import fcntl
 import os
@@ -12,12 +12,12 @@ from loci.core.errors import Unavailable
 from loci.core.identity import Owner
 
 FILES = 64
-"""Some names share one: their writers wait for each other, too."""
+"""The number of lock files. Names that share a file wait for each other."""
 PAUSE = 0.02
 
 
 class FolderWriteLocks:
-    """Turns of all processes with the same data folder."""
+    """The locks that all processes with the same data folder share."""
 
     def __init__(self, folder: Path, pause: Callable[[float], None] = time.sleep) -> None:
         self._folder = folder
@@ -32,11 +32,11 @@ class FolderWriteLocks:
         except OSError as error:
             raise Unavailable(f"Cannot use {self._folder} ({error.strerror})", "Check its permissions") from error
         try:
-            yield self._is_taken(descriptor, seconds)
+            yield self._acquire(descriptor, seconds)
         finally:
-            os.close(descriptor)  # and so the lock is gone
+            os.close(descriptor)  # releases the lock
 
-    def _is_taken(self, descriptor: int, seconds: float) -> bool:
+    def _acquire(self, descriptor: int, seconds: float) -> bool:
         waited = 0.0
         while True:
             try:

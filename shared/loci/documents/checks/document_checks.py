@@ -9,9 +9,8 @@ from loci.documents.api import DocumentsHost
 from loci.documents.checks.source_checks import check_files, check_folders, check_spare_texts, check_texts
 from loci.documents.document import Document
 from loci.documents.ingest.index_writer import COLLECTION
-from loci.search.embedding_model import EmbeddingModel
-from loci.search.ranking import Counts
-from loci.search.soundness import is_sound
+from loci.search.inference import EmbeddingModel, is_sound
+from loci.search.ranking import IndexCounts
 
 CHUNKS_AT_ONCE = 500
 
@@ -180,7 +179,7 @@ def _damaged(app: DocumentsHost, owner: Owner, model: EmbeddingModel) -> list[st
     return list(found)
 
 
-def _without_model(counts: Counts) -> Finding:
+def _without_model(counts: IndexCounts) -> Finding:
     if not counts.embedded:
         return Finding("vectors", "ok", f"None: {counts.chunks:,} passages are found by words")
     names = first_names(counts.embedded)
@@ -188,5 +187,5 @@ def _without_model(counts: Counts) -> Finding:
     return Finding("vectors", "warning", what, f"Run: loci models pull {next(iter(counts.embedded)).partition('@')[0]}")
 
 
-def _lacking(counts: Counts, model: str) -> int:
+def _lacking(counts: IndexCounts, model: str) -> int:
     return counts.chunks - counts.embedded.get(model, 0)

@@ -10,9 +10,8 @@ from loci.core.errors import Unavailable
 from loci.core.ids import random_id
 from loci.core.json import JsonObject
 from loci.documents.link import RELATIONS, Relation
-from loci.search.inference import LanguageModel
-from loci.search.language_prompt import quoted
-from loci.search.language_stage import remark
+from loci.search.language_model import LanguageModel
+from loci.search.language_stage import quoted, remark
 
 MAX_PAIRS: Final = 20
 MAX_GROUPS: Final = 30

@@ -13,12 +13,10 @@ from loci.core.identity import Owner
 from loci.documents.document import Document
 from loci.documents.graph.owner_cache import OwnerCache
 from loci.documents.ingest.index_writer import COLLECTION
-from loci.search.document_index import DocumentIndex, damaged_vectors
-from loci.search.embedding_model import EmbeddingModel
-from loci.search.inference import Embedder
+from loci.search.document_index import DocumentIndex
+from loci.search.inference import Embedder, EmbeddingModel, damaged_vectors, rows_of
 from loci.search.ranking import Chunk
-from loci.search.soundness import rows_of
-from loci.search.words import is_subject, places
+from loci.search.words import is_subject, word_positions
 
 if TYPE_CHECKING:
     import numpy as np
@@ -198,7 +196,7 @@ def written_forms(passages: Iterable[Chunk], stems: Sequence[str]) -> tuple[str,
     wanted = frozenset(stems)
     for passage in passages:
         text = "\n".join([*passage.heading, passage.text])
-        for stem, begin, end in places(text, wanted):
+        for stem, begin, end in word_positions(text, wanted):
             forms_of[stem][text[begin:end]] += 1
     return tuple(dict.fromkeys(_best_form(forms_of[stem]) for stem in stems if stem in forms_of))
 

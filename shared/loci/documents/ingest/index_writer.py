@@ -15,8 +15,8 @@ from loci.documents.catalog import Catalog
 from loci.documents.document import Document, Problem
 from loci.documents.link import NO_LINKS, WrittenLinks
 from loci.search.document_index import DocumentIndex
-from loci.search.inference import Embedder
-from loci.search.ranking import Chunk, Embedding, Marks
+from loci.search.inference import Embedder, Embedding
+from loci.search.ranking import Chunk, TagsAndDate
 
 COLLECTION = "documents"
 PARSER_VERSION = 1
@@ -188,7 +188,7 @@ class IndexWriter:
         version = self._catalog.put(owner, begun, draft.version)
         if not draft.is_indexed:  # before the index, whose new state tells caches to read these
             self._catalog.put_mentions(owner, document.id, draft.mentions)
-        self._index.put(owner, COLLECTION, document.id, draft.chunks, Marks(document.tags, document.date))
+        self._index.put(owner, COLLECTION, document.id, draft.chunks, TagsAndDate(document.tags, document.date))
         self._catalog.put(owner, document, version)
         return document
 

@@ -1,7 +1,6 @@
 """Rankings as clients read them: the reference's fields, and ours beside them."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
 
 from pydantic import BaseModel, Field
 
@@ -9,7 +8,7 @@ from loci.core.identity import Owner
 from loci.documents.api import DocumentsHost
 from loci.documents.document import Document
 from loci.documents.ingest.index_writer import COLLECTION
-from loci.search.ranking import Chunk, Hit, Ranking
+from loci.search.ranking import Chunk, Explanation, Hit, Ranking
 from loci.search.snippet import snippet
 
 ROOM = 8 * 1024
@@ -18,20 +17,6 @@ LONGEST_SNIPPET = 600
 SHORTEST_SNIPPET = 60
 LONGEST_SAID = 1000
 """Characters of a question that are said again."""
-
-
-class Explained(BaseModel):
-    """How a result came to its place; null: that step did not rank it."""
-
-    words: int | None = Field(description="rank by its words (BM25)")
-    vector: int | None = Field(description="rank by its vector")
-    fused: int = Field(description="rank of both together")
-    late: int | None = Field(description="rank after late interaction")
-    rerank: int | None = Field(description="rank after the cross-encoder")
-    bm25: float | None
-    cosine: float | None
-    closeness: float | None
-    relevance: float | None
 
 
 class SearchResult(BaseModel):
@@ -44,7 +29,7 @@ class SearchResult(BaseModel):
     path: str
     heading: str | None = Field(description="the headings above the passage")
     lines: str = Field(description="where the passage is, as in 10-20")
-    explain: Explained | None = None
+    explain: Explanation | None = None
 
 
 class StageRun(BaseModel):
@@ -102,7 +87,7 @@ def _row(hit: Hit, *, explain: bool) -> SearchResult:
         path=hit.chunk.path,
         heading=_heading(hit.chunk),
         lines=_lines(hit.chunk),
-        explain=Explained(**asdict(hit.why)) if explain else None,
+        explain=hit.why if explain else None,
     )
 
 

@@ -8,7 +8,7 @@ import pytest
 from loci.adapters.language_model.openai import OpenAiModel
 from loci.adapters.local.records import SqliteRecords
 from loci.adapters.local.sqlite import Database
-from loci.search.language_stage import Reader
+from loci.search.language_stage import LanguageStage
 from tests.support.stub_model import StubModel, stub_model
 from tests.unit.search.language.passages import clock, reader_of
 
@@ -38,5 +38,5 @@ def records(tmp_path: Path) -> SqliteRecords:
 
 
 @pytest.fixture
-def reader(openai: OpenAiModel, records: SqliteRecords) -> Reader:
+def reader(openai: OpenAiModel, records: SqliteRecords) -> LanguageStage:
     return reader_of(openai, records)

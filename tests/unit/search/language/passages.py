@@ -3,10 +3,10 @@
 import json
 
 from loci.adapters.language_model.allowance import DailyAllowance
-from loci.adapters.language_model.checked import CheckedModel
+from loci.adapters.language_model.checked_model import CheckedModel
 from loci.adapters.language_model.openai import OpenAiModel
 from loci.adapters.local.records import SqliteRecords
-from loci.search.language_stage import LanguageReading, Reader
+from loci.search.language_stage import LanguageResult, LanguageStage
 from loci.search.ranking import Chunk, Explanation, Hit
 from tests.support.stub_model import Says
 
@@ -18,9 +18,11 @@ def clock() -> float:
     return 1_700_000_000.0
 
 
-def reader_of(openai: OpenAiModel, records: SqliteRecords, *, most_tokens: int = 10**6, seconds: float = 5) -> Reader:
+def reader_of(
+    openai: OpenAiModel, records: SqliteRecords, *, most_tokens: int = 10**6, seconds: float = 5
+) -> LanguageStage:
     model = CheckedModel(openai, DailyAllowance(records, most_tokens, clock))
-    return Reader(model, "openai:test-model", seconds=seconds)
+    return LanguageStage(model, "openai:test-model", seconds=seconds)
 
 
 def hit(number: int, text: str | None = None) -> Hit:
@@ -59,9 +61,9 @@ def judged(order: list[int], *best: tuple[int, str, str]) -> Says:
     )
 
 
-def places(reading: LanguageReading) -> list[int]:
+def places(reading: LanguageResult) -> list[int]:
     return [int(one.chunk.document[1:]) for one in reading.hits]
 
 
-def contexts(reading: LanguageReading) -> list[str | None]:
+def contexts(reading: LanguageResult) -> list[str | None]:
     return [one.context for one in reading.hits]

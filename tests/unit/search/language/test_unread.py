@@ -4,7 +4,7 @@ import pytest
 
 from loci.adapters.language_model.openai import OpenAiModel
 from loci.adapters.local.records import SqliteRecords
-from loci.search.language_stage import LanguageReading, Reader
+from loci.search.language_stage import LanguageResult, LanguageStage
 from tests.support.stub_model import Fails, Hangs, Reply, Says, StubModel
 from tests.unit.search.language.passages import QUERY, contexts, hits, judged, reader_of
 
@@ -25,7 +25,7 @@ class TestWithoutAnAnswer:
         ids=lambda value: value if isinstance(value, str) else "",
     )
     def test_nothing_changes_and_the_stage_says_why(
-        self, reader: Reader, stub: StubModel, reply: Reply, why: str
+        self, reader: LanguageStage, stub: StubModel, reply: Reply, why: str
     ) -> None:
         stub.will(reply)
         assert_unread(reader.read(QUERY, hits(3), room=300), why)
@@ -42,18 +42,18 @@ class TestWithoutAnAnswer:
         assert not stub.requests
 
     def test_for_want_of_a_model_nothing_changes(self) -> None:
-        assert_unread(Reader(None, "", seconds=5).read(QUERY, hits(3), room=300), "LOCI_LANGUAGE_MODEL")
+        assert_unread(LanguageStage(None, "", seconds=5).read(QUERY, hits(3), room=300), "LOCI_LANGUAGE_MODEL")
 
-    def test_for_want_of_hits_nobody_is_asked(self, reader: Reader, stub: StubModel) -> None:
+    def test_for_want_of_hits_nobody_is_asked(self, reader: LanguageStage, stub: StubModel) -> None:
         assert not reader.read(QUERY, [], room=300).stage.ran
         assert not stub.requests
 
-    def test_the_key_is_not_told(self, reader: Reader, stub: StubModel) -> None:
+    def test_the_key_is_not_told(self, reader: LanguageStage, stub: StubModel) -> None:
         stub.will(Fails(401, "sk-secret", "Incorrect API key provided: sk-secret"))
         assert "sk-secret" not in reader.read(QUERY, hits(3), room=300).stage.note
 
 
-def assert_unread(reading: LanguageReading, why: str) -> None:
+def assert_unread(reading: LanguageResult, why: str) -> None:
     assert list(reading.hits) == hits(3)
     assert contexts(reading) == [None, None, None]
     assert (reading.intent, reading.analysis) == (None, None)

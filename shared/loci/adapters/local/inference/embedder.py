@@ -1,104 +1,151 @@
 """`Embedder` on onnxruntime, in this process."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Literal
 
-from loci.adapters.local.inference.in_use import InUse, Loaded
-from loci.adapters.local.inference.pooling import pooled, sign_bits, unit
-from loci.adapters.local.inference.scale import measured
-from loci.adapters.local.inference.tokens import Encoded, by_length
+from loci.adapters.local.inference.current_model import CurrentModel, LoadedModel
+from loci.adapters.local.inference.tokenizer import Encoded, by_length, estimated_tokens
 from loci.core.errors import Unavailable
-from loci.model_store.manifest import Embeds, Manifest
-from loci.model_store.token_estimate import estimated_tokens
-from loci.search.embedding_model import EmbeddingModel, QueryEmbedding, Scale
-from loci.search.ranking import Embedding
+from loci.model_store.manifests import Embeds, Manifest
+from loci.search.inference import Embedding, EmbeddingModel, QueryEmbedding, Scale
+from loci.search.late_interaction import closeness
 
-# The time of a question grows with its length, and its sense seldom does.
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from loci.adapters.local.inference.model_session import Floats
+
+# A longer question takes more time, and seldom means more.
 LONGEST_QUERY = 64
 # With padding. Larger batches are no faster on a processor, and their attention takes memory by the square.
 TOKENS_A_BATCH = 1024
 ENDS = 2
 """Tokens that mark the beginning and the end of a text."""
+SMALLEST = 1e-12
+
+PAIRS = (
+    ("How long do we keep backups?", "Backups are stored for ninety days in another region and then deleted."),
+    ("Why did the login page fail in March?", "An expired certificate made sign-in break on the ninth of March."),
+    ("What is the capital of Portugal?", "Lisbon, on the Tagus, has been the seat of the Portuguese government."),
+    ("When does the museum open on Sundays?", "On Sundays visitors are let into the gallery from ten in the morning."),
+    ("Did Anna like her trip to Norway?", "Anna said the fjords were the best holiday that she ever had."),
+    ("How much did sales grow last year?", "Revenue rose by eleven percent over the previous twelve months."),
+    ("What causes migraines?", "Headaches of this kind are set off by stress, bright light or lack of sleep."),
+    ("How are retries limited?", "A failed request is sent again at most three times, with growing pauses."),
+)
+"""Questions with their answers, to measure a model's `Scale`. They share few words, so that only the sense counts."""
 
 
 class OnnxEmbedder:
-    """Texts as vectors. The model is loaded at the first use, or ahead of it by `warm`."""
+    """Turns texts into vectors. The model is loaded at the first use."""
 
-    def __init__(self, models: InUse) -> None:
-        self._models = models
-        self._scale: tuple[Loaded, Scale] | None = None
-
-    def warm(self) -> None:
-        """Loads the model, if there is one: the first question then answers as fast as the others."""
-        if self._models.found():
-            self.query("warm")
+    def __init__(self, current: CurrentModel) -> None:
+        self._current = current
+        self._scale: tuple[LoadedModel, Scale] | None = None
 
     def model(self) -> EmbeddingModel | None:
-        loaded = self._models.found()
-        if loaded is None:
+        model = self._current.found()
+        if model is None:
             return None
-        manifest, embeds = loaded.manifest, _embeds(loaded.manifest)
+        manifest, embeds = model.manifest, _embeds(model.manifest)
         # A prefix has at most as many tokens as characters.
         longest = manifest.longest - ENDS - len(embeds.passage_prefix)
         return EmbeddingModel(manifest.identity, embeds.dimensions, longest, embeds.scripts)
 
     def missing(self) -> str:
-        return self._models.missing()
+        return self._current.missing()
 
     def passages(self, texts: Sequence[str]) -> list[Embedding]:
         if not texts:
             return []
-        return _passages(self._models.loaded(), texts)
+        return _passages(self._current.loaded(), texts)
 
     def query(self, text: str) -> QueryEmbedding:
-        loaded = self._models.loaded()
-        vector, tokens = _asked(loaded, text)
-        return QueryEmbedding(loaded.manifest.identity, vector, tokens, self._scale_of(loaded))
-
-    def _scale_of(self, loaded: Loaded) -> Scale:
-        """Measured once a model."""
-        if self._scale is None or self._scale[0] is not loaded:
-            dimensions = _embeds(loaded.manifest).dimensions
-            scale = measured(lambda text: _asked(loaded, text)[1], lambda texts: _passages(loaded, texts), dimensions)
-            self._scale = loaded, scale
-        return self._scale[1]
+        model = self._current.loaded()
+        vector, tokens = _query(model, text)
+        return QueryEmbedding(model.manifest.identity, vector, tokens, self._scale_of(model))
 
     def count(self, texts: Sequence[str]) -> list[int]:
-        loaded = self._models.found()
-        if loaded is None:
+        model = self._current.found()
+        if model is None:
             return [estimated_tokens(text) for text in texts]
-        return loaded.tokens().count(texts)
+        return model.tokenizer().count(texts)
+
+    def _scale_of(self, model: LoadedModel) -> Scale:
+        """The model's scale, measured at its first question."""
+        if self._scale is None or self._scale[0] is not model:
+            dimensions = _embeds(model.manifest).dimensions
+            scale = _measured(lambda text: _query(model, text)[1], lambda texts: _passages(model, texts), dimensions)
+            self._scale = model, scale
+        return self._scale[1]
 
 
-def _passages(loaded: Loaded, texts: Sequence[str]) -> list[Embedding]:
-    embeds = _embeds(loaded.manifest)
-    encoded = loaded.tokens().encode(texts, loaded.manifest.longest, embeds.passage_prefix)
-    found: dict[int, Embedding] = {}
-    for batch in by_length(encoded, 1 if loaded.manifest.alone else TOKENS_A_BATCH):
-        found.update(zip(batch, _embed(loaded, embeds, [encoded[place] for place in batch]), strict=True))
-    return [found[place] for place in range(len(texts))]
-
-
-def _asked(loaded: Loaded, text: str) -> tuple[bytes, bytes]:
-    """The vector of a question, and those of its words."""
-    embeds = _embeds(loaded.manifest)
-    longest = min(LONGEST_QUERY, loaded.manifest.longest)
-    [encoded] = loaded.tokens().encode([text], longest, embeds.query_prefix)
-    hidden, mask = loaded.session().run([encoded])
+def _query(model: LoadedModel, text: str) -> tuple[bytes, bytes]:
+    """The vector of a question, and the vectors of its words."""
+    embeds = _embeds(model.manifest)
+    longest = min(LONGEST_QUERY, model.manifest.longest)
+    [encoded] = model.tokenizer().encode([text], longest, embeds.query_prefix)
+    hidden, mask = model.session().run([encoded])
     vector = pooled(hidden, mask, embeds.pooling)[0]
-    tokens = unit(hidden[0, encoded.own])
+    tokens = _normalised(hidden[0, encoded.own])
     return vector.astype("<f4").tobytes(), tokens.astype("<f4").tobytes()
 
 
-def _embed(loaded: Loaded, embeds: Embeds, batch: Sequence[Encoded]) -> list[Embedding]:
-    hidden, mask = loaded.session().run(batch)
+def _passages(model: LoadedModel, texts: Sequence[str]) -> list[Embedding]:
+    embeds = _embeds(model.manifest)
+    encoded = model.tokenizer().encode(texts, model.manifest.longest, embeds.passage_prefix)
+    found: dict[int, Embedding] = {}
+    for batch in by_length(encoded, 1 if model.manifest.alone else TOKENS_A_BATCH):
+        found.update(zip(batch, _embed(model, embeds, [encoded[at] for at in batch]), strict=True))
+    return [found[at] for at in range(len(texts))]
+
+
+def _embed(model: LoadedModel, embeds: Embeds, batch: Sequence[Encoded]) -> list[Embedding]:
+    hidden, mask = model.session().run(batch)
     vectors = pooled(hidden, mask, embeds.pooling).astype("<f2")
     return [
-        Embedding(loaded.manifest.identity, vectors[row].tobytes(), sign_bits(unit(hidden[row, one.own])))
+        Embedding(model.manifest.identity, vectors[row].tobytes(), _sign_bits(_normalised(hidden[row, one.own])))
         for row, one in enumerate(batch)
     ]
 
 
 def _embeds(manifest: Manifest) -> Embeds:
     if manifest.embeds is None:
-        raise Unavailable(f"{manifest.name} is no embedder", "Set LOCI_EMBEDDER to one: loci models list shows them")
+        raise Unavailable(
+            f"{manifest.name} is not an embedder", "Set LOCI_EMBEDDER to one: loci models list shows them"
+        )
     return manifest.embeds
+
+
+def pooled(hidden: "Floats", mask: "npt.NDArray[np.int64]", how: Literal["cls", "mean"]) -> "Floats":
+    """One normalised vector for each text: that of its first token, or the mean of all its tokens."""
+    if how == "cls":
+        return _normalised(hidden[:, 0])
+    real = mask[:, :, None].astype(hidden.dtype)
+    return _normalised((hidden * real).sum(axis=1) / real.sum(axis=1))
+
+
+def _sign_bits(tokens: "Floats") -> bytes:
+    """The signs of the vectors, averaged two by two: one bit for each dimension."""
+    import numpy as np
+
+    pairs = np.add.reduceat(tokens, np.arange(0, len(tokens), 2), axis=0)
+    return np.packbits(pairs > 0, axis=1).tobytes()
+
+
+def _normalised(vectors: "Floats") -> "Floats":
+    import numpy as np
+
+    return vectors / np.maximum(np.linalg.norm(vectors, axis=-1, keepdims=True), SMALLEST)
+
+
+def _measured(
+    tokens: Callable[[str], bytes], passages: Callable[[Sequence[str]], list[Embedding]], dimensions: int
+) -> Scale:
+    """The mean closeness of the questions to their own answers, and to the other questions' answers."""
+    bits = [one.bits for one in passages([answer for _, answer in PAIRS])]
+    rows = [closeness(tokens(question), dimensions, bits) for question, _ in PAIRS]
+    own = sum(row[at] for at, row in enumerate(rows)) / len(PAIRS)
+    everything = sum(sum(row) for row in rows)
+    return Scale((everything - own * len(PAIRS)) / (len(PAIRS) * (len(PAIRS) - 1)), own)

@@ -1,4 +1,4 @@
-"""A model in memory, ready to run."""
+"""Runs a model that is in memory."""
 
 import os
 from collections.abc import Sequence
@@ -6,7 +6,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from loci.adapters.local.inference.tokens import Encoded
+from loci.adapters.local.inference.tokenizer import Encoded
 from loci.core.errors import Unavailable
 
 if TYPE_CHECKING:
@@ -18,23 +18,24 @@ if TYPE_CHECKING:
 
 
 class ModelSession:
-    """One ONNX session. Threads may run it at the same time."""
+    """An ONNX session. Several threads may run it at the same time."""
 
     def __init__(self, path: Path, padding: int) -> None:
-        # First, and whole: onnxruntime loads its core without it, and a thread that then imports it gets half of it.
+        # Import numpy first and completely: onnxruntime loads only its core, and another thread that imports numpy then
+        # gets half of it.
         import_module("numpy")
-        # 0.1 s and 40 MB, which start-up does not pay; and they have no types.
+        # Takes 0.1 s and 40 MB, so not at start-up. The package has no types.
         onnxruntime: Any = import_module("onnxruntime")
         failures = vars(import_module("onnxruntime.capi.onnxruntime_pybind11_state")).values()
 
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = _processors()
         options.inter_op_num_threads = 1
-        options.log_severity_level = 3  # warnings are about graphs that we did not make
-        # Both keep what the longest batch so far has taken, for each shape: memory would only grow.
+        options.log_severity_level = 3  # errors only: the warnings are about other people's graphs
+        # Both keep the memory of the longest batch so far, for each shape: memory would only grow.
         options.enable_cpu_mem_arena = False
         options.enable_mem_pattern = False
-        # Waiting threads would take the processors from those who answer requests.
+        # Spinning threads would take the processors away from the threads that answer requests.
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         try:
             self._session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
@@ -50,7 +51,7 @@ class ModelSession:
         self._output = "last_hidden_state" if "last_hidden_state" in outputs else outputs[0]
 
     def run(self, batch: Sequence[Encoded]) -> "tuple[Floats, Mask]":
-        """What the model makes of the batch, padded to its longest, and which tokens are real."""
+        """The model's output for the batch, padded to its longest input, and a mask of the real tokens."""
         import numpy as np
 
         longest = max(len(one.ids) for one in batch)
@@ -60,11 +61,11 @@ class ModelSession:
             ids[row, : len(one.ids)] = one.ids
             types[row, : len(one.ids)] = one.types
             mask[row, : len(one.ids)] = 1
-        fed = {"input_ids": ids, "attention_mask": mask, "token_type_ids": types}
-        [output] = self._session.run([self._output], {name: fed[name] for name in self._inputs})
+        inputs = {"input_ids": ids, "attention_mask": mask, "token_type_ids": types}
+        [output] = self._session.run([self._output], {name: inputs[name] for name in self._inputs})
         return output, mask
 
 
 def _processors() -> int:
-    """Those that this process may use."""
+    """The number of processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

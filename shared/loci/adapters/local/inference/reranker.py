@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Sequence
 
-from loci.adapters.local.inference.in_use import InUse
+from loci.adapters.local.inference.current_model import CurrentModel
 
 LONGEST_QUERY = 64
 LONGEST_PAIR = 512
@@ -11,18 +11,18 @@ BATCH = 8
 
 
 class OnnxReranker:
-    """A cross-encoder. It takes seconds to load and up to 2 GB, so that happens at its first use."""
+    """A cross-encoder. Loading it takes seconds and up to 2 GB, so it is loaded at its first use."""
 
-    def __init__(self, models: InUse, clock: Callable[[], float] = time.monotonic) -> None:
-        self._models = models
+    def __init__(self, current: CurrentModel, clock: Callable[[], float] = time.monotonic) -> None:
+        self._current = current
         self._clock = clock
 
     def model(self) -> str | None:
-        loaded = self._models.found()
-        return loaded.manifest.identity if loaded else None
+        model = self._current.found()
+        return model.manifest.identity if model else None
 
     def missing(self) -> str:
-        return self._models.missing()
+        return self._current.missing()
 
     def scores(self, query: str, texts: Sequence[str], *, seconds: float) -> list[float]:
         until = self._clock() + seconds
@@ -30,15 +30,15 @@ class OnnxReranker:
             return []
         import numpy as np
 
-        loaded = self._models.loaded()
-        longest = min(LONGEST_PAIR, loaded.manifest.longest)
+        model = self._current.loaded()
+        longest = min(LONGEST_PAIR, model.manifest.longest)
         longest_query = min(LONGEST_QUERY, longest // 2)
         found: list[float] = []
-        batch = 1 if loaded.manifest.alone else BATCH
+        batch = 1 if model.manifest.alone else BATCH
         for first in range(0, len(texts), batch):
             if found and self._clock() >= until:
                 break
-            pairs = loaded.tokens().encode_pairs(query, texts[first : first + batch], longest, longest_query)
-            logits, _ = loaded.session().run(pairs)
+            pairs = model.tokenizer().encode_pairs(query, texts[first : first + batch], longest, longest_query)
+            logits, _ = model.session().run(pairs)
             found += (1 / (1 + np.exp(-logits.reshape(len(pairs), -1)[:, 0].astype("f8")))).tolist()
         return found

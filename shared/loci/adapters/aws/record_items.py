@@ -1,4 +1,4 @@
-"""How a record lies in the table: one item, or an item that points to a blob."""
+"""Records as items of the DynamoDB table: an item holds the value, or points to a blob that does."""
 
 import math
 from collections.abc import Mapping
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class InBlob:
-    """Where a large value lies. Each write has a blob of its own, so that a reader never sees half of two."""
+    """The key of the blob with a large value. Each write has its own blob, so no reader mixes two of them."""
 
     key: str
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """A record as the table has it."""
+class RecordRow:
+    """A record as the table holds it."""
 
     key: str
     version: str
@@ -36,12 +36,12 @@ def partition_of(owner: Owner, kind: str) -> "Attribute":
     return {"S": f"{owner.key}#{kind}"}
 
 
-def place_of(owner: Owner, kind: str, key: str) -> "dict[str, Attribute]":
+def key_of(owner: Owner, kind: str, key: str) -> "dict[str, Attribute]":
     return {PARTITION: partition_of(owner, kind), SORT: {"S": key}}
 
 
-def item_of(owner: Owner, kind: str, row: Row) -> "dict[str, Attribute]":
-    item = place_of(owner, kind, row.key)
+def item_of(owner: Owner, kind: str, row: RecordRow) -> "dict[str, Attribute]":
+    item = key_of(owner, kind, row.key)
     item["version"] = {"S": row.version}
     match row.value:
         case str(text):
@@ -50,14 +50,16 @@ def item_of(owner: Owner, kind: str, row: Row) -> "dict[str, Attribute]":
             item["blob"] = {"S": key}
     if row.expires_at is not None:
         item["expires_at"] = {"N": repr(float(row.expires_at))}
-        item[TABLE_EXPIRY] = {"N": str(math.ceil(row.expires_at))}  # for DynamoDB, which counts in whole seconds
+        item[TABLE_EXPIRY] = {
+            "N": str(math.ceil(row.expires_at))
+        }  # for DynamoDB's own expiry, which counts in whole seconds
     return item
 
 
-def row_of(item: "Mapping[str, Attribute]") -> Row:
-    # Each attribute is one type and its text: {"S": "abc"}, {"N": "1.5"}.
+def row_of(item: "Mapping[str, Attribute]") -> RecordRow:
+    # Each attribute has its type and its text: {"S": "abc"}, {"N": "1.5"}.
     text = {name: str(*attribute.values()) for name, attribute in item.items()}
-    return Row(
+    return RecordRow(
         key=text[SORT],
         version=text["version"],
         value=InBlob(text["blob"]) if "blob" in text else text["value"],

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loci.search.words import ASCII_RUN, index_words, places
+from loci.search.words import ASCII_RUN, index_words, word_positions
 
 SAID = "running Run fooBar foo_bar HTTPServer ties 1981 v2 2nd it's e-mail x café"
 WORDS = st.lists(st.sampled_from(SAID.split()))
@@ -16,7 +16,7 @@ TEXTS = WORDS.map(" ".join) | st.text(st.characters(max_codepoint=127)) | st.tex
 @given(TEXTS, TEXTS)
 def test_they_are_where_cutting_every_word_finds_them(text: str, question: str) -> None:
     wanted = frozenset(index_words(question))
-    found = places(text, wanted)
+    found = word_positions(text, wanted)
     assert {word for word, _, _ in found} == wanted & frozenset(index_words(text))
     if text.isascii():  # in others a run may become another by its normal form
         every = (
@@ -35,5 +35,5 @@ def test_they_are_where_cutting_every_word_finds_them(text: str, question: str) 
     ],
 )
 def test_each_has_its_beginning_and_its_end(text: str, said: str) -> None:
-    found = places(text, frozenset(index_words(said)))
+    found = word_positions(text, frozenset(index_words(said)))
     assert {text[begin:end] for _, begin, end in found} == {re.search(said, text)[0]}  # pyright: ignore[reportOptionalSubscript]

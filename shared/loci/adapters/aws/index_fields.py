@@ -1,20 +1,19 @@
-"""How a chunk lies in OpenSearch: the fields of the index, and what is in them."""
+"""Chunks in OpenSearch: the fields of the index, a chunk as its fields, and `Where` as filters."""
 
 import json
 from base64 import b64decode, b64encode
 from collections.abc import Sequence
 from struct import unpack
-from typing import Any
 
+from loci.adapters.aws.opensearch import Json
 from loci.core.identity import Owner
 from loci.core.ids import content_id
-from loci.search.ranking import Chunk, Embedding, Marks, Where
-
-Json = dict[str, Any]
+from loci.search.inference import Embedding
+from loci.search.ranking import Chunk, TagsAndDate, Where
 
 WORD: Json = {"type": "keyword"}
-# Kept and given back, never looked for. Keywords are, so that a list stays one; their length has no limit here.
-KEPT: Json = {"type": "keyword", "index": False, "doc_values": False}
+# Stored and returned, never searched. As a keyword a list stays a list, and without an index its length has no limit.
+STORED: Json = {"type": "keyword", "index": False, "doc_values": False}
 FIELDS: Json = {
     "owner": WORD,
     "collection": WORD,
@@ -23,28 +22,29 @@ FIELDS: Json = {
     "generation": {"type": "long"},
     "tags": WORD,
     "date": WORD,
-    "path": KEPT,
-    "title": KEPT,
-    "heading": KEPT,
+    "path": STORED,
+    "title": STORED,
+    "heading": STORED,
     "first_line": {"type": "integer", "index": False, "doc_values": False},
     "last_line": {"type": "integer", "index": False, "doc_values": False},
-    "text": KEPT,
+    "text": STORED,
     "hash": WORD,
-    # They come cut and stemmed, as SQLite gets them: both find the same.
+    # Already cut and stemmed, as for SQLite, so both find the same.
     "words": {"type": "text", "analyzer": "whitespace", "similarity": "words", "index_options": "freqs"},
     "model": WORD,
     "vector": {"type": "binary", "doc_values": True},
     "bits": {"type": "binary"},
 }
+SHARDS = 1
 SIMILARITY: Json = {"words": {"type": "BM25", "k1": 1.2, "b": 0.75}}
 
 
-def body_of(shards: int) -> Json:
-    """Of the request that makes the index. The fields for vectors come later, when their dimensions are known."""
+def index_body() -> Json:
+    """The settings and fields of a new index. The fields for vectors follow when their dimensions are known."""
     return {
-        # Nothing is seen before a writer says so: a search between two of its requests sees the document as it was.
+        # No automatic refresh: a search between two requests of a writer sees the document as it was.
         "settings": {
-            "index": {"knn": True, "number_of_shards": shards, "refresh_interval": "-1", "similarity": SIMILARITY}
+            "index": {"knn": True, "number_of_shards": SHARDS, "refresh_interval": "-1", "similarity": SIMILARITY}
         },
         "mappings": {"dynamic": "strict", "_source": {"excludes": ["near_*"]}, "properties": FIELDS},
     }
@@ -54,14 +54,14 @@ def vector_field(dimensions: int) -> str:
     return f"near_{dimensions}"
 
 
-def vector_fields(dimensions: int, engine: str) -> Json:
-    """What the mapping has for vectors of one length."""
-    method = {"name": "hnsw", "engine": engine, "space_type": "cosinesimil"}
+def vector_fields(dimensions: int) -> Json:
+    """The field for vectors of one length."""
+    method = {"name": "hnsw", "engine": "lucene", "space_type": "cosinesimil"}
     return {vector_field(dimensions): {"type": "knn_vector", "dimension": dimensions, "method": method}}
 
 
 def cosine_of(score: float) -> float:
-    """What k-NN's score says with `cosinesimil`."""
+    """The cosine behind a k-NN score with `cosinesimil`."""
     return 2 * score - 1
 
 
@@ -69,14 +69,14 @@ def id_of(owner: Owner, collection: str, chunk: str, generation: int) -> str:
     return content_id(owner.key, collection, chunk, str(generation), length=40)
 
 
-def source_of(owner: Owner, collection: str, chunk: Chunk, marks: Marks, generation: int) -> Json:
+def source_of(owner: Owner, collection: str, chunk: Chunk, tags_and_date: TagsAndDate, generation: int) -> Json:
     source: Json = {
         "owner": owner.key,
         "collection": collection,
         "document": chunk.document,
         "chunk": chunk.id,
         "generation": generation,
-        "tags": marks.tags,
+        "tags": tags_and_date.tags,
         "path": chunk.path,
         "title": chunk.title,
         "heading": json.dumps(chunk.heading, ensure_ascii=False),
@@ -86,8 +86,8 @@ def source_of(owner: Owner, collection: str, chunk: Chunk, marks: Marks, generat
         "hash": chunk.hash,
         "words": chunk.words,
     }
-    if marks.date is not None:
-        source["date"] = marks.date
+    if tags_and_date.date is not None:
+        source["date"] = tags_and_date.date
     if chunk.embedding is not None:
         vector = chunk.embedding.vector
         source["model"] = chunk.embedding.model
@@ -119,7 +119,7 @@ def embedding_of(source: Json) -> Embedding:
 
 
 def filters_of(owner: Owner, collection: str, where: Where) -> list[Json]:
-    """What every chunk fits that a search may find."""
+    """The filters that every chunk of a search must pass: the owner's, the collection's, and the conditions."""
     filters = [term("owner", owner.key), term("collection", collection)]
     if where.any_tags:
         filters.append(terms("tags", where.any_tags))

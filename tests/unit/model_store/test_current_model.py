@@ -1,4 +1,4 @@
-"""Which model is used, and how: it may come, go and change while Loci runs."""
+"""The model in use, which may arrive, go and change while Loci runs."""
 
 import os
 import subprocess
@@ -9,12 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from loci.adapters.local.inference.current_model import SECONDS_BETWEEN_LOOKS, CurrentModel
 from loci.adapters.local.inference.embedder import OnnxEmbedder
-from loci.adapters.local.inference.in_use import SECONDS_BETWEEN_LOOKS, InUse
 from loci.core.errors import Unavailable
-from loci.model_store.known_models import DEFAULTS
-from loci.model_store.manifest import MODEL_FILE, TOKENIZER_FILE, Embeds, Manifest
-from loci.model_store.shelf import MANIFEST_FILE, MANIFESTS, Shelf, sha256_of
+from loci.model_store.manifests import DEFAULTS, MODEL_FILE, TOKENIZER_FILE, Embeds, Manifest
+from loci.model_store.models_folder import MANIFEST_FILE, MANIFESTS, ModelsFolder, sha256_of
 from tests.support.small_models import EMBEDDER, WIDTH, lay_out_embedder, lay_out_reranker
 
 DEFAULT = DEFAULTS["embedder"]
@@ -39,7 +38,7 @@ def clock() -> Clock:
 
 
 def embedder(folder: Path, clock: Clock, wanted: str | None = None) -> OnnxEmbedder:
-    return OnnxEmbedder(InUse(Shelf(folder), "embedder", wanted, clock))
+    return OnnxEmbedder(CurrentModel(ModelsFolder(folder), "embedder", wanted, clock))
 
 
 def used(embedder: OnnxEmbedder) -> str | None:
@@ -158,10 +157,6 @@ def record(folder: Path, manifest: Manifest) -> None:
     (folder / manifest.name / MANIFEST_FILE).write_bytes(MANIFESTS.dump_json(manifest.recorded(files)))
 
 
-def test_without_a_model_there_is_nothing_to_warm(tmp_path: Path, clock: Clock) -> None:
-    embedder(tmp_path, clock).warm()
-
-
 def test_the_prefix_of_a_query_is_read_and_not_kept(tmp_path: Path, clock: Clock) -> None:
     lay_out_embedder(tmp_path, "plain", embeds=Embeds(WIDTH, "cls"))
     lay_out_embedder(tmp_path, "prefixed", embeds=Embeds(WIDTH, "cls", query_prefix="search: "))
@@ -199,7 +194,7 @@ def test_cls_takes_the_first_token_and_mean_all_of_them(tmp_path: Path, clock: C
 LOADED = """
 import sys
 from pathlib import Path
-from loci.adapters.local.inference.model_session import Session
+from loci.adapters.local.inference.model_session import ModelSession
 
 class Sought(list):
     def find_spec(self, name, path, target=None):
@@ -207,7 +202,7 @@ class Sought(list):
 
 sought = Sought()
 sys.meta_path.insert(0, sought)
-Session(Path(sys.argv[1]), 0)
+ModelSession(Path(sys.argv[1]), 0)
 print(sought.index("numpy") < sought.index("onnxruntime"))
 """
 

