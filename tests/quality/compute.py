@@ -6,7 +6,7 @@ import tempfile
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
@@ -16,11 +16,11 @@ from loci.app import App
 from loci.code.ports import StoredFiles
 from loci.code.python import Runner
 from loci.compose import build_app
-from loci.core.lazy import Lazy
 from loci.core.settings import load_settings
 from loci.mcp.server import build_server
 from loci.runtimes.sandboxes import local_executors
 from tests.quality.tables import Computation, Computed, differences, tables_in
+from tests.support.with_parts import with_python
 
 SNIPPETS = Path(__file__).parent / "snippets"
 
@@ -62,7 +62,7 @@ def app_with(files: StoredFiles, data: Path) -> Generator[App]:
     executors = local_executors(settings, app.records, app.blobs)
     runner = Runner(app.records, executors, files, time.time, seconds=settings.runner_seconds)
     try:
-        yield replace(app, later_code=Lazy(lambda: replace(app.code, later_runner=Lazy(lambda: runner))))
+        yield with_python(app, runner)
     finally:
         runner.close()
 

@@ -16,12 +16,10 @@ def options() -> None:
 @cli.command()
 def install(data: DataOption = None, config: ConfigOption = None) -> None:
     """Install the packages that run_memory_code has, in an environment of their own. What is there stays."""
-    from loci.code.packages import install as install_packages  # help answers at once
-    from loci.code.packages import state
+    from loci.code.api import Code  # help answers at once
 
     folder = load_settings({"data": data}, config).runner_folder
-    if state(folder) == "ready":
+    if Code.install_packages(folder, typer.echo):
+        typer.echo("They are there: run_memory_code can be called")
+    else:
         typer.echo(f"The runner's packages are in {folder}")
-        return
-    install_packages(folder, typer.echo)
-    typer.echo("They are there: run_memory_code can be called")

@@ -18,7 +18,7 @@ from loci.core.settings import load_settings
 from loci.mcp.server import build_server
 from tests.support.deno import STRONGEST, sandbox
 from tests.support.tool_set import ToolSet
-from tests.support.with_typescript import with_typescript
+from tests.support.with_parts import with_typescript
 from tests.surface.results import structured, texts
 
 
