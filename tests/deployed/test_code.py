@@ -1,4 +1,4 @@
-"""Callers' code through the API: an errand drives each run, and its machine asks through rows of the table."""
+"""Callers' code through the API: a job drives each run, and its machine asks through rows of the table."""
 
 import json
 import uuid

@@ -57,7 +57,7 @@ class Desk:
         return structured(result)
 
     def entry(self, id: str) -> Any:
-        """What the scratchpad has, once it has it."""
+        """The scratchpad's entry, once it is there."""
         until(lambda: any(one.id == id for one in self.app.scratchpad.list(LOCAL)))
         return json.loads(self.app.scratchpad.read(LOCAL, id).text)
 
@@ -105,7 +105,7 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Generator[Desk]:
 
 @pytest.fixture
 def hasty(desk: Desk) -> Generator[Desk]:
-    """A desk where nobody waits."""
+    """A desk whose calls hardly wait for their runs."""
     desk.tools.go.clear()
     yield replace(desk, app=with_patience(desk.app, 0.2))
     desk.tools.go.set()

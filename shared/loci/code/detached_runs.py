@@ -70,7 +70,7 @@ class DetachedRuns:
             return
         request, tool = cast("JsonObject", found.value["asked"]), str(found.value["tool"])
         caller = _caller(owner, cast("JsonObject", found.value["caller"]))
-        begun = self.change(
+        begun = self._change(
             owner, id, lambda value: {**value, "state": RUNNING, "asked": {}} if value["state"] == ASKED else value
         )
         if begun is None or begun.value["state"] != RUNNING:
@@ -97,12 +97,12 @@ class DetachedRuns:
     def promise(self, owner: Owner, id: str, tool: str, seconds: float) -> str | None:
         """Have the run's end put into the scratchpad and return the entry's id. None if the run is done already."""
         promised = self._scratchpad.promise(owner, tool, seconds + GRACE)
-        marked = self.change(
+        marked = self._change(
             owner, id, lambda value: value if value["state"] == DONE else {**value, "promised": promised}
         )
         return promised if marked is not None and marked.value["state"] != DONE else None
 
-    def change(self, owner: Owner, id: str, changed: Callable[[JsonObject], JsonObject]) -> Record | None:
+    def _change(self, owner: Owner, id: str, changed: Callable[[JsonObject], JsonObject]) -> Record | None:
         """Change the run's record and return it. None if there is none."""
         while (found := self._records.get(owner, KIND, id)) is not None:
             value = changed(found.value)
@@ -118,7 +118,7 @@ class DetachedRuns:
 
     def _ended(self, owner: Owner, id: str, tool: str, end: JsonObject) -> None:
         """Leave the end in the record for the call that waits, or in the scratchpad if it was promised there."""
-        left = self.change(
+        left = self._change(
             owner, id, lambda value: value if "promised" in value else {**value, "state": DONE, "end": end}
         )
         if left is None or "promised" not in left.value:

@@ -15,7 +15,7 @@ from loci.core.ids import random_id
 
 OLDEST_DENO = (2, 9, 8)
 """Older versions have known ways around their own permissions."""
-INSTALL_DENO = "Install it with: make setup, or pip install 'deno>=2.9.8' beside Loci; or set LOCI_DENO"
+INSTALL_DENO = "Install it beside Loci: pip install 'loci-mcp[sandbox]' (in a checkout: make setup). Or set LOCI_DENO"
 STAMP = "loci.lock"
 # An installed Loci has its copy beside this file. A checkout has the one that `make lock` writes.
 LOCKS = (Path(__file__).with_name("runner.lock"), Path(__file__).parents[3] / "requirements" / "runner.lock")

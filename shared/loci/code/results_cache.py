@@ -17,8 +17,7 @@ LARGEST = 256 * 1024
 class ResultsCache:
     """Each owner's last hundred results, while the server runs."""
 
-    def __init__(self, entries: int = ENTRIES, owners: int = OWNERS) -> None:
-        self._entries = entries
+    def __init__(self, owners: int = OWNERS) -> None:
         self._owners = owners
         self._kept: OrderedDict[str, OrderedDict[str, Completed]] = OrderedDict()
         self._lock = threading.Lock()
@@ -42,7 +41,7 @@ class ResultsCache:
             mine[key] = completed
             mine.move_to_end(key)
             self._kept.move_to_end(owner.key)
-            if len(mine) > self._entries:
+            if len(mine) > ENTRIES:
                 mine.popitem(last=False)
             if len(self._kept) > self._owners:
                 self._kept.popitem(last=False)

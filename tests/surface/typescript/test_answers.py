@@ -1,4 +1,4 @@
-"""What pml_execute_code answers, through tools/call."""
+"""The answers of pml_execute_code, through tools/call."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Code that takes longer than an answer may wait."""
+"""Code that takes longer than its call waits."""
 
 import json
 import threading

@@ -1,4 +1,4 @@
-"""The runner's packages are brought whole, or what was there stays."""
+"""The runner's packages are installed whole, or the earlier ones stay."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from loci.core.errors import Unavailable
 
 @pytest.fixture
 def lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A lock of nothing: an environment without packages is made from it, without a network."""
+    """An empty lock: the environment made from it has no packages and needs no network."""
     lock = tmp_path / "runner.lock"
     lock.write_text("")
     monkeypatch.setattr(packages, "LOCKS", (lock,))

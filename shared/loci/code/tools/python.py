@@ -104,7 +104,8 @@ def python_tools(app: CodeHost) -> list[LociTool]:
 
         Example: run_memory_code(executor_id="executor-0f…", code="import pandas as pd\\nprint(pd.__version__)")
         """
-        return _result(await answer_of(app, lambda gone: app.code.start_python(caller, executor_id, code, gone)))
+        answer = await answer_of(app, lambda given_up: app.code.start_python(caller, executor_id, code, given_up))
+        return _result(answer)
 
     return [
         loci_tool(

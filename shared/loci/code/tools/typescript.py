@@ -71,11 +71,12 @@ def typescript_tools(app: CodeHost) -> list[LociTool]:
     ) -> Annotated[CallToolResult, CodeAnswer]:
         """Run TypeScript in an isolated Deno sandbox and get its value: compute, filter, join, call tools in bulk.
 
-        The value of the last expression is the result; `return` and top-level `await` work too. The code reads what
-        you passed as `context.x`, or as plain `x` if that is a name. With `intent`, tools are objects named after their
-        server: `await github.listCommits({limit: 100})` or `await mcp["github:list_commits"]({limit: 100})`. There is
-        no network, no environment and no package; import Node's modules with `await import("node:…")`. Code that takes
-        longer than 25 seconds goes on, and the answer has a `scratchpad_id`.
+        The value of the last expression is the result; `return` and top-level `await` work too. What you pass in
+        `context` is there as `context.x`, and as plain `x` if the key is a valid name. With `intent`, tools are objects
+        named after their server: `await github.listCommits({limit: 100})` or
+        `await mcp["github:list_commits"]({limit: 100})`. There is no network, no environment and no package; import
+        Node's modules with `await import("node:…")`. Code that takes longer than 25 seconds goes on, and the answer has
+        a `scratchpad_id`.
 
         Example: pml_execute_code(code="context.items.filter(x => x.active).length", context={"items": []})
         """
@@ -83,7 +84,7 @@ def typescript_tools(app: CodeHost) -> list[LociTool]:
         request = TypeScriptRequest(
             code, intent, context or {}, int(limits.timeout), int(limits.memoryLimit), limits.allowedReadPaths
         )
-        answer = await answer_of(app, lambda gone: app.code.start_typescript(caller, request, gone))
+        answer = await answer_of(app, lambda given_up: app.code.start_typescript(caller, request, given_up))
         return CallToolResult(content=[TextContent(type="text", text=as_text(answer))], structured_content=dict(answer))
 
     return [
