@@ -1,4 +1,4 @@
-"""What the gateway needs to have callers' code run: functions to invoke, a role to lend, and itself for errands."""
+"""What the gateway needs to have callers' code run: functions to invoke, a role to lend, and itself for jobs."""
 
 from typing import cast
 
@@ -13,7 +13,7 @@ from infra.stage import Stage
 LENT = ["dynamodb:PutItem", "dynamodb:Query"]
 """What a run's supervisor may do: each loan confines it to that run's rows."""
 WAITING_S = 60
-"""An errand that has not begun by then is not begun: nobody waits for it any more."""
+"""A job that has not begun by then never begins: nobody waits for it any more."""
 
 
 def function_name(stage: Stage, name: str) -> str:
@@ -41,7 +41,7 @@ def permissions(stack: Stack, stage: Stage) -> list[iam.PolicyStatement]:
 
 
 def serve_runs(stack: Stack, stage: Stage, data: Data, gateway: lambda_.IFunction) -> None:
-    """The role that the gateway lends, and the way in which it takes its own errands: once, soon or never."""
+    """The role that the gateway lends, and the way in which it takes its own jobs: once, soon or never."""
     if stage.sandbox is None:
         return
     gateway.configure_async_invoke(retry_attempts=0, max_event_age=Duration.seconds(WAITING_S))

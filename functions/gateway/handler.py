@@ -1,4 +1,4 @@
-"""The gateway: every MCP request of a deployed Loci, and the errands that it sends itself."""
+"""The gateway: every MCP request of a deployed Loci, and the jobs that it sends itself."""
 
 from loci.compose import build_app
 from loci.mcp.http.application import asgi

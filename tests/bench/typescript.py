@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from statistics import median
 
-from loci.code.deno_program import found
+from loci.code.packages import find_deno
 from tests.bench.calls import tool_call
 from tests.bench.children import Serving, serving
 from tests.bench.connection import connected
@@ -27,7 +27,7 @@ UNTIL_READY = 0.6
 
 def typescript(servers: Servers) -> list[Figure]:
     loci = replace(servers.loci, env={**servers.loci.env, "LOCI_CODE_CACHE": "false", "LOCI_LOG_LEVEL": "WARNING"})
-    deno = found(None)
+    deno = find_deno(None)
     program = servers.scratch / "sum.ts"
     program.write_text("const n: number = 2 + 2;\nconsole.log(n);\n", "utf-8")
     with serving(loci) as server:

@@ -10,7 +10,7 @@ from loci.adapters.aws.clients import Clients
 from loci.adapters.aws.sandbox.lent_rows import Lender
 from loci.adapters.aws.sandbox.machine import Machine
 from loci.adapters.aws.sandbox.typescript import LambdaSandbox
-from loci.code.deno_program import found
+from loci.code.packages import find_deno
 from loci.code.ports import Sandbox
 from tests.support.deno import STRONGEST, sandbox
 from tests.support.functions import loaded
@@ -39,7 +39,7 @@ def function() -> Generator[Sandbox]:
 def on(api: InvokeApi) -> LambdaSandbox:
     """The adapter with the function in this process."""
     with pytest.MonkeyPatch.context() as environment:
-        environment.setenv("LOCI_DENO", str(found(None)))
+        environment.setenv("LOCI_DENO", str(find_deno(None)))
         api.functions[FUNCTION] = loaded(Path("run_deno")).lambda_handler
     clients = Clients()
     return LambdaSandbox(Machine(FUNCTION, "LOCI_RUN_DENO_FUNCTION", KEY, clients), Lender(TABLE, ROLE, clients))

@@ -18,5 +18,5 @@ class Shop:
 
 
 app = build_app()
-app.code.typescript._tools = Shop()  # pyright: ignore[reportPrivateUsage]
+app.code.parts.typescript.get()._tools = Shop()  # pyright: ignore[reportPrivateUsage]
 lambda_handler = keep_alive(asgi(app), jobs_of(app))

@@ -1,4 +1,4 @@
-"""Callers' code through the API: an errand drives each run, and its machine asks through rows of the table."""
+"""Callers' code through the API: a job drives each run, and its machine asks through rows of the table."""
 
 import json
 import uuid
@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from loci.code.deno_program import found
+from loci.code.packages import find_deno
 from tests.deployed.deployment import FUNCTION, Deployment
 from tests.deployed.users import NewUser, User
 from tests.servers.localstack.environments import ROOT
@@ -52,7 +52,7 @@ class Machines:
 def machines(deployment: Deployment, new_user: NewUser) -> Iterator[Machines]:
     aws, programs = deployment.aws, {"PYTHONPATH": str(ROOT / "shared")}
     how: dict[str, Any] = {"command": ["handler.lambda_handler"], "seconds": SECONDS}
-    of_deno = {**programs, "LOCI_DENO": str(found(None))}
+    of_deno = {**programs, "LOCI_DENO": str(find_deno(None))}
     deno = image(aws, f"{IMAGES}/run_deno:1", variables=of_deno, **how)
     of_python = {**programs, "LOCI_RUNNER": str(runner_packages())}
     python = image(aws, f"{IMAGES}/run_python:1", variables=of_python, **how)

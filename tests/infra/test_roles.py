@@ -73,7 +73,7 @@ def search(stage: Stage) -> dict[str, tuple[str, ...]]:
 
 
 def runs(stage: Stage) -> dict[str, tuple[str, ...]]:
-    """The functions that run code, the gateway itself for errands, and the role that is lent."""
+    """The functions that run code, the gateway itself for jobs, and the role that is lent."""
     invoked = ["inference"] if stage.infers else []
     if not stage.sandbox:
         return {}

@@ -94,7 +94,7 @@ def test_nothing_comes_in_and_only_https_goes_out(dev: Stacks) -> None:
     assert [(rule["FromPort"], rule["ToPort"]) for rule in group["SecurityGroupEgress"]] == [(443, 443)]
 
 
-def test_an_errand_is_done_once_or_never(dev: Stacks) -> None:
+def test_a_job_is_done_once_or_never(dev: Stacks) -> None:
     taken = dev.gateway.one("AWS::Lambda::EventInvokeConfig")
     assert (taken["MaximumRetryAttempts"], taken["MaximumEventAgeInSeconds"]) == (0, 60)
 

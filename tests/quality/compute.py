@@ -1,4 +1,4 @@
-"""Questions that are computed: each by a snippet, which a client has run as any caller does."""
+"""Questions that code answers: a client runs a snippet for each, as any caller would."""
 
 import ast
 import statistics
@@ -6,7 +6,7 @@ import tempfile
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
@@ -16,18 +16,18 @@ from loci.app import App
 from loci.code.ports import StoredFiles
 from loci.code.python import Runner
 from loci.compose import build_app
-from loci.core.lazy import Lazy
 from loci.core.settings import load_settings
 from loci.mcp.server import build_server
 from loci.runtimes.sandboxes import local_executors
 from tests.quality.tables import Computation, Computed, differences, tables_in
+from tests.support.with_parts import with_python
 
 SNIPPETS = Path(__file__).parent / "snippets"
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One question: what is wrong with its answer, and how it was taken where it can be taken in several ways."""
+    """One question: the faults of its answer, and how it was read if it can be read in several ways."""
 
     id: int
     wrong: tuple[str, ...]
@@ -36,14 +36,14 @@ class Asked:
 
 
 async def asked(one: Computation, snippets: Path = SNIPPETS) -> list[Asked]:
-    """Each question, in a new executor."""
+    """Ask each question, in a new executor."""
     with tempfile.TemporaryDirectory() as data, app_with(tables_in(one.tables), Path(data)) as app:
         async with Client(build_server(app, "files")) as client:
             return [await _asked(client, question, snippets / f"q{question.id}.py") for question in one.questions]
 
 
 def told(name: str, questions: list[Asked]) -> str:
-    """How many are right, and what is wrong with the others."""
+    """Say how many answers are right, and what is wrong with the others."""
     wrong = [one for one in questions if one.wrong]
     middle = statistics.median(one.milliseconds for one in questions)
     lines = [f"{name}: {len(questions) - len(wrong)} of {len(questions)} right, {middle:.0f} ms a question (median)"]
@@ -56,13 +56,13 @@ def told(name: str, questions: list[Asked]) -> str:
 
 @contextmanager
 def app_with(files: StoredFiles, data: Path) -> Generator[App]:
-    """Loci, where code finds these files."""
+    """Loci with these stored files."""
     settings = load_settings({"data": data, "log_level": "ERROR"})
     app = build_app(settings)
     executors = local_executors(settings, app.records, app.blobs)
     runner = Runner(app.records, executors, files, time.time, seconds=settings.runner_seconds)
     try:
-        yield replace(app, later_code=Lazy(lambda: replace(app.code, later_runner=Lazy(lambda: runner))))
+        yield with_python(app, runner)
     finally:
         runner.close()
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from loci.adapters.local.typescript import DenoSandbox
-from loci.code.deno_program import found
+from loci.code.packages import find_deno
 from loci.code.run import Completed, Failed, Job, RunLimits, ToolClient
 from loci.core.errors import LociError
 from loci.core.identity import LOCAL
@@ -21,7 +21,7 @@ STRONGEST = offered().layers
 
 def _is_here() -> bool:
     try:
-        found(None)
+        find_deno(None)
     except LociError:
         return False
     return True

@@ -1,4 +1,4 @@
-"""A data folder for `loci doctor` to look at."""
+"""A data folder for `loci doctor` to examine."""
 
 import hashlib
 import json
@@ -50,7 +50,7 @@ class Patient:
         return {"LOCI_MODELS": str(self.models), "LOCI_RUNNER": str(stamped_runner(self.notes.parent / "runner"))}
 
     def told(self, *arguments: str, exit: int = 0, **environment: str) -> dict[str, dict[str, str]]:
-        """What is not ok, or was put right, by name."""
+        """The findings that are not ok, or were repaired, by name."""
         clean = clean_environment(self.data, **self._environment() | environment)
         # In this process, which takes a tenth of the time of one of its own.
         ended = CliRunner().invoke(cli, ["doctor", "--json", *arguments], env=clean)
@@ -60,7 +60,7 @@ class Patient:
 
 
 def stamped_runner(folder: Path) -> Path:
-    """What a look from outside takes for the Python runner's packages."""
+    """Make a folder that looks from outside as if it had the Python runner's packages."""
     (folder / "bin").mkdir(parents=True, exist_ok=True)
     (folder / "bin" / "python").touch()
     (folder / STAMP).write_text(hashlib.sha256(LOCKS[-1].read_bytes()).hexdigest())
@@ -69,13 +69,13 @@ def stamped_runner(folder: Path) -> Path:
 
 @pytest.fixture
 def empty(tmp_path: Path, small_models: Path) -> Patient:
-    """Nothing is in the data folder, which is not there."""
+    """There is no data folder yet."""
     return Patient(tmp_path / "data", tmp_path / "notes", small_models)
 
 
 @pytest.fixture
 def patient(empty: Patient) -> Patient:
-    """In best health."""
+    """A data folder without any fault."""
     (empty.notes / "briefs").mkdir(parents=True)
     (empty.notes / "briefs" / "auth.md").write_text("# Login\n\nSafari drops the cookie.\n")
     (empty.notes / "plan.md").write_text("# Plan\n\nShip it.\n")
@@ -84,5 +84,5 @@ def patient(empty: Patient) -> Patient:
 
 
 def copied_models(patient: Patient, folder: Path) -> Patient:
-    """The same with models of its own, which may be broken."""
+    """The same with its own copy of the models, which a test may break."""
     return Patient(patient.data, patient.notes, shutil.copytree(patient.models, folder / "models"))

@@ -1,4 +1,4 @@
-"""Tools of real functions, for runs of code."""
+"""Tools that are plain functions, for runs of code."""
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -22,7 +22,7 @@ BY_INTENT: Mapping[str, Sequence[str]] = {
 
 
 class ToolSet:
-    """What an intent brings, and what was called for whom."""
+    """The tools of each intent, and a record of the calls."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

@@ -1,8 +1,10 @@
-"""Runs of code on AWS: driven by an errand, answered by the request that asked, or read later."""
+"""Runs of code on AWS: driven by a job, answered by the request that asked, or read later."""
 
+import asyncio
 import json
-from collections.abc import Generator
-from dataclasses import dataclass
+from collections.abc import Callable, Generator
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,8 @@ import pytest
 from mcp import Client
 from mcp_types import CallToolResult
 
+from loci.adapters.aws.lambda_jobs import LambdaJobs
+from loci.adapters.aws.records import DynamoRecords
 from loci.app import App
 from loci.code.typescript import TypeScript
 from loci.compose import build_app
@@ -28,7 +32,7 @@ from tests.support.loopback_aws import loopback_aws
 from tests.support.moto_aws import BUCKET, TABLE
 from tests.support.polling import until
 from tests.support.tool_set import ToolSet
-from tests.support.with_typescript import with_typescript
+from tests.support.with_parts import with_patience, with_typescript
 from tests.surface.results import structured, texts
 
 pytestmark = [pytest.mark.anyio, needs_deno]
@@ -53,18 +57,18 @@ class Desk:
         return structured(result)
 
     def entry(self, id: str) -> Any:
-        """What the scratchpad has, once it has it."""
+        """The scratchpad's entry, once it is there."""
         until(lambda: any(one.id == id for one in self.app.scratchpad.list(LOCAL)))
         return json.loads(self.app.scratchpad.read(LOCAL, id).text)
 
 
 @pytest.fixture(scope="module")
 def desk(tmp_path_factory: pytest.TempPathFactory) -> Generator[Desk]:
-    from loci.code.deno_program import found
+    from loci.code.packages import find_deno
 
     with invoke_api() as api, loopback_aws(), pytest.MonkeyPatch.context() as environment:
         environment.setenv("AWS_LAMBDA_FUNCTION_NAME", GATEWAY)
-        environment.setenv("LOCI_DENO", str(found(None)))
+        environment.setenv("LOCI_DENO", str(find_deno(None)))
         environment.setenv("LOCI_RUNNER", str(runner_packages()))
         environment.setenv("TMPDIR", str(tmp_path_factory.mktemp("machines")))
         deno, python = loaded(Path("run_deno")), loaded(Path("run_python"))
@@ -83,12 +87,11 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Generator[Desk]:
         app = build_app(Settings.model_validate(told))
         tools = ToolSet(tmp_path_factory.mktemp("files"))
         typescript = TypeScript(
-            app.code.typescript._sandbox,  # pyright: ignore[reportPrivateUsage]
+            app.code.parts.typescript.get()._sandbox,  # pyright: ignore[reportPrivateUsage]
             tools,
             app.scratchpad,
             app.telemetry,
             cache=None,
-            elsewhere=app.code.elsewhere,
         )
         app = with_typescript(app, typescript)
         do = jobs_of(app)
@@ -102,13 +105,10 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Generator[Desk]:
 
 @pytest.fixture
 def hasty(desk: Desk) -> Generator[Desk]:
-    """A desk where nobody waits."""
-    patience = desk.app.code.typescript.patience, desk.app.code.runner.patience
+    """A desk whose calls hardly wait for their runs."""
     desk.tools.go.clear()
-    desk.app.code.typescript.patience = desk.app.code.runner.patience = 0.2
-    yield desk
+    yield replace(desk, app=with_patience(desk.app, 0.2))
     desk.tools.go.set()
-    desk.app.code.typescript.patience, desk.app.code.runner.patience = patience
 
 
 async def test_typescript_answers_who_asked(desk: Desk) -> None:
@@ -174,11 +174,39 @@ async def test_variables_too_large_to_save_are_told(desk: Desk) -> None:
     assert again["result"]["value"] == str(60 << 20)
 
 
-async def test_an_errand_that_comes_twice_is_done_once(desk: Desk) -> None:
+@pytest.mark.parametrize("tool", ["pml_execute_code", "run_memory_code"])
+async def test_neither_the_stores_nor_lambda_are_called_on_the_event_loop(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, tool: str
+) -> None:
+    arguments = {"code": "1 + 1"}
+    if tool == "run_memory_code":
+        arguments |= (await desk.told("create_memory_code_runner"))["result"]
+    called: list[str] = []
+    on_the_loop: list[str] = []
+    for of, names in ((DynamoRecords, ("get", "put", "remove", "list")), (LambdaJobs, ("send",))):
+        for name in names:
+            monkeypatch.setattr(of, name, _watched(getattr(of, name), name, called, on_the_loop))
+    await desk.told(tool, **arguments)
+    assert {"put", "send"} <= set(called)
+    assert on_the_loop == []
+
+
+def _watched(method: Callable[..., Any], name: str, called: list[str], on_the_loop: list[str]) -> Callable[..., Any]:
+    def call(*given: Any, **named: Any) -> Any:
+        called.append(name)
+        with suppress(RuntimeError):
+            asyncio.get_running_loop()
+            on_the_loop.append(name)
+        return method(*given, **named)
+
+    return call
+
+
+async def test_a_job_that_comes_twice_is_done_once(desk: Desk) -> None:
     await desk.told("pml_execute_code", code="await github.listCommits({limit: 1})", intent="Analyze GitHub commits")
     called = len(desk.tools.called)
-    errand = next(event for event in reversed(desk.api.events) if "errand" in event)
-    desk.api.functions[GATEWAY](errand, None)
+    job = next(event for event in reversed(desk.api.events) if "errand" in event)
+    desk.api.functions[GATEWAY](job, None)
     assert len(desk.tools.called) == called
 
 

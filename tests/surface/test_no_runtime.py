@@ -1,4 +1,4 @@
-"""Models that lie there and nothing that runs them: the layer of the functions on AWS has no onnxruntime."""
+"""Models are installed and nothing can run them: the layer of the functions on AWS has no onnxruntime."""
 
 import sys
 from pathlib import Path
@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.anyio, pytest.mark.parametrize(("app", "mode"), RUNTIM
 
 @pytest.fixture(params=["onnxruntime", "tokenizers"])
 def lacking(request: pytest.FixtureRequest, app: App, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """What is not installed, while models are here and a note was taken in."""
+    """The library that is not installed, while models and notes are."""
     lay_out_embedder(app.settings.models_folder)
     lay_out_reranker(app.settings.models_folder)
     monkeypatch.setitem(sys.modules, request.param, None)

@@ -30,7 +30,7 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Generator[App]:
     runner_packages()
     app = build_app(load_settings({"data": tmp_path_factory.mktemp("data"), "log_level": "ERROR"}))
     yield app
-    app.code.runner.close()
+    app.close()
 
 
 @asynccontextmanager
@@ -153,6 +153,15 @@ async def test_an_error_after_much_output_still_fits(python: App) -> None:
     assert result["truncated"]
 
 
+async def test_half_a_character_that_code_wrote_keeps_no_answer_from_being_sent(python: App) -> None:
+    half = "class A:\n def __repr__(self): return '\\ud800'\nglobals()['\\ud801'] = 1\n"
+    async with client(python) as one:
+        id = await created(one)
+        for code in ("A()", "raise ValueError('\\ud800')", "open('\\udc80.txt', 'w').write('a')"):
+            answer = await one.call_tool("run_memory_code", {"executor_id": id, "code": half + code})
+            assert "?" in answer.model_dump_json()
+
+
 async def test_figures_come_back_as_images(python: App) -> None:
     code = "import matplotlib.pyplot as plt\nplt.plot([1, 3, 2])\nplt.title('t');"
     async with client(python) as one:
@@ -225,7 +234,7 @@ async def test_without_its_packages_it_says_what_to_run(tmp_path: Path) -> None:
     app = build_app(load_settings({"data": tmp_path, "runner": tmp_path / "none"}))
     async with client(app) as one:
         answer = await one.call_tool("create_memory_code_runner", {})
-    app.code.runner.close()
+    app.close()
     assert answer.is_error
     assert texts(answer)[0].startswith("SANDBOX_UNAVAILABLE: ")
     assert "Run: loci runner install" in texts(answer)[0]
@@ -246,7 +255,7 @@ async def test_matplotlib_can_be_refused_by_a_setting(tmp_path: Path) -> None:
     app = build_app(load_settings({"data": tmp_path, "runner_matplotlib": False, "log_level": "ERROR"}))
     async with client(app) as one:
         answer = await refused(one, await created(one), "import matplotlib")
-    app.code.runner.close()
+    app.close()
     assert "ModuleNotFoundError" in texts(answer)[0]
 
 

@@ -19,12 +19,10 @@ def install(data: DataOption = None, config: ConfigOption = None) -> None:
 
     These are pandas, scikit-learn and others, in their own environment. If they are installed, nothing happens.
     """
-    from loci.code.packages import install as install_packages  # `--help` does not need them
-    from loci.code.packages import state
+    from loci.code.api import Code  # `--help` does not need it
 
     folder = load_settings({"data": data}, config).runner_folder
-    if state(folder) == "ready":
+    if Code.install_packages(folder, typer.echo):
+        typer.echo("The packages are installed: run_memory_code works now")
+    else:
         typer.echo(f"The runner's packages are already installed in {folder}")
-        return
-    install_packages(folder, typer.echo)
-    typer.echo("The packages are installed: run_memory_code works now")

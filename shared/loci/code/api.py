@@ -1,36 +1,103 @@
-"""Code behind a wall, assembled."""
+"""Code: the one door to running callers' code."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
-from loci.code.detached_runs import DetachedRuns
+from loci.code import packages, python, typescript
+from loci.code.answers import python_answer, python_under_way, typescript_under_way
+from loci.code.detached_runs import DetachedRuns, PendingRun
+from loci.code.ports import GivenUp, never
 from loci.code.python import Runner
-from loci.code.typescript import TypeScript
+from loci.code.typescript import TypeScript, TypeScriptRequest, TypeScriptRun
+from loci.core.identity import Caller, Owner
+from loci.core.json import JsonObject
 from loci.core.lazy import Lazy
+
+StartedRun = TypeScriptRun | PendingRun
+"""A run that goes on while its call waits."""
+PATIENCE = 25.0
+"""Seconds that a call waits for its run. API Gateway, in front of a deployment on AWS, gives up after 29."""
 
 
 @dataclass(frozen=True, slots=True)
+class CodeParts:
+    """The parts behind `Code`. Each language is assembled at its first run."""
+
+    python: Lazy[Runner]
+    typescript: Lazy[TypeScript]
+    detached_runs: DetachedRuns | None
+    """Drives runs in other processes. None: this process drives them."""
+    patience: float = PATIENCE
+
+
 class Code:
-    """Everything that runs callers' code. Python and TypeScript are each made when somebody runs some."""
+    """Runs callers' code behind a wall: Python in executors that keep their variables, and TypeScript."""
 
-    later_runner: Lazy[Runner]
-    later_typescript: Lazy[TypeScript]
-    elsewhere: DetachedRuns | None
-    """Where runs are driven by another process; None: by this one."""
+    def __init__(self, parts: CodeParts) -> None:
+        self.parts = parts
 
     @property
-    def runner(self) -> Runner:
-        return self.later_runner.get()
+    def patience(self) -> float:
+        """Seconds that a call waits for its run before it answers that the run goes on."""
+        return self.parts.patience
 
-    @property
-    def typescript(self) -> TypeScript:
-        return self.later_typescript.get()
+    def create_python(self, owner: Owner) -> str:
+        """Create an executor and return its id."""
+        return self.parts.python.get().create(owner)
+
+    def start_python(
+        self, caller: Caller, executor_id: str, code: str, given_up: GivenUp = never
+    ) -> JsonObject | PendingRun:
+        """Run Python and return its answer, or start it in another process and return the run.
+
+        `given_up` turns true when nobody wants the answer any more.
+        """
+        runner, detached_runs = self.parts.python.get(), self.parts.detached_runs
+        if detached_runs is None:
+            return python_answer(runner.run(caller.owner, executor_id, code, given_up))
+        runner.check(caller.owner, executor_id, code)
+        request: JsonObject = {"id": executor_id, "code": code}
+        return detached_runs.begin(caller, python.TOOL, request, runner.longest, python_under_way, given_up)
+
+    def start_typescript(self, caller: Caller, request: TypeScriptRequest, given_up: GivenUp = never) -> StartedRun:
+        """Start TypeScript, on a thread or in another process.
+
+        `given_up` turns true when nobody wants the answer any more.
+        """
+        here, detached_runs = self.parts.typescript.get(), self.parts.detached_runs
+        if detached_runs is None:
+            return here.start(caller, request, given_up)
+        here.check(request)
+        seconds, asked = request.timeout_ms / 1000, request.as_json()
+        return detached_runs.begin(caller, typescript.TOOL, asked, seconds, typescript_under_way, given_up)
+
+    def do_job(self, job: JsonObject) -> None:
+        """Drive a run that another process started, to its end. The job says which run."""
+        if self.parts.detached_runs is not None:
+            handlers = {python.TOOL: self._python_job, typescript.TOOL: self._typescript_job}
+            self.parts.detached_runs.drive(job, handlers)
+
+    @staticmethod
+    def install_packages(folder: Path, say: Callable[[str], None]) -> bool:
+        """Install the Python runner's packages in this folder. False: they were there already."""
+        if packages.state(folder) == "ready":
+            return False
+        packages.install(folder, say)
+        return True
 
     def close(self) -> None:
-        """End what runs."""
-        for one in (self.later_runner.made, self.later_typescript.made):
-            if one is not None:
-                one.close()
+        """End every run: the server stops."""
+        for language in (self.parts.python.made, self.parts.typescript.made):
+            if language is not None:
+                language.close()
+
+    def _python_job(self, caller: Caller, request: JsonObject) -> JsonObject:
+        return python_answer(self.parts.python.get().run(caller.owner, str(request["id"]), str(request["code"])))
+
+    def _typescript_job(self, caller: Caller, request: JsonObject) -> JsonObject:
+        return self.parts.typescript.get().run(caller, TypeScriptRequest.from_json(request))
 
 
 class CodeHost(Protocol):

@@ -1,4 +1,4 @@
-"""Tools as a run of code may call them: under which names, and through which door."""
+"""The tools that a run of code may call: their names in code, and the one way to them."""
 
 import re
 from collections import Counter
@@ -15,19 +15,19 @@ WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+|[0-9]+")
 
 
 class ToolDoor(Protocol):
-    """The one way to every tool. It checks what the caller may do, and what the arguments have to be."""
+    """The one way to every tool. It checks the caller's rights and the arguments."""
 
     def offered(self, caller: Caller, intent: str | None) -> Sequence[str]:
-        """The ids, as in `github:list_commits`, of the tools that a run may call which is to do that."""
+        """The ids, such as `github:list_commits`, of the tools that a run with this intent may call."""
         ...
 
     def call(self, caller: Caller, tool: str, arguments: JsonObject) -> Json:
-        """What the tool answers; `LociError` where it fails."""
+        """Call the tool and return its answer. Raises `LociError` if it fails."""
         ...
 
 
 class NoTools:
-    """A door that nothing is behind."""
+    """A `ToolDoor` without tools."""
 
     def offered(self, caller: Caller, intent: str | None) -> Sequence[str]:  # noqa: ARG002 (the port's names)
         return ()
@@ -39,7 +39,7 @@ class NoTools:
 
 
 class Bridge:
-    """One run's way to the tools that it was given, and what it called."""
+    """One run's tools, and its calls of them."""
 
     def __init__(self, door: ToolDoor, caller: Caller, intent: str | None) -> None:
         self._door = door
@@ -48,7 +48,7 @@ class Bridge:
         self.called: Counter[str] = Counter()
 
     def call(self, tool: str, arguments: JsonObject) -> Json:
-        """What the tool answers. The sandbox asks for no other tools; this holds if it is broken."""
+        """Call the tool, if it is one of this run's. The sandbox checks that too; this check holds if it is broken."""
         if tool not in self.tools:
             raise NotFound(f"This run was not given the tool {tool[:80]!r}", "Call another", code="TOOL_DENIED")
         self.called[tool] += 1
@@ -56,7 +56,7 @@ class Bridge:
 
 
 def clients(tools: Iterable[str]) -> tuple[ToolClient, ...]:
-    """The tools by server. Of two with the same name for code the first has it; by its id each can be called."""
+    """The tools by server. If two have the same name in code, the first gets it; each can be called by its id."""
     servers: dict[str, list[str]] = {}
     for tool in tools:
         servers.setdefault(tool.partition(":")[0], []).append(tool)
@@ -70,7 +70,7 @@ def clients(tools: Iterable[str]) -> tuple[ToolClient, ...]:
 
 
 def spellings(name: str) -> tuple[str, ...]:
-    """As it is where code can write that, in snake_case, and in camelCase."""
+    """The names that code may use: the name itself if it is an identifier, in snake_case, and in camelCase."""
     words = [word.lower() for word in WORD.findall(name)] or ["_"]
     camel = words[0] + "".join(word.capitalize() for word in words[1:])
     forms = (name, "_".join(words), camel)

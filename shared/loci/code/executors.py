@@ -1,11 +1,11 @@
-"""Python sessions that keep their state, and what one run of code comes to."""
+"""Python sessions that keep their state, and the result of one run in them."""
 
 from dataclasses import dataclass
 from typing import Literal
 
 State = Literal["new", "kept", "restored", "lost"]
 """New: it had no variables before this run. Kept: it went on where the last run ended. Restored: its variables were
-read from where they were saved. LostVariable: this run has ended it."""
+read from where they were saved. Lost: they are gone, or this run has ended the executor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,18 +18,18 @@ class LostVariable:
 
 @dataclass(frozen=True, slots=True)
 class ExecutorCondition:
-    """What became of an executor's variables."""
+    """The state of an executor's variables after a run."""
 
     state: State
     kept: tuple[str, ...] = ()
     lost: tuple[LostVariable, ...] = ()
     unsaved: str | None = None
-    """Why they are only in the memory of a machine that may go; None: they are kept, or will be."""
+    """Why the variables are only in the memory of a machine that may go; None: they lie on disk or in the bucket."""
 
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """What the last expression came to, as Python shows it."""
+    """The value of the last expression, as Python shows it."""
 
     type: str
     text: str
@@ -37,7 +37,7 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class RunFailure:
-    """Why the code did not come to its end."""
+    """The reason why the code did not reach its end."""
 
     code: str
     what: str
@@ -55,10 +55,10 @@ class Made:
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """One run of code. What it printed is there, whichever way it ended."""
+    """The result of one run of code. It has what the code printed, however the run ended."""
 
     outcome: Value | RunFailure | None
-    """None: it ended well, and not with an expression that has a value."""
+    """None: the code reached its end, and its last statement has no value."""
     stdout: str
     stderr: str
     truncated: bool
@@ -72,7 +72,7 @@ class Ran:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A stored file, as code may read it. Another version has another content."""
+    """A stored file, as code may read it. A new version means new content."""
 
     name: str
     version: str

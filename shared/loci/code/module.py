@@ -1,8 +1,11 @@
-"""Code behind a wall, as the server offers it. Nothing here loads the vertical itself."""
+"""Code, as the server offers it. Nothing here loads the vertical itself."""
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from loci.core.finding import Finding
 from loci.core.json import JsonObject
+from loci.core.settings import Settings
 from loci.mcp.module import Module
 from loci.mcp.tool import LociTool
 from loci.mcp.tool_catalog import tool_family
@@ -15,9 +18,9 @@ def code_module(app: "CodeHost") -> Module:
     """The tools that run Python and TypeScript, and the runs that outlive their requests."""
 
     def python() -> list[LociTool]:
-        from loci.code.tools.python import executor_tools
+        from loci.code.tools.python import python_tools
 
-        return executor_tools(app)
+        return python_tools(app)
 
     def typescript() -> list[LociTool]:
         from loci.code.tools.typescript import typescript_tools
@@ -25,10 +28,7 @@ def code_module(app: "CodeHost") -> Module:
         return typescript_tools(app)
 
     def job(job: JsonObject) -> None:
-        from loci.code.job_handlers import works
-
-        if app.code.elsewhere is not None:
-            app.code.elsewhere.drive(job, works(app.code))
+        app.code.do_job(job)
 
     return Module(
         name="code",
@@ -38,3 +38,10 @@ def code_module(app: "CodeHost") -> Module:
         ],
         job=job,
     )
+
+
+def machine_checks(settings: Settings) -> Iterable[Finding]:
+    """`loci doctor`: examine what this machine needs to run code. Opens no store."""
+    from loci.code.checks import check_machine
+
+    return check_machine(settings)

@@ -1,6 +1,8 @@
-"""The Python runner's packages: an environment of their own, from the lock, and as it was locked."""
+"""The packages that running code needs: Deno, and an environment of its own for the Python runner, from the lock."""
 
 import hashlib
+import os
+import re
 import shutil
 import subprocess
 import sys
@@ -11,15 +13,47 @@ from typing import Literal
 from loci.core.errors import Unavailable
 from loci.core.ids import random_id
 
+OLDEST_DENO = (2, 9, 8)
+"""Older versions have known ways around their own permissions."""
+INSTALL_DENO = "Install it beside Loci: pip install 'loci-mcp[sandbox]' (in a checkout: make setup). Or set LOCI_DENO"
 STAMP = "loci.lock"
-# An installed Loci has its copy beside this file; in a checkout there is the one that is made by `make lock`.
+# An installed Loci has its copy beside this file. A checkout has the one that `make lock` writes.
 LOCKS = (Path(__file__).with_name("runner.lock"), Path(__file__).parents[3] / "requirements" / "runner.lock")
 
 State = Literal["absent", "outdated", "ready"]
 
 
+def find_deno(given: Path | None) -> Path:
+    """The Deno to use: the given one, else the one installed with Loci, else the one on the PATH.
+
+    Raises `Unavailable` if there is none, or if it is too old.
+    """
+    beside = Path(sys.executable).parent / ("deno.exe" if os.name == "nt" else "deno")
+    named = str(given) if given else str(beside) if beside.is_file() else shutil.which("deno")
+    if named is None or not Path(named).is_file():
+        where = f" at {named}" if named else ""
+        raise Unavailable(f"TypeScript needs Deno, and there is none{where}", INSTALL_DENO, code="SANDBOX_UNAVAILABLE")
+    version = deno_version(Path(named))
+    if version < OLDEST_DENO:
+        what = f"Deno {'.'.join(map(str, version))} at {named} is too old; Loci needs 2.9.8 or newer"
+        raise Unavailable(what, INSTALL_DENO, code="SANDBOX_UNAVAILABLE")
+    return Path(named)
+
+
+def deno_version(deno: Path) -> tuple[int, ...]:
+    """The version that this Deno reports. Raises `Unavailable` if it does not run."""
+    try:
+        told = subprocess.run(  # noqa: S603
+            [deno, "--version"], env={"NO_COLOR": "1"}, capture_output=True, text=True, timeout=20, check=True
+        ).stdout
+    except (OSError, subprocess.SubprocessError) as error:
+        raise Unavailable(f"{deno} does not run ({error})", INSTALL_DENO, code="SANDBOX_UNAVAILABLE") from None
+    numbers = re.search(r"deno (\d+)\.(\d+)\.(\d+)", told)
+    return tuple(map(int, numbers.groups())) if numbers else (0,)
+
+
 def state(folder: Path) -> State:
-    """Whether the packages are in this folder, and are those of the lock."""
+    """Say if the Python packages are in this folder, and if they are those of the lock."""
     if not (folder / "bin" / "python").exists():
         return "absent"
     stamp = folder / STAMP
@@ -27,20 +61,20 @@ def state(folder: Path) -> State:
 
 
 def install(folder: Path, say: Callable[[str], None]) -> None:
-    """Bring the packages into this folder: all of them or none. What was there stays until then."""
+    """Install the Python packages into this folder: all or none. Earlier ones stay until the new ones are complete."""
     folder = folder.absolute()
     lock = _lock()
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        for left in folder.parent.glob(f".{folder.name}-*"):  # of one that was cut off
+        for left in folder.parent.glob(f".{folder.name}-*"):  # by an installation that was cut off
             shutil.rmtree(left, ignore_errors=True)
         new = folder.with_name(f".{folder.name}-{random_id(8)}")
-        say(f"Making a Python environment for the runner in {folder}")
-        _run([sys.executable, "-m", "venv", str(new)], "Python's venv module is needed (Debian: python3-venv)")
-        say("Bringing its packages (about 500 MB on the disk)")
+        say(f"Creating a Python environment for the runner in {folder}")
+        _run([sys.executable, "-m", "venv", str(new)], "Install Python's venv module (Debian: python3-venv)")
+        say("Installing its packages (about 500 MB on disk)")
         python = str(new / "bin" / "python")
         options = ("--quiet", "--disable-pip-version-check", "--require-hashes", "--only-binary", ":all:")
-        _run([python, "-m", "pip", "install", *options, "-r", str(lock)], "Look at what pip says, and try again")
+        _run([python, "-m", "pip", "install", *options, "-r", str(lock)], "Read pip's message, and try again")
         (new / STAMP).write_text(_digest(lock), "ascii")
         _put(new, folder)
     except OSError as error:
@@ -61,7 +95,7 @@ def _run(command: Sequence[str], advice: str) -> None:
     ran = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
     if ran.returncode != 0:
         last = (ran.stderr.strip() or ran.stdout.strip() or f"exit code {ran.returncode}").splitlines()[-1]
-        raise Unavailable(f"The runner's packages were not installed: {last[:300]}", advice, code="NOT_INSTALLED")
+        raise Unavailable(f"Could not install the runner's packages: {last[:300]}", advice, code="NOT_INSTALLED")
 
 
 def _lock() -> Path:

@@ -1,19 +1,20 @@
-"""What runs callers' code."""
+"""The ports of code: what runs it, and what it needs."""
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import NoReturn, Protocol
 
 from loci.code.executors import Ran, Stored
 from loci.code.run import Completed, Failed, Job
+from loci.core.errors import NotFound
 from loci.core.identity import Owner
 from loci.core.json import Json, JsonObject
 
 ToolCall = Callable[[str, JsonObject], Json]
-"""Calls the tool of that id: what it answers; `LociError` where it fails."""
+"""Calls the tool with this id and returns its answer. Raises `LociError` if the tool fails."""
 
 
 GivenUp = Callable[[], bool]
-"""Whether nobody waits for the answer any more: what still runs for it may be ended."""
+"""True if nobody waits for the answer any more: what still runs for it may be ended."""
 
 
 def never() -> bool:
@@ -22,59 +23,69 @@ def never() -> bool:
 
 
 class Sandbox(Protocol):
-    """Runs callers' TypeScript where it can reach nothing. The code is hostile, and whatever it says may be false."""
+    """Runs callers' TypeScript where it can reach nothing. The code is hostile, and anything it says may be false."""
 
     def run(self, owner: Owner, job: Job, call: ToolCall, given_up: GivenUp = never) -> Completed | Failed:
-        """What became of it; owners share nothing that one could change.
+        """Run the job. Owners share nothing that one of them could change.
 
-        `call` is called, from other threads, for tools of the job's clients only.
+        Calls `call`, from other threads, only for tools of the job's clients.
 
-        `Unavailable` where no code can be run safely now.
+        Raises `Unavailable` if no code can run safely now.
         """
         ...
 
     def close(self) -> None:
-        """End what is running."""
+        """End every run."""
         ...
 
 
-class Errands(Protocol):
-    """Work that goes on though whoever asked for it has gone."""
+class Jobs(Protocol):
+    """Starts jobs: work that goes on after the request that asked for it has ended."""
 
-    def send(self, errand: JsonObject) -> None:
-        """Have it done, perhaps more than once; `Unavailable` where nobody can be asked to."""
+    def send(self, job: JsonObject) -> None:
+        """Have the job done, perhaps more than once. Raises `Unavailable` if nobody takes it."""
         ...
 
 
 class StoredFiles(Protocol):
-    """Files that were stored, for code that computes on them."""
+    """Stored files, for code that computes on them."""
 
     def read(self, owner: Owner, id: str) -> Stored:
-        """The file as it is now; `NotFound` where the owner has none of that id."""
+        """Read the file as it is now. Raises `NotFound` if the owner has no file with this id."""
         ...
+
+
+class NoFiles:
+    """Stored files while Loci stores none."""
+
+    def read(self, owner: Owner, id: str) -> NoReturn:  # noqa: ARG002 (the port's names)
+        raise NotFound(f"There is no stored file {id!r}", "Use an id that a search gave", code="MEMORY_NOT_FOUND")
 
 
 class Executors(Protocol):
     """Python behind a wall. Each executor keeps its variables and its work folder from run to run."""
 
     def open(self, owner: Owner) -> str:
-        """The id of a new one, which nobody can guess; `Unavailable` where code cannot run behind a wall here."""
+        """Open a new executor and return its id, which nobody can guess.
+
+        Raises `Unavailable` if code cannot run behind a wall here.
+        """
         ...
 
     def run(
         self, owner: Owner, id: str, code: str, files: StoredFiles, keep_until: float, given_up: GivenUp = never
     ) -> Ran:
-        """What the code comes to, as soon as it ends or has to be ended.
+        """Run the code, and return as soon as it ends or has to be ended.
 
-        The executor's state is what its last run left, wherever that was; where it could not be kept, the answer
-        says what is missing. It is kept until that moment. One run at a time: of a second one `Refused`.
+        The run begins with the variables of the last one, wherever that ran; the answer names those that are gone.
+        They are kept until `keep_until`. An executor runs one thing at a time: a second run is `Refused`.
         """
         ...
 
     def forget(self, owner: Owner, id: str) -> None:
-        """Nothing of it is left; no error where there is none."""
+        """Remove everything of the executor. An id that does not exist is no error."""
         ...
 
     def close(self) -> None:
-        """Keep what is not kept yet, and end what runs: the server stops."""
+        """Save what is not saved yet, and end every run: the server stops."""
         ...

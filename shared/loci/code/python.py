@@ -1,31 +1,27 @@
-"""The Python runner: executors, each of one owner, and code that is run in them."""
+"""The Python runner: each owner's executors, and the code that runs in them."""
 
 import re
 from collections.abc import Callable
 
-from loci.code.detached_runs import DetachedRuns, PendingRun
 from loci.code.executors import Ran
 from loci.code.ports import Executors, GivenUp, StoredFiles, never
 from loci.core.errors import NotFound, Refused
-from loci.core.identity import Caller, Owner
-from loci.core.json import JsonObject
+from loci.core.identity import Owner
 from loci.core.stores import Record, RecordStore, every
 
 KIND = "executor"
 TOOL = "run_memory_code"
 BESIDE = 240.0
-"""Seconds that a run may take besides its own, where another process drives it."""
-PATIENCE = 25.0
-"""Seconds that an answer may then wait for it."""
+"""Seconds that a run in another process may take beyond the code's own."""
 ID = re.compile(r"executor-[0-9a-f]{32}")
 LARGEST_CODE = 1_000_000
 """Bytes of UTF-8."""
 KEPT_SECONDS = 7 * 24 * 3600.0
-"""After its last run an executor can still be called for so long."""
+"""Seconds that an executor lives after its last run."""
 MARKED_SECONDS = 60.0
-"""So often it is marked as used."""
+"""Seconds between two marks that an executor was used."""
 MOST = 100
-"""Executors of an owner: another one takes the place of the one that was not used for longest."""
+"""Executors of an owner. One more takes the place of the one that was idle for longest."""
 
 
 class Runner:
@@ -39,18 +35,16 @@ class Runner:
         clock: Callable[[], float],
         *,
         seconds: float = 60.0,
-        elsewhere: DetachedRuns | None = None,
     ) -> None:
         self._records = records
         self._executors = executors
         self._files = files
         self._clock = clock
-        self._elsewhere = elsewhere
-        self._seconds = seconds
-        self.patience = PATIENCE
+        self.longest = seconds + BESIDE
+        """Seconds that a run in another process takes at most."""
 
     def create(self, owner: Owner) -> str:
-        """The id of a new executor."""
+        """Create an executor and return its id."""
         self._make_room(owner)
         id = self._executors.open(owner)
         now = self._clock()
@@ -59,38 +53,32 @@ class Runner:
         )
         return id
 
-    def start(self, caller: Caller, id: str, code: str, given_up: GivenUp = never) -> Ran | PendingRun:
-        """What the code comes to; or the run, on its way, where another process drives it."""
-        if self._elsewhere is None:
-            return self.run(caller.owner, id, code, given_up)
-        self._checked(caller.owner, id, code)
-        return self._elsewhere.begin(caller, TOOL, {"id": id, "code": code}, self._seconds + BESIDE, later)
-
     def run(self, owner: Owner, id: str, code: str, given_up: GivenUp = never) -> Ran:
-        """What the code comes to in the executor; `NotFound` where the owner has none of that id."""
-        record, now = self._checked(owner, id, code), self._clock()
+        """Run the code in the executor. Raises `NotFound` if the owner has none with this id."""
+        record, now = self.check(owner, id, code), self._clock()
         if now - _used_at(record) >= MARKED_SECONDS:
             value = record.value | {"used_at": now}
             self._records.put(owner, KIND, id, value, expires_at=now + KEPT_SECONDS, durable=False)
         return self._executors.run(owner, id, code, self._files, now + KEPT_SECONDS, given_up)
 
     def close(self) -> None:
-        """The server stops."""
+        """Save and end every executor: the server stops."""
         self._executors.close()
 
-    def _checked(self, owner: Owner, id: str, code: str) -> Record:
+    def check(self, owner: Owner, id: str, code: str) -> Record:
+        """The executor's record. Raises `LociError` if there is none, or if the code is too large."""
         record = self._records.get(owner, KIND, id) if ID.fullmatch(id) else None
         if record is None:
             raise NotFound(
                 f"There is no executor {id[:80]!r}",
-                "Make one with create_memory_code_runner(), and set up in it what the code needs",
+                "Create one with create_memory_code_runner(), and run the code that sets up your variables again",
                 code="EXECUTOR_NOT_FOUND",
             )
         size = len(code.encode("utf-8", "replace"))
         if size > LARGEST_CODE:
             raise Refused(
-                f"The code has {size:,} bytes; {LARGEST_CODE:,} are the most",
-                "Run it in parts, and read what is long from a file",
+                f"The code has {size:,} bytes; the most is {LARGEST_CODE:,}",
+                "Run it in parts, and read long values from a file",
                 code="CODE_TOO_LARGE",
             )
         return record
@@ -100,12 +88,6 @@ class Runner:
         for record in records[: max(0, len(records) + 1 - MOST)]:
             self._records.remove(owner, KIND, record.key)
             self._executors.forget(owner, record.key)
-
-
-def later(_: float, scratchpad_id: str) -> JsonObject:
-    """What is said of a run that goes on."""
-    hint = f"The code goes on. Read its answer with scratchpad_read('{scratchpad_id}') when it is done"
-    return {"result": None, "status": "running", "scratchpad_id": scratchpad_id, "hint": hint}
 
 
 def _used_at(record: Record) -> float:

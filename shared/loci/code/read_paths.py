@@ -1,23 +1,28 @@
-"""Which files code may read: what it asks for, as far as the operator allows it."""
+"""The files that code may read: those it asks for, as far as the operator allows them."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-# What is below them are no files, and some of it tells of other processes.
+# Nothing below them is a file, and some of it shows other processes.
 NO_FILES = (Path("/proc"), Path("/sys"), Path("/dev"))
 
 
 @dataclass(frozen=True, slots=True)
 class Readable:
+    """The paths that a run asked for, sorted."""
+
     allowed: tuple[str, ...]
-    """Real paths."""
+    """With links resolved."""
     refused: tuple[str, ...]
-    """As they were asked for. One that is not there is refused like one that is not allowed."""
+    """As the run named them. A missing path is refused like one that is not allowed."""
 
 
 def readable(asked: Sequence[str], roots: Iterable[Path], private: Path | None) -> Readable:
-    """What both sides say, resolved: of a folder that holds an allowed one, that one. Never what is private."""
+    """Sort the paths by what both sides say. If a path holds an allowed folder, that folder is allowed.
+
+    Nothing private is ever allowed.
+    """
     real_roots = [real for root in roots if (real := _real(root)) is not None and _may_be(real, private)]
     allowed: dict[str, None] = {}
     refused: list[str] = []

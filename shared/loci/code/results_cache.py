@@ -1,4 +1,4 @@
-"""Results of code that gives the same whenever it runs, by owner."""
+"""The cache of results of code that gives the same value at every run, by owner."""
 
 import json
 import threading
@@ -15,16 +15,15 @@ LARGEST = 256 * 1024
 
 
 class ResultsCache:
-    """The last hundred of each owner, while the server runs."""
+    """Each owner's last hundred results, while the server runs."""
 
-    def __init__(self, entries: int = ENTRIES, owners: int = OWNERS) -> None:
-        self._entries = entries
+    def __init__(self, owners: int = OWNERS) -> None:
         self._owners = owners
         self._kept: OrderedDict[str, OrderedDict[str, Completed]] = OrderedDict()
         self._lock = threading.Lock()
 
     def find(self, owner: Owner, key: str) -> Completed | None:
-        """What the code gave before."""
+        """The result of an earlier run. None if there is none."""
         with self._lock:
             mine = self._kept.get(owner.key)
             found = None if mine is None else mine.get(key)
@@ -33,7 +32,7 @@ class ResultsCache:
             return found
 
     def keep(self, owner: Owner, key: str, completed: Completed) -> None:
-        """Remember it, unless it may differ next time, or is large."""
+        """Remember the result, unless it is large or may differ next time."""
         measured = completed.measured
         if not completed.steady or measured.calls or _size(completed) > LARGEST:
             return
@@ -42,14 +41,14 @@ class ResultsCache:
             mine[key] = completed
             mine.move_to_end(key)
             self._kept.move_to_end(owner.key)
-            if len(mine) > self._entries:
+            if len(mine) > ENTRIES:
                 mine.popitem(last=False)
             if len(self._kept) > self._owners:
                 self._kept.popitem(last=False)
 
 
 def key_of(job: Job, tools: Iterable[str]) -> str:
-    """The same for the same code, context, limits and tools."""
+    """A key that is the same for the same code, context, limits and tools."""
     limits = json.dumps([job.limits.timeout_ms, job.limits.memory_mb, *job.limits.read_paths])
     return content_id(job.code, json.dumps(job.context, sort_keys=True), limits, *tools, length=32)
 

@@ -1,4 +1,4 @@
-"""Code that callers bring, and what became of it."""
+"""One run of TypeScript: what it is given, and its result."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,12 +23,12 @@ class RunLimits:
     timeout_ms: int = 30_000
     memory_mb: int = 512
     read_paths: tuple[str, ...] = ()
-    """Real paths that the code may read."""
+    """Paths that the code may read, with links resolved."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolClient:
-    """A tool server as code sees it: the names of its object, and of each tool its id and the names of its method."""
+    """A tool server as code sees it: its object's names, and each tool's id with its method's names."""
 
     names: tuple[str, ...]
     tools: tuple[tuple[str, tuple[str, ...]], ...]
@@ -36,7 +36,7 @@ class ToolClient:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One run of TypeScript."""
+    """The TypeScript to run, its data, its limits, and the tools that it may call."""
 
     code: str
     context: JsonObject = field(default_factory=dict[str, Json])
@@ -52,14 +52,14 @@ class LogLine:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What a run printed and took, however it ended."""
+    """The logs and figures of a run, however it ended."""
 
     logs: Sequence[LogLine] = ()
     logs_dropped: int = 0
     ms: float = 0.0
     memory_mb: float = 0.0
     calls: int = 0
-    """Of tools, those that were denied included."""
+    """Calls of tools, including denied ones."""
     denied: int = 0
 
 
@@ -69,15 +69,15 @@ class Completed:
 
     value: Json
     kind: str | None
-    """Where the value is none of JSON's: what it was, such as `undefined`, `bigint` or `Map`."""
+    """The type of a value that JSON does not have, such as `undefined`, `bigint` or `Map`."""
     steady: bool
-    """Whether the same code gives the same again: it used no clock, randomness, files, modules or tools."""
+    """True if the same code gives the same value again: it used no clock, randomness, files, modules or tools."""
     measured: Measured = Measured()
 
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """The run gave none."""
+    """The run gave no value."""
 
     code: Fault
     message: str

@@ -1,4 +1,4 @@
-"""Who may run code now: the processors and the memory are everybody's."""
+"""The queue for running code: everybody shares the processors and the memory."""
 
 import threading
 from collections.abc import Generator
@@ -8,44 +8,44 @@ from dataclasses import dataclass, field
 from loci.core.errors import Unavailable
 
 AT_ONCE = 12
-"""Runs of one owner; the others wait for their turn."""
+"""Runs of one owner at a time; the others wait."""
 MOST = 64
-"""Of one owner that run or wait."""
+"""Runs of one owner that run or wait."""
 
 
 @dataclass(slots=True)
-class _Line:
+class _OwnerQueue:
     turns: threading.Semaphore
     length: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class RunQueue:
-    """One line for each owner: who has many runs keeps nobody else waiting."""
+    """A queue for each owner, so that an owner with many runs keeps nobody else waiting."""
 
     at_once: int = AT_ONCE
     most: int = MOST
-    _lines: dict[str, _Line] = field(default_factory=dict[str, _Line])
+    _queues: dict[str, _OwnerQueue] = field(default_factory=dict[str, _OwnerQueue])
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def enter(self, owner: str) -> None:
-        """Stand in line; `Unavailable` where it is too long. `leave` has to follow."""
+        """Join the owner's queue; call `leave` afterwards. Raises `Unavailable` if the queue is too long."""
         with self._lock:
-            line = self._lines.setdefault(owner, _Line(threading.Semaphore(self.at_once)))
-            if line.length >= self.most:
+            queue = self._queues.setdefault(owner, _OwnerQueue(threading.Semaphore(self.at_once)))
+            if queue.length >= self.most:
                 what = f"{self.most} runs of yours are under way or wait, which is the most"
                 raise Unavailable(what, "Wait for some of them, then call again", code="SANDBOX_BUSY")
-            line.length += 1
+            queue.length += 1
 
     @contextmanager
     def turn(self, owner: str) -> Generator[None]:
-        """Wait for the turn, and have it for the block."""
-        with self._lines[owner].turns:
+        """Wait for a turn, and hold it for the block."""
+        with self._queues[owner].turns:
             yield
 
     def leave(self, owner: str) -> None:
-        """Go."""
+        """Leave the owner's queue."""
         with self._lock:
-            self._lines[owner].length -= 1
-            if not self._lines[owner].length:
-                del self._lines[owner]
+            self._queues[owner].length -= 1
+            if not self._queues[owner].length:
+                del self._queues[owner]

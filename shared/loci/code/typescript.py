@@ -1,17 +1,23 @@
-"""TypeScript that callers bring: checked, run in the sandbox, remembered, and kept for later where it takes long."""
+"""TypeScript that callers bring: checked, run in the sandbox, remembered, and kept for later if it takes long."""
 
 import json
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
-from loci.code.answers import answer, as_kept, failure, under_way
+from loci.code.answers import (
+    late_failure,
+    typescript_answer,
+    typescript_failure,
+    typescript_under_way,
+    whole_characters,
+)
 from loci.code.bridge import Bridge, ToolDoor, clients
-from loci.code.detached_runs import DetachedRuns, PendingRun
 from loci.code.ports import GivenUp, Sandbox, never
 from loci.code.read_paths import Readable, readable
 from loci.code.results_cache import ResultsCache, key_of
@@ -27,15 +33,13 @@ from loci.scratchpad.api import Scratchpad
 TOOL = "pml_execute_code"
 LARGEST_CODE = 100 * 1024
 """Bytes of UTF-8."""
-PATIENCE = 25.0
-"""Seconds that an answer may wait for the code: the front of a deployment on AWS gives up after 29."""
 GRACE = 900.0
-"""Seconds beside a run's own time until nobody waits for its result any more: it may have to wait for its turn."""
+"""Seconds beyond a run's own time, in which it may wait for its turn. After that nobody expects its result any more."""
 
 
 @dataclass(frozen=True, slots=True)
 class TypeScriptRequest:
-    """What a caller wants to run."""
+    """The code that a caller wants to run, and with what."""
 
     code: str
     intent: str | None = None
@@ -44,11 +48,23 @@ class TypeScriptRequest:
     memory_mb: int = 512
     read_paths: Sequence[str] = ()
 
+    def as_json(self) -> JsonObject:
+        """The request as a run's record keeps it."""
+        return asdict(self)
+
+    @staticmethod
+    def from_json(value: JsonObject) -> "TypeScriptRequest":
+        """The request of a run's record."""
+        return TypeScriptRequest(**cast("dict[str, Any]", value))
+
 
 class TypeScriptRun:
-    """One that was begun. Its answer is `future`'s, or the scratchpad's, never both."""
+    """A run on a thread of this process, as the call that started it sees it.
 
-    def __init__(self, caller: Caller, seconds: float, scratchpad: Scratchpad) -> None:
+    Its answer comes as `future`'s result or as a scratchpad entry, never both.
+    """
+
+    def __init__(self, caller: Caller, seconds: float, scratchpad: Scratchpad, given_up: GivenUp) -> None:
         self.future: Future[JsonObject] = Future()
         self._caller = caller
         self._seconds = seconds
@@ -56,42 +72,42 @@ class TypeScriptRun:
         self._began = time.monotonic()
         self._lock = threading.Lock()
         self._promised: str | None = None
+        self._call_is_over = given_up
         self._is_given_up = threading.Event()
 
-    @property
     def is_given_up(self) -> bool:
-        """Whether nobody waits for it."""
-        return self._is_given_up.is_set()
+        """True if nobody waits for the run any more."""
+        return self._is_given_up.is_set() or self._call_is_over()
 
     def give_up(self) -> None:
-        """Nobody waits for it any more: it is ended soon."""
+        """Stop waiting, now and later: the run will be ended."""
         self._is_given_up.set()
 
     def later(self) -> JsonObject:
-        """Nobody waits any more: what is said instead, or the answer if it has just come."""
+        """Stop waiting, and return the answer that the run goes on, or its own answer if it has just come."""
         with self._lock:
             if not self.future.done():
                 self._promised = self._scratchpad.promise(self._caller.owner, TOOL, self._seconds + GRACE)
-                return under_way((time.monotonic() - self._began) * 1000, self._promised)
+                return typescript_under_way((time.monotonic() - self._began) * 1000, self._promised)
         return self.future.result()
 
-    def done(self, ended: JsonObject | LociError) -> None:
-        """The run's end, given to who waits, or put where it was promised to be; nowhere where nobody waits."""
-        if self.is_given_up:
+    def done(self, end: JsonObject | LociError) -> None:
+        """Give the end to the call, or to the scratchpad if it was promised there. Drop it if nobody waits."""
+        if self.is_given_up():
             return
         with self._lock:
             if self._promised is None:
-                if isinstance(ended, LociError):
-                    self.future.set_exception(ended)
+                if isinstance(end, LociError):
+                    self.future.set_exception(end)
                 else:
-                    self.future.set_result(ended)
+                    self.future.set_result(end)
                 return
-        text = json.dumps(as_kept(ended) if isinstance(ended, LociError) else ended, ensure_ascii=False)
+        text = json.dumps(late_failure(end) if isinstance(end, LociError) else end, ensure_ascii=False)
         self._scratchpad.keep(self._caller.owner, TOOL, text, id=self._promised)
 
 
 class TypeScript:
-    """Runs it. Each run has its own process, tools and quota."""
+    """Runs TypeScript in this process's sandbox. Each run has its own process, tools and quota."""
 
     def __init__(
         self,
@@ -103,8 +119,6 @@ class TypeScript:
         cache: ResultsCache | None,
         read_roots: Sequence[Path] = (),
         private: Path | None = None,
-        patience: float = PATIENCE,
-        elsewhere: DetachedRuns | None = None,
     ) -> None:
         self._sandbox = sandbox
         self._tools = tools
@@ -113,71 +127,75 @@ class TypeScript:
         self._cache = cache
         self._read_roots = read_roots
         self._private = private
-        self.patience = patience
-        self._elsewhere = elsewhere
-        self._places = RunQueue()
+        self._queue = RunQueue()
 
-    def start(self, caller: Caller, asked: TypeScriptRequest) -> TypeScriptRun | PendingRun:
-        """The run, begun: on a thread of its own, or by another process. `LociError` where it may not begin."""
-        size = len(asked.code.encode("utf-8", "replace"))
+    def check(self, request: TypeScriptRequest) -> None:
+        """Refuse code that is too large."""
+        size = len(request.code.encode("utf-8", "replace"))
         if size > LARGEST_CODE:
             raise Refused(
-                f"The code has {size:,} bytes; {LARGEST_CODE:,} are the most",
+                f"The code has {size:,} bytes; the most is {LARGEST_CODE:,}",
                 "Send less code, and data as `context`",
                 code="CODE_TOO_LARGE",
             )
-        if self._elsewhere is not None:
-            return self._elsewhere.begin(caller, TOOL, asdict(asked), asked.timeout_ms / 1000, under_way)
-        run = TypeScriptRun(caller, asked.timeout_ms / 1000, self._scratchpad)
-        self._places.enter(caller.owner.key)
-        work = _Work(
-            run,
-            lambda: self._ended(caller, asked, lambda: run.is_given_up),
-            lambda: self._places.leave(caller.owner.key),
-        )
-        CREW.do(work.go)
+
+    def start(self, caller: Caller, request: TypeScriptRequest, given_up: GivenUp = never) -> TypeScriptRun:
+        """Start a run on a thread of its own. Raises `LociError` if it may not begin."""
+        self.check(request)
+        run = TypeScriptRun(caller, request.timeout_ms / 1000, self._scratchpad, given_up)
+        self._queue.enter(caller.owner.key)
+        CREW.do(partial(self._drive, run, caller, request))
         return run
 
-    def work(self, caller: Caller, asked: JsonObject) -> JsonObject:
-        """What a run comes to that another process began; `LociError` where it gives nothing."""
-        self._places.enter(caller.owner.key)
+    def run(self, caller: Caller, request: TypeScriptRequest) -> JsonObject:
+        """Run it on this thread and return its answer. Raises `LociError` if it has none."""
+        self._queue.enter(caller.owner.key)
         try:
-            ended = self._ended(caller, TypeScriptRequest(**cast("dict[str, Any]", asked)))
+            end = self._end(caller, request, never)
         finally:
-            self._places.leave(caller.owner.key)
-        if isinstance(ended, LociError):
-            raise ended
-        return ended
+            self._queue.leave(caller.owner.key)
+        if isinstance(end, LociError):
+            raise end
+        return end
 
     def close(self) -> None:
-        """The server stops."""
+        """End every run: the server stops."""
         self._sandbox.close()
 
-    def _ended(self, caller: Caller, asked: TypeScriptRequest, given_up: GivenUp = never) -> JsonObject | LociError:
-        """What the run came to; done already where it was remembered."""
+    def _drive(self, run: TypeScriptRun, caller: Caller, request: TypeScriptRequest) -> None:
+        """Bring a run to its end. A bug ends it, too."""
+        end: JsonObject | LociError = Unavailable("Loci failed on this run", "Read its log", code="INTERNAL_ERROR")
         try:
-            paths = readable(asked.read_paths, self._read_roots, self._private)
-            bridge = Bridge(self._tools, caller, asked.intent)
-            limits = RunLimits(asked.timeout_ms, asked.memory_mb, paths.allowed)
-            job = Job(_sendable(asked.code), asked.context, limits, clients(bridge.tools))
+            end = self._end(caller, request, run.is_given_up)
+        finally:
+            self._queue.leave(caller.owner.key)
+            run.done(end)
+
+    def _end(self, caller: Caller, request: TypeScriptRequest, given_up: GivenUp) -> JsonObject | LociError:
+        """The answer or the error of a run, from memory if the same code has run before."""
+        try:
+            paths = readable(request.read_paths, self._read_roots, self._private)
+            bridge = Bridge(self._tools, caller, request.intent)
+            limits = RunLimits(request.timeout_ms, request.memory_mb, paths.allowed)
+            job = Job(whole_characters(request.code), request.context, limits, clients(bridge.tools))
             key = key_of(job, bridge.tools) if self._cache else ""
             known = self._cache.find(caller.owner, key) if self._cache else None
             if known is not None:
-                return _with_refused(answer(known, cached=True), paths)
-            with self._places.turn(caller.owner.key):
+                return _with_refused(typescript_answer(known, cached=True), paths)
+            with self._queue.turn(caller.owner.key):
                 ended = self._sandbox.run(caller.owner, job, bridge.call, given_up)
         except LociError as error:
             return error
-        self._tell(caller, ended, bridge)
+        self._report(caller, ended, bridge)
         match ended:
             case Completed():
                 if self._cache and not bridge.called:
                     self._cache.keep(caller.owner, key, ended)
-                return _with_refused(answer(ended), paths)
+                return _with_refused(typescript_answer(ended), paths)
             case Failed():
-                return failure(_explained(ended, paths))
+                return typescript_failure(_explained(ended, paths))
 
-    def _tell(self, caller: Caller, ended: Completed | Failed, bridge: Bridge) -> None:
+    def _report(self, caller: Caller, ended: Completed | Failed, bridge: Bridge) -> None:
         self._telemetry.ran(
             owner=caller.owner.key,
             ms=ended.measured.ms,
@@ -187,33 +205,12 @@ class TypeScript:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Work:
-    """What a run's thread does: it always ends the run, with a bug's exception if need be."""
-
-    run: TypeScriptRun
-    ended: Callable[[], JsonObject | LociError]
-    leave: Callable[[], None]
-
-    def go(self) -> None:
-        end: JsonObject | LociError = Unavailable("Loci failed on this run", "Look at its log", code="INTERNAL_ERROR")
-        try:
-            end = self.ended()
-        finally:
-            self.leave()
-            self.run.done(end)
-
-
-def _sendable(code: str) -> str:
-    return code.encode("utf-8", "replace").decode()  # half a character is none
-
-
-def _with_refused(told: JsonObject, paths: Readable) -> JsonObject:
+def _with_refused(answer: JsonObject, paths: Readable) -> JsonObject:
     refused: list[Json] = [*paths.refused]
-    return {**told, "refused_read_paths": refused} if refused else told
+    return {**answer, "refused_read_paths": refused} if refused else answer
 
 
 def _explained(failed: Failed, paths: Readable) -> Failed:
     if failed.code != "CODE_ERROR" or not paths.refused or "NotCapable" not in failed.message:
         return failed
-    return replace(failed, advice=f"The operator allows no reading of {', '.join(paths.refused)[:300]}")
+    return replace(failed, advice=f"The operator does not allow reading {', '.join(paths.refused)[:300]}")

@@ -8,8 +8,7 @@ from pathlib import Path
 from pydantic import SecretStr
 
 from loci.app import App
-from loci.code.checks.deno_check import check_deno
-from loci.code.checks.sandbox_check import check_runner, check_sandbox
+from loci.code.module import machine_checks
 from loci.core.errors import LociError
 from loci.core.finding import Finding, run_check
 from loci.core.settings import Settings, sourced_settings
@@ -43,9 +42,7 @@ def examine(
     if settings.mode == "embedded":
         yield from _machine(settings)
         yield from check_models(settings)
-        yield from run_check("sandbox", lambda: check_sandbox(settings))
-        yield from run_check("runner", lambda: check_runner(settings))
-        yield from check_deno(settings)
+        yield from machine_checks(settings)
         stores = _database(settings, openers)
         yield from stores
         if not stores or any(one.state != "ok" for one in stores):

@@ -8,7 +8,7 @@ from loci.core.signing import Keyring
 from loci.core.stores import BlobStore, LocalLinks, RecordStore, WriteLocks
 
 if TYPE_CHECKING:
-    from loci.code.ports import Errands, Executors, Sandbox
+    from loci.code.ports import Executors, Jobs, Sandbox
     from loci.search.document_index import DocumentIndex
     from loci.search.inference import Embedder, Reranker
     from loci.search.language_model import LanguageModel
@@ -31,7 +31,7 @@ class ForCode:
 
     executors: "Callable[[], Executors]"
     sandbox: "Callable[[], Sandbox]"
-    errands: "Errands | None"
+    jobs: "Jobs | None"
     """None: a run goes on in this process."""
 
 

@@ -68,10 +68,10 @@ def for_documents(settings: Settings, records: RecordStore, clients: Clients) ->
 
 
 def _code(settings: Settings, records: RecordStore, blobs: S3Blobs, keyring: Keyring, clients: Clients) -> ForCode:
-    from loci.runtimes.functions import errands, function_executors, function_sandbox
+    from loci.runtimes.functions import function_executors, function_sandbox, jobs
 
     return ForCode(
         executors=partial(function_executors, settings, records, blobs, keyring, clients),
         sandbox=partial(function_sandbox, settings, keyring, clients),
-        errands=errands(settings, clients),
+        jobs=jobs(settings, clients),
     )

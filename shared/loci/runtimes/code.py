@@ -3,10 +3,10 @@
 import time
 from functools import partial
 
-from loci.code.api import Code
+from loci.code.api import Code, CodeParts
 from loci.code.bridge import NoTools
 from loci.code.detached_runs import DetachedRuns
-from loci.code.no_files import NoFiles
+from loci.code.ports import NoFiles
 from loci.code.python import Runner
 from loci.code.results_cache import ResultsCache
 from loci.code.typescript import TypeScript
@@ -20,22 +20,20 @@ from loci.scratchpad.api import Scratchpad
 
 def code(settings: Settings, records: RecordStore, scratchpad: Scratchpad, telemetry: Telemetry, made: ForCode) -> Code:
     """Everything that runs callers' code."""
-    elsewhere = DetachedRuns(records, scratchpad, made.errands, time.time) if made.errands else None
     return Code(
-        Lazy(partial(_runner, settings, records, made, elsewhere)),
-        Lazy(partial(_typescript, settings, made, scratchpad, telemetry, elsewhere)),
-        elsewhere,
+        CodeParts(
+            Lazy(partial(_runner, settings, records, made)),
+            Lazy(partial(_typescript, settings, made, scratchpad, telemetry)),
+            DetachedRuns(records, scratchpad, made.jobs, time.time) if made.jobs else None,
+        )
     )
 
 
-def _runner(settings: Settings, records: RecordStore, made: ForCode, elsewhere: DetachedRuns | None) -> Runner:
-    seconds = settings.runner_seconds
-    return Runner(records, made.executors(), NoFiles(), time.time, seconds=seconds, elsewhere=elsewhere)
+def _runner(settings: Settings, records: RecordStore, made: ForCode) -> Runner:
+    return Runner(records, made.executors(), NoFiles(), time.time, seconds=settings.runner_seconds)
 
 
-def _typescript(
-    settings: Settings, made: ForCode, scratchpad: Scratchpad, telemetry: Telemetry, elsewhere: DetachedRuns | None
-) -> TypeScript:
+def _typescript(settings: Settings, made: ForCode, scratchpad: Scratchpad, telemetry: Telemetry) -> TypeScript:
     own = settings.mode == "embedded"  # on AWS there are no files
     return TypeScript(
         made.sandbox(),
@@ -45,5 +43,4 @@ def _typescript(
         cache=ResultsCache() if settings.code_cache else None,
         read_roots=settings.code_read_paths if own else (),
         private=settings.data.absolute() if own else None,
-        elsewhere=elsewhere,
     )

@@ -6,13 +6,13 @@ from dataclasses import replace
 
 from loci.adapters.aws.blobs import S3Blobs
 from loci.adapters.aws.clients import Clients
-from loci.adapters.aws.lambda_jobs import LambdaErrands
+from loci.adapters.aws.lambda_jobs import LambdaJobs
 from loci.adapters.aws.sandbox.executor_records import ExecutorRecords
 from loci.adapters.aws.sandbox.executors import LambdaExecutors
 from loci.adapters.aws.sandbox.lent_rows import Lender
 from loci.adapters.aws.sandbox.machine import Machine
 from loci.adapters.aws.sandbox.typescript import LambdaSandbox
-from loci.code.ports import Errands, Executors, Sandbox
+from loci.code.ports import Executors, Jobs, Sandbox
 from loci.core.errors import Unavailable
 from loci.core.settings import Settings
 from loci.core.signing import Keyring
@@ -52,11 +52,11 @@ def function_sandbox(settings: Settings, keyring: Keyring, clients: Clients) -> 
     return LambdaSandbox(machine, _lender(settings, clients))
 
 
-def errands(settings: Settings, clients: Clients) -> Errands | None:
+def jobs(settings: Settings, clients: Clients) -> Jobs | None:
     """What outlives requests: invocations of this function, where it is one and code can be run."""
     own = os.environ.get(OWN_FUNCTION)
     runs = settings.run_python_function or settings.run_deno_function
-    return LambdaErrands(own, clients) if own and runs else None
+    return LambdaJobs(own, clients) if own and runs else None
 
 
 def _lender(settings: Settings, clients: Clients) -> Lender:

@@ -56,5 +56,5 @@ def _code(settings: Settings, records: RecordStore, blobs: BlobStore) -> ForCode
     return ForCode(
         executors=partial(local_executors, settings, records, blobs),
         sandbox=partial(local_sandbox, settings),
-        errands=None,
+        jobs=None,
     )

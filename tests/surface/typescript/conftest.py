@@ -1,4 +1,4 @@
-"""Loci with a tool set, and who calls pml_execute_code."""
+"""Loci with a tool set, and a client that calls pml_execute_code."""
 
 import json
 from collections.abc import Generator
@@ -18,13 +18,13 @@ from loci.core.settings import load_settings
 from loci.mcp.server import build_server
 from tests.support.deno import STRONGEST, sandbox
 from tests.support.tool_set import ToolSet
-from tests.support.with_typescript import with_typescript
+from tests.support.with_parts import with_typescript
 from tests.surface.results import structured, texts
 
 
 @dataclass
 class Desk:
-    """Where code is brought to."""
+    """An app, and a client that sends it code."""
 
     app: App
     tools: ToolSet
@@ -35,7 +35,7 @@ class Desk:
             return await client.call_tool("pml_execute_code", {"code": code, **more})
 
     async def told(self, code: str, **more: object) -> dict[str, Any]:
-        """What the code gives, as structure; its text is the same."""
+        """The structured answer of the code. Its text says the same."""
         result = await self.ask(code, **more)
         assert not result.is_error, texts(result)
         assert json.loads(texts(result)[0]) == structured(result)
@@ -45,7 +45,7 @@ class Desk:
         return (await self.told(code, **more))["result"]
 
     async def failure(self, code: str, **more: object) -> dict[str, Any]:
-        """The error that the code answers with, and what comes beside it."""
+        """The structured answer of code that fails: the error, and what comes beside it."""
         result = await self.ask(code, **more)
         assert result.is_error, texts(result)
         error = structured(result)

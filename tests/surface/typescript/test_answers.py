@@ -1,4 +1,4 @@
-"""What pml_execute_code answers, through tools/call."""
+"""The answers of pml_execute_code, through tools/call."""
 
 import asyncio
 import json
@@ -75,7 +75,7 @@ async def test_the_tool_says_what_it_runs(desk: Desk) -> None:
 async def test_code_that_gives_nothing_is_told_how_to(desk: Desk) -> None:
     told = await desk.told("const x = 5")
     assert (told["result"], told["result_type"]) == (None, "undefined")
-    assert "say return" in told["hint"]
+    assert "use return" in told["hint"]
 
 
 async def test_the_answer_is_one_text_that_holds_it_as_json(desk: Desk) -> None:

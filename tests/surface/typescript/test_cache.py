@@ -66,10 +66,9 @@ async def test_what_was_read_is_read_again(desk: Desk) -> None:
 
 
 def test_another_owner_runs_it_anew(desk: Desk) -> None:
+    request = TypeScriptRequest("'mine' + 1")
     told = [
-        desk.app.code.typescript.start(Caller(Owner("", name), "local"), TypeScriptRequest("'mine' + 1")).future.result(
-            30
-        )
+        desk.app.code.start_typescript(Caller(Owner("", name), "local"), request).future.result(30)
         for name in ("ann", "bob", "ann")
     ]
     assert ["cached" in one for one in told] == [False, False, True]
@@ -78,6 +77,6 @@ def test_another_owner_runs_it_anew(desk: Desk) -> None:
 def test_a_setting_switches_it_off(tmp_path: Path) -> None:
     app = build_app(load_settings({"data": tmp_path / "data", "code_cache": False}))
     caller = Caller(Owner("", "ann"), "local")
-    told = [app.code.typescript.start(caller, TypeScriptRequest("1 + 1")).future.result(30) for _ in range(2)]
-    app.code.typescript.close()
+    told = [app.code.start_typescript(caller, TypeScriptRequest("1 + 1")).future.result(30) for _ in range(2)]
+    app.close()
     assert ["cached" in one for one in told] == [False, False]

@@ -1,4 +1,4 @@
-"""What code has around it: Deno, and nothing of the machine that it was not given."""
+"""The surroundings of code: Deno, and nothing of the machine that it was not given."""
 
 import re
 import socket

@@ -1,17 +1,21 @@
-"""Code that takes longer than an answer may wait."""
+"""Code that takes longer than its call waits."""
 
 import json
+import threading
 from collections.abc import Generator
+from dataclasses import replace
 
 import anyio.to_thread
 import pytest
 from mcp import Client
 
+from loci.code.run_queue import RunQueue
 from loci.core.errors import NotFound
 from loci.core.identity import LOCAL, Owner
 from loci.mcp.server import build_server
 from tests.support.deno import needs_deno
 from tests.support.polling import until
+from tests.support.with_parts import with_patience
 from tests.surface.results import structured
 from tests.surface.typescript.conftest import Desk
 
@@ -21,12 +25,9 @@ SLOW = "console.log('begun'); return [await clock.waitForIt(), 1]"
 
 @pytest.fixture
 def hasty(desk: Desk) -> Generator[Desk]:
-    was = desk.app.code.typescript.patience
     desk.tools.go.clear()
-    desk.app.code.typescript.patience = 0.2
-    yield desk
+    yield replace(desk, app=with_patience(desk.app, 0.2))
     desk.tools.go.set()
-    desk.app.code.typescript.patience = was
 
 
 def _entry(desk: Desk, id: str) -> str | None:
@@ -78,7 +79,26 @@ async def test_a_call_that_is_cancelled_ends_its_run(desk: Desk, mode: str, capl
             await client.call_tool("pml_execute_code", {"code": "for (;;) {}"})
         assert scope.cancelled_caught
 
-        def is_told() -> bool:
-            return any("SANDBOX_CANCELLED" in str(vars(one)) for one in caplog.records)
+        await anyio.to_thread.run_sync(until, lambda: _is_ended(caplog))
 
-        await anyio.to_thread.run_sync(until, is_told)
+
+async def test_a_call_that_is_cancelled_while_its_run_begins_ends_the_run(
+    desk: Desk, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cancelled, enter = threading.Event(), RunQueue.enter
+
+    def enter_late(queue: RunQueue, owner: str) -> None:
+        cancelled.wait(30)
+        enter(queue, owner)
+
+    monkeypatch.setattr(RunQueue, "enter", enter_late)
+    async with Client(build_server(desk.app), mode="2026-07-28") as client:
+        with anyio.move_on_after(0.5) as scope:
+            await client.call_tool("pml_execute_code", {"code": "for (;;) {}"})
+        assert scope.cancelled_caught
+        cancelled.set()
+        await anyio.to_thread.run_sync(until, lambda: _is_ended(caplog))
+
+
+def _is_ended(caplog: pytest.LogCaptureFixture) -> bool:
+    return any("SANDBOX_CANCELLED" in str(vars(one)) for one in caplog.records)

@@ -1,4 +1,4 @@
-"""Which files code may read: what the operator allows, and of that what the caller asked for."""
+"""The files that code may read: those that the operator allows and the caller asked for."""
 
 import pytest
 

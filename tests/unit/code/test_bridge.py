@@ -1,4 +1,4 @@
-"""Under which names code finds tools."""
+"""The names under which code finds tools."""
 
 import pytest
 

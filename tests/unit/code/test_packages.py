@@ -1,16 +1,17 @@
-"""The runner's packages are brought whole, or what was there stays."""
+"""The runner's packages are installed whole, or the earlier ones stay."""
 
 from pathlib import Path
 
 import pytest
 
 from loci.code import packages
+from loci.code.api import Code
 from loci.core.errors import Unavailable
 
 
 @pytest.fixture
 def lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A lock of nothing: an environment without packages is made from it, without a network."""
+    """An empty lock: the environment made from it has no packages and needs no network."""
     lock = tmp_path / "runner.lock"
     lock.write_text("")
     monkeypatch.setattr(packages, "LOCKS", (lock,))
@@ -32,6 +33,11 @@ def test_what_is_brought_is_there_until_the_lock_changes(tmp_path: Path, lock: P
     assert packages.state(tmp_path / "runner") == "ready"
     lock.write_text("# another")
     assert packages.state(tmp_path / "runner") == "outdated"
+
+
+@pytest.mark.usefixtures("lock")
+def test_packages_that_are_there_are_not_installed_again(tmp_path: Path) -> None:
+    assert [Code.install_packages(tmp_path / "runner", said) for _ in range(2)] == [True, False]
 
 
 def test_what_could_not_be_brought_leaves_what_was_there(tmp_path: Path, lock: Path) -> None:

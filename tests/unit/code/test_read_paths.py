@@ -1,4 +1,4 @@
-"""Which paths code may read."""
+"""The paths that code may read."""
 
 from pathlib import Path
 

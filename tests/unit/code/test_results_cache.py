@@ -1,4 +1,4 @@
-"""What is remembered, of whom, and what makes room."""
+"""The results that are remembered, for whom, and which make room."""
 
 import pytest
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from loci.adapters.sandbox.typescript_results import called, order, outcome
-from loci.code.deno_program import found
+from loci.code.packages import find_deno
 from loci.code.ports import GivenUp, ToolCall, never
 from loci.code.run import Completed, Failed, Job
 from loci.core.errors import Unavailable
@@ -60,6 +60,6 @@ class DenoSandbox:
                     raise Unavailable("TypeScript is not run on Windows", "Use WSL2", code="SANDBOX_UNAVAILABLE")
                 from loci.sandbox.supervisor.deno_runs import Host  # needs a system that has processes as POSIX does
 
-                deno = found(self._deno)
+                deno = find_deno(self._deno)
                 self._host = Host(str(deno), self._layers, self._spares)
             return self._host

@@ -15,7 +15,7 @@ from loci.adapters.aws.sandbox.lent_rows import Lender, policy
 from loci.adapters.aws.sandbox.machine import Machine
 from loci.adapters.aws.sandbox.typescript import LambdaSandbox
 from loci.code.executors import Ran, RunFailure
-from loci.code.no_files import NoFiles
+from loci.code.ports import NoFiles
 from loci.code.run import Failed, Job, ToolClient
 from loci.core.json import Json, JsonObject
 from loci.sandbox.lambda_host.packed import packed

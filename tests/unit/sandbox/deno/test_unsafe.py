@@ -6,7 +6,7 @@ from typing import NoReturn
 import pytest
 
 from loci.adapters.local.typescript import DenoSandbox
-from loci.code.deno_program import found
+from loci.code.packages import find_deno
 from loci.code.run import Job
 from loci.core.errors import Unavailable
 from loci.core.identity import LOCAL
@@ -41,13 +41,13 @@ def test_who_accepts_the_risk_runs_behind_denos_own_permissions_and_reads_nothin
 @pytest.mark.parametrize("says", ["echo 'deno 2.5.1 (stable)'", "echo 'something else'", "exit 1"])
 def test_a_deno_that_will_not_do_is_not_used(tmp_path: Path, says: str) -> None:
     with pytest.raises(Unavailable) as refused:
-        found(_deno(tmp_path, says))
+        find_deno(_deno(tmp_path, says))
     assert refused.value.code == "SANDBOX_UNAVAILABLE"
     assert "pip install" in refused.value.resolution
 
 
 def test_a_newer_deno_is_used(tmp_path: Path) -> None:
-    assert found(_deno(tmp_path, "echo 'deno 3.0.0 (stable)'")) == tmp_path / "deno"
+    assert find_deno(_deno(tmp_path, "echo 'deno 3.0.0 (stable)'")) == tmp_path / "deno"
 
 
 @needs_deno

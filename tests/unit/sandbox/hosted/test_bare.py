@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from loci.code.deno_program import found
+from loci.code.packages import find_deno
 from loci.sandbox.lambda_host import python_function, typescript_function
 from loci.sandbox.lambda_host.packed import opened
 from loci.sandbox.supervisor.reply import Bounds
@@ -64,7 +64,7 @@ def test_a_process_that_is_not_the_expected_one_is_discarded(runs: python_functi
 
 @needs_deno
 def test_typescript_runs() -> None:
-    made = typescript_function.TypeScriptRuns(str(found(None)))
+    made = typescript_function.TypeScriptRuns(str(find_deno(None)))
     limits = {"timeout_ms": 10_000, "memory_mb": 256}
     try:
         told = opened(made.answer({"order": {"code": "1 + 1", "context": {}, "servers": [], "tools": [], **limits}}))

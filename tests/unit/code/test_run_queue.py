@@ -1,4 +1,4 @@
-"""Lines of owners for runs."""
+"""Owners' queues for runs."""
 
 import threading
 
@@ -9,17 +9,17 @@ from loci.core.errors import Unavailable
 
 
 def test_so_many_run_at_once_and_the_next_waits() -> None:
-    places, begun, go = RunQueue(at_once=1), threading.Event(), threading.Event()
+    queue, begun, go = RunQueue(at_once=1), threading.Event(), threading.Event()
     order: list[str] = []
 
     def work(name: str) -> None:
-        with places.turn("ann"):
+        with queue.turn("ann"):
             order.append(name)
             begun.set()
             go.wait(30)
 
     for _ in range(2):
-        places.enter("ann")
+        queue.enter("ann")
     threads = [threading.Thread(target=work, args=(name,)) for name in ("first", "second")]
     threads[0].start()
     begun.wait(30)
@@ -32,21 +32,21 @@ def test_so_many_run_at_once_and_the_next_waits() -> None:
 
 
 def test_a_line_has_a_length_and_each_owner_has_one() -> None:
-    places = RunQueue(most=2)
-    places.enter("ann")
-    places.enter("ann")
+    queue = RunQueue(most=2)
+    queue.enter("ann")
+    queue.enter("ann")
     with pytest.raises(Unavailable) as full:
-        places.enter("ann")
+        queue.enter("ann")
     assert full.value.code == "SANDBOX_BUSY"
-    places.enter("bob")
-    places.leave("ann")
-    places.enter("ann")
+    queue.enter("bob")
+    queue.leave("ann")
+    queue.enter("ann")
 
 
 def test_nobody_who_has_left_is_remembered() -> None:
-    places = RunQueue()
-    places.enter("ann")
-    with places.turn("ann"):
+    queue = RunQueue()
+    queue.enter("ann")
+    with queue.turn("ann"):
         pass
-    places.leave("ann")
-    places.enter("ann")
+    queue.leave("ann")
+    queue.enter("ann")

@@ -1,0 +1,110 @@
+"""Runs in another process, as the call that started them sees them."""
+
+import json
+import threading
+import time
+from collections.abc import Generator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from loci.app import App
+from loci.code.answers import typescript_under_way
+from loci.code.detached_runs import DetachedRuns, PendingRun
+from loci.code.run_queue import MOST
+from loci.compose import build_app
+from loci.core.errors import LociError, Refused, Unavailable
+from loci.core.identity import LOCAL, LOCAL_CALLER, Caller
+from loci.core.json import JsonObject
+from loci.core.settings import load_settings
+from tests.support.polling import until
+
+
+@dataclass
+class Sent:
+    """Jobs that wait until a test does them."""
+
+    jobs: list[JsonObject] = field(default_factory=list[JsonObject])
+
+    def send(self, job: JsonObject) -> None:
+        self.jobs.append(job)
+
+
+@dataclass
+class Gateway:
+    """One process that starts runs and drives them."""
+
+    app: App
+    sent: Sent
+    runs: DetachedRuns
+    is_over: threading.Event = field(default_factory=threading.Event)
+
+    def begin(self, n: int = 20) -> PendingRun:
+        return self.runs.begin(LOCAL_CALLER, "tool", {"n": n}, 30, typescript_under_way, self.is_over.is_set)
+
+    def drive(self) -> None:
+        self.runs.drive(self.sent.jobs[-1], {"tool": _twice})
+
+
+def _twice(_: Caller, request: JsonObject) -> JsonObject:
+    if request["n"] == 0:
+        raise Refused("There is nothing to do", "Ask for something")
+    return {"result": int(str(request["n"])) * 2}
+
+
+@pytest.fixture
+def gateway(tmp_path: Path) -> Generator[Gateway]:
+    app, sent = build_app(load_settings({"data": tmp_path, "log_level": "ERROR"})), Sent()
+    yield Gateway(app, sent, DetachedRuns(app.records, app.scratchpad, sent, time.time))
+    app.close()
+
+
+def test_the_answer_comes_to_the_call_that_waits(gateway: Gateway) -> None:
+    run = gateway.begin()
+    gateway.drive()
+    assert run.future.result(30) == {"result": 40}
+
+
+def test_an_error_comes_to_it_with_its_code_and_its_words(gateway: Gateway) -> None:
+    run = gateway.begin(0)
+    gateway.drive()
+    with pytest.raises(LociError, match="There is nothing to do") as error:
+        run.future.result(30)
+    assert error.value.code == "REFUSED"
+
+
+def test_a_job_that_comes_twice_is_done_once(gateway: Gateway) -> None:
+    gateway.begin().give_up()
+    gateway.drive()
+    gateway.runs.drive(gateway.sent.jobs[-1], {})  # no handler is looked for
+
+
+def test_who_stops_waiting_reads_the_answer_in_the_scratchpad(gateway: Gateway) -> None:
+    under_way = gateway.begin().later()
+    assert under_way["status"] == "running"
+    gateway.drive()
+    kept = gateway.app.scratchpad.read(LOCAL, str(under_way["scratchpad_id"]))
+    assert json.loads(kept.text) == {"result": 40}
+
+
+def test_an_answer_that_comes_at_the_last_moment_is_the_calls(gateway: Gateway) -> None:
+    run = gateway.begin()
+    gateway.drive()
+    assert run.later() == {"result": 40}
+
+
+def test_nobody_looks_for_the_end_of_a_run_whose_call_is_over(gateway: Gateway) -> None:
+    before = threading.active_count()
+    gateway.begin()
+    assert threading.active_count() == before + 1
+    gateway.is_over.set()
+    until(lambda: threading.active_count() == before)
+
+
+def test_an_owner_has_so_many_runs_at_most(gateway: Gateway) -> None:
+    for _ in range(MOST):
+        gateway.begin().give_up()
+    with pytest.raises(Unavailable) as busy:
+        gateway.begin()
+    assert busy.value.code == "SANDBOX_BUSY"
