@@ -4,18 +4,11 @@ from base64 import b64encode
 from dataclasses import asdict
 from typing import Any
 
-# Not through `loci.compose`: the image has only the code that runs models, nothing of the server.
-from loci.adapters.local.inference.current_model import CurrentModel
-from loci.adapters.local.inference.embedder import OnnxEmbedder
-from loci.adapters.local.inference.reranker import OnnxReranker
 from loci.core.errors import LociError
 from loci.core.settings import load_settings
-from loci.model_store.models_folder import ModelsFolder
+from loci.runtimes.local import local_inference
 
-settings = load_settings()
-models_folder = ModelsFolder(settings.models_folder)
-embedder = OnnxEmbedder(CurrentModel(models_folder, "embedder", settings.embedder))
-reranker = OnnxReranker(CurrentModel(models_folder, "reranker", settings.reranker))
+embedder, reranker = local_inference(load_settings())
 
 
 def lambda_handler(event: dict[str, Any], _: object) -> dict[str, Any]:

@@ -9,16 +9,16 @@ from aws_lambda_powertools.utilities.batch import (
 )
 from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
 
-from loci.compose import build_intake
+from loci.compose import build_upload_ingest
 
-intake = build_intake()
+uploads = build_upload_ingest()
 
 
 class Queue(BatchProcessor):
     """Says why a message comes again. After the third time it is put aside."""
 
     def failure_handler(self, record: SQSRecord, exception: Any) -> Any:
-        intake.telemetry.upload_failed(record.message_id, exception[1])
+        uploads.telemetry.upload_failed(record.message_id, exception[1])
         return super().failure_handler(record, exception)  # pyright: ignore[reportUnknownMemberType]
 
 
@@ -27,7 +27,7 @@ queue = Queue(EventType.SQS, raise_on_entire_batch_failure=False)
 
 
 def take_in(record: SQSRecord) -> None:
-    intake.ingest_notice(record.body)
+    uploads.ingest_notice(record.body)
 
 
 def lambda_handler(event: dict[str, Any], context: Any) -> Any:

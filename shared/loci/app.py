@@ -14,8 +14,22 @@ from loci.scratchpad.api import Scratchpad
 
 if TYPE_CHECKING:
     from loci.code.api import Code
+    from loci.code.parts import CodeAdapters
     from loci.documents.api import Documents
+    from loci.documents.parts import DocumentAdapters
     from loci.mcp.module import Module
+
+
+@dataclass(frozen=True, slots=True)
+class Adapters:
+    """The ports on one runtime. What only some requests need is made when one of them comes."""
+
+    keyring: Keyring
+    records: RecordStore
+    blobs: BlobStore
+    local_links: LocalLinks | None
+    documents: "Callable[[], DocumentAdapters]"
+    code: "Callable[[], CodeAdapters]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,19 +47,19 @@ class App:
     local_links: LocalLinks | None
     scratchpad: Scratchpad
     api_keys: ApiKeys
-    later_documents: "Lazy[Documents]"
-    later_code: "Lazy[Code]"
+    lazy_documents: "Lazy[Documents]"
+    lazy_code: "Lazy[Code]"
     list_modules: "Callable[[App], Sequence[Module]]"
 
     @property
     def documents(self) -> "Documents":
         """Documents: searched, linked, written."""
-        return self.later_documents.get()
+        return self.lazy_documents.get()
 
     @property
     def code(self) -> "Code":
         """Callers' code, behind a wall."""
-        return self.later_code.get()
+        return self.lazy_code.get()
 
     @property
     def modules(self) -> "Sequence[Module]":
@@ -54,5 +68,5 @@ class App:
 
     def close(self) -> None:
         """End what runs: the server stops."""
-        if code := self.later_code.made:
+        if code := self.lazy_code.made:
             code.close()

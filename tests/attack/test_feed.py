@@ -27,13 +27,13 @@ def test_without_a_key_nothing_is_told_and_nothing_taken(door: Door, app: App, a
     answer = door.ask(ask)
     assert (answer.status, code(answer.body)) == (401, "UNAUTHORISED")
     assert (answer.header("www-authenticate") or "").startswith("Bearer ")
-    assert not app.documents.library.documents(ANN)
+    assert not app.documents.parts.library.documents(ANN)
 
 
 def test_the_owner_is_the_keys(door: Door, app: App, bob: str) -> None:
     assert door.ask(shown(ASK, bob)).status == 200
-    assert [one.path for one in app.documents.library.documents(BOB)] == ["attack/a.md"]
-    assert not app.documents.library.documents(ANN)
+    assert [one.path for one in app.documents.parts.library.documents(BOB)] == ["attack/a.md"]
+    assert not app.documents.parts.library.documents(ANN)
 
 
 @pytest.mark.parametrize(
@@ -73,4 +73,4 @@ def test_a_path_that_leads_elsewhere_is_no_document(door: Door, app: App, ann: s
     answer = door.ask(shown(ASK, ann).saying(json.dumps({"put": [{"path": path, "text": "x"}]}).encode()))
     [one] = json.loads(answer.body)["results"]
     assert one["done"] is (path == "/etc/a.md")  # which is etc/a.md
-    assert {known.path for known in app.documents.library.documents(ANN)} <= {"etc/a.md"}
+    assert {known.path for known in app.documents.parts.library.documents(ANN)} <= {"etc/a.md"}

@@ -25,8 +25,8 @@ PAGE = (("Host", HOST), ("Accept", "text/html,application/xhtml+xml"))
 @pytest.fixture(autouse=True)
 def notes(app: App) -> None:
     """A note of each."""
-    app.documents.library.add(ANN, "ann.md", b"# Ann's plan\n\n</script><script>alert(1)</script>\n")
-    app.documents.library.add(BOB, "bob.md", b"# Bob's plan\n")
+    app.documents.parts.library.add(ANN, "ann.md", b"# Ann's plan\n\n</script><script>alert(1)</script>\n")
+    app.documents.parts.library.add(BOB, "bob.md", b"# Bob's plan\n")
 
 
 def sign_in(door: Door, key: str, *more: tuple[str, str]) -> Answer:

@@ -96,11 +96,11 @@ def linked_documents(servers: Servers, count: int, rows: "Floats") -> Library:
 
 def _write(app: App, id: str, text: str, said: WrittenLinks, embedding: Embedding) -> None:
     where = f"{id}#0", id, f"{id}.md", "Made up", (), 1, 1
-    app.documents.catalog.put_mentions(LOCAL, id, said)
-    app.documents.index.put(
+    app.documents.parts.catalog.put_mentions(LOCAL, id, said)
+    app.documents.parts.index.put(
         LOCAL, COLLECTION, id, [Chunk(*where, text, content_id(text), text.lower(), embedding)], TagsAndDate()
     )
-    app.documents.catalog.put(LOCAL, known_document(id, 1, embedding.model), ABSENT)
+    app.documents.parts.catalog.put(LOCAL, known_document(id, 1, embedding.model), ABSENT)
 
 
 def _dimensions(servers: Servers) -> int:
@@ -151,7 +151,7 @@ def _lookups(library: Library) -> list[float]:
     app, took = app_on(library.data, library.models), list[float]()
     for id in _some(library, CALLS):
         began = time.perf_counter()
-        app.documents.catalog.document(LOCAL, id)
+        app.documents.parts.catalog.document(LOCAL, id)
         took.append(time.perf_counter() - began)
     return took
 

@@ -87,15 +87,15 @@ def many_passages(servers: Servers, count: int) -> Library:
     app, texts = app_on(data, models), Texts(3)
     questions: dict[str, str] = {}
     model = embedding_model(app)
-    for document, chunks in made_up(texts, app.documents.embedder, model, count):
-        app.documents.index.put(LOCAL, COLLECTION, document, chunks, TagsAndDate())
-        app.documents.catalog.put(LOCAL, known_document(document, len(chunks), model.identity), ABSENT)
+    for document, chunks in made_up(texts, app.documents.parts.embedder, model, count):
+        app.documents.parts.index.put(LOCAL, COLLECTION, document, chunks, TagsAndDate())
+        app.documents.parts.catalog.put(LOCAL, known_document(document, len(chunks), model.identity), ABSENT)
         questions[document] = texts.question(chunks[0].text)
     return Library(data, models, list(questions), texts.some([*questions.values()]), data, passages=count)
 
 
 def embedding_model(app: App) -> EmbeddingModel:
-    model = app.documents.embedder.model()
+    model = app.documents.parts.embedder.model()
     if model is None:
         raise RuntimeError(f"there is no embedder in {app.settings.models_folder}")
     return model
@@ -114,16 +114,16 @@ def _thousand_documents(scratch: Path, models: Path) -> Library:
     notes, data = scratch / "notes", scratch / "thousand"
     texts = written_files(notes)
     app = app_on(data, models)
-    embedder = _Timed(app.documents.embedder)
-    writer = IndexWriter(app.documents.catalog, app.documents.index, embedder, time.time)
-    ingest = FolderIngest(app.documents.catalog, writer)
+    embedder = _Timed(app.documents.parts.embedder)
+    writer = IndexWriter(app.documents.parts.catalog, app.documents.parts.index, embedder, time.time)
+    ingest = FolderIngest(app.documents.parts.catalog, writer)
     embedder.query("The model is loaded before.")
     began = time.perf_counter()
     summary = ingest.run(LOCAL, [str(notes)])
     seconds = time.perf_counter() - began
     if summary.processed != DOCUMENTS or not summary.embedded:
         raise RuntimeError(f"not all was ingested: {summary}")
-    ids = [one.id for one in app.documents.catalog.documents(LOCAL)]
+    ids = [one.id for one in app.documents.parts.catalog.documents(LOCAL)]
     asked = Texts(2).questions(texts)
     return Library(data, models, ids, asked, notes, seconds, embedder.seconds, summary.chunks)
 

@@ -35,12 +35,12 @@ def opensearch(servers: Servers) -> list[Figure]:
 def _searched(servers: Servers, found: OpenSearchCluster, name: str) -> list[Figure]:
     app, index, texts = app_on(servers.scratch / "empty", models_of(servers)), OpenSearchIndex(found, name), Texts(4)
     questions, words, vector = list[str](), list[str](), None
-    for document, chunks in made_up(texts, app.documents.embedder, embedding_model(app), PASSAGES):
+    for document, chunks in made_up(texts, app.documents.parts.embedder, embedding_model(app), PASSAGES):
         index.put(LOCAL, COLLECTION, document, chunks, TagsAndDate())
         questions.append(texts.question(chunks[0].text))
     plain, both, whole = list[float](), list[float](), list[float]()
     for question in [*questions[:WARM], *texts.some(questions)]:
-        asked = app.documents.embedder.query(question)
+        asked = app.documents.parts.embedder.query(question)
         vector, words = QueryVector.of(asked.model, asked.vector), query_words(question)
         began = time.perf_counter()
         best = index.candidates(LOCAL, COLLECTION, words, vector, limit=50, where=EVERYWHERE)

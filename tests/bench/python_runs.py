@@ -14,7 +14,7 @@ from loci.code.executors import Ran, RunFailure, Stored
 from loci.compose import build_app
 from loci.core.identity import LOCAL, Owner
 from loci.core.settings import load_settings
-from loci.runtimes.sandboxes import local_executors
+from loci.runtimes.local import local_executors
 from tests.bench.figures import Figure, milliseconds, p95, ratio_figure, time_figure, verdict
 from tests.bench.servers import Servers
 

@@ -48,7 +48,7 @@ class _Turns:
 
     async def _turn(self, questions: Sequence[str]) -> None:
         posts = [tool_call(WIRE, "search_documents", {"query": one}) for one in questions]
-        asked = [self.app.documents.embedder.query(one) for one in questions]
+        asked = [self.app.documents.parts.embedder.query(one) for one in questions]
         self.floor.run(questions)
         async with connected(self.served.port) as connection:
             for post in posts:
@@ -60,7 +60,7 @@ class _Turns:
         for one in asked:
             began = time.perf_counter()
             vector = QueryVector.of(one.model, one.vector)
-            self.app.documents.index.candidates(LOCAL, COLLECTION, [], vector, limit=50, where=EVERYWHERE)
+            self.app.documents.parts.index.candidates(LOCAL, COLLECTION, [], vector, limit=50, where=EVERYWHERE)
             self.nearest.append(time.perf_counter() - began)
 
     def _forget(self) -> None:

@@ -67,7 +67,7 @@ def _taken(library: Library, file: Path) -> list[float]:
     for number, text in enumerate(_texts()):
         file.write_text(f"{text}\n\nThe numbat{number} was seen.\n", "utf-8")
         began = time.perf_counter()
-        app.documents.ingest.update(LOCAL, folder, [str(file)], [])
+        app.documents.parts.ingest.update(LOCAL, folder, [str(file)], [])
         seconds.append(time.perf_counter() - began)
     return seconds[1:]
 

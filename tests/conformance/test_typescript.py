@@ -24,8 +24,8 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     data = tmp_path_factory.mktemp("typescript") / "data"
     documents = build_app(load_settings({"data": data, "models": data.parent / "models"})).documents
     for number in range(NOTES):
-        documents.library.add(LOCAL, f"{number}.md", f"# Note {number}\n\nA ferry, and more.\n".encode())
-    documents.library.add(LOCAL, "ferries.md", b"# Ferry\n\nFerry, ferries, ferry.\n")
+        documents.parts.library.add(LOCAL, f"{number}.md", f"# Note {number}\n\nA ferry, and more.\n".encode())
+    documents.parts.library.add(LOCAL, "ferries.md", b"# Ferry\n\nFerry, ferries, ferry.\n")
     return data
 
 

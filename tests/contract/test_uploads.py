@@ -47,7 +47,7 @@ class Bucket:
 
     def texts(self, owner: Owner = ANN) -> dict[str, str]:
         """The texts of the owner's documents, by path."""
-        documents = self.app.documents.library
+        documents = self.app.documents.parts.library
         return {one.path: documents.read(owner, one.id).text for one in documents.documents(owner)}
 
     def at_the_next_read(self, *changes: Callable[[], None]) -> None:
@@ -66,7 +66,7 @@ def bucket(tmp_path: Path) -> Generator[Bucket]:
     app = build_app(load_settings({"data": tmp_path / "data", "models": tmp_path / "models"}))
     with moto_aws():
         clients = Clients()
-        yield Bucket(clients, app, UploadIngest(S3Uploads(BUCKET, clients), app.documents.library, app.telemetry))
+        yield Bucket(clients, app, UploadIngest(S3Uploads(BUCKET, clients), app.documents.parts.library, app.telemetry))
 
 
 def code(bucket: Bucket, key: str) -> str:
@@ -91,15 +91,17 @@ def test_the_person_of_a_key_without_names_is_local() -> None:
 def test_a_notice_that_comes_again_writes_nothing(bucket: Bucket) -> None:
     bucket.put(KEY)
     bucket.intake.ingest_object(KEY)
-    [before] = bucket.app.documents.catalog.with_versions(ANN)
+    [before] = bucket.app.documents.parts.catalog.with_versions(ANN)
     bucket.intake.ingest_object(KEY)
-    assert [before] == list(bucket.app.documents.catalog.with_versions(ANN))
+    assert [before] == list(bucket.app.documents.parts.catalog.with_versions(ANN))
 
 
 def test_a_notice_that_comes_again_leaves_what_a_tool_wrote_since(bucket: Bucket) -> None:
     bucket.put(KEY)
     bucket.intake.ingest_object(KEY)
-    bucket.app.documents.edits.change(ANN, "notes/a.md", lambda _, __: b"of a tool", expect=None, by="write_document")
+    bucket.app.documents.parts.edits.change(
+        ANN, "notes/a.md", lambda _, __: b"of a tool", expect=None, by="write_document"
+    )
     bucket.intake.ingest_object(KEY)
     assert bucket.texts() == {"notes/a.md": "of a tool"}
     assert bucket.clients.s3.get_object(Bucket=BUCKET, Key=KEY)["Body"].read() == b"text"
@@ -151,7 +153,7 @@ def test_what_never_rests_is_tried_again_later(bucket: Bucket) -> None:
 def test_what_another_left_half_done_is_completed(bucket: Bucket) -> None:
     bucket.put(KEY, "right")
     bucket.intake.ingest_object(KEY)
-    [document] = bucket.app.documents.library.documents(ANN)
+    [document] = bucket.app.documents.parts.library.documents(ANN)
     bucket.app.blobs.write(ANN, blob_key(document.id), b"of one that was killed")
     bucket.intake.ingest_object(KEY)
     assert bucket.texts() == {"notes/a.md": "right"}
@@ -213,9 +215,12 @@ def test_a_document_that_could_not_be_embedded_is_tried_again_and_found_by_words
     with invoke_api() as api:
         api.functions["inference"] = inference
         embedder = LambdaEmbedder(LambdaInference("inference", Clients()))
-        writer = IndexWriter(bucket.app.documents.catalog, bucket.app.documents.index, embedder, time.time)
+        writer = IndexWriter(bucket.app.documents.parts.catalog, bucket.app.documents.parts.index, embedder, time.time)
         library = Library(
-            bucket.app.documents.catalog, writer, bucket.app.blobs, RecordWriteLocks(bucket.app.records, time.time)
+            bucket.app.documents.parts.catalog,
+            writer,
+            bucket.app.blobs,
+            RecordWriteLocks(bucket.app.records, time.time),
         )
         intake = UploadIngest(S3Uploads(BUCKET, bucket.clients), library, bucket.app.telemetry)
         bucket.put(KEY, "words")

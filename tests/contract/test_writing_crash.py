@@ -38,10 +38,10 @@ def opened(folder):
 
 def write(app, name, mode, text, expect=None):
     draft = EditDraft(mode, text, None)
-    return app.documents.edits.change(LOCAL, name, draft.apply, expect=expect, by="write_document")
+    return app.documents.parts.edits.change(LOCAL, name, draft.apply, expect=expect, by="write_document")
 
 def tag(app, name, *tags):
-    edits = app.documents.edits
+    edits = app.documents.parts.edits
     edits.change(LOCAL, name, lambda path, old: tagged(path, old, tags).content, expect=None, by="inject_tags")
 """
 KILLED = f"""{OPENED}
@@ -59,13 +59,13 @@ def work(folder):
     (folder / "notes").mkdir(parents=True)
     (folder / "notes" / "a.md").write_text("# A\\n\\nOld.\\n")
     app = opened(folder)
-    app.documents.ingest.run(LOCAL, [str(folder / "notes")])
+    app.documents.parts.ingest.run(LOCAL, [str(folder / "notes")])
     sys.setprofile(step)
     tag(app, "notes/a.md", "new")
     write(app, "notes/sub/b.md", "create", "# B")
     write(app, "notes/sub/b.md", "append", "More.")
-    app.documents.edits.undo(LOCAL, "notes/sub/b.md", expect=None)
-    app.documents.edits.undo(LOCAL, "notes/sub/b.md", expect=None)
+    app.documents.parts.edits.undo(LOCAL, "notes/sub/b.md", expect=None)
+    app.documents.parts.edits.undo(LOCAL, "notes/sub/b.md", expect=None)
     sys.setprofile(None)
 
 base, first, every = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
@@ -119,9 +119,9 @@ def left(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     found = [(folder / "notes", opened(folder)) for folder in folders]
     for notes, app in found:
         if by_start:
-            app.documents.edits.repair(LOCAL)
+            app.documents.parts.edits.repair(LOCAL)
         else:
-            app.documents.ingest.run(LOCAL, [str(notes)])
+            app.documents.parts.ingest.run(LOCAL, [str(notes)])
     return found
 
 
@@ -140,24 +140,24 @@ def test_index_and_disk_agree(left: list[tuple[Path, App]]) -> None:
     for notes, app in left:
         for path in ("a.md", "sub/b.md"):
             text = text_of(notes / path)
-            document = app.documents.catalog.find(LOCAL, f"notes/{path}").document
+            document = app.documents.parts.catalog.find(LOCAL, f"notes/{path}").document
             if text is None:
                 assert document is None
-                assert "notes-sub-b" not in app.documents.index.documents(LOCAL, COLLECTION)
+                assert "notes-sub-b" not in app.documents.parts.index.documents(LOCAL, COLLECTION)
                 continue
             assert document is not None
             assert document.sha256 == sha256(text.encode()).hexdigest()
-            held = app.documents.index.chunks(
+            held = app.documents.parts.index.chunks(
                 LOCAL, COLLECTION, [f"{document.id}#{at}" for at in range(document.chunks)]
             )
             assert all(chunk.text in text for chunk in held.values())
-            assert app.documents.index.documents(LOCAL, COLLECTION)[document.id] == document.chunks == len(held)
+            assert app.documents.parts.index.documents(LOCAL, COLLECTION)[document.id] == document.chunks == len(held)
 
 
 def test_the_next_write_works_and_leaves_nothing_beside_the_files(left: list[tuple[Path, App]]) -> None:
     for notes, app in left:
         before = text_of(notes / "a.md")
-        app.documents.edits.change(
+        app.documents.parts.edits.change(
             LOCAL, "notes/a.md", lambda _, old: (old or b"") + b"Next.\n", expect=None, by="test"
         )
         assert text_of(notes / "a.md") == f"{before}Next.\n"
@@ -167,24 +167,24 @@ def test_the_next_write_works_and_leaves_nothing_beside_the_files(left: list[tup
 def test_what_was_written_can_be_undone_and_what_was_not_cannot(left: list[tuple[Path, App]]) -> None:
     for notes, app in left:
         while text_of(notes / "a.md") != OLD:
-            app.documents.edits.undo(LOCAL, "notes/a.md", expect=None)
+            app.documents.parts.edits.undo(LOCAL, "notes/a.md", expect=None)
         with pytest.raises(NotFound):
-            app.documents.edits.undo(LOCAL, "notes/a.md", expect=None)
+            app.documents.parts.edits.undo(LOCAL, "notes/a.md", expect=None)
 
 
 def test_a_server_that_starts_puts_right_what_was_interrupted(tmp_path: Path) -> None:
     app = opened(tmp_path)
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "a.md").write_text("# A\n")
-    app.documents.ingest.run(LOCAL, [str(tmp_path / "notes")])
-    [root] = app.documents.catalog.roots(LOCAL)
+    app.documents.parts.ingest.run(LOCAL, [str(tmp_path / "notes")])
+    [root] = app.documents.parts.catalog.roots(LOCAL)
     journal = WriteJournal(app.records)
     unfinished = journal.begin(LOCAL, "notes/a.md", root)
     (tmp_path / "notes" / "a.md").write_text("# B\n")
     (tmp_path / "notes" / unfinished.scratch).write_text("half of it")
     with Background(app, lambda _: None, example=False):
         until(lambda: not journal.unfinished(LOCAL))
-    assert app.documents.library.get(LOCAL, "notes-a").title == "B"
+    assert app.documents.parts.library.get(LOCAL, "notes-a").title == "B"
     assert [one.name for one in (tmp_path / "notes").iterdir()] == ["a.md"]
 
 
@@ -192,8 +192,8 @@ def test_a_write_that_an_older_version_left_unfinished_is_repaired(tmp_path: Pat
     app = opened(tmp_path)
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "a.md").write_text("# A\n")
-    app.documents.ingest.run(LOCAL, [str(tmp_path / "notes")])
-    [root] = app.documents.catalog.roots(LOCAL)
+    app.documents.parts.ingest.run(LOCAL, [str(tmp_path / "notes")])
+    [root] = app.documents.parts.catalog.roots(LOCAL)
     (tmp_path / "notes" / "a.md").write_text("# B\n")
     (tmp_path / "notes" / ".loci-1.tmp").write_text("half of it")
     # The record and the blob as they have been written from the beginning: their formats must not change.
@@ -201,10 +201,10 @@ def test_a_write_that_an_older_version_left_unfinished_is_repaired(tmp_path: Pat
     app.records.put(LOCAL, "unfinished", key, {"path": "notes/a.md", "root": root, "scratch": ".loci-1.tmp"})
     about = {"is_new": False, "after": sha256(b"# B\n").hexdigest(), "at": "2026-01-17T00:00:00Z", "by": "inject_tags"}
     app.blobs.write(LOCAL, f"history/{key}/00000000", json.dumps(about).encode() + b"\n# A\n")
-    assert app.documents.edits.repair(LOCAL) == 1
-    assert app.documents.library.get(LOCAL, "notes-a").title == "B"
+    assert app.documents.parts.edits.repair(LOCAL) == 1
+    assert app.documents.parts.library.get(LOCAL, "notes-a").title == "B"
     assert [one.name for one in (tmp_path / "notes").iterdir()] == ["a.md"]
-    assert app.documents.edits.undo(LOCAL, "notes-a", expect=None).write.by == "inject_tags"
+    assert app.documents.parts.edits.undo(LOCAL, "notes-a", expect=None).write.by == "inject_tags"
     assert (tmp_path / "notes" / "a.md").read_text() == "# A\n"
 
 
@@ -213,10 +213,10 @@ def shared(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[App, str]:
     """A document with several writers: a file, or a text that Loci keeps."""
     app = opened(tmp_path)
     if request.param == "stored":
-        return app, app.documents.library.add(LOCAL, "kept/a.md", b"# A\n").id
+        return app, app.documents.parts.library.add(LOCAL, "kept/a.md", b"# A\n").id
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "a.md").write_text("# A\n")
-    app.documents.ingest.run(LOCAL, [str(tmp_path / "notes")])
+    app.documents.parts.ingest.run(LOCAL, [str(tmp_path / "notes")])
     return app, "notes-a"
 
 
@@ -225,14 +225,14 @@ def test_of_writers_in_several_processes_none_is_lost(shared: tuple[App, str], t
     command = [sys.executable, "-c", APPENDER, str(tmp_path)]
     writers = [subprocess.Popen([*command, str(number), id], stderr=subprocess.PIPE, text=True) for number in range(3)]
     assert [(writer.communicate()[1], writer.returncode) for writer in writers] == [("", 0)] * 3
-    text = app.documents.library.read(LOCAL, id)
+    text = app.documents.parts.library.read(LOCAL, id)
     assert sorted(text.text.split()[2:]) == sorted(f"{writer}-{number}." for writer in range(3) for number in range(10))
-    assert app.documents.library.get(LOCAL, id).sha256 == text.sha256
+    assert app.documents.parts.library.get(LOCAL, id).sha256 == text.sha256
 
 
 def test_of_those_who_read_the_same_one_wins_and_the_others_learn_it(shared: tuple[App, str], tmp_path: Path) -> None:
     app, id = shared
-    read = app.documents.library.read(LOCAL, id).sha256
+    read = app.documents.parts.library.read(LOCAL, id).sha256
     command = [sys.executable, "-c", REPLACER, str(tmp_path)]
     writers = [
         subprocess.Popen([*command, str(number), id, read], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -247,6 +247,6 @@ def test_of_those_who_read_the_same_one_wins_and_the_others_learn_it(shared: tup
         writer.stdin.flush()
     said = [json.loads(writer.communicate()[0]) for writer in writers]
     winner = said.index("won")
-    assert app.documents.library.read(LOCAL, id).text == f"Text of {winner}.\n"
+    assert app.documents.parts.library.read(LOCAL, id).text == f"Text of {winner}.\n"
     assert all(f"+Text of {winner}." in one for one in said if one != "won")
     assert said.count("won") == 1

@@ -225,7 +225,7 @@ def test_nothing_redirects_to_the_host_that_was_named(server: Serving, path: str
 async def test_documents_prompts_and_completions_come_over_http(
     server: Serving, data: Path, mode: Literal["legacy", "auto", "2026-07-28"]
 ) -> None:
-    build_app(load_settings({"data": data})).documents.library.add(LOCAL, "ferry.md", b"# Ferry\n\n#harbour\n")
+    build_app(load_settings({"data": data})).documents.parts.library.add(LOCAL, "ferry.md", b"# Ferry\n\n#harbour\n")
     async with Client(f"{server.url}/mcp/documents", mode=mode) as client:
         assert "loci://documents/ferry" in [one.uri for one in (await client.list_resources()).resources]
         [content] = (await client.read_resource("loci://documents/ferry")).contents

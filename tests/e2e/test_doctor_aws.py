@@ -91,14 +91,14 @@ def test_documents_are_compared_with_the_index(deployed: Environment) -> None:
         ann = Owner("acme", secrets.token_hex(8))  # a node may hold others, of whom nothing is known here
         app = build_app(load_settings({name.removeprefix("LOCI_").lower(): it for name, it in environment.items()}))
         app.api_keys.create(ann, "laptop")
-        app.documents.library.add(ann, "plan.md", b"# Plan\n\nShip it.")
-        app.documents.library.add(ann, "other.md", b"# Other\n\nShip that, too.")
+        app.documents.parts.library.add(ann, "plan.md", b"# Plan\n\nShip it.")
+        app.documents.parts.library.add(ann, "other.md", b"# Other\n\nShip that, too.")
         assert not_ok(doctor(environment)) == set()
-        app.documents.catalog.remove(ann, "other")
-        app.documents.index.remove(ann, "documents", "plan")
+        app.documents.parts.catalog.remove(ann, "other")
+        app.documents.parts.index.remove(ann, "documents", "plan")
         orphans, index = (f"{name} of acme/{ann.subject}" for name in ("orphans", "index"))
         assert not_ok(doctor(environment, exit=1)) == {orphans, index}
         assert not_ok(doctor(environment, "--fix")) == {orphans, index}
         assert not_ok(doctor(environment)) == set()
-        assert app.documents.index.documents(ann, "documents") == {"plan": 1}
-        app.documents.library.remove(ann, app.documents.library.documents(ann))
+        assert app.documents.parts.index.documents(ann, "documents") == {"plan": 1}
+        app.documents.parts.library.remove(ann, app.documents.parts.library.documents(ann))

@@ -44,7 +44,7 @@ def test_a_half_written_document_is_a_fault_and_can_be_mended(patient: Patient, 
     assert patient.told(exit=1)["index"]["what"] == "1 document half written: notes/plan.md"
     assert patient.told("--fix").keys() == {"index"}
     assert patient.told() == {}
-    assert [one.path for one in patient.app().documents.library.documents(LOCAL)] == [
+    assert [one.path for one in patient.app().documents.parts.library.documents(LOCAL)] == [
         "notes/briefs/auth.md",
         "notes/plan.md",
     ]
@@ -56,7 +56,7 @@ def test_a_half_written_document_without_its_file_is_left(patient: Patient) -> N
     told = patient.told("--fix", exit=1)["index"]
     assert "does not exist any more" in told["what"]
     assert "loci forget" in told["advice"]
-    assert patient.app().documents.library.get(LOCAL, "notes-plan").chunks == 1
+    assert patient.app().documents.parts.library.get(LOCAL, "notes-plan").chunks == 1
 
 
 def test_passages_of_unknown_documents_are_told_and_can_be_taken_out(patient: Patient) -> None:
@@ -66,13 +66,13 @@ def test_passages_of_unknown_documents_are_told_and_can_be_taken_out(patient: Pa
     assert patient.told("--fix").keys() == {"orphans"}
     assert patient.told() == {}
     assert (patient.notes / "plan.md").exists()
-    assert patient.app().documents.library.get(LOCAL, "notes-briefs-auth")
+    assert patient.app().documents.parts.library.get(LOCAL, "notes-briefs-auth")
 
 
 def test_the_documents_of_whoever_has_a_key_are_looked_at_too(patient: Patient) -> None:
     app = patient.app()
     app.api_keys.create(ANN, "laptop")
-    app.documents.library.add(ANN, "plan.md", b"# Plan\n\nof Ann")
+    app.documents.parts.library.add(ANN, "plan.md", b"# Plan\n\nof Ann")
     patient.sql("DELETE FROM chunk WHERE text LIKE '%of Ann%'")
     assert patient.told(exit=1).keys() == {"index of acme/ann"}
     patient.run("--fix")
@@ -132,11 +132,11 @@ def test_passages_without_vectors_are_told_and_can_be_embedded(patient: Patient,
 def test_damaged_vectors_end_every_search_and_can_be_made_anew(patient: Patient, damage: str) -> None:
     patient.sql(damage)
     with pytest.raises(Unavailable, match="The index holds damaged vectors"):
-        patient.app().documents.search.find(LOCAL, COLLECTION, "ship it", limit=5)
+        patient.app().documents.parts.search.find(LOCAL, COLLECTION, "ship it", limit=5)
     assert patient.told(exit=1)["vectors"]["what"].startswith("1 document with damaged vectors")
     assert patient.told("--fix").keys() == {"vectors"}
     assert patient.told() == {}
-    found = patient.app().documents.search.find(LOCAL, COLLECTION, "ship it", limit=5)
+    found = patient.app().documents.parts.search.find(LOCAL, COLLECTION, "ship it", limit=5)
     assert "notes-plan" in {hit.chunk.document for hit in found.hits}
 
 
@@ -154,14 +154,14 @@ def test_vectors_of_another_model_are_told_and_can_be_replaced(patient: Patient,
 
 def test_a_document_whose_text_is_lost_is_a_fault(patient: Patient) -> None:
     app = patient.app()
-    app.documents.library.add(LOCAL, "kept.md", b"kept")
+    app.documents.parts.library.add(LOCAL, "kept.md", b"kept")
     app.blobs.remove(LOCAL, blob_key("kept"))
     assert patient.told("--fix", exit=1)["texts"]["what"] == "1 document lost their text: kept"
 
 
 def test_a_text_of_no_document_is_told_and_can_be_taken_out(patient: Patient) -> None:
     app = patient.app()
-    app.documents.library.add(LOCAL, "kept.md", b"kept")
+    app.documents.parts.library.add(LOCAL, "kept.md", b"kept")
     app.blobs.write(LOCAL, blob_key("spare"), b"spare")
     assert patient.told()["spare texts"]["what"] == "1 text without a document: spare"
     assert patient.told("--fix").keys() == {"spare texts"}

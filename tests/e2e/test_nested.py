@@ -34,7 +34,7 @@ def outer(data: Path, tmp_path: Path) -> Path:
 
 def paths(data: Path) -> set[str]:
     app = build_app(load_settings({"data": data, "models": data.parent / "models"}))
-    return {one.path for one in app.documents.library.documents(LOCAL)}
+    return {one.path for one in app.documents.parts.library.documents(LOCAL)}
 
 
 def test_ingesting_the_outer_folder_keeps_the_inner_one_and_says_so(data: Path, outer: Path) -> None:

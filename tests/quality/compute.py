@@ -18,7 +18,7 @@ from loci.code.python import Runner
 from loci.compose import build_app
 from loci.core.settings import load_settings
 from loci.mcp.server import build_server
-from loci.runtimes.sandboxes import local_executors
+from loci.runtimes.local import local_executors
 from tests.quality.tables import Computation, Computed, differences, tables_in
 from tests.support.with_parts import with_python
 

@@ -29,16 +29,16 @@ def library(data: Path, models: Path | None, rerank: float, index: OpenSearchInd
     """A new library: all of it in SQLite, or its passages in that index and its records in SQLite."""
     app = build_app(load_settings({"data": data, "models": models, "rerank_seconds": rerank}))
     if index is None:
-        return Searched(app.documents.library, app.documents.search)
+        return Searched(app.documents.parts.library, app.documents.parts.search)
     settings = app.settings
     reranker = OnnxReranker(CurrentModel(ModelsFolder(settings.models_folder), "reranker", settings.reranker))
     nobody = LanguageStage(None, "", seconds=0)
     return Searched(
         Library(
-            app.documents.catalog,
-            IndexWriter(app.documents.catalog, index, app.documents.embedder, time.time),
+            app.documents.parts.catalog,
+            IndexWriter(app.documents.parts.catalog, index, app.documents.parts.embedder, time.time),
             app.blobs,
             FolderWriteLocks(settings.data / "turns"),
         ),
-        Search(index, app.documents.embedder, reranker, nobody, rerank_seconds=rerank),
+        Search(index, app.documents.parts.embedder, reranker, nobody, rerank_seconds=rerank),
     )

@@ -17,7 +17,7 @@ MANY = 1000
 def paths(data: Path) -> set[str]:
     """The documents that the library knows."""
     app = build_app(load_settings({"data": data, "models": data.parent / "models"}))
-    return {one.path for one in app.documents.library.documents(LOCAL)}
+    return {one.path for one in app.documents.parts.library.documents(LOCAL)}
 
 
 def indexed(data: Path, word: str) -> set[str]:

@@ -35,7 +35,7 @@ class Patient:
         return build_app(load_settings({"data": self.data, "models": self.models}))
 
     def ingest(self) -> None:
-        self.app().documents.ingest.run(LOCAL, [str(self.notes)])
+        self.app().documents.ingest(LOCAL, [str(self.notes)])
 
     def sql(self, *statements: str) -> None:
         with closing(sqlite3.connect(self.data / "loci.db")) as connection:

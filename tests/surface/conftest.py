@@ -42,8 +42,8 @@ def app(request: pytest.FixtureRequest, tmp_path: Path) -> Generator[App, None, 
     with moto_aws():
         app = build_app(load_settings({**settings, "models": tmp_path / "models"}))
         yield app
-        if isinstance(app.documents.index, OpenSearchIndex):
-            app.documents.index.cluster.close()
+        if isinstance(app.documents.parts.index, OpenSearchIndex):
+            app.documents.parts.index.cluster.close()
 
 
 @pytest.fixture(scope="session")

@@ -26,11 +26,11 @@ RUNTIMES = runtimes("legacy", "auto", "2026-07-28")
 def take_in(app: App, folder: Path) -> None:
     """The folder as it is now: read here, or brought to the upload address."""
     if app.settings.mode == "embedded":
-        app.documents.ingest.run(LOCAL, [str(folder)])
+        app.documents.parts.ingest.run(LOCAL, [str(folder)])
         return
     files = {f"{folder.name}/{file.relative_to(folder).as_posix()}": file for file in sorted(folder.rglob("*.md"))}
     for path, file in files.items():
-        app.documents.library.add(LOCAL, path, file.read_bytes())
-    for document in app.documents.library.documents(LOCAL):
+        app.documents.parts.library.add(LOCAL, path, file.read_bytes())
+    for document in app.documents.parts.library.documents(LOCAL):
         if document.path.startswith(f"{folder.name}/") and document.path not in files:
-            app.documents.library.remove_upload(LOCAL, document.path)
+            app.documents.parts.library.remove_upload(LOCAL, document.path)

@@ -82,6 +82,6 @@ async def test_an_unknown_method_is_an_error(connect: Connect) -> None:
 
 
 async def test_an_empty_library_has_no_clusters(app: App, connect: Connect) -> None:
-    app.documents.library.remove(LOCAL, app.documents.library.documents(LOCAL))
+    app.documents.parts.library.remove(LOCAL, app.documents.parts.library.documents(LOCAL))
     found = await clusters(connect)
     assert (found["clusters"], found["total"], found["alone"]) == ([], 0, 0)

@@ -171,5 +171,5 @@ async def test_the_folders_are_those_that_documents_are_in(connect: Connect) -> 
 
 @pytest.mark.usefixtures("notes")
 async def test_a_document_that_was_forgotten_is_found_no_more(app: App, connect: Connect) -> None:
-    app.documents.library.remove(LOCAL, app.documents.library.matching(LOCAL, "notes/debriefs"))
+    app.documents.parts.library.remove(LOCAL, app.documents.parts.library.matching(LOCAL, "notes/debriefs"))
     assert (await call(connect, "search_documents", query="Safari"))["results"] == []

@@ -62,7 +62,7 @@ def test_what_is_sent_is_listed_by_its_hash_and_kept_to_the_byte(app: App, feed:
     put = [{"path": "notes/a.md", "text": "# A\r\n"}, {"path": "notes/b.md", "base64": base64.b64encode(odd).decode()}]
     assert [one["done"] for one in results(feed(put=put))] == [True, True]
     assert listed(feed("?under=notes")) == {"notes/a.md": sha(b"# A\r\n"), "notes/b.md": sha(odd)}
-    assert app.documents.library.read(LOCAL, "notes-a").sha256 == sha(b"# A\r\n")
+    assert app.documents.parts.library.read(LOCAL, "notes-a").sha256 == sha(b"# A\r\n")
 
 
 @pytest.mark.parametrize("app", APPS, indirect=True)
@@ -108,11 +108,11 @@ def test_one_that_is_refused_does_not_keep_the_others_out(feed: Feed) -> None:
 def test_files_of_this_machine_are_neither_listed_nor_replaced(app: App, feed: Feed, tmp_path: Path) -> None:
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "a.md").write_text("one")
-    app.documents.ingest.run(LOCAL, [str(tmp_path / "notes")])
+    app.documents.parts.ingest.run(LOCAL, [str(tmp_path / "notes")])
     [one] = results(feed(put=[{"path": "notes/a.md", "text": "two"}]))
     assert (one["error"]["code"], listed(feed("?under=notes"))) == ("PATH_TAKEN", {})
     results(feed(remove=["notes/a.md"]))
-    assert app.documents.library.get(LOCAL, "notes-a")
+    assert app.documents.parts.library.get(LOCAL, "notes-a")
 
 
 @pytest.mark.parametrize("app", ["aws"], indirect=True)

@@ -25,7 +25,7 @@ def app(tmp_path: Path, small_models: Path) -> App:
     """A library that a model has embedded; two of its notes say the same."""
     app = build_app(load_settings({"data": tmp_path / "data", "models": small_models}))
     notes = NOTES | {"copy.md": NOTES["bread.md"]}
-    app.documents.ingest.run(LOCAL, [str(written(tmp_path / "notes", notes))])
+    app.documents.parts.ingest.run(LOCAL, [str(written(tmp_path / "notes", notes))])
     return app
 
 
@@ -52,6 +52,6 @@ async def test_groups_and_reading_name_it(app: App) -> None:
 
 async def test_a_document_that_the_model_has_not_embedded_makes_all_compare_by_words(app: App, tmp_path: Path) -> None:
     without = build_app(app.settings.model_copy(update={"models": tmp_path / "none"}))
-    without.documents.ingest.run(LOCAL, [str(written(tmp_path / "more", {"sand.md": "# Sand\n\nDunes wander.\n"}))])
+    without.documents.ingest(LOCAL, [str(written(tmp_path / "more", {"sand.md": "# Sand\n\nDunes wander.\n"}))])
     groups = await call(app, "cluster_documents")
     assert groups["compared_by"] == "links and TF-IDF"

@@ -79,7 +79,7 @@ async def test_links_of_every_form_lead_where_people_say(app: App, connect: Conn
     take_in(app, tmp_path / "harbour")
     wanted = {(note.path, one.relation, one.target) for note in notes for line in note.answers.values() for one in line}
     found: set[tuple[str, str, str]] = set()
-    ids = {one.path.removeprefix("harbour/"): one.id for one in app.documents.library.documents(LOCAL)}
+    ids = {one.path.removeprefix("harbour/"): one.id for one in app.documents.parts.library.documents(LOCAL)}
     for note in notes:
         for edge in await explore(connect, id=ids[note.path], unresolved=True):
             if edge["type"] != "similar":

@@ -31,7 +31,7 @@ NONSENSE = ("quantum entanglement of penguins", "Which pope crowned the emperor 
 def example(minilm: ModelsFolder, tmp_path_factory: pytest.TempPathFactory) -> App:
     """The example collection, embedded."""
     app = build_app(load_settings({"data": tmp_path_factory.mktemp("data"), "models": minilm.folder}))
-    app.documents.ingest.run(LOCAL, [str(EXAMPLE)])
+    app.documents.parts.ingest.run(LOCAL, [str(EXAMPLE)])
     return app
 
 

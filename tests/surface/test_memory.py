@@ -25,7 +25,7 @@ NOTES = {
 @pytest.fixture
 def notes(app: App, tmp_path: Path) -> Path:
     folder = written(tmp_path / "notes", NOTES)
-    app.documents.ingest.run(LOCAL, [str(folder)])
+    app.documents.parts.ingest.run(LOCAL, [str(folder)])
     return folder
 
 
@@ -73,7 +73,7 @@ async def test_a_new_note_is_found_after_the_next_ingestion(app: App, connect: C
     assert (await call(connect, "search_documents", query="zeppelin"))["results"] == []
     (notes / "airships").mkdir()
     (notes / "airships" / "zeppelin.md").write_text("# Zeppelin\n\nIt floats.\n")
-    app.documents.ingest.run(LOCAL, [str(notes)])
+    app.documents.parts.ingest.run(LOCAL, [str(notes)])
     [best] = (await call(connect, "search_documents", query="zeppelin"))["results"]
     assert best["id"] == "notes-airships-zeppelin"
     assert "notes/airships/" in (await call(connect, "list_directory_structure"))["result"]
@@ -81,7 +81,7 @@ async def test_a_new_note_is_found_after_the_next_ingestion(app: App, connect: C
 
 async def test_a_deleted_note_is_as_unknown_as_one_that_never_was(app: App, connect: Connect, notes: Path) -> None:
     (notes / "decisions" / "database.md").unlink()
-    app.documents.ingest.run(LOCAL, [str(notes)])
+    app.documents.parts.ingest.run(LOCAL, [str(notes)])
     deleted = await failed(connect, "read_node_content", id="notes-decisions-database")
     unknown = await failed(connect, "read_node_content", id="notes-decisions-other")
     for said in (deleted, unknown):

@@ -44,7 +44,7 @@ STORAGE = [f"notes-decisions-storage-{where}" for where in ("cloud", "sqlite", "
 
 @pytest.fixture(autouse=True)
 def notes(app: App, tmp_path: Path) -> None:
-    app.documents.ingest.run(LOCAL, [str(written(tmp_path / "notes", NOTES))])
+    app.documents.parts.ingest.run(LOCAL, [str(written(tmp_path / "notes", NOTES))])
 
 
 async def found(connect: Connect, query: str, tool: str = "search_documents", **arguments: object) -> list[str]:
@@ -123,12 +123,12 @@ async def test_a_search_a_read_the_links_and_a_read_work_with_the_ids_as_given(c
 async def test_both_ends_of_a_gap_are_read_with_the_ids_as_given_and_nothing_was_written(
     app: App, connect: Connect, tmp_path: Path
 ) -> None:
-    before = list(app.documents.catalog.with_versions(LOCAL))
+    before = list(app.documents.parts.catalog.with_versions(LOCAL))
     gaps = (await call(connect, "find_gaps", limit=10, threshold=0.5))["result"]
     assert 1 <= len(gaps) <= 10
     for end in ("source_id", "target_id"):
         assert (await call(connect, "read_node_content", id=gaps[0][end]))["result"]
-    assert list(app.documents.catalog.with_versions(LOCAL)) == before
+    assert list(app.documents.parts.catalog.with_versions(LOCAL)) == before
     assert {path: (tmp_path / "notes" / path).read_text() for path in NOTES} == NOTES
     assert (await call(connect, "find_gaps", limit=10, threshold=0.5))["result"] == gaps
 

@@ -68,7 +68,7 @@ def library(folder: Path, models: Path, **settings: object) -> App:
         (notes / f"{number:02}.md").write_text(
             f"# Note {number}\n\nThe memory of {word} is what to search in {word}.\n"
         )
-    app.documents.ingest.run(LOCAL, [str(notes)])
+    app.documents.parts.ingest.run(LOCAL, [str(notes)])
     return app
 
 
@@ -96,7 +96,7 @@ def without_language_model(app: App) -> App:
 
 
 def model_of(app: App) -> EmbeddingModel:
-    model = app.documents.embedder.model()
+    model = app.documents.parts.embedder.model()
     assert model
     return model
 
@@ -170,7 +170,7 @@ async def test_another_model_s_vectors_are_never_compared(app: App, tmp_path: Pa
     assert model_of(other).identity != model_of(app).identity
     before = await search(other)
     assert {row["explain"]["vector"] for row in before["results"]} == {None}
-    other.documents.fill.run(LOCAL)
+    other.documents.parts.missing_vectors.run(LOCAL)
     after = await search(other)
     assert {row["source"] for row in after["results"]} == {"hybrid"}
     assert any(row["explain"]["vector"] for row in after["results"])

@@ -41,7 +41,7 @@ def app(tmp_path: Path, stub: StubModel) -> Iterator[App]:
     said: dict[str, object] = {"language_model": "openai:test", "language_model_url": stub.url}
     said |= {"language_model_key": "sk-1", "language_model_seconds": 5}
     app = build_app(load_settings({"data": tmp_path / "data", "models": tmp_path / "models", **said}))
-    app.documents.ingest.run(LOCAL, [str(written(tmp_path / "notes", NOTES))])
+    app.documents.parts.ingest.run(LOCAL, [str(written(tmp_path / "notes", NOTES))])
     yield app
     del app
     gc.collect()  # here its connections may be found open

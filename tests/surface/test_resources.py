@@ -25,7 +25,7 @@ TAG_TEMPLATE = ResourceTemplateReference(uri="loci://tags/{tag}")
 def folder(app: App, tmp_path: Path) -> Path:
     folder = written(tmp_path / "notes", NOTES)
     take_in(app, folder)
-    app.documents.library.add(Owner("", "somebody"), "secret.md", b"# Secret\n\n#hidden\n")
+    app.documents.parts.library.add(Owner("", "somebody"), "secret.md", b"# Secret\n\n#hidden\n")
     return folder
 
 

@@ -48,7 +48,7 @@ class Notes:
     def read(self, path: str) -> bytes:
         if self.is_here:
             return (self.folder / path).read_bytes()
-        id = self._app.documents.catalog.find(LOCAL, f"notes/{path}").id
+        id = self._app.documents.parts.catalog.find(LOCAL, f"notes/{path}").id
         return self._app.blobs.read(LOCAL, blob_key(id))
 
     def write(self, path: str, content: bytes) -> None:
@@ -56,12 +56,12 @@ class Notes:
         if self.is_here:
             (self.folder / path).write_bytes(content)
         else:
-            self._app.documents.library.add(LOCAL, f"notes/{path}", content)
+            self._app.documents.parts.library.add(LOCAL, f"notes/{path}", content)
 
     def exists(self, path: str) -> bool:
         if self.is_here:
             return (self.folder / path).exists()
-        return self._app.documents.catalog.find(LOCAL, f"notes/{path}").document is not None
+        return self._app.documents.parts.catalog.find(LOCAL, f"notes/{path}").document is not None
 
 
 @pytest.fixture
@@ -72,7 +72,7 @@ def notes(app: App, tmp_path: Path) -> Notes:
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         notes.write(path, text.encode())
     if notes.is_here:
-        app.documents.ingest.run(LOCAL, [str(folder)])
+        app.documents.parts.ingest.run(LOCAL, [str(folder)])
     return notes
 
 
@@ -238,7 +238,7 @@ async def test_twenty_writes_are_kept(connect: Connect, app: App, notes: Notes) 
         await call(connect, "inject_tags", file_path=PLAN, tags=[f"t{number}"])
     assert len(app.blobs.list(LOCAL, "history/")) == 20
     assert (await call(connect, "undo_write", path=PLAN))["undoable"] == 19
-    app.documents.library.remove(LOCAL, app.documents.library.matching(LOCAL, PLAN))
+    app.documents.parts.library.remove(LOCAL, app.documents.parts.library.matching(LOCAL, PLAN))
     assert app.blobs.list(LOCAL, "history/") == []
     assert notes.is_here == (notes.folder / "plan.md").exists()
 
@@ -309,9 +309,9 @@ async def test_an_editor_that_is_faster_is_not_overwritten(app: App, notes: Note
         seen.append(before)
         return (before or b"") + b"\nMore.\n"
 
-    app.documents.edits.change(LOCAL, PLAN, change, expect=None, by="test")
+    app.documents.parts.edits.change(LOCAL, PLAN, change, expect=None, by="test")
     assert notes.read("plan.md") == b"# Plan\n\nEdited.\n\nMore.\n"
-    assert app.documents.edits.undo(LOCAL, PLAN, expect=None).older == 0
+    assert app.documents.parts.edits.undo(LOCAL, PLAN, expect=None).older == 0
     assert notes.read("plan.md") == b"# Plan\n\nEdited.\n"
 
 
@@ -323,8 +323,8 @@ async def test_what_another_owner_has_is_out_of_reach(app: App, notes: Notes) ->
         return b"Mine.\n"
 
     with pytest.raises(Refused, match="is not in a folder"):
-        app.documents.edits.change(ann, str(notes.folder / "plan.md"), change, expect=None, by="test")
-    mine = app.documents.edits.change(ann, "notes/plan.md", change, expect=None, by="test")
+        app.documents.parts.edits.change(ann, str(notes.folder / "plan.md"), change, expect=None, by="test")
+    mine = app.documents.parts.edits.change(ann, "notes/plan.md", change, expect=None, by="test")
     assert mine.document is not None
     assert mine.document.root is None
     assert notes.read("plan.md") == NOTES["plan.md"].encode()

@@ -9,11 +9,9 @@ from importlib.resources import as_file, files
 from loci.app import App
 from loci.core.errors import LociError
 from loci.core.identity import LOCAL, Owner
-from loci.documents.ingest.index_writer import COLLECTION
 from loci.model_store.manifests import DEFAULTS, Kind, known
 from loci.model_store.models_folder import ModelsFolder
 from loci.model_store.pull import pull
-from loci.search.ranking import QueryVector, Where
 
 SECONDS_BETWEEN_CHECKS = 5.0
 PROGRESS_STEPS = 10
@@ -42,7 +40,7 @@ class Background:
     def _work(self) -> None:
         with suppress(LociError):  # the next write tries again
             for owner in self._owners():
-                self._app.documents.edits.repair(owner)
+                self._app.documents.upkeep.repair(owner)
         self._warm()
         if self._example:
             add_example(self._app, self._say)
@@ -51,9 +49,9 @@ class Background:
         embedded_by: str | None = None
         while True:
             self._warm()
-            model = self._app.documents.embedder.model()
-            if model is not None and model.identity != embedded_by and self._embed():
-                embedded_by = model.identity
+            model = self._app.documents.upkeep.model()
+            if model is not None and model != embedded_by and self._embed():
+                embedded_by = model
             if self._ended.wait(SECONDS_BETWEEN_CHECKS):
                 return
 
@@ -92,24 +90,17 @@ class Background:
         return progress
 
     def _warm(self) -> None:
-        """Load a new model and the vectors; otherwise the first search would wait half a second for them.
-
-        The cross-encoder is not loaded: it may take gigabytes, and not every server gets a search.
-        """
-        model = self._app.documents.embedder.model()
-        if model is None or model.identity == self._warmed:
-            return
-        self._warmed = model.identity
-        with suppress(LociError):  # the first search reports the problem
-            asked = self._app.documents.embedder.query("warm")
-            near = QueryVector.of(asked.model, asked.vector)
-            self._app.documents.index.candidates(LOCAL, COLLECTION, ["warm"], near, limit=1, where=Where())
+        """Load a new model and the vectors before the first search needs them."""
+        model = self._app.documents.upkeep.model()
+        if model is not None and model != self._warmed:
+            self._warmed = model
+            self._app.documents.upkeep.warm_search()
 
     def _embed(self) -> bool:
         """Embed the passages that have no vector of the current model; return True if all are done."""
         try:
             for owner in self._owners():
-                self._app.documents.fill.run(owner, stop=self._ended.is_set)
+                self._app.documents.upkeep.embed_missing(owner, stop=self._ended.is_set)
         except LociError as error:
             self._say(f"Some documents have no vectors yet. {error}")
             return False
@@ -122,11 +113,11 @@ class Background:
 def add_example(app: App, say: Callable[[str], None]) -> None:
     """Ingest the example, notes of an invented library of tools, unless there are documents already."""
     folder = app.settings.data / "example"
-    if folder.exists() or app.documents.library.documents(LOCAL):
+    if folder.exists() or not app.documents.is_empty(LOCAL):
         return
     with as_file(files("loci") / "example") as source:
         shutil.copytree(source, folder)
-    summary = app.documents.ingest.run(LOCAL, [str(folder)])
+    summary = app.documents.ingest(LOCAL, [str(folder)])
     say(
         f"Loci has loaded an example, {summary.processed} notes in {folder}. Ask your agent: {EXAMPLE_QUESTION}\n"
         "To add your own notes: loci ingest FOLDER. To remove the example: loci forget example"

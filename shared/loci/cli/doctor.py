@@ -24,11 +24,11 @@ def doctor(
     That is the settings, the data folder, the models, the sandboxes, the index and the documents. The exit code is 1
     if there is a fault.
     """
-    from loci.compose import build_app, checked_database, signing_secrets  # slow to load, and `--help` needs none
+    from loci.compose import build_app, check_database, count_signing_secrets  # slow to load, and `--help` needs none
     from loci.core.finding import counted
     from loci.doctor.examine import Openers, examine
 
-    openers = Openers(build_app, checked_database, signing_secrets)
+    openers = Openers(build_app, check_database, count_signing_secrets)
     counts: Counter[str] = Counter()
     findings: list[dict[str, object]] = []
     for one in examine({"data": data}, config, openers, fix=fix):

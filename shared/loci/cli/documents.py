@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -32,17 +33,15 @@ def search(
     as_json: JsonOption = False,
 ) -> None:
     """Search the documents, as the tool search_documents does."""
-    from loci.documents.ingest.index_writer import COLLECTION  # slow to load, and `--help` does not need it
-
-    app = open_app(data, config)
-    ranking = app.documents.search.find(LOCAL, COLLECTION, query, limit=limit, room=SNIPPET)
+    documents = open_app(data, config).documents
+    ranking = documents.search(LOCAL, query, limit=limit, room=SNIPPET)
     if as_json:
         typer.echo(json.dumps({"results": [_hit_view(hit) for hit in ranking.hits], "reason": ranking.reason}))
         return
     for place, hit in enumerate(ranking.hits, 1):
         typer.echo(_hit_text(place, hit, explain=explain))
     if not ranking.hits:
-        is_empty = not app.documents.library.documents(LOCAL)
+        is_empty = documents.is_empty(LOCAL)
         typer.echo("There are no documents yet. Add some with: loci ingest PATH" if is_empty else ranking.reason)
     if explain:
         typer.echo(_stages(ranking))
@@ -68,12 +67,12 @@ def graph(
     if html is None and not as_json:
         raise Refused("No output was asked for", "Add --html FILE, --json, or both", code="NOTHING_TO_MAKE")
     from loci.web.facts import facts  # slow to load, and `--help` does not need them
-    from loci.web.views import page_of, picture_for
+    from loci.web.views import page_of
 
-    app = open_app(data, config)
-    shown = picture_for(app, LOCAL, with_gaps=gaps)
+    documents = open_app(data, config).documents
+    shown = documents.picture(LOCAL, with_gaps=gaps).picture()
     if html is not None:
-        written = _write(html, page_of(app, LOCAL, shown, title).html)
+        written = _write(html, page_of(documents, LOCAL, shown, title).html)
         counts = f"{len(shown.documents):,} documents, {len(shown.links):,} links, {len(shown.open):,} open links"
         found = f", {len(shown.gaps):,} gaps" if gaps else ""
         typer.echo(f"{printable(str(html))}: {counts}{found} ({written / 1e6:,.1f} MB)", err=as_json)
@@ -91,14 +90,15 @@ def forget(
     as_json: JsonOption = False,
 ) -> None:
     """Remove documents from the index; files stay on disk."""
-    library = open_app(data, config).documents.library
-    documents = {document.id: document for name in names for document in library.matching(LOCAL, name)}
-    if not yes:
-        typer.echo(_question(list(documents.values())), err=True)
-        typer.confirm("Forget them?", abort=True, err=True)
-    library.remove(LOCAL, documents.values())
+
+    def confirm(found: Sequence[Document]) -> None:
+        if not yes:
+            typer.echo(_question(found), err=True)
+            typer.confirm("Forget them?", abort=True, err=True)
+
+    documents = open_app(data, config).documents.forget(LOCAL, names, confirm)
     if as_json:
-        typer.echo(json.dumps({"forgotten": sorted(documents)}))
+        typer.echo(json.dumps({"forgotten": sorted(one.id for one in documents)}))
     else:
         typer.echo(f"Forgot {counted(len(documents), 'document')}.")
 
@@ -149,7 +149,7 @@ def _write(file: Path, text: str) -> int:
     return len(content)
 
 
-def _question(documents: list[Document]) -> str:
+def _question(documents: Sequence[Document]) -> str:
     stored = sum(document.root is None for document in documents)
     lines = [f"Loci will remove {counted(len(documents), 'document')} from the index:"]
     lines += [f"  {printable(document.path)}  ({document.id})" for document in documents[:NAMED]]

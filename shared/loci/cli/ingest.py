@@ -53,7 +53,7 @@ def ingest(
         return
     app = open_app(data, config, _need_files)
     with shown_progress() as progress:
-        summary = app.documents.ingest.run(LOCAL, paths, progress)
+        summary = app.documents.ingest(LOCAL, paths, progress)
     typer.echo(json.dumps(_view(summary)) if as_json else _text(summary))
     if summary.failed:
         raise typer.Exit(1)

@@ -2,17 +2,16 @@
 
 import signal
 import sys
-import time
+from collections.abc import Sequence
 from contextlib import suppress
 from types import FrameType
-from typing import Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from loci.app import App
 from loci.cli.file_events import FileEvents
 from loci.cli.terminal import SHOWN, ConfigOption, DataOption, kept_line, open_app, printable, shown_progress
-from loci.core.errors import LociError, Refused
+from loci.core.errors import Refused
 from loci.core.identity import LOCAL
 from loci.core.settings import UPLOADS_OF_LOCAL, Settings
 from loci.documents.document import IngestSummary
@@ -24,6 +23,9 @@ from loci.documents.ingest.watched_folder import (
     IngestPostponed,
     WatchedFolder,
 )
+
+if TYPE_CHECKING:
+    from loci.documents.api import Documents
 
 
 def watch(
@@ -43,11 +45,11 @@ def watch(
     until now. If a folder disappears, Loci keeps its documents until it is back. A server may run on the same data.
     """
     app = open_app(data, config, _need_files)
-    places = _with_inner(app, [_folder(path) for path in paths]) if paths else _ingested(app)
+    watched = app.documents.watch(LOCAL, [_folder(path) for path in paths or ()])
     signal.signal(signal.SIGTERM, _interrupt)
     messages = WatchMessages()
     with suppress(KeyboardInterrupt):
-        _watch(app, {one.path: one for one in places}, messages, poll=poll)
+        _watch(app.documents, watched, messages, poll=poll)
     say(f"Stopped. Since the start: {messages.totals()}.")
 
 
@@ -110,14 +112,9 @@ def say(line: str) -> None:
     sys.stdout.flush()
 
 
-def _watch(app: App, places: dict[str, LocalPath], messages: WatchMessages, *, poll: bool) -> None:
+def _watch(documents: "Documents", watched: Sequence[WatchedFolder], messages: WatchMessages, *, poll: bool) -> None:
     """Watch until the user interrupts."""
-    watched = [
-        WatchedFolder(
-            app.documents.ingest, LOCAL, one, [other for other in places if _is_inside(other, one.path)], time.time
-        )
-        for one in places.values()
-    ]
+    folders = [one.location.path for one in watched]
 
     def update(touched: set[str]) -> None:
         for one in watched:
@@ -129,10 +126,10 @@ def _watch(app: App, places: dict[str, LocalPath], messages: WatchMessages, *, p
             begun = list(one.ingest_all(progress))
         for happening in begun:
             messages.report(one.location.path, happening)
-    _warm(app)
-    events = FileEvents(list(places), say, poll=poll)
+    documents.upkeep.warm_ingestion()
+    events = FileEvents(folders, say, poll=poll)
     update(events.wait())  # for files written before the system began to report changes
-    say(f"Watching {', '.join(places)}. Stop with Ctrl-C.")
+    say(f"Watching {', '.join(folders)}. Stop with Ctrl-C.")
     while True:
         update(events.wait())
 
@@ -148,34 +145,6 @@ def _folder(path: str) -> LocalPath:
     if not found.is_folder:
         raise Refused(f"{path} is not a folder", "Name the folder that the file is in", code="NO_FOLDER")
     return found
-
-
-def _with_inner(app: App, places: list[LocalPath]) -> list[LocalPath]:
-    """Return these folders and the ingested folders inside them, each of which may disappear by itself."""
-    inner = [one for one in _roots(app) if any(_is_inside(one.path, outer.path) for outer in places)]
-    return [*places, *inner]
-
-
-def _ingested(app: App) -> list[LocalPath]:
-    places = _roots(app)
-    if not places:
-        raise Refused("No folder has been ingested yet", "Name one: loci watch FOLDER", code="NOTHING_TO_WATCH")
-    return places
-
-
-def _roots(app: App) -> list[LocalPath]:
-    return [LocalPath(root.folder, True, root.name) for root in app.documents.catalog.roots(LOCAL).values()]
-
-
-def _warm(app: App) -> None:
-    """Load the model now, so that the first save does not wait for it."""
-    with suppress(LociError):
-        if app.documents.embedder.model():
-            app.documents.embedder.passages(["warm"])
-
-
-def _is_inside(path: str, folder: str) -> bool:
-    return path != folder and is_below(path, [folder])
 
 
 def _interrupt(_: int, __: FrameType | None) -> NoReturn:

@@ -1,35 +1,22 @@
 """Code: the one door to running callers' code."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from loci.code import packages, python, typescript
 from loci.code.answers import python_answer, python_under_way, typescript_under_way
-from loci.code.detached_runs import DetachedRuns, PendingRun
+from loci.code.detached_runs import PendingRun
+from loci.code.parts import CodeParts
 from loci.code.ports import GivenUp, never
-from loci.code.python import Runner
-from loci.code.typescript import TypeScript, TypeScriptRequest, TypeScriptRun
+from loci.code.typescript import TypeScriptRequest, TypeScriptRun
 from loci.core.identity import Caller, Owner
 from loci.core.json import JsonObject
-from loci.core.lazy import Lazy
 
 StartedRun = TypeScriptRun | PendingRun
 """A run that goes on while its call waits."""
 PATIENCE = 25.0
 """Seconds that a call waits for its run. API Gateway, in front of a deployment on AWS, gives up after 29."""
-
-
-@dataclass(frozen=True, slots=True)
-class CodeParts:
-    """The parts behind `Code`. Each language is assembled at its first run."""
-
-    python: Lazy[Runner]
-    typescript: Lazy[TypeScript]
-    detached_runs: DetachedRuns | None
-    """Drives runs in other processes. None: this process drives them."""
-    patience: float = PATIENCE
 
 
 class Code:

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 
 from itsdangerous import BadData, URLSafeSerializer
 
+from loci.core.errors import Misconfigured
 from loci.core.json import JsonObject
+from loci.core.settings import Settings
 
 SHORTEST_SECRET = 32
 """Characters."""
@@ -47,3 +49,13 @@ class Seal:
             return self._serializer.loads(token)
         except BadData:
             return None
+
+
+def given_secrets(settings: Settings) -> list[str]:
+    """The signing secrets in the settings themselves, newest first. A short one is refused."""
+    given = [secret.get_secret_value() for secret in settings.secrets]
+    if any(len(secret) < SHORTEST_SECRET for secret in given):
+        raise Misconfigured(
+            f"A signing secret has fewer than {SHORTEST_SECRET} characters", "Set longer ones in LOCI_SECRETS"
+        )
+    return given

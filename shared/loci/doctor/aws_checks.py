@@ -31,7 +31,7 @@ def _bucket(app: App) -> Finding:
 
 def _search(app: App) -> Finding:
     try:
-        app.documents.index.counts(LOCAL, COLLECTION)
+        app.documents.parts.index.counts(LOCAL, COLLECTION)
     except Unavailable as error:
         if app.settings.search_url is not None:
             raise
@@ -43,7 +43,7 @@ def _inference(app: App) -> Finding | None:
     name = app.settings.inference_function
     if name is None:
         return None
-    model = app.documents.embedder.model()
+    model = app.documents.parts.embedder.model()
     if model is None:
         return Finding("inference", "warning", f"{name} has no embedder", "Build its image with one, and deploy it")
     return Finding("inference", "ok", f"{name} answers, and embeds with {model.identity}")

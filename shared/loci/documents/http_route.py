@@ -12,7 +12,7 @@ from starlette.types import Receive, Scope, Send
 
 from loci.core.errors import LociError, NotFound, Refused
 from loci.core.identity import Owner
-from loci.documents.api import DocumentsHost
+from loci.documents.host import DocumentsHost
 from loci.documents.ingest.client_sync import Applied, NotApplied, SentDocument
 from loci.documents.ingest.uploads import upload_prefix
 from loci.mcp.auth.gate import Gate
@@ -102,7 +102,7 @@ class DocumentsRoute:
     def _held(self, owner: Owner, under: str, after: str | None) -> Answer:
         if not under.strip("/"):
             raise Refusal(400, "Say below which name: ?under=NAME")
-        held, behind = self._app.documents.feed.uploaded(owner, under, after)
+        held, behind = self._app.documents.sync.uploaded(owner, under, after)
         settings = self._app.settings
         uploads = f"s3://{settings.bucket}/{upload_prefix(owner)}" if settings.mode == "aws" else None
         documents = [{"path": one.path, "sha256": one.sha256} for one in held]
@@ -110,7 +110,7 @@ class DocumentsRoute:
 
     def _take(self, owner: Owner, sent: list[SentDocument], gone: list[str]) -> Answer:
         end = self._clock() + SECONDS
-        done = self._app.documents.feed.apply(owner, sent, gone, lambda: self._clock() > end)
+        done = self._app.documents.sync.apply(owner, sent, gone, lambda: self._clock() > end)
         return {"results": [_view(one) for one in done]}
 
 

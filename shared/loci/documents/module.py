@@ -15,7 +15,7 @@ from loci.mcp.tool import LociTool
 from loci.mcp.tool_catalog import ToolFamily, tool_family
 
 if TYPE_CHECKING:
-    from loci.documents.api import DocumentsHost
+    from loci.documents.host import DocumentsHost
 
 INSTRUCTIONS = """
 
@@ -61,35 +61,25 @@ def documents_module(app: "DocumentsHost") -> Module:
 
 
 def _tools(app: "DocumentsHost") -> list[ToolFamily]:
-    """The tools, in families that are loaded together: who searches does not load what writes."""
+    """The tools, in families that are loaded together: a search does not load what only writing needs."""
 
     def search() -> list[LociTool]:
-        from loci.documents.tools.search import document_tools
+        from loci.documents.tools.search_tools import search_tools
 
-        return document_tools(app)
+        return search_tools(app)
 
     def links() -> list[LociTool]:
-        from loci.documents.tools.links import link_tools
+        from loci.documents.tools.link_tools import link_tools
 
         return link_tools(app)
 
-    def gaps() -> list[LociTool]:
-        from loci.documents.tools.gaps import gap_tools
+    def overview() -> list[LociTool]:
+        from loci.documents.tools.overview_tools import overview_tools
 
-        return gap_tools(app)
-
-    def clusters() -> list[LociTool]:
-        from loci.documents.tools.clusters import cluster_tools
-
-        return cluster_tools(app)
-
-    def reading_list() -> list[LociTool]:
-        from loci.documents.tools.reading_list import reading_tools
-
-        return reading_tools(app)
+        return overview_tools(app)
 
     def writing() -> list[LociTool]:
-        from loci.documents.tools.writing import writing_tools
+        from loci.documents.tools.writing_tools import writing_tools
 
         return writing_tools(app)
 
@@ -98,8 +88,6 @@ def _tools(app: "DocumentsHost") -> list[ToolFamily]:
     return [
         tool_family(search, *searching, "list_directory_structure", surfaces=on),
         tool_family(links, "explore_links", "graph_neighbors", surfaces=on),
-        tool_family(gaps, "find_gaps", surfaces=on),
-        tool_family(clusters, "cluster_documents", surfaces=on),
-        tool_family(reading_list, "suggest_reading", surfaces=on),
+        tool_family(overview, "find_gaps", "cluster_documents", "suggest_reading", surfaces=on),
         tool_family(writing, "inject_tags", "write_document", "undo_write", surfaces=on),
     ]

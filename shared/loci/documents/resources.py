@@ -1,7 +1,6 @@
 """Documents as MCP resources: the newest are listed, each can be read by its id, and tags list their documents."""
 
 import json
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
 
@@ -45,19 +44,18 @@ class DocumentResources:
 
     def newest(self, owner: Owner) -> list[Resource]:
         """The documents that are listed."""
-        return [_resource(one) for one in self._by_age(owner)[:LISTED]]
+        return [_resource(one) for one in self._documents.newest(owner)[:LISTED]]
 
     def content(self, owner: Owner, uri: str) -> TextResourceContents:
         """A document's markdown, or the documents with a tag."""
         if uri.startswith(TAGS):
             return self._tagged(owner, uri)
-        text = self._documents.library.read(owner, unquote(uri.removeprefix(DOCUMENTS)))
-        self._documents.read_lately.note(owner, text.document.id, text.sha256)
+        text = self._documents.read(owner, unquote(uri.removeprefix(DOCUMENTS)))
         return TextResourceContents(uri=uri, mime_type=MARKDOWN, text=text.text)
 
     def values(self, owner: Owner, uri: str, argument: str) -> set[str]:
         """All ids, or all tags."""
-        documents = self._all(owner)
+        documents = self._documents.newest(owner)
         if argument == "id" and uri.startswith(DOCUMENTS):
             return {one.id for one in documents}
         if argument == "tag" and uri.startswith(TAGS):
@@ -66,19 +64,12 @@ class DocumentResources:
 
     def prompt_values(self, owner: Owner) -> set[str]:
         """Tags and titles: topics that a prompt can be about."""
-        documents = list(self._all(owner))
+        documents = self._documents.newest(owner)
         return {tag for one in documents for tag in one.tags} | {one.title for one in documents}
-
-    def _all(self, owner: Owner) -> Iterable[Document]:
-        return self._documents.graphs.of(owner).documents.values()
-
-    def _by_age(self, owner: Owner) -> list[Document]:
-        """The newest first: by their dates, then by when they were ingested."""
-        return sorted(self._all(owner), key=lambda one: (one.date or "", one.ingested_at, one.id), reverse=True)
 
     def _tagged(self, owner: Owner, uri: str) -> TextResourceContents:
         tag = normal_tag(unquote(uri.removeprefix(TAGS)))
-        found = [one for one in self._by_age(owner) if tag in one.tags]
+        found = [one for one in self._documents.newest(owner) if tag in one.tags]
         if not found:
             raise NotFound("No document has this tag", "Tags are completed: completion/complete", code="TAG_NOT_FOUND")
         rows = [{"uri": f"{DOCUMENTS}{one.id}", "title": one.title, "date": one.date} for one in found[:LISTED]]

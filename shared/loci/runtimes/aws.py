@@ -1,24 +1,37 @@
-"""Loci in an AWS account. Its clients are made at their first calls."""
+"""Loci in an AWS account. Its clients are made at their first calls, and adapters are loaded when they are needed."""
 
+import os
 import time
+from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 from loci.adapters.aws.blobs import S3Blobs
 from loci.adapters.aws.clients import Clients
 from loci.adapters.aws.records import DynamoRecords
-from loci.core.errors import Misconfigured
+from loci.app import Adapters
+from loci.core.errors import Misconfigured, Unavailable
 from loci.core.settings import Settings
-from loci.core.signing import Keyring
+from loci.core.signing import Keyring, given_secrets
 from loci.core.stores import RecordStore
-from loci.runtimes.adapters import Adapters, ForCode, ForDocuments
-from loci.runtimes.secrets import given_secrets, stored_secrets
+
+if TYPE_CHECKING:
+    from loci.adapters.aws.sandbox.lent_rows import Lender
+    from loci.code.parts import CodeAdapters
+    from loci.code.ports import Executors, Jobs, Sandbox
+    from loci.documents.parts import DocumentAdapters
+
+OWN_FUNCTION = "AWS_LAMBDA_FUNCTION_NAME"
+"""Lambda's own variable."""
+MAX_OUTPUT_BYTES = 1 << 19
+"""Of a run. The answer of a function has at most 6 MB, with the figures."""
 
 
-def aws(settings: Settings) -> Adapters:
-    """All in the resources that the settings name."""
+def aws_adapters(settings: Settings) -> Adapters:
+    """Everything in the resources that the settings name."""
     clients = Clients()
-    records, blobs = stores(settings, clients)
-    keyring = Keyring(given_secrets(settings) or stored_secrets(settings, clients))
+    records, blobs = aws_stores(settings, clients)
+    keyring = Keyring(signing_secrets(settings, clients))
     if (settings.run_python_function or settings.run_deno_function) and settings.run_role is None:
         raise Misconfigured("Runs of code need credentials to be lent", "Set LOCI_RUN_ROLE to the role of the stack")
     return Adapters(
@@ -27,11 +40,11 @@ def aws(settings: Settings) -> Adapters:
         blobs=blobs,
         local_links=None,
         documents=partial(for_documents, settings, records, clients),
-        code=partial(_code, settings, records, blobs, keyring, clients),
+        code=partial(_for_code, settings, records, blobs, keyring, clients),
     )
 
 
-def stores(settings: Settings, clients: Clients) -> tuple[RecordStore, S3Blobs]:
+def aws_stores(settings: Settings, clients: Clients) -> tuple[RecordStore, S3Blobs]:
     """The table and the bucket."""
     if settings.auth == "open":
         raise Misconfigured("auth = open would let everybody in", "In AWS mode set LOCI_AUTH=required")
@@ -41,37 +54,108 @@ def stores(settings: Settings, clients: Clients) -> tuple[RecordStore, S3Blobs]:
     return DynamoRecords(settings.table, blobs, time.time, clients), blobs
 
 
-def for_documents(settings: Settings, records: RecordStore, clients: Clients) -> ForDocuments:
-    """The index, and the models of the inference function; without one, those of this machine."""
+def signing_secrets(settings: Settings, clients: Clients) -> list[str]:
+    """The secrets of the settings, else those in Secrets Manager, newest first."""
+    if given := given_secrets(settings):
+        return given
+    from loci.adapters.aws.secrets import read_secrets
+
+    if not settings.secrets_from:
+        raise Misconfigured("In AWS mode a signing secret is needed", "Set LOCI_SECRETS_FROM or LOCI_SECRETS")
+    return read_secrets(settings.secrets_from, clients)
+
+
+def for_documents(settings: Settings, records: RecordStore, clients: Clients) -> "DocumentAdapters":
+    """The index, and the models of the inference function or, if there is none, of this machine."""
     from loci.adapters.aws.index import OpenSearchIndex
     from loci.adapters.aws.inference import LambdaEmbedder, LambdaInference, LambdaReranker
     from loci.adapters.aws.no_index import NoIndex
     from loci.adapters.aws.opensearch import OpenSearchCluster
     from loci.adapters.aws.write_locks import RecordWriteLocks
-    from loci.runtimes.language_model import language_model
+    from loci.documents.parts import DocumentAdapters
 
     if settings.inference_function is None:
-        from loci.runtimes.inference import local_inference  # a function with models elsewhere needs none of it
+        from loci.runtimes.local import local_inference
 
         embedder, reranker = local_inference(settings)
     else:
         inference = LambdaInference(settings.inference_function, clients)
         embedder, reranker = LambdaEmbedder(inference), LambdaReranker(inference)
     url = settings.search_url
-    return ForDocuments(
-        index=OpenSearchIndex(OpenSearchCluster(url), settings.search_index) if url else NoIndex(),
-        embedder=embedder,
-        reranker=reranker,
-        turns=RecordWriteLocks(records, time.time),
-        language_model=language_model(settings, records, clients),
+    index = OpenSearchIndex(OpenSearchCluster(url), settings.search_index) if url else NoIndex()
+    return DocumentAdapters(index, embedder, reranker, RecordWriteLocks(records, time.time))
+
+
+def _for_code(
+    settings: Settings, records: RecordStore, blobs: S3Blobs, keyring: Keyring, clients: Clients
+) -> "CodeAdapters":
+    from loci.code.parts import CodeAdapters
+
+    return CodeAdapters(
+        executors=partial(_executors, settings, records, blobs, keyring, clients),
+        sandbox=partial(_sandbox, settings, keyring, clients),
+        jobs=_jobs(settings, clients),
     )
 
 
-def _code(settings: Settings, records: RecordStore, blobs: S3Blobs, keyring: Keyring, clients: Clients) -> ForCode:
-    from loci.runtimes.functions import function_executors, function_sandbox, jobs
+def _executors(
+    settings: Settings, records: RecordStore, blobs: S3Blobs, keyring: Keyring, clients: Clients
+) -> "Executors":
+    """Python, in the function that the settings name."""
+    from loci.adapters.aws.sandbox.executor_records import ExecutorRecords
+    from loci.adapters.aws.sandbox.executors import LambdaExecutors
+    from loci.adapters.aws.sandbox.machine import Machine
+    from loci.code.parts import executor_bounds
 
-    return ForCode(
-        executors=partial(function_executors, settings, records, blobs, keyring, clients),
-        sandbox=partial(function_sandbox, settings, keyring, clients),
-        jobs=jobs(settings, clients),
+    function = settings.run_python_function
+    if function is None:
+        raise _not_deployed("Python")
+    return LambdaExecutors(
+        Machine(function, "LOCI_RUN_PYTHON_FUNCTION", _tenant_key(keyring), clients),
+        ExecutorRecords(records, time.time),
+        blobs,
+        _lender(settings, clients),
+        replace(executor_bounds(settings), output_bytes=MAX_OUTPUT_BYTES),
+        drawing=settings.runner_matplotlib,
+    )
+
+
+def _sandbox(settings: Settings, keyring: Keyring, clients: Clients) -> "Sandbox":
+    """TypeScript, in the function that the settings name."""
+    from loci.adapters.aws.sandbox.machine import Machine
+    from loci.adapters.aws.sandbox.typescript import LambdaSandbox
+
+    function = settings.run_deno_function
+    if function is None:
+        raise _not_deployed("TypeScript")
+    machine = Machine(function, "LOCI_RUN_DENO_FUNCTION", _tenant_key(keyring), clients)
+    return LambdaSandbox(machine, _lender(settings, clients))
+
+
+def _jobs(settings: Settings, clients: Clients) -> "Jobs | None":
+    """Work that outlives its request: invocations of this function, if it is one and can run code."""
+    own = os.environ.get(OWN_FUNCTION)
+    if not own or not (settings.run_python_function or settings.run_deno_function):
+        return None
+    from loci.adapters.aws.lambda_jobs import LambdaJobs
+
+    return LambdaJobs(own, clients)
+
+
+def _lender(settings: Settings, clients: Clients) -> "Lender":
+    from loci.adapters.aws.sandbox.lent_rows import Lender
+
+    return Lender(settings.table or "", settings.run_role or "", clients)
+
+
+def _tenant_key(keyring: Keyring) -> bytes:
+    """The key of the newest secret. A new secret makes new tenants, so every machine is started again."""
+    return keyring.keys("tenant")[0]
+
+
+def _not_deployed(language: str) -> Unavailable:
+    return Unavailable(
+        f"This deployment runs no {language}",
+        "Run the code elsewhere, or on a Loci that does",
+        code="SANDBOX_UNAVAILABLE",
     )

@@ -1,23 +1,35 @@
-"""Loci on one machine. Nothing of AWS is loaded, but for a language model of Bedrock."""
+"""Loci on one machine, in one data folder. Nothing of AWS is loaded, except for a language model of Bedrock."""
 
 import time
 from functools import partial
+from typing import TYPE_CHECKING
 
-from loci.adapters.local.blobs import FolderBlobs
-from loci.adapters.local.data_folder import load_secret, make_writable
-from loci.adapters.local.records import SqliteRecords
-from loci.adapters.local.sqlite import Database
 from loci.core.settings import Settings
-from loci.core.signing import Keyring
+from loci.core.signing import Keyring, given_secrets
 from loci.core.stores import BlobStore, RecordStore
-from loci.runtimes.adapters import Adapters, ForCode, ForDocuments
-from loci.runtimes.secrets import given_secrets
+
+# Adapters are loaded in the functions that need them: a cold start pays for one request, and the image of the
+# inference function holds only what runs models.
+if TYPE_CHECKING:
+    from loci.adapters.local.inference.embedder import OnnxEmbedder
+    from loci.adapters.local.inference.reranker import OnnxReranker
+    from loci.adapters.local.sqlite import Database
+    from loci.app import Adapters
+    from loci.code.parts import CodeAdapters
+    from loci.code.ports import Executors, Sandbox
+    from loci.documents.parts import DocumentAdapters
 
 DATABASE = "loci.db"
 
 
-def embedded(settings: Settings) -> Adapters:
-    """All in the data folder, which is made where there is none."""
+def local_adapters(settings: Settings) -> "Adapters":
+    """Everything in the data folder, which is created if it is missing."""
+    from loci.adapters.local.blobs import FolderBlobs
+    from loci.adapters.local.data_folder import load_secret, make_writable
+    from loci.adapters.local.records import SqliteRecords
+    from loci.adapters.local.sqlite import Database
+    from loci.app import Adapters
+
     folder = settings.data
     make_writable(folder)
     keyring = Keyring(given_secrets(settings) or [load_secret(folder / "secret")])
@@ -29,32 +41,67 @@ def embedded(settings: Settings) -> Adapters:
         records=records,
         blobs=blobs,
         local_links=blobs,
-        documents=partial(_documents, settings, database, records),
-        code=partial(_code, settings, records, blobs),
+        documents=partial(_for_documents, settings, database),
+        code=partial(_for_code, settings, records, blobs),
     )
 
 
-def _documents(settings: Settings, database: Database, records: RecordStore) -> ForDocuments:
+def local_inference(settings: Settings) -> "tuple[OnnxEmbedder, OnnxReranker]":
+    """The models in the models folder. Each is loaded at its first use."""
+    from loci.adapters.local.inference.current_model import CurrentModel
+    from loci.adapters.local.inference.embedder import OnnxEmbedder
+    from loci.adapters.local.inference.reranker import OnnxReranker
+    from loci.model_store.models_folder import ModelsFolder
+
+    models = ModelsFolder(settings.models_folder)
+    return (
+        OnnxEmbedder(CurrentModel(models, "embedder", settings.embedder)),
+        OnnxReranker(CurrentModel(models, "reranker", settings.reranker)),
+    )
+
+
+def _for_documents(settings: Settings, database: "Database") -> "DocumentAdapters":
     from loci.adapters.local.index import SqliteIndex
     from loci.adapters.local.write_locks import FolderWriteLocks
-    from loci.runtimes.inference import local_inference
-    from loci.runtimes.language_model import language_model
+    from loci.documents.parts import DocumentAdapters
 
     embedder, reranker = local_inference(settings)
-    return ForDocuments(
-        index=SqliteIndex(database),
-        embedder=embedder,
-        reranker=reranker,
-        turns=FolderWriteLocks(settings.data / "turns"),
-        language_model=language_model(settings, records, None),
+    return DocumentAdapters(SqliteIndex(database), embedder, reranker, FolderWriteLocks(settings.data / "turns"))
+
+
+def _for_code(settings: Settings, records: RecordStore, blobs: BlobStore) -> "CodeAdapters":
+    from loci.code.parts import CodeAdapters
+
+    return CodeAdapters(
+        executors=partial(local_executors, settings, records, blobs), sandbox=partial(_sandbox, settings), jobs=None
     )
 
 
-def _code(settings: Settings, records: RecordStore, blobs: BlobStore) -> ForCode:
-    from loci.runtimes.sandboxes import local_executors, local_sandbox
+def local_executors(settings: Settings, records: RecordStore, blobs: BlobStore) -> "Executors":
+    """Python, in processes of this machine."""
+    from loci.adapters.local.executors.confined import ConfinedExecutors
+    from loci.adapters.local.executors.forks import Forks, wall
+    from loci.adapters.sandbox.snapshots import Snapshots
+    from loci.code.parts import executor_bounds
+    from loci.code.python import KEPT_SECONDS
 
-    return ForCode(
-        executors=partial(local_executors, settings, records, blobs),
-        sandbox=partial(local_sandbox, settings),
-        jobs=None,
+    folder = settings.data.absolute() / "executors"
+    bounds = executor_bounds(settings)
+    layers = partial(wall, allow_none=settings.allow_unsandboxed)
+    return ConfinedExecutors(
+        folder,
+        Forks(folder, settings.runner_folder, bounds, layers=layers, drawing=settings.runner_matplotlib),
+        Snapshots(records, blobs, time.time),
+        bounds,
+        time.time,
+        idle_seconds=settings.runner_idle_minutes * 60,
+        kept_seconds=KEPT_SECONDS,
     )
+
+
+def _sandbox(settings: Settings) -> "Sandbox":
+    """TypeScript, in processes of this machine."""
+    from loci.adapters.local.executors.forks import wall
+    from loci.adapters.local.typescript import DenoSandbox
+
+    return DenoSandbox(settings.deno, partial(wall, allow_none=settings.allow_unsandboxed))

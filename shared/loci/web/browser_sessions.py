@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Final
 
 from loci.core.identity import Caller, Owner
-from loci.documents.api import DocumentsHost
+from loci.documents.host import DocumentsHost
 
 COOKIE: Final = "loci_visit"
 SECONDS: Final = 3600

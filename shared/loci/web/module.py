@@ -8,7 +8,7 @@ from starlette.types import ASGIApp
 from loci.mcp.module import Module, ModuleRoute
 
 if TYPE_CHECKING:
-    from loci.documents.api import DocumentsHost
+    from loci.documents.host import DocumentsHost
 
 
 def web_module(app: "DocumentsHost") -> Module:

@@ -12,7 +12,7 @@ from starlette.types import Receive, Scope, Send
 
 from loci.core.errors import LociError, NotFound
 from loci.core.identity import Caller
-from loci.documents.api import DocumentsHost
+from loci.documents.host import DocumentsHost
 from loci.mcp.auth.gate import Gate
 from loci.mcp.http.address import Addresses, public_base
 from loci.mcp.http.body import read_body
@@ -94,14 +94,14 @@ class Pages:
                 return answers.away("sign-in")
             raise
         began = time.perf_counter()
-        page = await on_thread(served_page, self._app, caller.owner, signed_in=signed_in)
+        page = await on_thread(served_page, self._app.documents, caller.owner, signed_in=signed_in)
         self._tell("ui_graph", caller, began, len(page.html))
         return answers.html(page)
 
     async def _document(self, request: Request) -> Response:
         caller, _ = await self._caller(request)
         began = time.perf_counter()
-        read = await on_thread(self._app.documents.library.read, caller.owner, request.path_params["id"])
+        read = await on_thread(self._app.documents.read, caller.owner, request.path_params["id"], remember=False)
         text = excerpt(read.text, LONGEST_TEXT)
         self._tell("ui_document", caller, began, len(text))
         return answers.json({"id": read.document.id, "path": read.document.path, "text": text})

@@ -4,9 +4,9 @@ from typing import Final
 
 from loci.core.errors import LociError
 from loci.core.identity import Owner
-from loci.documents.api import DocumentsHost
+from loci.documents.api import Documents
 from loci.documents.document import Document
-from loci.documents.graph.picture import MAX_DOCUMENTS, Picture, Pictures, PictureSource
+from loci.documents.graph.picture import MAX_DOCUMENTS, Picture
 from loci.web.facts import drawn
 from loci.web.page import HtmlPage, graph_page
 
@@ -18,20 +18,9 @@ LONGEST_EXCERPTS: Final = 12_000_000
 """Characters of all texts in a page that is a file."""
 
 
-def picture_for(app: DocumentsHost, owner: Owner, *, with_gaps: bool = True) -> Picture:
-    """Return the picture of the owner's documents as they are now."""
-    return _source(app, owner, with_gaps=with_gaps).picture()
-
-
-def _source(app: DocumentsHost, owner: Owner, *, with_gaps: bool = True) -> PictureSource:
-    documents = app.documents
-    pictures = Pictures(documents.index, documents.graphs, documents.likeness, documents.clusters)
-    return pictures.source(owner, with_gaps=with_gaps)
-
-
-def served_page(app: DocumentsHost, owner: Owner, *, signed_in: bool) -> HtmlPage:
+def served_page(documents: Documents, owner: Owner, *, signed_in: bool) -> HtmlPage:
     """Return the page that a server sends: without texts, and with as many documents as an answer can hold."""
-    source = _source(app, owner)
+    source = documents.picture(owner)
     limit = MAX_DOCUMENTS
     while True:
         shown = drawn(source.picture(limit), None)
@@ -41,10 +30,10 @@ def served_page(app: DocumentsHost, owner: Owner, *, signed_in: bool) -> HtmlPag
         limit //= 2
 
 
-def page_of(app: DocumentsHost, owner: Owner, shown: Picture, title: str) -> HtmlPage:
+def page_of(documents: Documents, owner: Owner, shown: Picture, title: str) -> HtmlPage:
     """Return the page as a file: it holds the beginning of each text."""
     room = min(LONGEST_EXCERPT, LONGEST_EXCERPTS // max(len(shown.documents), 1))
-    texts = {one.id: excerpt(_text(app, owner, one), room) for one in shown.documents}
+    texts = {one.id: excerpt(_text(documents, owner, one), room) for one in shown.documents}
     return graph_page(drawn(shown, texts), title)
 
 
@@ -55,8 +44,8 @@ def excerpt(text: str, room: int) -> str:
     return f"{text[:room].rpartition(chr(10))[0] or text[:room]}\n\n…"
 
 
-def _text(app: DocumentsHost, owner: Owner, document: Document) -> str:
+def _text(documents: Documents, owner: Owner, document: Document) -> str:
     try:
-        return app.documents.library.read(owner, document.id).text
+        return documents.read(owner, document.id, remember=False).text
     except LociError as error:  # if one file is gone, the others are still shown
         return str(error)

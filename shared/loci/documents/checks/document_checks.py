@@ -5,9 +5,9 @@ from dataclasses import replace
 from loci.core.errors import LociError
 from loci.core.finding import Finding, counted, first_names, run_check, seen_twice
 from loci.core.identity import LOCAL, Owner
-from loci.documents.api import DocumentsHost
 from loci.documents.checks.source_checks import check_files, check_folders, check_spare_texts, check_texts
 from loci.documents.document import Document
+from loci.documents.host import DocumentsHost
 from loci.documents.ingest.index_writer import COLLECTION
 from loci.search.inference import EmbeddingModel, is_sound
 from loci.search.ranking import IndexCounts
@@ -23,7 +23,8 @@ def check_owners(app: DocumentsHost, *, fix: bool) -> list[Finding]:
         others = [
             owner
             for owner in others
-            if app.documents.index.counts(owner, COLLECTION).chunks or app.documents.catalog.documents(owner)
+            if app.documents.parts.index.counts(owner, COLLECTION).chunks
+            or app.documents.parts.catalog.documents(owner)
         ]
     except LociError as error:
         return [*found, Finding("owners", "fault", error.what, error.resolution)]
@@ -53,7 +54,7 @@ def _check_owner(app: DocumentsHost, owner: Owner, *, fix: bool) -> list[Finding
 
 def _check_documents(app: DocumentsHost, owner: Owner) -> Finding:
     """Count the documents, and report those that were ingested with a problem."""
-    documents = app.documents.library.documents(owner)
+    documents = app.documents.parts.library.documents(owner)
     if not documents:
         is_local = app.settings.mode == "embedded"
         return Finding("documents", "ok", f"None yet{'. Ingest some with: loci ingest PATH' if is_local else ''}")
@@ -68,7 +69,7 @@ def _check_index(app: DocumentsHost, owner: Owner, *, fix: bool) -> Finding:
     """Check that the index has all passages of each document. The fix indexes the document again."""
     half = seen_twice(lambda: _half_written(app, owner))
     if not half:
-        passages = sum(app.documents.index.documents(owner, COLLECTION).values())
+        passages = sum(app.documents.parts.index.documents(owner, COLLECTION).values())
         return Finding("index", "ok", f"{counted(passages, 'passage')}, as many as the documents have")
     what = f"{counted(len(half), 'document')} half written: {first_names([one.path for one in half])}"
     if not fix:
@@ -76,7 +77,7 @@ def _check_index(app: DocumentsHost, owner: Owner, *, fix: bool) -> Finding:
     errors: list[LociError] = []
     for document in half:
         try:
-            app.documents.library.reindex(owner, document.id)
+            app.documents.parts.library.reindex(owner, document.id)
         except LociError as error:
             errors.append(error)
     if errors:
@@ -94,15 +95,15 @@ def _check_orphans(app: DocumentsHost, owner: Owner, *, fix: bool) -> Finding:
     if not fix:
         return Finding("orphans", "warning", what, "To remove them, run: loci doctor --fix")
     for id in orphans:
-        app.documents.index.remove(owner, COLLECTION, id)
-        if app.documents.catalog.document(owner, id):  # somebody has just ingested it
-            app.documents.library.reindex(owner, id)
+        app.documents.parts.index.remove(owner, COLLECTION, id)
+        if app.documents.parts.catalog.document(owner, id):  # somebody has just ingested it
+            app.documents.parts.library.reindex(owner, id)
     return Finding("orphans", "ok", f"{what}; removed", fixed=True)
 
 
 def _check_links(app: DocumentsHost, owner: Owner) -> Finding | None:
     """Count the links, and report those that lead nowhere yet."""
-    graph = app.documents.graphs.of(owner)
+    graph = app.documents.parts.graphs.of(owner)
     links = sum(map(len, graph.outgoing.values()))
     broken = [one for of_one in graph.open.values() for one in of_one]
     if not links and not broken:
@@ -121,10 +122,10 @@ def _check_links(app: DocumentsHost, owner: Owner) -> Finding | None:
 
 def _check_vectors(app: DocumentsHost, owner: Owner, *, fix: bool) -> Finding | None:
     """Check that the vectors are sound and of the current model. The fix embeds the other passages."""
-    counts = app.documents.index.counts(owner, COLLECTION)
+    counts = app.documents.parts.index.counts(owner, COLLECTION)
     if not counts.chunks:
         return None
-    model = app.documents.embedder.model()
+    model = app.documents.parts.embedder.model()
     if model is None:
         return _without_model(counts)
     damaged = _damaged(app, owner, model)
@@ -134,11 +135,11 @@ def _check_vectors(app: DocumentsHost, owner: Owner, *, fix: bool) -> Finding | 
     before = _lacking(counts, model.identity) + len(damaged)
     if before and fix:
         for id in damaged:  # all of them first: else one would be given the damaged vector of another
-            app.documents.index.remove(owner, COLLECTION, id)
+            app.documents.parts.index.remove(owner, COLLECTION, id)
         for id in damaged:
-            app.documents.library.reindex(owner, id)
-        app.documents.fill.run(owner)
-        counts = app.documents.index.counts(owner, COLLECTION)
+            app.documents.parts.library.reindex(owner, id)
+        app.documents.parts.missing_vectors.run(owner)
+        counts = app.documents.parts.index.counts(owner, COLLECTION)
     lacking = _lacking(counts, model.identity)
     if not lacking:
         what = f"All {counts.chunks:,} passages have a vector of {model.identity}"
@@ -153,26 +154,26 @@ def _check_vectors(app: DocumentsHost, owner: Owner, *, fix: bool) -> Finding | 
 
 
 def _half_written(app: DocumentsHost, owner: Owner) -> set[Document]:
-    documents = app.documents.catalog.documents(owner)
-    held = app.documents.index.documents(owner, COLLECTION)
+    documents = app.documents.parts.catalog.documents(owner)
+    held = app.documents.parts.index.documents(owner, COLLECTION)
     return {one for one in documents if not one.sha256 or held.get(one.id, 0) != one.chunks}
 
 
 def _orphans(app: DocumentsHost, owner: Owner) -> set[str]:
-    held = app.documents.index.documents(owner, COLLECTION).keys()
-    return held - {document.id for document in app.documents.catalog.documents(owner)}
+    held = app.documents.parts.index.documents(owner, COLLECTION).keys()
+    return held - {document.id for document in app.documents.parts.catalog.documents(owner)}
 
 
 def _damaged(app: DocumentsHost, owner: Owner, model: EmbeddingModel) -> list[str]:
     """The documents with a vector that no model can have made."""
     ids = [
         f"{id}#{number}"
-        for id, count in app.documents.index.documents(owner, COLLECTION).items()
+        for id, count in app.documents.parts.index.documents(owner, COLLECTION).items()
         for number in range(count)
     ]
     found: dict[str, None] = {}
     for start in range(0, len(ids), CHUNKS_AT_ONCE):
-        for one in app.documents.index.chunks(owner, COLLECTION, ids[start : start + CHUNKS_AT_ONCE]).values():
+        for one in app.documents.parts.index.chunks(owner, COLLECTION, ids[start : start + CHUNKS_AT_ONCE]).values():
             embedding = one.embedding
             if embedding and embedding.model == model.identity and not is_sound(embedding, model.dimensions):
                 found[one.document] = None

@@ -8,8 +8,8 @@ from pathlib import Path
 from loci.core.errors import NotFound, Refused
 from loci.core.finding import Finding, counted, first_names, seen_twice
 from loci.core.identity import Owner
-from loci.documents.api import DocumentsHost
 from loci.documents.document import Document, Root
+from loci.documents.host import DocumentsHost
 from loci.documents.ingest.local_files import read_file
 from loci.documents.ingest.roots import below_root
 from loci.documents.library import TEXTS, blob_key
@@ -17,7 +17,7 @@ from loci.documents.library import TEXTS, blob_key
 
 def check_folders(app: DocumentsHost, owner: Owner) -> Finding | None:
     """Check that the folders of documents exist."""
-    roots = app.documents.catalog.roots(owner)
+    roots = app.documents.parts.catalog.roots(owner)
     if not roots:
         return None
     gone = [root.folder for root in roots.values() if not Path(root.folder).is_dir()]
@@ -29,8 +29,8 @@ def check_folders(app: DocumentsHost, owner: Owner) -> Finding | None:
 
 def check_files(app: DocumentsHost, owner: Owner) -> Finding | None:
     """Check that each file is as it was at its ingest. `check_folders` reports the folders that are gone."""
-    roots = app.documents.catalog.roots(owner)
-    documents = [one for one in app.documents.catalog.documents(owner) if one.root is not None]
+    roots = app.documents.parts.catalog.roots(owner)
+    documents = [one for one in app.documents.parts.catalog.documents(owner) if one.root is not None]
     if not documents:
         return None
     faults = {one: fault for one in documents if (fault := _fault(one, roots))}
@@ -68,7 +68,7 @@ def check_spare_texts(app: DocumentsHost, owner: Owner, *, fix: bool) -> Finding
     for id in spare:
         text = app.blobs.read(owner, blob_key(id))
         app.blobs.remove(owner, blob_key(id))
-        if app.documents.catalog.document(owner, id):  # somebody has just added it
+        if app.documents.parts.catalog.document(owner, id):  # somebody has just added it
             app.blobs.write(owner, blob_key(id), text)
     return Finding("spare texts", "ok", f"{what}; deleted", fixed=True)
 
@@ -92,7 +92,7 @@ def _fault(document: Document, roots: Mapping[str, Root]) -> str | None:
 
 
 def _uploaded_ids(app: DocumentsHost, owner: Owner) -> set[str]:
-    return {one.id for one in app.documents.catalog.documents(owner) if one.root is None}
+    return {one.id for one in app.documents.parts.catalog.documents(owner) if one.root is None}
 
 
 def _text_ids(app: DocumentsHost, owner: Owner) -> set[str]:

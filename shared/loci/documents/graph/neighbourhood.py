@@ -95,6 +95,12 @@ class LinkExplorer:
             found += [_open(one) for one in graph.open.get(id, ())]
         return [one for one in found if relation is None or one.relation == relation]
 
+    def written_links(self, owner: Owner, id: str) -> list[DocumentLink]:
+        """Return the links that the document itself contains, by line, also those to documents that do not exist."""
+        graph = self.graphs.of(owner)
+        found = [_seen_from(graph, link, "outgoing", link.target) for link in graph.outgoing.get(id, ())]
+        return sorted([*found, *map(_open, graph.open.get(id, ()))], key=lambda link: link.line or 0)
+
     def around(self, owner: Owner, id: str, *, depth: int, limit: int, over_similar: bool) -> Surroundings:
         """Return the nearest `limit` documents that are at most `depth` links away, in either direction."""
         graph = self.graphs.of(owner)

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from pydantic import BaseModel, Field
 
 from loci.core.identity import Owner
-from loci.documents.api import DocumentsHost
+from loci.documents.api import TaggedDocument
 from loci.documents.document import Document
-from loci.documents.ingest.index_writer import COLLECTION
+from loci.mcp.answer_budget import ResultStore
 from loci.search.ranking import Chunk, Explanation, Hit, Ranking
 from loci.search.snippet import snippet
 
@@ -54,7 +54,7 @@ class SearchResults(BaseModel):
     metadata: Metadata
 
 
-def search_results(app: DocumentsHost, owner: Owner, ranking: Ranking, *, explain: bool, tool: str) -> SearchResults:
+def search_results(results: ResultStore, owner: Owner, ranking: Ranking, *, explain: bool, tool: str) -> SearchResults:
     """The ranking in at most `ROOM`; where passages had to be cut for that, all of it is kept in the scratchpad."""
     stages = [StageRun(stage=one.name, ran=one.ran, ms=one.ms, note=one.note) for one in ranking.stages]
     metadata = Metadata(
@@ -71,7 +71,7 @@ def search_results(app: DocumentsHost, owner: Owner, ranking: Ranking, *, explai
         whole = [
             row.model_copy(update={"snippet": hit.chunk.text}) for row, hit in zip(rows, ranking.hits, strict=True)
         ]
-        kept = app.scratchpad.keep(owner, tool, SearchResults(results=whole, metadata=metadata).model_dump_json())
+        kept = results.keep(owner, tool, SearchResults(results=whole, metadata=metadata).model_dump_json())
         metadata.scratchpad_id = kept.id
     return answer
 
@@ -104,12 +104,9 @@ def snippet_room(limit: int) -> int:
     return max(SHORTEST_SNIPPET, min(LONGEST_SNIPPET, (ROOM - 1200) // limit - 260))
 
 
-def tagged_results(
-    app: DocumentsHost, owner: Owner, wanted: Sequence[str], found: Sequence[Document], room: int
-) -> SearchResults:
-    """The documents as results: each with its beginning."""
-    chunks = app.documents.index.chunks(owner, COLLECTION, [f"{document.id}#0" for document in found])
-    rows = [_tagged(document, chunks.get(f"{document.id}#0"), wanted, room) for document in found]
+def tagged_results(wanted: Sequence[str], found: Sequence[TaggedDocument], room: int) -> SearchResults:
+    """The documents as results, each with its beginning."""
+    rows = [_tagged(one.document, one.beginning, wanted, room) for one in found]
     stage = StageRun(stage="tags", ran=True, ms=0.0, note=f"{len(found)} documents")
     reason = None if rows else "No document has these tags"
     metadata = Metadata(

@@ -6,10 +6,10 @@ from mcp_types import CallToolResult, TextContent
 from pydantic import BaseModel, Field
 
 from loci.core.identity import Caller, Owner
-from loci.documents.api import DocumentsHost
-from loci.documents.document import DOCUMENT_ID, Document
+from loci.documents.document import Document
+from loci.documents.host import DocumentsHost
 from loci.documents.ingest.local_files import MAX_DOCUMENT_BYTES
-from loci.documents.writing.authoring import Mode, checked_draft, missing
+from loci.documents.writing.authoring import Mode
 from loci.documents.writing.edits import WrittenDocument
 from loci.mcp.tool import LociTool, loci_tool
 
@@ -83,27 +83,13 @@ def writing_tools(app: DocumentsHost) -> list[LociTool]:
 
         Example: inject_tags(file_path="docs-auth-guide", tags=["authentication", "security"])
         """
-        from loci.documents.writing.tagging import TaggedText, tagged  # 0.1 s, which a search does not pay
-
-        done: list[TaggedText] = []
-
-        def change(path: str, before: bytes | None) -> bytes:
-            if before is None:
-                raise missing(file_path)
-            done[:] = [tagged(path, before, tags)]
-            return done[0].content
-
-        _known(app, caller.owner, file_path)
-        written = app.documents.edits.change(
-            caller.owner, file_path, change, expect=None, by="inject_tags", dry_run=dry_run
-        )
-        [tagging] = done
+        tagging = app.documents.add_tags(caller.owner, file_path, tags, dry_run=dry_run)
+        written = tagging.written
         verb = "merge" if tagging.is_merged else "inject"
         did = f"Would {verb}" if dry_run else "Successfully " + {"merge": "merged", "inject": "injected"}[verb]
-        known = written.document or app.documents.catalog.find(caller.owner, written.target.path).document
         view = Tagging(
             result=f"{did} {len(tagging.added)} tags into {written.target.place}",
-            id=known and known.id,
+            id=tagging.document and tagging.document.id,
             path=written.target.path,
             hash=str(written.hash),
             added=list(tagging.added),
@@ -135,10 +121,7 @@ def writing_tools(app: DocumentsHost) -> list[LociTool]:
 
         Example: write_document(path="docs/debriefs/2026-01-17-login.md", content="# Login\\n\\nFollows [[login]].")
         """
-        draft = checked_draft(mode, content, heading, expected_hash)
-        if mode != "create":
-            _known(app, caller.owner, path)
-        written = app.documents.edits.change(caller.owner, path, draft.apply, expect=expected_hash, by="write_document")
+        written = app.documents.write(caller.owner, path, mode, content, heading=heading, expected_hash=expected_hash)
         said = {"create": "Created", "append": "Appended to", "replace": "Replaced text of"}[mode]
         place = written.target.place
         result = f"{said} {place}" if written.is_changed else f"{place} says this already"
@@ -152,7 +135,7 @@ def writing_tools(app: DocumentsHost) -> list[LociTool]:
 
         Example: undo_write(path="docs-debriefs-2026-01-17-login")
         """
-        undone = app.documents.edits.undo(caller.owner, path, expect=expected_hash)
+        undone = app.documents.undo(caller.owner, path, expected_hash=expected_hash)
         place, write = undone.written.target.place, undone.write
         result = f"Took {place} away" if undone.written.hash is None else f"Put back what {place} said before"
         return UndoneView.model_validate(
@@ -182,12 +165,6 @@ def writing_tools(app: DocumentsHost) -> list[LociTool]:
     ]
 
 
-def _known(app: DocumentsHost, owner: Owner, name: str) -> None:
-    """An id of no document is told with those that look like it."""
-    if DOCUMENT_ID.fullmatch(name):
-        app.documents.library.get(owner, name)
-
-
 def _shown(app: DocumentsHost, owner: Owner, written: WrittenDocument, result: str) -> dict[str, object]:
     document = written.document
     return {
@@ -204,13 +181,7 @@ def _shown(app: DocumentsHost, owner: Owner, written: WrittenDocument, result: s
 
 
 def _links(app: DocumentsHost, owner: Owner, document: Document) -> list[LinkView]:
-    graph = app.documents.graphs.of(owner)
-    found = [
-        LinkView(target=link.target, type=link.relation, title=graph.documents[link.target].title, line=link.line)
-        for link in graph.outgoing.get(document.id, ())
+    return [
+        LinkView(target=link.other and link.other.id, type=link.relation, title=link.title, line=link.line)
+        for link in app.documents.written_links(owner, document.id)[:SHOWN]
     ]
-    found += [
-        LinkView(target=None, type=one.mention.relation, title=one.mention.target, line=one.mention.line)
-        for one in graph.open.get(document.id, ())
-    ]
-    return sorted(found, key=lambda link: link.line or 0)[:SHOWN]

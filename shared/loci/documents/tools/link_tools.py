@@ -5,8 +5,8 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, Field
 
 from loci.core.identity import Caller
-from loci.documents.api import DocumentsHost
-from loci.documents.graph.neighbourhood import DocumentLink, LinkExplorer, NearbyDocument
+from loci.documents.graph.neighbourhood import DocumentLink, NearbyDocument
+from loci.documents.host import DocumentsHost
 from loci.documents.link import relation_named
 from loci.mcp.tool import LociTool, loci_tool
 
@@ -75,10 +75,7 @@ def link_tools(app: DocumentsHost) -> list[LociTool]:
         Example: explore_links(id="docs-briefs-auth", relation="references")
         """
         wanted = None if relation is None else relation_named(relation)
-        document = app.documents.library.get(caller.owner, id)
-        found = _explorer(app).links(
-            caller.owner, document.id, direction=direction, relation=wanted, with_open=unresolved
-        )
+        found = app.documents.links(caller.owner, id, direction=direction, relation=wanted, with_open=unresolved)
         return [_edge(one) for one in found]
 
     def graph_neighbors(
@@ -96,20 +93,13 @@ def link_tools(app: DocumentsHost) -> list[LociTool]:
 
         Example: graph_neighbors(id="docs-briefs-auth", depth=2)
         """
-        document = app.documents.library.get(caller.owner, id)
-        found = _explorer(app).around(caller.owner, document.id, depth=depth, limit=limit, over_similar=similar)
-        return Neighbourhood(
-            id=document.id, neighbors=[_neighbour(one) for one in found.documents], truncated=found.is_cut
-        )
+        found = app.documents.surroundings(caller.owner, id, depth=depth, limit=limit, over_similar=similar)
+        return Neighbourhood(id=id, neighbors=[_neighbour(one) for one in found.documents], truncated=found.is_cut)
 
     return [
         loci_tool(explore_links, title="Explore links", quick=True),
         loci_tool(graph_neighbors, title="Documents around one", quick=True),
     ]
-
-
-def _explorer(app: DocumentsHost) -> LinkExplorer:
-    return LinkExplorer(app.documents.graphs, app.documents.similar)
 
 
 def _edge(link: DocumentLink) -> Edge:

@@ -6,16 +6,15 @@ from typing import Annotated, Literal
 from mcp_types import CallToolResult, TextContent
 from pydantic import BaseModel, Field
 
-from loci.core.errors import Refused, Unavailable
+from loci.core.errors import Refused
 from loci.core.identity import Caller, Owner
-from loci.documents.api import DocumentsHost
 from loci.documents.content.dates import parse_date_range
-from loci.documents.content.excerpt import ExcerptRequest, read_excerpt
+from loci.documents.content.excerpt import ExcerptRequest
 from loci.documents.content.tags import normal_tag
-from loci.documents.ingest.index_writer import COLLECTION
+from loci.documents.host import DocumentsHost
 from loci.documents.tools.search_results import SearchResults, search_results, snippet_room, tagged_results
 from loci.mcp.tool import LociTool, loci_tool
-from loci.search.ranking import EVERYTHING, Ranking, Where
+from loci.search.ranking import EVERYTHING, Where
 
 LONGEST_QUERY = 100_000
 MOST = 100
@@ -37,7 +36,7 @@ class Content(BaseModel):
     total_lines: int
 
 
-def document_tools(app: DocumentsHost) -> list[LociTool]:
+def search_tools(app: DocumentsHost) -> list[LociTool]:
     """The tools over what was ingested."""
 
     def search_documents(query: Query, caller: Caller, limit: Limit = 20, explain: Explain = False) -> SearchResults:
@@ -92,8 +91,8 @@ def document_tools(app: DocumentsHost) -> list[LociTool]:
             of_any, of_all = (wanted, ()) if match == "any" else ((), wanted)
             where = Where(any_tags=of_any, all_tags=of_all, no_tags=unwanted)
             return _search(app, caller.owner, query, limit, where, explain=False, tool="query_by_tags")
-        found = app.documents.library.tagged(caller.owner, wanted, unwanted, every=match == "all")[:limit]
-        return tagged_results(app, caller.owner, wanted, found, snippet_room(limit))
+        found = app.documents.with_tags(caller.owner, wanted, unwanted, every=match == "all", limit=limit)
+        return tagged_results(wanted, found, snippet_room(limit))
 
     def read_node_content(
         id: Annotated[str, Field(max_length=512, description="a document's id, as a search gave it")],
@@ -110,11 +109,8 @@ def document_tools(app: DocumentsHost) -> list[LociTool]:
 
         Example: read_node_content(id="docs-auth-guide", heading="Errors")
         """
-        text = app.documents.library.read(caller.owner, id)
-        app.documents.read_lately.note(caller.owner, text.document.id, text.document.sha256)
-        part = read_excerpt(
-            text.text, ExcerptRequest(heading, start_line, end_line, max_tokens), app.documents.embedder.count
-        )
+        request = ExcerptRequest(heading, start_line, end_line, max_tokens)
+        text, part = app.documents.read_part(caller.owner, id, request)
         view = Content(
             result=part.text,
             id=text.document.id,
@@ -136,13 +132,7 @@ def document_tools(app: DocumentsHost) -> list[LociTool]:
 
         Example: list_directory_structure()
         """
-        folders = app.documents.library.folders(caller.owner)
-        return [
-            one
-            for one in folders
-            if (prefix is None or one.startswith(prefix.rstrip("/") + "/"))
-            and (depth is None or one.count("/") <= depth)
-        ]
+        return app.documents.folders(caller.owner, prefix, depth)
 
     return [
         loci_tool(search_documents, title="Search documents", quick=True),
@@ -156,17 +146,8 @@ def document_tools(app: DocumentsHost) -> list[LociTool]:
 def _search(
     app: DocumentsHost, owner: Owner, query: str, limit: int, where: Where, *, explain: bool, tool: str
 ) -> SearchResults:
-    ranking = found_by(app, owner, query, limit, where, room=snippet_room(limit))
-    return search_results(app, owner, ranking, explain=explain, tool=tool)
-
-
-def found_by(app: DocumentsHost, owner: Owner, query: str, limit: int, where: Where, *, room: int) -> Ranking:
-    """What answers the query, with snippets of `room` characters; the reference's error where search fails."""
-    try:
-        return app.documents.search.find(owner, COLLECTION, query, limit=limit, room=room, where=where)
-    except Unavailable as error:
-        advice = f"{error.resolution}. `loci doctor` says what is wrong, `loci ingest` takes the documents in again"
-        raise Unavailable(f"Search Error: Vector search failed: {error.what}", advice, code=error.code) from error
+    ranking = app.documents.search(owner, query, limit=limit, room=snippet_room(limit), where=where)
+    return search_results(app.scratchpad, owner, ranking, explain=explain, tool=tool)
 
 
 def _normal(tags: list[str]) -> tuple[str, ...]:

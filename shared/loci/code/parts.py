@@ -1,0 +1,80 @@
+"""The parts of the code vertical, put together on the adapters of a runtime."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+from loci.code.bridge import NoTools
+from loci.code.detached_runs import DetachedRuns
+from loci.code.ports import Executors, Jobs, NoFiles, Sandbox
+from loci.code.python import Runner
+from loci.code.results_cache import ResultsCache
+from loci.code.typescript import TypeScript
+from loci.core.lazy import Lazy
+from loci.core.settings import Settings
+from loci.core.stores import RecordStore
+from loci.core.telemetry import Telemetry
+from loci.sandbox.supervisor.reply import MB, Bounds
+from loci.scratchpad.api import Scratchpad
+
+PATIENCE = 25.0
+"""Seconds that a call waits before it answers that the run goes on."""
+
+
+@dataclass(frozen=True, slots=True)
+class CodeAdapters:
+    """The ports that code needs besides the stores, on one runtime. Each is made at the first run."""
+
+    executors: Callable[[], Executors]
+    sandbox: Callable[[], Sandbox]
+    jobs: Jobs | None
+    """None: a run goes on in this process."""
+
+
+@dataclass(frozen=True, slots=True)
+class CodeParts:
+    """The parts behind `Code`. Each language is assembled at its first run."""
+
+    python: Lazy[Runner]
+    typescript: Lazy[TypeScript]
+    detached_runs: DetachedRuns | None
+    """Drives runs in other processes. None: this process drives them."""
+    patience: float = PATIENCE
+
+
+def code_parts(
+    settings: Settings, records: RecordStore, scratchpad: Scratchpad, telemetry: Telemetry, adapters: CodeAdapters
+) -> CodeParts:
+    """Put the parts together."""
+    return CodeParts(
+        Lazy(partial(_runner, settings, records, adapters)),
+        Lazy(partial(_typescript, settings, adapters, scratchpad, telemetry)),
+        DetachedRuns(records, scratchpad, adapters.jobs, time.time) if adapters.jobs else None,
+    )
+
+
+def executor_bounds(settings: Settings) -> Bounds:
+    """The limits of an executor, as the operator has set them."""
+    return Bounds(
+        seconds=settings.runner_seconds,
+        memory_bytes=settings.runner_memory_mb * MB,
+        disk_bytes=settings.runner_disk_mb * MB,
+    )
+
+
+def _runner(settings: Settings, records: RecordStore, adapters: CodeAdapters) -> Runner:
+    return Runner(records, adapters.executors(), NoFiles(), time.time, seconds=settings.runner_seconds)
+
+
+def _typescript(settings: Settings, adapters: CodeAdapters, scratchpad: Scratchpad, telemetry: Telemetry) -> TypeScript:
+    is_local = settings.mode == "embedded"  # there are no files on AWS
+    return TypeScript(
+        adapters.sandbox(),
+        NoTools(),
+        scratchpad,
+        telemetry,
+        cache=ResultsCache() if settings.code_cache else None,
+        read_roots=settings.code_read_paths if is_local else (),
+        private=settings.data.absolute() if is_local else None,
+    )

@@ -1,0 +1,16 @@
+"""The product, as the doors to documents see it: tools, pages, routes and checks."""
+
+from typing import Protocol
+
+from loci.core.stores import BlobStore
+from loci.documents.api import Documents
+from loci.mcp.module import Host
+
+
+class DocumentsHost(Host, Protocol):
+    """The server's side, the stored texts, and the documents themselves."""
+
+    @property
+    def blobs(self) -> BlobStore: ...
+    @property
+    def documents(self) -> Documents: ...

@@ -1,0 +1,92 @@
+"""The parts of the documents vertical, put together on the adapters of a runtime."""
+
+import time
+from dataclasses import dataclass
+
+from loci.core.settings import Settings
+from loci.core.stores import BlobStore, RecordStore, WriteLocks
+from loci.documents.catalog import Catalog
+from loci.documents.graph.clusters import Clusters
+from loci.documents.graph.graph import Graphs
+from loci.documents.graph.neighbours_index import SimilarLinks
+from loci.documents.graph.remarks import Remarks
+from loci.documents.graph.similarity import Similarities
+from loci.documents.ingest.client_sync import ClientSync
+from loci.documents.ingest.folder_ingest import FolderIngest
+from loci.documents.ingest.index_writer import IndexWriter, MissingVectors
+from loci.documents.library import Library
+from loci.documents.recently_read import RecentlyRead
+from loci.documents.writing.edits import Edits
+from loci.search.document_index import DocumentIndex
+from loci.search.inference import Embedder, Reranker
+from loci.search.language_model import LanguageModel
+from loci.search.language_stage import LanguageStage
+from loci.search.search import Search
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentAdapters:
+    """The ports that documents need besides the stores, on one runtime."""
+
+    index: DocumentIndex
+    embedder: Embedder
+    reranker: Reranker
+    locks: WriteLocks
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentParts:
+    """Everything that `Documents` is made of. Tests and doctor's checks look at single parts."""
+
+    index: DocumentIndex
+    embedder: Embedder
+    search: Search
+    library: Library
+    edits: Edits
+    ingest: FolderIngest
+    missing_vectors: MissingVectors
+    sync: ClientSync
+    catalog: Catalog
+    graphs: Graphs
+    similarities: Similarities
+    similar_links: SimilarLinks
+    clusters: Clusters
+    recently_read: RecentlyRead
+    remarks: Remarks
+
+
+def document_parts(
+    settings: Settings,
+    records: RecordStore,
+    blobs: BlobStore,
+    adapters: DocumentAdapters,
+    language_model: LanguageModel | None,
+) -> DocumentParts:
+    """Put the parts together."""
+    is_local = settings.mode == "embedded"
+    index, embedder = adapters.index, adapters.embedder
+    catalog = Catalog(records)
+    writer = IndexWriter(catalog, index, embedder, time.time)
+    library = Library(catalog, writer, blobs, adapters.locks)
+    model_name, seconds = settings.language_model or "", settings.language_model_seconds
+    language_stage = LanguageStage(language_model, model_name, seconds=seconds)
+    graphs, similarities = Graphs(catalog, index), Similarities(index, embedder)
+    write_roots = settings.write_roots if is_local else ()  # there are no folders on AWS
+    return DocumentParts(
+        index=index,
+        embedder=embedder,
+        search=Search(index, embedder, adapters.reranker, language_stage, rerank_seconds=settings.rerank_seconds),
+        library=library,
+        edits=Edits(catalog, writer, records, blobs, adapters.locks, time.time, write_roots),
+        ingest=FolderIngest(catalog, writer),
+        missing_vectors=MissingVectors(catalog, writer),
+        sync=ClientSync(catalog, library),
+        catalog=catalog,
+        graphs=graphs,
+        similarities=similarities,
+        # A Lambda function has no time between requests.
+        similar_links=SimilarLinks(similarities, in_background=is_local),
+        clusters=Clusters(graphs, similarities),
+        recently_read=RecentlyRead(records, time.time),
+        remarks=Remarks(language_model, model_name, seconds=seconds),
+    )

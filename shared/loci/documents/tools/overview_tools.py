@@ -1,0 +1,203 @@
+"""The tools that look at all documents: what is missing, what belongs together, what to read."""
+
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, Field
+
+from loci.core.identity import Caller
+from loci.documents.document import Document
+from loci.documents.graph.clusters import Method
+from loci.documents.host import DocumentsHost
+from loci.documents.link import Relation
+from loci.documents.tools.search_tools import LONGEST_QUERY
+from loci.mcp.tool import LociTool, loci_tool
+
+MOST_GAPS = 100
+
+
+class GapView(BaseModel):
+    """Two documents that ought to know of each other."""
+
+    source_id: str
+    target_id: str
+    similarity: float = Field(description="0 to 1")
+    reason: str
+    suggested_link_type: Relation = Field(description="of a link from the source to the target")
+    kind: Literal["gap", "duplicate"] = Field(description="duplicate: they say the same")
+    source_title: str
+    target_title: str
+    compared_by: str = Field(description="the model of the vectors, or TF-IDF where there is none")
+    written_by: str = Field(description="who wrote the reason and the link type: `rules`, or a language model")
+
+
+MOST_ALONE = 50
+
+
+class Member(BaseModel):
+    id: str
+    title: str
+
+
+class ClusterView(BaseModel):
+    """Documents that belong together."""
+
+    id: str = Field(description="the same for the same documents")
+    label: str
+    labelled_by: str = Field(description="`rules`: by its terms, or by its tag; or a language model")
+    terms: list[str] = Field(description="words that tell it from the other clusters")
+    size: int
+    documents: list[Member] = Field(description="the central ones first; by tags the newest first")
+
+
+class ClustersView(BaseModel):
+    """All clusters, or the largest of them."""
+
+    clusters: list[ClusterView] = Field(description="the largest first")
+    total: int = Field(description="clusters that there are")
+    method: Method
+    compared_by: str = Field(description="what joins documents: links and a model's vectors, or TF-IDF; or tags")
+    in_no_cluster: list[Member] = Field(description="documents that belong nowhere: the first of them")
+    alone: int = Field(description="how many belong nowhere")
+
+
+class ReadingView(BaseModel):
+    id: str = Field(description="for read_node_content")
+    title: str
+    path: str
+    reason: str
+    tokens: int = Field(description="about so many")
+    running_total: int = Field(description="with all before it")
+    lines: str | None = Field(description="read only these, as in 10-20: the whole is too long; null: read all of it")
+    read: bool = Field(description="you have read it within 30 days, as it is now")
+
+
+class ReadingList(BaseModel):
+    """What to read, in this order."""
+
+    documents: list[ReadingView]
+    total_tokens: int
+    left_out: int = Field(description="documents near it that did not fit into max_tokens or limit")
+    compared_by: str = Field(description="the model of the vectors, or TF-IDF where there is none")
+    reason: str | None = Field(description="why there is nothing to read")
+
+
+def overview_tools(app: DocumentsHost) -> list[LociTool]:
+    """`find_gaps`, `cluster_documents` and `suggest_reading`."""
+
+    def find_gaps(
+        caller: Caller,
+        limit: Annotated[int, Field(ge=1, le=MOST_GAPS, description="gaps at most")] = 10,
+        threshold: Annotated[
+            float, Field(ge=0, le=1, description="how alike two documents must be, from 0 to 1")
+        ] = 0.8,
+    ) -> list[GapView]:
+        """Find similar documents that no link joins: all pairs are compared, the most alike come first.
+
+        Use it from time to time, to connect what belongs together, and to find what was written twice. A lower
+        threshold finds more. It writes nothing: whether a link is made is yours to decide.
+
+        Example: find_gaps(limit=5, threshold=0.9)
+        """
+        found = app.documents.gaps(caller.owner, limit=limit, threshold=threshold)
+        return [
+            GapView(
+                source_id=one.gap.source.id,
+                target_id=one.gap.target.id,
+                similarity=one.gap.similarity,
+                reason=one.reason,
+                suggested_link_type=one.relation,
+                kind=one.gap.kind,
+                source_title=one.gap.source.title,
+                target_title=one.gap.target.title,
+                compared_by=found.compared_by,
+                written_by=one.written_by,
+            )
+            for one in found.gaps
+        ]
+
+    def cluster_documents(
+        caller: Caller,
+        method: Annotated[
+            Method,
+            Field(
+                description="louvain: a few broad topics; label_propagation: many small, close ones; tags: a tag each"
+            ),
+        ] = "louvain",
+        limit: Annotated[int, Field(ge=1, le=200, description="clusters at most")] = 20,
+        documents: Annotated[int, Field(ge=1, le=200, description="documents shown of each at most")] = 10,
+        min_size: Annotated[int, Field(ge=1, le=1000, description="documents that make a cluster")] = 2,
+    ) -> ClustersView:
+        """Group all documents by topic: by their links and by how alike they are, or by their tags.
+
+        Use it to learn what a library is about, to find where to put a new document, and what belongs nowhere. The same
+        documents give the same clusters, with the same ids and labels, each time.
+
+        Example: cluster_documents(method="louvain", limit=10)
+        """
+        found = app.documents.topics(caller.owner, method, limit=limit, min_size=min_size)
+        return ClustersView(
+            clusters=[
+                ClusterView(
+                    id=one.id,
+                    label=one.label,
+                    labelled_by=one.labelled_by,
+                    terms=[*one.terms],
+                    size=len(one.documents),
+                    documents=_members(one.documents[:documents]),
+                )
+                for one in found.topics
+            ],
+            total=found.total,
+            method=found.method,
+            compared_by=found.compared_by,
+            in_no_cluster=_members(found.alone[:MOST_ALONE]),
+            alone=len(found.alone),
+        )
+
+    def suggest_reading(
+        context: Annotated[
+            str, Field(min_length=1, max_length=LONGEST_QUERY, description="what you are about to do, in plain words")
+        ],
+        caller: Caller,
+        max_tokens: Annotated[int, Field(ge=100, le=1_000_000, description="what you can spend on reading")] = 8000,
+        limit: Annotated[int, Field(ge=1, le=50, description="documents at most")] = 10,
+    ) -> ReadingList:
+        """Suggest what to read before you begin: documents in an order, each with the reason for it.
+
+        Use it at the start of a session or of a task. It takes what answers the context and what lies around that in
+        the graph, unread documents first, within your tokens. Read them with read_node_content, only `lines` where
+        given.
+
+        Example: suggest_reading(context="add rate limits to the public API", max_tokens=4000)
+        """
+        found = app.documents.suggest_reading(caller.owner, context, limit=limit, max_tokens=max_tokens)
+        return ReadingList(
+            documents=[
+                ReadingView(
+                    id=one.document.id,
+                    title=one.document.title,
+                    path=one.document.path,
+                    reason=one.reason,
+                    tokens=one.tokens,
+                    running_total=total,
+                    lines=one.lines,
+                    read=one.is_read,
+                )
+                for one, total in zip(found.items, found.running_totals, strict=True)
+            ],
+            total_tokens=found.total_tokens,
+            left_out=found.left_out,
+            compared_by=found.compared_by,
+            reason=found.reason,
+        )
+
+    return [
+        loci_tool(find_gaps, title="Find missing links"),
+        loci_tool(cluster_documents, title="Group documents"),
+        loci_tool(suggest_reading, title="Suggest what to read"),
+    ]
+
+
+def _members(documents: Sequence[Document]) -> list[Member]:
+    return [Member(id=one.id, title=one.title) for one in documents]
