@@ -90,7 +90,10 @@ def forget(
     config: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Remove documents from the index; files stay on disk."""
+    """Remove documents from the index; files stay on disk.
+
+    If the text of a document is stored in Loci only, the command deletes it. It asks first.
+    """
     library = open_app(data, config).documents.library
     documents = {document.id: document for name in names for document in library.matching(LOCAL, name)}
     if not yes:

@@ -74,7 +74,10 @@ def check(
     config: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Check the installed models: read every byte, and compare the hashes with those of the download."""
+    """Check the installed models.
+
+    Loci reads every byte, and compares the hashes with those of the download.
+    """
     shelf = Shelf(load_settings({"data": data}, config).models_folder)
     faults = {name: shelf.check(name) for name in names or shelf.names()}
     if as_json:
