@@ -1,10 +1,10 @@
-"""Inference: embeds and reranks with the models that lie in its image."""
+"""The inference function: it embeds and reranks with the models in its image."""
 
 from base64 import b64encode
 from dataclasses import asdict
 from typing import Any
 
-# Not through `loci.compose`: the image holds what runs models, and nothing of the server.
+# Not through `loci.compose`: the image has only what runs models, and nothing of the server.
 from loci.adapters.local.inference.embedder import OnnxEmbedder
 from loci.adapters.local.inference.in_use import InUse
 from loci.adapters.local.inference.reranker import OnnxReranker
