@@ -1,5 +1,6 @@
 """The wheel, installed in an empty environment with no checkout near."""
 
+import re
 import subprocess
 import sys
 import sysconfig
@@ -76,6 +77,12 @@ def test_the_wheel_has_every_file_of_the_package_and_the_runner_lock(installed: 
 def test_the_distribution_and_the_command_have_different_names(installed: Installed) -> None:
     assert installed.wheel.name.startswith(f"{DISTRIBUTION.replace('-', '_')}-")
     assert installed.run(installed.command, "--version") == f"loci {version()}\n"
+
+
+def test_advice_to_install_an_extra_names_the_distribution() -> None:
+    sources = [file.read_text("utf-8") for file in PACKAGE.rglob("*.py")]
+    named = {name for source in sources for name in re.findall(r"pip install '([\w-]+)\[", source)}
+    assert named == {DISTRIBUTION}
 
 
 def test_nothing_of_the_checkout_is_on_the_path(installed: Installed) -> None:

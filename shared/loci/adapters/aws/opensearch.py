@@ -26,7 +26,7 @@ class Domain:
     def __init__(self, url: str, service: str = "es") -> None:
         if find_spec("opensearchpy") is None:
             raise Misconfigured(
-                "OpenSearch needs opensearch-py", "Install Loci with its extra: pip install 'loci[aws]'"
+                "OpenSearch needs opensearch-py", "Install Loci with its extra: pip install 'loci-mcp[aws]'"
             )
         self.url = url
         self._service = service
