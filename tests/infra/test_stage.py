@@ -36,7 +36,7 @@ def test_every_stage_that_is_shipped_can_be_read(name: str) -> None:
         ({"settings": {"colour": "red"}}, "settings has 'colour', which is not a setting of Loci"),
         ({"settings": {"table": "mine"}}, "settings has 'table': the stacks set LOCI_TABLE themselves"),
         ({"edge": True, "domain": "loci.example.com"}, "domain and certificate must be set together"),
-        ({"domain": "loci.example.com", "certificate": CERTIFICATE}, "domain is the domain of CloudFront: it needs edge"),
+        ({"domain": "loci.example.com", "certificate": CERTIFICATE}, "CloudFront: it needs edge"),
         ({"certificate": CERTIFICATE.replace("us-east-1", "eu-west-1")}, "certificate: String should match"),
         ({"search": "serverless"}, "search: Input should be 'domain' or 'none'"),
         ({"search_url": "http://127.0.0.1:9200"}, "search_url is for LocalStack"),
