@@ -1,4 +1,4 @@
-"""Findings of cdk-nag that stay, each with its reason, beside what they were found in."""
+"""The findings of cdk-nag that are accepted, each with its reason, beside the construct that has it."""
 
 from collections.abc import Mapping
 
@@ -7,5 +7,5 @@ from constructs import IConstruct
 
 
 def acknowledge(construct: IConstruct, reasons: Mapping[str, str]) -> None:
-    """Let these findings in this construct, and in what lies within it, pass: by rule, or `Rule[finding]`."""
+    """Accept these findings in this construct and everything in it, by rule or by `Rule[finding]`."""
     Validations.of(construct).acknowledge(*(Acknowledgment(id=rule, reason=why) for rule, why in reasons.items()))

@@ -1,4 +1,4 @@
-"""What somebody should be told about."""
+"""The alarms of a stage."""
 
 from collections.abc import Iterator
 
@@ -19,14 +19,14 @@ TABLE_OPERATIONS = ("GetItem", "PutItem", "DeleteItem", "Query")
 
 
 def all_of(stack: Stack, stage: Stage, table: str) -> Iterator[Alarm]:
-    """Every alarm of the stage."""
+    """Create every alarm of the stage."""
     for name in stage.functions:
         yield from _function(stack, stage, name)
     if stage.searches:
         yield from _uploads(stack, stage)
     failures = metrics.of_api(stage, "5XXError")
     yield _above(stack, "ApiErrors", failures, API_ERRORS, "The API answers with 5xx")
-    yield _above(stack, "TableThrottles", _throttles(table), 1, "DynamoDB refuses requests: the table grows too fast")
+    yield _above(stack, "TableThrottles", _throttles(table), 1, "DynamoDB refuses requests: the load grows too fast")
     if stage.search == "domain":
         yield from _domain(stack, stage)
 
@@ -36,19 +36,21 @@ def _function(stack: Stack, stage: Stage, name: str) -> Iterator[Alarm]:
     throttles = metrics.of_function(stage, name, "Throttles")
     yield _above(stack, f"{called}Throttles", throttles, 1, f"Lambda refuses to run {name}: raise its concurrency")
     if stage.sandbox and name in stage.sandbox.functions:
-        return  # how long it takes, and whether it fails, is the callers' doing
+        return  # its time and its failures depend on the callers' code
     what = "The signing secret was not renewed" if name == "rotate" else f"The function {name} fails"
     yield _above(stack, f"{called}Errors", metrics.of_function(stage, name, "Errors"), 1, what)
     slowest = metrics.of_function(stage, name, "Duration", "Maximum")
     near = stage.timeout_s(name) * NEAR_TIMEOUT * 1000
-    yield _above(stack, f"{called}Duration", slowest, near, f"The function {name} comes near its timeout")
+    yield _above(stack, f"{called}Duration", slowest, near, f"The function {name} is close to its timeout")
 
 
 def _uploads(stack: Stack, stage: Stage) -> Iterator[Alarm]:
     aside = metrics.of_queue(aside_name(stage), "ApproximateNumberOfMessagesVisible", "Maximum")
-    yield _above(stack, "UploadsAside", aside, 1, "Uploads could not be taken in: the log of ingest says which and why")
+    yield _above(
+        stack, "UploadsAside", aside, 1, "Uploads could not be ingested: the log of ingest says which ones and why"
+    )
     age = metrics.of_queue(queue_name(stage), "ApproximateAgeOfOldestMessage", "Maximum")
-    yield _above(stack, "UploadsWaiting", age, LONGEST_WAIT_S, "Uploads wait for an hour: raise ingest.at_once")
+    yield _above(stack, "UploadsWaiting", age, LONGEST_WAIT_S, "Uploads have waited for an hour: raise ingest.at_once")
 
 
 def _throttles(table: str) -> MathExpression:
@@ -68,7 +70,7 @@ def _domain(stack: Stack, stage: Stage) -> Iterator[Alarm]:
     low = stage.opensearch.volume_gb * MB_PER_GB * LOW_STORAGE
     free = metrics.of_domain(stage, "FreeStorageSpace", "Minimum")
     below = ComparisonOperator.LESS_THAN_OR_EQUAL_TO_THRESHOLD
-    yield _alarm(stack, "SearchStorage", free, low, "OpenSearch runs out of storage: raise volume_gb", below)
+    yield _alarm(stack, "SearchStorage", free, low, "OpenSearch is running out of storage: raise volume_gb", below)
 
 
 def _above(stack: Stack, id: str, metric: IMetric, threshold: float, what: str) -> Alarm:
@@ -87,5 +89,5 @@ def _alarm(
         comparison_operator=comparison,
         evaluation_periods=1,
         alarm_description=what,
-        treat_missing_data=TreatMissingData.NOT_BREACHING,  # nobody asked anything
+        treat_missing_data=TreatMissingData.NOT_BREACHING,  # there were no requests
     )

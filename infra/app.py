@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 
 def define(app: "App", layers: Callable[[Arch], Layers]) -> None:
-    """Put the stacks of the stage that the context names into the app."""
-    from aws_cdk import Stack, Validations  # imports of the CDK start Node, which has to be found first
+    """Add the stacks of the stage that the context names to the app."""
+    from aws_cdk import Stack, Validations  # importing the CDK starts Node, which must be found first
     from cdk_nag import AwsSolutionsChecks
 
     from infra.stacks.data import Data
@@ -36,13 +36,13 @@ def define(app: "App", layers: Callable[[Arch], Layers]) -> None:
             user.add_stack_dependency(inference)
     if stage.sandbox:
         users[0].add_stack_dependency(Sandbox(app, stage, data, stage.sandbox))
-    if not stage.localstack:  # which has no dashboards and no budgets, and whose alarms nobody would hear
+    if not stage.localstack:  # LocalStack has no dashboards and no budgets, and nobody would get its alarms
         Operations(app, stage, data)
     Validations.of(app).add_plugins(AwsSolutionsChecks())
 
 
 def main() -> None:
-    """Synthesise, into the folder that the CDK's command line names."""
+    """Write the templates to the folder that the CDK's command line names."""
     use_packaged_node()
     from aws_cdk import App  # see `define`
 

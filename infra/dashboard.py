@@ -1,4 +1,4 @@
-"""The stage at a glance."""
+"""The dashboard of a stage."""
 
 from collections.abc import Sequence
 
@@ -14,13 +14,13 @@ BY_TOOL = "{Loci,service,tool}"  # the namespace and dimensions of Loci's own me
 
 
 def dashboard(stack: Stack, stage: Stage, table: str) -> None:
-    """API, functions, table and search from top to bottom, and Loci's own view of its tools."""
+    """Create the dashboard: the API, Loci's own metrics of its tools, the functions, the table and the search."""
     rows = [_api(stage), _tools(stage), *(_function(stage, name) for name in stage.functions), _table(table)]
     if stage.searches:
         rows.append(_uploads(stage))
     if stage.search == "domain":
         rows.append(_domain(stage))
-    # Of one name there is one dashboard in an account, whatever the region.
+    # The name of a dashboard is unique in an account, across regions.
     Dashboard(stack, "Dashboard", dashboard_name=f"{stage.prefix}-{stack.region}", widgets=rows)
 
 
@@ -59,7 +59,7 @@ def _uploads(stage: Stage) -> list[IWidget]:
     waiting = [metrics.of_queue(queue_name(stage), metric, "Maximum") for metric in counts]
     aside = metrics.of_queue(aside_name(stage), counts[0], "Maximum")
     age = metrics.of_queue(queue_name(stage), "ApproximateAgeOfOldestMessage", "Maximum")
-    return [_graph("Uploads: waiting, at work, put aside", [*waiting, aside]), _graph("Uploads: oldest (s)", [age])]
+    return [_graph("Uploads: waiting, in progress, put aside", [*waiting, aside]), _graph("Uploads: oldest (s)", [age])]
 
 
 def _domain(stage: Stage) -> list[IWidget]:

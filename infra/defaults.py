@@ -1,4 +1,4 @@
-"""How every function is made, and what every stack has in common."""
+"""The definition of every function, and what all stacks share."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -20,33 +20,33 @@ ARCHITECTURES = {"x86_64": lambda_.Architecture.X86_64, "arm64": lambda_.Archite
 
 
 def removal(stage: Stage) -> RemovalPolicy:
-    """What becomes of a resource that keeps something when its stack goes."""
+    """Return what happens to a resource with data when its stack is deleted."""
     return RemovalPolicy.RETAIN if stage.retains else RemovalPolicy.DESTROY
 
 
 def allow(actions: Sequence[str], resources: Sequence[str]) -> iam.PolicyStatement:
-    """A statement of a role: these actions on these resources."""
+    """Return a statement of a role: allow these actions on these resources."""
     return iam.PolicyStatement(actions=list(actions), resources=list(resources))
 
 
 def service(name: str) -> iam.IPrincipal:
-    """An AWS service, as who may assume a role or call a function."""
-    # Here and below: to pyright no class of the CDK fits its own interface, as their parameters' names differ.
+    """Return an AWS service as a principal, which may assume a role or call a function."""
+    # For pyright, no class of the CDK fits its own interface, because the names of their parameters differ.
     return cast("iam.IPrincipal", iam.ServicePrincipal(name))
 
 
 def log_group(stack: Stack, name: str, stage: Stage) -> logs.LogGroup:
-    """A log that ends with its retention; its name is CloudFormation's, so that a kept one is in nobody's way."""
+    """Create a log group. CloudFormation names it, so that one that stayed does not block a new one."""
     log = logs.LogGroup(stack, name, removal_policy=removal(stage))
     cast("logs.CfnLogGroup", log.node.default_child).retention_in_days = stage.log_days
     return log
 
 
 def loci_layers(stack: Stack, stage: Stage, folders: Layers) -> list[lambda_.LayerVersion]:
-    """The dependencies and the product as layers of this stack.
+    """Create the layers of this stack: one with the dependencies and one with the product.
 
-    Each stack that needs them has its own: a layer shared across stacks is an export, and CloudFormation refuses to
-    change an export that is in use, as every new version would.
+    Each stack has its own layers: a layer shared by stacks would be an export, and CloudFormation refuses to change
+    an export that is in use, as every new version would.
     """
     return [
         lambda_.LayerVersion(
@@ -76,16 +76,16 @@ def function(
     layers: Sequence[lambda_.ILayerVersion] = (),
     image: lambda_.Code | None = None,
 ) -> lambda_.IFunction:
-    """The function of `functions/<name>`, whose role may write its own log, send traces, and do what `may` says.
+    """Create the function of `functions/<name>`. Its role may write its log, send traces, and do what `may` allows.
 
-    It is the folder with layers, or an image.
+    The code is either the folder, with layers, or an image.
     """
     construct = in_template(name)
     log = log_group(stack, f"{construct}Log", stage)
     role = iam.Role(stack, f"{construct}Role", assumed_by=service("lambda.amazonaws.com"))
     for statement in (allow(["logs:CreateLogStream", "logs:PutLogEvents"], [log.log_group_arn]), *may):
         role.add_to_policy(statement)
-    acknowledge(role, {"AwsSolutions-IAM5[Resource::*]": "X-Ray has no resources to name: traces go to the account"})
+    acknowledge(role, {"AwsSolutions-IAM5[Resource::*]": "X-Ray has no resources: traces belong to the account"})
     made = lambda_.Function(
         stack,
         construct,
@@ -103,20 +103,20 @@ def function(
         role=cast("iam.IRole", role),
         log_group=log,
         logging_format=lambda_.LoggingFormat.JSON,
-        tracing=lambda_.Tracing.ACTIVE,  # the CDK adds what the role needs for it
+        tracing=lambda_.Tracing.ACTIVE,  # the CDK adds the rights that this needs
     )
     if not image:
-        acknowledge(made, {"AwsSolutions-L1": "Python 3.13 is what the layers are built for and tested on"})
+        acknowledge(made, {"AwsSolutions-L1": "The layers are built for Python 3.13 and tested on it"})
     return cast("lambda_.IFunction", made)
 
 
 def in_template(name: str) -> str:
-    """A function's name as the templates write it: `RunPython` for `run_python`."""
+    """Return a function's name as in the templates: `RunPython` for `run_python`."""
     return name.title().replace("_", "")
 
 
 def environment(settings: Mapping[str, str]) -> dict[str, str]:
-    """The settings as environment variables; a name that Loci does not know ends the synthesis."""
+    """Return the settings as environment variables; an unknown setting ends the synthesis."""
     if unknown := settings.keys() - Settings.model_fields.keys():
         raise ValueError(f"Loci has no setting {', '.join(sorted(unknown))}")
     return {f"{PREFIX}{name.upper()}": value for name, value in sorted(settings.items())}

@@ -15,18 +15,18 @@ from infra.stage import Stage
 VIEWER_REQUEST = Path(__file__).resolve().parent / "edge" / "viewer_request.js"
 ADDRESS_HEADER = "x-viewer-ip"
 ORIGIN_HEADER = "x-loci-origin"
-SHORTEST_READ_S = 30  # CloudFront's own default; above 60 the account needs a raised quota
+SHORTEST_READ_S = 30  # CloudFront's own default; above 60 the account needs a higher quota
 
 
 def distribution(stack: Stack, stage: Stage, host: str, origin_secret: str) -> cloudfront.Distribution:
-    """Forwards every request to the API's stage with the secret that lets it in; keeps no answer."""
+    """Create a distribution that forwards each request to the API, with the secret that opens it, and caches none."""
     certificate = _certificate(stack, stage)
     function = cloudfront.Function(
         stack,
         "ViewerRequest",
         runtime=cloudfront.FunctionRuntime.JS_2_0,
         code=cloudfront.FunctionCode.from_inline(viewer_request(stage)),
-        comment="Answers who shows nothing, and names the viewer's address",
+        comment="Answers requests without a credential, and adds the viewer's address",
     )
     origin = origins.HttpOrigin(
         host,
@@ -44,7 +44,7 @@ def distribution(stack: Stack, stage: Stage, host: str, origin_secret: str) -> c
             origin=cast("cloudfront.IOrigin", origin),
             allowed_methods=cloudfront.AllowedMethods.ALLOW_ALL,
             cache_policy=cloudfront.CachePolicy.CACHING_DISABLED,
-            # The API knows itself by its own host name only.
+            # The API accepts only its own host name.
             origin_request_policy=cloudfront.OriginRequestPolicy.ALL_VIEWER_EXCEPT_HOST_HEADER,
             viewer_protocol_policy=cloudfront.ViewerProtocolPolicy.HTTPS_ONLY,
             function_associations=[
@@ -63,7 +63,7 @@ def distribution(stack: Stack, stage: Stage, host: str, origin_secret: str) -> c
 
 
 def viewer_request(stage: Stage) -> str:
-    """The source of the function on viewer request; a line above it says whether and for which scopes to challenge."""
+    """Return the source of the viewer request function, with a line above it that sets SCOPES."""
     signs_in = "oidc_issuer" in stage.settings
     scopes = stage.settings.get("oidc_scopes", "").replace(",", " ").split()
     return f"const SCOPES = {json.dumps(scopes if signs_in else None)};\n{VIEWER_REQUEST.read_text('utf-8')}"
@@ -74,8 +74,8 @@ def _certificate(stack: Stack, stage: Stage) -> acm.ICertificate | None:
 
 
 _ACKNOWLEDGED = {
-    "AwsSolutions-CFR1": "Who may use Loci is a matter of keys, not of countries",
-    "AwsSolutions-CFR2": "The web ACL stands at the API, which lets in nobody who comes around CloudFront",
-    "AwsSolutions-CFR3": "CloudFront's log has query strings, which may hold an API key; the API logs each request",
-    "AwsSolutions-CFR4": "Without a domain of one's own, CloudFront's certificate decides on the TLS version",
+    "AwsSolutions-CFR1": "Keys decide who may use Loci, not countries",
+    "AwsSolutions-CFR2": "The web ACL is at the API, and it blocks requests that bypass CloudFront",
+    "AwsSolutions-CFR3": "CloudFront's log has query strings, which may contain an API key; the API logs each request",
+    "AwsSolutions-CFR4": "Without your own domain, CloudFront's certificate decides on the TLS version",
 }

@@ -1,6 +1,6 @@
-"""Delete all that a stage holds, so that its stacks can be destroyed: `python -m infra.empty --stage dev`.
+"""Delete the data of a stage, so that its stacks can be destroyed: `python -m infra.empty --stage dev`.
 
-CloudFormation deletes no bucket that holds a version of an object, and no table that is protected.
+CloudFormation does not delete a bucket that contains a version of an object, or a protected table.
 """
 
 import argparse
@@ -26,14 +26,14 @@ CONTEXT = Path(__file__).resolve().parent.parent / "cdk.json"
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """What the stack `data` of a stage made to keep things in."""
+    """The buckets and tables of the stack `data` of a stage."""
 
     buckets: tuple[str, ...]
     tables: tuple[str, ...]
 
 
 def held_by(stack: str, cloudformation: "CloudFormationClient") -> Held:
-    """The stack's buckets and tables; none where there is no such stack."""
+    """Return the buckets and tables of the stack; none if there is no such stack."""
     try:
         found = cloudformation.describe_stack_resources(StackName=stack)["StackResources"]
     except ClientError as error:
@@ -52,10 +52,10 @@ def held_by(stack: str, cloudformation: "CloudFormationClient") -> Held:
 
 
 def empty(bucket: str, s3: "S3Client") -> int:
-    """Remove every version of every object; returns how many there were."""
+    """Remove every version of every object, and return how many there were."""
     removed = 0
     while True:
-        page = s3.list_object_versions(Bucket=bucket)  # always the first: what it had is gone the next time
+        page = s3.list_object_versions(Bucket=bucket)  # always the first page: the next call no longer has its objects
         found = [*page.get("Versions", []), *page.get("DeleteMarkers", [])]
         if not found:
             return removed
@@ -69,15 +69,15 @@ def empty(bucket: str, s3: "S3Client") -> int:
 
 
 def unprotect(table: str, dynamodb: "DynamoDBClient") -> None:
-    """Let the table be deleted."""
+    """Turn off the protection of the table, so that it can be deleted."""
     if dynamodb.describe_table(TableName=table)["Table"].get("DeletionProtectionEnabled"):
         dynamodb.update_table(TableName=table, DeletionProtectionEnabled=False)
         dynamodb.get_waiter("table_exists").wait(TableName=table)
 
 
 def main() -> None:
-    """Ask, then empty the stage's bucket and unprotect its table."""
-    parser = argparse.ArgumentParser(prog="python -m infra.empty", description="Delete all that a stage holds.")
+    """Ask, then empty the bucket of the stage and turn off the protection of its table."""
+    parser = argparse.ArgumentParser(prog="python -m infra.empty", description="Delete the data of a stage.")
     parser.add_argument("--stage", required=True, help="a stage of cdk.json")
     parser.add_argument("--yes", action="store_true", help="do not ask")
     arguments = parser.parse_args()
@@ -90,17 +90,17 @@ def main() -> None:
 
 def _empty(stage: Stage, *, asks: bool) -> None:
     if stage.retains:
-        print(f"The stage {stage.name} retains its table and its bucket: nothing is deleted here")
+        print(f"The stage {stage.name} retains its table and its bucket, so nothing is deleted")
         return
     session = boto3.Session()
     cloudformation = session.client("cloudformation")  # pyright: ignore[reportUnknownMemberType]
     stack = f"{stage.prefix}-data"
     held = held_by(stack, cloudformation)
     if not held.buckets and not held.tables:
-        print(f"The stack {stack} holds nothing in {session.region_name}")
+        print(f"The stack {stack} has no data in {session.region_name}")
         return
-    print(f"All that {stack} holds in {session.region_name} will be gone: {', '.join(held.buckets + held.tables)}")
-    if asks and input(f"Type {stage.name} to go on: ") != stage.name:
+    print(f"This deletes all data of {stack} in {session.region_name}: {', '.join(held.buckets + held.tables)}")
+    if asks and input(f"Type {stage.name} to continue: ") != stage.name:
         sys.exit("Nothing was deleted")
     for table in held.tables:
         unprotect(table, session.client("dynamodb"))  # pyright: ignore[reportUnknownMemberType]

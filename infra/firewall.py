@@ -11,7 +11,7 @@ Acl = wafv2.CfnWebACL
 
 
 def protect(stack: Stack, stage: Stage, api: apigateway.RestApi, origin_secret: str | None) -> None:
-    """Block who asks too much and, where there is an origin secret, whoever comes around CloudFront."""
+    """Block addresses with too many requests and, if there is an origin secret, requests that bypass CloudFront."""
     rules = [_rate(stage, forwarded=origin_secret is not None)]
     if origin_secret is not None:
         rules.insert(0, _through_the_edge(origin_secret))
@@ -38,7 +38,7 @@ def protect(stack: Stack, stage: Stage, api: apigateway.RestApi, origin_secret: 
 
 
 def _rate(stage: Stage, *, forwarded: bool) -> tuple[str, wafv2.CfnWebACL.StatementProperty]:
-    """Behind CloudFront all requests come from its addresses, so there the viewer's is the one to count by."""
+    """Limit requests by address. Behind CloudFront, count by the viewer's address instead."""
     by_header = Acl.ForwardedIPConfigurationProperty(header_name=ADDRESS_HEADER, fallback_behavior="MATCH")
     rate = Acl.RateBasedStatementProperty(
         aggregate_key_type="FORWARDED_IP" if forwarded else "IP",
@@ -60,7 +60,7 @@ def _through_the_edge(secret: str) -> tuple[str, wafv2.CfnWebACL.StatementProper
 
 
 def _visible(metric: str) -> wafv2.CfnWebACL.VisibilityConfigProperty:
-    # Sampled requests would show headers and query strings, and so keys, to whoever may look at the console.
+    # Sampled requests would show headers and query strings, and so keys, to everybody with access to the console.
     return Acl.VisibilityConfigProperty(
         cloud_watch_metrics_enabled=True, metric_name=metric, sampled_requests_enabled=False
     )

@@ -1,4 +1,4 @@
-"""The container images of functions: of little, so that nothing else that changes here makes another image."""
+"""The container images of functions. They contain few files, so that other changes do not build a new image."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -13,13 +13,13 @@ PLATFORMS = {"x86_64": images.Platform.LINUX_AMD64, "arm64": images.Platform.LIN
 RUNS = ("functions/run_python", "functions/run_deno", "requirements/runner.lock", "requirements/deno.lock")
 INFERENCE = ("functions/inference", "requirements/inference.lock")
 PROGRAMS = ("shared/loci/*", "!shared/loci/__init__.py", "!shared/loci/sandbox")
-"""Of the product, only what runs behind a wall."""
+"""Of the package `loci`, only the part that runs behind a wall."""
 
 
 def image(
     stage: Stage, name: str, *, without: Sequence[str], arguments: Mapping[str, str] | None = None
 ) -> lambda_.AssetImageCode:
-    """The image of `functions/<name>`, of what `.dockerignore` lets through but these."""
+    """Return the image of `functions/<name>`, without the files in `without` and those in `.dockerignore`."""
     return lambda_.AssetImageCode(
         str(ROOT),
         file=f"functions/{name}/Dockerfile",

@@ -1,4 +1,4 @@
-"""A network that leads nowhere but to the table and to one part of the bucket."""
+"""A network that leads only to the table and to one part of the bucket."""
 
 from typing import cast
 
@@ -16,23 +16,23 @@ ZONES = 2
 HTTPS = 443
 ALLOWED, OTHERS = 100, 200
 STATE = "*/executors/*"
-"""The objects that a run may reach, with a link that was signed for each."""
+"""The objects that a run may reach. It needs a signed link for each."""
 
 
 def network(stack: Stack, stage: Stage, data: Data) -> ec2.Vpc:
-    """Subnets without a route out, two gateway endpoints, and a resolver that knows two names."""
+    """Create subnets without a route out, two gateway endpoints, and a resolver that knows two names."""
     vpc = ec2.Vpc(
         stack,
         "Network",
         max_azs=ZONES,
         nat_gateways=0,
         create_internet_gateway=False,
-        restrict_default_security_group=False,  # by a function of the CDK's; nothing uses that group
+        restrict_default_security_group=False,  # that needs a function of the CDK, and nothing uses that group
         subnet_configuration=[
             ec2.SubnetConfiguration(name="Isolated", subnet_type=ec2.SubnetType.PRIVATE_ISOLATED, cidr_mask=20)
         ],
     )
-    acknowledge(vpc, {"AwsSolutions-VPC7": "It has no way out, and what its endpoints let through is named"})
+    acknowledge(vpc, {"AwsSolutions-VPC7": "It has no way out, and its endpoints name everything that they allow"})
     objects = vpc.add_gateway_endpoint("Objects", service=ec2.GatewayVpcEndpointAwsService.S3)
     objects.add_to_policy(_through(["s3:GetObject", "s3:PutObject"], data.bucket.arn_for_objects(STATE)))
     rows = vpc.add_gateway_endpoint("Rows", service=ec2.GatewayVpcEndpointAwsService.DYNAMODB)
@@ -44,7 +44,7 @@ def network(stack: Stack, stage: Stage, data: Data) -> ec2.Vpc:
 
 
 def doors(stack: Stack, vpc: ec2.Vpc) -> ec2.SecurityGroup:
-    """Nothing in, and HTTPS out: where to is what the routes and the endpoints say."""
+    """Allow nothing in, and HTTPS out: the routes and the endpoints limit where it leads."""
     group = ec2.SecurityGroup(
         stack,
         "Doors",
@@ -63,7 +63,7 @@ def _through(actions: list[str], resource: str) -> iam.PolicyStatement:
 
 
 def _know_only(stack: Stack, vpc: ec2.Vpc, hosts: list[str]) -> None:
-    """DNS leaves a network that has no other way out: this one answers for these names, and for no other."""
+    """Answer DNS for these hosts only: otherwise DNS would be a way out of the network."""
     names = [f"{host}.{stack.region}.{stack.url_suffix}" for host in hosts]
     known = resolver.CfnFirewallDomainList(stack, "Known", domains=names)
     others = resolver.CfnFirewallDomainList(stack, "Others", domains=["*"])
@@ -76,7 +76,7 @@ def _know_only(stack: Stack, vpc: ec2.Vpc, hosts: list[str]) -> None:
                 action="ALLOW",
                 priority=ALLOWED,
                 firewall_domain_list_id=known.attr_id,
-                # What a name of AWS's leads to is AWS's.
+                # AWS controls the names that these names lead to.
                 firewall_domain_redirection_action="TRUST_REDIRECTION_DOMAIN",
             ),
             rule(action="BLOCK", block_response="NODATA", priority=OTHERS, firewall_domain_list_id=others.attr_id),

@@ -1,4 +1,4 @@
-"""What a stage's language model needs: the right to call it, and the key to it."""
+"""The permissions that a stage's language model needs: to call it, and to read its key."""
 
 from collections.abc import Iterator
 
@@ -12,11 +12,11 @@ from infra.stage import Stage
 
 INVOKE = ["bedrock:InvokeModel"]
 GEOGRAPHIES = ("apac", "au", "ca", "eu", "global", "jp", "us", "us-gov")
-"""What the ids of Bedrock's inference profiles begin with. Another one can be given as an ARN."""
+"""The prefixes of the ids of Bedrock's inference profiles. You can give any other profile as an ARN."""
 
 
 def permissions(stack: Stack, stage: Stage) -> Iterator[iam.PolicyStatement]:
-    """To invoke the model where it is one of Bedrock's, and to read its key where a secret holds one."""
+    """Allow to invoke a model of Bedrock, and to read the key of a model if it is in a secret."""
     provider, _, model = stage.settings.get("language_model", "").partition(":")
     if provider == "bedrock":
         yield from _bedrock(stack, model)
@@ -40,7 +40,7 @@ def _bedrock(stack: Stack, model: str) -> Iterator[iam.PolicyStatement]:
 
 
 def _called_by_a_profile(stack: Stack, model: str) -> iam.PolicyStatement:
-    """A profile calls the model in any of its regions."""
+    """Allow a profile to call the model in any of its regions."""
     models = _foundation_model(stack, "*", model)
     reason = "A profile of Bedrock calls the model in each region that it spans"
     acknowledge(stack, {f"AwsSolutions-IAM5[Resource::{quoted(stack, models)}]": reason})

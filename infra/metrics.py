@@ -1,4 +1,4 @@
-"""The metrics that the dashboard shows and the alarms watch, by the names that the stacks give."""
+"""The metrics that the dashboard shows and the alarms watch, by the names of the resources."""
 
 from aws_cdk import Aws, Duration
 from aws_cdk.aws_cloudwatch import Metric
@@ -10,28 +10,28 @@ PERIOD = Duration.minutes(5)
 
 
 def of_function(stage: Stage, name: str, metric: str, statistic: str = "Sum") -> Metric:
-    """A metric of the function of that name."""
+    """Return a metric of the function."""
     return _metric("AWS/Lambda", metric, statistic, {"FunctionName": f"{stage.prefix}-{name}"})
 
 
 def of_api(stage: Stage, metric: str, statistic: str = "Sum") -> Metric:
-    """A metric of the REST API."""
+    """Return a metric of the REST API."""
     return _metric("AWS/ApiGateway", metric, statistic, {"ApiName": stage.prefix, "Stage": stage.name})
 
 
 def of_table(table: str, metric: str, operation: str | None = None) -> Metric:
-    """A metric of the table, of one operation where it counts by operation."""
+    """Return a metric of the table, of one operation if the metric is counted by operation."""
     by_operation = {"Operation": operation} if operation else {}
     return _metric("AWS/DynamoDB", metric, "Sum", {"TableName": table, **by_operation})
 
 
 def of_queue(queue: str, metric: str, statistic: str) -> Metric:
-    """A metric of the queue of that name."""
+    """Return a metric of the queue."""
     return _metric("AWS/SQS", metric, statistic, {"QueueName": queue})
 
 
 def of_domain(stage: Stage, metric: str, statistic: str) -> Metric:
-    """A metric of the OpenSearch domain."""
+    """Return a metric of the OpenSearch domain."""
     return _metric("AWS/ES", metric, statistic, {"DomainName": search.name(stage), "ClientId": Aws.ACCOUNT_ID})
 
 

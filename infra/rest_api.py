@@ -10,7 +10,7 @@ from infra import defaults
 from infra.acknowledged import acknowledge
 from infra.stage import Stage
 
-# Never the query string: a client that can send no header shows its API key there.
+# Never the query string: a client that cannot send headers puts its API key there.
 LOGGED = {
     "time": "$context.requestTime",
     "request": "$context.requestId",
@@ -28,7 +28,7 @@ LOGGED = {
 
 
 def rest_api(stack: Stack, stage: Stage) -> apigateway.RestApi:
-    """The API, so far without a method; it knows its own address before there is a function to call."""
+    """Create the API, without methods: the function needs the API's address before it exists."""
     log = defaults.log_group(stack, "AccessLog", stage)
     api = apigateway.RestApi(
         stack,
@@ -36,8 +36,8 @@ def rest_api(stack: Stack, stage: Stage) -> apigateway.RestApi:
         rest_api_name=stage.prefix,
         description="Loci",
         endpoint_types=[apigateway.EndpointType.REGIONAL],
-        # One role for all APIs of an account and region: without any, a stage with a log cannot be made. It stays
-        # when the stack goes, as other APIs may have come to need it.
+        # All APIs of an account and region share one role. A stage with a log needs it. It stays when the stack is
+        # deleted, because other APIs may need it by then.
         cloud_watch_role=stage.account_log_role,
         cloud_watch_role_removal_policy=RemovalPolicy.RETAIN if stage.account_log_role else None,
         deploy_options=apigateway.StageOptions(
@@ -46,29 +46,29 @@ def rest_api(stack: Stack, stage: Stage) -> apigateway.RestApi:
             throttling_burst_limit=stage.throttle.burst,
             access_log_destination=apigateway.LogGroupLogDestination(log),
             access_log_format=apigateway.AccessLogFormat.custom(json.dumps(LOGGED)),
-            # The execution log quotes headers and query strings.
+            # The execution log contains headers and query strings.
             logging_level=apigateway.MethodLoggingLevel.OFF,
-            metrics_enabled=False,  # by method, at a price; those by API come without
+            metrics_enabled=False,  # metrics by method cost money; those of the API do not need this
         ),
     )
-    api.node.try_remove_child("Endpoint")  # an output of its own, which lacks the endpoint's path
+    api.node.try_remove_child("Endpoint")  # the CDK's own output lacks the path of the endpoint
     acknowledge(
         api,
         {
-            "AwsSolutions-APIG2": "Loci checks each message itself, and answers as MCP asks",
-            "AwsSolutions-APIG6": "The execution log quotes headers and query strings, which may hold an API key",
+            "AwsSolutions-APIG2": "Loci checks each message itself, and answers as MCP requires",
+            "AwsSolutions-APIG6": "The execution log contains headers and query strings, which may contain an API key",
             "AwsSolutions-IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/service-role/"
-            "AmazonAPIGatewayPushToCloudWatchLogs]": "What API Gateway asks of its account-wide role for logs",
+            "AmazonAPIGatewayPushToCloudWatchLogs]": "API Gateway requires this policy for its account-wide log role",
         },
     )
     return api
 
 
 def address(stack: Stack, api: apigateway.RestApi) -> str:
-    """The API's host name.
+    """Return the API's host name.
 
-    Built of the API's id: a reference to its stage would lead through the methods back to the function, which has to
-    know this address.
+    It is built from the API's id: a reference to the stage would lead through the methods back to the function, which
+    needs this address.
     """
     return f"{api.rest_api_id}.execute-api.{stack.region}.{stack.url_suffix}"
 
@@ -77,11 +77,11 @@ def route_everything(api: apigateway.RestApi, function: lambda_.IFunction, stage
     """Send each request, whatever its path and method, to the function."""
     integration = apigateway.LambdaIntegration(
         function,
-        # Above 29 s the account needs a raised quota (and gives up some of its throttle quota for it).
+        # Above 29 s the account needs a higher quota, and gives up some of its throttle quota for it.
         timeout=Duration.seconds(stage.gateway.timeout_s),
         allow_test_invoke=False,
     )
     for resource in (api.root, api.root.add_resource("{proxy+}")):
         method = resource.add_method("ANY", integration)
-        authorised = "Loci checks keys and tokens itself: an authorizer cannot send the challenge that MCP asks for"
+        authorised = "Loci checks keys and tokens itself: an authorizer cannot send the challenge that MCP requires"
         acknowledge(method, {"AwsSolutions-APIG4": authorised, "AwsSolutions-COG4": authorised})

@@ -1,4 +1,4 @@
-"""What the gateway needs to have callers' code run: functions to invoke, a role to lend, and itself for jobs."""
+"""The rights of the gateway to run callers' code: it invokes functions and itself, and lends a role to runs."""
 
 from typing import cast
 
@@ -11,18 +11,18 @@ from infra.stacks.data import Data
 from infra.stage import Stage
 
 LENT = ["dynamodb:PutItem", "dynamodb:Query"]
-"""What a run's supervisor may do: each loan confines it to that run's rows."""
+"""The rights of a run's supervisor. Each loan limits them to the rows of that run."""
 WAITING_S = 60
 """A job that has not begun by then never begins: nobody waits for it any more."""
 
 
 def function_name(stage: Stage, name: str) -> str:
-    """The name of a function that runs code: a reference would be an export that locks it."""
+    """Return the name of a function that runs code: a reference would be an export, and lock the function."""
     return f"{stage.prefix}-{name}"
 
 
 def settings_of(stack: Stack, stage: Stage) -> dict[str, str]:
-    """Where the functions are, and which role is lent."""
+    """Return the names of the functions, and the role that the gateway lends."""
     if stage.sandbox is None:
         return {}
     return {
@@ -32,7 +32,7 @@ def settings_of(stack: Stack, stage: Stage) -> dict[str, str]:
 
 
 def permissions(stack: Stack, stage: Stage) -> list[iam.PolicyStatement]:
-    """To invoke those functions and its own, and to assume the role."""
+    """Allow the gateway to invoke those functions and itself, and to assume the role."""
     if stage.sandbox is None:
         return []
     names = [*(function_name(stage, name) for name in stage.sandbox.functions), f"{stage.prefix}-gateway"]
@@ -41,11 +41,11 @@ def permissions(stack: Stack, stage: Stage) -> list[iam.PolicyStatement]:
 
 
 def serve_runs(stack: Stack, stage: Stage, data: Data, gateway: lambda_.IFunction) -> None:
-    """The role that the gateway lends, and the way in which it takes its own jobs: once, soon or never."""
+    """Create the role that the gateway lends, and let the gateway take its own jobs once: soon or never."""
     if stage.sandbox is None:
         return
     gateway.configure_async_invoke(retry_attempts=0, max_event_age=Duration.seconds(WAITING_S))
-    assert gateway.role is not None  # noqa: S101 (`defaults.function` makes one)
+    assert gateway.role is not None  # noqa: S101 (`defaults.function` creates one)
     role = iam.Role(
         stack,
         "RunRole",
@@ -57,10 +57,10 @@ def serve_runs(stack: Stack, stage: Stage, data: Data, gateway: lambda_.IFunctio
 
 
 def role_name(stack: Stack, stage: Stage) -> str:
-    """Given here, as the function has to know it before it is made; roles are of all regions."""
+    """Return the role's name: the function needs it before the role exists. Roles belong to all regions."""
     return f"{stage.prefix}-run-{stack.region}"
 
 
 def role_arn(stack: Stack, stage: Stage) -> str:
-    """The role, as the gateway names it."""
+    """Return the ARN of the role."""
     return stack.format_arn(service="iam", region="", resource="role", resource_name=role_name(stack, stage))

@@ -1,4 +1,4 @@
-"""What differs between stages, read from the context in `cdk.json`."""
+"""The settings of a stage, read from the context in `cdk.json`."""
 
 from typing import Annotated, Literal, Self
 
@@ -8,30 +8,30 @@ from loci.core.settings import PREFIX, Settings
 
 Positive = Annotated[int, Field(gt=0)]
 Days = Literal[1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653]
-"""For so long CloudWatch Logs can keep something."""
+"""The retention times that CloudWatch Logs allows."""
 FROM_THE_STACKS = frozenset(
     {"mode", "auth", "log_level", "public_url", "table", "bucket", "secrets", "secrets_from"}
     | {"search_url", "inference_function", "run_python_function", "run_deno_function", "run_role"}
     | {"allowed_hosts", "data", "models", "host", "port"}  # behind CloudFront, Loci sees API Gateway's host
 )
-"""Settings that say where the stacks are, or that a deployment must not change."""
+"""Settings that the stacks provide, or that a deployment must not change."""
 GRACE_S = 1
-"""The API gives up first, so its log has the end of every request."""
+"""The API times out before the function, so its log has the end of every request."""
 LONGEST_S = 899
 
 
 class BadStage(Exception):
-    """The context names no such stage, or says of it what cannot be."""
+    """The context has no such stage, or one of its values is invalid."""
 
 
 class Part(BaseModel):
-    """A part of a stage: nothing unknown, nothing converted, nothing changed later."""
+    """A part of a stage. It accepts no unknown key, converts no value, and is frozen."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
 class FunctionSize(Part):
-    """What a function gets."""
+    """The memory, time and concurrency of a function."""
 
     memory_mb: int = Field(ge=128, le=10_240)
     timeout_s: int = Field(gt=0, le=900)
@@ -39,7 +39,7 @@ class FunctionSize(Part):
 
 
 class Throttle(Part):
-    """What the API lets through, in all."""
+    """The requests that the API accepts, a second and at once."""
 
     rate: Positive
     burst: Positive
@@ -54,36 +54,36 @@ class OpenSearchDomain(Part):
 
 
 class IngestSize(FunctionSize):
-    """What the ingestion gets."""
+    """The size of the ingestion."""
 
     at_once: int = Field(ge=2, le=1000)
 
 
 class InferenceSize(FunctionSize):
-    """What the inference gets."""
+    """The size of the inference, and its models."""
 
     models: list[str] = []
 
 
 class SandboxSize(Part):
-    """What the functions get that run callers' code."""
+    """The sizes of the functions that run callers' code."""
 
     run_python: FunctionSize
     run_deno: FunctionSize
 
     @property
     def functions(self) -> dict[str, FunctionSize]:
-        """By their folders."""
+        """The sizes, by the function's folder."""
         return {"run_python": self.run_python, "run_deno": self.run_deno}
 
     @property
     def longest_s(self) -> int:
-        """What a run may take, its machine's start included."""
+        """The longest time of a run, including the start of its machine."""
         return max(size.timeout_s for size in self.functions.values())
 
 
 class Stage(Part):
-    """One stage: everything that a stack may ask."""
+    """One stage: everything that the stacks need to know."""
 
     name: str = Field(pattern=r"^[a-z][a-z0-9]{0,11}$")
     removal: Literal["destroy", "retain"]
@@ -113,27 +113,27 @@ class Stage(Part):
 
     @property
     def prefix(self) -> str:
-        """What the names of its resources begin with."""
+        """The prefix of the names of its resources."""
         return f"loci-{self.name}"
 
     @property
     def retains(self) -> bool:
-        """Whether its table and bucket outlive the stacks."""
+        """True if its table and bucket stay when the stacks are deleted."""
         return self.removal == "retain"
 
     @property
     def searches(self) -> bool:
-        """Whether there is an index, and so something to ingest for."""
+        """True if there is an index, and so an ingestion."""
         return self.search == "domain" or self.search_url is not None
 
     @property
     def infers(self) -> bool:
-        """Whether there is a function that embeds and reranks."""
+        """True if there is a function that embeds and reranks."""
         return self.searches and self.inference is not None
 
     @property
     def functions(self) -> dict[str, FunctionSize]:
-        """Loci's own functions by their folders, with their sizes."""
+        """The sizes of Loci's functions, by the function's folder."""
         sizes: dict[str, FunctionSize] = {"gateway": self.gateway, "rotate": self.rotate}
         if self.searches:
             sizes["ingest"] = self.ingest
@@ -144,7 +144,7 @@ class Stage(Part):
         return sizes
 
     def timeout_s(self, name: str) -> int:
-        """The function's own, and for the gateway, which drives runs of code, what these take."""
+        """Return the timeout of a function. The gateway drives runs of code, so it needs at least their time."""
         size = self.functions[name]
         if name != "gateway":
             return size.timeout_s
@@ -153,32 +153,32 @@ class Stage(Part):
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
         if (self.domain is None) != (self.certificate is None):
-            raise ValueError("domain and certificate come together")
+            raise ValueError("domain and certificate must be set together")
         if self.domain is not None and not self.edge:
-            raise ValueError("domain is CloudFront's: it needs edge")
+            raise ValueError("domain is the domain of CloudFront: it needs edge")
         if self.localstack and (self.edge or self.search != "none" or self.sandbox):
             raise ValueError(
                 "LocalStack has neither CloudFront nor OpenSearch: edge must be false and search none; it builds no "
                 "images: sandbox must be null"
             )
         if self.search_url and not self.localstack:
-            raise ValueError("search_url is for LocalStack: elsewhere the domain is the stacks' own")
+            raise ValueError("search_url is for LocalStack: elsewhere the stacks create the domain")
         if "language_model_key" in self.settings:
             raise ValueError("settings has 'language_model_key': keep it in a secret, and set language_model_key_from")
         if not self.settings.get("language_model_key_from", "arn:").startswith("arn:"):
             raise ValueError("settings has a language_model_key_from that the role cannot name: it must be an ARN")
         for setting in self.settings:
             if setting not in Settings.model_fields:
-                raise ValueError(f"settings has {setting!r}, which is no setting of Loci")
+                raise ValueError(f"settings has {setting!r}, which is not a setting of Loci")
             if setting in FROM_THE_STACKS:
-                raise ValueError(f"settings has {setting!r}: {PREFIX}{setting.upper()} is what the stacks make it")
+                raise ValueError(f"settings has {setting!r}: the stacks set {PREFIX}{setting.upper()} themselves")
         return self
 
 
 def read_stage(name: object, stages: object) -> Stage:
-    """The stage of that name; `BadStage` says which key is wrong, and how."""
+    """Return the stage of that name, or raise `BadStage`, which names the wrong key."""
     known_stages = TypeAdapter(dict[str, dict[str, object]])
-    try:  # as a text it comes from the command line: --context stages=…
+    try:  # on the command line (--context stages=…) it is text
         known = known_stages.validate_json(stages) if isinstance(stages, str) else known_stages.validate_python(stages)
     except ValidationError:
         raise BadStage("The context has no stages: run this beside cdk.json") from None

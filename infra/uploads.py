@@ -1,4 +1,4 @@
-"""What tells of uploads: the bucket sends a message to a queue, and what nobody could take in is put aside."""
+"""The queues of uploads: the bucket sends a message for each change, and failed messages are put aside."""
 
 from typing import cast
 
@@ -13,28 +13,28 @@ from loci.core.settings import UPLOADS
 
 TRIES = 3
 KEPT_DAYS = 14  # the longest that SQS keeps a message
-TIMEOUTS = 6  # of the function, before a message comes again: as AWS advises for a queue that calls one
+TIMEOUTS = 6  # a message comes again after so many timeouts of the function, as AWS recommends
 EVENTS = ("s3:ObjectCreated:*", "s3:ObjectRemoved:*")
 
 
 def queue_name(stage: Stage) -> str:
-    """Given here, so that the ingestion and the alarms need no reference to the queue."""
+    """Return the queue's name: with it, the ingestion and the alarms need no reference to the queue."""
     return f"{stage.prefix}-ingest"
 
 
 def aside_name(stage: Stage) -> str:
-    """The name of the queue of what was put aside."""
+    """Return the name of the queue with the messages that were put aside."""
     return f"{stage.prefix}-ingest-aside"
 
 
 def tell_of_uploads(stack: Stack, stage: Stage, bucket: s3.Bucket) -> None:
-    """A message for each object below the prefix that is written or removed."""
+    """Send a message for each object that is written or removed below the prefix."""
     aside = sqs.DeadLetterQueue(
         max_receive_count=TRIES, queue=cast("sqs.IQueue", _queue(stack, "UploadsAside", aside_name(stage)))
     )
     waiting = Duration.seconds(TIMEOUTS * stage.ingest.timeout_s)
     queue = _queue(stack, "Uploads", queue_name(stage), visibility_timeout=waiting, dead_letter_queue=aside)
-    # Not the bucket's own name, which would close a circle: S3 tries the queue when it learns of it.
+    # The bucket's own name would close a circle: S3 tests the queue when it is configured.
     ours = stack.format_arn(service="s3", region="", account="", resource=f"{stack.stack_name}-*")
     queue.add_to_resource_policy(
         iam.PolicyStatement(
@@ -44,7 +44,7 @@ def tell_of_uploads(stack: Stack, stage: Stage, bucket: s3.Bucket) -> None:
             conditions={"StringEquals": {"aws:SourceAccount": stack.account}, "ArnLike": {"aws:SourceArn": ours}},
         )
     )
-    # The CDK's own way makes a function that calls S3 afterwards.
+    # The CDK's own method would create a function that calls S3 afterwards.
     below = s3.CfnBucket.FilterRuleProperty(name="prefix", value=f"{UPLOADS}/")
     only = s3.CfnBucket.NotificationFilterProperty(s3_key=s3.CfnBucket.S3KeyFilterProperty(rules=[below]))
     made = cast("s3.CfnBucket", bucket.node.default_child)

@@ -1,6 +1,6 @@
 """Build the two Lambda layers, without Docker: `python -m layers.build [--arch arm64]`.
 
-`dependencies` changes with the lock, `product` with every change of Loci: two layers, so that a deploy uploads little.
+`dependencies` changes with the lock, `product` with every change of Loci. With two layers a deploy uploads little.
 """
 
 import argparse
@@ -24,31 +24,31 @@ ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build" / "layers"
 LOCK = ROOT / "requirements" / "functions.lock"
 MACHINES: dict[Arch, str] = {"x86_64": "x86_64", "arm64": "aarch64"}
-# Amazon Linux 2023 has glibc 2.34: wheels for an older one run, too.
+# Amazon Linux 2023 has glibc 2.34, and also runs wheels for older versions.
 GLIBC = ("manylinux_2_34", "manylinux_2_28", "manylinux_2_17", "manylinux2014")
-# Those that a function calls, and those that boto3 gets credentials from.
+# The services that a function calls, and those from which boto3 gets credentials.
 SERVICES = frozenset({"bedrock-runtime", "dynamodb", "lambda", "s3", "secretsmanager"} | {"sso", "sso-oidc", "sts"})
-LARGEST = 135_000_000  # of the 250 MB that Lambda allows: the rest is for what comes
+LARGEST = 135_000_000  # Lambda allows 250 MB: the rest is for later versions
 
 
 @dataclass(frozen=True, slots=True)
 class Layers:
-    """Two folders, each with the `python/` that Lambda puts on the path."""
+    """Two folders, each with a folder `python/`, which Lambda puts on the path."""
 
     dependencies: Path
     product: Path
 
     def sizes(self) -> dict[str, int]:
-        """Bytes of each, as Lambda counts them: unzipped."""
+        """Return the bytes of each, unzipped, as Lambda counts them."""
         return {"dependencies": _size(self.dependencies), "product": _size(self.product)}
 
 
 def build(arch: Arch, into: Path = BUILD) -> Layers:
-    """Both layers, made anew only where what they are made of has changed."""
+    """Return both layers. Build a layer only if its sources have changed."""
     dependencies, product = into / f"dependencies-{arch}", into / "product"
     into.mkdir(parents=True, exist_ok=True)
     with (into / ".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # of two builds the second finds what the first has made
+        fcntl.flock(lock, fcntl.LOCK_EX)  # the second of two builds finds the result of the first
         _fresh(dependencies, [LOCK], lambda folder: _install(arch, folder))
         _fresh(product, [ROOT / "pyproject.toml", *sorted((ROOT / "shared").rglob("*.*"))], _unpack_wheel)
     return Layers(dependencies, product)
@@ -58,14 +58,14 @@ def _install(arch: Arch, folder: Path) -> None:
     platforms = [f"--platform={glibc}_{MACHINES[arch]}" for glibc in GLIBC]
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-compile"]
     wanted = ["--require-hashes", "--no-deps", "--only-binary=:all:", f"--python-version={interpreter.VERSION}"]
-    # The lock is of that version; pip would ask this interpreter.
+    # The lock is for that version; pip would check this interpreter.
     wanted += ["--implementation=cp", "--ignore-requires-python", *platforms, f"--target={folder}"]
     _run([*pip, *wanted, "-r", str(LOCK)])
     _prune(folder)
 
 
 def _prune(folder: Path) -> None:
-    """Take out what no function uses: tests, gRPC, and the descriptions of four hundred other AWS services."""
+    """Remove what no function uses: tests, gRPC, and the descriptions of four hundred other AWS services."""
     unwanted = ("bin", "grpc", "grpcio-*", "google", "opensearch", "opensearch_protobufs-*", "protobuf-*")
     unwanted += ("numpy/f2py", "numpy/**/tests", "networkx/**/tests")
     for unused in (found for pattern in unwanted for found in folder.glob(pattern)):
@@ -76,7 +76,7 @@ def _prune(folder: Path) -> None:
 
 
 def _unpack_wheel(folder: Path) -> None:
-    """The package with its metadata, in which it finds its own version."""
+    """Unpack the package with its metadata, where it finds its own version."""
     wheels = folder.parent / "wheel"
     _run([sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(wheels)])
     [wheel] = wheels.glob("*.whl")
@@ -86,7 +86,7 @@ def _unpack_wheel(folder: Path) -> None:
 
 
 def _fresh(layer: Path, made_of: Iterable[Path], fill: Callable[[Path], None]) -> None:
-    """Fill the layer beside its place and swap it in, unless it is there and made of the same."""
+    """Build the layer in a temporary folder and move it into place, unless it was built from the same sources."""
     wanted, stamp = _fingerprint([Path(__file__), *made_of]), layer.with_suffix(".made-of")
     if layer.is_dir() and stamp.is_file() and stamp.read_text() == wanted:
         return
@@ -102,9 +102,9 @@ def _fresh(layer: Path, made_of: Iterable[Path], fill: Callable[[Path], None]) -
 
 
 def _compile(folder: Path) -> None:
-    """Lambda cannot write bytecode into a layer, so without it each cold start compiles all that it imports."""
+    """Compile the modules: Lambda cannot write bytecode into a layer, so each cold start would compile them."""
     if python := interpreter.find():
-        # Unchecked: the zip of a layer does not keep the times that Python would compare.
+        # Unchecked, because the zip of a layer does not keep the times that Python would compare.
         _run(
             [
                 str(python),
@@ -143,13 +143,15 @@ def main() -> None:
     parser.add_argument("--arch", choices=get_args(Arch), default="x86_64", help="the functions' processor")
     arguments = parser.parse_args()
     if interpreter.find() is None:
-        print(f"No Python {interpreter.VERSION} here, so without bytecode: cold starts take 0.8 s longer")
+        print(
+            f"There is no Python {interpreter.VERSION}, so the layers have no bytecode: cold starts take 0.8 s longer"
+        )
     sizes = build(arguments.arch).sizes()
     for name, size in sizes.items():
         print(f"{name:<13} {size / 1e6:6.1f} MB")
     print(f"{'both':<13} {sum(sizes.values()) / 1e6:6.1f} MB of {LARGEST / 1e6:.0f} MB")
     if sum(sizes.values()) > LARGEST:
-        sys.exit("The layers are too large: take a dependency out of the group `functions`")
+        sys.exit("The layers are too large: remove a dependency from the group `functions`")
 
 
 if __name__ == "__main__":

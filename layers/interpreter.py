@@ -1,4 +1,4 @@
-"""Lambda's own interpreter, if this machine has it: on the path or beyond it."""
+"""The interpreter of Lambda's version, if this machine has it, on the path or elsewhere."""
 
 import shutil
 import subprocess
@@ -24,7 +24,7 @@ PROBE = "import sys; print('%d.%d' % sys.version_info[:2])"
 
 @cache
 def find() -> Path | None:
-    """A Python of Lambda's version that runs: one on the path may be a shim that fails."""
+    """Return a Python of Lambda's version that starts: the one on the path may be a shim that fails."""
     return next((path for path in _candidates() if _runs(path)), None)
 
 
@@ -35,7 +35,7 @@ def _candidates() -> Iterator[Path]:
         yield Path(on_path)
     for place in PLACES:
         root = Path(place.format(version=VERSION)).expanduser()
-        # A pattern is globbed below its first part, which is absolute.
+        # `glob` needs a relative pattern below an absolute folder.
         for folder in sorted(Path(root.anchor).glob(str(root.relative_to(root.anchor))), reverse=True):
             if (folder / name).is_file():
                 yield folder / name

@@ -1,4 +1,4 @@
-"""The gateway: every MCP request of a deployed Loci, and the jobs that it sends itself."""
+"""The gateway function: it answers every MCP request, and runs the jobs that it sends to itself."""
 
 from loci.compose import build_app
 from loci.mcp.http.application import asgi

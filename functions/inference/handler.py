@@ -1,9 +1,10 @@
-"""The function `inference`: embeds and reranks with the models in its image."""
+"""The inference function: it embeds and reranks with the models in its image."""
 
 from base64 import b64encode
 from dataclasses import asdict
 from typing import Any
 
+# Not through `loci.compose`: the image has only what runs models, and nothing of the server.
 from loci.core.errors import LociError
 from loci.core.settings import load_settings
 from loci.runtimes.local import local_inference

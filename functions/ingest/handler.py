@@ -1,4 +1,4 @@
-"""Ingestion: makes documents of what is uploaded, as the messages of the queue say."""
+"""The ingestion function: it ingests the uploads that the messages of the queue name."""
 
 from typing import Any
 
@@ -15,14 +15,14 @@ uploads = build_upload_ingest()
 
 
 class Queue(BatchProcessor):
-    """Says why a message comes again. After the third time it is put aside."""
+    """Logs why a message failed. The queue sends it again, and puts it aside after the third failure."""
 
     def failure_handler(self, record: SQSRecord, exception: Any) -> Any:
         uploads.telemetry.upload_failed(record.message_id, exception[1])
         return super().failure_handler(record, exception)  # pyright: ignore[reportUnknownMemberType]
 
 
-# The alarm on what was put aside tells of refusals; the function's own errors tell of what broke it.
+# Refused uploads raise the alarm of the aside queue. So an error of the function always means that it broke.
 queue = Queue(EventType.SQS, raise_on_entire_batch_failure=False)
 
 

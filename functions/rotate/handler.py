@@ -1,4 +1,4 @@
-"""The rotation of the signing secret: Secrets Manager calls it once for each step."""
+"""The rotation function: Secrets Manager calls it for each step of renewing the signing secret."""
 
 from loci.compose import rotate_secret
 

@@ -1,13 +1,13 @@
-"""Python of one executor. The virtual machine is the wall: it has no rights, no network and no secret."""
+"""Runs the Python of one executor. Its virtual machine is the wall: no rights, no network, no secret."""
 
 import os
 from typing import Any
 
-# Nothing of Loci but the programs that run behind a wall is in the image.
+# The image contains only the part of Loci that runs behind a wall.
 from loci.sandbox.lambda_host.python_function import PythonRuns
 from loci.sandbox.wall.privileges import hide
 
-# It holds its run's credentials. The code, where no wall can be put up around it, is of the same user.
+# This process has the credentials of its run, and without another wall the code runs as the same user.
 hide()
 runs = PythonRuns(os.environ["LOCI_RUNNER"])
 runs.prepare()

@@ -1,5 +1,5 @@
-// CloudFront runs this on every request. Above it, at synthesis, comes SCOPES: those that a token must have where the
-// stage takes tokens of an OpenID Connect issuer, else null.
+// CloudFront runs this on every request. The synthesis puts SCOPES above it: the scopes that a token must have if the
+// stage accepts tokens of an OpenID Connect issuer, else null.
 
 const METADATA = '/.well-known/oauth-protected-resource';
 
@@ -8,7 +8,7 @@ function handler(event) {
   if (SCOPES !== null && needsCredential(request) && !showsCredential(request)) {
     return challenge(request);
   }
-  // The firewall counts by it, so whatever a client sent under this name is overwritten.
+  // The firewall counts by this header, so it overwrites whatever a client sent under this name.
   request.headers['x-viewer-ip'] = { value: event.viewer.ip };
   return request;
 }
@@ -18,14 +18,14 @@ function needsCredential(request) {
   return isEndpoint && (request.method === 'POST' || request.method === 'DELETE');
 }
 
-// An `origin` is a page in a browser: which may read the answer is Loci's to decide.
+// An `origin` means a page in a browser. Loci decides which pages may read the answer.
 function showsCredential(request) {
   const headers = request.headers;
   return 'authorization' in headers || 'x-api-key' in headers || 'origin' in headers || 'apikey' in request.querystring;
 }
 
-// Loci's own answer, given here: API Gateway would rename its WWW-Authenticate, from which a client learns where to
-// sign in, and CloudFront runs no function on a response of 400 or above that could rename it back.
+// This is Loci's own answer. API Gateway would rename the header WWW-Authenticate, which tells a client where to sign
+// in, and CloudFront runs no function on a response of 400 or above that could rename it back.
 function challenge(request) {
   const resource = request.uri.replace(/\/+$/, '');
   const fields = ['realm="loci"', `resource_metadata="https://${request.headers.host.value}${METADATA}${resource}"`];

@@ -1,4 +1,4 @@
-"""What Loci keeps: the table, the bucket with the queue of its uploads, the signing secret and the search index."""
+"""The stack `data`: the table, the bucket with the queue of its uploads, the signing secret, the search index."""
 
 from typing import cast
 
@@ -18,14 +18,14 @@ from layers.build import Layers
 from loci.core.settings import TABLE_EXPIRY, TABLE_KEYS
 
 SECRET_LENGTH = 64
-UPLOAD_DAYS = 1  # a multipart upload that has not ended in a day never will
+UPLOAD_DAYS = 1  # a multipart upload that is not complete after a day never will be
 
 
 class Data(Stack):
-    """Apart from what changes often, so that no deployment of the gateway can replace a table."""
+    """A separate stack, so that no deployment of the gateway can replace a table."""
 
     def __init__(self, scope: Construct, stage: Stage, folders: Layers) -> None:
-        super().__init__(scope, f"{stage.prefix}-data", description="Loci: what it keeps")
+        super().__init__(scope, f"{stage.prefix}-data", description="Loci: its data")
         self.table = _table(self, stage)
         self.bucket = _bucket(self, stage)
         self.secret = secretsmanager.Secret(
@@ -60,7 +60,7 @@ def _table(stack: Stack, stage: Stage) -> dynamodb.Table:
         point_in_time_recovery_specification=dynamodb.PointInTimeRecoverySpecification(
             point_in_time_recovery_enabled=True
         ),
-        deletion_protection=not stage.localstack,  # `make destroy` lifts it, after it has asked
+        deletion_protection=not stage.localstack,  # `make destroy` turns it off, after it has asked
         removal_policy=defaults.removal(stage),
     )
 
@@ -84,13 +84,13 @@ def _bucket(stack: Stack, stage: Stage) -> s3.Bucket:
         ],
         removal_policy=defaults.removal(stage),
     )
-    reason = "Only Loci's own functions reach it; the access log would keep the names of people's files"
+    reason = "Only Loci's own functions reach it; an access log would contain the names of people's files"
     acknowledge(bucket, {"AwsSolutions-S1": reason})
     return bucket
 
 
 def _rotate(stack: Data, stage: Stage, folders: Layers) -> None:
-    """A new secret every `rotation_days`; whatever the last one signed stays good until the next rotation."""
+    """Renew the secret every `rotation_days`. Everything that the last one signed stays valid until the next time."""
     secret = stack.secret.secret_arn
     function = defaults.function(
         stack,
@@ -113,7 +113,7 @@ def _rotate(stack: Data, stage: Stage, folders: Layers) -> None:
         description="Renews the signing secret of Loci",
     )
     function.add_permission("Rotation", principal=defaults.service("secretsmanager.amazonaws.com"), source_arn=secret)
-    # The CDK's own construct would also allow GetRandomPassword on everything.
+    # The CDK's own construct would also allow GetRandomPassword on all resources.
     schedule = secretsmanager.CfnRotationSchedule(
         stack,
         "Rotation",

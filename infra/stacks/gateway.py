@@ -1,4 +1,4 @@
-"""The door: the gateway function, the API in front of it, the firewall, and CloudFront where the stage wants it."""
+"""The stack `gateway`: the function, the API in front of it, the firewall, and CloudFront if the stage has `edge`."""
 
 from aws_cdk import CfnOutput, Stack
 from aws_cdk import aws_lambda as lambda_
@@ -19,7 +19,7 @@ ORIGIN_SECRET_LENGTH = 40
 
 
 class Gateway(Stack):
-    """Everything between a client and what Loci keeps."""
+    """Everything between a client and Loci's data."""
 
     def __init__(self, scope: Construct, stage: Stage, folders: Layers, data: Data) -> None:
         super().__init__(scope, f"{stage.prefix}-gateway", description="Loci: the MCP endpoint")
@@ -38,7 +38,7 @@ class Gateway(Stack):
         route_everything(api, function, stage)
         if stage.localstack:
             acknowledge(api, {"AwsSolutions-APIG3": "LocalStack has no WAF"})
-            # Its API Gateway is not AWS's own, so the suite asks the function directly, too.
+            # LocalStack's API Gateway differs from AWS's, so the tests also call the function directly.
             url = function.add_function_url(auth_type=lambda_.FunctionUrlAuthType.NONE)
             CfnOutput(self, "FunctionUrl", value=url.url)
         else:
@@ -54,16 +54,16 @@ class Gateway(Stack):
 
 
 def _origin_secret(stack: Stack) -> str:
-    """What CloudFront shows the firewall, as a reference that CloudFormation resolves: no template has the value."""
+    """Return the secret that CloudFront shows the firewall, as a reference: no template contains its value."""
     secret = secretsmanager.Secret(
         stack,
         "OriginSecret",
-        description="Shows the firewall of Loci that a request came through CloudFront",
+        description="Proves to the firewall of Loci that a request came through CloudFront",
         generate_secret_string=secretsmanager.SecretStringGenerator(
             password_length=ORIGIN_SECRET_LENGTH, exclude_punctuation=True
         ),
     )
-    reason = "CloudFront and the firewall read it at deployment only, so rotating it would lock everybody out"
+    reason = "CloudFront and the firewall read it only at a deployment, so a rotation would lock everybody out"
     acknowledge(secret, {"AwsSolutions-SMG4": reason})
     return secret.secret_value.unsafe_unwrap()
 
@@ -84,5 +84,5 @@ def _function(stack: Stack, stage: Stage, folders: Layers, data: Data, public_ur
         layers=defaults.loci_layers(stack, stage, folders),
         settings={**reach.settings_of(stage, data), **runs.settings_of(stack, stage), **settings},
         may=may,
-        description="Every MCP request of Loci",
+        description="Answers every MCP request of Loci",
     )

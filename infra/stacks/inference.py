@@ -1,4 +1,4 @@
-"""The function that embeds and reranks: a container image with its models, built where it is deployed from."""
+"""The stack `inference`: a function that embeds and reranks, in a container image with its models."""
 
 from aws_cdk import Stack
 from aws_cdk import aws_lambda as lambda_
@@ -9,11 +9,11 @@ from infra.images import RUNS, image
 from infra.stage import InferenceSize, Stage
 
 OF_MODELS = ("embedder", "reranker")
-"""Settings that the function reads, too."""
+"""Settings that this function needs, too."""
 
 
 class Inference(Stack):
-    """Changes seldom, and takes minutes to build: apart from what changes with every version."""
+    """A separate stack, because its image takes minutes to build and changes seldom."""
 
     def __init__(self, scope: Construct, stage: Stage, size: InferenceSize) -> None:
         super().__init__(scope, f"{stage.prefix}-inference", description="Loci: embeds and reranks")

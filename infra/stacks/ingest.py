@@ -1,4 +1,4 @@
-"""What makes documents of uploads: the function that the queue calls."""
+"""The stack `ingest`: the function that turns uploads into documents. The queue calls it."""
 
 from aws_cdk import Stack
 from constructs import Construct
@@ -10,14 +10,14 @@ from infra.uploads import queue_name
 from layers.build import Layers
 
 BATCH = 5
-"""Messages a call. A document may take a minute to embed, and who is late begins all of them anew."""
+"""Messages in one call. A document may take a minute to embed, and after a timeout all of them begin again."""
 
 
 class Ingest(Stack):
-    """Apart from the gateway, so that neither is deployed with the other's changes."""
+    """A separate stack from the gateway, so that a change of one does not deploy the other."""
 
     def __init__(self, scope: Construct, stage: Stage, folders: Layers, data: Data) -> None:
-        super().__init__(scope, f"{stage.prefix}-ingest", description="Loci: makes documents of uploads")
+        super().__init__(scope, f"{stage.prefix}-ingest", description="Loci: ingests uploads")
         queue = self.format_arn(service="sqs", resource=queue_name(stage))
         receive = ["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"]
         function = defaults.function(
@@ -28,7 +28,7 @@ class Ingest(Stack):
             layers=defaults.loci_layers(self, stage, folders),
             settings=reach.settings_of(stage, data),
             may=[*reach.permissions(self, stage, data), defaults.allow(receive, [queue])],
-            description="Makes documents of what is uploaded to Loci",
+            description="Ingests the uploads of Loci",
         )
         function.add_event_source_mapping(
             "Uploads",

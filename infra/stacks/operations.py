@@ -1,4 +1,4 @@
-"""How it goes and what it costs: a dashboard, alarms and a budget."""
+"""The stack `operations`: a dashboard, alarms and a budget."""
 
 from typing import cast
 
@@ -17,11 +17,11 @@ from infra.defaults import service
 from infra.stacks.data import Data
 from infra.stage import Stage
 
-BUDGET_WARNINGS = (("ACTUAL", 80), ("FORECASTED", 100))  # per cent of the amount
+BUDGET_WARNINGS = (("ACTUAL", 80), ("FORECASTED", 100))  # percent of the amount
 
 
 class Operations(Stack):
-    """Watches the other stacks by the names of what they made: a reference would be an export that locks them."""
+    """Watches the other stacks by the names of their resources: a reference would be an export, and lock them."""
 
     def __init__(self, scope: Construct, stage: Stage, data: Data) -> None:
         super().__init__(scope, f"{stage.prefix}-operations", description="Loci: dashboard, alarms, budget")
@@ -38,7 +38,7 @@ class Operations(Stack):
 
 def _topic(stack: Stack, stage: Stage) -> sns.Topic:
     topic = sns.Topic(stack, "Alarms", display_name=stage.prefix, enforce_ssl=True)
-    # A policy of its own takes the place of the topic's first one, which let CloudWatch in.
+    # This replaces the default policy of the topic, which allowed CloudWatch.
     topic.add_to_resource_policy(
         iam.PolicyStatement(
             principals=[service("cloudwatch.amazonaws.com")],
@@ -54,7 +54,7 @@ def _topic(stack: Stack, stage: Stage) -> sns.Topic:
 
 
 def _budget(stack: Stack, stage: Stage) -> None:
-    """Of the whole account: a filter by tag would have to be switched on in the billing console first."""
+    """Create a budget for the whole account: a filter by tag must first be enabled in the billing console."""
     if stage.budget_usd is None:
         return
     spend = budgets.CfnBudget.SpendProperty(amount=stage.budget_usd, unit="USD")

@@ -1,4 +1,4 @@
-"""The functions that run callers' code: a virtual machine a tenant, without rights, without a way out."""
+"""The stack `sandbox`: the functions that run callers' code, a virtual machine without rights for each tenant."""
 
 from typing import cast
 
@@ -19,12 +19,12 @@ INTERFACES = [
     *("ec2:CreateNetworkInterface", "ec2:DescribeNetworkInterfaces", "ec2:DescribeSubnets"),
     *("ec2:DeleteNetworkInterface", "ec2:AssignPrivateIpAddresses", "ec2:UnassignPrivateIpAddresses"),
 ]
-"""What Lambda itself does with the role of a function in a network."""
+"""The actions that Lambda itself needs in the role of a function in a network."""
 DESCRIPTIONS = {"run_python": "Runs callers' Python for Loci", "run_deno": "Runs callers' TypeScript for Loci"}
 
 
 class Sandbox(Stack):
-    """The machine is the wall. What comes out of it is believed nothing."""
+    """The machine is the wall. Loci does not trust anything that comes out of it."""
 
     def __init__(self, scope: Construct, stage: Stage, data: Data, size: SandboxSize) -> None:
         super().__init__(scope, f"{stage.prefix}-sandbox", description="Loci: runs callers' code")
@@ -52,7 +52,7 @@ def _function(
         memory_size=size.memory_mb,
         timeout=Duration.seconds(size.timeout_s),
         reserved_concurrent_executions=size.reserved_concurrency,
-        # As it is: the CDK would add a policy that lets it write to any log.
+        # Unchanged: the CDK would add a policy that lets it write to any log.
         role=role.without_policy_updates(),
         tenancy_config=lambda_.TenancyConfig.PER_TENANT,
         vpc=cast("ec2.IVpc", vpc),
@@ -63,7 +63,7 @@ def _function(
 
 
 def _role(stack: Stack, stage: Stage, name: str) -> iam.Role:
-    """Lambda may put the function into its network with it. What runs in the function may do nothing at all."""
+    """Create a role with which Lambda connects the function to its network. The function itself may do nothing."""
     role = iam.Role(stack, f"{defaults.in_template(name)}Role", assumed_by=defaults.service("lambda.amazonaws.com"))
     role.add_to_policy(defaults.allow(INTERFACES, ["*"]))
     here = stack.format_arn(service="lambda", resource=f"function:{runs.function_name(stage, name)}")
@@ -75,7 +75,7 @@ def _role(stack: Stack, stage: Stage, name: str) -> iam.Role:
             conditions={"ArnLike": {"lambda:SourceFunctionArn": [here, f"{here}:*"]}},
         )
     )
-    acknowledge(role, {"AwsSolutions-IAM5[Resource::*]": "Lambda's interfaces have no names before they are made"})
+    acknowledge(role, {"AwsSolutions-IAM5[Resource::*]": "Lambda's interfaces have no names before they exist"})
     return role
 
 

@@ -68,7 +68,7 @@ def test_the_page_draws_the_documents_without_any_request(browser: Browser, note
     assert browser.run(COLOURS) > 10
     assert text_of(browser, "counts") == "3 documents, 1 link"
     assert "timetable" in text_of(browser, "groups")
-    assert "Not here yet" in text_of(browser, "layers")
+    assert "Missing documents" in text_of(browser, "layers")
     assert browser.requests() == [notes.as_uri()]
     assert browser.complaints() == []
 
@@ -169,7 +169,7 @@ def test_a_browser_signs_in_with_a_key_and_out_again(browser: Browser, tmp_path:
         browser.until("document.body.innerText.includes('not valid here')")
         browser.type("#key", f"{key}\n")
         browser.until("location.pathname === '/ui/graph'")
-        browser.until("document.getElementById('counts').innerText.includes('No documents yet')")
+        browser.until("document.getElementById('counts').innerText.includes('no documents yet')")
         assert browser.run("return document.cookie") == ""
         browser.run("document.querySelector('#out button').click()")
         browser.until("location.pathname === '/ui/sign-in'")

@@ -1,4 +1,4 @@
-"""What most commands are tried on."""
+"""The folders that most tests of commands use."""
 
 from pathlib import Path
 
@@ -7,14 +7,14 @@ import pytest
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
-    """A data folder, and no models."""
+    """Return a data folder without models."""
     (tmp_path / "models").mkdir()
     return tmp_path / "data"
 
 
 @pytest.fixture
 def notes(tmp_path: Path) -> Path:
-    """A folder with two notes."""
+    """Return a folder with two notes."""
     folder = tmp_path / "notes"
     (folder / "briefs").mkdir(parents=True)
     (folder / "briefs" / "auth.md").write_text("# Login\n\nSafari drops the cookie.\n")

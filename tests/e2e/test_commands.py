@@ -2,12 +2,14 @@
 
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from loci.core.version import version
-from tests.support.serving import loci
+from tests.support.serving import clean_environment, loci
 
 COMMANDS = [
     *(
@@ -84,3 +86,21 @@ def test_the_data_option_wins_over_the_environment(data: Path, tmp_path: Path) -
 
 def test_an_unknown_command_is_an_error(data: Path) -> None:
     assert loci(data, "fly").returncode == 2
+
+
+WITHOUT_BOTO3 = """
+import sys
+sys.modules["boto3"] = None
+from loci.cli.main import main
+main()
+"""
+
+
+@pytest.mark.parametrize("command", [("keys", "list", "--stack", "loci-dev-gateway"), ("search", "x")])
+def test_without_the_packages_for_aws_a_command_names_the_extra(data: Path, command: tuple[str, ...]) -> None:
+    environment = clean_environment(data, LOCI_MODE="aws", LOCI_TABLE="t", LOCI_BUCKET="b")
+    ended = subprocess.run(
+        [sys.executable, "-c", WITHOUT_BOTO3, *command], env=environment, capture_output=True, text=True, check=False
+    )
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert (ended.stderr.count("\n"), "pip install 'loci-mcp[aws]'" in ended.stderr) == (1, True)

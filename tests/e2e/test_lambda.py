@@ -36,7 +36,7 @@ def asks(message: object, method: str = "POST", **headers: str) -> Request:
 
 
 def answers(data: Path, version: Version, requests: Iterable[Request], **environment: str) -> list[Response]:
-    """What one function answers to the requests, one after the other."""
+    """Return the answers of one function to the requests, in order."""
     ended = subprocess.run(
         [sys.executable, "-c", PROGRAM, str(HANDLER)],
         env=clean_environment(data, **environment),

@@ -64,7 +64,7 @@ def test_a_protected_table_can_be_deleted_afterwards(dynamodb: "DynamoDBClient")
 def test_a_stage_that_retains_is_left_as_it_is() -> None:
     done = _by_hand("prod", "--yes")
     assert done.returncode == 0
-    assert "retains its table and its bucket: nothing is deleted" in done.stdout
+    assert "retains its table and its bucket, so nothing is deleted" in done.stdout
 
 
 def test_an_unknown_stage_is_refused() -> None:

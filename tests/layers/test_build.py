@@ -1,4 +1,4 @@
-"""The layers as they are uploaded: small enough, and made for Lambda's machine and interpreter."""
+"""The layers as they are uploaded: small enough, and built for Lambda's processor and interpreter."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ import pytest
 from layers import interpreter
 from layers.build import LARGEST, Arch, Layers, build
 
-pytestmark = pytest.mark.aws  # they come from the package registry
+pytestmark = pytest.mark.aws  # it downloads the dependencies
 
 MACHINES: dict[Arch, bytes] = {"x86_64": b"\x3e\x00", "arm64": b"\xb7\x00"}
 

@@ -89,7 +89,10 @@ def forget(
     config: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Remove documents from the index; files stay on disk."""
+    """Remove documents from the index; files stay on disk.
+
+    If the text of a document is stored in Loci only, the command deletes it. It asks first.
+    """
 
     def confirm(found: Sequence[Document]) -> None:
         if not yes:

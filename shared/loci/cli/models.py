@@ -73,7 +73,10 @@ def check(
     config: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Check the installed models: read every byte, and compare the hashes with those of the download."""
+    """Check the installed models.
+
+    Loci reads every byte, and compares the hashes with those of the download.
+    """
     models = ModelsFolder(load_settings({"data": data}, config).models_folder)
     faults = {name: models.check(name) for name in names or models.names()}
     if as_json:

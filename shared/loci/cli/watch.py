@@ -34,7 +34,7 @@ def watch(
         typer.Argument(metavar="PATH...", help="Folders to watch. Default: every ingested folder."),
     ] = None,
     poll: Annotated[
-        bool, typer.Option("--poll", help="Check the folders every second, if the system reports no changes.")
+        bool, typer.Option("--poll", help="Check the folders every second. Use it if the system reports no changes.")
     ] = False,
     data: DataOption = None,
     config: ConfigOption = None,

@@ -29,7 +29,7 @@ WITHOUT: dict[Kind, tuple[str, str]] = {
     ),
     "reranker": ("results are not reranked", ""),
 }
-"""What is missing without a model of this kind, and other advice."""
+"""The effect of a missing model of this kind, and further advice."""
 
 
 def check_settings(sourced: Sourced) -> list[Finding]:

@@ -26,7 +26,7 @@ class Clients:
 
     def __init__(self) -> None:
         if find_spec("boto3") is None:
-            raise Misconfigured("AWS needs boto3", "Install Loci with its extra: pip install 'loci[aws]'")
+            raise Misconfigured("AWS needs boto3", "Install Loci with its extra: pip install 'loci-mcp[aws]'")
         self._making = threading.Lock()  # a session must create its clients one after the other
 
     @cached_property

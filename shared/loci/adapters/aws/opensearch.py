@@ -33,7 +33,7 @@ class OpenSearchCluster:
     def __init__(self, url: str) -> None:
         if find_spec("opensearchpy") is None:
             raise Misconfigured(
-                "OpenSearch needs opensearch-py", "Install Loci with its extra: pip install 'loci[aws]'"
+                "OpenSearch needs opensearch-py", "Install Loci with its extra: pip install 'loci-mcp[aws]'"
             )
         self.url = url
 

@@ -1,10 +1,10 @@
-// Which part of the plane is seen. It glides to where it is sent, unless motion is unwanted.
+// The visible part of the plane. It glides to a new place, unless the user prefers reduced motion.
 const calm = matchMedia('(prefers-reduced-motion: reduce)');
 
 function makeCamera(canvas, layout) {
   const now = { x: 0, y: 0, zoom: 1 };
   let goal = null;
-  let isFree = true; // until somebody moves it, it follows the layout
+  let isFree = true; // it follows the layout until the user moves it
 
   const side = () => (document.body.classList.contains('reading') && innerWidth > 900 ? 446 : 0);
   const leftSide = () => (innerWidth > 900 ? 288 : 0);
@@ -77,7 +77,7 @@ function makeCamera(canvas, layout) {
       now.x = planeX - ((x ?? midX) - midX) / now.zoom;
       now.y = planeY - ((y ?? midY) - midY) / now.zoom;
     },
-    // One frame of a glide; whether there is more of it.
+    // Makes one frame of a glide; returns true if there are more.
     glide() {
       if (!goal) return false;
       for (const name of ['x', 'y', 'zoom']) now[name] += (goal[name] - now[name]) * 0.2;

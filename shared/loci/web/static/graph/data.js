@@ -1,4 +1,4 @@
-// What is drawn: documents first, then what is mentioned and not here. A point is a place in these lists.
+// The data of the graph: documents first, then missing documents. A point is an index into these two lists.
 const facts = JSON.parse(document.getElementById('facts').textContent);
 const documents = facts.documents;
 const missing = facts.missing;
@@ -6,7 +6,7 @@ const count = documents.length + missing.length;
 const isDocument = (point) => point < documents.length;
 const nameOf = (point) => (isDocument(point) ? documents[point].title : missing[point - documents.length][0]);
 
-// [from, to, relation]: the written links, then those to what is missing.
+// [from, to, relation]: the written links, then the links to missing documents.
 const links = facts.links.concat(
   missing.flatMap(([, by], at) => by.map((from) => [from, documents.length + at, 'missing'])),
 );
@@ -29,7 +29,7 @@ const COLOURS = 10;
 const groupOf = (point) => (isDocument(point) ? documents[point].group : documents[missing[point - documents.length][1][0]].group);
 const colourName = (group) => (group < COLOURS ? `--g${group}` : '--other');
 
-// What is switched on. Too many ghosts would hide what is here.
+// The visible layers. Too many missing documents would hide the others.
 const shown = {
   groups: facts.groups.map(() => true),
   missing: missing.length <= Math.max(40, documents.length / 2),

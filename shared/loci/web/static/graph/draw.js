@@ -37,7 +37,7 @@ function makeDrawing(canvas, camera, layout) {
     context.setLineDash([]);
   }
 
-  // At the far end of a link of the document that somebody looks at.
+  // An arrow at the far end of a link of the selected document.
   function arrow([a, b]) {
     const [fromX, fromY] = camera.toScreen(layout.x[a], layout.y[a]);
     const [toX, toY] = camera.toScreen(layout.x[b], layout.y[b]);
@@ -53,7 +53,7 @@ function makeDrawing(canvas, camera, layout) {
     context.fill();
   }
 
-  // All dots of one kind in one go: each by itself would take most of a frame at 2,000.
+  // Draws all dots of one kind at once: with 2,000 dots, single calls would take most of a frame.
   function dots(some, fill, line, dash) {
     context.beginPath();
     for (const point of some) {

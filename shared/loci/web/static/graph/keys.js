@@ -1,8 +1,8 @@
-// The keyboard does all that the mouse does.
+// The keyboard can do everything that the mouse can.
 function watchKeys(canvas, { camera, layout, show, leave, redraw, search, panel }) {
   const WAYS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
-  // The nearest point in that direction; what lies aside counts as farther.
+  // The nearest point in that direction; points to the side count as farther away.
   function beside(point, [dx, dy]) {
     let best = -1;
     let nearest = Infinity;

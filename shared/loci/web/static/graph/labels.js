@@ -1,4 +1,4 @@
-// Names beside points, as many as fit: the most linked first, none over another.
+// The names beside the points, as many as fit without overlap: the most linked points first.
 const LONGEST = 34;
 const widths = new Map();
 
@@ -21,7 +21,7 @@ function makeLabels(context, camera, layout, sizeOf) {
 
   const hits = (box, one) => box[0] < one[2] && box[2] > one[0] && box[1] < one[3] && box[3] > one[1];
 
-  // Below its dot, else above it: wherever it covers nothing, or only dots where it names what many link to.
+  // Places a name below its dot, else above it, if it covers nothing. The name of a hub may cover dots.
   function place(point, must, isHub) {
     const [x, y] = camera.toScreen(layout.x[point], layout.y[point]);
     if (x < -40 || y < -20 || x > innerWidth + 40 || y > innerHeight + 20) return;
@@ -37,7 +37,7 @@ function makeLabels(context, camera, layout, sizeOf) {
     context.fillText(text, x, box[1] + 1);
   }
 
-  // Where there are few: among thousands of dots no name would cover none.
+  // Only in small graphs: among thousands of dots every name covers some.
   function mindDots() {
     dots.length = 0;
     if (count > FEW) return;

@@ -1,4 +1,4 @@
-// Where the points lie: the same for the same graph, found in small steps.
+// The positions of the points, computed in small steps: the same graph always has the same layout.
 function makeLayout() {
   const x = new Float64Array(count);
   const y = new Float64Array(count);
@@ -13,7 +13,7 @@ function makeLayout() {
   const cooling = count > 3000 ? 0.97 : 0.98;
   let heat = 1;
 
-  // Each group begins as a spiral of its own, on a spiral of groups.
+  // Each group starts as a spiral, and the groups are on a spiral.
   const spread = 14 * Math.sqrt(count + 1);
   const TURN = Math.PI * (3 - Math.sqrt(5));
   for (let point = 0; point < count; point++) {

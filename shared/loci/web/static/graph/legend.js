@@ -1,4 +1,4 @@
-// What the colours mean, and what is shown.
+// The legend: the meaning of the colours, and switches for the layers.
 function makeLegend(changed) {
   function toggle(name, number, dot, isOn, set) {
     const button = element('button');
@@ -25,11 +25,11 @@ function makeLegend(changed) {
   const layers = [];
   if (missing.length > 0) {
     const dot = element('span', undefined, { className: 'dot ghost' });
-    layers.push(toggle('Not here yet', missing.length, dot, shown.missing, (isOn) => (shown.missing = isOn)));
+    layers.push(toggle('Missing documents', missing.length, dot, shown.missing, (isOn) => (shown.missing = isOn)));
   }
   if (facts.gaps.length > 0) {
     const dot = element('span', undefined, { className: 'dot gap' });
-    layers.push(toggle('Alike, not linked', facts.gaps.length, dot, shown.gaps, (isOn) => (shown.gaps = isOn)));
+    layers.push(toggle('Similar, not linked', facts.gaps.length, dot, shown.gaps, (isOn) => (shown.gaps = isOn)));
   }
   find('layers').append(...layers);
   find('layers').hidden = layers.length === 0;

@@ -1,10 +1,10 @@
-// The page: pointer, keys, and one frame after the other while something moves.
+// The page: it reacts to pointer and keys, and draws frames while something moves.
 const canvas = find('canvas');
 const layout = makeLayout();
 const camera = makeCamera(canvas, layout);
 const drawing = makeDrawing(canvas, camera, layout);
 const FRAME_MS = 12;
-// While the layout is found, so much of the time at most goes into pictures of what is soon otherwise.
+// While the layout is computed, at most this share of the time goes into drawing it.
 const DRAWING_SHARE = 0.2;
 let isDirty = true;
 let restUntil = 0;
@@ -31,7 +31,7 @@ function drawInTime(isLaying) {
   const began = performance.now();
   drawing.draw();
   if (!isLaying) return;
-  // A picture is done when the next frame begins: the browser paints behind our back.
+  // A picture is complete when the next frame begins, because the browser paints later.
   requestAnimationFrame(() => {
     const end = performance.now();
     restUntil = end + (end - began) / DRAWING_SHARE - (end - began);
@@ -47,9 +47,9 @@ function redraw() {
 }
 
 function show(point, isFar) {
-  // What was switched off and is asked for comes back, in the legend, too.
+  // If the group of the point is hidden, show it again, also in the legend.
   if (!shown.groups[groupOf(point)]) find('groups').children[groupOf(point)].querySelector('button').click();
-  // Who reads on in the panel stays in it.
+  // Keep the focus in the panel if it is there.
   const next = find('panel').contains(document.activeElement) ? find('panel') : canvas;
   seen.chosen = point;
   panel.open(point, search);
@@ -102,7 +102,7 @@ matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => (dra
 const written = facts.links.length;
 find('counts').textContent =
   documents.length === 0
-    ? 'No documents yet. Take some in with: loci ingest PATH'
+    ? 'There are no documents yet. Add some with: loci ingest PATH'
     : (documents.length < facts.total
         ? `The ${documents.length.toLocaleString('en')} most linked of ${plural(facts.total, 'document')}`
         : plural(documents.length, 'document')) + `, ${plural(written, 'link')}`;

@@ -1,4 +1,4 @@
-// What is known of the document that was chosen.
+// The panel: the facts and the text of the selected document.
 function makePanel(show) {
   const panel = find('panel');
   const WORDS = {
@@ -42,9 +42,9 @@ function makePanel(show) {
       list('Mentioned in', mentions.map((link) => row(link[0])));
       return;
     }
-    list('Mentioned, and not here', mentions.map((link) => row(link[1])));
+    list('Mentions missing documents', mentions.map((link) => row(link[1])));
     list(
-      'Alike, and not linked',
+      'Similar, not linked',
       gapsOf[point].map((gap) => row(other(gap, point), gap[3] === 'duplicate' ? 'the same' : gap[2].toFixed(2))),
     );
   }
@@ -55,7 +55,7 @@ function makePanel(show) {
     text.replaceChildren();
     if (!isDocument(point)) return;
     try {
-      if (facts.served) text.append(element('p', 'Reading…', { className: 'note' }));
+      if (facts.served) text.append(element('p', 'Loading…', { className: 'note' }));
       const words = await textOf(point);
       if (mine === asked) text.replaceChildren(readable(words || ''));
     } catch (error) {
@@ -68,7 +68,7 @@ function makePanel(show) {
     open(point, search) {
       const one = documents[point];
       find('panel-title').textContent = nameOf(point);
-      find('panel-path').textContent = one ? one.path : 'Not here yet';
+      find('panel-path').textContent = one ? one.path : 'This document does not exist yet';
       find('panel-date').textContent = (one && one.date) || '';
       const tags = (one ? one.tags : []).map((tag) => {
         const item = element('li');

@@ -1,4 +1,4 @@
-// Mouse and fingers: drag moves, wheel and pinch zoom, a click reads.
+// Mouse and touch: drag to move, wheel or pinch to zoom, click to read.
 function watchPointer(canvas, { camera, pointAt, show, leave, redraw, panel }) {
   const tip = find('tip');
   const down = new Map();
@@ -8,7 +8,7 @@ function watchPointer(canvas, { camera, pointAt, show, leave, redraw, panel }) {
     tip.hidden = point < 0;
     if (point < 0) return;
     const one = documents[point];
-    const lines = one ? [one.path, one.tags.map((tag) => `#${tag}`).join(' ')] : ['Not here yet'];
+    const lines = one ? [one.path, one.tags.map((tag) => `#${tag}`).join(' ')] : ['This document does not exist yet'];
     tip.replaceChildren(
       element('b', nameOf(point), { dir: 'auto' }),
       ...lines.filter(Boolean).map((line) => element('small', line, { dir: 'auto' })),

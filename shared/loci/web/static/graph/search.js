@@ -1,4 +1,4 @@
-// Finds documents by title, path and tag while somebody types.
+// Finds documents by title, path and tag while the user types.
 function makeSearch(show, leave) {
   const box = find('search');
   const found = find('found');
@@ -51,7 +51,7 @@ function makeSearch(show, leave) {
       const item = element('li', undefined, { id: `found-${place}` });
       item.setAttribute('role', 'option');
       item.append(element('bdi', documents[point].title), element('small', documents[point].path, { dir: 'auto' }));
-      // Before the box loses the focus, which closes the list.
+      // On `pointerdown`, because the list closes when the box loses the focus.
       item.addEventListener('pointerdown', (event) => {
         event.preventDefault();
         choose(point);
@@ -59,7 +59,7 @@ function makeSearch(show, leave) {
       return item;
     });
     if (items.length === 0) {
-      const none = element('li', 'No document by these words');
+      const none = element('li', 'No document has these words');
       none.setAttribute('role', 'presentation');
       items.push(none);
     }

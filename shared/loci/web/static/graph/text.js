@@ -1,4 +1,4 @@
-// A document's markdown, made readable as text nodes only: nothing that it says becomes markup.
+// Shows a document's markdown with text nodes only: nothing in it becomes markup.
 function readable(text) {
   const made = document.createDocumentFragment();
   const lines = text.split('\n');
@@ -37,13 +37,13 @@ function readable(text) {
   return made;
 }
 
-// The text of a document: from this page, or from where it was served.
+// The text of a document, from this page or from the server.
 async function textOf(point) {
   const one = documents[point];
   if (!facts.served) return one.text;
   const answer = await fetch(`documents/${encodeURIComponent(one.id)}${location.search}`, { credentials: 'same-origin' });
   if (answer.status === 401) throw new Error('You are signed out. Load the page again to sign in.');
   const body = await answer.json().catch(() => ({}));
-  if (!answer.ok) throw new Error(body.error ? body.error.message : 'Its text cannot be read now.');
+  if (!answer.ok) throw new Error(body.error ? body.error.message : 'The text cannot be loaded now.');
   return body.text;
 }

@@ -1,4 +1,4 @@
-// A quadtree over the points (Barnes and Hut): far crowds push as one.
+// A quadtree of the points (Barnes and Hut): a far crowd pushes like one point.
 function makeTree(most) {
   const room = most * 8 + 64;
   const child = new Int32Array(room * 4);
@@ -31,7 +31,7 @@ function makeTree(most) {
         leaf[node] = point;
         return;
       }
-      // Points in the same place stay one crowd.
+      // Points in the same place stay together.
       if (half[node] < 0.01 || used + 2 > room) {
         leaf[node] = -1;
         return;
@@ -72,7 +72,7 @@ function makeTree(most) {
     for (let at = 0; at < points; at++) insert(at, x, y, left, top, size);
   }
 
-  // Adds to the point's velocity what all others push it by.
+  // Adds the push of all other points to the velocity of this point.
   function push(point, x, y, vx, vy, strength) {
     let depth = 0;
     stack[depth++] = 0;
