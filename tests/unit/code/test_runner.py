@@ -1,7 +1,8 @@
 """The runner on this machine: state over expiry and restarts, owners apart, stored files, one run at a time."""
 
 import threading
-from collections.abc import Generator
+from collections.abc import Callable, Generator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -12,10 +13,11 @@ from loci.adapters.local.executors.confined import MOST_HERE, QUIET_SECONDS, Con
 from loci.adapters.local.executors.forks import SERVER_SECONDS, Forks, wall
 from loci.adapters.local.records import SqliteRecords
 from loci.adapters.local.sqlite import Database
+from loci.adapters.sandbox import snapshots
 from loci.adapters.sandbox.snapshots import Snapshots
 from loci.code.executors import LostVariable, Ran, RunFailure, Stored, Value
 from loci.code.python import KEPT_SECONDS, MOST, Runner
-from loci.core.errors import LociError, NotFound
+from loci.core.errors import LociError, NotFound, Unavailable
 from loci.core.identity import Owner
 from loci.core.signing import Keyring
 from loci.sandbox.supervisor.reply import Bounds
@@ -80,6 +82,23 @@ class Server:
         ran = self.runner.run(owner, id, code)
         assert isinstance(ran.outcome, Value), ran
         return ran.outcome.text
+
+    def save_failing(self) -> None:
+        """Save what has been quiet, on stores that fail."""
+        with suppress(LociError):
+            self.executors.tidy()
+
+
+def fails_at(number: int, write: Callable[..., object]) -> Callable[..., object]:
+    """The write, but that one of the calls finds no space."""
+    calls = iter(range(1000))
+
+    def failing(*args: object, **kwargs: object) -> object:
+        if next(calls) == number:
+            raise Unavailable("No space left on device", "Free some")
+        return write(*args, **kwargs)
+
+    return failing
 
 
 @pytest.fixture
@@ -208,6 +227,24 @@ def test_a_damaged_snapshot_is_told_and_the_executor_goes_on(server: Server, res
     ran = restarted.runner.run(ANN, id, "2")
     assert (ran.outcome, ran.condition.state) == (Value("int", "2"), "lost")
     assert ran.condition.lost == (LostVariable("x", "A saved state is damaged"),)
+
+
+@pytest.mark.parametrize("failing", range(3))
+def test_after_a_failed_write_the_next_snapshot_is_whole(
+    server: Server, restarted: Server, clock: Clock, monkeypatch: pytest.MonkeyPatch, failing: int
+) -> None:
+    monkeypatch.setattr(snapshots, "PIECE", 1 << 20)
+    id = server.runner.create(ANN)
+    digest = server.shown(id, "import hashlib, os\nlarge = os.urandom(6 << 20)\nhashlib.sha256(large).hexdigest()")
+    clock.now += QUIET_SECONDS
+    with monkeypatch.context() as patched:
+        patched.setattr(server.blobs, "write", fails_at(failing, server.blobs.write))
+        server.save_failing()
+    server.executors.tidy()
+    assert len(server.blobs.list(ANN, f"executors/{id}/")) == 7
+    assert server.shown(id, "len(large)") == str(6 << 20)
+    server.executors.close()
+    assert restarted.shown(id, "hashlib.sha256(large).hexdigest()") == digest
 
 
 def test_only_the_last_snapshot_is_kept(server: Server, clock: Clock) -> None:

@@ -140,3 +140,17 @@ def test_an_executor_that_saved_goes_on(executor: Supervised) -> None:
     printed(executor, "x = 1")
     executor.save(lambda _: None, 1 << 20, 50)
     assert executor.run("x + 1", no_files).said["value"]["text"] == "2"
+
+
+def test_an_executor_whose_bytes_were_not_taken_is_ended(python: Nursery) -> None:
+    """Those that are still on their way would become part of the next answer."""
+
+    def full(_: bytes) -> None:
+        raise OSError("No space left on device")
+
+    with python.executor(Bounds(seconds=50)) as one:
+        printed(one, "import os\nlarge = os.urandom(4 << 20)")
+        with pytest.raises(OSError, match="No space left"):
+            one.save(full, 1 << 30, 50)
+        with pytest.raises(Stopped):
+            one.save(lambda _: None, 1 << 30, 50)

@@ -3,11 +3,12 @@
 import hashlib
 import secrets
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import cast
 
 from loci.code.executors import LostVariable
-from loci.core.errors import NotFound
+from loci.core.errors import LociError, NotFound
 from loci.core.identity import Owner
 from loci.core.json import Json, JsonObject
 from loci.core.stores import BlobStore, RecordStore
@@ -60,12 +61,18 @@ class Snapshots:
     def done(
         self, writing: "Writing", kept: Sequence[str], lost: Sequence[LostVariable], expires_at: float
     ) -> VariablesSnapshot:
-        """From now on this is the last one."""
-        snapshot, before = writing.whole(kept, lost), self.last(writing.owner, writing.id)
-        value = {**told(snapshot), "saved_at": self._clock()}
-        self._records.put(writing.owner, KIND, writing.id, value, expires_at=expires_at, durable=False)
+        """From now on this is the last one. If that fails, nothing of it stays and the last one does: `LociError`."""
+        try:
+            snapshot, before = writing.whole(kept, lost), self.last(writing.owner, writing.id)
+            value = {**told(snapshot), "saved_at": self._clock()}
+            self._records.put(writing.owner, KIND, writing.id, value, expires_at=expires_at, durable=False)
+        except LociError:
+            with suppress(LociError):
+                self.abandon(writing)
+            raise
         if before is not None:
-            self._drop(writing.owner, writing.id, before.generation, len(before.pieces))
+            with suppress(LociError):  # it is removed with the executor
+                self._drop(writing.owner, writing.id, before.generation, len(before.pieces))
         return snapshot
 
     def remove(self, owner: Owner, id: str) -> None:
@@ -84,7 +91,7 @@ class Snapshots:
 
 
 class Writing:
-    """A snapshot that is being written."""
+    """A snapshot that is being written. Once a piece cannot be written, no later one counts."""
 
     def __init__(self, blobs: BlobStore, owner: Owner, id: str) -> None:
         self.owner = owner
@@ -94,28 +101,38 @@ class Writing:
         self._held = bytearray()
         self._hashes: list[str] = []
         self._size = 0
+        self._failure: LociError | None = None
 
     @property
     def pieces(self) -> int:
         return len(self._hashes)
 
     def take(self, content: bytes) -> None:
-        """The next bytes."""
+        """The next bytes. It never raises: the executor has to say all of it."""
+        if self._failure is not None:
+            return
         self._held += content
         self._size += len(content)
         if len(self._held) >= PIECE:
             self._write()
 
     def whole(self, kept: Sequence[str], lost: Sequence[LostVariable]) -> VariablesSnapshot:
-        """What was written, once all of it is."""
+        """What was written, once all of it is; the `LociError` of the piece that could not be."""
         if self._held:
             self._write()
+        if self._failure is not None:
+            raise self._failure
         return VariablesSnapshot(self.generation, tuple(self._hashes), self._size, tuple(kept), tuple(lost))
 
     def _write(self) -> None:
         content = bytes(self._held)
         self._held.clear()
-        self._blobs.write(self.owner, piece_key(self.id, self.generation, len(self._hashes)), content, durable=False)
+        key = piece_key(self.id, self.generation, len(self._hashes))
+        try:
+            self._blobs.write(self.owner, key, content, durable=False)
+        except LociError as error:
+            self._failure = error
+            return
         self._hashes.append(hashlib.sha256(content).hexdigest())
 
 

@@ -61,7 +61,10 @@ class Supervised:
         return self._request({"op": "run", "code": code}, seconds, memory=memory, soft=True, given_up=given_up)
 
     def save(self, take: Callable[[bytes], None], most: int, seconds: float) -> Reply:
-        """Hand over the variables, piece by piece. They are bytes here, and never more."""
+        """Hand over the variables, piece by piece. They are bytes here, and never more.
+
+        `take` must not raise: that ends the executor, since the rest of its bytes would be taken for the next answer's.
+        """
         return self._request({"op": "save", "most": most}, seconds, take=take, room=most + most // 8)
 
     def restore(self, pieces: Iterable[bytes], seconds: float) -> Reply:
@@ -106,7 +109,11 @@ class Supervised:
             given_up=given_up,
         )
         self._grip.signal(signal.SIGCONT)
-        reply = self._exchange(exchange)
+        try:
+            reply = self._exchange(exchange)
+        except BaseException:
+            self.end()  # unless it has ended: what it still says belongs to no request
+            raise
         self._grip.signal(signal.SIGSTOP)
         self._check_disk(exchange)
         return reply
