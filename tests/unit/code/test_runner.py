@@ -89,6 +89,17 @@ class Server:
             self.executors.tidy()
 
 
+def fails_for(id: str, write: Callable[..., object]) -> Callable[..., object]:
+    """The write, but that this executor finds no space."""
+
+    def failing(owner: Owner, key: str, *args: object, **kwargs: object) -> object:
+        if id in key:
+            raise Unavailable("No space left on device", "Free some")
+        return write(owner, key, *args, **kwargs)
+
+    return failing
+
+
 def fails_at(number: int, write: Callable[..., object]) -> Callable[..., object]:
     """The write, but that one of the calls finds no space."""
     calls = iter(range(1000))
@@ -245,6 +256,57 @@ def test_after_a_failed_write_the_next_snapshot_is_whole(
     assert server.shown(id, "len(large)") == str(6 << 20)
     server.executors.close()
     assert restarted.shown(id, "hashlib.sha256(large).hexdigest()") == digest
+
+
+def test_an_executor_that_cannot_be_saved_keeps_no_other_from_it(
+    server: Server, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    full, other = server.runner.create(ANN), server.runner.create(ANN)
+    monkeypatch.setattr(server.blobs, "write", fails_for(full, server.blobs.write))
+    for id in (full, other):
+        server.runner.run(ANN, id, "x = 1")
+    clock.now += QUIET_SECONDS
+    server.executors.tidy()
+    assert server.snapshots.last(ANN, other) is not None
+    clock.now += IDLE
+    server.executors.tidy()
+    assert {one.id: one.is_here for one in server.executors.sessions()} == {full: True, other: False}
+    assert server.shown(full, "x") == "1"
+
+
+def test_a_leftover_that_cannot_be_removed_keeps_no_executor_from_being_saved(
+    server: Server, restarted: Server, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left = server.runner.create(ANN)
+    server.runner.run(ANN, left, "x = 1")
+    server.executors.close()
+    clock.now += KEPT_SECONDS + 1
+
+    def fails(*_: object) -> None:
+        raise Unavailable("The store is locked", "Try again")
+
+    monkeypatch.setattr(restarted.snapshots, "remove", fails)
+    id = restarted.runner.create(ANN)
+    restarted.runner.run(ANN, id, "x = 1")
+    clock.now += QUIET_SECONDS
+    assert until(lambda: restarted.snapshots.last(ANN, id) is not None)
+    monkeypatch.undo()
+    restarted.executors.sweep()
+    assert not (restarted.executors.folder / left).exists()
+
+
+def test_at_the_end_one_that_cannot_be_saved_loses_no_other(
+    server: Server, restarted: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    full, other = server.runner.create(ANN), server.runner.create(ANN)
+    for id in (full, other):
+        server.runner.run(ANN, id, "x = 1")
+    with monkeypatch.context() as patched:
+        patched.setattr(server.blobs, "write", fails_for(full, server.blobs.write))
+        server.executors.close()
+    assert not any(one.is_here for one in server.executors.sessions())
+    assert restarted.shown(other, "x") == "1"
+    assert restarted.shown(full, "2") == "2"
 
 
 def test_only_the_last_snapshot_is_kept(server: Server, clock: Clock) -> None:

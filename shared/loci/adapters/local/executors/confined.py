@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from loci.adapters.local.executors.executor_folders import ExecutorFolders
@@ -95,29 +96,36 @@ class ConfinedExecutors:
         (session or self._session(owner, ExecutorFolders(self.folder / id))).remove()
 
     def tidy(self) -> None:
-        """Save what has been quiet, put away what has been idle."""
+        """Save what has been quiet, put away what has been idle. What fails is tried again the next time."""
         now = self._clock()
         for session in self.sessions():
             if not session.is_here:
                 continue
-            if now - session.used_at >= self._idle_seconds:
-                session.put_away()
-            elif session.is_dirty and now - session.used_at >= QUIET_SECONDS:
-                session.save(whole=False)
+            with suppress(LociError, OSError):
+                if now - session.used_at >= self._idle_seconds:
+                    session.put_away()
+                elif session.is_dirty and now - session.used_at >= QUIET_SECONDS:
+                    session.save(whole=False)
 
     def sweep(self) -> None:
-        """Remove what nobody can call for any more, and what a crash has left."""
+        """Remove what nobody can call for any more, and what a crash has left. What fails is tried again later."""
         now = self._clock()
         for folder in self.folder.glob(f"{NEW}*"):
-            place = ExecutorFolders(folder)
-            owner = place.owner()
-            # One that is nobody's yet may be just being made, by any server.
-            kept = self._kept_seconds if owner else UNOWNED_SECONDS
-            if folder.name in self._sessions or now - place.used() < kept or not place.take():
-                continue
+            with suppress(LociError, OSError):
+                self._remove_expired(ExecutorFolders(folder), now)
+
+    def _remove_expired(self, place: ExecutorFolders, now: float) -> None:
+        id, owner = place.folder.name, place.owner()
+        # One that is nobody's yet may be just being made, by any server.
+        kept = self._kept_seconds if owner else UNOWNED_SECONDS
+        if id in self._sessions or now - place.used() < kept or not place.take():
+            return
+        try:
             if owner:
-                self._snapshots.remove(owner, folder.name)
+                self._snapshots.remove(owner, id)
             place.remove()
+        finally:
+            place.release()
 
     def close(self) -> None:
         """Save what is not, and end all processes."""
@@ -125,7 +133,7 @@ class ConfinedExecutors:
         if self._keeper is not None:
             self._keeper.join()
         for session in self.sessions():
-            session.put_away()
+            session.close()
         self._forks.close()
 
     def _session(self, owner: Owner, place: ExecutorFolders, executor: Supervised | None = None) -> ExecutorSession:
@@ -143,14 +151,11 @@ class ConfinedExecutors:
 
     def _keep(self) -> None:
         with self._turn:
-            if self._keeper is None and not self._closed.is_set():
+            if (self._keeper is None or not self._keeper.is_alive()) and not self._closed.is_set():
                 self._keeper = threading.Thread(target=self._work, name="executors kept", daemon=True)
                 self._keeper.start()
 
     def _work(self) -> None:
         self.sweep()
         while not self._closed.wait(LOOKS_SECONDS):
-            try:
-                self.tidy()
-            except (LociError, OSError):  # the store is busy: the next look tries again
-                continue
+            self.tidy()

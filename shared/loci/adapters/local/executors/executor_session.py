@@ -108,6 +108,14 @@ class ExecutorSession:
             self._end()
             return True
 
+    def close(self) -> None:
+        """Save the variables if that can be done, and end the process in any case but that code runs in it."""
+        with suppress(LociError, OSError):
+            self.put_away()
+        with self._taken(0) as is_mine:
+            if is_mine:
+                self._end()
+
     def remove(self) -> None:
         """Nothing of it is left."""
         with self._taken(self._bounds.seconds + BUSY_SECONDS):
