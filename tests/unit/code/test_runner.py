@@ -309,6 +309,19 @@ def test_at_the_end_one_that_cannot_be_saved_loses_no_other(
     assert restarted.shown(full, "2") == "2"
 
 
+def test_making_room_does_not_replace_an_answer_by_anothers_error(
+    server: Server, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    oldest = server.runner.create(ANN)
+    monkeypatch.setattr(server.blobs, "write", fails_for(oldest, server.blobs.write))
+    for id in (oldest, *(server.runner.create(ANN) for _ in range(MOST_HERE))):
+        clock.now += 0.1
+        assert server.shown(id, "x = 1\nx") == "1"
+    here = [one.id for one in server.executors.sessions() if one.is_here]
+    assert oldest in here
+    assert len(here) <= MOST_HERE
+
+
 def test_only_the_last_snapshot_is_kept(server: Server, clock: Clock) -> None:
     id = server.runner.create(ANN)
     for number in range(3):

@@ -145,9 +145,14 @@ class ConfinedExecutors:
             return list(self._sessions.values())
 
     def _make_room(self, but: ExecutorSession) -> None:
+        """End the processes that were not used for longest. If one cannot be saved, it stays, and the next one goes."""
         here = sorted((one for one in self.sessions() if one.is_here and one is not but), key=lambda one: one.used_at)
-        for session in here[: max(0, len(here) + 1 - MOST_HERE)]:
-            session.put_away()
+        too_many = len(here) + 1 - MOST_HERE
+        for session in here:
+            if too_many <= 0:
+                return
+            with suppress(LociError, OSError):
+                too_many -= session.put_away()
 
     def _keep(self) -> None:
         with self._turn:
