@@ -343,6 +343,17 @@ def test_an_executor_is_not_kept_for_ever(server: Server, restarted: Server, clo
     assert not (restarted.executors.folder / id).exists()
 
 
+def test_an_expired_executor_leaves_nothing_behind_while_the_server_runs(server: Server, clock: Clock) -> None:
+    id = server.runner.create(ANN)
+    server.runner.run(ANN, id, "x = 1")
+    clock.now += IDLE
+    assert until(lambda: not any(one.is_here for one in server.executors.sessions()))
+    clock.now += KEPT_SECONDS
+    assert until(lambda: not (server.executors.folder / id).exists())
+    assert server.blobs.list(ANN, "executors/") == []
+    assert until(lambda: not server.executors.sessions())
+
+
 def test_the_oldest_of_too_many_makes_room(server: Server, clock: Clock) -> None:
     first = server.runner.create(ANN)
     others: list[str] = []

@@ -1,6 +1,8 @@
 """`Executors` on this machine: processes behind a wall, stopped between runs, saved and ended when nobody calls."""
 
+import math
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -21,6 +23,8 @@ MOST_HERE = 8
 QUIET_SECONDS = 2.0
 """After a run, until its variables are saved."""
 LOOKS_SECONDS = 1.0
+SWEEP_SECONDS = 3600.0
+"""So often what nobody can call for any more is removed."""
 UNOWNED_SECONDS = 3600.0
 
 
@@ -113,12 +117,23 @@ class ConfinedExecutors:
         for folder in self.folder.glob(f"{NEW}*"):
             with suppress(LociError, OSError):
                 self._remove_expired(ExecutorFolders(folder), now)
+        with self._turn:
+            for session in list(self._sessions.values()):
+                if not session.is_here and now - session.used_at >= self._kept_seconds:
+                    del self._sessions[session.id]
 
     def _remove_expired(self, place: ExecutorFolders, now: float) -> None:
         id, owner = place.folder.name, place.owner()
-        # One that is nobody's yet may be just being made, by any server.
-        kept = self._kept_seconds if owner else UNOWNED_SECONDS
-        if id in self._sessions or now - place.used() < kept or not place.take():
+        # One that is nobody's yet may be just being made, by any server. Only the file system has set its time.
+        age, kept = (now - place.used(), self._kept_seconds) if owner else (time.time() - place.used(), UNOWNED_SECONDS)
+        if age < kept:
+            return
+        with self._turn:
+            session = self._sessions.get(id)
+        if session is not None:
+            session.remove_unused()
+            return
+        if not place.take():
             return
         try:
             if owner:
@@ -161,6 +176,11 @@ class ConfinedExecutors:
                 self._keeper.start()
 
     def _work(self) -> None:
-        self.sweep()
-        while not self._closed.wait(LOOKS_SECONDS):
+        swept_at = -math.inf
+        while True:
+            if self._clock() - swept_at >= SWEEP_SECONDS:
+                self.sweep()
+                swept_at = self._clock()
+            if self._closed.wait(LOOKS_SECONDS):
+                return
             self.tidy()

@@ -120,9 +120,18 @@ class ExecutorSession:
         """Nothing of it is left."""
         with self._taken(self._bounds.seconds + BUSY_SECONDS):
             self._end()
-            self._snapshots.remove(self.owner, self.id)
-            if self._place.take():  # where another server has it, that one's sweeping finds it
-                self._place.remove()
+            self._remove()
+
+    def remove_unused(self) -> None:
+        """Nothing of it is left, unless it has a process or is just being used."""
+        with self._taken(0) as is_mine:
+            if is_mine and not self.is_here:
+                self._remove()
+
+    def _remove(self) -> None:
+        self._snapshots.remove(self.owner, self.id)
+        if self._place.take():  # where another server has it, that one's sweeping finds it
+            self._place.remove()
 
     @contextmanager
     def _taken(self, seconds: float) -> Generator[bool]:
