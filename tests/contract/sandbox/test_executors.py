@@ -20,6 +20,11 @@ pytestmark = pytest.mark.skipif(
     reason="this machine has no wall to put around code: `loci doctor` says what is missing",
 )
 UNTIL = START + 86_400
+READS_AS_OURS = """
+class Odd:
+    def __reduce__(self): raise ValueError("it would make the saved state larger than 50 MB")
+odd = Odd()
+"""
 
 
 @dataclass
@@ -76,6 +81,15 @@ def test_its_variables_outlive_its_process(place: Place) -> None:
     assert set(done.condition.kept) >= {"numbers", "total"}
     assert [one.name for one in done.condition.lost] == ["gen"]
     assert printed(place, id, "print(total())") == "10\n"
+
+
+def test_an_error_of_the_code_that_reads_as_ours_keeps_nothing_from_being_saved(place: Place) -> None:
+    id = place.executors.open(ANN)
+    ran(place, id, f"{READS_AS_OURS}\nx = 1")
+    place.move()
+    done = ran(place, id, "x")
+    assert (done.outcome, done.condition.state) == (Value("int", "1"), "restored")
+    assert [one.name for one in done.condition.lost] == ["odd"]
 
 
 def test_what_code_raises_is_told_and_variables_stay(place: Place) -> None:

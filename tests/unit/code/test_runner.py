@@ -174,6 +174,17 @@ def test_variables_are_saved_soon_after_a_run(server: Server, clock: Clock) -> N
     assert snapshot.kept == ("x",)
 
 
+def test_an_error_of_the_code_that_reads_as_ours_keeps_nothing_from_being_saved(server: Server, clock: Clock) -> None:
+    id = server.runner.create(ANN)
+    raises = "def __reduce__(self): raise ValueError('it would make the saved state larger than 64 MB')"
+    server.runner.run(ANN, id, f"class Odd:\n    {raises}\nodd = Odd()\nx = 1")
+    clock.now += QUIET_SECONDS
+    server.executors.tidy()
+    snapshot = server.snapshots.last(ANN, id)
+    assert snapshot is not None
+    assert snapshot.kept == ("Odd", "x")
+
+
 def test_after_a_restart_it_comes_back(server: Server, restarted: Server) -> None:
     id = server.runner.create(ANN)
     server.runner.run(ANN, id, "def f(): return y\ny = 7")

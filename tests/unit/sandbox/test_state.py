@@ -96,6 +96,7 @@ def test_what_cannot_be_saved_is_told_by_name_and_reason(moved: Moved) -> None:
     for name, reason in LOST.items():
         assert reason in lost[name]
     assert not lost.keys() & set(moved.saved["kept"])
+    assert moved.saved["too_large"] is False
 
 
 def test_what_cannot_be_read_again_takes_nothing_along(moved: Moved) -> None:
@@ -118,7 +119,7 @@ def test_what_is_too_large_is_left_out_by_name(python: Nursery) -> None:
     with python.executor(Bounds(seconds=50)) as one:
         printed(one, "big = b'x' * (3 << 20)\nsmall = 1")
         said = one.save(pieces.append, 1 << 20, 50).said
-    assert (said["kept"], said["lost"][0]["name"]) == (["small"], "big")
+    assert (said["kept"], said["lost"][0]["name"], said["too_large"]) == (["small"], "big", True)
 
 
 def test_saving_that_never_ends_ends_the_executor(python: Nursery) -> None:

@@ -127,9 +127,9 @@ class Executor:
             for piece in frames.pieces(content):
                 frames.write(self._replies, frames.BYTES, piece)
 
-        kept, lost = state.saved(self._namespace, self._names(), write, asked.get("most", LARGEST_STATE))
+        saved = state.saved(self._namespace, self._names(), write, asked.get("most", LARGEST_STATE))
         send(all_of_it=True)
-        return {"ok": True, "kept": kept, "lost": lost}
+        return {"ok": True, **asdict(saved)}
 
     def _restore(self, _: Any) -> Answer:
         held = bytearray()

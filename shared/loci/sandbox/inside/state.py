@@ -10,6 +10,7 @@ import struct
 import sys
 import types
 from collections.abc import Callable, Collection
+from dataclasses import dataclass
 from typing import Any, BinaryIO, Final
 
 import cloudpickle  # pyright: ignore[reportMissingImports]
@@ -48,12 +49,25 @@ class _Pickler(cloudpickle.Pickler):  # pyright: ignore
         return super().reducer_override(obj)  # pyright: ignore
 
 
+@dataclass(frozen=True)
+class Saved:
+    """What became of the variables."""
+
+    kept: list[str]
+    """Names."""
+    lost: list[dict[str, str]]
+    """Of each variable that was not written: its `name`, and the `reason`, which the caller's code can word."""
+    too_large: bool
+    """True if a variable was left out because there was no room for it."""
+
+
 def saved(
     namespace: dict[str, Any], names: Collection[str], write: Callable[[bytes | memoryview], None], most: int
-) -> tuple[list[str], list[dict[str, str]]]:
-    """Write the variables; gives the names of those that were, and of the others with why not."""
+) -> Saved:
+    """Write the variables, in so many bytes at most."""
     kept: list[str] = []
     lost: list[dict[str, str]] = []
+    too_large = False
     first: dict[int, str] = {}
     room = most
     for name in names:
@@ -73,13 +87,14 @@ def saved(
         content = file.getbuffer()
         if len(content) > room:
             lost.append({"name": name, "reason": f"it would make the saved state larger than {most >> 20} MB"})
+            too_large = True
             continue
         room -= len(content)
         _record(write, PICKLE, name, content)
         kept.append(name)
         if not isinstance(value, PLAIN):
             first[id(value)] = name
-    return kept, lost
+    return Saved(kept, lost, too_large)
 
 
 def restored(namespace: dict[str, Any], read: Callable[[int], bytes]) -> tuple[list[str], list[dict[str, str]]]:

@@ -137,8 +137,7 @@ class PythonRuns:
         except Stopped as why:
             self._end()
             return {"unsaved": f"the variables could not be saved ({why.why})"}
-        lost = reply.said.get("lost")
-        if isinstance(lost, list) and any("make the saved state larger" in str(one) for one in lost):  # pyright: ignore[reportUnknownVariableType,reportUnknownArgumentType]
+        if reply.said.get("too_large"):
             return {"unsaved": f"the variables take more than {save['most'] >> 20} MB"}
         try:
             pieces = content.write(save["puts"])

@@ -188,7 +188,7 @@ class ExecutorSession:
             self._forget_executor(why)
             return False
         kept, lost = run_results.saved(said)
-        if not whole and any("would make the saved state larger" in one.reason for one in lost):
+        if not whole and said.get("too_large"):
             self._snapshots.abandon(writing)
             self._is_large = True
             return True
