@@ -19,7 +19,7 @@ from loci.code.ports import GivenUp, StoredFiles, never
 from loci.core.errors import LociError
 from loci.core.identity import Owner
 from loci.core.ids import content_id, random_id
-from loci.core.json import Json
+from loci.core.json import Json, JsonObject
 from loci.sandbox.lambda_host import run_report
 from loci.sandbox.supervisor.reply import MB, Bounds, Stopped
 
@@ -27,6 +27,7 @@ MOST_SAVED = 50 * MB
 """Bytes of variables that are saved before an answer."""
 GRACE = 180.0
 """Seconds beside a run's own: its machine may have to be started, and its variables read and saved."""
+UNREAD: JsonObject = {"missing": "Loci failed to read this file"}
 
 
 class LambdaExecutors:
@@ -100,7 +101,7 @@ class LambdaExecutors:
         event = {**self._event(turn, code, generation, seconds), "line": loan.told}
         arrivals = _Arrivals(turn, files, self._blobs, seconds, generation)
         try:
-            with answering(loan.rows, arrivals, self._bounds.memory_requests):
+            with answering(loan.rows, arrivals, self._bounds.memory_requests, UNREAD):
                 told = self._machine.ask(turn.owner, turn.id, event)
         finally:
             loan.rows.remove()

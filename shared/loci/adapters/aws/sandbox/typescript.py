@@ -20,6 +20,8 @@ GRACE = 30.0
 """Seconds that a run may take beside its own: a machine may have to be started."""
 WHYS: tuple[Why, ...] = ("timeout", "memory", "stuck", "exited", "output", "protocol", "start")
 
+UNANSWERED: JsonObject = {"ok": False, "error": {"code": "TOOL_FAILED", "message": "Loci failed on this call"}}
+
 
 class LambdaSandbox:
     """Runs each job in its owner's machine. Whoever calls may be waited for as long as the job takes."""
@@ -40,7 +42,7 @@ class LambdaSandbox:
             return outcome(self._ended(owner, wanted, None))
         loan = self._lender.lend(wanted.timeout_ms / 1000 + GRACE)
         try:
-            with answering(loan.rows, lambda asked: _answer(call, wanted, asked), MOST_CALLS):
+            with answering(loan.rows, lambda asked: _answer(call, wanted, asked), MOST_CALLS, UNANSWERED):
                 return outcome(self._ended(owner, wanted, loan.told))
         finally:
             loan.rows.remove()
