@@ -40,6 +40,8 @@ class Place:
 
     executors: Executors
     move: Callable[[], None]
+    crash: Callable[[], None]
+    """As `move`, but nothing can be saved any more."""
     blobs: BlobStore
 
 
@@ -62,12 +64,20 @@ def embedded(folder: Path) -> Generator[Place]:
             self.now.close()
             self.now = made()
 
+        def crash(self) -> None:
+            """What is left when the server is killed. The clock stands still, so that nothing was saved since."""
+            self.now._closed.set()  # pyright: ignore[reportPrivateUsage]
+            for session in self.now.sessions():
+                session._end()  # pyright: ignore[reportPrivateUsage]
+            self.now._forks.close()  # pyright: ignore[reportPrivateUsage]
+            self.now = made()
+
         def __getattr__(self, name: str) -> object:
             return getattr(self.now, name)
 
     restarted = Restarted()
     try:
-        yield Place(restarted, restarted.move, stores.blobs)  # type: ignore[arg-type]
+        yield Place(restarted, restarted.move, restarted.crash, stores.blobs)  # type: ignore[arg-type]
     finally:
         restarted.now.close()
 
@@ -83,7 +93,7 @@ def function(folder: Path) -> Generator[Place]:
 
         move()
         try:
-            yield Place(_executors(), move, S3Blobs(BUCKET, Clients()))
+            yield Place(_executors(), move, move, S3Blobs(BUCKET, Clients()))
         finally:
             for one in handlers:
                 one.runs.close()

@@ -21,7 +21,8 @@ from tests.surface.results import structured, texts
 
 pytestmark = pytest.mark.anyio
 PACKAGES = ("pandas", "numpy", "openpyxl", "xlrd", "scipy", "sklearn", "xgboost", "matplotlib")
-KEPT = {"state": "kept", "kept": ["x"], "lost": [], "persisted": True, "reason": None}
+NOT_YET = "they are saved 2 seconds after the last run"
+KEPT = {"state": "kept", "kept": ["x"], "lost": [], "persisted": False, "reason": NOT_YET}
 
 
 @pytest.fixture(scope="module")
@@ -84,6 +85,12 @@ async def test_state_stays_and_belongs_to_its_executor(python: App) -> None:
         answer = await run(one, first, "print(x, open('kept.txt').read())")
         assert (answer["stdout"], answer["executor"]) == ("1 kept\n", KEPT)
         assert "NameError" in texts(await refused(one, second, "x"))[0]
+
+
+async def test_where_there_is_nothing_to_save_all_is_persisted(python: App) -> None:
+    async with client(python) as one:
+        executor = (await run(one, await created(one), "print(1)"))["executor"]
+    assert executor == {"state": "new", "kept": [], "lost": [], "persisted": True, "reason": None}
 
 
 async def test_a_complete_program_runs_in_any_call(python: App) -> None:

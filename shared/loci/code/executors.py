@@ -5,7 +5,7 @@ from typing import Literal
 
 State = Literal["new", "kept", "restored", "lost"]
 """New: it had no variables before this run. Kept: it went on where the last run ended. Restored: its variables were
-read from where they were saved. LostVariable: this run has ended it."""
+read from where they were saved. Lost: they are gone, or this run has ended the executor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class ExecutorCondition:
     kept: tuple[str, ...] = ()
     lost: tuple[LostVariable, ...] = ()
     unsaved: str | None = None
-    """Why they are only in the memory of a machine that may go; None: they are kept, or will be."""
+    """Why the variables are only in the memory of a machine that may go; None: they lie on disk or in the bucket."""
 
 
 @dataclass(frozen=True, slots=True)

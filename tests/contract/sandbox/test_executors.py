@@ -57,7 +57,7 @@ def printed(place: Place, id: str, code: str, files: Files | None = None) -> str
 
 def test_code_prints_and_has_a_value(place: Place) -> None:
     id = place.executors.open(ANN)
-    done = ran(place, id, "import sys\nprint('out')\nprint('err', file=sys.stderr)\n[1, 2]")
+    done = ran(place, id, "print('out')\nprint('err', file=__import__('sys').stderr)\n[1, 2]")
     assert (done.stdout, done.stderr, done.outcome) == ("out\n", "err\n", Value("list", "[1, 2]"))
     assert (done.condition.state, done.condition.lost, done.condition.unsaved) == ("new", (), None)
 
@@ -69,6 +69,30 @@ def test_a_run_goes_on_where_the_last_one_ended(place: Place) -> None:
     assert done.outcome == Value("int64", "np.int64(12)")
     assert done.condition.state == "kept"
     assert set(done.condition.kept) >= {"frame", "twice"}
+
+
+def test_after_a_crash_variables_are_there_or_lost_by_name(place: Place) -> None:
+    id = place.executors.open(ANN)
+    first = ran(place, id, "x = 1\ny = 2")
+    place.crash()
+    second = ran(place, id, "x + y")
+    if first.condition.unsaved is None:
+        assert (second.outcome, second.condition.state, second.condition.lost) == (Value("int", "3"), "restored", ())
+        return
+    assert (second.condition.state, [one.name for one in second.condition.lost]) == ("lost", ["x", "y"])
+    assert isinstance(second.outcome, RunFailure)
+    assert "`lost` names" in second.outcome.resolution
+
+
+def test_after_a_crash_what_was_set_since_the_last_saving_is_lost_by_name(place: Place) -> None:
+    id = place.executors.open(ANN)
+    ran(place, id, "x = 1")
+    place.move()
+    before = ran(place, id, "y = 2")
+    place.crash()
+    after = ran(place, id, "x")
+    assert (after.outcome, after.condition.state) == (Value("int", "1"), "restored")
+    assert [one.name for one in after.condition.lost] == (["y"] if before.condition.unsaved else [])
 
 
 def test_its_variables_outlive_its_process(place: Place) -> None:
@@ -134,7 +158,8 @@ def test_files_that_code_writes_are_told(place: Place) -> None:
 
 def test_its_files_outlive_its_process(place: Place) -> None:
     id = place.executors.open(ANN)
-    ran(place, id, "import os\nos.mkdir('below')\nopen('below/a.txt', 'w').write('kept')\nos.symlink('/etc', 'link')")
+    makes = "{0}.mkdir('below')\nopen('below/a.txt', 'w').write('kept')\n{0}.symlink('/etc', 'link')"
+    ran(place, id, makes.format("__import__('os')"))  # no variable is left that would have to be saved, too
     place.move()
     done = ran(place, id, "print(open('below/a.txt').read())")
     assert (done.stdout, done.condition.lost, done.condition.unsaved) == ("kept\n", (), None)

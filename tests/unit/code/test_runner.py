@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from loci.adapters.local.blobs import FolderBlobs
+from loci.adapters.local.executors import executor_session
 from loci.adapters.local.executors.confined import MOST_HERE, QUIET_SECONDS, ConfinedExecutors
 from loci.adapters.local.executors.forks import SERVER_SECONDS, Forks, wall
 from loci.adapters.local.records import SqliteRecords
@@ -183,6 +184,41 @@ def test_an_error_of_the_code_that_reads_as_ours_keeps_nothing_from_being_saved(
     snapshot = server.snapshots.last(ANN, id)
     assert snapshot is not None
     assert snapshot.kept == ("Odd", "x")
+
+
+def test_variables_are_persisted_when_they_are_on_disk_and_not_before(server: Server) -> None:
+    id = server.runner.create(ANN)
+    assert server.runner.run(ANN, id, "print(1)").condition.unsaved is None  # there is nothing to save
+    unsaved = server.runner.run(ANN, id, "x = 1").condition.unsaved
+    assert unsaved == "they are saved 2 seconds after the last run"
+    assert server.snapshots.last(ANN, id) is None
+
+
+def test_it_is_told_why_variables_are_not_saved(server: Server, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    id = server.runner.create(ANN)
+    with monkeypatch.context() as patched:
+        patched.setattr(server.blobs, "write", fails_for(id, server.blobs.write))
+        server.runner.run(ANN, id, "x = 1")
+        clock.now += QUIET_SECONDS
+        server.executors.tidy()
+        unsaved = server.runner.run(ANN, id, "x").condition.unsaved
+        assert unsaved == "saving them failed, and is tried again: No space left on device"
+    monkeypatch.setattr(executor_session, "MOST_BESIDE", 1 << 20)
+    server.runner.run(ANN, id, "large = b'x' * (2 << 20)")
+    clock.now += QUIET_SECONDS
+    server.executors.tidy()
+    unsaved = server.runner.run(ANN, id, "x").condition.unsaved
+    assert unsaved == "they take more than 1 MB, and are saved once the executor is idle"
+
+
+def test_names_of_an_executor_that_was_ended_outlive_a_crash(server: Server, restarted: Server) -> None:
+    id = server.runner.create(ANN)
+    server.runner.run(ANN, id, "x = 1")
+    server.runner.run(ANN, id, "import os; os._exit(0)")
+    server.executors.close()
+    ran = restarted.runner.run(ANN, id, "2")
+    assert (ran.condition.state, [one.name for one in ran.condition.lost]) == ("lost", ["x"])
+    assert restarted.runner.run(ANN, id, "2").condition.lost == ()
 
 
 def test_after_a_restart_it_comes_back(server: Server, restarted: Server) -> None:

@@ -80,7 +80,7 @@ def stopped(why: Stopped, condition: ExecutorCondition, seconds: float, limits: 
 
 def ran(reply: Reply, condition: ExecutorCondition, limits: dict[str, Any], files: tuple[Made, ...]) -> Ran:
     """A run after which the executor goes on."""
-    return _ran(_outcome(reply, limits), reply.output, reply.seconds, condition, _figures(reply), files)
+    return _ran(_outcome(reply, condition, limits), reply.output, reply.seconds, condition, _figures(reply), files)
 
 
 def names(said: dict[str, Any]) -> tuple[str, ...]:
@@ -120,22 +120,25 @@ def _ran(
     )
 
 
-def _outcome(reply: Reply, limits: dict[str, Any]) -> Value | RunFailure | None:
+def _outcome(reply: Reply, condition: ExecutorCondition, limits: dict[str, Any]) -> Value | RunFailure | None:
+    kept = "variables are kept"
+    if condition.lost:
+        kept = "variables are kept, but set those again that `lost` names"
     failed = reply.said.get("failure")
     said = cast("dict[str, Any]", failed) if isinstance(failed, dict) else {}
     traceback = _string(said.get("traceback")) or None
     if reply.interrupted or said.get("interrupted"):
         what = "The code took longer than {seconds:g} s and was interrupted".format(**limits)
-        return RunFailure("SANDBOX_TIMEOUT", what, "Make it faster, or run it in steps: variables are kept", traceback)
+        return RunFailure("SANDBOX_TIMEOUT", what, f"Make it faster, or run it in steps: {kept}", traceback)
     if said.get("memory") or reply.said.get("memory"):
         what = "The code wanted more memory than {memory} MB".format(**limits)
-        return RunFailure("SANDBOX_MEMORY", what, "Read and keep less at a time: variables are kept", traceback)
+        return RunFailure("SANDBOX_MEMORY", what, f"Read and keep less at a time: {kept}", traceback)
     if "exit" in said:
         what = f"The code ended with sys.exit({_string(said['exit'])})"
-        return RunFailure("CODE_ERROR", what, "Variables are kept; end with an exception where something failed")
+        return RunFailure("CODE_ERROR", what, f"End with an exception if something failed: {kept}")
     if said:
         what = f"{_string(said.get('type'))}: {_string(said.get('message'))}"
-        return RunFailure("CODE_ERROR", what, "Correct the code and run it again: variables are kept", traceback)
+        return RunFailure("CODE_ERROR", what, f"Correct the code and run it again: {kept}", traceback)
     value = reply.said.get("value")
     if not isinstance(value, dict):
         return None

@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from loci.adapters.local.executors.executor_folders import ExecutorFolders
-from loci.adapters.local.executors.executor_session import BUSY_SECONDS, ExecutorSession
+from loci.adapters.local.executors.executor_session import BUSY_SECONDS, QUIET_SECONDS, ExecutorSession
 from loci.adapters.local.executors.forks import NEW, Forks
 from loci.adapters.sandbox.snapshots import Snapshots
 from loci.code.executors import Ran
@@ -20,8 +20,6 @@ from loci.sandbox.supervisor.supervised import Supervised
 
 MOST_HERE = 8
 """Processes: the one that was not used for longest makes room."""
-QUIET_SECONDS = 2.0
-"""After a run, until its variables are saved."""
 LOOKS_SECONDS = 1.0
 SWEEP_SECONDS = 3600.0
 """So often what nobody can call for any more is removed."""

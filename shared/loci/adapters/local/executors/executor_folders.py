@@ -12,7 +12,7 @@ from loci.sandbox.supervisor.disk_use import remove
 from loci.sandbox.supervisor.fork_server_client import Folders
 
 WORK, SCRATCH, MEMORY, ARRIVING = "work", "scratch", "memory", "arriving"
-OWNER, LOCK = "owner.json", "lock"
+OWNER, LOCK, VARIABLES = "owner.json", "lock", "variables.json"
 
 
 class ExecutorFolders:
@@ -60,6 +60,19 @@ class ExecutorFolders:
             return Owner(tenant, subject)
         except (OSError, ValueError):
             return None
+
+    def note_variables(self, names: tuple[str, ...]) -> None:
+        """Say which variables there are, for who has to tell after a crash which of them are lost."""
+        arriving = self.folder / f"{VARIABLES}.new"
+        arriving.write_text(json.dumps(names), "ascii")
+        arriving.replace(self.folder / VARIABLES)
+
+    def variables(self) -> tuple[str, ...]:
+        """The variables after the last run that was answered."""
+        try:
+            return tuple(json.loads((self.folder / VARIABLES).read_text("ascii")))
+        except (OSError, ValueError):
+            return ()
 
     def used(self) -> float:
         """When it was last said to be used, or was made."""

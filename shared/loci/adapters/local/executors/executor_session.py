@@ -4,12 +4,13 @@ import threading
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 
 from loci.adapters.local.executors.executor_folders import ExecutorFolders
 from loci.adapters.local.executors.forks import Forks
 from loci.adapters.local.executors.stored_files import Arrivals
 from loci.adapters.sandbox import run_results
-from loci.adapters.sandbox.snapshots import Snapshots
+from loci.adapters.sandbox.snapshots import Snapshots, VariablesSnapshot
 from loci.code.executors import ExecutorCondition, LostVariable, Made, Ran
 from loci.code.ports import GivenUp, StoredFiles, never
 from loci.core.errors import LociError
@@ -24,6 +25,9 @@ STATE_SECONDS = 60.0
 MOST_BESIDE = 64 << 20
 """Bytes of variables that are saved beside runs; more are when the executor is put away."""
 MOST = 2 << 30
+QUIET_SECONDS = 2.0
+"""After a run, until its variables are saved."""
+SOON = f"they are saved {QUIET_SECONDS:g} seconds after the last run"
 
 
 class ExecutorSession:
@@ -52,10 +56,12 @@ class ExecutorSession:
         self._executor = executor
         self._has_run = False
         self._names: tuple[str, ...] = ()
-        self._gone: tuple[str, ...] = ()
-        """Names that an executor took with it when it was ended."""
+        self._noted: tuple[str, ...] = ()
+        """The names that are in its folder."""
         self._keep_until = 0.0
         self._is_large = False
+        self._unsaved = SOON
+        """Why variables are not saved when a run has ended."""
 
     @property
     def is_here(self) -> bool:
@@ -77,16 +83,24 @@ class ExecutorSession:
             try:
                 reply = executor.run(code, Arrivals(self._place, files, self.owner), given_up=given_up)
             except Stopped as why:
+                gone = tuple(LostVariable(name, run_results.gone_with(why)) for name in self._names)
                 self._forget_executor(why)
-                lost = ExecutorCondition(
-                    "lost", (), tuple(LostVariable(name, run_results.gone_with(why)) for name in self._gone)
-                )
+                lost = ExecutorCondition("lost", (), gone)
                 return run_results.stopped(why, lost, time.monotonic() - began, run_results.limits(self._bounds))
             finally:
                 self.used_at = self._clock()
-            self._names = run_results.names(reply.said)
+            self._know(run_results.names(reply.said))
+            condition = replace(condition, unsaved=self._unsaved if self._names else None)
             made = tuple(Made(name, size) for name, size in written(before, seen(work)))
             return run_results.ran(reply, condition, run_results.limits(self._bounds), made)
+
+    def _know(self, names: tuple[str, ...]) -> None:
+        """Note the variables, before the answer: what is not saved when Loci is killed is then lost by name."""
+        self._names = names
+        if names != self._noted:
+            with suppress(OSError):  # the run has its answer; the next one notes them again
+                self._place.note_variables(names)
+                self._noted = names
 
     def save(self, *, whole: bool) -> bool:
         """Save the variables, if there is something new and nobody runs code now; False where that was not done.
@@ -149,31 +163,37 @@ class ExecutorSession:
         if not self._place.take():
             raise run_results.busy(self.id, "is used by another Loci on this machine")
         self._place.name(self.owner)
+        self._noted = self._place.variables()
         executor = self._forks.spawn(self._place)
+        snapshot = self._snapshots.last(self.owner, self.id)
         try:
-            condition = self._restored(executor)
+            condition = self._restored(executor, snapshot)
         except Stopped as why:
-            condition = ExecutorCondition(
-                "lost", (), (LostVariable("*", f"the saved variables could not be read ({why.why})"),)
-            )
+            condition = self._lost(snapshot, f"the saved variables could not be read ({why.why})")
             executor = self._forks.spawn(self._place)
         self._executor = executor
-        self._names, self._gone = condition.kept, ()
+        self._names = condition.kept
         return executor, condition
 
-    def _restored(self, executor: Supervised) -> ExecutorCondition:
-        snapshot = self._snapshots.last(self.owner, self.id)
+    def _restored(self, executor: Supervised, snapshot: VariablesSnapshot | None) -> ExecutorCondition:
         if snapshot is None:
-            gone = tuple(LostVariable(name, run_results.NOT_SAVED) for name in self._gone)
-            return ExecutorCondition("lost" if gone else "new", (), gone)
+            return self._lost(None, "")
         try:
             pieces = list(self._snapshots.read(self.owner, self.id, snapshot))
         except LociError as error:
-            return ExecutorCondition("lost", (), tuple(LostVariable(name, error.what) for name in snapshot.kept))
+            return self._lost(snapshot, error.what)
         kept, lost = run_results.saved(executor.restore(pieces, STATE_SECONDS).said)
-        known = {*kept, *(one.name for one in (*lost, *snapshot.lost))}
-        after = tuple(LostVariable(name, run_results.NOT_SAVED) for name in self._gone if name not in known)
-        return ExecutorCondition("restored", kept, (*snapshot.lost, *lost, *after))
+        lost = (*snapshot.lost, *lost)
+        return ExecutorCondition("restored", kept, (*lost, *self._set_since((*kept, *(one.name for one in lost)))))
+
+    def _lost(self, snapshot: VariablesSnapshot | None, why: str) -> ExecutorCondition:
+        """Its condition with no variable left."""
+        saved = snapshot.kept if snapshot else ()
+        lost = (*(LostVariable(name, why) for name in saved), *self._set_since(saved))
+        return ExecutorCondition("lost" if lost else "new", (), lost)
+
+    def _set_since(self, saved: tuple[str, ...]) -> tuple[LostVariable, ...]:
+        return tuple(LostVariable(name, run_results.NOT_SAVED) for name in self._noted if name not in saved)
 
     def _saved(self, most: int, *, whole: bool) -> bool:
         executor = self._executor
@@ -191,13 +211,17 @@ class ExecutorSession:
         if not whole and said.get("too_large"):
             self._snapshots.abandon(writing)
             self._is_large = True
+            self._unsaved = f"they take more than {most >> 20} MB, and are saved once the executor is idle"
             return True
-        self._snapshots.done(writing, kept, lost, self._keep_until)
-        self.is_dirty = False
+        try:
+            self._snapshots.done(writing, kept, lost, self._keep_until)
+        except LociError as error:
+            self._unsaved = f"saving them failed, and is tried again: {error.what}"
+            raise
+        self.is_dirty, self._unsaved = False, SOON
         return True
 
     def _forget_executor(self, why: Stopped) -> None:
-        self._gone = self._names
         self._names = ()
         self.is_dirty = False
         self._end()
