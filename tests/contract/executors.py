@@ -20,7 +20,7 @@ from loci.adapters.local.executors.forks import Forks
 from loci.adapters.sandbox.snapshots import Snapshots
 from loci.code.ports import Executors
 from loci.core.stores import BlobStore
-from loci.sandbox.supervisor.reply import Bounds
+from loci.sandbox.supervisor.exchange import Bounds
 from tests.contract.sandboxes import KEY, ROLE
 from tests.contract.stores import CLOCK, in_folder
 from tests.support.deno import STRONGEST

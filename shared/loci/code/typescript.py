@@ -21,7 +21,7 @@ from loci.core.errors import LociError, Refused, Unavailable
 from loci.core.identity import Caller
 from loci.core.json import Json, JsonObject
 from loci.core.telemetry import Telemetry
-from loci.sandbox.supervisor.daemon_threads import CREW
+from loci.sandbox.supervisor.daemon_threads import DAEMON_THREADS
 from loci.scratchpad.api import Scratchpad
 
 TOOL = "pml_execute_code"
@@ -135,7 +135,7 @@ class TypeScript:
             lambda: self._ended(caller, asked, lambda: run.is_given_up),
             lambda: self._places.leave(caller.owner.key),
         )
-        CREW.do(work.go)
+        DAEMON_THREADS.start(work.go)
         return run
 
     def work(self, caller: Caller, asked: JsonObject) -> JsonObject:

@@ -1,7 +1,7 @@
 """What an executor may use."""
 
 from loci.core.settings import Settings
-from loci.sandbox.supervisor.reply import MB, Bounds
+from loci.sandbox.supervisor.exchange import MB, Bounds
 
 
 def bounds(settings: Settings) -> Bounds:

@@ -18,7 +18,7 @@ from loci.core.settings import Settings
 from loci.core.signing import Keyring
 from loci.core.stores import RecordStore
 from loci.runtimes.bounds import bounds
-from loci.sandbox.supervisor.reply import MB
+from loci.sandbox.supervisor.exchange import MB
 
 OWN_FUNCTION = "AWS_LAMBDA_FUNCTION_NAME"
 """Lambda's own variable."""

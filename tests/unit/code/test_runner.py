@@ -21,7 +21,7 @@ from loci.code.python import KEPT_SECONDS, MOST, Runner
 from loci.core.errors import LociError, NotFound, Unavailable
 from loci.core.identity import Owner
 from loci.core.signing import Keyring
-from loci.sandbox.supervisor.reply import Bounds
+from loci.sandbox.supervisor.exchange import Bounds
 from tests.support.executors import runner_packages
 from tests.support.polling import until
 

@@ -15,7 +15,7 @@ from loci.core.identity import Owner
 from loci.sandbox.wall.layers import Layer
 
 if TYPE_CHECKING:
-    from loci.sandbox.supervisor.deno_runs import Host
+    from loci.sandbox.supervisor.deno_runs import DenoRunner
 
 
 class DenoSandbox:
@@ -26,7 +26,7 @@ class DenoSandbox:
         self._wall = wall
         self._spares = spares
         self._turn = threading.Lock()
-        self._host: Host | None = None
+        self._host: DenoRunner | None = None
         self._layers: frozenset[Layer] = frozenset()
 
     def run(
@@ -52,14 +52,16 @@ class DenoSandbox:
                 self._host.close()
             self._host = None
 
-    def _ready(self) -> "Host":
+    def _ready(self) -> "DenoRunner":
         with self._turn:
             if self._host is None:
                 self._layers = self._wall()
                 if os.name != "posix":
                     raise Unavailable("TypeScript is not run on Windows", "Use WSL2", code="SANDBOX_UNAVAILABLE")
-                from loci.sandbox.supervisor.deno_runs import Host  # needs a system that has processes as POSIX does
+                from loci.sandbox.supervisor.deno_runs import (
+                    DenoRunner,  # needs a system that has processes as POSIX does
+                )
 
                 deno = found(self._deno)
-                self._host = Host(str(deno), self._layers, self._spares)
+                self._host = DenoRunner(str(deno), self._layers, self._spares)
             return self._host

@@ -5,7 +5,7 @@ from typing import Any, cast
 from loci.code.executors import ExecutorCondition, LostVariable, Made, Ran, RunFailure, Value
 from loci.core.errors import Refused
 from loci.sandbox.inside.values import LARGEST_FIGURE, MOST_FIGURES
-from loci.sandbox.supervisor.reply import Bounds, Output, Reply, Stopped, Why
+from loci.sandbox.supervisor.exchange import Bounds, ExecutorEnded, ExecutorReply, Output, WhyEnded
 
 MB = 1 << 20
 LONGEST = 24_000
@@ -17,7 +17,7 @@ PNG = b"\x89PNG\r\n\x1a\n"
 
 NOT_SAVED = "it was set after the variables were last saved"
 ANEW = "Run it again in smaller steps: variables that are gone have to be set again"
-STOPPED: dict[Why, tuple[str, str, str]] = {
+STOPPED: dict[WhyEnded, tuple[str, str, str]] = {
     "time": (
         "SANDBOX_TIMEOUT",
         "The code took longer than {seconds:g} s and did not stop when it was interrupted",
@@ -66,19 +66,19 @@ def busy(id: str, why: str) -> Refused:
     )
 
 
-def gone_with(why: Stopped) -> str:
-    """Why a variable is gone that an executor took with it."""
+def gone_with(why: ExecutorEnded) -> str:
+    """WhyEnded a variable is gone that an executor took with it."""
     return f"the executor was ended ({STOPPED[why.why][0]})"
 
 
-def stopped(why: Stopped, condition: ExecutorCondition, seconds: float, limits: dict[str, Any]) -> Ran:
+def stopped(why: ExecutorEnded, condition: ExecutorCondition, seconds: float, limits: dict[str, Any]) -> Ran:
     """A run that has ended its executor."""
     code, what, resolution = STOPPED[why.why]
     failure = RunFailure(code, what.format(**limits), resolution)
     return _ran(failure, why.output, seconds, condition)
 
 
-def ran(reply: Reply, condition: ExecutorCondition, limits: dict[str, Any], files: tuple[Made, ...]) -> Ran:
+def ran(reply: ExecutorReply, condition: ExecutorCondition, limits: dict[str, Any], files: tuple[Made, ...]) -> Ran:
     """A run after which the executor goes on."""
     return _ran(_outcome(reply, condition, limits), reply.output, reply.seconds, condition, _figures(reply), files)
 
@@ -120,7 +120,7 @@ def _ran(
     )
 
 
-def _outcome(reply: Reply, condition: ExecutorCondition, limits: dict[str, Any]) -> Value | RunFailure | None:
+def _outcome(reply: ExecutorReply, condition: ExecutorCondition, limits: dict[str, Any]) -> Value | RunFailure | None:
     kept = "variables are kept"
     if condition.lost:
         kept = "variables are kept, but set those again that `lost` names"
@@ -146,7 +146,7 @@ def _outcome(reply: Reply, condition: ExecutorCondition, limits: dict[str, Any])
     return Value(_string(parts.get("type"))[:LONGEST_NAME], _string(parts.get("text")))
 
 
-def _figures(reply: Reply) -> tuple[bytes, ...]:
+def _figures(reply: ExecutorReply) -> tuple[bytes, ...]:
     """Those that are images at all: a client will show them."""
     shown: list[bytes] = []
     room = FIGURES_BYTES

@@ -6,11 +6,10 @@ from loci.code.ports import ToolCall
 from loci.code.run import Completed, Failed, Fault, Job, LogLine, Measured
 from loci.core.errors import LociError
 from loci.core.json import Json, JsonObject
-from loci.sandbox.supervisor.messages import Returned, Thrown
-from loci.sandbox.supervisor.run_end import Broken, Ended, Order, Why
+from loci.sandbox.supervisor.deno_messages import Broken, DenoJob, FinishedRun, Returned, Thrown, WhyBroken
 
 MB = 1 << 20
-FAULTS: Mapping[Why, Fault] = {
+FAULTS: Mapping[WhyBroken, Fault] = {
     "timeout": "SANDBOX_TIMEOUT",
     "memory": "SANDBOX_MEMORY",
     "stuck": "CODE_ERROR",
@@ -24,7 +23,7 @@ AWAIT = "Await only what something settles"
 REACHES = "The code reaches neither network, environment nor programs, and no files but those of allowedReadPaths"
 
 
-def order(job: Job) -> Order:
+def order(job: Job) -> DenoJob:
     """The job, as its host takes it."""
     servers: list[Mapping[str, Json]] = [
         {
@@ -33,7 +32,7 @@ def order(job: Job) -> Order:
         }
         for client in job.clients
     ]
-    return Order(
+    return DenoJob(
         code=job.code,
         context=job.context,
         servers=tuple(servers),
@@ -59,20 +58,20 @@ def _refusal(code: str, message: str) -> dict[str, Json]:
     return {"ok": False, "error": told}
 
 
-def outcome(ended: Ended) -> Completed | Failed:
+def outcome(ended: FinishedRun) -> Completed | Failed:
     """What became of a run, in our words."""
-    account = ended.account
+    log = ended.log
     measured = Measured(
-        logs=tuple(LogLine(line.level, line.text) for line in account.logs),
-        logs_dropped=account.dropped,
+        logs=tuple(LogLine(line.level, line.text) for line in log.lines),
+        logs_dropped=log.dropped,
         ms=ended.ms,
         memory_mb=ended.peak_bytes / MB,
-        calls=account.asked,
-        denied=account.denied,
+        calls=log.asked,
+        denied=log.denied,
     )
     match ended.outcome:
         case Returned(value, kind, seen):
-            return Completed(value, kind, steady=not seen and not account.asked, measured=measured)
+            return Completed(value, kind, steady=not seen and not log.asked, measured=measured)
         case Thrown() as thrown:
             return _thrown(thrown, measured)
         case Broken(why, message):

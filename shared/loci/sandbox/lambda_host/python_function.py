@@ -13,11 +13,10 @@ from loci.sandbox.lambda_host.question_line import QuestionLine, opened
 from loci.sandbox.lambda_host.run_report import ended, reported
 from loci.sandbox.lambda_host.signed_objects import ObjectError
 from loci.sandbox.lambda_host.work_folder import KeptFolder
-from loci.sandbox.supervisor.disk_use import remove
-from loci.sandbox.supervisor.fork_server_client import Folders, ForkServer, interpreter
-from loci.sandbox.supervisor.reply import Bounds, Memory, Stopped
-from loci.sandbox.supervisor.supervised import Supervised
-from loci.sandbox.supervisor.written_files import seen, written
+from loci.sandbox.supervisor.exchange import Bounds, ExecutorEnded, FileLookup
+from loci.sandbox.supervisor.executor_files import file_stamps, remove, written_files
+from loci.sandbox.supervisor.executor_process import ExecutorProcess
+from loci.sandbox.supervisor.fork_server_client import ForkServer, WorkFolders, interpreter
 from loci.sandbox.wall.probe import offered
 
 STATE_SECONDS = 60.0
@@ -34,7 +33,7 @@ class PythonRuns:
         self._folder = Path(folder or tempfile.mkdtemp(prefix="loci-"))
         self._turn = threading.Lock()
         self._server: ForkServer | None = None
-        self._executor: Supervised | None = None
+        self._executor: ExecutorProcess | None = None
         self._id = ""
         self._kept = KeptFolder()
         self._process = ""
@@ -67,15 +66,15 @@ class PythonRuns:
         bounds = Bounds(**event["bounds"])
         try:
             told, executor = self._awake(event, bounds)
-        except Stopped as why:
+        except ExecutorEnded as why:
             return {"began": "none", "run": ended(why, 0.0)}
         self._process = event["process"]  # from here on it is another than it was
         line = opened(event.get("line"), bounds.seconds)
         work = self._folders().work
-        before = seen(work)
+        before = file_stamps(work)
         try:
             reply = executor.run(event["code"], self._memory(line))
-        except Stopped as why:
+        except ExecutorEnded as why:
             self._end()
             if why.why == "disk":
                 self._emptied()
@@ -83,10 +82,10 @@ class PythonRuns:
         finally:
             if line is not None:
                 line.close()
-        answer = {**told, "run": reported(reply), "written": written(before, seen(work))}
+        answer = {**told, "run": reported(reply), "written": written_files(before, file_stamps(work))}
         return {**answer, **self._saved(executor, event["save"]), **self._saved_files(event["save"])}
 
-    def _awake(self, event: Mapping[str, Any], bounds: Bounds) -> tuple[Answer, Supervised]:
+    def _awake(self, event: Mapping[str, Any], bounds: Bounds) -> tuple[Answer, ExecutorProcess]:
         """The executor as its last run left it, wherever that was; and how it came to be that."""
         if event["executor"] != self._id:
             self._end()
@@ -103,7 +102,7 @@ class PythonRuns:
             return {"began": "new", **files}, executor
         try:
             reply = executor.restore(list(saved_variables.read(state)), STATE_SECONDS)
-        except (Stopped, ObjectError) as error:
+        except (ExecutorEnded, ObjectError) as error:
             self._end()
             return {"began": "lost", "why": str(error)[:200], **files}, self._spawned(event, bounds)
         return {"began": "restored", "restored": reply.said, **files}, executor
@@ -123,18 +122,18 @@ class PythonRuns:
             return {"no_files": f"they could not be read ({error})"}
         return {}
 
-    def _spawned(self, event: Mapping[str, Any], bounds: Bounds) -> Supervised:
+    def _spawned(self, event: Mapping[str, Any], bounds: Bounds) -> ExecutorProcess:
         folders = self._folders()
         for one in (folders.work, folders.scratch, folders.memory):
             one.mkdir(parents=True, exist_ok=True, mode=0o700)
         executor = self._executor = self._forks(drawing=event["drawing"]).spawn(folders, bounds)
         return executor
 
-    def _saved(self, executor: Supervised, save: Mapping[str, Any]) -> Answer:
+    def _saved(self, executor: ExecutorProcess, save: Mapping[str, Any]) -> Answer:
         content = saved_variables.Saved()
         try:
             reply = executor.save(content.take, save["most"], STATE_SECONDS)
-        except Stopped as why:
+        except ExecutorEnded as why:
             self._end()
             return {"unsaved": f"the variables could not be saved ({why.why})"}
         if reply.said.get("too_large"):
@@ -152,7 +151,7 @@ class PythonRuns:
             return {"files_unsaved": str(error)[:200]}
         return {} if digest is None else {"files": digest}
 
-    def _memory(self, line: QuestionLine | None) -> Memory:
+    def _memory(self, line: QuestionLine | None) -> FileLookup:
         """Answers the executor's requests for stored files, with copies that it cannot change."""
 
         def memory(id: str, name: str) -> dict[str, str]:
@@ -186,9 +185,9 @@ class PythonRuns:
             self._server = ForkServer(python, offered().layers, cache, drawing=drawing)
         return self._server
 
-    def _folders(self) -> Folders:
+    def _folders(self) -> WorkFolders:
         here = self._folder / "executor"
-        return Folders(here / "work", here / "scratch", here / "memory")
+        return WorkFolders(here / "work", here / "scratch", here / "memory")
 
     def _emptied(self) -> None:
         self._kept.forget()

@@ -5,22 +5,22 @@ import binascii
 from collections.abc import Mapping
 from typing import Any, cast, get_args
 
-from loci.sandbox.supervisor.reply import Output, Reply, Stopped, Why
+from loci.sandbox.supervisor.exchange import ExecutorEnded, ExecutorReply, Output, WhyEnded
 
 
-def reported(reply: Reply) -> dict[str, Any]:
+def reported(reply: ExecutorReply) -> dict[str, Any]:
     """A run after which the executor goes on."""
     pieces = [base64.b64encode(one).decode() for one in reply.pieces]
     told = {"said": reply.said, "seconds": reply.seconds, "interrupted": reply.interrupted, "pieces": pieces}
     return {**told, **_printed(reply.output)}
 
 
-def ended(why: Stopped, seconds: float) -> dict[str, Any]:
+def ended(why: ExecutorEnded, seconds: float) -> dict[str, Any]:
     """A run that has ended it."""
     return {"stopped": why.why, "seconds": seconds, **_printed(why.output)}
 
 
-def read(told: Mapping[str, Any]) -> Reply | Stopped:
+def read(told: Mapping[str, Any]) -> ExecutorReply | ExecutorEnded:
     """The run as it was reported; `ValueError` or `TypeError` where that is none."""
     output = Output(
         bytearray(_text(told["stdout"]), "utf-8"),
@@ -29,9 +29,9 @@ def read(told: Mapping[str, Any]) -> Reply | Stopped:
         _count(told["memory"]),
     )
     if "stopped" in told:
-        if told["stopped"] not in get_args(Why):
+        if told["stopped"] not in get_args(WhyEnded):
             raise ValueError("no reason")
-        return Stopped(cast("Why", told["stopped"]), output)
+        return ExecutorEnded(cast("WhyEnded", told["stopped"]), output)
     said, pieces = told["said"], told["pieces"]
     if not isinstance(said, dict) or not isinstance(pieces, list):
         raise TypeError("no report")
@@ -40,7 +40,7 @@ def read(told: Mapping[str, Any]) -> Reply | Stopped:
     except binascii.Error as error:
         raise ValueError(str(error)) from None
     seconds = float(_count(told["seconds"] * 1000)) / 1000
-    return Reply(cast("dict[str, Any]", said), output, seconds, told["interrupted"] is True, images)
+    return ExecutorReply(cast("dict[str, Any]", said), output, seconds, told["interrupted"] is True, images)
 
 
 def _printed(output: Output) -> dict[str, Any]:

@@ -7,9 +7,8 @@ from typing import Any
 
 from loci.sandbox.lambda_host.packed import packed
 from loci.sandbox.lambda_host.question_line import QuestionLine, opened
-from loci.sandbox.supervisor.deno_runs import Host
-from loci.sandbox.supervisor.messages import Json, Returned, Thrown
-from loci.sandbox.supervisor.run_end import Broken, Ended, Order
+from loci.sandbox.supervisor.deno_messages import Broken, DenoJob, FinishedRun, Json, Returned, Thrown
+from loci.sandbox.supervisor.deno_runs import DenoRunner
 from loci.sandbox.wall.probe import offered
 
 TOO_LARGE = Broken("output", "The result and what was written with console are too large together")
@@ -21,13 +20,13 @@ class TypeScriptRuns:
     def __init__(self, deno: str) -> None:
         self._deno = deno
         self._turn = threading.Lock()
-        self._host: Host | None = None
+        self._host: DenoRunner | None = None
 
     def answer(self, event: Mapping[str, Any]) -> dict[str, str]:
         """What became of the order."""
         with self._turn:
             if self._host is None:
-                self._host = Host(self._deno, offered().layers, spares=1)
+                self._host = DenoRunner(self._deno, offered().layers, spares=1)
         order = _order(event["order"])
         line = opened(event.get("line"), order.timeout_ms / 1000 + 5)
         try:
@@ -35,7 +34,7 @@ class TypeScriptRuns:
         finally:
             if line is not None:
                 line.close()
-        return packed(_told(ended)) or packed(_told(Ended(TOO_LARGE, type(ended.account)(), ended.ms, 0))) or {}
+        return packed(_told(ended)) or packed(_told(FinishedRun(TOO_LARGE, type(ended.log)(), ended.ms, 0))) or {}
 
     def close(self) -> None:
         """End all processes."""
@@ -43,8 +42,8 @@ class TypeScriptRuns:
             self._host.close()
 
 
-def _order(told: Mapping[str, Any]) -> Order:
-    return Order(
+def _order(told: Mapping[str, Any]) -> DenoJob:
+    return DenoJob(
         code=told["code"],
         context=told["context"],
         servers=tuple(told["servers"]),
@@ -61,13 +60,13 @@ def _called(line: QuestionLine | None, tool: str, arguments: Json) -> dict[str, 
     return answer
 
 
-def _told(ended: Ended) -> dict[str, Any]:
-    account = ended.account
+def _told(ended: FinishedRun) -> dict[str, Any]:
+    log = ended.log
     told: dict[str, Any] = {
-        "logs": [[line.level, line.text] for line in account.logs],
-        "dropped": account.dropped,
-        "asked": account.asked,
-        "denied": account.denied,
+        "logs": [[line.level, line.text] for line in log.lines],
+        "dropped": log.dropped,
+        "asked": log.asked,
+        "denied": log.denied,
         "ms": ended.ms,
         "peak": ended.peak_bytes,
     }

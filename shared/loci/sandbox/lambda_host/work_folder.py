@@ -10,14 +10,14 @@ from typing import Any
 
 from loci.sandbox.lambda_host import signed_objects
 from loci.sandbox.lambda_host.signed_objects import ObjectError
-from loci.sandbox.supervisor.written_files import MOST_LOOKED_AT, Seen, seen
+from loci.sandbox.supervisor.executor_files import MOST_LOOKED_AT, FileStamps, file_stamps
 
 
 class KeptFolder:
     """What was written of the folder last."""
 
     def __init__(self) -> None:
-        self._seen: Seen = {}
+        self._seen: FileStamps = {}
 
     def restore(self, folder: Path, told: Mapping[str, Any], most: int) -> None:
         """Bring the files that were kept into the empty folder; `ObjectError` where they cannot be had."""
@@ -29,7 +29,7 @@ class KeptFolder:
                 archive.extractall(folder, filter="data")
         except (tarfile.TarError, OSError) as error:
             raise ObjectError(str(error)) from None
-        self._seen = seen(folder)
+        self._seen = file_stamps(folder)
 
     def forget(self) -> None:
         """The folder is empty."""
@@ -37,7 +37,7 @@ class KeptFolder:
 
     def save(self, folder: Path, link: str, most: int) -> str | None:
         """The hash of what was written; None where nothing has changed. `ObjectError` where there is too much."""
-        now = {name: told for name, told in seen(folder).items() if "__pycache__" not in name}
+        now = {name: told for name, told in file_stamps(folder).items() if "__pycache__" not in name}
         if now == self._seen:
             return None
         if len(now) >= MOST_LOOKED_AT or sum(size for size, _ in now.values()) > most:
@@ -51,7 +51,7 @@ class KeptFolder:
         return hashlib.sha256(content).hexdigest()
 
 
-def _archive(folder: Path, files: Seen) -> bytes:
+def _archive(folder: Path, files: FileStamps) -> bytes:
     content = io.BytesIO()
     with tarfile.open(fileobj=content, mode="w") as archive:
         for name, (size, _) in sorted(files.items()):

@@ -20,7 +20,7 @@ from loci.code.run import Failed, Job, ToolClient
 from loci.core.json import Json, JsonObject
 from loci.sandbox.lambda_host.packed import packed
 from loci.sandbox.lambda_host.question_line import opened
-from loci.sandbox.supervisor.reply import Bounds
+from loci.sandbox.supervisor.exchange import Bounds
 from tests.contract.sandboxes import KEY, ROLE
 from tests.contract.stores import ANN, BOB, CLOCK, START
 from tests.support.invoke_api import InvokeApi, invoke_api

@@ -10,7 +10,7 @@ import pytest
 from loci.code.deno_program import found
 from loci.sandbox.lambda_host import python_function, typescript_function
 from loci.sandbox.lambda_host.packed import opened
-from loci.sandbox.supervisor.reply import Bounds
+from loci.sandbox.supervisor.exchange import Bounds
 from loci.sandbox.wall.layers import BASE, Layer
 from loci.sandbox.wall.probe import Offered
 from tests.support.deno import needs_deno

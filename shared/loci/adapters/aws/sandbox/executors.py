@@ -21,7 +21,7 @@ from loci.core.identity import Owner
 from loci.core.ids import content_id, random_id
 from loci.core.json import Json, JsonObject
 from loci.sandbox.lambda_host import run_report
-from loci.sandbox.supervisor.reply import MB, Bounds, Stopped
+from loci.sandbox.supervisor.exchange import MB, Bounds, ExecutorEnded
 
 MOST_SAVED = 50 * MB
 """Bytes of variables that are saved before an answer."""
@@ -142,10 +142,10 @@ class LambdaExecutors:
         """The run as its machine tells it, and what its executor is now. It can only have spoiled its own."""
         run, known = run_report.read(told["run"]), turn.known
         if told["began"] == "none":
-            assert isinstance(run, Stopped)  # noqa: S101 (else it makes no sense)
+            assert isinstance(run, ExecutorEnded)  # noqa: S101 (else it makes no sense)
             return run_results.stopped(run, ExecutorCondition("lost"), 0.0, run_results.limits(self._bounds)), known
         condition = _condition(known, told)
-        if isinstance(run, Stopped):
+        if isinstance(run, ExecutorEnded):
             gone = tuple(dict.fromkeys((*known.names, *condition.kept)))
             lost = ExecutorCondition("lost", (), tuple(LostVariable(name, run_results.gone_with(run)) for name in gone))
             seconds = float(told["run"]["seconds"])
@@ -166,7 +166,7 @@ class LambdaExecutors:
 
     def _gone(self, error: MachineError, turn: Turn, seconds: float) -> Ran:
         why = "time" if error.is_time else "memory" if error.is_memory else "ended"
-        stopped = Stopped(why)
+        stopped = ExecutorEnded(why)
         lost = tuple(LostVariable(name, run_results.gone_with(stopped)) for name in turn.known.names)
         ran = run_results.stopped(
             stopped, ExecutorCondition("lost", (), lost), seconds, run_results.limits(self._bounds)

@@ -12,13 +12,23 @@ from loci.code.ports import GivenUp, ToolCall, never
 from loci.code.run import Completed, Failed, Job
 from loci.core.identity import Owner
 from loci.core.json import Json, JsonObject
-from loci.sandbox.supervisor.messages import Logged, Returned, SenselessError, Thrown, said
-from loci.sandbox.supervisor.run_end import Account, Broken, Ended, Order, Why
+from loci.sandbox.supervisor.deno_messages import (
+    BadResultError,
+    Broken,
+    DenoJob,
+    FinishedRun,
+    Logged,
+    Returned,
+    RunLog,
+    Thrown,
+    WhyBroken,
+    parsed,
+)
 from loci.sandbox.supervisor.tool_calls import MOST_CALLS
 
 GRACE = 30.0
 """Seconds that a run may take beside its own: a machine may have to be started."""
-WHYS: tuple[Why, ...] = ("timeout", "memory", "stuck", "exited", "output", "protocol", "start")
+WHYS: tuple[WhyBroken, ...] = ("timeout", "memory", "stuck", "exited", "output", "protocol", "start")
 
 UNANSWERED: JsonObject = {"ok": False, "error": {"code": "TOOL_FAILED", "message": "Loci failed on this call"}}
 
@@ -50,18 +60,18 @@ class LambdaSandbox:
     def close(self) -> None:
         """Nothing runs here."""
 
-    def _ended(self, owner: Owner, wanted: Order, line: JsonObject | None) -> Ended:
+    def _ended(self, owner: Owner, wanted: DenoJob, line: JsonObject | None) -> FinishedRun:
         told = {**asdict(wanted), "tools": sorted(wanted.tools), "read": []}
         try:
             return _judged(self._machine.ask(owner, "typescript", {"order": told, "line": line}))
         except MachineError as error:
-            why: Why = "timeout" if error.is_time else "memory" if error.is_memory else "exited"
-            return Ended(Broken(why, f"The code ended the sandbox ({error.why})"), Account(), 0.0, 0)
-        except (SenselessError, ValueError, TypeError, KeyError, AttributeError):
-            return Ended(Broken("protocol", "The sandbox gave a result that is none"), Account(), 0.0, 0)
+            why: WhyBroken = "timeout" if error.is_time else "memory" if error.is_memory else "exited"
+            return FinishedRun(Broken(why, f"The code ended the sandbox ({error.why})"), RunLog(), 0.0, 0)
+        except (BadResultError, ValueError, TypeError, KeyError, AttributeError):
+            return FinishedRun(Broken("protocol", "The sandbox gave a result that is none"), RunLog(), 0.0, 0)
 
 
-def _answer(call: ToolCall, wanted: Order, asked: Any) -> dict[str, Json]:
+def _answer(call: ToolCall, wanted: DenoJob, asked: Any) -> dict[str, Json]:
     question = cast("dict[str, Any]", asked) if isinstance(asked, dict) else {}
     tool = str(question.get("tool"))
     if tool not in wanted.tools:
@@ -70,23 +80,23 @@ def _answer(call: ToolCall, wanted: Order, asked: Any) -> dict[str, Json]:
     return called(call, tool, question.get("arguments"))
 
 
-def _judged(told: dict[str, Any]) -> Ended:
+def _judged(told: dict[str, Any]) -> FinishedRun:
     """The end as the function tells it; nothing in it is believed that is more than the code's own doing."""
-    account = Account(dropped=_count(told["dropped"]), asked=_count(told["asked"]), denied=_count(told["denied"]))
+    log = RunLog(dropped=_count(told["dropped"]), asked=_count(told["asked"]), denied=_count(told["denied"]))
     for level, text in told["logs"]:
-        line = said(json.dumps({"t": "log", "level": level, "text": text}).encode())
+        line = parsed(json.dumps({"t": "log", "level": level, "text": text}).encode())
         if isinstance(line, Logged):
-            account.log(line)
-    return Ended(_outcome(told), account, float(_count(told["ms"])), _count(told["peak"]))
+            log.add(line)
+    return FinishedRun(_outcome(told), log, float(_count(told["ms"])), _count(told["peak"]))
 
 
 def _outcome(told: dict[str, Any]) -> Returned | Thrown | Broken:
     if "broken" in told:
         why, message = told["broken"]
         return Broken(WHYS[WHYS.index(why)], str(message)[:500])
-    line = said(str(told["said"]).encode("utf-8", "replace"))
+    line = parsed(str(told["said"]).encode("utf-8", "replace"))
     if not isinstance(line, Returned | Thrown):
-        raise SenselessError("no end")
+        raise BadResultError("no end")
     return line
 
 

@@ -15,8 +15,8 @@ from loci.code.executors import Ran
 from loci.code.ports import GivenUp, StoredFiles, never
 from loci.core.errors import LociError, NotFound, Refused
 from loci.core.identity import Owner
-from loci.sandbox.supervisor.reply import Bounds
-from loci.sandbox.supervisor.supervised import Supervised
+from loci.sandbox.supervisor.exchange import Bounds
+from loci.sandbox.supervisor.executor_process import ExecutorProcess
 
 MOST_HERE = 8
 """Processes: the one that was not used for longest makes room."""
@@ -149,7 +149,9 @@ class ConfinedExecutors:
             session.close()
         self._forks.close()
 
-    def _session(self, owner: Owner, place: ExecutorFolders, executor: Supervised | None = None) -> ExecutorSession:
+    def _session(
+        self, owner: Owner, place: ExecutorFolders, executor: ExecutorProcess | None = None
+    ) -> ExecutorSession:
         return ExecutorSession(owner, place, self._forks, self._snapshots, self._bounds, self._clock, executor)
 
     def sessions(self) -> list[ExecutorSession]:

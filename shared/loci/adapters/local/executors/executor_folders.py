@@ -8,8 +8,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from loci.core.identity import Owner
-from loci.sandbox.supervisor.disk_use import remove
-from loci.sandbox.supervisor.fork_server_client import Folders
+from loci.sandbox.supervisor.executor_files import remove
+from loci.sandbox.supervisor.fork_server_client import WorkFolders
 
 WORK, SCRATCH, MEMORY, ARRIVING = "work", "scratch", "memory", "arriving"
 OWNER, LOCK, VARIABLES = "owner.json", "lock", "variables.json"
@@ -23,8 +23,8 @@ class ExecutorFolders:
         self._lock: int | None = None
 
     @property
-    def folders(self) -> Folders:
-        return Folders(self.folder / WORK, self.folder / SCRATCH, self.folder / MEMORY)
+    def folders(self) -> WorkFolders:
+        return WorkFolders(self.folder / WORK, self.folder / SCRATCH, self.folder / MEMORY)
 
     def take(self) -> bool:
         """Whether it is this server's now; until `release`, or until this process ends."""

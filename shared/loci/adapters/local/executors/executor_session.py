@@ -15,9 +15,9 @@ from loci.code.executors import ExecutorCondition, LostVariable, Made, Ran
 from loci.code.ports import GivenUp, StoredFiles, never
 from loci.core.errors import LociError
 from loci.core.identity import Owner
-from loci.sandbox.supervisor.reply import Bounds, Stopped
-from loci.sandbox.supervisor.supervised import Supervised
-from loci.sandbox.supervisor.written_files import seen, written
+from loci.sandbox.supervisor.exchange import Bounds, ExecutorEnded
+from loci.sandbox.supervisor.executor_files import file_stamps, written_files
+from loci.sandbox.supervisor.executor_process import ExecutorProcess
 
 BUSY_SECONDS = 2.0
 """As long as it takes to save what is saved beside runs."""
@@ -41,7 +41,7 @@ class ExecutorSession:
         snapshots: Snapshots,
         bounds: Bounds,
         clock: Callable[[], float],
-        executor: Supervised | None = None,
+        executor: ExecutorProcess | None = None,
     ) -> None:
         self.id = place.folder.name
         self.used_at = clock()
@@ -77,12 +77,12 @@ class ExecutorSession:
             executor, condition = self._awake()
             self._place.touch(self._clock())
             work = self._place.folders.work
-            before, began = seen(work), time.monotonic()
+            before, began = file_stamps(work), time.monotonic()
             self._has_run = self.is_dirty = True
             self._is_large = False
             try:
                 reply = executor.run(code, Arrivals(self._place, files, self.owner), given_up=given_up)
-            except Stopped as why:
+            except ExecutorEnded as why:
                 gone = tuple(LostVariable(name, run_results.gone_with(why)) for name in self._names)
                 self._forget_executor(why)
                 lost = ExecutorCondition("lost", (), gone)
@@ -91,7 +91,7 @@ class ExecutorSession:
                 self.used_at = self._clock()
             self._know(run_results.names(reply.said))
             condition = replace(condition, unsaved=self._unsaved if self._names else None)
-            made = tuple(Made(name, size) for name, size in written(before, seen(work)))
+            made = tuple(Made(name, size) for name, size in written_files(before, file_stamps(work)))
             return run_results.ran(reply, condition, run_results.limits(self._bounds), made)
 
     def _know(self, names: tuple[str, ...]) -> None:
@@ -156,7 +156,7 @@ class ExecutorSession:
             if is_mine:
                 self._turn.release()
 
-    def _awake(self) -> tuple[Supervised, ExecutorCondition]:
+    def _awake(self) -> tuple[ExecutorProcess, ExecutorCondition]:
         """Its process, which is started where there is none, with the variables that were saved."""
         if self._executor is not None and self._executor.ended is None:
             return self._executor, ExecutorCondition("kept" if self._has_run else "new", self._names)
@@ -168,14 +168,14 @@ class ExecutorSession:
         snapshot = self._snapshots.last(self.owner, self.id)
         try:
             condition = self._restored(executor, snapshot)
-        except Stopped as why:
+        except ExecutorEnded as why:
             condition = self._lost(snapshot, f"the saved variables could not be read ({why.why})")
             executor = self._forks.spawn(self._place)
         self._executor = executor
         self._names = condition.kept
         return executor, condition
 
-    def _restored(self, executor: Supervised, snapshot: VariablesSnapshot | None) -> ExecutorCondition:
+    def _restored(self, executor: ExecutorProcess, snapshot: VariablesSnapshot | None) -> ExecutorCondition:
         if snapshot is None:
             return self._lost(None, "")
         try:
@@ -203,7 +203,7 @@ class ExecutorSession:
         writing = self._snapshots.writing(self.owner, self.id)
         try:
             said = executor.save(writing.take, most, STATE_SECONDS).said
-        except Stopped as why:
+        except ExecutorEnded as why:
             self._snapshots.abandon(writing)
             self._forget_executor(why)
             return False
@@ -221,7 +221,7 @@ class ExecutorSession:
         self.is_dirty, self._unsaved = False, SOON
         return True
 
-    def _forget_executor(self, why: Stopped) -> None:
+    def _forget_executor(self, why: ExecutorEnded) -> None:
         self._names = ()
         self.is_dirty = False
         self._end()

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from loci.adapters.local.executors.executor_folders import ExecutorFolders
 from loci.core.errors import Unavailable
+from loci.sandbox.supervisor.exchange import Bounds, ExecutorEnded
+from loci.sandbox.supervisor.executor_process import ExecutorProcess
 from loci.sandbox.supervisor.fork_server_client import PACKAGES, ForkServer, interpreter
-from loci.sandbox.supervisor.reply import Bounds, Stopped
-from loci.sandbox.supervisor.supervised import Supervised
 from loci.sandbox.wall.layers import Layer
 from loci.sandbox.wall.probe import Unsafe, offered, strongest
 
@@ -26,7 +26,7 @@ class Fresh:
     """An executor that nobody has used, and its place."""
 
     place: ExecutorFolders
-    executor: Supervised
+    executor: ExecutorProcess
     born: float
 
     def end(self) -> None:
@@ -117,11 +117,11 @@ class Forks:
         """A new one, for an executor to be."""
         return ExecutorFolders(self._folder / f"{NEW}{secrets.token_hex(16)}")
 
-    def spawn(self, place: ExecutorFolders) -> Supervised:
+    def spawn(self, place: ExecutorFolders) -> ExecutorProcess:
         """An executor in this place, which is taken; `Unavailable` where none comes up."""
         try:
             return self._server().spawn(place.folders, self._bounds)
-        except Stopped as stopped:
+        except ExecutorEnded as stopped:
             said = bytes(stopped.output.stderr).decode(errors="replace").strip()
             raise Unavailable(
                 f"No executor came up{f' ({said[:200]})' if said else ''}",
@@ -153,7 +153,7 @@ class Forks:
                 if self._servers and self._clock() - self._born < SERVER_SECONDS:
                     return self._servers[-1]
                 if self._is_closed:
-                    raise Stopped("start")
+                    raise ExecutorEnded("start")
             server = self._started()
             with self._turn:
                 self._servers.append(server)
