@@ -121,7 +121,7 @@ def _children(pid: int) -> list[int]:
 
 
 def _launchers() -> set[int]:
-    return {pid for pid in _children(os.getpid()) if b"deno.launcher" in Path(f"/proc/{pid}/cmdline").read_bytes()}
+    return {pid for pid in _children(os.getpid()) if b"deno_launcher" in Path(f"/proc/{pid}/cmdline").read_bytes()}
 
 
 def test_a_spare_that_was_killed_is_not_used() -> None:
