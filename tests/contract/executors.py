@@ -12,11 +12,11 @@ from loci.adapters.aws.blobs import S3Blobs
 from loci.adapters.aws.clients import Clients
 from loci.adapters.aws.records import DynamoRecords
 from loci.adapters.aws.sandbox.executor_records import ExecutorRecords
-from loci.adapters.aws.sandbox.executors import LambdaExecutors
+from loci.adapters.aws.sandbox.lambda_executors import LambdaExecutors
 from loci.adapters.aws.sandbox.lent_rows import Lender
 from loci.adapters.aws.sandbox.machine import Machine
-from loci.adapters.local.executors.confined import ConfinedExecutors
-from loci.adapters.local.executors.forks import Forks
+from loci.adapters.local.executors.confined_executors import ConfinedExecutors
+from loci.adapters.local.executors.executor_starter import ExecutorStarter
 from loci.adapters.sandbox.snapshots import Snapshots
 from loci.code.ports import Executors
 from loci.core.stores import BlobStore
@@ -51,10 +51,12 @@ def embedded(folder: Path) -> Generator[Place]:
     stores = in_folder(folder)
 
     def made() -> ConfinedExecutors:
-        forks = Forks(folder / "executors", runner_packages(), BOUNDS, layers=lambda: STRONGEST, drawing=True)
+        starter = ExecutorStarter(
+            folder / "executors", runner_packages(), BOUNDS, layers=lambda: STRONGEST, drawing=True
+        )
         snapshots = Snapshots(stores.records, stores.blobs, CLOCK)
         return ConfinedExecutors(
-            folder / "executors", forks, snapshots, BOUNDS, CLOCK, idle_seconds=900, kept_seconds=86_400
+            folder / "executors", starter, snapshots, BOUNDS, CLOCK, idle_seconds=900, kept_seconds=86_400
         )
 
     class Restarted:
@@ -69,7 +71,7 @@ def embedded(folder: Path) -> Generator[Place]:
             self.now._closed.set()  # pyright: ignore[reportPrivateUsage]
             for session in self.now.sessions():
                 session._end()  # pyright: ignore[reportPrivateUsage]
-            self.now._forks.close()  # pyright: ignore[reportPrivateUsage]
+            self.now._starter.close()  # pyright: ignore[reportPrivateUsage]
             self.now = made()
 
         def __getattr__(self, name: str) -> object:

@@ -8,10 +8,10 @@ from loci.adapters.aws.blobs import S3Blobs
 from loci.adapters.aws.clients import Clients
 from loci.adapters.aws.lambda_jobs import LambdaErrands
 from loci.adapters.aws.sandbox.executor_records import ExecutorRecords
-from loci.adapters.aws.sandbox.executors import LambdaExecutors
+from loci.adapters.aws.sandbox.lambda_executors import LambdaExecutors
+from loci.adapters.aws.sandbox.lambda_sandbox import LambdaSandbox
 from loci.adapters.aws.sandbox.lent_rows import Lender
 from loci.adapters.aws.sandbox.machine import Machine
-from loci.adapters.aws.sandbox.typescript import LambdaSandbox
 from loci.code.ports import Errands, Executors, Sandbox
 from loci.core.errors import Unavailable
 from loci.core.settings import Settings

@@ -3,9 +3,9 @@
 import time
 from functools import partial
 
-from loci.adapters.local.executors.confined import ConfinedExecutors
-from loci.adapters.local.executors.forks import Forks, wall
-from loci.adapters.local.typescript import DenoSandbox
+from loci.adapters.local.deno_sandbox import DenoSandbox
+from loci.adapters.local.executors.confined_executors import ConfinedExecutors
+from loci.adapters.local.executors.executor_starter import ExecutorStarter, strongest_wall
 from loci.adapters.sandbox.snapshots import Snapshots
 from loci.code.ports import Executors, Sandbox
 from loci.code.python import KEPT_SECONDS
@@ -18,10 +18,10 @@ def local_executors(settings: Settings, records: RecordStore, blobs: BlobStore) 
     """Python, in processes of this machine."""
     folder = settings.data.absolute() / "executors"
     allowed = bounds(settings)
-    layers = partial(wall, allow_none=settings.allow_unsandboxed)
+    layers = partial(strongest_wall, allow_none=settings.allow_unsandboxed)
     return ConfinedExecutors(
         folder,
-        Forks(folder, settings.runner_folder, allowed, layers=layers, drawing=settings.runner_matplotlib),
+        ExecutorStarter(folder, settings.runner_folder, allowed, layers=layers, drawing=settings.runner_matplotlib),
         Snapshots(records, blobs, time.time),
         allowed,
         time.time,
@@ -32,4 +32,4 @@ def local_executors(settings: Settings, records: RecordStore, blobs: BlobStore) 
 
 def local_sandbox(settings: Settings) -> Sandbox:
     """TypeScript, in processes of this machine."""
-    return DenoSandbox(settings.deno, partial(wall, allow_none=settings.allow_unsandboxed))
+    return DenoSandbox(settings.deno, partial(strongest_wall, allow_none=settings.allow_unsandboxed))

@@ -10,8 +10,8 @@ import pytest
 
 from loci.adapters.local.blobs import FolderBlobs
 from loci.adapters.local.executors import executor_session
-from loci.adapters.local.executors.confined import MOST_HERE, QUIET_SECONDS, ConfinedExecutors
-from loci.adapters.local.executors.forks import SERVER_SECONDS, Forks, wall
+from loci.adapters.local.executors.confined_executors import MOST_HERE, QUIET_SECONDS, ConfinedExecutors
+from loci.adapters.local.executors.executor_starter import SERVER_SECONDS, ExecutorStarter, strongest_wall
 from loci.adapters.local.records import SqliteRecords
 from loci.adapters.local.sqlite import Database
 from loci.adapters.sandbox import snapshots
@@ -59,18 +59,18 @@ class Server:
         self.records = SqliteRecords(Database(data / "loci.db"), clock)
         self.blobs = FolderBlobs(data / "blobs", seal, "http://here", clock)
         self.snapshots = Snapshots(self.records, self.blobs, clock)
-        self.forks = Forks(
+        self.starter = ExecutorStarter(
             data / "executors",
             runner_packages(),
             bounds,
-            layers=lambda: wall(allow_none=False),
+            layers=lambda: strongest_wall(allow_none=False),
             drawing=False,
             packages=(),
             clock=clock,
         )
         self.executors = ConfinedExecutors(
             data / "executors",
-            self.forks,
+            self.starter,
             self.snapshots,
             bounds,
             clock,
@@ -203,12 +203,12 @@ def test_it_is_told_why_variables_are_not_saved(server: Server, clock: Clock, mo
         server.executors.tidy()
         unsaved = server.runner.run(ANN, id, "x").condition.unsaved
         assert unsaved == "saving them failed, and is tried again: No space left on device"
-    monkeypatch.setattr(executor_session, "MOST_BESIDE", 1 << 20)
+    monkeypatch.setattr(executor_session, "MOST_BETWEEN_RUNS", 1 << 20)
     server.runner.run(ANN, id, "large = b'x' * (2 << 20)")
     clock.now += QUIET_SECONDS
     server.executors.tidy()
     unsaved = server.runner.run(ANN, id, "x").condition.unsaved
-    assert unsaved == "they take more than 1 MB, and are saved once the executor is idle"
+    assert unsaved == "the variables take more than 1 MB; they are saved once the executor is idle"
 
 
 def test_names_of_an_executor_that_was_ended_outlive_a_crash(server: Server, restarted: Server) -> None:
@@ -284,7 +284,9 @@ def test_a_damaged_snapshot_is_told_and_the_executor_goes_on(server: Server, res
     server.blobs.write(ANN, key, b"P" + b"\0" * 40)
     ran = restarted.runner.run(ANN, id, "2")
     assert (ran.outcome, ran.condition.state) == (Value("int", "2"), "lost")
-    assert ran.condition.lost == (LostVariable("x", "A saved state is damaged"),)
+    assert ran.condition.lost == (
+        LostVariable("x", "the saved variables could not be read (A saved state is damaged)"),
+    )
 
 
 @pytest.mark.parametrize("failing", range(3))

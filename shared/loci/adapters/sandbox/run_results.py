@@ -1,5 +1,10 @@
-"""What an executor said, as what the caller is told. None of it is believed further than it concerns the caller."""
+"""What an executor said, as the caller reads it; and names of stored files for its code.
 
+Nothing an executor says is believed further than it concerns its own caller.
+"""
+
+import re
+from collections.abc import Mapping
 from typing import Any, cast
 
 from loci.code.executors import ExecutorCondition, LostVariable, Made, Ran, RunFailure, Value
@@ -12,12 +17,15 @@ LONGEST = 24_000
 MOST_NAMES = 500
 LONGEST_NAME = 120
 FIGURES_BYTES = 4 << 20
-"""Of all figures of a run: an answer on Lambda has no more room."""
+"""All figures of a run together. An answer on Lambda has no more room."""
 PNG = b"\x89PNG\r\n\x1a\n"
+LONGEST_FILE_NAME = 200
+"""Bytes."""
+# Characters that make a path of a name, or that a terminal or a shell takes for more than a name.
+UNSAFE = re.compile(r"[/\\\x00-\x1f\x7f]")
 
-NOT_SAVED = "it was set after the variables were last saved"
-ANEW = "Run it again in smaller steps: variables that are gone have to be set again"
-STOPPED: dict[WhyEnded, tuple[str, str, str]] = {
+START_AGAIN = "Set the lost variables again, then run it in smaller steps"
+ENDED: dict[WhyEnded, tuple[str, str, str]] = {
     "time": (
         "SANDBOX_TIMEOUT",
         "The code took longer than {seconds:g} s and did not stop when it was interrupted",
@@ -32,22 +40,22 @@ STOPPED: dict[WhyEnded, tuple[str, str, str]] = {
     "threads": ("SANDBOX_THREADS", "The code ran more than {threads} threads", "Use fewer"),
     "ended": (
         "SANDBOX_EXITED",
-        "Python ended while the code ran (os._exit, a crash in a library, or the system's memory was used up)",
-        ANEW,
+        "Python ended while the code ran (os._exit, a crash in a library, or the machine ran out of memory)",
+        START_AGAIN,
     ),
-    "protocol": ("SANDBOX_PROTOCOL", "The executor said what no executor says, and was ended", ANEW),
-    "start": ("SANDBOX_START", "The executor did not come up", "Try again"),
+    "protocol": ("SANDBOX_PROTOCOL", "The executor broke the protocol, and was ended", START_AGAIN),
+    "start": ("SANDBOX_START", "The executor did not start", "Try again"),
     "given up": (
         "SANDBOX_CANCELLED",
         "The call was cancelled, and the code did not stop when it was interrupted",
-        ANEW,
+        START_AGAIN,
     ),
     "state size": ("STATE_TOO_LARGE", "The variables are larger than can be saved", "Delete what is not needed"),
 }
 
 
 def limits(bounds: Bounds) -> dict[str, Any]:
-    """The bounds as failures name them."""
+    """The bounds, as messages name them."""
     return {
         "seconds": bounds.seconds,
         "memory": bounds.memory_bytes >> 20,
@@ -58,24 +66,19 @@ def limits(bounds: Bounds) -> dict[str, Any]:
 
 
 def busy(id: str, why: str) -> Refused:
-    """What a second run of an executor is told."""
+    """The error of a run that cannot have its turn."""
     return Refused(
         f"Executor {id} {why}",
-        "Call again when that is done, or make another with create_memory_code_runner()",
+        "Call again when that is done, or make another executor with create_memory_code_runner()",
         code="EXECUTOR_BUSY",
     )
 
 
-def gone_with(why: ExecutorEnded) -> str:
-    """WhyEnded a variable is gone that an executor took with it."""
-    return f"the executor was ended ({STOPPED[why.why][0]})"
-
-
-def stopped(why: ExecutorEnded, condition: ExecutorCondition, seconds: float, limits: dict[str, Any]) -> Ran:
-    """A run that has ended its executor."""
-    code, what, resolution = STOPPED[why.why]
+def ran_and_ended(ended: ExecutorEnded, condition: ExecutorCondition, seconds: float, limits: dict[str, Any]) -> Ran:
+    """A run that ended its executor."""
+    code, what, resolution = ENDED[ended.why]
     failure = RunFailure(code, what.format(**limits), resolution)
-    return _ran(failure, why.output, seconds, condition)
+    return _ran(failure, ended.output, seconds, condition)
 
 
 def ran(reply: ExecutorReply, condition: ExecutorCondition, limits: dict[str, Any], files: tuple[Made, ...]) -> Ran:
@@ -83,20 +86,31 @@ def ran(reply: ExecutorReply, condition: ExecutorCondition, limits: dict[str, An
     return _ran(_outcome(reply, condition, limits), reply.output, reply.seconds, condition, _figures(reply), files)
 
 
-def names(said: dict[str, Any]) -> tuple[str, ...]:
-    """The variables that there are, as the executor says."""
+def names(said: Mapping[str, Any]) -> tuple[str, ...]:
+    """The names of its variables, as the executor says."""
     return tuple(_texts(said.get("names")))
 
 
-def saved(said: dict[str, Any]) -> tuple[tuple[str, ...], tuple[LostVariable, ...]]:
-    """What it says was kept, and what was not."""
+def saved(said: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[LostVariable, ...]]:
+    """The variables that it says are kept, and those that are lost."""
     lost: list[LostVariable] = []
-    told = said.get("lost")
-    for one in cast("list[Any]", told)[:MOST_NAMES] if isinstance(told, list) else ():
+    entries = said.get("lost")
+    for one in cast("list[Any]", entries)[:MOST_NAMES] if isinstance(entries, list) else ():
         if isinstance(one, dict):
             parts = cast("dict[str, Any]", one)
             lost.append(LostVariable(str(parts.get("name"))[:LONGEST_NAME], str(parts.get("reason"))[:200]))
     return tuple(_texts(said.get("kept"))), tuple(lost)
+
+
+def safe_name(name: str) -> str:
+    """A stored file's name, as a file's name and no path."""
+    plain = UNSAFE.sub("_", name).strip().encode("utf-8", "replace")
+    if len(plain) > LONGEST_FILE_NAME:
+        stem, dot, ending = plain.rpartition(b".")
+        kept = LONGEST_FILE_NAME - len(ending) - 1
+        plain = stem[:kept] + dot + ending if dot and len(ending) < 20 else plain[:LONGEST_FILE_NAME]
+    text = plain.decode("utf-8", "ignore")
+    return "_" if text in ("", ".", "..") else text
 
 
 def _ran(
@@ -147,7 +161,7 @@ def _outcome(reply: ExecutorReply, condition: ExecutorCondition, limits: dict[st
 
 
 def _figures(reply: ExecutorReply) -> tuple[bytes, ...]:
-    """Those that are images at all: a client will show them."""
+    """The pieces that are images: a client will show them."""
     shown: list[bytes] = []
     room = FIGURES_BYTES
     for piece in reply.pieces[:MOST_FIGURES]:
@@ -157,14 +171,14 @@ def _figures(reply: ExecutorReply) -> tuple[bytes, ...]:
     return tuple(shown)
 
 
-def _texts(told: Any) -> list[str]:
-    if not isinstance(told, list):
+def _texts(values: Any) -> list[str]:
+    if not isinstance(values, list):
         return []
-    return [one[:LONGEST_NAME] for one in cast("list[Any]", told)[:MOST_NAMES] if isinstance(one, str)]
+    return [one[:LONGEST_NAME] for one in cast("list[Any]", values)[:MOST_NAMES] if isinstance(one, str)]
 
 
-def _string(told: Any) -> str:
-    return told[:LONGEST] if isinstance(told, str) else ""
+def _string(value: Any) -> str:
+    return value[:LONGEST] if isinstance(value, str) else ""
 
 
 def _text(content: bytearray) -> str:

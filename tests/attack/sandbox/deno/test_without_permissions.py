@@ -4,7 +4,7 @@ from collections.abc import Collection, Generator
 
 import pytest
 
-from loci.adapters.local.typescript import DenoSandbox
+from loci.adapters.local.deno_sandbox import DenoSandbox
 from loci.sandbox.supervisor import deno_starter
 from tests.attack.sandbox.deno.attacks import FILES, NETWORK, PROGRAMS, SECRETS, Attack
 from tests.attack.sandbox.deno.world import World

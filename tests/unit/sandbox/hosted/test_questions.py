@@ -8,7 +8,7 @@ import pytest
 from loci.adapters.aws.sandbox.run_questions import Answer, answering
 from loci.core.errors import Unavailable
 from loci.core.json import Json
-from loci.sandbox.lambda_host.question_line import QuestionLine
+from loci.sandbox.lambda_host.questions import QuestionLine
 from tests.unit.sandbox.hosted.test_letters import Table
 
 SECONDS = 20

@@ -1,4 +1,4 @@
-"""Answers what a run asks, while it runs."""
+"""Answers the questions of a run while it runs."""
 
 import threading
 from collections.abc import Callable, Generator
@@ -8,8 +8,8 @@ from typing import Any
 
 from loci.core.errors import LociError
 from loci.core.json import Json, JsonObject
-from loci.sandbox.lambda_host import letters
-from loci.sandbox.lambda_host.letters import BadLetterError, MessageRows
+from loci.sandbox.lambda_host import questions
+from loci.sandbox.lambda_host.questions import BadMessageError, MessageRows
 
 AT_ONCE = 16
 SHORTEST_PAUSE, LONGEST_PAUSE = 0.02, 0.2
@@ -19,10 +19,10 @@ Answer = Callable[[Any], dict[str, Json]]
 
 @contextmanager
 def answering(rows: MessageRows, answer: Answer, most: int, failed: JsonObject) -> Generator[None]:
-    """In here questions are answered, in the order in which they come and up to so many of them.
+    """Answer questions until the block ends, at most `most` of them.
 
-    The sandbox counts too, but what it says of itself is not believed. If an answer fails, `failed` is sent in its
-    place: the run would wait for one until its time is over.
+    The sandbox counts them too, but is not believed. If an answer fails, `failed` is sent instead: without an answer
+    the run would wait until its time is over.
     """
     over = threading.Event()
     looking = threading.Thread(target=_look, args=(rows, answer, most, failed, over), name="answering", daemon=True)
@@ -40,8 +40,8 @@ def _look(rows: MessageRows, answer: Answer, most: int, failed: JsonObject, over
     try:
         while number <= most and not over.wait(pause):
             try:
-                question = letters.receive(rows, letters.QUESTION, number)
-            except (LociError, BadLetterError):
+                question = questions.receive(rows, questions.QUESTION, number)
+            except (LociError, BadMessageError):
                 question = None
             if question is None:
                 pause = min(LONGEST_PAUSE, pause * 1.3)
@@ -49,15 +49,15 @@ def _look(rows: MessageRows, answer: Answer, most: int, failed: JsonObject, over
             threads.submit(_answer, rows, number, question, answer, failed).add_done_callback(_report)
             number, pause = number + 1, SHORTEST_PAUSE
     finally:
-        # A tool that takes longer than the run is not waited for.
+        # Do not wait for a tool that takes longer than the run.
         threads.shutdown(wait=False, cancel_futures=True)
 
 
 def _answer(rows: MessageRows, number: int, question: Any, answer: Answer, failed: JsonObject) -> None:
     try:
-        letters.send(rows, letters.ANSWER, number, answer(question))
+        questions.send(rows, questions.ANSWER, number, answer(question))
     except BaseException:
-        letters.send(rows, letters.ANSWER, number, failed)
+        questions.send(rows, questions.ANSWER, number, failed)
         raise
 
 

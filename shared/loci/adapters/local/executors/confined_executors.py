@@ -1,4 +1,4 @@
-"""`Executors` on this machine: processes behind a wall, stopped between runs, saved and ended when nobody calls."""
+"""`Executors` on this machine: processes behind a wall, stopped between runs, saved and ended when they are idle."""
 
 import math
 import threading
@@ -7,9 +7,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from loci.adapters.local.executors.executor_folders import ExecutorFolders
+from loci.adapters.local.executors.executor_folder import ExecutorFolder
 from loci.adapters.local.executors.executor_session import BUSY_SECONDS, QUIET_SECONDS, ExecutorSession
-from loci.adapters.local.executors.forks import NEW, Forks
+from loci.adapters.local.executors.executor_starter import PREFIX, ExecutorStarter
 from loci.adapters.sandbox.snapshots import Snapshots
 from loci.code.executors import Ran
 from loci.code.ports import GivenUp, StoredFiles, never
@@ -19,20 +19,20 @@ from loci.sandbox.supervisor.exchange import Bounds
 from loci.sandbox.supervisor.executor_process import ExecutorProcess
 
 MOST_HERE = 8
-"""Processes: the one that was not used for longest makes room."""
+"""Processes. The one that was idle for longest makes room for the next."""
 LOOKS_SECONDS = 1.0
 SWEEP_SECONDS = 3600.0
-"""So often what nobody can call for any more is removed."""
+"""Between two searches for executors that have expired."""
 UNOWNED_SECONDS = 3600.0
 
 
 class ConfinedExecutors:
-    """All executors that this process has seen. Any thread may call."""
+    """The executors that this process knows. Any thread may call."""
 
     def __init__(
         self,
         folder: Path,
-        forks: Forks,
+        starter: ExecutorStarter,
         snapshots: Snapshots,
         bounds: Bounds,
         clock: Callable[[], float],
@@ -41,30 +41,30 @@ class ConfinedExecutors:
         kept_seconds: float,
     ) -> None:
         self.folder = folder
-        self._forks = forks
+        self._starter = starter
         self._snapshots = snapshots
         self._bounds = bounds
         self._clock = clock
         self._idle_seconds = idle_seconds
         self._kept_seconds = kept_seconds
         self._turn = threading.Lock()
-        # A run holds a thread of the server for as long as it takes: others need some, too.
+        # A run holds one of the server's threads for as long as it takes, and other calls need some, too.
         self._running = threading.BoundedSemaphore(MOST_HERE)
         self._sessions: dict[str, ExecutorSession] = {}
         self._closed = threading.Event()
         self._keeper: threading.Thread | None = None
 
     def open(self, owner: Owner) -> str:
-        """Its process is the one that waits, or is made at the first run."""
-        self._forks.check()
-        fresh = self._forks.take()
-        place = fresh.place if fresh else self._forks.place()
-        place.take()
-        place.name(owner)
-        place.touch(self._clock())
-        session = self._session(owner, place, fresh.executor if fresh else None)
-        if fresh is None:
-            place.release()
+        """Take the spare process. If there is none, the first run starts one."""
+        self._starter.check()
+        spare = self._starter.take()
+        folder = spare.folder if spare else self._starter.new_folder()
+        folder.take()
+        folder.set_owner(owner)
+        folder.touch(self._clock())
+        session = self._session(owner, folder, spare.executor if spare else None)
+        if spare is None:
+            folder.release()
         with self._turn:
             self._sessions[session.id] = session
         self._keep()
@@ -74,11 +74,11 @@ class ConfinedExecutors:
     def run(
         self, owner: Owner, id: str, code: str, files: StoredFiles, keep_until: float, given_up: GivenUp = never
     ) -> Ran:
-        self._forks.check()
+        self._starter.check()
         with self._turn:
             session = self._sessions.get(id)
             if session is None:
-                session = self._sessions[id] = self._session(owner, ExecutorFolders(self.folder / id))
+                session = self._sessions[id] = self._session(owner, ExecutorFolder(self.folder / id))
         if session.owner != owner:
             raise NotFound(f"There is no executor {id}", "Make one with create_memory_code_runner()")
         self._keep()
@@ -95,10 +95,10 @@ class ConfinedExecutors:
     def forget(self, owner: Owner, id: str) -> None:
         with self._turn:
             session = self._sessions.pop(id, None)
-        (session or self._session(owner, ExecutorFolders(self.folder / id))).remove()
+        (session or self._session(owner, ExecutorFolder(self.folder / id))).remove()
 
     def tidy(self) -> None:
-        """Save what has been quiet, put away what has been idle. What fails is tried again the next time."""
+        """Save the executors that are quiet, and put away those that are idle. What fails is tried again later."""
         now = self._clock()
         for session in self.sessions():
             if not session.is_here:
@@ -107,60 +107,60 @@ class ConfinedExecutors:
                 if now - session.used_at >= self._idle_seconds:
                     session.put_away()
                 elif session.is_dirty and now - session.used_at >= QUIET_SECONDS:
-                    session.save(whole=False)
+                    session.save()
 
     def sweep(self) -> None:
-        """Remove what nobody can call for any more, and what a crash has left. What fails is tried again later."""
+        """Remove executors that have expired, and what a crash left. What fails is tried again later."""
         now = self._clock()
-        for folder in self.folder.glob(f"{NEW}*"):
+        for path in self.folder.glob(f"{PREFIX}*"):
             with suppress(LociError, OSError):
-                self._remove_expired(ExecutorFolders(folder), now)
+                self._remove_expired(ExecutorFolder(path), now)
         with self._turn:
             for session in list(self._sessions.values()):
                 if not session.is_here and now - session.used_at >= self._kept_seconds:
                     del self._sessions[session.id]
 
-    def _remove_expired(self, place: ExecutorFolders, now: float) -> None:
-        id, owner = place.folder.name, place.owner()
-        # One that is nobody's yet may be just being made, by any server. Only the file system has set its time.
-        age, kept = (now - place.used(), self._kept_seconds) if owner else (time.time() - place.used(), UNOWNED_SECONDS)
-        if age < kept:
+    def _remove_expired(self, folder: ExecutorFolder, now: float) -> None:
+        owner, used_at = folder.owner(), folder.used_at()
+        # Any server may just be making one without an owner. Only the file system has set the time of that.
+        is_expired = now - used_at >= self._kept_seconds if owner else time.time() - used_at >= UNOWNED_SECONDS
+        if not is_expired:
             return
         with self._turn:
-            session = self._sessions.get(id)
+            session = self._sessions.get(folder.id)
         if session is not None:
             session.remove_unused()
             return
-        if not place.take():
+        if not folder.take():
             return
         try:
             if owner:
-                self._snapshots.remove(owner, id)
-            place.remove()
+                self._snapshots.remove(owner, folder.id)
+            folder.remove()
         finally:
-            place.release()
+            folder.release()
 
     def close(self) -> None:
-        """Save what is not, and end all processes."""
+        """Save what is not saved, and end all processes."""
         self._closed.set()
         if self._keeper is not None:
             self._keeper.join()
         for session in self.sessions():
             session.close()
-        self._forks.close()
+        self._starter.close()
 
     def _session(
-        self, owner: Owner, place: ExecutorFolders, executor: ExecutorProcess | None = None
+        self, owner: Owner, folder: ExecutorFolder, executor: ExecutorProcess | None = None
     ) -> ExecutorSession:
-        return ExecutorSession(owner, place, self._forks, self._snapshots, self._bounds, self._clock, executor)
+        return ExecutorSession(owner, folder, self._starter, self._snapshots, self._bounds, self._clock, executor)
 
     def sessions(self) -> list[ExecutorSession]:
-        """Those that this process has seen."""
+        """The executors that this process knows."""
         with self._turn:
             return list(self._sessions.values())
 
     def _make_room(self, but: ExecutorSession) -> None:
-        """End the processes that were not used for longest. If one cannot be saved, it stays, and the next one goes."""
+        """Put away those that were idle for longest. If one cannot be saved, it stays, and the next one goes."""
         here = sorted((one for one in self.sessions() if one.is_here and one is not but), key=lambda one: one.used_at)
         too_many = len(here) + 1 - MOST_HERE
         for session in here:
