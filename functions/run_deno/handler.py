@@ -5,7 +5,7 @@ from typing import Any
 
 # Nothing of Loci but the programs that run behind a wall is in the image.
 from loci.sandbox.lambda_host.typescript_function import TypeScriptRuns
-from loci.sandbox.wall.privileges import hide
+from loci.sandbox.wall.restrictions import hide
 
 # It holds its run's credentials. The code, where no wall can be put up around it, is of the same user.
 hide()

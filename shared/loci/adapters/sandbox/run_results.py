@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from loci.code.executors import ExecutorCondition, LostVariable, Made, Ran, RunFailure, Value
 from loci.core.errors import Refused
-from loci.sandbox.inside.values import LARGEST_FIGURE, MOST_FIGURES
+from loci.sandbox.inside.notebook import LARGEST_FIGURE, MOST_FIGURES
 from loci.sandbox.supervisor.exchange import Bounds, ExecutorEnded, ExecutorReply, Output, WhyEnded
 
 MB = 1 << 20

@@ -14,7 +14,7 @@ from pathlib import Path
 from loci.sandbox.supervisor.exchange import Bounds, ExecutorEnded, Output
 from loci.sandbox.supervisor.executor_process import ExecutorProcess, ProcessHandle
 from loci.sandbox.wall.layers import Layer
-from loci.sandbox.wall.limits import Limits
+from loci.sandbox.wall.restrictions import Limits
 
 START = Path(__file__).parent.parent / "start.py"
 UP_SECONDS = 60.0

@@ -13,7 +13,7 @@ from loci.adapters.sandbox.run_results import FIGURES_BYTES, ran
 from loci.code.executors import ExecutorCondition
 from loci.sandbox.supervisor.exchange import ExecutorEnded, ExecutorReply
 from loci.sandbox.supervisor.executor_process import ExecutorProcess
-from loci.sandbox.wall import kernel, privileges
+from loci.sandbox.wall import kernel, restrictions
 from tests.attack.sandbox.escaped import Escaped
 from tests.attack.sandbox.python.on_the_kernel import EXHAUSTION, PRIVILEGES
 from tests.attack.sandbox.python.on_the_machine import FILES, NETWORK, SECRETS
@@ -50,7 +50,7 @@ def python(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, around: World
 ) -> Generator[Nursery]:
     if request.param == FUNCTION:
-        privileges.hide()  # as the functions' handlers do, which are the supervisors there
+        restrictions.hide()  # as the functions' handlers do, which are the supervisors there
     with nursery(tmp_path_factory.mktemp("attacked"), walls()[request.param], ()) as one:
         yield one
 

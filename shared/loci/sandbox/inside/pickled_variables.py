@@ -1,7 +1,7 @@
-"""A namespace as bytes, one independent pickle a variable: one that fails takes no other with it.
+"""A namespace as bytes. Each variable is a pickle of its own, so that one that fails takes no other with it.
 
 Functions come back bound to the live namespace, classes keep their identity across variables, and two names of one
-object stay one object. What two different variables share below that becomes two copies.
+object stay one object. An object that two different variables contain becomes two copies.
 """
 
 import io
@@ -23,7 +23,7 @@ RUNNING: Final = (types.GeneratorType, types.CoroutineType, types.AsyncGenerator
 
 
 class _Globals(dict[str, Any]):
-    """Stands for the namespace that functions look their globals up in."""
+    """Stands for the namespace in which functions look up their globals."""
 
 
 _GLOBALS = _Globals(__name__="__main__")
@@ -36,7 +36,7 @@ def _live() -> dict[str, Any]:
 class _Pickler(cloudpickle.Pickler):  # pyright: ignore
     def __init__(self, file: BinaryIO, namespace: dict[str, Any]) -> None:
         super().__init__(file, protocol=5)  # pyright: ignore
-        # Without this a function that comes back has globals of its own, and never sees what a later run sets.
+        # Without this a restored function has globals of its own, and never sees what a later run sets.
         self.globals_ref[id(namespace)] = _GLOBALS  # pyright: ignore
 
     def reducer_override(self, obj: object) -> Any:
@@ -50,8 +50,8 @@ class _Pickler(cloudpickle.Pickler):  # pyright: ignore
 
 
 @dataclass(frozen=True)
-class Saved:
-    """What became of the variables."""
+class SavedNames:
+    """The variables that were saved, and those that were not."""
 
     kept: list[str]
     """Names."""
@@ -61,9 +61,9 @@ class Saved:
     """True if a variable was left out because there was no room for it."""
 
 
-def saved(
+def save(
     namespace: dict[str, Any], names: Collection[str], write: Callable[[bytes | memoryview], None], most: int
-) -> Saved:
+) -> SavedNames:
     """Write the variables, in so many bytes at most."""
     kept: list[str] = []
     lost: list[dict[str, str]] = []
@@ -81,7 +81,7 @@ def saved(
             _Pickler(file, namespace).dump(value)  # pyright: ignore
         except (KeyboardInterrupt, MemoryError):
             raise
-        except BaseException as error:  # noqa: BLE001 (whatever the caller's classes raise)
+        except BaseException as error:  # noqa: BLE001 (the caller's classes may raise anything)
             lost.append(_lost(name, value, error))
             continue
         content = file.getbuffer()
@@ -94,11 +94,14 @@ def saved(
         kept.append(name)
         if not isinstance(value, PLAIN):
             first[id(value)] = name
-    return Saved(kept, lost, too_large)
+    return SavedNames(kept, lost, too_large)
 
 
-def restored(namespace: dict[str, Any], read: Callable[[int], bytes]) -> tuple[list[str], list[dict[str, str]]]:
-    """Put back what `saved` has written; `read` gives so many bytes, and none at the end."""
+def restore(namespace: dict[str, Any], read: Callable[[int], bytes]) -> tuple[list[str], list[dict[str, str]]]:
+    """Restore what `save` wrote. `read` returns so many bytes, and none at the end.
+
+    Return the names that are back, and of each other variable its `name` and the `reason`.
+    """
     kept: list[str] = []
     lost: list[dict[str, str]] = []
     while head := read(HEAD.size):
