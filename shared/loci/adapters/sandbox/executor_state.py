@@ -1,4 +1,4 @@
-"""The state of an executor between runs, and what a run is told of it: the same wherever its process is."""
+"""The state of an executor between runs, and what a run reports of it: the same wherever its process is."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -14,15 +14,15 @@ NOT_SAVED = "it was set after the variables were last saved"
 
 @dataclass(frozen=True, slots=True)
 class KnownVariables:
-    """What is known of an executor's variables while no run goes on. All of it is noted before a run's answer."""
+    """An executor's variables between two runs, as far as we know them. They are noted before a run is answered."""
 
     names: tuple[str, ...] = ()
     """The variables that the last answered run left."""
     snapshot: VariablesSnapshot | None = None
-    """What was saved last. Variables that were set after that are only in the process."""
+    """The snapshot that was saved last. Variables that were set later are only in the process."""
 
     def condition(self, start: Start) -> ExecutorCondition:
-        """What a run finds that starts in this way. Each variable is kept, or lost by name."""
+        """The condition that a run finds if it starts in this way. Each variable is kept, or lost by name."""
         snapshot = self.snapshot
         match start:
             case Kept():

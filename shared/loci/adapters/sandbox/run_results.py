@@ -1,4 +1,4 @@
-"""What an executor said, as the caller reads it; and names of stored files for its code.
+"""Results of runs of Python, as callers read them; and names of stored files, as their code reads them.
 
 Nothing an executor says is believed further than it concerns its own caller.
 """
@@ -98,7 +98,7 @@ def saved(said: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[LostVariable,
     for one in cast("list[Any]", entries)[:MOST_NAMES] if isinstance(entries, list) else ():
         if isinstance(one, dict):
             parts = cast("dict[str, Any]", one)
-            lost.append(LostVariable(str(parts.get("name"))[:LONGEST_NAME], str(parts.get("reason"))[:200]))
+            lost.append(LostVariable(_string(parts.get("name"), LONGEST_NAME), _string(parts.get("reason"), 200)))
     return tuple(_texts(said.get("kept"))), tuple(lost)
 
 
@@ -157,7 +157,7 @@ def _outcome(reply: ExecutorReply, condition: ExecutorCondition, limits: dict[st
     if not isinstance(value, dict):
         return None
     parts = cast("dict[str, Any]", value)
-    return Value(_string(parts.get("type"))[:LONGEST_NAME], _string(parts.get("text")))
+    return Value(_string(parts.get("type"), LONGEST_NAME), _string(parts.get("text")))
 
 
 def _figures(reply: ExecutorReply) -> tuple[bytes, ...]:
@@ -174,11 +174,12 @@ def _figures(reply: ExecutorReply) -> tuple[bytes, ...]:
 def _texts(values: Any) -> list[str]:
     if not isinstance(values, list):
         return []
-    return [one[:LONGEST_NAME] for one in cast("list[Any]", values)[:MOST_NAMES] if isinstance(one, str)]
+    return [_string(one, LONGEST_NAME) for one in cast("list[Any]", values)[:MOST_NAMES] if isinstance(one, str)]
 
 
-def _string(value: Any) -> str:
-    return value[:LONGEST] if isinstance(value, str) else ""
+def _string(value: Any, most: int = LONGEST) -> str:
+    """The text, without half characters: a transport would fail on them."""
+    return value[:most].encode("utf-8", "replace").decode() if isinstance(value, str) else ""
 
 
 def _text(content: bytearray) -> str:

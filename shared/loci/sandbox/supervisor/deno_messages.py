@@ -90,7 +90,7 @@ class Broken:
 
 @dataclass(slots=True)
 class RunLog:
-    """What the code printed, and how many tools it called."""
+    """Lines that the code printed, and the number of tools that it called."""
 
     lines: list[Logged] = field(default_factory=list[Logged])
     room: int = 256 * 1024
@@ -111,7 +111,7 @@ class RunLog:
 
 @dataclass(frozen=True, slots=True)
 class FinishedRun:
-    """How a run ended, and what it used."""
+    """A run that has ended, and what it used."""
 
     outcome: Returned | Thrown | Broken
     log: RunLog

@@ -54,7 +54,7 @@ class DenoRunner:
         self.spares = SpareProcesses(self._starter.start, ProcessShape(COMMON_MB), spares)
 
     def run(self, job: DenoJob, call: Call, given_up: Callable[[], bool] = lambda: False) -> FinishedRun:
-        """Run the code until it ends, has to end, or nobody waits for it. Its process is killed by then or at once."""
+        """Run the code until it ends, has to end, or nobody waits for it any more. Then its process is killed."""
         log = RunLog()
         began = time.monotonic()
         try:
@@ -180,7 +180,7 @@ class _Run:
         return Broken("timeout", f"The code was stopped after {self._job.timeout_ms} ms")
 
     def _judged(self) -> Returned | Thrown | Broken | None:
-        """How it ended, if it has."""
+        """The outcome, if the run has ended."""
         try:
             for line in self._child.lines():
                 if (found := self._took(line)) is not None:
@@ -229,7 +229,7 @@ def _thrown(error: Thrown, memory_mb: int) -> Thrown | Broken:
 
 
 def _ended_silently(child: DenoProcess, memory_mb: int) -> Broken:
-    """Why the process ended without an answer."""
+    """The reason why the process ended without an answer."""
     status = child.ended
     by_signal = status is not None and (status < 0 or status > BY_SIGNAL)
     if by_signal and OUT_OF_MEMORY.search(child.errors):

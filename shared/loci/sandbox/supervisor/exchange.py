@@ -1,4 +1,4 @@
-"""One request to an executor: what it may use, what came of it, and its answer. Nothing that it says is believed."""
+"""One request to an executor: its limits, its output, and its answer. Nothing that it says is believed."""
 
 import json
 import time
@@ -20,14 +20,14 @@ FileLookup = Callable[[str, str], "dict[str, str]"]
 
 @dataclass(frozen=True)
 class Bounds:
-    """What an executor may use."""
+    """Limits of an executor."""
 
     seconds: float = 60.0
     grace_seconds: float = 1.0
     """Between the interrupt, which the code's variables survive, and the end of the process."""
     memory_bytes: int = 1024 * MB
     base_bytes: int = 300 * MB
-    """What Python and the packages take before the caller's code takes anything."""
+    """Memory that Python and the packages take before the caller's code takes any."""
     disk_bytes: int = 256 * MB
     files: int = 10_000
     threads: int = 128
@@ -40,7 +40,7 @@ class Bounds:
 
 @dataclass
 class Output:
-    """What the executor has printed so far, and the most memory that it had."""
+    """Output of the executor so far, and the most memory that it had."""
 
     stdout: bytearray = field(default_factory=bytearray)
     stderr: bytearray = field(default_factory=bytearray)

@@ -66,7 +66,7 @@ class ProcessHandle:
             return 0
 
     def threads(self) -> int:
-        """How many threads it has; 0 if the system does not say."""
+        """The number of its threads; 0 if the system does not say."""
         try:
             return len(os.listdir(f"/proc/{self.id}/task"))
         except OSError:

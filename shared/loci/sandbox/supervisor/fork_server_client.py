@@ -195,7 +195,7 @@ def _handle(announced: socket.socket) -> ProcessHandle | None:
 
 
 def _error_text(errors: int) -> Output:
-    """What the executor that did not start printed."""
+    """The last words of an executor that did not start."""
     output = Output()
     if select.select([errors], [], [], 1.0)[0]:
         output.take("stderr", os.read(errors, 1000), 1000)

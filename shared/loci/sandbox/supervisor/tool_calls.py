@@ -35,7 +35,7 @@ class ToolCalls:
 
     @property
     def descriptors(self) -> tuple[int, ...]:
-        """What can be read when there are answers."""
+        """A pipe that can be read when there are answers; none before the first call."""
         return () if self._pipe is None else self._pipe[:1]
 
     def ask(self, asked: ToolRequest) -> None:

@@ -63,7 +63,7 @@ class Unsaved:
 
 
 class UnreadableError(Exception):
-    """What was saved cannot be read."""
+    """The saved variables cannot be read."""
 
 
 def start(

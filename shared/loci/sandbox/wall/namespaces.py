@@ -92,7 +92,7 @@ def _bind(source: int, target: str, flags: int) -> None:
         os.close(os.open(target, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o644))
     held = os.statvfs(opened).f_flag
     kernel.mount(opened, target, None, BIND | REC)
-    locked = sum(wanted for told, wanted in LOCKED.items() if held & told)
+    locked = sum(wanted for reported, wanted in LOCKED.items() if held & reported)
     kernel.mount("none", target, None, BIND | REMOUNT | flags | locked)
 
 

@@ -32,7 +32,7 @@ NOT_READ: JsonObject = {"missing": "Loci failed to read this file"}
 
 
 class LambdaExecutors:
-    """Each run takes the executor's turn, and leaves a record of what the executor is then."""
+    """Runs code in machines. Each run takes the executor's turn, and then records what it left."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class LambdaExecutors:
         code: str,
         files: StoredFiles,
         keep_until: float,
-        given_up: GivenUp = never,  # noqa: ARG002 (who invokes a function cannot end it)
+        given_up: GivenUp = never,  # noqa: ARG002 (an invoked function cannot be ended)
     ) -> Ran:
         turn = self._held.take(owner, id, self._bounds.seconds + GRACE, keep_until)
         began, known, generation = self._clock(), turn.known, random_id()

@@ -28,8 +28,7 @@ from loci.sandbox.supervisor.tool_calls import MOST_CALLS
 
 GRACE = 30.0
 """Seconds besides a run's own: its machine may have to be started."""
-WHYS: tuple[WhyBroken, ...] = ("timeout", "memory", "stuck", "exited", "output", "protocol", "start")
-
+REASONS: tuple[WhyBroken, ...] = ("timeout", "memory", "stuck", "exited", "output", "protocol", "start")
 NOT_ANSWERED: JsonObject = {"ok": False, "error": {"code": "TOOL_FAILED", "message": "Loci failed on this call"}}
 
 
@@ -45,7 +44,7 @@ class LambdaSandbox:
         owner: Owner,
         job: Job,
         call: ToolCall,
-        given_up: GivenUp = never,  # noqa: ARG002 (who invokes a function cannot end it)
+        given_up: GivenUp = never,  # noqa: ARG002 (an invoked function cannot be ended)
     ) -> Completed | Failed:
         wanted = deno_job(job)
         if not wanted.tools:
@@ -93,7 +92,7 @@ def _judged(answer: dict[str, Any]) -> FinishedRun:
 def _outcome(answer: dict[str, Any]) -> Returned | Thrown | Broken:
     if "broken" in answer:
         why, message = answer["broken"]
-        return Broken(WHYS[WHYS.index(why)], str(message)[:500])
+        return Broken(REASONS[REASONS.index(why)], str(message)[:500])
     line = parsed(str(answer["said"]).encode("utf-8", "replace"))
     if not isinstance(line, Returned | Thrown):
         raise BadResultError("no result")

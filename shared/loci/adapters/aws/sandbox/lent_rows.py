@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 PARTITION, SORT = TABLE_KEYS
 SHORTEST_LOAN = 900
 """Seconds: STS lends for no shorter time. The loan's own policy ends it with the run."""
-KEPT = 3600
-BATCH = 25
+KEPT_SECONDS = 3600
+"""Rows that were not removed expire so long after their run."""
 RESOLUTIONS = {
     "ResourceNotFoundException": "Deploy the stack, or set LOCI_TABLE to the table it made",
     "AccessDeniedException": "Allow this role to use the table, and to assume the role of LOCI_RUN_ROLE",
@@ -116,7 +116,7 @@ class Lender:
         given = answer["Credentials"]
         lent = LentCredentials(given["AccessKeyId"], given["SecretAccessKey"], given["SessionToken"])
         meta = self.clients.dynamodb.meta
-        expires = int(until) + KEPT
+        expires = int(until) + KEPT_SECONDS
         credentials: dict[str, Json] = asdict(lent)
         where: JsonObject = {
             "url": meta.endpoint_url,
@@ -138,7 +138,7 @@ def policy(partition: str, until: float) -> str:
         "Resource": "*",  # the role names the table
         "Condition": {
             "ForAllValues:StringEquals": {"dynamodb:LeadingKeys": [partition]},
-            "Null": {"dynamodb:LeadingKeys": "false"},  # of no keys at all, all are equal
+            "Null": {"dynamodb:LeadingKeys": "false"},  # ForAllValues also holds if there are no keys at all
             "DateLessThan": {"aws:CurrentTime": moment},
         },
     }

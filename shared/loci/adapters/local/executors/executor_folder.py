@@ -23,7 +23,7 @@ LONGEST_ID = 200
 
 
 class ExecutorFolder:
-    """What an executor's code writes and reads, who owns it, who uses it, and which variables it has."""
+    """Files of an executor's code, its owner, a lock for the server that uses it, and the names of its variables."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
