@@ -33,7 +33,7 @@ class KnownVariables:
                 known = (*kept, *(one.name for one in lost))
                 return ExecutorCondition("restored", kept, (*lost, *self._not_in(known)))
             case Lost(why) if snapshot is not None:
-                reason = f"the saved variables could not be read ({why})"
+                reason = run_results.clean_text(f"the saved variables could not be read ({why})")
                 return _gone((*_each(snapshot.kept, reason), *self._not_in(snapshot.kept)))
             case Restored() | Lost() | New():
                 return _gone(self._not_in(()))

@@ -86,9 +86,9 @@ def ran(reply: ExecutorReply, condition: ExecutorCondition, limits: dict[str, An
     return _ran(_outcome(reply, condition, limits), reply.output, reply.seconds, condition, _figures(reply), files)
 
 
-def names(said: Mapping[str, Any]) -> tuple[str, ...]:
-    """The names of its variables, as the executor says."""
-    return tuple(_texts(said.get("names")))
+def names(said: Mapping[str, Any], before: tuple[str, ...]) -> tuple[str, ...]:
+    """The names of its variables, as the executor says. If it had no memory to say so, those from before the run."""
+    return tuple(_texts(said["names"])) if "names" in said else before
 
 
 def saved(said: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[LostVariable, ...]]:
@@ -98,7 +98,7 @@ def saved(said: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[LostVariable,
     for one in cast("list[Any]", entries)[:MOST_NAMES] if isinstance(entries, list) else ():
         if isinstance(one, dict):
             parts = cast("dict[str, Any]", one)
-            lost.append(LostVariable(_string(parts.get("name"), LONGEST_NAME), _string(parts.get("reason"), 200)))
+            lost.append(LostVariable(clean_text(parts.get("name"), LONGEST_NAME), clean_text(parts.get("reason"), 200)))
     return tuple(_texts(said.get("kept"))), tuple(lost)
 
 
@@ -123,8 +123,8 @@ def _ran(
 ) -> Ran:
     return Ran(
         outcome,
-        _text(output.stdout),
-        _text(output.stderr),
+        _decoded(output.stdout),
+        _decoded(output.stderr),
         truncated=output.dropped > 0,
         elapsed_ms=round(seconds * 1000, 1),
         memory_mb=round(output.most_memory / MB, 1),
@@ -140,7 +140,7 @@ def _outcome(reply: ExecutorReply, condition: ExecutorCondition, limits: dict[st
         kept = "variables are kept, but set those again that `lost` names"
     failed = reply.said.get("failure")
     said = cast("dict[str, Any]", failed) if isinstance(failed, dict) else {}
-    traceback = _string(said.get("traceback")) or None
+    traceback = clean_text(said.get("traceback")) or None
     if reply.interrupted or said.get("interrupted"):
         what = "The code took longer than {seconds:g} s and was interrupted".format(**limits)
         return RunFailure("SANDBOX_TIMEOUT", what, f"Make it faster, or run it in steps: {kept}", traceback)
@@ -148,16 +148,16 @@ def _outcome(reply: ExecutorReply, condition: ExecutorCondition, limits: dict[st
         what = "The code wanted more memory than {memory} MB".format(**limits)
         return RunFailure("SANDBOX_MEMORY", what, f"Read and keep less at a time: {kept}", traceback)
     if "exit" in said:
-        what = f"The code ended with sys.exit({_string(said['exit'])})"
+        what = f"The code ended with sys.exit({clean_text(said['exit'])})"
         return RunFailure("CODE_ERROR", what, f"End with an exception if something failed: {kept}")
     if said:
-        what = f"{_string(said.get('type'))}: {_string(said.get('message'))}"
+        what = f"{clean_text(said.get('type'))}: {clean_text(said.get('message'))}"
         return RunFailure("CODE_ERROR", what, f"Correct the code and run it again: {kept}", traceback)
     value = reply.said.get("value")
     if not isinstance(value, dict):
         return None
     parts = cast("dict[str, Any]", value)
-    return Value(_string(parts.get("type"), LONGEST_NAME), _string(parts.get("text")))
+    return Value(clean_text(parts.get("type"), LONGEST_NAME), clean_text(parts.get("text")))
 
 
 def _figures(reply: ExecutorReply) -> tuple[bytes, ...]:
@@ -174,13 +174,13 @@ def _figures(reply: ExecutorReply) -> tuple[bytes, ...]:
 def _texts(values: Any) -> list[str]:
     if not isinstance(values, list):
         return []
-    return [_string(one, LONGEST_NAME) for one in cast("list[Any]", values)[:MOST_NAMES] if isinstance(one, str)]
+    return [clean_text(one, LONGEST_NAME) for one in cast("list[Any]", values)[:MOST_NAMES] if isinstance(one, str)]
 
 
-def _string(value: Any, most: int = LONGEST) -> str:
-    """The text, without half characters: a transport would fail on them."""
+def clean_text(value: Any, most: int = LONGEST) -> str:
+    """Text of whoever runs code, without half characters: a transport would fail on them."""
     return value[:most].encode("utf-8", "replace").decode() if isinstance(value, str) else ""
 
 
-def _text(content: bytearray) -> str:
+def _decoded(content: bytearray) -> str:
     return content.decode("utf-8", "replace")

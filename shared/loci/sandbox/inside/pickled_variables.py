@@ -58,7 +58,7 @@ class SavedNames:
     lost: list[dict[str, str]]
     """Of each variable that was not written: its `name`, and the `reason`, which the caller's code can word."""
     too_large: bool
-    """True if a variable was left out because there was no room for it."""
+    """True if a variable was left out because it needs more room, or more memory to save it, than there is."""
 
 
 def save(
@@ -73,14 +73,18 @@ def save(
     for name in names:
         value = namespace[name]
         if id(value) in first:
-            _record(write, ALIAS, name, first[id(value)].encode())
+            _record(write, ALIAS, name, _encoded(first[id(value)]))
             kept.append(name)
             continue
         file = io.BytesIO()
         try:
             _Pickler(file, namespace).dump(value)  # pyright: ignore
-        except (KeyboardInterrupt, MemoryError):
+        except KeyboardInterrupt:
             raise
+        except MemoryError:
+            lost.append({"name": name, "reason": "there is not enough memory to save it"})
+            too_large = True
+            continue
         except BaseException as error:  # noqa: BLE001 (the caller's classes may raise anything)
             lost.append(_lost(name, value, error))
             continue
@@ -106,10 +110,10 @@ def restore(namespace: dict[str, Any], read: Callable[[int], bytes]) -> tuple[li
     lost: list[dict[str, str]] = []
     while head := read(HEAD.size):
         kind, name_length, length = HEAD.unpack(head)
-        name = read(name_length).decode()
+        name = _decoded(read(name_length))
         content = read(length)
         try:
-            namespace[name] = namespace[content.decode()] if kind == ALIAS else pickle.loads(content)  # noqa: S301
+            namespace[name] = namespace[_decoded(content)] if kind == ALIAS else pickle.loads(content)  # noqa: S301
             kept.append(name)
         except BaseException as error:  # noqa: BLE001
             lost.append({"name": name, "reason": f"{type(error).__name__}: {error}"[:REASON]})
@@ -117,9 +121,17 @@ def restore(namespace: dict[str, Any], read: Callable[[int], bytes]) -> tuple[li
 
 
 def _record(write: Callable[[bytes | memoryview], None], kind: bytes, name: str, content: bytes | memoryview) -> None:
-    encoded = name.encode()
+    encoded = _encoded(name)
     write(HEAD.pack(kind, len(encoded), len(content)) + encoded)
     write(content)
+
+
+def _encoded(name: str) -> bytes:
+    return name.encode("utf-8", "surrogatepass")  # names may be anything
+
+
+def _decoded(name: bytes) -> str:
+    return name.decode("utf-8", "surrogatepass")
 
 
 def _lost(name: str, value: object, error: BaseException) -> dict[str, str]:

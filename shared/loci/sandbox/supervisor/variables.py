@@ -79,11 +79,15 @@ def start(
     if saved is None:
         return executor, New()
     try:
-        return executor, Restored(executor.restore(list(saved()), SECONDS).said)
+        said = executor.restore(list(saved()), SECONDS).said
     except UnreadableError as error:
         return executor, Lost(str(error)[:200])
     except ExecutorEnded as ended:
         return spawn(), Lost(ended.why)
+    if not said.get("ok"):  # only for want of memory; a part of them may be there
+        executor.end("memory")
+        return spawn(), Lost("memory")
+    return executor, Restored(said)
 
 
 def save(executor: ExecutorProcess, take: Callable[[bytes], None], most: int, *, all_of_it: bool) -> Saved | Unsaved:
@@ -95,6 +99,8 @@ def save(executor: ExecutorProcess, take: Callable[[bytes], None], most: int, *,
         said = executor.save(take, most, SECONDS).said
     except ExecutorEnded as ended:
         return Unsaved(f"the variables could not be saved ({ended.why})")
+    if not said.get("ok"):  # what came is not all
+        return Unsaved("there was no memory to save them")
     if all_of_it and said.get("too_large"):
         return Unsaved(f"the variables take more than {most >> 20} MB")
     return Saved(said)

@@ -13,6 +13,7 @@ from loci.adapters.aws.sandbox.machine import Machine, MachineError
 from loci.adapters.aws.sandbox.run_questions import answering
 from loci.adapters.sandbox import run_results
 from loci.adapters.sandbox.executor_state import KnownVariables, condition_after_end
+from loci.adapters.sandbox.run_results import clean_text
 from loci.adapters.sandbox.snapshots import BLOBS, PIECE, VariablesSnapshot, blobs_of, id_of, piece_key
 from loci.code.executors import ExecutorCondition, LostVariable, Made, Ran, RunFailure
 from loci.code.ports import GivenUp, StoredFiles, never
@@ -150,18 +151,18 @@ class LambdaExecutors:
             after = replace(known, process="", files=None if run.why == "disk" else known.files)
             seconds = float(answer["run"]["seconds"])
             return run_results.ran_and_ended(run, condition_after_end(condition, run.why), seconds, limits), after
-        made = tuple(Made(str(name)[:500], int(size)) for name, size in answer["written"][:50])
-        variables = KnownVariables(run_results.names(run.said), known.variables.snapshot)
+        made = tuple(Made(clean_text(name, 500), int(size)) for name, size in answer["written"][:50])
+        variables = KnownVariables(run_results.names(run.said, condition.kept), known.variables.snapshot)
         after = replace(known, variables=variables, process=generation, files_unsaved=False)
         if "files" in answer:
             after = replace(after, files=(generation, str(answer["files"])[:64]))
         if "saved" in answer:
             after = replace(after, variables=replace(variables, snapshot=_checked(answer["saved"], generation)))
         else:
-            condition = replace(condition, unsaved=str(answer["unsaved"])[:200])
+            condition = replace(condition, unsaved=clean_text(answer["unsaved"], 200))
         if "files_unsaved" in answer:
             after = replace(after, files=None, files_unsaved=True)
-            condition = replace(condition, unsaved=condition.unsaved or str(answer["files_unsaved"])[:200])
+            condition = replace(condition, unsaved=condition.unsaved or clean_text(answer["files_unsaved"], 200))
         return run_results.ran(run, condition, limits, made), after
 
     def _machine_ended(self, error: MachineError, turn: RunTurn, seconds: float) -> Ran:
@@ -169,7 +170,7 @@ class LambdaExecutors:
         condition = condition_after_end(turn.known.variables.condition(Kept()), ended.why)
         ran = run_results.ran_and_ended(ended, condition, seconds, run_results.limits(self._bounds))
         assert isinstance(ran.outcome, RunFailure)  # noqa: S101
-        return replace(ran, outcome=replace(ran.outcome, what=f"{ran.outcome.what} ({error.why})"))
+        return replace(ran, outcome=replace(ran.outcome, what=clean_text(f"{ran.outcome.what} ({error.why})")))
 
     def _sweep(self, turn: RunTurn, known: KnownExecutor, generation: str) -> None:
         """Remove the snapshot that was replaced, what was written in vain, and copies of stored files for this run.
@@ -226,7 +227,7 @@ def _with_files(condition: ExecutorCondition, known: KnownExecutor, answer: dict
     """The condition, with what became of the files."""
     if "no_files" not in answer or not (known.files or known.files_unsaved):
         return condition
-    gone = LostVariable("(files of the work folder)", str(answer["no_files"])[:200])
+    gone = LostVariable("(files of the work folder)", clean_text(answer["no_files"], 200))
     return replace(condition, lost=(*condition.lost, gone))
 
 

@@ -7,6 +7,7 @@ from typing import Any, cast
 from loci.adapters.aws.sandbox.lent_rows import Lender
 from loci.adapters.aws.sandbox.machine import Machine, MachineError
 from loci.adapters.aws.sandbox.run_questions import answering
+from loci.adapters.sandbox.run_results import clean_text
 from loci.adapters.sandbox.typescript_results import called, deno_job, run_result
 from loci.code.ports import GivenUp, ToolCall, never
 from loci.code.run import Completed, Failed, Job
@@ -65,7 +66,7 @@ class LambdaSandbox:
             return _judged(self._machine.ask(owner, "typescript", {"order": asked, "line": where}))
         except MachineError as error:
             why: WhyBroken = "timeout" if error.is_time else "memory" if error.is_memory else "exited"
-            return FinishedRun(Broken(why, f"The code ended the sandbox ({error.why})"), RunLog(), 0.0, 0)
+            return FinishedRun(Broken(why, clean_text(f"The code ended the sandbox ({error.why})")), RunLog(), 0.0, 0)
         except (BadResultError, ValueError, TypeError, KeyError, AttributeError):
             return FinishedRun(Broken("protocol", "The sandbox gave a result that makes no sense"), RunLog(), 0.0, 0)
 
@@ -82,8 +83,8 @@ def _answer(call: ToolCall, wanted: DenoJob, asked: Any) -> dict[str, Json]:
 def _judged(answer: dict[str, Any]) -> FinishedRun:
     """The run as the function tells it. It is believed only where the code could decide by itself anyway."""
     log = RunLog(dropped=_count(answer["dropped"]), asked=_count(answer["asked"]), denied=_count(answer["denied"]))
-    for level, text in answer["logs"]:
-        line = parsed(json.dumps({"t": "log", "level": level, "text": text}).encode())
+    for level, printed in answer["logs"]:
+        line = parsed(json.dumps({"t": "log", "level": level, "text": printed}).encode())
         if isinstance(line, Logged):
             log.add(line)
     return FinishedRun(_outcome(answer), log, float(_count(answer["ms"])), _count(answer["peak"]))
@@ -92,7 +93,7 @@ def _judged(answer: dict[str, Any]) -> FinishedRun:
 def _outcome(answer: dict[str, Any]) -> Returned | Thrown | Broken:
     if "broken" in answer:
         why, message = answer["broken"]
-        return Broken(REASONS[REASONS.index(why)], str(message)[:500])
+        return Broken(REASONS[REASONS.index(why)], clean_text(message, 500))
     line = parsed(str(answer["said"]).encode("utf-8", "replace"))
     if not isinstance(line, Returned | Thrown):
         raise BadResultError("no result")

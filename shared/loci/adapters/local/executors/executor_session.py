@@ -88,7 +88,7 @@ class ExecutorSession:
                 return run_results.ran_and_ended(ended, after, seconds, run_results.limits(self._bounds))
             finally:
                 self.used_at = self._clock()
-            self._note(run_results.names(reply.said))
+            self._note(run_results.names(reply.said, condition.kept))
             condition = replace(condition, unsaved=self._why_unsaved if self._known.names else None)
             made = tuple(Made(name, size) for name, size in written_files(before, file_stamps(work)))
             return run_results.ran(reply, condition, run_results.limits(self._bounds), made)
