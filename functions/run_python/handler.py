@@ -5,7 +5,7 @@ from typing import Any
 
 # The image contains only the part of Loci that runs behind a wall.
 from loci.sandbox.lambda_host.python_function import PythonRuns
-from loci.sandbox.wall.privileges import hide
+from loci.sandbox.wall.restrictions import hide
 
 # This process has the credentials of its run, and without another wall the code runs as the same user.
 hide()

@@ -9,7 +9,7 @@ from pathlib import Path
 from statistics import median
 from typing import cast
 
-from loci.adapters.local.executors.confined import ConfinedExecutors
+from loci.adapters.local.executors.confined_executors import ConfinedExecutors
 from loci.code.executors import Ran, RunFailure, Stored
 from loci.compose import build_app
 from loci.core.identity import LOCAL, Owner

@@ -12,15 +12,15 @@ from loci.adapters.aws.blobs import S3Blobs
 from loci.adapters.aws.clients import Clients
 from loci.adapters.aws.records import DynamoRecords
 from loci.adapters.aws.sandbox.executor_records import ExecutorRecords
-from loci.adapters.aws.sandbox.executors import LambdaExecutors
+from loci.adapters.aws.sandbox.lambda_executors import LambdaExecutors
 from loci.adapters.aws.sandbox.lent_rows import Lender
 from loci.adapters.aws.sandbox.machine import Machine
-from loci.adapters.local.executors.confined import ConfinedExecutors
-from loci.adapters.local.executors.forks import Forks
+from loci.adapters.local.executors.confined_executors import ConfinedExecutors
+from loci.adapters.local.executors.executor_starter import ExecutorStarter
 from loci.adapters.sandbox.snapshots import Snapshots
 from loci.code.ports import Executors
 from loci.core.stores import BlobStore
-from loci.sandbox.supervisor.reply import Bounds
+from loci.sandbox.supervisor.exchange import Bounds
 from tests.contract.sandboxes import KEY, ROLE
 from tests.contract.stores import CLOCK, in_folder
 from tests.support.deno import STRONGEST
@@ -40,6 +40,8 @@ class Place:
 
     executors: Executors
     move: Callable[[], None]
+    crash: Callable[[], None]
+    """As `move`, but nothing can be saved any more."""
     blobs: BlobStore
 
 
@@ -49,10 +51,12 @@ def embedded(folder: Path) -> Generator[Place]:
     stores = in_folder(folder)
 
     def made() -> ConfinedExecutors:
-        forks = Forks(folder / "executors", runner_packages(), BOUNDS, layers=lambda: STRONGEST, drawing=True)
+        starter = ExecutorStarter(
+            folder / "executors", runner_packages(), BOUNDS, layers=lambda: STRONGEST, drawing=True
+        )
         snapshots = Snapshots(stores.records, stores.blobs, CLOCK)
         return ConfinedExecutors(
-            folder / "executors", forks, snapshots, BOUNDS, CLOCK, idle_seconds=900, kept_seconds=86_400
+            folder / "executors", starter, snapshots, BOUNDS, CLOCK, idle_seconds=900, kept_seconds=86_400
         )
 
     class Restarted:
@@ -62,12 +66,20 @@ def embedded(folder: Path) -> Generator[Place]:
             self.now.close()
             self.now = made()
 
+        def crash(self) -> None:
+            """What is left when the server is killed. The clock stands still, so that nothing was saved since."""
+            self.now._closed.set()  # pyright: ignore[reportPrivateUsage]
+            for session in self.now.sessions():
+                session._end()  # pyright: ignore[reportPrivateUsage]
+            self.now._starter.close()  # pyright: ignore[reportPrivateUsage]
+            self.now = made()
+
         def __getattr__(self, name: str) -> object:
             return getattr(self.now, name)
 
     restarted = Restarted()
     try:
-        yield Place(restarted, restarted.move, stores.blobs)  # type: ignore[arg-type]
+        yield Place(restarted, restarted.move, restarted.crash, stores.blobs)  # type: ignore[arg-type]
     finally:
         restarted.now.close()
 
@@ -83,7 +95,7 @@ def function(folder: Path) -> Generator[Place]:
 
         move()
         try:
-            yield Place(_executors(), move, S3Blobs(BUCKET, Clients()))
+            yield Place(_executors(), move, move, S3Blobs(BUCKET, Clients()))
         finally:
             for one in handlers:
                 one.runs.close()

@@ -54,10 +54,26 @@ def is_there(process: int) -> bool:
 
 @pytest.mark.anyio
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="it looks into /proc")
+async def test_what_a_killed_server_had_not_saved_is_lost_by_name(tmp_path: Path) -> None:
+    async with Client(stdio_client(_server(tmp_path))) as client:
+        answer = await client.call_tool("create_memory_code_runner", {})
+        id = structured(answer)["result"]["executor_id"]
+        answer = await client.call_tool("run_memory_code", {"executor_id": id, "code": "x = 41"})
+        assert structured(answer)["result"]["executor"]["persisted"] is False
+        [started] = [one for one in children(os.getpid()) if _is_server(one)]
+        os.kill(started, signal.SIGKILL)
+    async with Client(stdio_client(_server(tmp_path))) as client:
+        answer = await client.call_tool("run_memory_code", {"executor_id": id, "code": "x"})
+        result = structured(answer)["result"]
+    assert result["executor"]["state"] == "lost"
+    assert [one["name"] for one in result["executor"]["lost"]] == ["x"]
+    assert "set those again that `lost` names" in result["error"]["resolution"]
+
+
+@pytest.mark.anyio
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="it looks into /proc")
 async def test_a_killed_server_leaves_no_process_and_its_state_comes_back(tmp_path: Path) -> None:
-    environment = {**os.environ, "LOCI_RUNNER": str(runner_packages()), "LOCI_PULL_MODELS": "false"}
-    command = ["-m", "loci", "serve", "--stdio", "--data", str(tmp_path)]
-    server = StdioServerParameters(command=sys.executable, args=command, env=environment)
+    server = _server(tmp_path)
     async with Client(stdio_client(server)) as client:
         answer = await client.call_tool("create_memory_code_runner", {})
         id = structured(answer)["result"]["executor_id"]
@@ -73,6 +89,12 @@ async def test_a_killed_server_leaves_no_process_and_its_state_comes_back(tmp_pa
         answer = await client.call_tool("run_memory_code", {"executor_id": id, "code": "x + 1"})
         result = structured(answer)["result"]
     assert (result["value"], result["executor"]["state"]) == ("42", "restored")
+
+
+def _server(data: Path) -> StdioServerParameters:
+    environment = {**os.environ, "LOCI_RUNNER": str(runner_packages()), "LOCI_PULL_MODELS": "false"}
+    command = ["-m", "loci", "serve", "--stdio", "--data", str(data)]
+    return StdioServerParameters(command=sys.executable, args=command, env=environment)
 
 
 def _is_server(process: int) -> bool:

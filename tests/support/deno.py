@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from loci.adapters.local.typescript import DenoSandbox
+from loci.adapters.local.deno_sandbox import DenoSandbox
 from loci.code.packages import find_deno
 from loci.code.run import Completed, Failed, Job, RunLimits, ToolClient
 from loci.core.errors import LociError

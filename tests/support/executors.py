@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from loci.core.settings import load_settings
-from loci.sandbox.supervisor.disk_use import remove
-from loci.sandbox.supervisor.fork_server_client import PACKAGES, Folders, ForkServer, interpreter
-from loci.sandbox.supervisor.reply import Bounds, Output, Reply, Stopped
-from loci.sandbox.supervisor.supervised import Supervised
+from loci.sandbox.supervisor.exchange import Bounds, ExecutorEnded, ExecutorReply, Output
+from loci.sandbox.supervisor.executor_files import remove
+from loci.sandbox.supervisor.executor_process import ExecutorProcess
+from loci.sandbox.supervisor.fork_server_client import PACKAGES, ForkServer, WorkFolders, interpreter
 from loci.sandbox.wall.layers import UNPRIVILEGED, Layer, is_strong
 from loci.sandbox.wall.probe import Unsafe, offered, strongest
 
@@ -53,15 +53,15 @@ class Nursery:
     server: ForkServer
     folder: Path
 
-    def folders(self) -> Folders:
+    def folders(self) -> WorkFolders:
         made = Path(tempfile.mkdtemp(dir=self.folder))
-        folders = Folders(made / "work", made / "scratch", made / "memory")
+        folders = WorkFolders(made / "work", made / "scratch", made / "memory")
         for one in (folders.work, folders.scratch, folders.memory):
             one.mkdir()
         return folders
 
     @contextmanager
-    def executor(self, bounds: Bounds = SOON, folders: Folders | None = None) -> Generator[Supervised]:
+    def executor(self, bounds: Bounds = SOON, folders: WorkFolders | None = None) -> Generator[ExecutorProcess]:
         folders = folders or self.folders()
         one = self.server.spawn(folders, bounds)
         try:
@@ -89,17 +89,17 @@ def no_files(memory_id: str, memory_name: str) -> dict[str, str]:
     return {"missing": f"no {memory_id} {memory_name}"}
 
 
-def printed(executor: Supervised, code: str) -> str:
+def printed(executor: ExecutorProcess, code: str) -> str:
     """What the code prints."""
     reply = executor.run(code, no_files)
     assert reply.said["ok"], reply.said
     return bytes(reply.output.stdout).decode()
 
 
-def tried(executor: Supervised, code: str) -> tuple[Reply | Stopped, Output]:
+def tried(executor: ExecutorProcess, code: str) -> tuple[ExecutorReply | ExecutorEnded, Output]:
     """How the code ended, and what came out of it."""
     try:
         reply = executor.run(code, no_files)
-    except Stopped as why:
+    except ExecutorEnded as why:
         return why, why.output
     return reply, reply.output

@@ -1,6 +1,7 @@
 """`create_memory_code_runner` and `run_memory_code` as clients call them."""
 
 import base64
+import json
 import socket
 from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager
@@ -21,7 +22,8 @@ from tests.surface.results import structured, texts
 
 pytestmark = pytest.mark.anyio
 PACKAGES = ("pandas", "numpy", "openpyxl", "xlrd", "scipy", "sklearn", "xgboost", "matplotlib")
-KEPT = {"state": "kept", "kept": ["x"], "lost": [], "persisted": True, "reason": None}
+NOT_YET = "they are saved 2 seconds after the last run"
+KEPT = {"state": "kept", "kept": ["x"], "lost": [], "persisted": False, "reason": NOT_YET}
 
 
 @pytest.fixture(scope="module")
@@ -86,6 +88,12 @@ async def test_state_stays_and_belongs_to_its_executor(python: App) -> None:
         assert "NameError" in texts(await refused(one, second, "x"))[0]
 
 
+async def test_where_there_is_nothing_to_save_all_is_persisted(python: App) -> None:
+    async with client(python) as one:
+        executor = (await run(one, await created(one), "print(1)"))["executor"]
+    assert executor == {"state": "new", "kept": [], "lost": [], "persisted": True, "reason": None}
+
+
 async def test_a_complete_program_runs_in_any_call(python: App) -> None:
     code = "import pandas as pd\ndf = pd.DataFrame({'a': [1, 2]})\nprint(df.head())"
     async with client(python) as one:
@@ -142,6 +150,25 @@ async def test_an_error_of_the_code_is_told_with_what_was_printed(python: App) -
         assert result["error"]["traceback"].count('File "<run 1>"') == result["error"]["traceback"].count("File ") == 2
         assert "before" in texts(answer)[0]
         assert (await run(one, id, "x"))["value"] == "5"
+
+
+HALVES = {
+    "an error": "raise ValueError('\\ud800')",
+    "a type of an error": "raise type('E\\ud800', (Exception,), {})",
+    "a type of a value": "type('T\\ud800', (), {'__repr__': lambda self: '\\ud800'})()",
+    "a variable": "globals()['\\ud800'] = (i for i in [])",
+    "an end": "import sys; sys.exit('\\ud800')",
+    "output": "import os; os.write(1, b'\\xed\\xa0\\x80')",
+}
+
+
+@pytest.mark.parametrize("code", HALVES.values(), ids=HALVES)
+async def test_half_a_character_anywhere_in_a_run_can_be_sent(python: App, code: str) -> None:
+    async with client(python) as one:
+        id = await created(one)
+        for each in (code, "1"):
+            answer = await one.call_tool("run_memory_code", {"executor_id": id, "code": each})
+            json.dumps([structured(answer), *texts(answer)], ensure_ascii=False).encode()
 
 
 async def test_an_error_after_much_output_still_fits(python: App) -> None:

@@ -15,7 +15,7 @@ from loci.core.lazy import Lazy
 from loci.core.settings import Settings
 from loci.core.stores import RecordStore
 from loci.core.telemetry import Telemetry
-from loci.sandbox.supervisor.reply import MB, Bounds
+from loci.sandbox.supervisor.exchange import MB, Bounds
 from loci.scratchpad.api import Scratchpad
 
 PATIENCE = 25.0

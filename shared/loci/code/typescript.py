@@ -27,7 +27,7 @@ from loci.core.errors import LociError, Refused, Unavailable
 from loci.core.identity import Caller
 from loci.core.json import Json, JsonObject
 from loci.core.telemetry import Telemetry
-from loci.sandbox.supervisor.daemon_threads import CREW
+from loci.sandbox.supervisor.daemon_threads import DAEMON_THREADS
 from loci.scratchpad.api import Scratchpad
 
 TOOL = "pml_execute_code"
@@ -144,7 +144,7 @@ class TypeScript:
         self.check(request)
         run = TypeScriptRun(caller, request.timeout_ms / 1000, self._scratchpad, given_up)
         self._queue.enter(caller.owner.key)
-        CREW.do(partial(self._drive, run, caller, request))
+        DAEMON_THREADS.start(partial(self._drive, run, caller, request))
         return run
 
     def run(self, caller: Caller, request: TypeScriptRequest) -> JsonObject:

@@ -103,7 +103,7 @@ def _executors(
 ) -> "Executors":
     """Python, in the function that the settings name."""
     from loci.adapters.aws.sandbox.executor_records import ExecutorRecords
-    from loci.adapters.aws.sandbox.executors import LambdaExecutors
+    from loci.adapters.aws.sandbox.lambda_executors import LambdaExecutors
     from loci.adapters.aws.sandbox.machine import Machine
     from loci.code.parts import executor_bounds
 
@@ -122,8 +122,8 @@ def _executors(
 
 def _sandbox(settings: Settings, keyring: Keyring, clients: Clients) -> "Sandbox":
     """TypeScript, in the function that the settings name."""
+    from loci.adapters.aws.sandbox.lambda_sandbox import LambdaSandbox
     from loci.adapters.aws.sandbox.machine import Machine
-    from loci.adapters.aws.sandbox.typescript import LambdaSandbox
 
     function = settings.run_deno_function
     if function is None:

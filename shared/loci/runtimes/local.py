@@ -79,18 +79,18 @@ def _for_code(settings: Settings, records: RecordStore, blobs: BlobStore) -> "Co
 
 def local_executors(settings: Settings, records: RecordStore, blobs: BlobStore) -> "Executors":
     """Python, in processes of this machine."""
-    from loci.adapters.local.executors.confined import ConfinedExecutors
-    from loci.adapters.local.executors.forks import Forks, wall
+    from loci.adapters.local.executors.confined_executors import ConfinedExecutors
+    from loci.adapters.local.executors.executor_starter import ExecutorStarter, strongest_wall
     from loci.adapters.sandbox.snapshots import Snapshots
     from loci.code.parts import executor_bounds
     from loci.code.python import KEPT_SECONDS
 
     folder = settings.data.absolute() / "executors"
     bounds = executor_bounds(settings)
-    layers = partial(wall, allow_none=settings.allow_unsandboxed)
+    layers = partial(strongest_wall, allow_none=settings.allow_unsandboxed)
     return ConfinedExecutors(
         folder,
-        Forks(folder, settings.runner_folder, bounds, layers=layers, drawing=settings.runner_matplotlib),
+        ExecutorStarter(folder, settings.runner_folder, bounds, layers=layers, drawing=settings.runner_matplotlib),
         Snapshots(records, blobs, time.time),
         bounds,
         time.time,
@@ -101,7 +101,7 @@ def local_executors(settings: Settings, records: RecordStore, blobs: BlobStore) 
 
 def _sandbox(settings: Settings) -> "Sandbox":
     """TypeScript, in processes of this machine."""
-    from loci.adapters.local.executors.forks import wall
-    from loci.adapters.local.typescript import DenoSandbox
+    from loci.adapters.local.deno_sandbox import DenoSandbox
+    from loci.adapters.local.executors.executor_starter import strongest_wall
 
-    return DenoSandbox(settings.deno, partial(wall, allow_none=settings.allow_unsandboxed))
+    return DenoSandbox(settings.deno, partial(strongest_wall, allow_none=settings.allow_unsandboxed))

@@ -1,4 +1,4 @@
-"""Runs a program of this folder with an interpreter that has no Loci: `python -I start.py wall.probe …`."""
+"""Runs a program of this folder in an interpreter without Loci: `python -I start.py wall.probe …`."""
 
 import importlib
 import sys
@@ -6,7 +6,7 @@ from types import ModuleType
 
 
 def start(program: str, arguments: list[str]) -> None:
-    """Only this folder can be imported, by the names that it has in Loci."""
+    """Run it. Of Loci only this folder can be imported, under the names that it has there."""
     here = __file__.rpartition("/")[0] or "."
     for name, path in (("loci", []), ("loci.sandbox", [here])):
         package = ModuleType(name)

@@ -20,6 +20,11 @@ pytestmark = pytest.mark.skipif(
     reason="this machine has no wall to put around code: `loci doctor` says what is missing",
 )
 UNTIL = START + 86_400
+READS_AS_OURS = """
+class Odd:
+    def __reduce__(self): raise ValueError("it would make the saved state larger than 50 MB")
+odd = Odd()
+"""
 
 
 @dataclass
@@ -52,7 +57,7 @@ def printed(place: Place, id: str, code: str, files: Files | None = None) -> str
 
 def test_code_prints_and_has_a_value(place: Place) -> None:
     id = place.executors.open(ANN)
-    done = ran(place, id, "import sys\nprint('out')\nprint('err', file=sys.stderr)\n[1, 2]")
+    done = ran(place, id, "print('out')\nprint('err', file=__import__('sys').stderr)\n[1, 2]")
     assert (done.stdout, done.stderr, done.outcome) == ("out\n", "err\n", Value("list", "[1, 2]"))
     assert (done.condition.state, done.condition.lost, done.condition.unsaved) == ("new", (), None)
 
@@ -66,6 +71,30 @@ def test_a_run_goes_on_where_the_last_one_ended(place: Place) -> None:
     assert set(done.condition.kept) >= {"frame", "twice"}
 
 
+def test_after_a_crash_variables_are_there_or_lost_by_name(place: Place) -> None:
+    id = place.executors.open(ANN)
+    first = ran(place, id, "x = 1\ny = 2")
+    place.crash()
+    second = ran(place, id, "x + y")
+    if first.condition.unsaved is None:
+        assert (second.outcome, second.condition.state, second.condition.lost) == (Value("int", "3"), "restored", ())
+        return
+    assert (second.condition.state, [one.name for one in second.condition.lost]) == ("lost", ["x", "y"])
+    assert isinstance(second.outcome, RunFailure)
+    assert "`lost` names" in second.outcome.resolution
+
+
+def test_after_a_crash_what_was_set_since_the_last_saving_is_lost_by_name(place: Place) -> None:
+    id = place.executors.open(ANN)
+    ran(place, id, "x = 1")
+    place.move()
+    before = ran(place, id, "y = 2")
+    place.crash()
+    after = ran(place, id, "x")
+    assert (after.outcome, after.condition.state) == (Value("int", "1"), "restored")
+    assert [one.name for one in after.condition.lost] == (["y"] if before.condition.unsaved else [])
+
+
 def test_its_variables_outlive_its_process(place: Place) -> None:
     id = place.executors.open(ANN)
     ran(place, id, "numbers = list(range(5))\ndef total(): return sum(numbers)\ngen = (x for x in numbers)")
@@ -76,6 +105,15 @@ def test_its_variables_outlive_its_process(place: Place) -> None:
     assert set(done.condition.kept) >= {"numbers", "total"}
     assert [one.name for one in done.condition.lost] == ["gen"]
     assert printed(place, id, "print(total())") == "10\n"
+
+
+def test_an_error_of_the_code_that_reads_as_ours_keeps_nothing_from_being_saved(place: Place) -> None:
+    id = place.executors.open(ANN)
+    ran(place, id, f"{READS_AS_OURS}\nx = 1")
+    place.move()
+    done = ran(place, id, "x")
+    assert (done.outcome, done.condition.state) == (Value("int", "1"), "restored")
+    assert [one.name for one in done.condition.lost] == ["odd"]
 
 
 def test_what_code_raises_is_told_and_variables_stay(place: Place) -> None:
@@ -120,7 +158,8 @@ def test_files_that_code_writes_are_told(place: Place) -> None:
 
 def test_its_files_outlive_its_process(place: Place) -> None:
     id = place.executors.open(ANN)
-    ran(place, id, "import os\nos.mkdir('below')\nopen('below/a.txt', 'w').write('kept')\nos.symlink('/etc', 'link')")
+    makes = "{0}.mkdir('below')\nopen('below/a.txt', 'w').write('kept')\n{0}.symlink('/etc', 'link')"
+    ran(place, id, makes.format("__import__('os')"))  # no variable is left that would have to be saved, too
     place.move()
     done = ran(place, id, "print(open('below/a.txt').read())")
     assert (done.stdout, done.condition.lost, done.condition.unsaved) == ("kept\n", (), None)

@@ -1,24 +1,27 @@
 """The runner on this machine: state over expiry and restarts, owners apart, stored files, one run at a time."""
 
 import threading
-from collections.abc import Generator
+from collections.abc import Callable, Generator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
 from loci.adapters.local.blobs import FolderBlobs
-from loci.adapters.local.executors.confined import MOST_HERE, QUIET_SECONDS, ConfinedExecutors
-from loci.adapters.local.executors.forks import SERVER_SECONDS, Forks, wall
+from loci.adapters.local.executors import executor_session
+from loci.adapters.local.executors.confined_executors import MOST_HERE, QUIET_SECONDS, ConfinedExecutors
+from loci.adapters.local.executors.executor_starter import SERVER_SECONDS, ExecutorStarter, strongest_wall
 from loci.adapters.local.records import SqliteRecords
 from loci.adapters.local.sqlite import Database
+from loci.adapters.sandbox import snapshots
 from loci.adapters.sandbox.snapshots import Snapshots
 from loci.code.executors import LostVariable, Ran, RunFailure, Stored, Value
 from loci.code.python import KEPT_SECONDS, MOST, Runner
-from loci.core.errors import LociError, NotFound
+from loci.core.errors import LociError, NotFound, Unavailable
 from loci.core.identity import Owner
 from loci.core.signing import Keyring
-from loci.sandbox.supervisor.reply import Bounds
+from loci.sandbox.supervisor.exchange import Bounds
 from tests.support.executors import runner_packages
 from tests.support.polling import until
 
@@ -56,18 +59,18 @@ class Server:
         self.records = SqliteRecords(Database(data / "loci.db"), clock)
         self.blobs = FolderBlobs(data / "blobs", seal, "http://here", clock)
         self.snapshots = Snapshots(self.records, self.blobs, clock)
-        self.forks = Forks(
+        self.starter = ExecutorStarter(
             data / "executors",
             runner_packages(),
             bounds,
-            layers=lambda: wall(allow_none=False),
+            layers=lambda: strongest_wall(allow_none=False),
             drawing=False,
             packages=(),
             clock=clock,
         )
         self.executors = ConfinedExecutors(
             data / "executors",
-            self.forks,
+            self.starter,
             self.snapshots,
             bounds,
             clock,
@@ -80,6 +83,34 @@ class Server:
         ran = self.runner.run(owner, id, code)
         assert isinstance(ran.outcome, Value), ran
         return ran.outcome.text
+
+    def save_failing(self) -> None:
+        """Save what has been quiet, on stores that fail."""
+        with suppress(LociError):
+            self.executors.tidy()
+
+
+def fails_for(id: str, write: Callable[..., object]) -> Callable[..., object]:
+    """The write, but that this executor finds no space."""
+
+    def failing(owner: Owner, key: str, *args: object, **kwargs: object) -> object:
+        if id in key:
+            raise Unavailable("No space left on device", "Free some")
+        return write(owner, key, *args, **kwargs)
+
+    return failing
+
+
+def fails_at(number: int, write: Callable[..., object]) -> Callable[..., object]:
+    """The write, but that one of the calls finds no space."""
+    calls = iter(range(1000))
+
+    def failing(*args: object, **kwargs: object) -> object:
+        if next(calls) == number:
+            raise Unavailable("No space left on device", "Free some")
+        return write(*args, **kwargs)
+
+    return failing
 
 
 @pytest.fixture
@@ -142,6 +173,52 @@ def test_variables_are_saved_soon_after_a_run(server: Server, clock: Clock) -> N
     snapshot = server.snapshots.last(ANN, id)
     assert snapshot is not None
     assert snapshot.kept == ("x",)
+
+
+def test_an_error_of_the_code_that_reads_as_ours_keeps_nothing_from_being_saved(server: Server, clock: Clock) -> None:
+    id = server.runner.create(ANN)
+    raises = "def __reduce__(self): raise ValueError('it would make the saved state larger than 64 MB')"
+    server.runner.run(ANN, id, f"class Odd:\n    {raises}\nodd = Odd()\nx = 1")
+    clock.now += QUIET_SECONDS
+    server.executors.tidy()
+    snapshot = server.snapshots.last(ANN, id)
+    assert snapshot is not None
+    assert snapshot.kept == ("Odd", "x")
+
+
+def test_variables_are_persisted_when_they_are_on_disk_and_not_before(server: Server) -> None:
+    id = server.runner.create(ANN)
+    assert server.runner.run(ANN, id, "print(1)").condition.unsaved is None  # there is nothing to save
+    unsaved = server.runner.run(ANN, id, "x = 1").condition.unsaved
+    assert unsaved == "they are saved 2 seconds after the last run"
+    assert server.snapshots.last(ANN, id) is None
+
+
+def test_it_is_told_why_variables_are_not_saved(server: Server, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    id = server.runner.create(ANN)
+    with monkeypatch.context() as patched:
+        patched.setattr(server.blobs, "write", fails_for(id, server.blobs.write))
+        server.runner.run(ANN, id, "x = 1")
+        clock.now += QUIET_SECONDS
+        server.executors.tidy()
+        unsaved = server.runner.run(ANN, id, "x").condition.unsaved
+        assert unsaved == "saving them failed, and is tried again: No space left on device"
+    monkeypatch.setattr(executor_session, "MOST_BETWEEN_RUNS", 1 << 20)
+    server.runner.run(ANN, id, "large = b'x' * (2 << 20)")
+    clock.now += QUIET_SECONDS
+    server.executors.tidy()
+    unsaved = server.runner.run(ANN, id, "x").condition.unsaved
+    assert unsaved == "the variables take more than 1 MB; they are saved once the executor is idle"
+
+
+def test_names_of_an_executor_that_was_ended_outlive_a_crash(server: Server, restarted: Server) -> None:
+    id = server.runner.create(ANN)
+    server.runner.run(ANN, id, "x = 1")
+    server.runner.run(ANN, id, "import os; os._exit(0)")
+    server.executors.close()
+    ran = restarted.runner.run(ANN, id, "2")
+    assert (ran.condition.state, [one.name for one in ran.condition.lost]) == ("lost", ["x"])
+    assert restarted.runner.run(ANN, id, "2").condition.lost == ()
 
 
 def test_after_a_restart_it_comes_back(server: Server, restarted: Server) -> None:
@@ -207,7 +284,91 @@ def test_a_damaged_snapshot_is_told_and_the_executor_goes_on(server: Server, res
     server.blobs.write(ANN, key, b"P" + b"\0" * 40)
     ran = restarted.runner.run(ANN, id, "2")
     assert (ran.outcome, ran.condition.state) == (Value("int", "2"), "lost")
-    assert ran.condition.lost == (LostVariable("x", "A saved state is damaged"),)
+    assert ran.condition.lost == (
+        LostVariable("x", "the saved variables could not be read (A saved state is damaged)"),
+    )
+
+
+@pytest.mark.parametrize("failing", range(3))
+def test_after_a_failed_write_the_next_snapshot_is_whole(
+    server: Server, restarted: Server, clock: Clock, monkeypatch: pytest.MonkeyPatch, failing: int
+) -> None:
+    monkeypatch.setattr(snapshots, "PIECE", 1 << 20)
+    id = server.runner.create(ANN)
+    digest = server.shown(id, "import hashlib, os\nlarge = os.urandom(6 << 20)\nhashlib.sha256(large).hexdigest()")
+    clock.now += QUIET_SECONDS
+    with monkeypatch.context() as patched:
+        patched.setattr(server.blobs, "write", fails_at(failing, server.blobs.write))
+        server.save_failing()
+    server.executors.tidy()
+    assert len(server.blobs.list(ANN, f"executors/{id}/")) == 7
+    assert server.shown(id, "len(large)") == str(6 << 20)
+    server.executors.close()
+    assert restarted.shown(id, "hashlib.sha256(large).hexdigest()") == digest
+
+
+def test_an_executor_that_cannot_be_saved_keeps_no_other_from_it(
+    server: Server, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    full, other = server.runner.create(ANN), server.runner.create(ANN)
+    monkeypatch.setattr(server.blobs, "write", fails_for(full, server.blobs.write))
+    for id in (full, other):
+        server.runner.run(ANN, id, "x = 1")
+    clock.now += QUIET_SECONDS
+    server.executors.tidy()
+    assert server.snapshots.last(ANN, other) is not None
+    clock.now += IDLE
+    server.executors.tidy()
+    assert {one.id: one.is_here for one in server.executors.sessions()} == {full: True, other: False}
+    assert server.shown(full, "x") == "1"
+
+
+def test_a_leftover_that_cannot_be_removed_keeps_no_executor_from_being_saved(
+    server: Server, restarted: Server, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left = server.runner.create(ANN)
+    server.runner.run(ANN, left, "x = 1")
+    server.executors.close()
+    clock.now += KEPT_SECONDS + 1
+
+    def fails(*_: object) -> None:
+        raise Unavailable("The store is locked", "Try again")
+
+    monkeypatch.setattr(restarted.snapshots, "remove", fails)
+    id = restarted.runner.create(ANN)
+    restarted.runner.run(ANN, id, "x = 1")
+    clock.now += QUIET_SECONDS
+    assert until(lambda: restarted.snapshots.last(ANN, id) is not None)
+    monkeypatch.undo()
+    restarted.executors.sweep()
+    assert not (restarted.executors.folder / left).exists()
+
+
+def test_at_the_end_one_that_cannot_be_saved_loses_no_other(
+    server: Server, restarted: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    full, other = server.runner.create(ANN), server.runner.create(ANN)
+    for id in (full, other):
+        server.runner.run(ANN, id, "x = 1")
+    with monkeypatch.context() as patched:
+        patched.setattr(server.blobs, "write", fails_for(full, server.blobs.write))
+        server.executors.close()
+    assert not any(one.is_here for one in server.executors.sessions())
+    assert restarted.shown(other, "x") == "1"
+    assert restarted.shown(full, "2") == "2"
+
+
+def test_making_room_does_not_replace_an_answer_by_anothers_error(
+    server: Server, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    oldest = server.runner.create(ANN)
+    monkeypatch.setattr(server.blobs, "write", fails_for(oldest, server.blobs.write))
+    for id in (oldest, *(server.runner.create(ANN) for _ in range(MOST_HERE))):
+        clock.now += 0.1
+        assert server.shown(id, "x = 1\nx") == "1"
+    here = [one.id for one in server.executors.sessions() if one.is_here]
+    assert oldest in here
+    assert len(here) <= MOST_HERE
 
 
 def test_only_the_last_snapshot_is_kept(server: Server, clock: Clock) -> None:
@@ -229,6 +390,17 @@ def test_an_executor_is_not_kept_for_ever(server: Server, restarted: Server, clo
     restarted.executors.sweep()
     assert restarted.blobs.list(ANN, "executors/") == []
     assert not (restarted.executors.folder / id).exists()
+
+
+def test_an_expired_executor_leaves_nothing_behind_while_the_server_runs(server: Server, clock: Clock) -> None:
+    id = server.runner.create(ANN)
+    server.runner.run(ANN, id, "x = 1")
+    clock.now += IDLE
+    assert until(lambda: not any(one.is_here for one in server.executors.sessions()))
+    clock.now += KEPT_SECONDS
+    assert until(lambda: not (server.executors.folder / id).exists())
+    assert server.blobs.list(ANN, "executors/") == []
+    assert until(lambda: not server.executors.sessions())
 
 
 def test_the_oldest_of_too_many_makes_room(server: Server, clock: Clock) -> None:

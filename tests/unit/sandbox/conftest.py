@@ -4,8 +4,8 @@ from collections.abc import Generator
 
 import pytest
 
-from loci.sandbox.supervisor.reply import Bounds
-from loci.sandbox.supervisor.supervised import Supervised
+from loci.sandbox.supervisor.exchange import Bounds
+from loci.sandbox.supervisor.executor_process import ExecutorProcess
 from tests.support.executors import Nursery, nursery, walls
 
 
@@ -16,6 +16,6 @@ def python(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 
 @pytest.fixture
-def executor(python: Nursery) -> Generator[Supervised]:
+def executor(python: Nursery) -> Generator[ExecutorProcess]:
     with python.executor(Bounds(seconds=50)) as one:
         yield one

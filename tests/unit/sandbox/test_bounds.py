@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from loci.sandbox.supervisor.reply import Bounds, Stopped, Why
-from loci.sandbox.supervisor.supervised import Supervised
+from loci.sandbox.supervisor.exchange import Bounds, ExecutorEnded, WhyEnded
+from loci.sandbox.supervisor.executor_process import ExecutorProcess
 from tests.support.executors import SOON, Nursery, no_files, printed, tried
 from tests.support.polling import until
 
-ENDED: dict[str, tuple[Why, str]] = {
+ENDED: dict[str, tuple[WhyEnded, str]] = {
     "a loop that hears no signal": (
         "time",
         "import signal\nfor s in (2, 15, 14, 1): signal.signal(s, signal.SIG_IGN)\nwhile True: pass",
@@ -39,7 +39,7 @@ def test_it_ends_the_executor_and_no_other(python: Nursery, what: str) -> None:
     bounds = SOON if why == "time" else replace(SOON, seconds=30)  # on a busy machine it takes long to take much
     with python.executor(SOON) as other, python.executor(bounds) as one:
         ended, _ = tried(one, code)
-        assert isinstance(ended, Stopped)
+        assert isinstance(ended, ExecutorEnded)
         assert ended.why == why
         assert printed(other, "print(1)") == "1\n"
 
@@ -53,7 +53,7 @@ def test_code_that_was_given_up_is_interrupted_and_variables_stay(python: Nurser
 
 def test_code_that_was_given_up_and_does_not_stop_is_ended(python: Nursery) -> None:
     with python.executor(replace(SOON, seconds=60)) as one:
-        with pytest.raises(Stopped) as ended:
+        with pytest.raises(ExecutorEnded) as ended:
             one.run(ENDED["a loop that swallows every error"][1], no_files, given_up=lambda: True)
         assert ended.value.why == "given up"
 
@@ -86,10 +86,10 @@ print(n)
 """
     with python.executor(SOON) as one:
         ended, output = tried(one, code)
-        assert (isinstance(ended, Stopped) and ended.why == "threads") or int(output.stdout) <= SOON.threads
+        assert (isinstance(ended, ExecutorEnded) and ended.why == "threads") or int(output.stdout) <= SOON.threads
 
 
-def test_a_thread_does_not_run_between_runs(executor: Supervised) -> None:
+def test_a_thread_does_not_run_between_runs(executor: ExecutorProcess) -> None:
     count = """
 import threading, time
 n = 0
@@ -112,5 +112,5 @@ def test_a_bound_of_its_own_holds_for_each_executor(python: Nursery) -> None:
 def test_whoever_has_ended_answers_nothing(python: Nursery) -> None:
     with python.executor() as one:
         one.end()
-        with pytest.raises(Stopped):
+        with pytest.raises(ExecutorEnded):
             one.run("1", no_files)

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from loci.sandbox.supervisor.exchange import Bounds
+from loci.sandbox.supervisor.executor_process import ExecutorProcess
 from loci.sandbox.supervisor.fork_server_client import ForkServer, interpreter
-from loci.sandbox.supervisor.reply import Bounds
-from loci.sandbox.supervisor.supervised import Supervised
 from tests.support.executors import Nursery, no_files, printed, runner_packages, walls
 
 SHOWN = {
@@ -77,32 +77,32 @@ xgboost.train({}, xgboost.DMatrix(np.random.rand(50, 3), label=np.random.rand(50
 
 
 @pytest.fixture(scope="module")
-def shared(python: Nursery) -> Generator[Supervised]:
+def shared(python: Nursery) -> Generator[ExecutorProcess]:
     with python.executor(Bounds(seconds=50)) as one:
         yield one
 
 
-def failed(executor: Supervised, code: str) -> dict[str, Any]:
+def failed(executor: ExecutorProcess, code: str) -> dict[str, Any]:
     said = executor.run(code, no_files).said
     assert not said["ok"]
     return said["failure"]
 
 
 @pytest.mark.parametrize(("code", "value"), SHOWN.items())
-def test_the_value_of_a_last_expression_is_shown(shared: Supervised, code: str, value: str | None) -> None:
+def test_the_value_of_a_last_expression_is_shown(shared: ExecutorProcess, code: str, value: str | None) -> None:
     said = shared.run(code, no_files).said
     assert said["ok"], said
     assert (said["value"]["text"] if said["value"] else None) == value
 
 
 @pytest.mark.parametrize(("code", "last"), WRONG.items())
-def test_what_goes_wrong_is_told_as_python_tells_it(shared: Supervised, code: str, last: str) -> None:
+def test_what_goes_wrong_is_told_as_python_tells_it(shared: ExecutorProcess, code: str, last: str) -> None:
     told = failed(shared, code)["traceback"]
     assert last in told
     assert "sandbox" not in told
 
 
-def test_a_traceback_has_the_frames_of_the_callers_code_only(shared: Supervised) -> None:
+def test_a_traceback_has_the_frames_of_the_callers_code_only(shared: ExecutorProcess) -> None:
     code = """
 import json
 def parse(text):
@@ -119,13 +119,13 @@ except ValueError as e:
     assert "The above exception was the direct cause" in told
 
 
-def test_variables_functions_and_imports_stay(executor: Supervised) -> None:
+def test_variables_functions_and_imports_stay(executor: ExecutorProcess) -> None:
     printed(executor, "import math\nx = 41\ndef f(): return x + 1")
     assert printed(executor, "print(f(), math.floor(1.5))") == "42 1\n"
     assert executor.run("pass", no_files).said["names"] == ["math", "x", "f"]
 
 
-def test_what_failed_takes_nothing_along(executor: Supervised) -> None:
+def test_what_failed_takes_nothing_along(executor: ExecutorProcess) -> None:
     failed(executor, "a = 1\n1 / 0\nb = 2")
     assert printed(executor, "print('a' in globals(), 'b' in globals())") == "True False\n"
 
@@ -145,33 +145,33 @@ def test_executors_do_not_draw_the_same_numbers(python: Nursery) -> None:
     assert not set(first) & set(second)
 
 
-def test_output_of_both_kinds_is_kept_apart(executor: Supervised) -> None:
+def test_output_of_both_kinds_is_kept_apart(executor: ExecutorProcess) -> None:
     code = "import os, sys\nprint('out')\nprint('err', file=sys.stderr)\nos.write(1, b'\\xff\\n')"
     reply = executor.run(code, no_files)
     assert (bytes(reply.output.stdout), bytes(reply.output.stderr)) == (b"out\n\xff\n", b"err\n")
 
 
-def test_output_past_the_limit_is_counted_and_dropped(executor: Supervised) -> None:
+def test_output_past_the_limit_is_counted_and_dropped(executor: ExecutorProcess) -> None:
     reply = executor.run("print('y' * (3 << 20))\nprint('end')", no_files)
     assert len(reply.output.stdout) == 1 << 20
     assert reply.output.dropped == (2 << 20) + 5
 
 
-def test_sys_exit_ends_the_run_and_not_the_executor(executor: Supervised) -> None:
+def test_sys_exit_ends_the_run_and_not_the_executor(executor: ExecutorProcess) -> None:
     assert executor.run("import sys\nx = 1\nsys.exit()", no_files).said["ok"]
     assert failed(executor, "sys.exit('bad input')") == {"exit": "bad input"}
     assert printed(executor, "print(x)") == "1\n"
 
 
 @pytest.mark.parametrize("what", PROGRAMS)
-def test_an_ordinary_program_runs_and_complains_of_nothing(shared: Supervised, what: str) -> None:
+def test_an_ordinary_program_runs_and_complains_of_nothing(shared: ExecutorProcess, what: str) -> None:
     reply = shared.run(PROGRAMS[what], no_files)
     assert reply.said["ok"], reply.said
     assert bytes(reply.output.stderr) == b""
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_a_package_is_there(shared: Supervised, package: str) -> None:
+def test_a_package_is_there(shared: ExecutorProcess, package: str) -> None:
     assert printed(shared, f"import {package}\nprint({package}.__name__)") == f"{package}\n"
 
 
@@ -206,12 +206,12 @@ def test_figures_are_images_and_are_closed(python: Nursery) -> None:
         assert (bytes(reply.output.stderr), one.run("1", no_files).pieces) == (b"", ())
 
 
-def test_a_module_in_the_work_folder_can_be_imported_and_takes_no_others_place(executor: Supervised) -> None:
+def test_a_module_in_the_work_folder_can_be_imported_and_takes_no_others_place(executor: ExecutorProcess) -> None:
     printed(executor, "open('mine.py', 'w').write('y = 7')\nopen('json.py', 'w').write('y = 8')")
     assert printed(executor, "import mine, json, sys\nprint(mine.y, hasattr(json, 'y'))") == "7 False\n"
 
 
-def test_temporary_files_and_copies_can_be_made(executor: Supervised) -> None:
+def test_temporary_files_and_copies_can_be_made(executor: ExecutorProcess) -> None:
     printed(executor, "import tempfile\nwith tempfile.NamedTemporaryFile() as f: f.write(b'x')")
     assert printed(executor, "import shutil\nopen('a', 'w').write('a')\nprint(shutil.copy2('a', 'b'))") == "b\n"
 
@@ -234,7 +234,7 @@ def test_a_stored_file_is_asked_for_by_its_id(python: Nursery) -> None:
     assert asked == [("ds-1", "other.txt"), ("ds-2", "")]
 
 
-def test_the_interpreters_own_folders_are_readable_wherever_they_lie(executor: Supervised) -> None:
+def test_the_interpreters_own_folders_are_readable_wherever_they_lie(executor: ExecutorProcess) -> None:
     code = "import sys, os, wave\nprint(os.path.exists(sys.base_prefix), len(open(os.__file__).read(3)))"
     assert printed(executor, code) == "True 3\n"
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from loci.sandbox.supervisor.reply import Bounds, Stopped
-from loci.sandbox.supervisor.supervised import Supervised
+from loci.sandbox.supervisor.exchange import Bounds, ExecutorEnded
+from loci.sandbox.supervisor.executor_process import ExecutorProcess
 from tests.support.executors import Nursery, no_files, printed
 
 BEFORE = """
@@ -69,7 +69,7 @@ LOST = {
 
 @dataclass(frozen=True)
 class Moved:
-    there: Supervised
+    there: ExecutorProcess
     saved: dict[str, Any]
     restored: dict[str, Any]
 
@@ -96,6 +96,7 @@ def test_what_cannot_be_saved_is_told_by_name_and_reason(moved: Moved) -> None:
     for name, reason in LOST.items():
         assert reason in lost[name]
     assert not lost.keys() & set(moved.saved["kept"])
+    assert moved.saved["too_large"] is False
 
 
 def test_what_cannot_be_read_again_takes_nothing_along(moved: Moved) -> None:
@@ -118,25 +119,39 @@ def test_what_is_too_large_is_left_out_by_name(python: Nursery) -> None:
     with python.executor(Bounds(seconds=50)) as one:
         printed(one, "big = b'x' * (3 << 20)\nsmall = 1")
         said = one.save(pieces.append, 1 << 20, 50).said
-    assert (said["kept"], said["lost"][0]["name"]) == (["small"], "big")
+    assert (said["kept"], said["lost"][0]["name"], said["too_large"]) == (["small"], "big", True)
 
 
 def test_saving_that_never_ends_ends_the_executor(python: Nursery) -> None:
     with python.executor() as one:
         printed(one, "class Slow:\n    def __reduce__(self):\n        while True: pass\ns = Slow()")
-        with pytest.raises(Stopped) as stopped:
+        with pytest.raises(ExecutorEnded) as stopped:
             one.save(lambda _: None, 1 << 20, 0.5)
     assert stopped.value.why == "time"
 
 
 def test_damaged_bytes_end_nothing_but_the_executor(python: Nursery) -> None:
     with python.executor() as one, python.executor() as other:
-        with suppress(Stopped):
+        with suppress(ExecutorEnded):
             assert one.restore([b"P\xff\xff\xff\xff" + b"\x00" * 100], 5).said["kept"] == []
         assert printed(other, "print(1)") == "1\n"
 
 
-def test_an_executor_that_saved_goes_on(executor: Supervised) -> None:
+def test_an_executor_that_saved_goes_on(executor: ExecutorProcess) -> None:
     printed(executor, "x = 1")
     executor.save(lambda _: None, 1 << 20, 50)
     assert executor.run("x + 1", no_files).said["value"]["text"] == "2"
+
+
+def test_an_executor_whose_bytes_were_not_taken_is_ended(python: Nursery) -> None:
+    """Those that are still on their way would become part of the next answer."""
+
+    def full(_: bytes) -> None:
+        raise OSError("No space left on device")
+
+    with python.executor(Bounds(seconds=50)) as one:
+        printed(one, "import os\nlarge = os.urandom(4 << 20)")
+        with pytest.raises(OSError, match="No space left"):
+            one.save(full, 1 << 30, 50)
+        with pytest.raises(ExecutorEnded):
+            one.save(lambda _: None, 1 << 30, 50)

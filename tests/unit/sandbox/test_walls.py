@@ -166,8 +166,8 @@ def test_it_works_for_an_unprivileged_user(work: Path, tmp_path: Path) -> None:
 
 
 def test_newer_calls_have_one_number_on_every_machine() -> None:
-    tables = [json.loads(one.read_text("ascii")) for one in Path(kernel.__file__).parent.glob("syscalls_*.json")]
-    newer = [{name: number for name, number in one.items() if number >= 424} for one in tables]
+    tables = json.loads(kernel.TABLE.read_text("ascii"))
+    newer = [{name: number for name, number in one.items() if number >= 424} for one in tables.values()]
     assert len(newer) == 2
     assert newer[0] == newer[1]
 

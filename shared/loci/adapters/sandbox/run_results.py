@@ -1,23 +1,31 @@
-"""What an executor said, as what the caller is told. None of it is believed further than it concerns the caller."""
+"""Results of runs of Python, as callers read them; and names of stored files, as their code reads them.
 
+Nothing an executor says is believed further than it concerns its own caller.
+"""
+
+import re
+from collections.abc import Mapping
 from typing import Any, cast
 
 from loci.code.executors import ExecutorCondition, LostVariable, Made, Ran, RunFailure, Value
 from loci.core.errors import Refused
-from loci.sandbox.inside.values import LARGEST_FIGURE, MOST_FIGURES
-from loci.sandbox.supervisor.reply import Bounds, Output, Reply, Stopped, Why
+from loci.sandbox.inside.notebook import LARGEST_FIGURE, MOST_FIGURES
+from loci.sandbox.supervisor.exchange import Bounds, ExecutorEnded, ExecutorReply, Output, WhyEnded
 
 MB = 1 << 20
 LONGEST = 24_000
 MOST_NAMES = 500
 LONGEST_NAME = 120
 FIGURES_BYTES = 4 << 20
-"""Of all figures of a run: an answer on Lambda has no more room."""
+"""All figures of a run together. An answer on Lambda has no more room."""
 PNG = b"\x89PNG\r\n\x1a\n"
+LONGEST_FILE_NAME = 200
+"""Bytes."""
+# Characters that make a path of a name, or that a terminal or a shell takes for more than a name.
+UNSAFE = re.compile(r"[/\\\x00-\x1f\x7f]")
 
-NOT_SAVED = "it was set after the variables were last saved"
-ANEW = "Run it again in smaller steps: variables that are gone have to be set again"
-STOPPED: dict[Why, tuple[str, str, str]] = {
+START_AGAIN = "Set the lost variables again, then run it in smaller steps"
+ENDED: dict[WhyEnded, tuple[str, str, str]] = {
     "time": (
         "SANDBOX_TIMEOUT",
         "The code took longer than {seconds:g} s and did not stop when it was interrupted",
@@ -32,22 +40,22 @@ STOPPED: dict[Why, tuple[str, str, str]] = {
     "threads": ("SANDBOX_THREADS", "The code ran more than {threads} threads", "Use fewer"),
     "ended": (
         "SANDBOX_EXITED",
-        "Python ended while the code ran (os._exit, a crash in a library, or the system's memory was used up)",
-        ANEW,
+        "Python ended while the code ran (os._exit, a crash in a library, or the machine ran out of memory)",
+        START_AGAIN,
     ),
-    "protocol": ("SANDBOX_PROTOCOL", "The executor said what no executor says, and was ended", ANEW),
-    "start": ("SANDBOX_START", "The executor did not come up", "Try again"),
+    "protocol": ("SANDBOX_PROTOCOL", "The executor broke the protocol, and was ended", START_AGAIN),
+    "start": ("SANDBOX_START", "The executor did not start", "Try again"),
     "given up": (
         "SANDBOX_CANCELLED",
         "The call was cancelled, and the code did not stop when it was interrupted",
-        ANEW,
+        START_AGAIN,
     ),
     "state size": ("STATE_TOO_LARGE", "The variables are larger than can be saved", "Delete what is not needed"),
 }
 
 
 def limits(bounds: Bounds) -> dict[str, Any]:
-    """The bounds as failures name them."""
+    """The bounds, as messages name them."""
     return {
         "seconds": bounds.seconds,
         "memory": bounds.memory_bytes >> 20,
@@ -58,45 +66,51 @@ def limits(bounds: Bounds) -> dict[str, Any]:
 
 
 def busy(id: str, why: str) -> Refused:
-    """What a second run of an executor is told."""
+    """The error of a run that cannot have its turn."""
     return Refused(
         f"Executor {id} {why}",
-        "Call again when that is done, or make another with create_memory_code_runner()",
+        "Call again when that is done, or make another executor with create_memory_code_runner()",
         code="EXECUTOR_BUSY",
     )
 
 
-def gone_with(why: Stopped) -> str:
-    """Why a variable is gone that an executor took with it."""
-    return f"the executor was ended ({STOPPED[why.why][0]})"
-
-
-def stopped(why: Stopped, condition: ExecutorCondition, seconds: float, limits: dict[str, Any]) -> Ran:
-    """A run that has ended its executor."""
-    code, what, resolution = STOPPED[why.why]
+def ran_and_ended(ended: ExecutorEnded, condition: ExecutorCondition, seconds: float, limits: dict[str, Any]) -> Ran:
+    """A run that ended its executor."""
+    code, what, resolution = ENDED[ended.why]
     failure = RunFailure(code, what.format(**limits), resolution)
-    return _ran(failure, why.output, seconds, condition)
+    return _ran(failure, ended.output, seconds, condition)
 
 
-def ran(reply: Reply, condition: ExecutorCondition, limits: dict[str, Any], files: tuple[Made, ...]) -> Ran:
+def ran(reply: ExecutorReply, condition: ExecutorCondition, limits: dict[str, Any], files: tuple[Made, ...]) -> Ran:
     """A run after which the executor goes on."""
-    return _ran(_outcome(reply, limits), reply.output, reply.seconds, condition, _figures(reply), files)
+    return _ran(_outcome(reply, condition, limits), reply.output, reply.seconds, condition, _figures(reply), files)
 
 
-def names(said: dict[str, Any]) -> tuple[str, ...]:
-    """The variables that there are, as the executor says."""
-    return tuple(_texts(said.get("names")))
+def names(said: Mapping[str, Any], before: tuple[str, ...]) -> tuple[str, ...]:
+    """The names of its variables, as the executor says. If it had no memory to say so, those from before the run."""
+    return tuple(_texts(said["names"])) if "names" in said else before
 
 
-def saved(said: dict[str, Any]) -> tuple[tuple[str, ...], tuple[LostVariable, ...]]:
-    """What it says was kept, and what was not."""
+def saved(said: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[LostVariable, ...]]:
+    """The variables that it says are kept, and those that are lost."""
     lost: list[LostVariable] = []
-    told = said.get("lost")
-    for one in cast("list[Any]", told)[:MOST_NAMES] if isinstance(told, list) else ():
+    entries = said.get("lost")
+    for one in cast("list[Any]", entries)[:MOST_NAMES] if isinstance(entries, list) else ():
         if isinstance(one, dict):
             parts = cast("dict[str, Any]", one)
-            lost.append(LostVariable(str(parts.get("name"))[:LONGEST_NAME], str(parts.get("reason"))[:200]))
+            lost.append(LostVariable(clean_text(parts.get("name"), LONGEST_NAME), clean_text(parts.get("reason"), 200)))
     return tuple(_texts(said.get("kept"))), tuple(lost)
+
+
+def safe_name(name: str) -> str:
+    """A stored file's name, as a file's name and no path."""
+    plain = UNSAFE.sub("_", name).strip().encode("utf-8", "replace")
+    if len(plain) > LONGEST_FILE_NAME:
+        stem, dot, ending = plain.rpartition(b".")
+        kept = LONGEST_FILE_NAME - len(ending) - 1
+        plain = stem[:kept] + dot + ending if dot and len(ending) < 20 else plain[:LONGEST_FILE_NAME]
+    text = plain.decode("utf-8", "ignore")
+    return "_" if text in ("", ".", "..") else text
 
 
 def _ran(
@@ -109,8 +123,8 @@ def _ran(
 ) -> Ran:
     return Ran(
         outcome,
-        _text(output.stdout),
-        _text(output.stderr),
+        _decoded(output.stdout),
+        _decoded(output.stderr),
         truncated=output.dropped > 0,
         elapsed_ms=round(seconds * 1000, 1),
         memory_mb=round(output.most_memory / MB, 1),
@@ -120,31 +134,34 @@ def _ran(
     )
 
 
-def _outcome(reply: Reply, limits: dict[str, Any]) -> Value | RunFailure | None:
+def _outcome(reply: ExecutorReply, condition: ExecutorCondition, limits: dict[str, Any]) -> Value | RunFailure | None:
+    kept = "variables are kept"
+    if condition.lost:
+        kept = "variables are kept, but set those again that `lost` names"
     failed = reply.said.get("failure")
     said = cast("dict[str, Any]", failed) if isinstance(failed, dict) else {}
-    traceback = _string(said.get("traceback")) or None
+    traceback = clean_text(said.get("traceback")) or None
     if reply.interrupted or said.get("interrupted"):
         what = "The code took longer than {seconds:g} s and was interrupted".format(**limits)
-        return RunFailure("SANDBOX_TIMEOUT", what, "Make it faster, or run it in steps: variables are kept", traceback)
+        return RunFailure("SANDBOX_TIMEOUT", what, f"Make it faster, or run it in steps: {kept}", traceback)
     if said.get("memory") or reply.said.get("memory"):
         what = "The code wanted more memory than {memory} MB".format(**limits)
-        return RunFailure("SANDBOX_MEMORY", what, "Read and keep less at a time: variables are kept", traceback)
+        return RunFailure("SANDBOX_MEMORY", what, f"Read and keep less at a time: {kept}", traceback)
     if "exit" in said:
-        what = f"The code ended with sys.exit({_string(said['exit'])})"
-        return RunFailure("CODE_ERROR", what, "Variables are kept; end with an exception where something failed")
+        what = f"The code ended with sys.exit({clean_text(said['exit'])})"
+        return RunFailure("CODE_ERROR", what, f"End with an exception if something failed: {kept}")
     if said:
-        what = f"{_string(said.get('type'))}: {_string(said.get('message'))}"
-        return RunFailure("CODE_ERROR", what, "Correct the code and run it again: variables are kept", traceback)
+        what = f"{clean_text(said.get('type'))}: {clean_text(said.get('message'))}"
+        return RunFailure("CODE_ERROR", what, f"Correct the code and run it again: {kept}", traceback)
     value = reply.said.get("value")
     if not isinstance(value, dict):
         return None
     parts = cast("dict[str, Any]", value)
-    return Value(_string(parts.get("type"))[:LONGEST_NAME], _string(parts.get("text")))
+    return Value(clean_text(parts.get("type"), LONGEST_NAME), clean_text(parts.get("text")))
 
 
-def _figures(reply: Reply) -> tuple[bytes, ...]:
-    """Those that are images at all: a client will show them."""
+def _figures(reply: ExecutorReply) -> tuple[bytes, ...]:
+    """The pieces that are images: a client will show them."""
     shown: list[bytes] = []
     room = FIGURES_BYTES
     for piece in reply.pieces[:MOST_FIGURES]:
@@ -154,15 +171,16 @@ def _figures(reply: Reply) -> tuple[bytes, ...]:
     return tuple(shown)
 
 
-def _texts(told: Any) -> list[str]:
-    if not isinstance(told, list):
+def _texts(values: Any) -> list[str]:
+    if not isinstance(values, list):
         return []
-    return [one[:LONGEST_NAME] for one in cast("list[Any]", told)[:MOST_NAMES] if isinstance(one, str)]
+    return [clean_text(one, LONGEST_NAME) for one in cast("list[Any]", values)[:MOST_NAMES] if isinstance(one, str)]
 
 
-def _string(told: Any) -> str:
-    return told[:LONGEST] if isinstance(told, str) else ""
+def clean_text(value: Any, most: int = LONGEST) -> str:
+    """Text of whoever runs code, without half characters: a transport would fail on them."""
+    return value[:most].encode("utf-8", "replace").decode() if isinstance(value, str) else ""
 
 
-def _text(content: bytearray) -> str:
+def _decoded(content: bytearray) -> str:
     return content.decode("utf-8", "replace")

@@ -1,28 +1,29 @@
-"""The variables of executors, as bytes: written in pieces, found again whole or not at all."""
+"""Saved variables of executors, as bytes: written in pieces, and read whole or not at all."""
 
 import hashlib
 import secrets
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import cast
 
 from loci.code.executors import LostVariable
-from loci.core.errors import NotFound
+from loci.core.errors import LociError, NotFound
 from loci.core.identity import Owner
 from loci.core.json import Json, JsonObject
 from loci.core.stores import BlobStore, RecordStore
 
 KIND = "executor-state"
 BLOBS = "executors/"
-"""What the keys of all executors' blobs begin with."""
+"""The prefix of all executors' blobs."""
 PIECE = 16 << 20
 MOST_NAMES = 1000
-"""Told by name."""
+"""In a record."""
 
 
 @dataclass(frozen=True, slots=True)
 class VariablesSnapshot:
-    """What was saved last. Its content has never been more than bytes here."""
+    """The variables that were saved last. Their content is never more than bytes here."""
 
     generation: str
     pieces: tuple[str, ...]
@@ -33,7 +34,7 @@ class VariablesSnapshot:
 
 
 class Snapshots:
-    """One a executor: the last that was written whole."""
+    """One snapshot for each executor: the last that was written whole."""
 
     def __init__(self, records: RecordStore, blobs: BlobStore, clock: Callable[[], float]) -> None:
         self._records = records
@@ -41,50 +42,56 @@ class Snapshots:
         self._clock = clock
 
     def last(self, owner: Owner, id: str) -> VariablesSnapshot | None:
-        """What was saved last, if anything was."""
+        """The last snapshot, if there is one."""
         record = self._records.get(owner, KIND, id)
-        return None if record is None else snapshot_of(record.value)
+        return None if record is None else snapshot_from_json(record.value)
 
     def read(self, owner: Owner, id: str, snapshot: VariablesSnapshot) -> Iterator[bytes]:
-        """Its content, piece by piece; `NotFound` where a piece is gone or is another than was written."""
+        """Its content, piece by piece; `NotFound` if a piece is gone or has changed."""
         for number, digest in enumerate(snapshot.pieces):
             content = self._blobs.read(owner, piece_key(id, snapshot.generation, number))
             if hashlib.sha256(content).hexdigest() != digest:
                 raise NotFound("A saved state is damaged", "Compute it again", code="STATE_RESTORE_FAILED")
             yield content
 
-    def writing(self, owner: Owner, id: str) -> "Writing":
-        """A new one. Until it is done the last one stays."""
-        return Writing(self._blobs, owner, id)
+    def writer(self, owner: Owner, id: str) -> "SnapshotWriter":
+        """Begin a new one. Until it is finished the last one stays."""
+        return SnapshotWriter(self._blobs, owner, id)
 
-    def done(
-        self, writing: "Writing", kept: Sequence[str], lost: Sequence[LostVariable], expires_at: float
+    def finish(
+        self, writer: "SnapshotWriter", kept: Sequence[str], lost: Sequence[LostVariable], expires_at: float
     ) -> VariablesSnapshot:
-        """From now on this is the last one."""
-        snapshot, before = writing.whole(kept, lost), self.last(writing.owner, writing.id)
-        value = {**told(snapshot), "saved_at": self._clock()}
-        self._records.put(writing.owner, KIND, writing.id, value, expires_at=expires_at, durable=False)
+        """Make this the last one. If that fails with a `LociError`, it is removed, and the last one stays."""
+        try:
+            snapshot, before = writer.whole(kept, lost), self.last(writer.owner, writer.id)
+            value = {**snapshot_to_json(snapshot), "saved_at": self._clock()}
+            self._records.put(writer.owner, KIND, writer.id, value, expires_at=expires_at, durable=False)
+        except LociError:
+            self.abandon(writer)
+            raise
         if before is not None:
-            self._drop(writing.owner, writing.id, before.generation, len(before.pieces))
+            with suppress(LociError):  # what stays is removed with the executor
+                self._drop(writer.owner, writer.id, before.generation, len(before.pieces))
         return snapshot
 
     def remove(self, owner: Owner, id: str) -> None:
-        """Nothing of it is kept, nor of one that a crash has left half written."""
+        """Remove it, and any other that a crash left half written."""
         self._records.remove(owner, KIND, id)
         for key in self._blobs.list(owner, blobs_of(id)):
             self._blobs.remove(owner, key)
 
-    def abandon(self, writing: "Writing") -> None:
-        """It is not wanted after all."""
-        self._drop(writing.owner, writing.id, writing.generation, writing.pieces)
+    def abandon(self, writer: "SnapshotWriter") -> None:
+        """Remove what was written. What cannot be removed now is removed with the executor."""
+        with suppress(LociError):
+            self._drop(writer.owner, writer.id, writer.generation, writer.pieces)
 
     def _drop(self, owner: Owner, id: str, generation: str, pieces: int) -> None:
         for number in range(pieces):
             self._blobs.remove(owner, piece_key(id, generation, number))
 
 
-class Writing:
-    """A snapshot that is being written."""
+class SnapshotWriter:
+    """Writes a snapshot. Once a piece cannot be written, no later one counts."""
 
     def __init__(self, blobs: BlobStore, owner: Owner, id: str) -> None:
         self.owner = owner
@@ -94,48 +101,58 @@ class Writing:
         self._held = bytearray()
         self._hashes: list[str] = []
         self._size = 0
+        self._failure: LociError | None = None
 
     @property
     def pieces(self) -> int:
         return len(self._hashes)
 
     def take(self, content: bytes) -> None:
-        """The next bytes."""
+        """Take the next bytes. It never raises, since the executor must hand over all of them."""
+        if self._failure is not None:
+            return
         self._held += content
         self._size += len(content)
         if len(self._held) >= PIECE:
             self._write()
 
     def whole(self, kept: Sequence[str], lost: Sequence[LostVariable]) -> VariablesSnapshot:
-        """What was written, once all of it is."""
+        """Write the rest, and return the snapshot. It raises the `LociError` of a piece that could not be written."""
         if self._held:
             self._write()
+        if self._failure is not None:
+            raise self._failure
         return VariablesSnapshot(self.generation, tuple(self._hashes), self._size, tuple(kept), tuple(lost))
 
     def _write(self) -> None:
         content = bytes(self._held)
         self._held.clear()
-        self._blobs.write(self.owner, piece_key(self.id, self.generation, len(self._hashes)), content, durable=False)
+        key = piece_key(self.id, self.generation, len(self._hashes))
+        try:
+            self._blobs.write(self.owner, key, content, durable=False)
+        except LociError as error:
+            self._failure = error
+            return
         self._hashes.append(hashlib.sha256(content).hexdigest())
 
 
 def blobs_of(id: str) -> str:
-    """What the keys of an executor's blobs begin with."""
+    """The prefix of an executor's blobs."""
     return f"{BLOBS}{id}/"
 
 
 def id_of(key: str) -> str:
-    """The executor whose blob it is."""
+    """The executor that a blob belongs to."""
     return key.removeprefix(BLOBS).partition("/")[0]
 
 
 def piece_key(id: str, generation: str, number: int) -> str:
-    """The blob that a piece is."""
+    """The blob of a piece."""
     return f"{blobs_of(id)}{generation}/{number:04}"
 
 
-def told(snapshot: VariablesSnapshot) -> JsonObject:
-    """The snapshot as a record has it."""
+def snapshot_to_json(snapshot: VariablesSnapshot) -> JsonObject:
+    """The snapshot, for a record."""
     return {
         "generation": snapshot.generation,
         "pieces": list[Json](snapshot.pieces),
@@ -145,8 +162,8 @@ def told(snapshot: VariablesSnapshot) -> JsonObject:
     }
 
 
-def snapshot_of(value: JsonObject) -> VariablesSnapshot:
-    """The snapshot as it was told."""
+def snapshot_from_json(value: JsonObject) -> VariablesSnapshot:
+    """The snapshot that a record holds."""
     lost = cast("list[dict[str, str]]", value["lost"])
     return VariablesSnapshot(
         str(value["generation"]),

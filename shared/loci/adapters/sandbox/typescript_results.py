@@ -1,4 +1,4 @@
-"""Runs of TypeScript between us and their hosts, wherever these are."""
+"""Runs of TypeScript, between callers and the sandbox that runs them."""
 
 from collections.abc import Mapping
 
@@ -6,11 +6,10 @@ from loci.code.ports import ToolCall
 from loci.code.run import Completed, Failed, Fault, Job, LogLine, Measured
 from loci.core.errors import LociError
 from loci.core.json import Json, JsonObject
-from loci.sandbox.supervisor.messages import Returned, Thrown
-from loci.sandbox.supervisor.run_end import Broken, Ended, Order, Why
+from loci.sandbox.supervisor.deno_messages import Broken, DenoJob, FinishedRun, Returned, Thrown, WhyBroken
 
 MB = 1 << 20
-FAULTS: Mapping[Why, Fault] = {
+FAULTS: Mapping[WhyBroken, Fault] = {
     "timeout": "SANDBOX_TIMEOUT",
     "memory": "SANDBOX_MEMORY",
     "stuck": "CODE_ERROR",
@@ -20,12 +19,12 @@ FAULTS: Mapping[Why, Fault] = {
     "start": "SANDBOX_START",
     "given up": "SANDBOX_CANCELLED",
 }
-AWAIT = "Await only what something settles"
-REACHES = "The code reaches neither network, environment nor programs, and no files but those of allowedReadPaths"
+AWAIT = "Await only promises that something settles"
+REACHES = "The code has no network, environment or programs, and reads only files in allowedReadPaths"
 
 
-def order(job: Job) -> Order:
-    """The job, as its host takes it."""
+def deno_job(job: Job) -> DenoJob:
+    """The job, as the sandbox takes it."""
     servers: list[Mapping[str, Json]] = [
         {
             "names": list(client.names),
@@ -33,7 +32,7 @@ def order(job: Job) -> Order:
         }
         for client in job.clients
     ]
-    return Order(
+    return DenoJob(
         code=job.code,
         context=job.context,
         servers=tuple(servers),
@@ -45,7 +44,7 @@ def order(job: Job) -> Order:
 
 
 def called(call: ToolCall, tool: str, arguments: Json) -> dict[str, Json]:
-    """A tool's answer, as the code gets it."""
+    """Call the tool. Return its answer as the code gets it."""
     if not isinstance(arguments, dict):
         return _refusal("INVALID_PARAMS", "A tool is called with one object")
     try:
@@ -55,24 +54,24 @@ def called(call: ToolCall, tool: str, arguments: Json) -> dict[str, Json]:
 
 
 def _refusal(code: str, message: str) -> dict[str, Json]:
-    told: JsonObject = {"code": code, "message": message}
-    return {"ok": False, "error": told}
+    error: JsonObject = {"code": code, "message": message}
+    return {"ok": False, "error": error}
 
 
-def outcome(ended: Ended) -> Completed | Failed:
-    """What became of a run, in our words."""
-    account = ended.account
+def run_result(run: FinishedRun) -> Completed | Failed:
+    """The run's result."""
+    log = run.log
     measured = Measured(
-        logs=tuple(LogLine(line.level, line.text) for line in account.logs),
-        logs_dropped=account.dropped,
-        ms=ended.ms,
-        memory_mb=ended.peak_bytes / MB,
-        calls=account.asked,
-        denied=account.denied,
+        logs=tuple(LogLine(line.level, line.text) for line in log.lines),
+        logs_dropped=log.dropped,
+        ms=run.ms,
+        memory_mb=run.peak_bytes / MB,
+        calls=log.asked,
+        denied=log.denied,
     )
-    match ended.outcome:
+    match run.outcome:
         case Returned(value, kind, seen):
-            return Completed(value, kind, steady=not seen and not account.asked, measured=measured)
+            return Completed(value, kind, steady=not seen and not log.asked, measured=measured)
         case Thrown() as thrown:
             return _thrown(thrown, measured)
         case Broken(why, message):

@@ -1,4 +1,4 @@
-"""What runs behind the wall: one process, one namespace, run after run. The supervisor trusts nothing that it says."""
+"""An executor behind the wall: one process, one namespace, run after run. The supervisor trusts nothing it says."""
 
 import builtins
 import contextlib
@@ -13,8 +13,8 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any, NoReturn
 
-from loci.sandbox.inside import frames, state, values
-from loci.sandbox.inside.cells import Cells, raised
+from loci.sandbox.inside import frames, notebook, pickled_variables
+from loci.sandbox.inside.notebook import Notebook, raised
 
 MOST_NAMES = 500
 LARGEST_STATE = 2 << 30
@@ -23,20 +23,20 @@ Answer = dict[str, Any]
 
 
 class Executor:
-    """Reads what to do, does it, says what came of it."""
+    """Reads a request, does it, and says what came of it."""
 
     def __init__(self, requests: int, replies: int) -> None:
         self._requests = requests
         self._replies = replies
         self._is_running = False
         self._asking = threading.Lock()
-        # The caller's code is `__main__`: its functions and classes are then saved by value, as a notebook's are.
+        # The caller's code is `__main__`, so that its functions and classes are saved by value, as in a notebook.
         main = types.ModuleType("__main__")
         sys.modules["__main__"] = main
         self._namespace: dict[str, Any] = main.__dict__
         self._namespace.update(__builtins__=builtins, get_memory_path=self.get_memory_path)
         self._own = frozenset(self._namespace)
-        self._cells = Cells(self._namespace)
+        self._notebook = Notebook(self._namespace)
         self._operations: dict[str, Callable[[Any], Answer]] = {
             "run": self._run,
             "save": self._save,
@@ -44,7 +44,7 @@ class Executor:
         }
 
     def serve(self) -> NoReturn:
-        """Until the supervisor closes its end."""
+        """Serve until the supervisor closes its end."""
         signal.signal(signal.SIGINT, self._interrupt)
         self._say({"t": "ready"})
         while True:
@@ -90,8 +90,8 @@ class Executor:
         failure: Answer | None = None
         try:
             self._is_running = True
-            result = self._cells.run(asked["code"])
-            value = values.described(result)
+            result = self._notebook.run(asked["code"])
+            value = notebook.described(result)
             if result is not None:
                 self._namespace["_"] = result
         except SystemExit as error:
@@ -104,7 +104,7 @@ class Executor:
             failure = asdict(raised(error))
         finally:
             self._is_running = False
-        drawn = values.figures()
+        drawn = notebook.figures()
         for figure in drawn:
             frames.write(self._replies, frames.BYTES, figure)
         answer = {"ok": failure is None, "value": value, "figures": len(drawn), "names": self._names()[:MOST_NAMES]}
@@ -127,9 +127,9 @@ class Executor:
             for piece in frames.pieces(content):
                 frames.write(self._replies, frames.BYTES, piece)
 
-        kept, lost = state.saved(self._namespace, self._names(), write, asked.get("most", LARGEST_STATE))
+        saved = pickled_variables.save(self._namespace, self._names(), write, asked.get("most", LARGEST_STATE))
         send(all_of_it=True)
-        return {"ok": True, "kept": kept, "lost": lost}
+        return {"ok": True, **asdict(saved)}
 
     def _restore(self, _: Any) -> Answer:
         held = bytearray()
@@ -145,13 +145,13 @@ class Executor:
             del held[:length]
             return part
 
-        kept, lost = state.restored(self._namespace, read)
+        kept, lost = pickled_variables.restore(self._namespace, read)
         while not ended:
             read(1)
         return {"ok": True, "kept": kept, "lost": lost}
 
     def _names(self) -> list[str]:
-        # The caller can put anything in it as a name.
+        # The caller's code can put anything in it as a name.
         named = [one for one in list[Any](self._namespace) if isinstance(one, str) and one not in self._own]
         return [one for one in named if one != "_" and not one.startswith("__")]
 

@@ -1,4 +1,4 @@
-"""Imports everything once, with no secrets in its memory, then forks one confined executor after the other."""
+"""Imports all packages once, with no secrets in its memory, then forks confined executors, one after the other."""
 
 import fcntl
 import gc
@@ -11,7 +11,7 @@ import socket
 import sys
 from typing import Any, NoReturn
 
-from loci.sandbox.inside import values
+from loci.sandbox.inside import notebook
 from loci.sandbox.inside.executor import Executor
 from loci.sandbox.wall.layers import Layer
 from loci.sandbox.wall.wall import Limits, Rules, View, put_up
@@ -22,17 +22,17 @@ LARGEST = 1 << 16
 
 
 def main(arguments: list[str]) -> NoReturn:
-    """Serve on the socket that is given by its number, until the other end is closed."""
+    """Serve on the socket with the given number, until the other end is closed."""
     supervisor = socket.socket(fileno=int(arguments[0]))
-    # A package that is not there is missed by whoever imports it.
+    # Code that imports a missing package gets the error.
     for name in arguments[1].split(","):
         _import(name)
-    values.show_widely()
-    values.prepare_figures()
+    notebook.show_widely()
+    notebook.prepare_figures()
     threads = _thread_pools()
     signal.signal(signal.SIGCHLD, _reap)
     gc.collect()
-    gc.freeze()  # else the collector writes to every page, and none stays shared
+    gc.freeze()  # otherwise the collector writes to every page, and none stays shared
     supervisor.sendall(UP)
     while True:
         message, descriptors, _, _ = socket.recv_fds(supervisor, LARGEST, 8)
@@ -54,7 +54,7 @@ def _import(name: str) -> None:
 
 
 def _thread_pools() -> Any:
-    """What sets how many threads the libraries use: looking for them takes too long to do it in each executor."""
+    """Sets how many threads the libraries use. Finding them takes too long to do it in each executor."""
     module: Any = sys.modules.get("threadpoolctl")
     return None if module is None else module.ThreadpoolController()
 
@@ -70,13 +70,13 @@ def _reap(*_: object) -> None:
 def _become(
     asked: dict[str, Any], threads: Any, requests: int, replies: int, output: int, errors: int, announced: int
 ) -> NoReturn:
-    """The forked child becomes an executor behind its wall, or ends."""
+    """Turn the forked child into an executor behind its wall, or end it."""
     try:
         os.setsid()
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         nothing = os.open("/dev/null", os.O_RDONLY)
         wanted = {0: nothing, 1: output, 2: errors, REQUESTS: requests, REPLIES: replies, ANNOUNCED: announced}
-        # First all of them out of the way: one may lie where another is to go.
+        # First move all of them out of the way: one may lie where another must go.
         away = {target: fcntl.fcntl(source, fcntl.F_DUPFD, 64) for target, source in wanted.items()}
         for target, source in away.items():
             os.dup2(source, target)
@@ -98,22 +98,22 @@ def _confine(asked: dict[str, Any]) -> None:
 
 
 def _announce(executor: int) -> None:
-    """Hand the supervisor a grip on the process, which its id, once it is another's, would not be."""
-    grip = [os.pidfd_open(executor)] if hasattr(os, "pidfd_open") else []
+    """Hand the supervisor a handle on the process: its id alone may become another's."""
+    handle = [os.pidfd_open(executor)] if hasattr(os, "pidfd_open") else []
     with socket.socket(fileno=os.dup(ANNOUNCED)) as supervisor:
-        socket.send_fds(supervisor, [str(executor).encode()], grip)
-    for one in grip:
+        socket.send_fds(supervisor, [str(executor).encode()], handle)
+    for one in handle:
         os.close(one)
 
 
 def _settle(asked: dict[str, Any], threads: Any) -> None:
-    """What the fork left the same in all executors becomes their own."""
+    """Make this executor's own what the fork left the same in all of them."""
     random.seed()
     numpy: Any = sys.modules.get("numpy")
     if numpy is not None:
         numpy.random.seed()
     if threads is not None:
-        # Not BLAS: each of its threads takes memory at once, and they wait busily for one another.
+        # Not BLAS: each of its threads takes memory at once, and they keep the processor busy while they wait.
         threads.limit(limits={"openmp": asked["threads"]})
     os.environ.clear()
     os.environ.update(asked["environment"])
@@ -121,7 +121,7 @@ def _settle(asked: dict[str, Any], threads: Any) -> None:
     sys.stdout = open(1, "w", buffering=1, closefd=False, encoding="utf-8", errors="replace")  # noqa: SIM115
     sys.stderr = open(2, "w", buffering=1, closefd=False, encoding="utf-8", errors="replace")  # noqa: SIM115
     sys.argv = [""]
-    # The caller's own modules, behind all others: none of them can take another's place.
+    # The caller's own modules come last, so that none of them can take another one's place.
     sys.path.append(asked["work"])
     for name in asked["refused"]:
         for loaded in [one for one in sys.modules if one == name or one.startswith(f"{name}.")]:

@@ -1,4 +1,4 @@
-"""What supervisor and executor say to each other: a kind, a length, and so many bytes."""
+"""Frames between supervisor and executor: a kind, a length, and so many bytes."""
 
 import os
 import struct
@@ -10,7 +10,7 @@ JSON: Literal[b"J"] = b"J"
 BYTES: Literal[b"B"] = b"B"
 HEAD = struct.Struct(">cI")
 PIECE = 1 << 20
-"""Bytes of a frame at most, of those that are cut."""
+"""The largest frame that `pieces` makes, in bytes."""
 
 
 def packed(kind: Kind, payload: bytes | memoryview) -> bytes:
@@ -19,7 +19,7 @@ def packed(kind: Kind, payload: bytes | memoryview) -> bytes:
 
 
 def pieces(payload: bytes | memoryview) -> Iterator[memoryview]:
-    """The bytes in frames' worth."""
+    """Cut the bytes into the contents of frames."""
     whole = memoryview(payload)
     for at in range(0, len(whole), PIECE):
         yield whole[at : at + PIECE]
@@ -34,7 +34,7 @@ def write(descriptor: int, kind: Kind, payload: bytes | memoryview) -> None:
 
 
 def read(descriptor: int) -> tuple[bytes, bytes]:
-    """The next frame's kind and bytes; `EOFError` where the other side has closed."""
+    """The next frame's kind and bytes; `EOFError` if the other side has closed."""
     kind, length = HEAD.unpack(_exactly(descriptor, HEAD.size))
     return kind, _exactly(descriptor, length)
 

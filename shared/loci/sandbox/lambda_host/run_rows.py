@@ -1,20 +1,22 @@
-"""One run's rows in the table, as who runs its code reaches them: with credentials for these rows, for that time."""
+"""One run's rows in the table, as the machine that runs its code reaches them: with credentials for these rows only."""
 
 import base64
+import hashlib
+import hmac
 import http.client
 import json
 import threading
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 from urllib.parse import SplitResult, urlsplit
-
-from loci.sandbox.lambda_host.aws_signing import Lent, signed
 
 SECONDS = 10.0
 ATTEMPTS = 4
 PAUSE = 0.1
 LARGEST_ANSWER = 2 << 20
+ALGORITHM = "AWS4-HMAC-SHA256"
 
 
 class RowsError(Exception):
@@ -22,20 +24,29 @@ class RowsError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class LentCredentials:
+    """Credentials that expire soon and allow next to nothing."""
+
+    id: str
+    secret: str
+    token: str
+
+
+@dataclass(frozen=True, slots=True)
 class RowsLocation:
-    """Where a run's rows lie, as who began it says."""
+    """The place of a run's rows, as whoever began it says."""
 
     url: str
     region: str
     table: str
     partition: str
-    lent: Lent
+    lent: LentCredentials
     expires: int
     """When the rows may be removed, in seconds."""
 
 
 class TableRows:
-    """Puts rows into the partition and reads them. Any thread may; connections are used again."""
+    """Writes and reads the rows, from any thread. Connections are used again."""
 
     def __init__(self, place: RowsLocation) -> None:
         self._place = place
@@ -69,7 +80,7 @@ class TableRows:
             query["ExclusiveStartKey"] = answer["LastEvaluatedKey"]
 
     def close(self) -> None:
-        """Nothing is asked any more."""
+        """Close the connections: nothing more is asked."""
         with self._lock:
             self._is_closed = True
             idle, self._idle = self._idle, []
@@ -126,3 +137,29 @@ class TableRows:
                 self._idle.append(connection)
                 return
         connection.close()
+
+
+def signed(
+    lent: LentCredentials, region: str, service: str, headers: Mapping[str, str], body: bytes, now: float
+) -> dict[str, str]:
+    """The headers of a POST to `/`, with those that sign it (Signature Version 4). `Host` is among the given ones.
+
+    An SDK would take a second to load.
+    """
+    moment = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(now))
+    sent = {**headers, "X-Amz-Date": moment, "X-Amz-Security-Token": lent.token}
+    lines = sorted((name.lower(), value.strip()) for name, value in sent.items())
+    names = ";".join(name for name, _ in lines)
+    request = "\n".join(
+        ["POST", "/", "", *(f"{name}:{value}" for name, value in lines), "", names, hashlib.sha256(body).hexdigest()]
+    )
+    scope = f"{moment[:8]}/{region}/{service}/aws4_request"
+    text = "\n".join([ALGORITHM, moment, scope, hashlib.sha256(request.encode()).hexdigest()])
+    key = f"AWS4{lent.secret}".encode()
+    for part in scope.split("/"):
+        key = hmac.digest(key, part.encode(), "sha256")
+    signature = hmac.digest(key, text.encode(), "sha256").hex()
+    return {
+        **sent,
+        "Authorization": f"{ALGORITHM} Credential={lent.id}/{scope}, SignedHeaders={names}, Signature={signature}",
+    }

@@ -1,56 +1,56 @@
-"""TypeScript in a function: each run a process of its own, in a machine that serves one owner."""
+"""TypeScript in a function: a process for each run, in a machine that serves one owner."""
 
 import json
 import threading
 from collections.abc import Mapping
 from typing import Any
 
-from loci.sandbox.lambda_host.packed import packed
-from loci.sandbox.lambda_host.question_line import QuestionLine, opened
-from loci.sandbox.supervisor.deno_runs import Host
-from loci.sandbox.supervisor.messages import Json, Returned, Thrown
-from loci.sandbox.supervisor.run_end import Broken, Ended, Order
+from loci.sandbox.lambda_host.function_answer import packed_answer
+from loci.sandbox.lambda_host.questions import QuestionLine, open_line
+from loci.sandbox.supervisor.deno_messages import Broken, DenoJob, FinishedRun, Json, Returned, Thrown
+from loci.sandbox.supervisor.deno_runs import DenoRunner
 from loci.sandbox.wall.probe import offered
 
 TOO_LARGE = Broken("output", "The result and what was written with console are too large together")
 
 
 class TypeScriptRuns:
-    """TypeScriptRuns orders, one after the other. The machine is the wall; the layers that it offers come on top."""
+    """Answers events. The machine is the wall; the layers that it offers come on top."""
 
     def __init__(self, deno: str) -> None:
         self._deno = deno
         self._turn = threading.Lock()
-        self._host: Host | None = None
+        self._runner: DenoRunner | None = None
 
     def answer(self, event: Mapping[str, Any]) -> dict[str, str]:
-        """What became of the order."""
+        """Run the event's code, and say what came of it."""
         with self._turn:
-            if self._host is None:
-                self._host = Host(self._deno, offered().layers, spares=1)
-        order = _order(event["order"])
-        line = opened(event.get("line"), order.timeout_ms / 1000 + 5)
+            if self._runner is None:
+                self._runner = DenoRunner(self._deno, offered().layers, spares=1)
+        job = _job(event["order"])
+        line = open_line(event.get("line"), job.timeout_ms / 1000 + 5)
         try:
-            ended = self._host.run(order, lambda tool, arguments: _called(line, tool, arguments))
+            run = self._runner.run(job, lambda tool, arguments: _called(line, tool, arguments))
         finally:
             if line is not None:
                 line.close()
-        return packed(_told(ended)) or packed(_told(Ended(TOO_LARGE, type(ended.account)(), ended.ms, 0))) or {}
+        too_large = FinishedRun(TOO_LARGE, type(run.log)(), run.ms, 0)
+        return packed_answer(_run_to_json(run)) or packed_answer(_run_to_json(too_large)) or {}
 
     def close(self) -> None:
         """End all processes."""
-        if self._host is not None:
-            self._host.close()
+        if self._runner is not None:
+            self._runner.close()
 
 
-def _order(told: Mapping[str, Any]) -> Order:
-    return Order(
-        code=told["code"],
-        context=told["context"],
-        servers=tuple(told["servers"]),
-        tools=frozenset(told["tools"]),
-        timeout_ms=told["timeout_ms"],
-        memory_mb=told["memory_mb"],
+def _job(order: Mapping[str, Any]) -> DenoJob:
+    return DenoJob(
+        code=order["code"],
+        context=order["context"],
+        servers=tuple(order["servers"]),
+        tools=frozenset(order["tools"]),
+        timeout_ms=order["timeout_ms"],
+        memory_mb=order["memory_mb"],
     )
 
 
@@ -61,24 +61,24 @@ def _called(line: QuestionLine | None, tool: str, arguments: Json) -> dict[str, 
     return answer
 
 
-def _told(ended: Ended) -> dict[str, Any]:
-    account = ended.account
-    told: dict[str, Any] = {
-        "logs": [[line.level, line.text] for line in account.logs],
-        "dropped": account.dropped,
-        "asked": account.asked,
-        "denied": account.denied,
-        "ms": ended.ms,
-        "peak": ended.peak_bytes,
+def _run_to_json(run: FinishedRun) -> dict[str, Any]:
+    log = run.log
+    answer: dict[str, Any] = {
+        "logs": [[line.level, line.text] for line in log.lines],
+        "dropped": log.dropped,
+        "asked": log.asked,
+        "denied": log.denied,
+        "ms": run.ms,
+        "peak": run.peak_bytes,
     }
-    match ended.outcome:
+    match run.outcome:
         case Broken(why, message):
-            return {**told, "broken": [why, message]}
+            return {**answer, "broken": [why, message]}
         case Returned(value, kind, seen, _):
             line: dict[str, Any] = {"t": "result", "value": value, "kind": kind, "seen": [1] if seen else []}
         case Thrown() as error:
             stack = [{"name": name, "line": line, "column": column} for name, line, column in error.stack]
             place = {"line": error.line, "column": error.column, "advice": error.advice, "stack": stack}
             line = {"t": "error", "name": error.name, "message": error.message, **place}
-    # As the process said it: who reads it judges it once more.
-    return {**told, "said": json.dumps(line)}
+    # As the process said it: whoever reads this judges it once more.
+    return {**answer, "said": json.dumps(line)}

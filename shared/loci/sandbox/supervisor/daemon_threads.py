@@ -1,4 +1,4 @@
-"""Threads that keep no process from ending: what they wait for may never come."""
+"""Threads that do not keep the process from ending: what they wait for may never come."""
 
 import sys
 import threading
@@ -10,10 +10,10 @@ from typing import ParamSpec, TypeVar
 P = ParamSpec("P")
 T = TypeVar("T")
 MOST_IDLE = 8
-"""Threads that wait for work: to start one takes four times as long as to wake one."""
+"""Threads that wait for work. Starting one takes four times as long as waking one."""
 
 
-class Crew:
+class DaemonThreads:
     """As many threads as there is work at once."""
 
     def __init__(self) -> None:
@@ -21,23 +21,23 @@ class Crew:
         self._turn = threading.Lock()
         self._idle = 0
 
-    def do(self, work: Callable[[], None]) -> None:
-        """Have the work done, at once."""
+    def start(self, work: Callable[[], None]) -> None:
+        """Start the work at once."""
         with self._turn:
-            is_known = self._idle > 0
-            self._idle -= is_known
-        if is_known:
+            is_waiting = self._idle > 0
+            self._idle -= is_waiting
+        if is_waiting:
             self._work.put(work)
         else:
-            threading.Thread(target=self._serve, args=(work,), name="crew", daemon=True).start()
+            threading.Thread(target=self._serve, args=(work,), name="daemon", daemon=True).start()
 
     def _serve(self, work: Callable[[], None]) -> None:
         while True:
             try:
                 work()
-            except BaseException:  # noqa: BLE001 (it is told as that of any thread)
+            except BaseException:  # noqa: BLE001 (it is reported as that of any thread)
                 threading.excepthook(threading.ExceptHookArgs((*sys.exc_info(), threading.current_thread())))
-            del work  # nothing of it is kept while there is no other
+            del work  # keep nothing of it alive while waiting
             with self._turn:
                 if self._idle >= MOST_IDLE:
                     return
@@ -45,11 +45,11 @@ class Crew:
             work = self._work.get()
 
 
-CREW = Crew()
+DAEMON_THREADS = DaemonThreads()
 
 
-def beside(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> "Future[T]":
-    """The work's result, once another thread has done it."""
+def in_thread(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> "Future[T]":
+    """Do the work in another thread. The future has its result."""
     future: Future[T] = Future()
 
     def go() -> None:
@@ -60,5 +60,5 @@ def beside(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> "Future[T
             raise
         future.set_result(result)
 
-    CREW.do(go)
+    DAEMON_THREADS.start(go)
     return future

@@ -1,4 +1,4 @@
-"""One process behind the wall, seen from outside: what it says, how it ends, how much memory it has."""
+"""One Deno process behind the wall, seen from outside: what it says, how it ends, how much memory it has."""
 
 import json
 import os
@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 
-from loci.sandbox.supervisor.messages import Ready, said
+from loci.sandbox.supervisor.deno_messages import Ready, parsed
 
 PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 KEPT_ERRORS = 65536
@@ -15,14 +15,14 @@ CHUNK = 1 << 20
 
 
 class NotStartedError(Exception):
-    """The process ended, or said nothing, before it was ready; its own words say why."""
+    """The process ended, or said nothing, before it was ready. Its message is the process's own."""
 
 
-class Child:
-    """Its pipes, owned from here on. It is told to end by `close`."""
+class DenoProcess:
+    """Owns the pipes of the process. `close` ends it."""
 
     def __init__(self, descriptors: tuple[int, int, int, int], kill: Callable[[], None]) -> None:
-        self.stdin, self.stdout, self.stderr, self._told = descriptors
+        self.stdin, self.stdout, self.stderr, self._launcher = descriptors
         self._kill = kill
         self._buffer = bytearray()
         self._end = b""
@@ -36,13 +36,13 @@ class Child:
         for one in descriptors:
             os.set_blocking(one, False)
 
-    def ready(self, seconds: float) -> "Child":
-        """The child once it waits for a job."""
+    def ready(self, seconds: float) -> "DenoProcess":
+        """Wait until it takes a job."""
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
             self.wait(deadline - time.monotonic(), ())
             for line in self.lines():
-                if said(line) == Ready():
+                if parsed(line) == Ready():
                     return self
             if self.ended is not None:
                 break
@@ -51,10 +51,10 @@ class Child:
         raise NotStartedError(why)
 
     def wait(self, seconds: float, others: tuple[int, ...]) -> list[int]:
-        """Take in what it says within the time; which of the others can be read."""
-        # Not select: a busy server has descriptors above those that it takes.
+        """Read what it says within that time. Return those of the other descriptors that can be read."""
+        # Not select, which takes only descriptors below 1024: a busy server has more.
         poll = select.poll()
-        for one in (self.stdout, self.stderr, self._told, *others):
+        for one in (self.stdout, self.stderr, self._launcher, *others):
             if one >= 0:
                 poll.register(one, select.POLLIN)
         if self._unsent and self.stdin >= 0:
@@ -62,17 +62,17 @@ class Child:
         found = [one for one, _ in poll.poll(max(0.0, seconds) * 1000)]
         if self.stdin in found:
             self._write()
-        # First what it said, then that it ended.
+        # What it said comes before the news of its end.
         if self.stdout in found:
             self._read_output()
         if self.stderr in found:
             self.errors = (self.errors + self._part(self.stderr, "stderr"))[-KEPT_ERRORS:]
-        if self._told in found:
+        if self._launcher in found:
             self._read_end()
         return [one for one in found if one in others]
 
     def lines(self) -> Iterator[bytes]:
-        """The lines that are whole."""
+        """The lines that have come whole."""
         while (end := self._buffer.find(b"\n")) >= 0:
             line = bytes(self._buffer[:end])
             del self._buffer[: end + 1]
@@ -80,21 +80,21 @@ class Child:
 
     @property
     def unfinished(self) -> int:
-        """Bytes of a line that is not whole yet."""
+        """Bytes of a line that has not come whole."""
         return len(self._buffer)
 
     @property
     def is_silent(self) -> bool:
-        """Whether nothing more can come."""
+        """True if nothing more can come."""
         return self.stdout < 0 and not self._buffer
 
     def send(self, line: bytes) -> None:
-        """Have the line written as soon as it is read: what waits to be read must not keep us from reading."""
+        """Write the line, as far as the pipe takes it; `wait` writes the rest, so that we go on reading meanwhile."""
         self._unsent += line + b"\n"
         self._write()
 
     def resident(self) -> int:
-        """Bytes of memory that it has now; 0 where that is not known."""
+        """Bytes of memory that it has now; 0 if unknown."""
         if self.pid is None or not sys.platform.startswith("linux"):
             return 0
         try:
@@ -106,13 +106,13 @@ class Child:
         return now
 
     def close(self) -> None:
-        """Kill it. Nobody waits for that here."""
+        """Kill it, without waiting for its end."""
         if self.ended is None:
             self._kill()
-        for one in (self.stdin, self.stdout, self.stderr, self._told):
+        for one in (self.stdin, self.stdout, self.stderr, self._launcher):
             if one >= 0:
                 os.close(one)
-        self.stdin = self.stdout = self.stderr = self._told = -1
+        self.stdin = self.stdout = self.stderr = self._launcher = -1
 
     def _write(self) -> None:
         try:
@@ -129,15 +129,15 @@ class Child:
         self._buffer += part
 
     def _read_end(self) -> None:
-        part = self._part(self._told, "_told")
+        part = self._part(self._launcher, "_launcher")
         self._end += part
         for line in self._end.splitlines():
-            told = json.loads(line)
-            self.pid = told.get("pid", self.pid)
-            if "ended" in told:
-                self.ended, self.peak = told["ended"], max(self.peak, told["peak"])
-        if self._told < 0 and self.ended is None:
-            self.ended = -9  # its launcher is gone, and it with that
+            news = json.loads(line)
+            self.pid = news.get("pid", self.pid)
+            if "ended" in news:
+                self.ended, self.peak = news["ended"], max(self.peak, news["peak"])
+        if self._launcher < 0 and self.ended is None:
+            self.ended = -9  # its launcher is gone, and so is the process
 
     def _part(self, descriptor: int, name: str) -> bytes:
         try:

@@ -1,14 +1,28 @@
-"""The trusted side: a process for each run, which is believed nothing. Time, memory and ends are judged here."""
+"""Runs TypeScript: a process for each run, which is not believed. Time, memory and how it ended are judged here."""
 
+import contextlib
 import json
+import re
+import threading
 import time
+from collections import deque
 from collections.abc import Callable
 
-from loci.sandbox.supervisor.deno_process import Child, NotStartedError
-from loci.sandbox.supervisor.deno_starter import Shape, Starter
-from loci.sandbox.supervisor.messages import Logged, Ready, Returned, SenselessError, Thrown, ToolRequest, said
-from loci.sandbox.supervisor.run_end import Account, Broken, Ended, Order, silent, thrown
-from loci.sandbox.supervisor.spare_processes import Spares
+from loci.sandbox.supervisor.deno_messages import (
+    BadResultError,
+    Broken,
+    DenoJob,
+    FinishedRun,
+    Logged,
+    Ready,
+    Returned,
+    RunLog,
+    Thrown,
+    ToolRequest,
+    parsed,
+)
+from loci.sandbox.supervisor.deno_process import DenoProcess, NotStartedError
+from loci.sandbox.supervisor.deno_starter import DenoStarter, ProcessShape
 from loci.sandbox.supervisor.tool_calls import Call, ToolCalls
 from loci.sandbox.wall.layers import Layer
 
@@ -18,38 +32,44 @@ LAST_WORDS_SECONDS = 1.0
 MOST_WRITTEN = 12 * MB
 LARGEST_LINE = 6 * MB
 BESIDE_HEAP_MB = 400
-"""That a process may have besides its heap, seen from outside; RLIMIT_DATA does not count what is shared."""
+"""Memory that a process may have besides its heap, seen from outside; RLIMIT_DATA does not count shared memory."""
 COMMON_MB = 512
-"""The heap that spares are started with: who asks for another waits for a process of their own."""
+"""The heap that spare processes have. A job with another one waits for a process of its own."""
+READY_SECONDS = 20.0
+QUIET_SECONDS = 0.02
+"""Wait so long before starting another, so that it takes no processor time from the run that took the last one."""
+IDLE_SECONDS = 900.0
+OUT_OF_MEMORY = re.compile(rb"out of memory|heap limit|Fatal process OOM|allocation failed", re.IGNORECASE)
+NO_ROOM = re.compile(r"Array buffer allocation failed|WebAssembly.*(could not allocate|out of memory|allocation)")
+NEVER = b"promise never resolved"
+BY_SIGNAL = 128
+"""Added to a signal's number when it ends a process in a namespace."""
 
 
-class Host:
+class DenoRunner:
     """Runs code in Deno, from any number of threads."""
 
     def __init__(self, deno: str, layers: frozenset[Layer], spares: int = 2) -> None:
-        self._starter = Starter(deno, layers)
-        self.spares = Spares(self._starter.start, Shape(COMMON_MB), spares)
+        self._starter = DenoStarter(deno, layers)
+        self.spares = SpareProcesses(self._starter.start, ProcessShape(COMMON_MB), spares)
 
-    def run(self, order: Order, call: Call, given_up: Callable[[], bool] = lambda: False) -> Ended:
-        """How the run ended: by itself, or because it had to, or because nobody waits for it any more.
-
-        Its process is killed by then, or will be at once.
-        """
-        account = Account()
+    def run(self, job: DenoJob, call: Call, given_up: Callable[[], bool] = lambda: False) -> FinishedRun:
+        """Run the code until it ends, has to end, or nobody waits for it any more. Then its process is killed."""
+        log = RunLog()
         began = time.monotonic()
         try:
-            child = self.spares.take(Shape(order.memory_mb, order.read))
+            child = self.spares.take(ProcessShape(job.memory_mb, job.read))
         except NotStartedError as error:
-            return Ended(Broken("start", f"The sandbox did not start: {error}"), account, _ms(began), 0)
-        bridge = ToolCalls(order, call, account)
+            return FinishedRun(Broken("start", f"The sandbox did not start: {error}"), log, _ms(began), 0)
+        bridge = ToolCalls(job, call, log)
         began = time.monotonic()
         try:
-            outcome = _Run(order, child, bridge, account, began, given_up).outcome()
+            outcome = _Run(job, child, bridge, log, began, given_up).outcome()
             child.resident()
         finally:
             bridge.close()
             child.close()
-        return Ended(outcome, account, _ms(began), child.peak)
+        return FinishedRun(outcome, log, _ms(began), child.peak)
 
     def close(self) -> None:
         """End all processes."""
@@ -57,26 +77,98 @@ class Host:
         self._starter.close()
 
 
+class SpareProcesses:
+    """Processes of one shape, started before there is a job. The first call starts them; 15 idle minutes end them."""
+
+    def __init__(self, start: Callable[[ProcessShape], DenoProcess], shape: ProcessShape, size: int) -> None:
+        self._start = start
+        self._shape = shape
+        self._size = size
+        self._ready: deque[DenoProcess] = deque()
+        self._changed = threading.Condition()
+        self._filler: threading.Thread | None = None
+        self._closed = False
+
+    def take(self, shape: ProcessShape) -> DenoProcess:
+        """A process that waits for a job: a spare one, or a new one if none has that shape."""
+        if shape == self._shape and self._size:
+            while (spare := self._next()) is not None:
+                spare.wait(0, ())
+                if spare.ended is None and not spare.is_silent:
+                    return spare
+                spare.close()  # something has killed it
+        return self._start(shape).ready(READY_SECONDS)
+
+    def count(self) -> int:
+        """The number that are ready."""
+        with self._changed:
+            return len(self._ready)
+
+    def close(self) -> None:
+        """End them all."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+            filler = self._filler
+        if filler is not None:
+            filler.join()
+        self._drop()
+
+    def _next(self) -> DenoProcess | None:
+        with self._changed:
+            found = self._ready.popleft() if self._ready else None
+            if self._filler is None and not self._closed:
+                self._filler = threading.Thread(target=self._fill, name="spares", daemon=True)
+                self._filler.start()
+            self._changed.notify_all()
+            return found
+
+    def _fill(self) -> None:
+        while True:
+            with self._changed:
+                if not self._changed.wait_for(self._is_wanted, IDLE_SECONDS) or self._closed:
+                    self._filler = None
+                    break
+            threading.Event().wait(QUIET_SECONDS)
+            try:
+                child = self._start(self._shape).ready(READY_SECONDS)
+            except NotStartedError:  # the next call says why
+                with self._changed:
+                    self._filler = None
+                return
+            with self._changed:
+                self._ready.append(child)
+        self._drop()
+
+    def _is_wanted(self) -> bool:
+        return self._closed or len(self._ready) < self._size
+
+    def _drop(self) -> None:
+        with contextlib.suppress(IndexError):
+            while True:
+                self._ready.popleft().close()
+
+
 class _Run:
     def __init__(
         self,
-        order: Order,
-        child: Child,
+        job: DenoJob,
+        child: DenoProcess,
         bridge: ToolCalls,
-        account: Account,
+        log: RunLog,
         began: float,
         given_up: Callable[[], bool],
     ) -> None:
-        self._order = order
+        self._job = job
         self._child = child
         self._bridge = bridge
-        self._account = account
+        self._log = log
         self._given_up = given_up
-        self._deadline = began + order.timeout_ms / 1000
+        self._deadline = began + job.timeout_ms / 1000
 
     def outcome(self) -> Returned | Thrown | Broken:
-        job = {"code": self._order.code, "context": self._order.context, "servers": self._order.servers}
-        self._child.send(json.dumps(job).encode())
+        line = {"code": self._job.code, "context": self._job.context, "servers": self._job.servers}
+        self._child.send(json.dumps(line).encode())
         while (left := self._deadline - time.monotonic()) > 0:
             if self._child.wait(min(left, LOOK_SECONDS), self._bridge.descriptors):
                 for answer in self._bridge.answers():
@@ -85,48 +177,67 @@ class _Run:
                 return found
             if self._given_up():
                 return Broken("given up", "The call was cancelled")
-        return Broken("timeout", f"The code was stopped after {self._order.timeout_ms} ms")
+        return Broken("timeout", f"The code was stopped after {self._job.timeout_ms} ms")
 
     def _judged(self) -> Returned | Thrown | Broken | None:
-        """What it has come to by now, if it has."""
+        """The outcome, if the run has ended."""
         try:
             for line in self._child.lines():
                 if (found := self._took(line)) is not None:
                     return found
-        except SenselessError as error:
-            return Broken("protocol", f"The sandbox gave a result that is none ({error})")
+        except BadResultError as error:
+            return Broken("protocol", f"The sandbox gave a result that makes no sense ({error})")
         if self._child.written > MOST_WRITTEN or self._child.unfinished > LARGEST_LINE:
             return Broken("output", f"The code gave out more than {MOST_WRITTEN // MB} MB")
-        if self._child.resident() > (self._order.memory_mb + BESIDE_HEAP_MB) * MB:
-            return Broken("memory", f"The code used more than {self._order.memory_mb} MB, array buffers included")
+        if self._child.resident() > (self._job.memory_mb + BESIDE_HEAP_MB) * MB:
+            return Broken("memory", f"The code used more than {self._job.memory_mb} MB, array buffers included")
         if self._child.is_silent:
             self._last_words()
-            return silent(self._child, self._order.memory_mb)
+            return _ended_silently(self._child, self._job.memory_mb)
         return None
 
     def _took(self, line: bytes) -> Returned | Thrown | Broken | None:
         if len(line) > LARGEST_LINE:
             return Broken("output", f"A result has at most {LARGEST_LINE // MB} MB")
-        match said(line):
+        match parsed(line):
             case Logged() as logged:
-                self._account.log(logged)
+                self._log.add(logged)
             case ToolRequest() as asked:
                 self._bridge.ask(asked)
             case Returned() as returned:
-                self._account.dropped += returned.dropped
+                self._log.dropped += returned.dropped
                 return returned
             case Thrown() as error:
-                self._account.dropped += error.dropped
-                return thrown(error, self._order.memory_mb)
+                self._log.dropped += error.dropped
+                return _thrown(error, self._job.memory_mb)
             case Ready():
                 pass
         return None
 
     def _last_words(self) -> None:
-        """Why it ended comes a moment after its output has."""
+        """Wait for the reason of its end, which comes a moment after its output closes."""
         end = time.monotonic() + LAST_WORDS_SECONDS
         while (self._child.ended is None or self._child.stderr >= 0) and (left := end - time.monotonic()) > 0:
             self._child.wait(left, ())
+
+
+def _thrown(error: Thrown, memory_mb: int) -> Thrown | Broken:
+    """The error that the code threw; or the memory limit, if that caused it."""
+    if error.name in ("RangeError", "Error") and NO_ROOM.search(error.message):
+        return Broken("memory", f"The code used more than the {memory_mb} MB that it may ({error.message})")
+    return error
+
+
+def _ended_silently(child: DenoProcess, memory_mb: int) -> Broken:
+    """The reason why the process ended without an answer."""
+    status = child.ended
+    by_signal = status is not None and (status < 0 or status > BY_SIGNAL)
+    if by_signal and OUT_OF_MEMORY.search(child.errors):
+        return Broken("memory", f"The code used more than the {memory_mb} MB of heap that it may")
+    if NEVER in child.errors:
+        return Broken("stuck", "The code waits for something that never comes")
+    ended = "it closed its output" if status is None else f"its status was {status}"
+    return Broken("exited", f"The code ended the sandbox before it gave a result ({ended})")
 
 
 def _ms(began: float) -> float:

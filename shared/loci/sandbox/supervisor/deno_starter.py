@@ -1,4 +1,4 @@
-"""The trusted side of the launcher: asks for a process behind the wall, and says when it is to end."""
+"""Starts Deno processes behind the wall, through a launcher, with no permission but to read what is named."""
 
 import itertools
 import json
@@ -8,26 +8,55 @@ import struct
 import subprocess
 import sys
 import threading
+from collections.abc import Collection
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from loci.sandbox.supervisor import deno_flags
-from loci.sandbox.supervisor.deno_process import Child, NotStartedError
+from loci.sandbox.supervisor.deno_process import DenoProcess, NotStartedError
 from loci.sandbox.wall.layers import Layer
+from loci.sandbox.wall.wall import Limits, Rules, View
 
-START = Path(__file__).resolve().parent.parent / "start.py"
+MB = 1 << 20
+SANDBOX = Path(__file__).resolve().parent.parent
+PROGRAMS = SANDBOX / "inside" / "typescript"
+RUNNER = PROGRAMS / "runner.js"
+START = SANDBOX / "start.py"
+NO_PERMISSIONS = (
+    *("--no-prompt", "--no-remote", "--no-npm", "--cached-only", "--no-config", "--no-lock", "--no-code-cache"),
+    *("--deny-import", "--deny-write", "--deny-net", "--deny-env", "--deny-run", "--deny-ffi", "--deny-sys"),
+)
+# `caches` and `localStorage` store in DENO_DIR, for everybody and whatever is denied: so there is no such folder.
+ENVIRONMENT = {
+    "PATH": "/nonexistent",
+    "HOME": "/nonexistent",
+    "DENO_DIR": "/dev/null/none",
+    "DENO_NO_UPDATE_CHECK": "1",
+    "NO_COLOR": "1",
+    "TZ": "UTC",
+}
+YOUNG_MB = 16
+"""V8's young generation. It makes the heap larger by three times as much."""
+OUTSIDE_MB = 512
+"""For what lies outside V8's heap: array buffers, WebAssembly, the program itself."""
+LIBRARY_FOLDERS = ("/usr/lib", "/usr/lib64", "/lib", "/lib64", "/nix/store")
+SYSTEM_FILES = ("/etc/ld.so.cache", "/sys/devices/system/cpu")
+# Threads of V8 and tokio; Deno has no fallback for the last two.
+SYSTEM_CALLS = (
+    *("sched_setscheduler", "sched_getattr", "set_mempolicy_home_node", "mlock", "memfd_create"),
+    *("pkey_alloc", "pkey_free", "pkey_mprotect"),
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
-    """What a process is started with, and cannot be given later."""
+class ProcessShape:
+    """Settings that a process starts with, and cannot be given later."""
 
     heap_mb: int
     read: tuple[str, ...] = ()
 
 
-class Starter:
-    """Starts processes, from any thread. Its launcher is started when it is first needed, and again if it ended."""
+class DenoStarter:
+    """Starts processes, from any thread. It starts its launcher when it first needs one, and again if that ended."""
 
     def __init__(self, deno: str, layers: frozenset[Layer]) -> None:
         self._deno = deno
@@ -35,25 +64,25 @@ class Starter:
         self._numbers = itertools.count(1)
         self._lock = threading.Lock()
         self._launcher: subprocess.Popen[bytes] | None = None
-        self._line: socket.socket | None = None
+        self._socket: socket.socket | None = None
 
-    def start(self, shape: Shape) -> Child:
-        """A process that is on its way to be ready."""
+    def start(self, shape: ProcessShape) -> DenoProcess:
+        """Start a process; its `ready` waits until it takes a job."""
         number = next(self._numbers)
-        order: dict[str, object] = {
+        request: dict[str, object] = {
             "start": number,
-            "command": deno_flags.command(self._deno, shape.heap_mb, shape.read),
-            "environment": deno_flags.ENVIRONMENT,
+            "command": command(self._deno, shape.heap_mb, shape.read),
+            "environment": ENVIRONMENT,
             "layers": sorted(self._layers),
-            "view": asdict(deno_flags.view(self._deno, shape.read)),
-            "limits": asdict(deno_flags.limits(shape.heap_mb)),
-            "rules": asdict(deno_flags.rules()),
+            "view": asdict(_view(self._deno, shape.read)),
+            "limits": asdict(_limits(shape.heap_mb)),
+            "rules": asdict(_rules()),
         }
         ends = [os.pipe() for _ in range(4)]
         theirs = [ends[0][0], *(writing for _, writing in ends[1:])]
         ours = (ends[0][1], ends[1][0], ends[2][0], ends[3][0])
         try:
-            self._tell(order, theirs)
+            self._ask(request, theirs)
         except OSError as error:
             for one in ours:
                 os.close(one)
@@ -61,56 +90,104 @@ class Starter:
         finally:
             for one in theirs:
                 os.close(one)
-        return Child(ours, lambda: self._end(number))
+        return DenoProcess(ours, lambda: self._end(number))
 
     def close(self) -> None:
-        """End the launcher, and all that it has started."""
+        """End the launcher, and every process that it started."""
         with self._lock:
-            if self._line is not None:
-                self._line.close()
+            if self._socket is not None:
+                self._socket.close()
             if self._launcher is not None:
                 self._launcher.wait()
-            self._line = self._launcher = None
+            self._socket = self._launcher = None
 
     def _end(self, number: int) -> None:
         with self._lock:
-            if self._line is not None:
+            if self._socket is not None:
                 try:
-                    _send(self._line, {"kill": number}, [])
-                except OSError:  # it ended, and all that it had started with it
+                    _send(self._socket, {"kill": number}, [])
+                except OSError:  # it has ended, and so has every process that it started
                     return
 
-    def _tell(self, order: dict[str, object], descriptors: list[int]) -> None:
+    def _ask(self, request: dict[str, object], descriptors: list[int]) -> None:
         with self._lock:
-            if self._line is not None:
+            if self._socket is not None:
                 try:
-                    _send(self._line, order, descriptors)
+                    _send(self._socket, request, descriptors)
                 except OSError:
-                    self._line.close()
-                    self._line = None
+                    self._socket.close()
+                    self._socket = None
                 else:
                     return
-            _send(self._opened(), order, descriptors)
+            _send(self._start_launcher(), request, descriptors)
 
-    def _opened(self) -> socket.socket:
+    def _start_launcher(self) -> socket.socket:
         if self._launcher is not None:
             self._launcher.wait()
         ours, theirs = socket.socketpair()
         command = [sys.executable, "-I", "-S", str(START), "inside.deno_launcher"]
         with theirs:
-            # Of its own interpreter, with an empty environment: this process has threads and secrets.
+            # An interpreter of its own, with an empty environment: this process has threads and secrets.
             self._launcher = subprocess.Popen(  # noqa: S603
                 command, stdin=theirs.fileno(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env={}, cwd="/"
             )
-        self._line = ours
+        self._socket = ours
         return ours
 
 
-def _send(line: socket.socket, order: dict[str, object], descriptors: list[int]) -> None:
-    text = json.dumps(order).encode()
+def _send(launcher: socket.socket, request: dict[str, object], descriptors: list[int]) -> None:
+    text = json.dumps(request).encode()
     head = struct.pack("<I", len(text))
     if descriptors:
-        socket.send_fds(line, [head], descriptors)
+        socket.send_fds(launcher, [head], descriptors)
     else:
-        line.sendall(head)
-    line.sendall(text)
+        launcher.sendall(head)
+    launcher.sendall(text)
+
+
+def command(deno: str, heap_mb: int, read: Collection[str]) -> list[str]:
+    """The command line. A path with a comma would be read as two paths."""
+    old = max(16, heap_mb - 3 * YOUNG_MB)
+    # The flag with nothing behind it would allow everything.
+    reading = f"--allow-read={','.join(read)}" if read else "--deny-read"
+    v8 = f"--v8-flags=--max-old-space-size={old},--max-semi-space-size={YOUNG_MB}"
+    return [deno, "run", *NO_PERMISSIONS, reading, v8, str(RUNNER)]
+
+
+def _view(deno: str, read: Collection[str]) -> View:
+    """The files that are visible behind the wall: Deno, its libraries, our programs, and what may be read."""
+    libraries = {os.path.realpath(one) for one in LIBRARY_FOLDERS if os.path.isdir(one)}
+    named = {os.path.realpath(one) for one in SYSTEM_FILES if os.path.exists(one)}
+    real = os.path.realpath(deno)
+    loader = _elf_interpreter(real)
+    return View(
+        readable=(*sorted(libraries | named), str(PROGRAMS), str(SANDBOX / "vendored"), *read),
+        executable=(real, *([os.path.realpath(loader)] if loader else ())),
+    )
+
+
+def _limits(heap_mb: int) -> Limits:
+    """The kernel's limits. RLIMIT_DATA is for memory that V8 does not count as heap."""
+    return Limits(memory_bytes=(heap_mb + OUTSIDE_MB) * MB, file_bytes=0, open_files=64, processes=128)
+
+
+def _rules() -> Rules:
+    """System calls for Deno. It is executed behind the wall, so `execve` is open; starting processes is not."""
+    return Rules(may_exec=True, extra=SYSTEM_CALLS)
+
+
+def _elf_interpreter(program: str) -> str | None:
+    """The loader of an ELF program, which the kernel executes beside it."""
+    with open(program, "rb") as opened:
+        head = opened.read(64)
+        if head[:5] != b"\x7fELF\x02":
+            return None
+        offset, size, count = struct.unpack_from("<Q", head, 32)[0], *struct.unpack_from("<HH", head, 54)
+        opened.seek(offset)
+        table = opened.read(size * count)
+        for at in range(0, len(table), size):
+            kind, start, length = struct.unpack_from("<I4xQ16xQ", table, at)
+            if kind == 3:  # PT_INTERP
+                opened.seek(start)
+                return opened.read(length).rstrip(b"\0").decode()
+    return None

@@ -1,20 +1,81 @@
-"""One request to an executor, on its way."""
+"""One request to an executor: its limits, its output, and its answer. Nothing that it says is believed."""
 
 import json
 import time
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 from loci.sandbox.inside import frames
-from loci.sandbox.supervisor.reply import Bounds, Memory, Output, Reply
 
+MB = 1 << 20
 DISK_SECONDS = 0.2
 BEGUN_SECONDS = 0.1
+
 Message = dict[str, Any]
+WhyEnded = Literal["time", "memory", "disk", "threads", "ended", "protocol", "start", "state size", "given up"]
+FileLookup = Callable[[str, str], "dict[str, str]"]
+"""Answers the code's request for a stored file, by its id and name: {"path": …} or {"missing": why}."""
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Limits of an executor."""
+
+    seconds: float = 60.0
+    grace_seconds: float = 1.0
+    """Between the interrupt, which the code's variables survive, and the end of the process."""
+    memory_bytes: int = 1024 * MB
+    base_bytes: int = 300 * MB
+    """Memory that Python and the packages take before the caller's code takes any."""
+    disk_bytes: int = 256 * MB
+    files: int = 10_000
+    threads: int = 128
+    output_bytes: int = MB
+    """Of each of stdout and stderr. The rest is counted and dropped."""
+    reply_bytes: int = 32 * MB
+    memory_requests: int = 200
+    """Requests for stored files in one run."""
+
+
+@dataclass
+class Output:
+    """Output of the executor so far, and the most memory that it had."""
+
+    stdout: bytearray = field(default_factory=bytearray)
+    stderr: bytearray = field(default_factory=bytearray)
+    dropped: int = 0
+    most_memory: int = 0
+
+    def take(self, stream: Literal["stdout", "stderr"], content: bytes, most: int) -> None:
+        held: bytearray = getattr(self, stream)
+        room = max(0, most - len(held))
+        held += content[:room]
+        self.dropped += max(0, len(content) - room)
+
+
+class ExecutorEnded(Exception):
+    """The executor is gone: we ended its process, or it ended by itself."""
+
+    def __init__(self, why: WhyEnded, output: Output | None = None) -> None:
+        super().__init__(why)
+        self.why: WhyEnded = why
+        self.output = output or Output()
+
+
+@dataclass(frozen=True)
+class ExecutorReply:
+    """An executor's answer to a request, in its own words."""
+
+    said: dict[str, Any]
+    output: Output
+    seconds: float
+    interrupted: bool
+    pieces: tuple[bytes, ...] = ()
 
 
 class Exchange:
-    """What is to be sent, what has come, and until when."""
+    """A request on its way: what is still to send, what has come, and how long it may take."""
 
     def __init__(
         self,
@@ -23,7 +84,7 @@ class Exchange:
         *,
         soft: bool = False,
         room: int = 1 << 20,
-        memory: Memory | None = None,
+        lookup: FileLookup | None = None,
         take: Callable[[bytes], None] | None = None,
         given_up: Callable[[], bool] = lambda: False,
     ) -> None:
@@ -32,28 +93,28 @@ class Exchange:
         self.until = self.began + seconds
         self.next_disk = self.began + DISK_SECONDS
         self.soft = soft
-        """It is interrupted first, once its time is over."""
+        """True if the code is interrupted first, and ended only if that does not help."""
         self.interrupted = False
         self._given_up = given_up
         self.output = Output()
-        self.memory = memory
+        self._lookup = lookup
         self.requests = 0
         self.take = take
         self.pieces: list[bytes] = []
         self.room = room
         """Bytes that may still come."""
 
-    def reply(self, said: Message) -> Reply:
-        """The end of it."""
+    def reply(self, said: Message) -> ExecutorReply:
+        """The reply that ends this exchange."""
         seconds = time.monotonic() - self.began
-        return Reply(said, self.output, seconds, self.interrupted, tuple(self.pieces))
+        return ExecutorReply(said, self.output, seconds, self.interrupted, tuple(self.pieces))
 
     def is_given_up(self, now: float) -> bool:
-        """Whether nobody waits for the answer. What has just begun would not hear that it is interrupted."""
+        """True if nobody waits for the answer any more. Code that has just begun would miss the interrupt."""
         return now - self.began > BEGUN_SECONDS and self._given_up()
 
     def keep(self, payload: bytes) -> bool:
-        """Whether there was room for these bytes."""
+        """Take these bytes. Return False if there is no room for them."""
         self.room -= len(payload)
         if self.room < 0:
             return False
@@ -63,19 +124,19 @@ class Exchange:
             self.take(payload)
         return True
 
-    def asked(self, said: Message, bounds: Bounds) -> dict[str, str] | None:
-        """The answer to a request for a stored file; None where it is no such request, or one too many."""
+    def file_answer(self, said: Message, bounds: Bounds) -> dict[str, str] | None:
+        """Answer a request for a stored file. None if the message is no such request."""
         id, name = said.get("memory_id"), said.get("memory_name")
-        if said.get("t") != "memory" or self.memory is None or not isinstance(id, str):
+        if said.get("t") != "memory" or self._lookup is None or not isinstance(id, str):
             return None
         self.requests += 1
         if self.requests > bounds.memory_requests:
             return {"missing": f"One run may ask for {bounds.memory_requests} files"}
-        return self.memory(id, name if isinstance(name, str) else "")
+        return self._lookup(id, name if isinstance(name, str) else "")
 
 
 def framed(message: Message, pieces: Iterable[bytes] | None = None) -> Iterator[bytes]:
-    """The message as a frame, and the bytes that go with it."""
+    """The message as a frame, followed by the bytes that go with it."""
     yield frames.packed(frames.JSON, json.dumps(message).encode())
     if pieces is None:
         return

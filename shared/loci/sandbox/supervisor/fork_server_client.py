@@ -1,4 +1,4 @@
-"""The trusted side: starts the fork server, and gets executors from it."""
+"""Our side of the fork server: starts it, and gets executors from it."""
 
 import contextlib
 import json
@@ -11,11 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from loci.sandbox.supervisor.process_handle import Grip
-from loci.sandbox.supervisor.reply import Bounds, Output, Stopped
-from loci.sandbox.supervisor.supervised import Supervised
+from loci.sandbox.supervisor.exchange import Bounds, ExecutorEnded, Output
+from loci.sandbox.supervisor.executor_process import ExecutorProcess, ProcessHandle
 from loci.sandbox.wall.layers import Layer
-from loci.sandbox.wall.limits import Limits
+from loci.sandbox.wall.restrictions import Limits
 
 START = Path(__file__).parent.parent / "start.py"
 UP_SECONDS = 60.0
@@ -27,21 +26,21 @@ PACKAGES = (
 DRAWING = ("matplotlib.pyplot",)
 STANDARD = ("collections", "csv", "datetime", "decimal", "fractions", "io", "itertools", "math", "re", "statistics")
 SYSTEM_FILES = ("/usr/lib", "/usr/lib64", "/lib", "/lib64", "/usr/share/zoneinfo", "/etc/localtime", "/etc/ld.so.cache")
-"""What Python and its packages read of the system."""
+"""The parts of the system that Python and its packages read."""
 
 
 @dataclass(frozen=True)
 class Interpreter:
-    """The Python that executors are."""
+    """The Python that executors run."""
 
     path: Path
     readable: tuple[str, ...]
-    """Its own folders, wherever they lie."""
+    """The folders that it needs."""
 
 
 @dataclass(frozen=True)
-class Folders:
-    """What one executor has: it writes to two of them, and reads the third."""
+class WorkFolders:
+    """The folders of one executor: it writes to the first two, and reads the third."""
 
     work: Path
     scratch: Path
@@ -49,13 +48,13 @@ class Folders:
 
 
 def interpreter(path: Path) -> Interpreter:
-    """The interpreter at this path, with the folders that it says it needs."""
+    """Ask the interpreter at this path which folders it needs."""
     asked = (
         "import sys, json; print(json.dumps([[sys.prefix, sys.exec_prefix], [sys.base_prefix, sys.base_exec_prefix]]))"
     )
     ran = subprocess.run([path, "-I", "-c", asked], capture_output=True, check=True, timeout=30)  # noqa: S603
     own, base = json.loads(ran.stdout)
-    # An environment is all its own. What it is based on may be all of /usr: of that only the libraries.
+    # A virtual environment needs all of its own folder. Its base may be all of /usr: of that, only the libraries.
     needed = {one for one in own if one not in base}
     needed |= {f"{one}/{part}" for one in base for part in ("lib", "lib64", "local/lib", "share/zoneinfo")}
     # Python looks for its modules at the paths that it was started with, which may be links.
@@ -63,7 +62,7 @@ def interpreter(path: Path) -> Interpreter:
 
 
 class ForkServer:
-    """Forks executors that have everything imported. Any thread may ask it; it ends with this process."""
+    """Forks executors that have all packages imported. Any thread may ask it; it ends with this process."""
 
     def __init__(
         self,
@@ -86,7 +85,7 @@ class ForkServer:
                 command,
                 env=_environment(cache),
                 stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,  # over stdio, this process's is the protocol
+                stdout=subprocess.DEVNULL,  # with stdio, this process's own stdout is the protocol
                 cwd="/",
                 pass_fds=[its.fileno()],
             )
@@ -98,11 +97,11 @@ class ForkServer:
             is_up = False
         if not is_up:
             self.close()
-            raise Stopped("start")
+            raise ExecutorEnded("start")
         self._socket.settimeout(SPAWN_SECONDS)
 
-    def spawn(self, folders: Folders, bounds: Bounds) -> Supervised:
-        """A new executor, confined and waiting; `Stopped` where none comes up."""
+    def spawn(self, folders: WorkFolders, bounds: Bounds) -> ExecutorProcess:
+        """A new executor, confined and waiting; `ExecutorEnded` if none starts."""
         there: list[int] = []
         here: list[int] = []
         for is_request in (True, False, False, False):
@@ -118,18 +117,18 @@ class ForkServer:
                 for one in here:
                     closing.callback(os.close, one)
                 closing.callback(ours.close)
-            raise Stopped("start") from None
+            raise ExecutorEnded("start") from None
         finally:
             for one in there:
                 os.close(one)
-        grip = _grip(ours)
-        if grip is None:
-            said = _said(here[3])
+        handle = _handle(ours)
+        if handle is None:
+            said = _error_text(here[3])
             for one in here:
                 os.close(one)
-            raise Stopped("start", said)
+            raise ExecutorEnded("start", said)
         writable = (str(folders.work), str(folders.scratch))
-        executor = Supervised(grip, (here[0], here[1], here[2], here[3]), writable, bounds)
+        executor = ExecutorProcess(handle, (here[0], here[1], here[2], here[3]), writable, bounds)
         executor.wait_until_ready(SPAWN_SECONDS)
         return executor
 
@@ -138,7 +137,7 @@ class ForkServer:
         return self._process.poll() is None
 
     def close(self) -> None:
-        """End it, and with it all executors that it has forked."""
+        """End it, and with it all executors that it forked."""
         self._socket.close()
         self._process.kill()
         self._process.wait()
@@ -149,7 +148,7 @@ class ForkServer:
             if not self._socket.recv(1):
                 raise ConnectionResetError
 
-    def _asked(self, folders: Folders, bounds: Bounds) -> dict[str, object]:
+    def _asked(self, folders: WorkFolders, bounds: Bounds) -> dict[str, object]:
         work, scratch = str(folders.work), str(folders.scratch)
         limits = Limits(
             memory_bytes=bounds.memory_bytes + bounds.base_bytes,
@@ -178,25 +177,25 @@ class ForkServer:
 
 
 def _environment(cache: Path) -> dict[str, str]:
-    # More threads than one in the fork server, and its children hang (libgomp); no semaphores behind the wall.
+    # A second thread in the fork server would make its children hang (libgomp). No semaphores exist behind the wall.
     one = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
     paths = {"PATH": "/usr/bin:/bin", "HOME": str(cache), "MPLCONFIGDIR": str(cache), "LANG": "C.UTF-8", "TZ": "UTC"}
     return {**one, **paths, "JOBLIB_MULTIPROCESSING": "0", "MPLBACKEND": "Agg"}
 
 
-def _grip(announced: socket.socket) -> Grip | None:
-    """The process, as its wall announced it before any of the caller's code ran."""
+def _handle(announced: socket.socket) -> ProcessHandle | None:
+    """The process, as its wall announced it before any of the caller's code ran; None if it did not."""
     with announced:
         announced.settimeout(SPAWN_SECONDS)
         try:
             said, descriptors, _, _ = socket.recv_fds(announced, 32, 1)
         except OSError:
             return None
-    return Grip(int(said), descriptors[0] if descriptors else None) if said else None
+    return ProcessHandle(int(said), descriptors[0] if descriptors else None) if said else None
 
 
-def _said(errors: int) -> Output:
-    """Why no executor came up, in its own words."""
+def _error_text(errors: int) -> Output:
+    """The last words of an executor that did not start."""
     output = Output()
     if select.select([errors], [], [], 1.0)[0]:
         output.take("stderr", os.read(errors, 1000), 1000)

@@ -1,4 +1,4 @@
-"""Calls of tools out of a run: so many at once, so many in all, and none that was not given."""
+"""Tool calls out of a run: limited in number, and only to tools that the run was given."""
 
 import contextlib
 import json
@@ -8,9 +8,8 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
 
-from loci.sandbox.supervisor.daemon_threads import beside
-from loci.sandbox.supervisor.messages import Json, ToolRequest
-from loci.sandbox.supervisor.run_end import Account, Order
+from loci.sandbox.supervisor.daemon_threads import in_thread
+from loci.sandbox.supervisor.deno_messages import DenoJob, Json, RunLog, ToolRequest
 
 MOST_CALLS = 200
 AT_ONCE = 16
@@ -22,12 +21,12 @@ Call = Callable[[str, Json], dict[str, Json]]
 
 
 class ToolCalls:
-    """One run's. Answers come from other threads, and wake who waits for `descriptor`."""
+    """The tool calls of one run. Answers come from other threads; `descriptors` wake whoever waits for them."""
 
-    def __init__(self, order: Order, call: Call, account: Account) -> None:
-        self._allowed = order.tools
+    def __init__(self, job: DenoJob, call: Call, log: RunLog) -> None:
+        self._allowed = job.tools
         self._call = call
-        self._account = account
+        self._log = log
         self._waiting: deque[ToolRequest] = deque()
         self._answers: deque[bytes] = deque()
         self._under_way = 0
@@ -36,24 +35,24 @@ class ToolCalls:
 
     @property
     def descriptors(self) -> tuple[int, ...]:
-        """Can be read when there are answers."""
+        """A pipe that can be read when there are answers; none before the first call."""
         return () if self._pipe is None else self._pipe[:1]
 
     def ask(self, asked: ToolRequest) -> None:
-        """Call the tool as soon as it is its turn, or refuse to."""
-        self._account.asked += 1
+        """Call the tool as soon as its turn comes, or refuse to."""
+        self._log.asked += 1
         if self._pipe is None:
             self._pipe = os.pipe()
             os.set_blocking(self._pipe[1], False)
         if refusal := self._refusal(asked):
-            self._account.denied += 1
+            self._log.denied += 1
             self._answer(asked.number, {"ok": False, "error": {"code": "TOOL_DENIED", "message": refusal}})
             return
         self._waiting.append(asked)
         self._go_on()
 
     def answers(self) -> list[bytes]:
-        """Lines for the run, as soon as they are there."""
+        """Answers that have come, as lines for the run."""
         if self._pipe is None:
             return []
         os.read(self._pipe[0], 4096)
@@ -65,7 +64,7 @@ class ToolCalls:
         return found
 
     def close(self) -> None:
-        """Whatever comes now is too late."""
+        """Drop every answer that comes later."""
         with self._lock:
             pipe, self._pipe = self._pipe, None
         for one in pipe or ():
@@ -74,7 +73,7 @@ class ToolCalls:
     def _refusal(self, asked: ToolRequest) -> str | None:
         if asked.tool not in self._allowed:
             return f"This run was not given the tool {asked.tool[:80]!r}"
-        if self._account.asked > MOST_CALLS:
+        if self._log.asked > MOST_CALLS:
             return f"A run may call tools {MOST_CALLS} times"
         if asked.size > LARGEST_CALL:
             return f"The arguments of a call have at most {LARGEST_CALL // 1024} KB"
@@ -85,7 +84,7 @@ class ToolCalls:
             asked = self._waiting.popleft()
             with self._lock:
                 self._under_way += 1
-            future = beside(self._call, asked.tool, asked.arguments)
+            future = in_thread(self._call, asked.tool, asked.arguments)
             future.add_done_callback(lambda done, number=asked.number: self._done(number, done))
 
     def _done(self, number: int, done: "Future[dict[str, Json]]") -> None:
@@ -102,5 +101,5 @@ class ToolCalls:
         with self._lock:
             if self._pipe is not None:
                 self._answers.append(line)
-                with contextlib.suppress(BlockingIOError):  # so much was written that it is read soon
+                with contextlib.suppress(BlockingIOError):  # the pipe is full, so it is read soon
                     os.write(self._pipe[1], b"x")

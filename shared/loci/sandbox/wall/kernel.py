@@ -1,4 +1,4 @@
-"""System calls that Python has no function for. Each acts on the calling process."""
+"""System calls for which Python has no function. Each acts on the calling process."""
 
 import ctypes
 import functools
@@ -7,6 +7,7 @@ import os
 import platform
 from pathlib import Path
 
+TABLE = Path(__file__).with_name("syscalls.json")
 MACHINE = {"AMD64": "x86_64", "arm64": "aarch64"}.get(platform.machine(), platform.machine())
 
 PR_SET_PDEATHSIG = 1
@@ -22,13 +23,12 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 @functools.cache  # behind a wall the file is out of sight
 def numbers() -> dict[str, int]:
-    """The machine's system calls by name; none where the machine is not known."""
-    table = Path(__file__).with_name(f"syscalls_{MACHINE}.json")
-    return json.loads(table.read_text("ascii")) if table.is_file() else {}
+    """This machine's system calls by name; none if the machine is unknown."""
+    return json.loads(TABLE.read_text("ascii")).get(MACHINE, {})
 
 
 def call(name: str, number: int, *arguments: int | bytes | None) -> int:
-    """What the system call returns; `OSError` where it fails."""
+    """Make the system call. `OSError` if it fails."""
     given = [ctypes.c_long(one) if isinstance(one, int) else one for one in arguments]
     result = int(_libc.syscall(ctypes.c_long(number), *given))
     if result < 0:
@@ -57,7 +57,7 @@ def set_filter(program: bytes) -> None:
 
 
 def clear_capabilities() -> None:
-    """None is effective, permitted or inheritable any more."""
+    """Clear all effective, permitted and inheritable capabilities."""
     header = (ctypes.c_uint32 * 2)(0x20080522, 0)
     if _libc.capset(header, (ctypes.c_uint32 * 6)()) < 0:
         _fail("capset")
@@ -77,7 +77,7 @@ def mount(source: str | None, target: str, kind: str | None, flags: int, options
 
 
 def unmount_lazily(target: str) -> None:
-    """Take the mount out of sight."""
+    """Remove the mount from sight."""
     if _libc.umount2(target.encode(), ctypes.c_int(2)) < 0:
         _fail(f"umount {target}")
 

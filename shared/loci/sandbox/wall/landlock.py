@@ -1,4 +1,4 @@
-"""Landlock: files, signals and TCP by the kernel's access rules. Needs no privilege."""
+"""Landlock: the kernel's access rules for files, signals and TCP. It needs no privilege."""
 
 import contextlib
 import errno
@@ -6,23 +6,23 @@ import os
 import struct
 
 from loci.sandbox.wall import kernel
-from loci.sandbox.wall.view import DEVICES, View
+from loci.sandbox.wall.layers import DEVICES, View
 
 EXECUTE, WRITE_FILE, READ_FILE, READ_DIR, REMOVE_DIR, REMOVE_FILE = (1 << bit for bit in range(6))
 MAKE_DIR, MAKE_REG, TRUNCATE, IOCTL_DEV = 1 << 7, 1 << 8, 1 << 14, 1 << 15
 OF_FILES = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV
 
 READ = READ_FILE | READ_DIR
-# Neither links, pipes, sockets nor devices can be made, nor a file moved to another folder.
+# The code cannot make links, pipes, sockets or devices, or move a file to another folder.
 WRITE = READ | WRITE_FILE | REMOVE_DIR | REMOVE_FILE | MAKE_DIR | MAKE_REG | TRUNCATE
-# Of file rights: 13 with the first version, then one more with the second, third and fifth.
+# The first version has 13 file rights; the second, third and fifth each add one.
 FIRST, BY_VERSION = (1 << 13) - 1, ((2, 1 << 13), (3, TRUNCATE), (5, IOCTL_DEV))
 TCP, SCOPES = 3, 3
 FILE_RULE = 1
 
 
 def version() -> int:
-    """Of what the kernel offers; 0: nothing."""
+    """The version that the kernel offers; 0 if none."""
     number = kernel.numbers().get("landlock_create_ruleset")
     if number is None:
         return 0
@@ -33,7 +33,7 @@ def version() -> int:
 
 
 def restrict(view: View, proc: str) -> None:
-    """Let the process reach only the view, itself below `proc`, and no process outside."""
+    """Let the process reach only the view and itself below `proc`, and no process outside."""
     known = version()
     if not known:
         raise OSError(errno.ENOSYS, "landlock")

@@ -1,20 +1,21 @@
-"""The layers of a wall, and which of them together are one."""
+"""The layers of a wall, which of them together are strong enough, and what stays visible behind it."""
 
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 from enum import StrEnum
 
 
 class Layer(StrEnum):
-    """One thing that holds code back."""
+    """A part of the wall that holds code back."""
 
     DESCRIPTORS = "descriptors"
-    """Every open file is closed but those that are named."""
+    """Every open file is closed, except those that are named."""
     PRIVILEGES = "privileges"
-    """No capabilities, no way to gain any, and nobody of the same user looks into the process."""
+    """No capabilities, no way to gain any, and nobody of the same user can look into the process."""
     LIMITS = "limits"
     """Memory, open files, file size, time."""
     NAMESPACES = "namespaces"
-    """Own mounts, processes, network, IPC: nothing else is there."""
+    """Mounts, processes, network and IPC of its own, with nothing else in them."""
     LANDLOCK = "landlock"
     """Files, signals and TCP, as the kernel's access rules allow them."""
     SECCOMP = "seccomp"
@@ -24,8 +25,18 @@ class Layer(StrEnum):
 BASE = frozenset({Layer.DESCRIPTORS, Layer.PRIVILEGES, Layer.LIMITS})
 UNPRIVILEGED = BASE | {Layer.LANDLOCK, Layer.SECCOMP}
 ALL = frozenset(Layer)
+DEVICES = ("/dev/null", "/dev/zero", "/dev/urandom", "/dev/random")
 
 
 def is_strong(layers: AbstractSet[Layer]) -> bool:
-    """Whether hostile code may run behind them: the kernel's surface is small, and files are out of reach."""
+    """True if hostile code may run behind them: the kernel's surface is small, and files are out of reach."""
     return layers >= BASE | {Layer.SECCOMP} and bool(layers & {Layer.LANDLOCK, Layer.NAMESPACES})
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """Files and folders that stay visible, as absolute real paths. Harmless devices are always there."""
+
+    readable: tuple[str, ...] = ()
+    writable: tuple[str, ...] = ()
+    executable: tuple[str, ...] = ()

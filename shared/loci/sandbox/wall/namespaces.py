@@ -1,30 +1,30 @@
-"""Namespaces: the process has its own mounts, processes, network and IPC, with nothing in them but the view.
+"""Namespaces: the process has mounts, processes, network and IPC of its own, with only the view in them.
 
-They need a user namespace, which some distributions give to no unprivileged process.
+They need a user namespace, which some distributions deny to unprivileged processes.
 """
 
 import os
 from collections.abc import Callable
 
 from loci.sandbox.wall import kernel
-from loci.sandbox.wall.privileges import die_with_parent
-from loci.sandbox.wall.view import DEVICES, View
+from loci.sandbox.wall.layers import DEVICES, View
+from loci.sandbox.wall.restrictions import die_with_parent
 
 NEWNS, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET = 0x20000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000
 RDONLY, NOSUID, NODEV, NOEXEC, REMOUNT, BIND, REC, PRIVATE = 1, 2, 4, 8, 32, 4096, 16384, 1 << 18
-# What a user namespace may not take from a mount that it did not make, as statvfs tells it and as mount wants it.
+# Flags that a user namespace cannot remove from a mount it did not make: as statvfs reports and mount takes them.
 LOCKED = {os.ST_NOSUID: NOSUID, os.ST_NODEV: NODEV, os.ST_NOEXEC: NOEXEC, os.ST_NOATIME: 1024, os.ST_RELATIME: 1 << 21}
 LOCKED[os.ST_NODIRATIME] = 2048
 USER_INSIDE = 1000
-ROOT = "/tmp"  # noqa: S108 (any folder that is there: a tmpfs of our own hides it)
+ROOT = "/tmp"  # noqa: S108 (any existing folder will do: our own tmpfs hides it)
 LINKS = ("/bin", "/sbin", "/lib", "/lib32", "/lib64")
 
 
 def enter(outside: Callable[[int], None] | None) -> None:
-    """Go into new namespaces. It returns in a child, the first process of its namespace.
+    """Enter new namespaces. This returns in a child, the first process of its namespace.
 
-    The caller stays outside until the child ends, and ends as the child did; `outside` is called there, with the
-    child's id. Whoever kills the caller kills the child.
+    The caller stays outside until the child ends, and ends as the child did. `outside` is called there, with the
+    child's id. Killing the caller kills the child.
     """
     user, group = os.getuid(), os.getgid()
     kernel.unshare(NEWUSER | NEWNS | NEWUTS | NEWIPC | NEWPID | NEWNET)
@@ -34,7 +34,7 @@ def enter(outside: Callable[[int], None] | None) -> None:
     child = os.fork()
     if child:
         _wait(child, outside)
-    # Its parent has no id in here.
+    # Its parent has no id in this namespace.
     die_with_parent(0)
 
 
@@ -48,7 +48,7 @@ def _wait(child: int, outside: Callable[[int], None] | None) -> None:
 
 
 def change_root(view: View) -> None:
-    """Let nothing be visible but the view, at the same paths, devices and this namespace's own processes."""
+    """Hide everything but the view, at the same paths, devices, and this namespace's own processes."""
     pivot = kernel.numbers()["pivot_root"]
     kernel.mount("none", "/", None, REC | PRIVATE)
     here = os.getcwd()
@@ -71,7 +71,7 @@ def change_root(view: View) -> None:
 
 
 def _binds(view: View) -> list[tuple[str, int]]:
-    """Each path once, folders before what lies in them."""
+    """Each path once, folders before their contents."""
     flags = dict.fromkeys(view.readable, RDONLY | NOSUID | NODEV)
     flags |= dict.fromkeys(view.executable, RDONLY | NOSUID | NODEV)
     flags |= dict.fromkeys(view.writable, NOSUID | NODEV | NOEXEC)
@@ -80,7 +80,7 @@ def _binds(view: View) -> list[tuple[str, int]]:
 
 
 def _bind(source: int, target: str, flags: int) -> None:
-    """Show it there; where there is no room for it, as below a link to somewhere else, it stays out of sight."""
+    """Show it there. If it cannot be shown, as below a link to somewhere else, it stays hidden."""
     opened = f"/proc/self/fd/{source}"
     if os.path.isdir(opened):
         try:
@@ -92,7 +92,7 @@ def _bind(source: int, target: str, flags: int) -> None:
         os.close(os.open(target, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o644))
     held = os.statvfs(opened).f_flag
     kernel.mount(opened, target, None, BIND | REC)
-    locked = sum(wanted for told, wanted in LOCKED.items() if held & told)
+    locked = sum(wanted for reported, wanted in LOCKED.items() if held & reported)
     kernel.mount("none", target, None, BIND | REMOUNT | flags | locked)
 
 

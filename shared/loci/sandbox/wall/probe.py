@@ -1,4 +1,4 @@
-"""What this machine offers of a wall: each layer is tried in a process of its own."""
+"""The layers of a wall that this machine offers. Each is tried in a process of its own."""
 
 import functools
 import json
@@ -18,7 +18,7 @@ VIEW = "/usr"
 
 @dataclass(frozen=True, slots=True)
 class Offered:
-    """The layers that can be put up here, and why the others cannot."""
+    """The layers that work on this machine, and why the others do not."""
 
     system: str
     refused: tuple[tuple[Layer, str], ...]
@@ -30,7 +30,7 @@ class Offered:
 
 @dataclass(frozen=True, slots=True)
 class Unsafe:
-    """No wall can be put up here that hostile code may run behind."""
+    """This machine has no wall that is safe for hostile code."""
 
     missing: str
     advice: str
@@ -38,13 +38,13 @@ class Unsafe:
 
 @functools.cache
 def offered() -> Offered:
-    """What this machine offers; tried once a process."""
+    """The layers that this machine offers; each process tries them once."""
     system = " ".join((os.uname().sysname, os.uname().release, os.uname().machine)) if os.name == "posix" else os.name
     if not sys.platform.startswith("linux"):
         return Offered(system, tuple((layer, "only Linux has it") for layer in Layer))
     command = [sys.executable, "-I", "-S", str(START), "wall.probe"]
     try:
-        # Its own interpreter: this process may have threads, and no process with threads can be forked safely.
+        # An interpreter of its own: this process may have threads, and then it cannot be forked safely.
         ran = subprocess.run(  # noqa: S603
             command, env={}, stdin=subprocess.DEVNULL, capture_output=True, timeout=SECONDS, check=True
         )
@@ -55,7 +55,7 @@ def offered() -> Offered:
 
 
 def strongest(offered: Offered) -> frozenset[Layer] | Unsafe:
-    """The most that can be put up together; `Unsafe` where that is no wall."""
+    """All layers that are offered; `Unsafe` if they do not make a wall."""
     if is_strong(offered.layers):
         return offered.layers
     needed = BASE | {Layer.SECCOMP, Layer.LANDLOCK}
@@ -68,32 +68,31 @@ def strongest(offered: Offered) -> frozenset[Layer] | Unsafe:
 
 
 def main(_: list[str]) -> None:
-    """Print the layers that this machine refuses, with why, as JSON."""
-    from loci.sandbox.wall import (
-        landlock,  # not where only asked for
-        namespaces,  # not where only asked for
-        privileges,  # not where only asked for
-        seccomp,  # not where only asked for
+    """Print the layers that this machine refuses, and why, as JSON."""
+    from loci.sandbox.wall import (  # only the process that tries them needs them
+        landlock,
+        namespaces,
+        restrictions,
+        seccomp,
     )
-    from loci.sandbox.wall.limits import Limits, close_others, limit
-    from loci.sandbox.wall.view import View
+    from loci.sandbox.wall.layers import View
 
     def in_namespaces() -> None:
         namespaces.enter(None)
         namespaces.change_root(View(readable=(VIEW,)))
 
     def below_landlock() -> None:
-        privileges.give_up()
+        restrictions.give_up()
         landlock.restrict(View(readable=(VIEW,)), "/proc/self")
 
     def below_seccomp() -> None:
-        privileges.give_up()
+        restrictions.give_up()
         seccomp.judge(seccomp.Rules())
 
     tried: dict[Layer, Callable[[], None]] = {
-        Layer.DESCRIPTORS: lambda: close_others(()),
-        Layer.PRIVILEGES: privileges.give_up,
-        Layer.LIMITS: lambda: limit(Limits(memory_bytes=1 << 30), own_user=False),
+        Layer.DESCRIPTORS: lambda: restrictions.close_others(()),
+        Layer.PRIVILEGES: restrictions.give_up,
+        Layer.LIMITS: lambda: restrictions.limit(restrictions.Limits(memory_bytes=1 << 30), own_user=False),
         Layer.NAMESPACES: in_namespaces,
         Layer.LANDLOCK: below_landlock,
         Layer.SECCOMP: below_seccomp,
@@ -107,7 +106,7 @@ def _why_not(put_up: Callable[[], None]) -> str:
     os.set_inheritable(writing, True)
     child = os.fork()
     if child == 0:
-        os.dup2(writing, 200)  # a layer that closes everything fails without a word
+        os.dup2(writing, 200)  # otherwise a layer that closes everything could not report its failure
         try:
             put_up()
         except OSError as error:

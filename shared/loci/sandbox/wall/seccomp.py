@@ -24,12 +24,12 @@ timerfd_create timerfd_settime timerfd_gettime poll ppoll select pselect6 epoll_
 epoll_wait epoll_pwait epoll_pwait2 eventfd eventfd2 pipe pipe2 signalfd4 getrandom
 sendto recvfrom sendmsg recvmsg shutdown getsockname getsockopt setsockopt getpeername
 """.split()  # noqa: SIM905 (as many quoted names would be a page)
-# Whoever copies a file goes on where the file system has no such attributes.
+# Programs that copy files go on if the file system has no such attributes.
 UNSUPPORTED = tuple(f"{link}{call}xattr" for link in ("", "l", "f") for call in ("get", "list", "set", "remove"))
-# Libraries take another way where the kernel says that it has none of these.
+# Libraries take another way if the kernel says that it does not have these.
 ABSENT = ("clone3", "memfd_create", "io_uring_setup", "statmount", "openat2", "mseal", "userfaultfd")
-# They change files that Landlock does not let the process write, wherever those lie. They seem to succeed: what copies
-# a file copies its mode and its times, and would fail.
+# They can change files that Landlock does not let the process write. They only seem to succeed: a program that copies a
+# file also copies its mode and times, and would fail otherwise.
 IGNORED = ("chmod", "fchmod", "fchmodat", "fchmodat2", "utime", "utimes", "utimensat", "futimesat")
 # Not those that let the kernel signal other processes (F_SETOWN, F_SETSIG, F_SETLEASE, F_NOTIFY).
 FCNTLS = (0, 1, 2, 3, 4, 5, 6, 7, 36, 37, 38, 1030, 1031, 1032, 1033, 1034)
@@ -44,26 +44,26 @@ ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 LOAD, EQUAL, AT_LEAST, ANY_BIT, RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 ALLOW, KILL, FAIL = 0x7FFF0000, 0x80000000, 0x50000
 PRETEND = FAIL
-"""It fails with no error, and so it succeeds."""
+"""Do nothing, and report success."""
 REFUSE, UNKNOWN, NO_SUPPORT = FAIL | errno.EPERM, FAIL | errno.ENOSYS, FAIL | errno.ENOTSUP
 NUMBER, ARCHITECTURE = 0, 4
-"""Where in what the program judges."""
+"""Offsets in the record that the program judges."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What is let through besides the base list."""
+    """System calls that are allowed besides the base list."""
 
     may_exec: bool = False
     extra: tuple[str, ...] = ()
 
 
 def program(rules: Rules) -> bytes:
-    """The filter for this process: it names its own id, as the only one that may be signalled."""
+    """The filter for this process. It names the process's id, the only one that may be signalled."""
     numbers = kernel.numbers()
     if kernel.MACHINE not in ARCHITECTURES:
         raise OSError(errno.ENOSYS, f"seccomp: no rules for {kernel.MACHINE}")
-    # Another calling convention (int 0x80, x32) has other numbers: whoever uses it goes around the list.
+    # Another calling convention (int 0x80, x32) has other numbers, and would get around the list.
     steps = [_step(LOAD, ARCHITECTURE), _step(EQUAL, ARCHITECTURES[kernel.MACHINE], 1, 0), _step(RETURN, KILL)]
     steps.append(_step(LOAD, NUMBER))
     if kernel.MACHINE == "x86_64":
@@ -79,19 +79,19 @@ def program(rules: Rules) -> bytes:
 
 
 def _verdicts(rules: Rules) -> dict[str, int]:
-    """Calls that are judged by their name alone; all others are refused."""
+    """Calls that are judged by their name alone. All others are refused."""
     verdicts = dict.fromkeys(IGNORED, PRETEND) | dict.fromkeys(ABSENT, UNKNOWN) | dict.fromkeys(UNSUPPORTED, NO_SUPPORT)
     allowed = (*ALLOWED, *rules.extra, *(("execve", "execveat") if rules.may_exec else ()))
     return verdicts | dict.fromkeys(allowed, ALLOW)
 
 
 def judge(rules: Rules) -> None:
-    """Let only these system calls through from now on."""
+    """Allow only these system calls from now on."""
     kernel.set_filter(program(rules))
 
 
 def _judged() -> dict[str, list[bytes]]:
-    """Calls that their arguments decide on."""
+    """Calls that are judged by their arguments."""
     itself = (os.getpid(),)
     return {
         "ioctl": _only(1, IOCTLS),
@@ -116,7 +116,7 @@ def _judged() -> dict[str, list[bytes]]:
 
 
 def _only(argument: int, values: Iterable[int]) -> list[bytes]:
-    """Allow the call where this argument is one of these, and all of its upper half is zero."""
+    """Allow the call if this argument is one of these, with its upper half zero."""
     body = [_step(LOAD, _argument(argument) + 4), _step(EQUAL, 0, 1, 0), _step(RETURN, REFUSE)]
     body.append(_step(LOAD, _argument(argument)))
     for value in values:

@@ -4,7 +4,7 @@ from collections.abc import Generator
 
 import pytest
 
-from loci.adapters.local.typescript import DenoSandbox
+from loci.adapters.local.deno_sandbox import DenoSandbox
 from loci.sandbox.wall.layers import Layer
 from tests.attack.sandbox.deno.world import World, world
 from tests.support.deno import WALLS, sandbox

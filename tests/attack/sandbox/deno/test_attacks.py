@@ -2,7 +2,7 @@
 
 import pytest
 
-from loci.adapters.local.typescript import DenoSandbox
+from loci.adapters.local.deno_sandbox import DenoSandbox
 from loci.code.run import Completed
 from tests.attack.sandbox.deno.attacks import ENGINE, FILES, NETWORK, PROGRAMS, SECRETS, Attack
 from tests.attack.sandbox.deno.on_limits import ENDS, MEMORY, OUTPUT, TIME, TRACES

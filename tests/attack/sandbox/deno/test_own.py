@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from loci.adapters.local.typescript import DenoSandbox
+from loci.adapters.local.deno_sandbox import DenoSandbox
 from loci.code.results_cache import ResultsCache
 from loci.code.run import Completed
 from loci.code.typescript import TypeScript, TypeScriptRequest

@@ -4,8 +4,8 @@ from collections.abc import Collection, Generator
 
 import pytest
 
-from loci.adapters.local.typescript import DenoSandbox
-from loci.sandbox.supervisor import deno_flags
+from loci.adapters.local.deno_sandbox import DenoSandbox
+from loci.sandbox.supervisor import deno_starter
 from tests.attack.sandbox.deno.attacks import FILES, NETWORK, PROGRAMS, SECRETS, Attack
 from tests.attack.sandbox.deno.world import World
 from tests.support.deno import WALLS, needs_deno, sandbox, value
@@ -20,13 +20,13 @@ HARMLESS = {
 
 
 def _granted(deno: str, heap_mb: int, read: Collection[str]) -> list[str]:
-    return [deno, "run", "--allow-all", "--no-prompt", "--no-config", "--no-lock", str(deno_flags.RUNNER)]
+    return [deno, "run", "--allow-all", "--no-prompt", "--no-config", "--no-lock", str(deno_starter.RUNNER)]
 
 
 @pytest.fixture(scope="module", params=WALLS)
 def open_deno(request: pytest.FixtureRequest) -> Generator[DenoSandbox]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(deno_flags, "command", _granted)
+        patch.setattr(deno_starter, "command", _granted)
         with sandbox(request.param) as made:
             yield made
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from loci.adapters.local.typescript import DenoSandbox
+from loci.adapters.local.deno_sandbox import DenoSandbox
 from loci.code.run import Completed, Failed, ToolClient
 from loci.core.json import Json, JsonObject
 from tests.attack.sandbox.deno.attacks import LEAK, Attack

@@ -10,17 +10,17 @@ from loci.adapters.aws.blobs import S3Blobs
 from loci.adapters.aws.clients import Clients
 from loci.adapters.aws.records import DynamoRecords
 from loci.adapters.aws.sandbox.executor_records import ExecutorRecords
-from loci.adapters.aws.sandbox.executors import LambdaExecutors
+from loci.adapters.aws.sandbox.lambda_executors import LambdaExecutors
+from loci.adapters.aws.sandbox.lambda_sandbox import LambdaSandbox
 from loci.adapters.aws.sandbox.lent_rows import Lender, policy
 from loci.adapters.aws.sandbox.machine import Machine
-from loci.adapters.aws.sandbox.typescript import LambdaSandbox
 from loci.code.executors import Ran, RunFailure
 from loci.code.ports import NoFiles
 from loci.code.run import Failed, Job, ToolClient
 from loci.core.json import Json, JsonObject
-from loci.sandbox.lambda_host.packed import packed
-from loci.sandbox.lambda_host.question_line import opened
-from loci.sandbox.supervisor.reply import Bounds
+from loci.sandbox.lambda_host.function_answer import packed_answer
+from loci.sandbox.lambda_host.questions import open_line
+from loci.sandbox.supervisor.exchange import Bounds
 from tests.contract.sandboxes import KEY, ROLE
 from tests.contract.stores import ANN, BOB, CLOCK, START
 from tests.support.invoke_api import InvokeApi, invoke_api
@@ -36,19 +36,19 @@ NO_ENDS: dict[str, object] = {
     "a text": "done",
     "an empty object": {},
     "not packed": {"packed": "AAAA"},
-    "no outcome": packed(ENDED),
-    "a line that is no end": packed({**ENDED, "said": '{"t": "ready"}'}),
-    "a reason that is none": packed({**ENDED, "broken": ["because", "of this"]}),
-    "logs that are none": packed({**ENDED, "logs": 5, "said": "{}"}),
-    "a value without end": packed({**ENDED, "said": DEEP}),
-    "numbers that are none": packed({**ENDED, "ms": "NaN", "peak": -1, "said": "[]"}),
+    "no outcome": packed_answer(ENDED),
+    "a line that is no end": packed_answer({**ENDED, "said": '{"t": "ready"}'}),
+    "a reason that is none": packed_answer({**ENDED, "broken": ["because", "of this"]}),
+    "logs that are none": packed_answer({**ENDED, "logs": 5, "said": "{}"}),
+    "a value without end": packed_answer({**ENDED, "said": DEEP}),
+    "numbers that are none": packed_answer({**ENDED, "ms": "NaN", "peak": -1, "said": "[]"}),
 }
 NO_RUNS: dict[str, object] = {
     "nothing": None,
-    "no run": packed({"began": "kept"}),
-    "a reason that is none": packed({"began": "new", "run": {"stopped": "because", "stdout": "", "stderr": ""}}),
-    "output that is none": packed({"began": "new", "run": {"said": {}, "stdout": 5, "stderr": ""}}),
-    "pieces of elsewhere": packed(
+    "no run": packed_answer({"began": "kept"}),
+    "a reason that is none": packed_answer({"began": "new", "run": {"stopped": "because", "stdout": "", "stderr": ""}}),
+    "output that is none": packed_answer({"began": "new", "run": {"said": {}, "stdout": 5, "stderr": ""}}),
+    "pieces of elsewhere": packed_answer(
         {
             "began": "new",
             "run": {
@@ -132,12 +132,12 @@ def test_a_machine_calls_no_tool_that_its_run_was_not_given(api: InvokeApi, sand
     ]
 
     def asks(event: dict[str, Any], _: object) -> object:
-        line = opened(event["line"], 20)
+        line = open_line(event["line"], 20)
         assert line is not None
         for question in questions:
             answers.append(str(line.ask(question)))
         line.close()
-        return packed({**ENDED, "said": '{"t": "result", "value": 1, "seen": []}'})
+        return packed_answer({**ENDED, "said": '{"t": "result", "value": 1, "seen": []}'})
 
     api.functions[FUNCTION] = asks
     sandbox.run(ANN, Job("1", clients=(SHOP,)), no_tool)

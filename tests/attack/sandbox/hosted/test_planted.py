@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from loci.sandbox.lambda_host import python_function
-from loci.sandbox.lambda_host.packed import opened
+from loci.sandbox.lambda_host.function_answer import unpacked_answer
 from loci.sandbox.wall.layers import BASE, Layer
 from loci.sandbox.wall.probe import Offered
 from tests.support.executors import runner_packages
@@ -71,11 +71,11 @@ def test_what_is_planted_is_not_followed(
         f"import os, socket; SECRET, SUPERVISOR = {str(secret)!r}, {os.getpid()}; open('mine.txt', 'w').write('x')\n"
     )
     same: dict[str, object] = {"executor": name, "save": {"puts": [], "files": link, "most": 1 << 20}}
-    told = opened(runs.answer(order(known + PLANTED[name], **same)))
+    told = unpacked_answer(runs.answer(order(known + PLANTED[name], **same)))
     assert told["run"]["said"]["ok"], told
     assert ["mine.txt", 1] in told["written"]
     assert not [body for body in bodies if SECRET in body or b"PATH=" in body]
-    again = opened(runs.answer(order("print(open('mine.txt').read())", expected="1", process="2", **same)))
+    again = unpacked_answer(runs.answer(order("print(open('mine.txt').read())", expected="1", process="2", **same)))
     assert (again["began"], again["run"]["stdout"]) == ("kept", "x\n")
 
 
@@ -84,7 +84,7 @@ def test_what_is_removed_with_a_link_in_it_stays_elsewhere(runs: python_function
     code = (
         f"import os; os.symlink({str(tmp_path)!r}, 'folder'); os.mkdir('a'); os.symlink({str(tmp_path)!r}, 'a/folder')"
     )
-    assert opened(runs.answer(order(code, executor="with links")))["run"]["said"]["ok"]
-    told = opened(runs.answer(order("import os; print(os.listdir())", executor="another")))
+    assert unpacked_answer(runs.answer(order(code, executor="with links")))["run"]["said"]["ok"]
+    told = unpacked_answer(runs.answer(order("import os; print(os.listdir())", executor="another")))
     assert told["run"]["stdout"] == "[]\n"
     assert (tmp_path / "secret.txt").read_bytes() == SECRET

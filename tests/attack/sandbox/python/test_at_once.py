@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from loci.sandbox.supervisor.reply import Stopped
+from loci.sandbox.supervisor.exchange import ExecutorEnded
 from tests.attack.sandbox.escaped import Escaped
 from tests.attack.sandbox.python.on_the_kernel import EXHAUSTION
 from tests.support.executors import SOON, Nursery, no_files, nursery, walls
@@ -29,7 +29,7 @@ def _thrown(python: Nursery, code: str) -> bytes:
     with python.executor(SOON) as one:
         try:
             return bytes(one.run(PRELUDE + code, no_files).output.stdout)
-        except Stopped as why:
+        except ExecutorEnded as why:
             return bytes(why.output.stdout)
 
 

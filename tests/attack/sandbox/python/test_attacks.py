@@ -11,9 +11,9 @@ import pytest
 
 from loci.adapters.sandbox.run_results import FIGURES_BYTES, ran
 from loci.code.executors import ExecutorCondition
-from loci.sandbox.supervisor.reply import Reply, Stopped
-from loci.sandbox.supervisor.supervised import Supervised
-from loci.sandbox.wall import kernel, privileges
+from loci.sandbox.supervisor.exchange import ExecutorEnded, ExecutorReply
+from loci.sandbox.supervisor.executor_process import ExecutorProcess
+from loci.sandbox.wall import kernel, restrictions
 from tests.attack.sandbox.escaped import Escaped
 from tests.attack.sandbox.python.on_the_kernel import EXHAUSTION, PRIVILEGES
 from tests.attack.sandbox.python.on_the_machine import FILES, NETWORK, SECRETS
@@ -50,7 +50,7 @@ def python(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, around: World
 ) -> Generator[Nursery]:
     if request.param == FUNCTION:
-        privileges.hide()  # as the functions' handlers do, which are the supervisors there
+        restrictions.hide()  # as the functions' handlers do, which are the supervisors there
     with nursery(tmp_path_factory.mktemp("attacked"), walls()[request.param], ()) as one:
         yield one
 
@@ -61,7 +61,7 @@ def armed(around: World, code: str) -> str:
     return PRELUDE.replace("@@WORLD@@", repr(known)) + code
 
 
-def attacked(one: Supervised, around: World, code: str, folder: Path) -> Reply | Stopped:
+def attacked(one: ExecutorProcess, around: World, code: str, folder: Path) -> ExecutorReply | ExecutorEnded:
     """How the attack ended; `Escaped` where what it printed says that it worked."""
     (folder / "1").mkdir(exist_ok=True)
     stored = folder / "1" / "a.txt"
@@ -73,9 +73,9 @@ def attacked(one: Supervised, around: World, code: str, folder: Path) -> Reply |
         return {"path": str(stored)} if id == "m1" else {"missing": "none"}
 
     try:
-        ended: Reply | Stopped = one.run(armed(around, code), memory)
+        ended: ExecutorReply | ExecutorEnded = one.run(armed(around, code), memory)
         output = ended.output
-    except Stopped as why:
+    except ExecutorEnded as why:
         ended, output = why, why.output
     if b"ESCAPE" in output.stdout:
         raise Escaped(output.stdout.decode("utf-8", "replace"))
@@ -100,7 +100,7 @@ def test_it_is_blocked_and_the_supervisor_is_alive(python: Nursery, around: Worl
     folders = python.folders()
     with withstood(python, around), python.executor(BOUNDS, folders) as one:
         ended = attacked(one, around, BLOCKED[name], folders.memory)
-        if isinstance(ended, Reply) and not name.startswith("exhaustion"):
+        if isinstance(ended, ExecutorReply) and not name.startswith("exhaustion"):
             assert ended.said["ok"] or "SystemExit" in str(ended.said), ended.said
 
 
@@ -109,9 +109,9 @@ def test_no_frame_does_anything_to_the_supervisor(python: Nursery, around: World
     folders = python.folders()
     with withstood(python, around), python.executor(BOUNDS) as other, python.executor(BOUNDS, folders) as one:
         ended = attacked(one, around, FRAMES + PROTOCOL[name], folders.memory)
-        if isinstance(ended, Reply):
+        if isinstance(ended, ExecutorReply):
             json.dumps(str(ran(ended, ExecutorCondition("kept"), LIMITS, ())))
-            with suppress(Stopped):
+            with suppress(ExecutorEnded):
                 assert one.run("1", no_files).said.get("forged") is None
         assert printed(other, "print(1)") == "1\n"
 
@@ -125,7 +125,7 @@ def test_what_is_saved_harms_nobody_who_reads_it(python: Nursery, around: World,
         one.save(pieces.append, 1 << 20, 5)
         try:
             next_one.restore(pieces, 1)
-        except Stopped:
+        except ExecutorEnded:
             assert next_one.ended
 
 
@@ -134,7 +134,7 @@ def test_what_is_no_figure_or_too_much_of_it_is_not_shown(python: Nursery, aroun
     folders = python.folders()
     with python.executor(BOUNDS, folders) as one:
         ended = attacked(one, around, FRAMES + FIGURES[name], folders.memory)
-    assert isinstance(ended, Reply)
+    assert isinstance(ended, ExecutorReply)
     shown = ran(ended, ExecutorCondition("kept"), LIMITS, ()).figures
     assert all(one.startswith(b"\x89PNG") for one in shown)
     assert sum(map(len, shown)) <= FIGURES_BYTES

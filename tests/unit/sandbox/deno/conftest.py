@@ -4,7 +4,7 @@ from collections.abc import Generator
 
 import pytest
 
-from loci.adapters.local.typescript import DenoSandbox
+from loci.adapters.local.deno_sandbox import DenoSandbox
 from tests.support.deno import STRONGEST, sandbox
 
 

@@ -1,6 +1,6 @@
 """What code writes with console is captured, with levels and a cap."""
 
-from loci.adapters.local.typescript import DenoSandbox
+from loci.adapters.local.deno_sandbox import DenoSandbox
 from loci.code.run import LogLine
 from tests.support.deno import needs_deno, run
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from loci.adapters.local.typescript import DenoSandbox
+from loci.adapters.local.deno_sandbox import DenoSandbox
 from tests.support.deno import failed, needs_deno
 
 pytestmark = needs_deno
@@ -69,14 +69,14 @@ def test_what_nobody_catches_is_told(deno: DenoSandbox) -> None:
 def test_code_that_waits_for_nothing_is_told_at_once(deno: DenoSandbox) -> None:
     ended = failed(deno, "await new Promise(() => {})")
     assert ended.message == "The code waits for something that never comes"
-    assert ended.advice == "Await only what something settles"
+    assert ended.advice == "Await only promises that something settles"
 
 
 @pytest.mark.parametrize(
     ("code", "advice"),
     [
         ("import { a } from 'npm:left-pad'; a", 'await import("node:…")'),
-        ("await fetch('http://127.0.0.1:8080')", "neither network"),
+        ("await fetch('http://127.0.0.1:8080')", "no network"),
         ("Deno.readTextFileSync('/etc/hostname')", "allowedReadPaths"),
     ],
 )

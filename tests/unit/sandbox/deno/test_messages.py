@@ -2,15 +2,15 @@
 
 import pytest
 
-from loci.sandbox.supervisor.messages import Logged, Ready, Returned, SenselessError, Thrown, ToolRequest, said
+from loci.sandbox.supervisor.deno_messages import BadResultError, Logged, Ready, Returned, Thrown, ToolRequest, parsed
 
 
 def test_what_the_runner_says_is_understood() -> None:
-    assert said(b'{"t":"ready"}') == Ready()
-    assert said(b'{"t":"log","level":"warn","text":"a"}') == Logged("warn", "a")
-    assert said(b'{"t":"call","n":1,"tool":"a:b","args":{"x":1}}') == ToolRequest(1, "a:b", {"x": 1}, 46)
-    assert said(b'{"t":"result","value":[1],"seen":[],"dropped":2}') == Returned([1], None, seen=False, dropped=2)
-    error = said(
+    assert parsed(b'{"t":"ready"}') == Ready()
+    assert parsed(b'{"t":"log","level":"warn","text":"a"}') == Logged("warn", "a")
+    assert parsed(b'{"t":"call","n":1,"tool":"a:b","args":{"x":1}}') == ToolRequest(1, "a:b", {"x": 1}, 46)
+    assert parsed(b'{"t":"result","value":[1],"seen":[],"dropped":2}') == Returned([1], None, seen=False, dropped=2)
+    error = parsed(
         b'{"t":"error","name":"A","message":"b","line":1,"column":2,"stack":[{"name":"f","line":1,"column":2}]}'
     )
     assert error == Thrown("A", "b", 1, 2, None, [("f", 1, 2)], 0)
@@ -28,20 +28,20 @@ def test_what_the_runner_says_is_understood() -> None:
     ],
 )
 def test_what_is_no_message_was_printed(line: bytes) -> None:
-    assert isinstance(said(line), Logged)
+    assert isinstance(parsed(line), Logged)
 
 
 @pytest.mark.parametrize("value", [b"1e999", b"[" * 200 + b"]" * 200, b'{"a":[-1e999]}'])
 def test_a_result_that_could_not_be_sent_on_is_none(value: bytes) -> None:
-    with pytest.raises(SenselessError):
-        said(b'{"t":"result","value":' + value + b"}")
+    with pytest.raises(BadResultError):
+        parsed(b'{"t":"result","value":' + value + b"}")
 
 
 def test_half_a_character_becomes_a_mark() -> None:
-    assert said(b'{"t":"result","value":{"\\ud800":"\\udfff"},"seen":[]}') == Returned({"?": "?"}, None, False, 0)
+    assert parsed(b'{"t":"result","value":{"\\ud800":"\\udfff"},"seen":[]}') == Returned({"?": "?"}, None, False, 0)
 
 
 def test_a_result_that_does_not_say_what_it_saw_is_not_remembered() -> None:
-    told = said(b'{"t":"result","value":1}')
+    told = parsed(b'{"t":"result","value":1}')
     assert isinstance(told, Returned)
     assert told.seen

@@ -2,7 +2,7 @@
 
 import pytest
 
-from loci.adapters.local.typescript import DenoSandbox
+from loci.adapters.local.deno_sandbox import DenoSandbox
 from tests.support.deno import needs_deno, steady
 
 pytestmark = needs_deno

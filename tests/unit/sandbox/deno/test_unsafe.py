@@ -5,7 +5,7 @@ from typing import NoReturn
 
 import pytest
 
-from loci.adapters.local.typescript import DenoSandbox
+from loci.adapters.local.deno_sandbox import DenoSandbox
 from loci.code.packages import find_deno
 from loci.code.run import Job
 from loci.core.errors import Unavailable

@@ -2,7 +2,7 @@
 
 import pytest
 
-from loci.adapters.local.typescript import DenoSandbox
+from loci.adapters.local.deno_sandbox import DenoSandbox
 from loci.code.run import Completed
 from loci.core.json import Json
 from tests.support.deno import Given, needs_deno, run, value

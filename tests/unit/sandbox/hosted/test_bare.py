@@ -9,8 +9,8 @@ import pytest
 
 from loci.code.packages import find_deno
 from loci.sandbox.lambda_host import python_function, typescript_function
-from loci.sandbox.lambda_host.packed import opened
-from loci.sandbox.supervisor.reply import Bounds
+from loci.sandbox.lambda_host.function_answer import unpacked_answer
+from loci.sandbox.supervisor.exchange import Bounds
 from loci.sandbox.wall.layers import BASE, Layer
 from loci.sandbox.wall.probe import Offered
 from tests.support.deno import needs_deno
@@ -45,20 +45,20 @@ def order(code: str, **more: object) -> dict[str, Any]:
 
 
 def test_python_runs(runs: python_function.PythonRuns) -> None:
-    told = opened(runs.answer(order("print(2)")))
+    told = unpacked_answer(runs.answer(order("print(2)")))
     assert (told["began"], told["run"]["stdout"]) == ("new", "2\n")
 
 
 def test_what_cannot_be_kept_is_told_and_python_goes_on(runs: python_function.PythonRuns) -> None:
-    told = opened(runs.answer(order("x = 1")))
+    told = unpacked_answer(runs.answer(order("x = 1")))
     assert "more pieces than links" in told["unsaved"]
-    again = opened(runs.answer(order("print(x)", expected="1", process="2")))
+    again = unpacked_answer(runs.answer(order("print(x)", expected="1", process="2")))
     assert (again["began"], again["run"]["stdout"]) == ("kept", "1\n")
 
 
 def test_a_process_that_is_not_the_expected_one_is_discarded(runs: python_function.PythonRuns) -> None:
     runs.answer(order("x = 1"))
-    told = opened(runs.answer(order("print('x' in globals())", expected="another", process="2")))
+    told = unpacked_answer(runs.answer(order("print('x' in globals())", expected="another", process="2")))
     assert (told["began"], told["run"]["stdout"]) == ("new", "False\n")
 
 
@@ -67,7 +67,8 @@ def test_typescript_runs() -> None:
     made = typescript_function.TypeScriptRuns(str(find_deno(None)))
     limits = {"timeout_ms": 10_000, "memory_mb": 256}
     try:
-        told = opened(made.answer({"order": {"code": "1 + 1", "context": {}, "servers": [], "tools": [], **limits}}))
+        wanted: dict[str, Any] = {"code": "1 + 1", "context": {}, "servers": [], "tools": [], **limits}
+        told = unpacked_answer(made.answer({"order": wanted}))
     finally:
         made.close()
     assert '"value": 2' in told["said"]

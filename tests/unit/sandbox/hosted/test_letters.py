@@ -5,9 +5,9 @@ from collections.abc import Mapping
 
 import pytest
 
-from loci.sandbox.lambda_host import letters
-from loci.sandbox.lambda_host.letters import LARGEST, PART, BadLetterError
-from loci.sandbox.lambda_host.packed import opened, packed
+from loci.sandbox.lambda_host import questions
+from loci.sandbox.lambda_host.function_answer import packed_answer, unpacked_answer
+from loci.sandbox.lambda_host.questions import LARGEST, PART, BadMessageError
 
 
 class Table:
@@ -28,10 +28,10 @@ class Table:
 
 def test_a_letter_comes_as_it_was_sent() -> None:
     table = Table()
-    letters.send(table, letters.QUESTION, 7, {"tool": "a:b", "arguments": {"text": "é" * 100}})
-    assert letters.receive(table, letters.QUESTION, 7) == {"tool": "a:b", "arguments": {"text": "é" * 100}}
-    assert letters.receive(table, letters.QUESTION, 8) is None
-    assert letters.receive(table, letters.ANSWER, 7) is None
+    questions.send(table, questions.QUESTION, 7, {"tool": "a:b", "arguments": {"text": "é" * 100}})
+    assert questions.receive(table, questions.QUESTION, 7) == {"tool": "a:b", "arguments": {"text": "é" * 100}}
+    assert questions.receive(table, questions.QUESTION, 8) is None
+    assert questions.receive(table, questions.ANSWER, 7) is None
 
 
 def test_a_letter_is_not_seen_before_it_is_whole() -> None:
@@ -40,15 +40,15 @@ def test_a_letter_is_not_seen_before_it_is_whole() -> None:
 
     class Watched(Table):
         def put(self, sort: str, body: bytes) -> None:
-            seen.append(letters.receive(table, letters.ANSWER, 1))
+            seen.append(questions.receive(table, questions.ANSWER, 1))
             table.put(sort, body)
 
     import random
 
-    letters.send(Watched(), letters.ANSWER, 1, random.Random(1).randbytes(4 * PART).hex())
+    questions.send(Watched(), questions.ANSWER, 1, random.Random(1).randbytes(4 * PART).hex())
     assert len(seen) > 2
     assert set(seen) == {None}
-    assert letters.receive(table, letters.ANSWER, 1) is not None
+    assert questions.receive(table, questions.ANSWER, 1) is not None
 
 
 @pytest.mark.parametrize(
@@ -65,18 +65,18 @@ def test_a_letter_is_not_seen_before_it_is_whole() -> None:
 def test_what_is_no_letter_is_refused(body: bytes) -> None:
     table = Table()
     table.put("question#000001#0000", body)
-    with pytest.raises(BadLetterError):
-        letters.receive(table, letters.QUESTION, 1)
+    with pytest.raises(BadMessageError):
+        questions.receive(table, questions.QUESTION, 1)
 
 
 def test_an_answer_of_a_function_comes_as_it_was() -> None:
     answer = {"a": ["é", 1, None]}
-    small = packed(answer)
+    small = packed_answer(answer)
     assert small is not None
-    assert opened(small) == answer
+    assert unpacked_answer(small) == answer
 
 
 @pytest.mark.parametrize("answer", [None, {}, {"packed": 1}, {"packed": "é"}, {"packed": "AAAA"}, ["packed"]], ids=str)
 def test_what_is_no_answer_is_refused(answer: Mapping[str, object] | None) -> None:
     with pytest.raises(ValueError):  # noqa: PT011
-        opened(answer)
+        unpacked_answer(answer)

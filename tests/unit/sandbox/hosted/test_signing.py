@@ -8,10 +8,10 @@ from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
-from loci.sandbox.lambda_host.aws_signing import Lent, signed
+from loci.sandbox.lambda_host.run_rows import LentCredentials, signed
 
 NOW = 1_763_800_000.0
-LENT = Lent("ASIAEXAMPLE", "secret/+=", "token+/=")
+LENT = LentCredentials("ASIAEXAMPLE", "secret/+=", "token+/=")
 
 
 @pytest.mark.parametrize("body", [b"", b'{"TableName": "loci"}', "é".encode()])

@@ -1,13 +1,13 @@
-"""What is known of an executor whose process is in some machine: one record, written by who has the turn."""
+"""The record of an executor whose process is in some machine. Whoever has the turn writes it."""
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 from loci.adapters.sandbox import run_results
-from loci.adapters.sandbox.snapshots import VariablesSnapshot, snapshot_of, told
-from loci.code.executors import LostVariable
+from loci.adapters.sandbox.executor_state import KnownVariables
+from loci.adapters.sandbox.snapshots import snapshot_from_json, snapshot_to_json
 from loci.core.errors import Conflict
 from loci.core.identity import Owner
 from loci.core.json import Json, JsonObject
@@ -21,26 +21,19 @@ MOST_NAMES = 1000
 
 @dataclass(frozen=True, slots=True)
 class KnownExecutor:
-    """How the last run left it."""
+    """An executor as its last run left it."""
 
+    variables: KnownVariables = field(default_factory=KnownVariables)
     process: str = ""
-    """What the process is between two runs. A machine with another one has an older one."""
-    snapshot: VariablesSnapshot | None = None
-    names: tuple[str, ...] = ()
-    """Its variables."""
+    """The name of its process after that run. A machine whose process has another name has an older one."""
     files: tuple[str, str] | None = None
-    """Of its work folder: the run that kept it last, and the hash of what was kept."""
+    """Its work folder: the run that saved it last, and the hash of what was saved."""
     files_unsaved: bool = False
-
-    def unsaved(self, kept: tuple[str, ...], lost: tuple[LostVariable, ...]) -> tuple[LostVariable, ...]:
-        """Variables that were set after the snapshot was made."""
-        known = {*kept, *(one.name for one in lost)}
-        return tuple(LostVariable(name, run_results.NOT_SAVED) for name in self.names if name not in known)
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
-    """A run's turn: it ends with `give`, or after a while by itself."""
+class RunTurn:
+    """A run's turn. It ends with `give`, or after a while by itself."""
 
     known: KnownExecutor
     version: str
@@ -59,8 +52,8 @@ class ExecutorRecords:
         self._clock = clock
         self._pause = pause
 
-    def take(self, owner: Owner, id: str, seconds: float, keep_until: float) -> Turn:
-        """The turn, for so long at most; `Refused` where somebody else has it."""
+    def take(self, owner: Owner, id: str, seconds: float, keep_until: float) -> RunTurn:
+        """Take the turn, for so long at most. `Refused` if another run has it."""
         waited = 0.0
         while waited <= BUSY_SECONDS:
             found = self._records.get(owner, KIND, id)
@@ -70,14 +63,14 @@ class ExecutorRecords:
                     written = self._put(owner, id, known, found, self._clock() + seconds, keep_until)
                 except Conflict:
                     continue
-                return Turn(known, written.version, owner, id, keep_until)
+                return RunTurn(known, written.version, owner, id, keep_until)
             self._pause(PAUSE)
             waited += PAUSE
         raise run_results.busy(id, "runs other code")
 
-    def give(self, turn: Turn, known: KnownExecutor) -> bool:
-        """Leave the executor as it is now; False where the turn was over, and it is somebody else's."""
-        known = replace(known, names=known.names[:MOST_NAMES])
+    def give(self, turn: RunTurn, known: KnownExecutor) -> bool:
+        """Give the turn back, with the executor as it is now. False if the turn was over, and is another run's."""
+        known = replace(known, variables=replace(known.variables, names=known.variables.names[:MOST_NAMES]))
         try:
             self._put(turn.owner, turn.id, known, Record(turn.id, {}, turn.version), 0.0, turn.keep_until)
         except Conflict:
@@ -85,7 +78,7 @@ class ExecutorRecords:
         return True
 
     def knows(self, owner: Owner, id: str) -> bool:
-        """Whether it can still be called."""
+        """True if it can still be called."""
         return self._records.get(owner, KIND, id) is not None
 
     def remove(self, owner: Owner, id: str) -> None:
@@ -94,11 +87,12 @@ class ExecutorRecords:
     def _put(
         self, owner: Owner, id: str, known: KnownExecutor, over: Record | None, busy_until: float, keep_until: float
     ) -> Record:
+        snapshot = known.variables.snapshot
         value: JsonObject = {
             "busy_until": busy_until,
             "process": known.process,
-            "snapshot": told(known.snapshot) if known.snapshot else None,
-            "names": list[Json](known.names),
+            "snapshot": snapshot_to_json(snapshot) if snapshot else None,
+            "names": list[Json](known.variables.names),
             "files": list[Json](known.files) if known.files else None,
             "files_unsaved": known.files_unsaved,
         }
@@ -110,9 +104,10 @@ def _known(record: Record | None) -> KnownExecutor:
     if record is None:
         return KnownExecutor()
     value = record.value
-    snapshot = cast("JsonObject | None", value["snapshot"])
-    names = tuple(cast("list[str]", value["names"]))
+    held = cast("JsonObject | None", value["snapshot"])
+    snapshot = snapshot_from_json(held) if held else None
+    variables = KnownVariables(tuple(cast("list[str]", value["names"])), snapshot)
     run, digest = cast("tuple[str, str]", value.get("files") or ("", ""))
     files = (run, digest) if run else None
     unsaved = value.get("files_unsaved") is True
-    return KnownExecutor(str(value["process"]), snapshot_of(snapshot) if snapshot else None, names, files, unsaved)
+    return KnownExecutor(variables, str(value["process"]), files, unsaved)

@@ -1,4 +1,4 @@
-"""One run's rows in the table, as who began the run reaches them; and the loan of them to who runs its code."""
+"""One run's rows in the table, as whoever began the run reaches them; and the loan of them to its machine."""
 
 import json
 import time
@@ -10,16 +10,16 @@ from loci.adapters.aws.clients import Clients, explained
 from loci.core.ids import random_id
 from loci.core.json import Json, JsonObject
 from loci.core.settings import TABLE_EXPIRY, TABLE_KEYS
-from loci.sandbox.lambda_host.aws_signing import Lent
+from loci.sandbox.lambda_host.run_rows import LentCredentials
 
 if TYPE_CHECKING:
     from types_boto3_dynamodb.type_defs import QueryInputTypeDef as Query
 
 PARTITION, SORT = TABLE_KEYS
 SHORTEST_LOAN = 900
-"""Seconds: what STS lends for at least. The loan's own policy ends it with the run."""
-KEPT = 3600
-BATCH = 25
+"""Seconds: STS lends for no shorter time. The loan's own policy ends it with the run."""
+KEPT_SECONDS = 3600
+"""Rows that were not removed expire so long after their run."""
 RESOLUTIONS = {
     "ResourceNotFoundException": "Deploy the stack, or set LOCI_TABLE to the table it made",
     "AccessDeniedException": "Allow this role to use the table, and to assume the role of LOCI_RUN_ROLE",
@@ -28,7 +28,7 @@ RESOLUTIONS = {
 
 
 class RunRows:
-    """Rows below a partition that no record has: an owner's key is hexadecimal."""
+    """Rows below a partition that no record can have, since an owner's key is hexadecimal."""
 
     def __init__(self, table: str, clients: Clients, partition: str, expires: int) -> None:
         self._table = table
@@ -52,10 +52,10 @@ class RunRows:
         return [body for _, body in self._found(prefix)]
 
     def close(self) -> None:
-        """boto3 keeps its connections."""
+        """Do nothing: boto3 keeps its connections."""
 
     def remove(self) -> None:
-        """The run is over."""
+        """Remove the rows: the run is over."""
         for sort, _ in self._found(""):
             with self._explained():
                 self._clients.dynamodb.delete_item(
@@ -88,15 +88,15 @@ class RunRows:
 
 @dataclass(frozen=True, slots=True)
 class Loan:
-    """Rows for one run, and what its supervisor has to be told to reach them."""
+    """Rows for one run, and where its machine finds them."""
 
     rows: RunRows
-    told: JsonObject
+    where: JsonObject
 
 
 @dataclass(frozen=True, slots=True)
 class Lender:
-    """Lends rows of the table: each run its own, until it has to be over."""
+    """Lends rows of the table: to each run its own, until it must be over."""
 
     table: str
     role: str
@@ -104,7 +104,7 @@ class Lender:
     clock: Callable[[], float] = time.time
 
     def lend(self, seconds: float) -> Loan:
-        """New rows, for so long."""
+        """Lend new rows, for so long."""
         partition, until = f"run#{random_id(32)}", self.clock() + seconds
         with explained("STS", "credentials for a run", RESOLUTIONS):
             answer = self.clients.sts.assume_role(
@@ -114,11 +114,11 @@ class Lender:
                 Policy=policy(partition, until),
             )
         given = answer["Credentials"]
-        lent = Lent(given["AccessKeyId"], given["SecretAccessKey"], given["SessionToken"])
+        lent = LentCredentials(given["AccessKeyId"], given["SecretAccessKey"], given["SessionToken"])
         meta = self.clients.dynamodb.meta
-        expires = int(until) + KEPT
+        expires = int(until) + KEPT_SECONDS
         credentials: dict[str, Json] = asdict(lent)
-        told: JsonObject = {
+        where: JsonObject = {
             "url": meta.endpoint_url,
             "region": meta.region_name,
             "table": self.table,
@@ -126,11 +126,11 @@ class Lender:
             "lent": credentials,
             "expires": expires,
         }
-        return Loan(RunRows(self.table, self.clients, partition, expires), told)
+        return Loan(RunRows(self.table, self.clients, partition, expires), where)
 
 
 def policy(partition: str, until: float) -> str:
-    """What the loan allows of what its role may: these rows, until then."""
+    """The part of its role's rights that the loan allows: these rows, until then."""
     moment = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(until))
     statement: dict[str, Json] = {
         "Effect": "Allow",
@@ -138,7 +138,7 @@ def policy(partition: str, until: float) -> str:
         "Resource": "*",  # the role names the table
         "Condition": {
             "ForAllValues:StringEquals": {"dynamodb:LeadingKeys": [partition]},
-            "Null": {"dynamodb:LeadingKeys": "false"},  # of no keys at all, all are equal
+            "Null": {"dynamodb:LeadingKeys": "false"},  # ForAllValues also holds if there are no keys at all
             "DateLessThan": {"aws:CurrentTime": moment},
         },
     }

@@ -1,4 +1,4 @@
-"""A function whose virtual machines serve one tenant each: asked once, and believed nothing."""
+"""A function whose virtual machines serve one tenant each. Nothing that they answer is believed."""
 
 import hmac
 import json
@@ -7,7 +7,7 @@ from typing import Any
 
 from loci.adapters.aws.clients import Clients, explained
 from loci.core.identity import Owner
-from loci.sandbox.lambda_host.packed import opened
+from loci.sandbox.lambda_host.function_answer import unpacked_answer
 
 RESOLUTIONS = {
     "ResourceNotFoundException": "Deploy the stack, or set {setting} to the function it made",
@@ -18,7 +18,7 @@ RESOLUTIONS = {
 
 
 class MachineError(Exception):
-    """It has ended, or said what makes no sense; `why` is Lambda's own word."""
+    """The machine ended, or its answer makes no sense. `why` is in Lambda's own words."""
 
     def __init__(self, why: str) -> None:
         super().__init__(why)
@@ -35,7 +35,7 @@ class MachineError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """The function, and the key that makes tenants of owners."""
+    """The function, and the key that makes tenant ids of owners."""
 
     function: str
     setting: str
@@ -43,7 +43,7 @@ class Machine:
     clients: Clients
 
     def ask(self, owner: Owner, of: str, event: object) -> dict[str, Any]:
-        """What it answers in a machine of this tenant's; `MachineError` where it does not."""
+        """Invoke the function in this tenant's machine. `MachineError` if there is no answer that makes sense."""
         tenant = hmac.digest(self.key, f"{owner.key}/{of}".encode(), "sha256").hex()
         advice = {code: text.format(setting=self.setting) for code, text in RESOLUTIONS.items()}
         with explained("Lambda", f"the function {self.function}", advice):
@@ -55,6 +55,6 @@ class Machine:
             said = json.loads(body)
             if "FunctionError" in answer:
                 raise MachineError(f"{said.get('errorType')}: {said.get('errorMessage')}"[:300])
-            return opened(said)
+            return unpacked_answer(said)
         except (ValueError, RecursionError, AttributeError) as error:
             raise MachineError(f"its answer makes no sense: {error}"[:300]) from None

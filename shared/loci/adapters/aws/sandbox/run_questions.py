@@ -1,15 +1,15 @@
-"""Answers what a run asks, while it runs."""
+"""Answers the questions of a run while it runs."""
 
 import threading
 from collections.abc import Callable, Generator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
 from loci.core.errors import LociError
-from loci.core.json import Json
-from loci.sandbox.lambda_host import letters
-from loci.sandbox.lambda_host.letters import BadLetterError, MessageRows
+from loci.core.json import Json, JsonObject
+from loci.sandbox.lambda_host import questions
+from loci.sandbox.lambda_host.questions import BadMessageError, MessageRows
 
 AT_ONCE = 16
 SHORTEST_PAUSE, LONGEST_PAUSE = 0.02, 0.2
@@ -18,13 +18,14 @@ Answer = Callable[[Any], dict[str, Json]]
 
 
 @contextmanager
-def answering(rows: MessageRows, answer: Answer, most: int) -> Generator[None]:
-    """In here questions are answered, in the order in which they come and up to so many of them.
+def answering(rows: MessageRows, answer: Answer, most: int, failed: JsonObject) -> Generator[None]:
+    """Answer questions until the block ends, at most `most` of them.
 
-    The sandbox counts too, but what it says of itself is not believed.
+    The sandbox counts them too, but is not believed. If an answer fails, `failed` is sent instead: without an answer
+    the run would wait until its time is over.
     """
     over = threading.Event()
-    looking = threading.Thread(target=_look, args=(rows, answer, most, over), name="answering", daemon=True)
+    looking = threading.Thread(target=_look, args=(rows, answer, most, failed, over), name="answering", daemon=True)
     looking.start()
     try:
         yield
@@ -33,24 +34,36 @@ def answering(rows: MessageRows, answer: Answer, most: int) -> Generator[None]:
         looking.join()
 
 
-def _look(rows: MessageRows, answer: Answer, most: int, over: threading.Event) -> None:
+def _look(rows: MessageRows, answer: Answer, most: int, failed: JsonObject, over: threading.Event) -> None:
     number, pause = 1, SHORTEST_PAUSE
     threads = ThreadPoolExecutor(AT_ONCE)
     try:
         while number <= most and not over.wait(pause):
             try:
-                question = letters.receive(rows, letters.QUESTION, number)
-            except (LociError, BadLetterError):
+                question = questions.receive(rows, questions.QUESTION, number)
+            except (LociError, BadMessageError):
                 question = None
             if question is None:
                 pause = min(LONGEST_PAUSE, pause * 1.3)
                 continue
-            threads.submit(_answer, rows, number, question, answer)
+            threads.submit(_answer, rows, number, question, answer, failed).add_done_callback(_report)
             number, pause = number + 1, SHORTEST_PAUSE
     finally:
-        # A tool that takes longer than the run is not waited for.
+        # Do not wait for a tool that takes longer than the run.
         threads.shutdown(wait=False, cancel_futures=True)
 
 
-def _answer(rows: MessageRows, number: int, question: Any, answer: Answer) -> None:
-    letters.send(rows, letters.ANSWER, number, answer(question))
+def _answer(rows: MessageRows, number: int, question: Any, answer: Answer, failed: JsonObject) -> None:
+    try:
+        questions.send(rows, questions.ANSWER, number, answer(question))
+    except BaseException:
+        questions.send(rows, questions.ANSWER, number, failed)
+        raise
+
+
+def _report(done: "Future[None]") -> None:
+    """Report an error as that of any thread: nobody asks the future for it."""
+    error = None if done.cancelled() else done.exception()
+    if error is not None:
+        thread = threading.current_thread()
+        threading.excepthook(threading.ExceptHookArgs((type(error), error, error.__traceback__, thread)))

@@ -1,29 +1,34 @@
-"""One executor from run to run: asleep, gone and saved, or here."""
+"""One executor of this server from run to run: its process, its folder, and what was saved of its variables."""
 
 import threading
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 
-from loci.adapters.local.executors.executor_folders import ExecutorFolders
-from loci.adapters.local.executors.forks import Forks
-from loci.adapters.local.executors.stored_files import Arrivals
+from loci.adapters.local.executors.executor_folder import ExecutorFolder, StoredFileCopies
+from loci.adapters.local.executors.executor_starter import ExecutorStarter
 from loci.adapters.sandbox import run_results
-from loci.adapters.sandbox.snapshots import Snapshots
-from loci.code.executors import ExecutorCondition, LostVariable, Made, Ran
+from loci.adapters.sandbox.executor_state import KnownVariables, condition_after_end
+from loci.adapters.sandbox.snapshots import Snapshots, VariablesSnapshot
+from loci.code.executors import ExecutorCondition, Made, Ran
 from loci.code.ports import GivenUp, StoredFiles, never
 from loci.core.errors import LociError
 from loci.core.identity import Owner
-from loci.sandbox.supervisor.reply import Bounds, Stopped
-from loci.sandbox.supervisor.supervised import Supervised
-from loci.sandbox.supervisor.written_files import seen, written
+from loci.sandbox.supervisor import variables
+from loci.sandbox.supervisor.exchange import Bounds, ExecutorEnded
+from loci.sandbox.supervisor.executor_files import file_stamps, written_files
+from loci.sandbox.supervisor.executor_process import ExecutorProcess
+from loci.sandbox.supervisor.variables import UnreadableError, Unsaved
 
 BUSY_SECONDS = 2.0
-"""As long as it takes to save what is saved beside runs."""
-STATE_SECONDS = 60.0
-MOST_BESIDE = 64 << 20
-"""Bytes of variables that are saved beside runs; more are when the executor is put away."""
+"""A run waits so long for its turn: variables are saved meanwhile."""
+MOST_BETWEEN_RUNS = 64 << 20
+"""Bytes of variables that are saved between runs. More are saved when the executor is put away."""
 MOST = 2 << 30
+QUIET_SECONDS = 2.0
+"""Variables are saved so long after a run, if no other run follows."""
+SOON = f"they are saved {QUIET_SECONDS:g} seconds after the last run"
 
 
 class ExecutorSession:
@@ -32,89 +37,104 @@ class ExecutorSession:
     def __init__(
         self,
         owner: Owner,
-        place: ExecutorFolders,
-        forks: Forks,
+        folder: ExecutorFolder,
+        starter: ExecutorStarter,
         snapshots: Snapshots,
         bounds: Bounds,
         clock: Callable[[], float],
-        executor: Supervised | None = None,
+        executor: ExecutorProcess | None = None,
     ) -> None:
-        self.id = place.folder.name
+        self.id = folder.id
+        self.owner = owner
         self.used_at = clock()
         self.is_dirty = False
-        self.owner = owner
-        self._place = place
-        self._forks = forks
+        """True if a run has ended since the variables were saved."""
+        self._folder = folder
+        self._starter = starter
         self._snapshots = snapshots
         self._bounds = bounds
         self._clock = clock
         self._turn = threading.Lock()
         self._executor = executor
-        self._has_run = False
-        self._names: tuple[str, ...] = ()
-        self._gone: tuple[str, ...] = ()
-        """Names that an executor took with it when it was ended."""
+        self._known = KnownVariables()
+        self._is_noted = True
+        """True if the folder has the names of the known variables."""
         self._keep_until = 0.0
         self._is_large = False
+        self._why_unsaved = SOON
 
     @property
     def is_here(self) -> bool:
-        """Whether a process stands for it."""
+        """True if it has a process."""
         return self._executor is not None
 
     def run(self, code: str, files: StoredFiles, keep_until: float, given_up: GivenUp = never) -> Ran:
-        """What the code comes to. `Refused` where another run is not done."""
+        """Run the code. `Refused` if another run does not end in time."""
         with self._taken(BUSY_SECONDS) as is_mine:
             if not is_mine:
                 raise run_results.busy(self.id, "runs other code")
             self._keep_until = keep_until
-            executor, condition = self._awake()
-            self._place.touch(self._clock())
-            work = self._place.folders.work
-            before, began = seen(work), time.monotonic()
-            self._has_run = self.is_dirty = True
-            self._is_large = False
+            executor, condition = self._started()
+            self._folder.touch(self._clock())
+            work = self._folder.work_folders.work
+            before, began = file_stamps(work), time.monotonic()
+            self.is_dirty, self._is_large = True, False
             try:
-                reply = executor.run(code, Arrivals(self._place, files, self.owner), given_up=given_up)
-            except Stopped as why:
-                self._forget_executor(why)
-                lost = ExecutorCondition(
-                    "lost", (), tuple(LostVariable(name, run_results.gone_with(why)) for name in self._gone)
-                )
-                return run_results.stopped(why, lost, time.monotonic() - began, run_results.limits(self._bounds))
+                reply = executor.run(code, StoredFileCopies(self._folder, files, self.owner), given_up=given_up)
+            except ExecutorEnded as ended:
+                self._forget_executor()
+                after = condition_after_end(condition, ended.why)
+                seconds = time.monotonic() - began
+                return run_results.ran_and_ended(ended, after, seconds, run_results.limits(self._bounds))
             finally:
                 self.used_at = self._clock()
-            self._names = run_results.names(reply.said)
-            made = tuple(Made(name, size) for name, size in written(before, seen(work)))
+            self._note(run_results.names(reply.said, condition.kept))
+            condition = replace(condition, unsaved=self._why_unsaved if self._known.names else None)
+            made = tuple(Made(name, size) for name, size in written_files(before, file_stamps(work)))
             return run_results.ran(reply, condition, run_results.limits(self._bounds), made)
 
-    def save(self, *, whole: bool) -> bool:
-        """Save the variables, if there is something new and nobody runs code now; False where that was not done.
-
-        Beside runs (not `whole`) only where they are few.
-        """
-        if not self.is_dirty or (self._is_large and not whole):
-            return True
-        with self._taken(BUSY_SECONDS if whole else 0) as is_mine:
-            return is_mine and self._saved(MOST if whole else MOST_BESIDE, whole=whole)
+    def save(self) -> None:
+        """Save the variables between two runs, unless code runs now or they are too large for that."""
+        if not self.is_dirty or self._is_large:
+            return
+        with self._taken(0) as is_mine:
+            if is_mine:
+                self._save(MOST_BETWEEN_RUNS, all_of_it=True)
 
     def put_away(self) -> bool:
-        """Save the variables and end the process; False where code runs in it."""
+        """Save the variables and end the process. False if code runs in it."""
         with self._taken(0) as is_mine:
             if not is_mine:
                 return False
             if self.is_dirty:
-                self._saved(MOST, whole=True)
+                self._save(MOST, all_of_it=False)
             self._end()
             return True
 
+    def close(self) -> None:
+        """Put it away; if it cannot be saved, end its process all the same. A run that goes on is left alone."""
+        with suppress(LociError, OSError):
+            self.put_away()
+        with self._taken(0) as is_mine:
+            if is_mine:
+                self._end()
+
     def remove(self) -> None:
-        """Nothing of it is left."""
+        """Remove all of it. A run has time to end."""
         with self._taken(self._bounds.seconds + BUSY_SECONDS):
             self._end()
-            self._snapshots.remove(self.owner, self.id)
-            if self._place.take():  # where another server has it, that one's sweeping finds it
-                self._place.remove()
+            self._remove()
+
+    def remove_unused(self) -> None:
+        """Remove all of it, unless it has a process or a run has just begun."""
+        with self._taken(0) as is_mine:
+            if is_mine and not self.is_here:
+                self._remove()
+
+    def _remove(self) -> None:
+        self._snapshots.remove(self.owner, self.id)
+        if self._folder.take():  # if another server has it, that one removes it
+            self._folder.remove()
 
     @contextmanager
     def _taken(self, seconds: float) -> Generator[bool]:
@@ -125,71 +145,69 @@ class ExecutorSession:
             if is_mine:
                 self._turn.release()
 
-    def _awake(self) -> tuple[Supervised, ExecutorCondition]:
-        """Its process, which is started where there is none, with the variables that were saved."""
-        if self._executor is not None and self._executor.ended is None:
-            return self._executor, ExecutorCondition("kept" if self._has_run else "new", self._names)
-        if not self._place.take():
-            raise run_results.busy(self.id, "is used by another Loci on this machine")
-        self._place.name(self.owner)
-        executor = self._forks.spawn(self._place)
-        try:
-            condition = self._restored(executor)
-        except Stopped as why:
-            condition = ExecutorCondition(
-                "lost", (), (LostVariable("*", f"the saved variables could not be read ({why.why})"),)
-            )
-            executor = self._forks.spawn(self._place)
-        self._executor = executor
-        self._names, self._gone = condition.kept, ()
-        return executor, condition
+    def _started(self) -> tuple[ExecutorProcess, ExecutorCondition]:
+        """Its process, with the variables of its last run; and what became of them."""
+        here, saved = self._executor, None
+        if here is None or here.ended is not None:
+            if not self._folder.take():
+                raise run_results.busy(self.id, "is used by another Loci on this machine")
+            self._folder.set_owner(self.owner)
+            snapshot = self._snapshots.last(self.owner, self.id)
+            self._known, self._is_noted = KnownVariables(self._folder.variables(), snapshot), True
+            saved = snapshot and self._reading(snapshot)
+        self._executor, start = variables.start(here, lambda: self._starter.spawn(self._folder), saved)
+        condition = self._known.condition(start)
+        return self._executor, condition
 
-    def _restored(self, executor: Supervised) -> ExecutorCondition:
-        snapshot = self._snapshots.last(self.owner, self.id)
-        if snapshot is None:
-            gone = tuple(LostVariable(name, run_results.NOT_SAVED) for name in self._gone)
-            return ExecutorCondition("lost" if gone else "new", (), gone)
-        try:
-            pieces = list(self._snapshots.read(self.owner, self.id, snapshot))
-        except LociError as error:
-            return ExecutorCondition("lost", (), tuple(LostVariable(name, error.what) for name in snapshot.kept))
-        kept, lost = run_results.saved(executor.restore(pieces, STATE_SECONDS).said)
-        known = {*kept, *(one.name for one in (*lost, *snapshot.lost))}
-        after = tuple(LostVariable(name, run_results.NOT_SAVED) for name in self._gone if name not in known)
-        return ExecutorCondition("restored", kept, (*snapshot.lost, *lost, *after))
+    def _reading(self, snapshot: VariablesSnapshot) -> Callable[[], Iterable[bytes]]:
+        def read() -> Iterable[bytes]:
+            try:
+                return list(self._snapshots.read(self.owner, self.id, snapshot))
+            except LociError as error:
+                raise UnreadableError(error.what) from None
 
-    def _saved(self, most: int, *, whole: bool) -> bool:
+        return read
+
+    def _note(self, names: tuple[str, ...]) -> None:
+        """Note the variables before the answer goes out: if Loci is killed, the next run can name the lost ones."""
+        self._is_noted = self._is_noted and names == self._known.names
+        self._known = replace(self._known, names=names)
+        if not self._is_noted:
+            with suppress(OSError):  # the run has its answer; the next one notes them again
+                self._folder.note_variables(names)
+                self._is_noted = True
+
+    def _save(self, most: int, *, all_of_it: bool) -> None:
         executor = self._executor
         if executor is None or executor.ended is not None:
             self.is_dirty = False
-            return True
-        writing = self._snapshots.writing(self.owner, self.id)
+            return
+        writer = self._snapshots.writer(self.owner, self.id)
+        saved = variables.save(executor, writer.take, most, all_of_it=all_of_it)
+        if isinstance(saved, Unsaved):
+            self._snapshots.abandon(writer)
+            if executor.ended is not None:
+                self._forget_executor()
+            else:
+                self._is_large, self._why_unsaved = True, f"{saved.why}; they are saved once the executor is idle"
+            return
         try:
-            said = executor.save(writing.take, most, STATE_SECONDS).said
-        except Stopped as why:
-            self._snapshots.abandon(writing)
-            self._forget_executor(why)
-            return False
-        kept, lost = run_results.saved(said)
-        if not whole and any("would make the saved state larger" in one.reason for one in lost):
-            self._snapshots.abandon(writing)
-            self._is_large = True
-            return True
-        self._snapshots.done(writing, kept, lost, self._keep_until)
-        self.is_dirty = False
-        return True
+            self._snapshots.finish(writer, *run_results.saved(saved.said), self._keep_until)
+        except LociError as error:
+            self._why_unsaved = f"saving them failed, and is tried again: {error.what}"
+            raise
+        self.is_dirty, self._why_unsaved = False, SOON
 
-    def _forget_executor(self, why: Stopped) -> None:
-        self._gone = self._names
-        self._names = ()
+    def _forget_executor(self) -> None:
+        wrote_too_much = self._executor is not None and self._executor.ended == "disk"
         self.is_dirty = False
         self._end()
-        if why.why == "disk":
+        if wrote_too_much:
             with suppress(OSError):
-                self._place.empty()
+                self._folder.empty()
 
     def _end(self) -> None:
         if self._executor is not None:
             self._executor.end()
             self._executor = None
-        self._place.release()
+        self._folder.release()

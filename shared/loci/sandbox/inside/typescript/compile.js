@@ -1,11 +1,12 @@
-// TypeScript as a function whose value is that of the last expression, and where it is wrong if it is.
+// Compiles TypeScript into a function that returns the value of the last expression, or says where the code is wrong.
 import { stripTypeScriptTypes } from "node:module";
 import { isIdentifierChar, isIdentifierStart, parse } from "../../vendored/acorn.mjs";
-import { mapped } from "./lines.js";
 
 const AsyncFunction = (async () => {}).constructor;
 const NAME = "code.ts";
 const HEAD = "return (async () => {\n";
+// Of the mappings in a source map.
+const DIGITS = new Map(Array.from("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/", (one, at) => [one, at]));
 const LINES_ABOVE = 4; // two of the engine's own, the directive and HEAD
 const RETURN = "return (";
 const OPTIONS = {
@@ -20,19 +21,19 @@ const RESERVED = new Set((
   "static super switch this throw true try typeof var void while with yield"
 ).split(" "));
 
-/** The code is no TypeScript: where, and why. */
+/** The code is no TypeScript. It says where, and why. */
 export class WrongCode extends Error {
   constructor(message, line, column, advice) { super(message); Object.assign(this, { line, column, advice }); }
 }
 
-/** Whether code can read a variable of that name. */
+/** True if code can read a variable of that name. */
 export function isName(text) {
   if (RESERVED.has(text) || text === "") return false;
   const points = Array.from(text, (one) => one.codePointAt(0));
   return isIdentifierStart(points[0], true) && points.every((one) => isIdentifierChar(one, true));
 }
 
-/** What runs the code when it is called with the values of the names; `imports` says whether it may load modules. */
+/** Compile the code into `run`, which takes the values of the names. `imports` is true if the code may load modules. */
 export function compile(source, names) {
   const { js, map } = javascript(source);
   const { body, at, imports } = returning(js, source, Boolean(map));
@@ -56,10 +57,44 @@ export function frames(stack, place) {
 }
 
 function place(line, column, at, map, most) {
-  if (line < 1 || line > most) return null; // of what stands around the code
+  if (line < 1 || line > most) return null; // in the lines around the code
   const onIt = at && line === at.line && column > at.column;
   const moved = onIt ? Math.max(at.column + 1, column - RETURN.length) : column;
   return map ? mapped(map, line, moved) : { line, column: moved };
+}
+
+/** The place in the source, counted from 1, of a place in code that was rewritten. */
+function mapped(mappings, line, column) {
+  let best = { line: 1, column: 1 };
+  let row = 0, sourceLine = 0, sourceColumn = 0;
+  for (const group of mappings.split(";").slice(0, line)) {
+    row += 1;
+    let at = 0;
+    for (const segment of group.split(",")) {
+      if (!segment) continue;
+      const [moved, , lines, columns] = numbers(segment);
+      at += moved;
+      if (lines === undefined) continue;
+      sourceLine += lines;
+      sourceColumn += columns;
+      if (row < line || at < column) best = { line: sourceLine + 1, column: sourceColumn + 1 };
+    }
+  }
+  return best;
+}
+
+function numbers(segment) {
+  const found = [];
+  let value = 0, shift = 0;
+  for (const one of segment) {
+    const digit = DIGITS.get(one);
+    value += (digit & 31) << shift;
+    shift += 5;
+    if (digit & 32) continue;
+    found.push(value & 1 ? -(value >> 1) : value >> 1);
+    value = shift = 0;
+  }
+  return found;
 }
 
 function javascript(given) {
@@ -69,7 +104,7 @@ function javascript(given) {
   } catch (error) {
     if (error.message.startsWith("[InvalidSyntax]")) return { js: source };
   }
-  // Enums, namespaces, parameter properties and <T>x have to be written anew.
+  // Enums, namespaces, parameter properties and <T>x must be rewritten.
   const made = stripTypeScriptTypes(source, { mode: "transform", sourceMap: true });
   const cut = made.lastIndexOf("\n//# sourceMappingURL=");
   const map = JSON.parse(atob(made.slice(made.indexOf("base64,", cut) + 7)));
@@ -80,7 +115,7 @@ function returning(js, source, isWritten) {
   const whole = /^\s*\{/.test(js) && objectLiteral(js);
   if (whole) return whole;
   const { body, imports } = parsed(js, source);
-  // What is written anew declares its namespaces behind everything else.
+  // Rewritten code declares its namespaces behind everything else.
   const last = body.findLast((one) => one.type !== "EmptyStatement" && !(isWritten && isBare(one)));
   if (last?.type !== "ExpressionStatement") return { body: js, imports };
   const text = js.slice(last.start, last.end).replace(/;$/, "");
@@ -90,7 +125,7 @@ function returning(js, source, isWritten) {
 
 const isBare = (one) => one.type === "VariableDeclaration" && one.kind === "var" && one.declarations.every(({ init }) => !init);
 
-/** `{a: 1}` alone is a value to who types it, and a block to the grammar. */
+/** `{a: 1}` alone is a value to people, and a block to the grammar. */
 function objectLiteral(js) {
   const text = js.replace(/;\s*$/, "");
   try {

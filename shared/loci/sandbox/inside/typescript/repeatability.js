@@ -1,6 +1,6 @@
-// Notices what makes a result another one next time: clock, randomness, files, modules, memory.
+// Notices what could make the result differ next time: clock, randomness, files, modules, memory.
 const { defineProperty, getOwnPropertyDescriptor, getOwnPropertyNames, getPrototypeOf } = Object;
-// The same answers for the same questions. Whatever else a global gives may not be.
+// These always give the same answer. Any other global may not.
 const STEADY = new Set((
   "Object Array Number parseFloat parseInt Infinity NaN undefined Boolean String Symbol Promise RegExp Error AggregateError EvalError " +
   "RangeError ReferenceError SyntaxError TypeError URIError SuppressedError globalThis self window JSON Math Date ArrayBuffer DataView " +
@@ -12,7 +12,7 @@ const STEADY = new Set((
 ).split(" "));
 const ON_CONSOLE = ["time", "timeLog", "timeEnd", "timeStamp", "profile", "profileEnd"];
 
-/** What the caller's code has used so far that is not steady, by name. It is called before that code runs. */
+/** Watch from now on. The set names everything not steady that code has used. Call it before the caller's code runs. */
 export function watched(console) {
   const seen = new Set();
   for (const name of getOwnPropertyNames(globalThis)) {
@@ -21,7 +21,7 @@ export function watched(console) {
   watchClock(seen);
   wrap(Math, "random", "Math.random", seen);
   for (const name of ON_CONSOLE) wrap(console, name, `console.${name}`, seen);
-  // Code that is made from text may load modules.
+  // Code made from text may load modules.
   for (const one of [function () {}, async () => {}, function* () {}, async function* () {}]) {
     notice(getPrototypeOf(one), "constructor", "Function", seen);
   }

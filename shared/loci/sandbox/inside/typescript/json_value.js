@@ -1,4 +1,4 @@
-// A value as JSON. What JSON has no form for gets one; docs/typescript.md lists them.
+// A value as JSON. docs/typescript.md lists how values are written that JSON has no form for.
 const { stringify } = JSON;
 const { isArray } = Array;
 const { isView } = ArrayBuffer;
@@ -9,14 +9,14 @@ const DEEPEST = 100;
 const MOST = 2_000_000;
 const SHOWN = { depth: 4, colors: false, iterableLimit: 100, strAbbreviateSize: 10_000 };
 
-/** What is sent: the value as JSON, and its kind where that is none of JSON's. */
+/** The value as JSON, and its kind if JSON does not have that. */
 export function encoded(value) {
   const kind = kindOf(value);
   const state = { above: new Set(), left: MOST };
   return { json: stringify(plain(value, 0, state) ?? null), ...(kind ? { kind } : {}) };
 }
 
-/** As a console shows it. */
+/** The value as a console shows it. */
 export const shown = (value) => inspect(value, SHOWN).toWellFormed();
 
 function kindOf(value) {

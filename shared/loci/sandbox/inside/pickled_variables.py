@@ -1,7 +1,7 @@
-"""A namespace as bytes, one independent pickle a variable: one that fails takes no other with it.
+"""A namespace as bytes. Each variable is a pickle of its own, so that one that fails takes no other with it.
 
 Functions come back bound to the live namespace, classes keep their identity across variables, and two names of one
-object stay one object. What two different variables share below that becomes two copies.
+object stay one object. An object that two different variables contain becomes two copies.
 """
 
 import io
@@ -10,6 +10,7 @@ import struct
 import sys
 import types
 from collections.abc import Callable, Collection
+from dataclasses import dataclass
 from typing import Any, BinaryIO, Final
 
 import cloudpickle  # pyright: ignore[reportMissingImports]
@@ -22,7 +23,7 @@ RUNNING: Final = (types.GeneratorType, types.CoroutineType, types.AsyncGenerator
 
 
 class _Globals(dict[str, Any]):
-    """Stands for the namespace that functions look their globals up in."""
+    """Stands for the namespace in which functions look up their globals."""
 
 
 _GLOBALS = _Globals(__name__="__main__")
@@ -35,7 +36,7 @@ def _live() -> dict[str, Any]:
 class _Pickler(cloudpickle.Pickler):  # pyright: ignore
     def __init__(self, file: BinaryIO, namespace: dict[str, Any]) -> None:
         super().__init__(file, protocol=5)  # pyright: ignore
-        # Without this a function that comes back has globals of its own, and never sees what a later run sets.
+        # Without this a restored function has globals of its own, and never sees what a later run sets.
         self.globals_ref[id(namespace)] = _GLOBALS  # pyright: ignore
 
     def reducer_override(self, obj: object) -> Any:
@@ -48,50 +49,71 @@ class _Pickler(cloudpickle.Pickler):  # pyright: ignore
         return super().reducer_override(obj)  # pyright: ignore
 
 
-def saved(
+@dataclass(frozen=True)
+class SavedNames:
+    """The variables that were saved, and those that were not."""
+
+    kept: list[str]
+    """Names."""
+    lost: list[dict[str, str]]
+    """Of each variable that was not written: its `name`, and the `reason`, which the caller's code can word."""
+    too_large: bool
+    """True if a variable was left out because it needs more room, or more memory to save it, than there is."""
+
+
+def save(
     namespace: dict[str, Any], names: Collection[str], write: Callable[[bytes | memoryview], None], most: int
-) -> tuple[list[str], list[dict[str, str]]]:
-    """Write the variables; gives the names of those that were, and of the others with why not."""
+) -> SavedNames:
+    """Write the variables, in so many bytes at most."""
     kept: list[str] = []
     lost: list[dict[str, str]] = []
+    too_large = False
     first: dict[int, str] = {}
     room = most
     for name in names:
         value = namespace[name]
         if id(value) in first:
-            _record(write, ALIAS, name, first[id(value)].encode())
+            _record(write, ALIAS, name, _encoded(first[id(value)]))
             kept.append(name)
             continue
         file = io.BytesIO()
         try:
             _Pickler(file, namespace).dump(value)  # pyright: ignore
-        except (KeyboardInterrupt, MemoryError):
+        except KeyboardInterrupt:
             raise
-        except BaseException as error:  # noqa: BLE001 (whatever the caller's classes raise)
+        except MemoryError:
+            lost.append({"name": name, "reason": "there is not enough memory to save it"})
+            too_large = True
+            continue
+        except BaseException as error:  # noqa: BLE001 (the caller's classes may raise anything)
             lost.append(_lost(name, value, error))
             continue
         content = file.getbuffer()
         if len(content) > room:
             lost.append({"name": name, "reason": f"it would make the saved state larger than {most >> 20} MB"})
+            too_large = True
             continue
         room -= len(content)
         _record(write, PICKLE, name, content)
         kept.append(name)
         if not isinstance(value, PLAIN):
             first[id(value)] = name
-    return kept, lost
+    return SavedNames(kept, lost, too_large)
 
 
-def restored(namespace: dict[str, Any], read: Callable[[int], bytes]) -> tuple[list[str], list[dict[str, str]]]:
-    """Put back what `saved` has written; `read` gives so many bytes, and none at the end."""
+def restore(namespace: dict[str, Any], read: Callable[[int], bytes]) -> tuple[list[str], list[dict[str, str]]]:
+    """Restore what `save` wrote. `read` returns so many bytes, and none at the end.
+
+    Return the names that are back, and of each other variable its `name` and the `reason`.
+    """
     kept: list[str] = []
     lost: list[dict[str, str]] = []
     while head := read(HEAD.size):
         kind, name_length, length = HEAD.unpack(head)
-        name = read(name_length).decode()
+        name = _decoded(read(name_length))
         content = read(length)
         try:
-            namespace[name] = namespace[content.decode()] if kind == ALIAS else pickle.loads(content)  # noqa: S301
+            namespace[name] = namespace[_decoded(content)] if kind == ALIAS else pickle.loads(content)  # noqa: S301
             kept.append(name)
         except BaseException as error:  # noqa: BLE001
             lost.append({"name": name, "reason": f"{type(error).__name__}: {error}"[:REASON]})
@@ -99,9 +121,17 @@ def restored(namespace: dict[str, Any], read: Callable[[int], bytes]) -> tuple[l
 
 
 def _record(write: Callable[[bytes | memoryview], None], kind: bytes, name: str, content: bytes | memoryview) -> None:
-    encoded = name.encode()
+    encoded = _encoded(name)
     write(HEAD.pack(kind, len(encoded), len(content)) + encoded)
     write(content)
+
+
+def _encoded(name: str) -> bytes:
+    return name.encode("utf-8", "surrogatepass")  # names may be anything
+
+
+def _decoded(name: bytes) -> str:
+    return name.decode("utf-8", "surrogatepass")
 
 
 def _lost(name: str, value: object, error: BaseException) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Fresh executors: a fork server that is started when the first is wanted, and one executor that waits to be taken."""
+"""Starts executors: through a fork server, which it starts for the first one, with one spare executor that waits."""
 
 import secrets
 import subprocess
@@ -8,35 +8,35 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from loci.adapters.local.executors.executor_folders import ExecutorFolders
+from loci.adapters.local.executors.executor_folder import ExecutorFolder
 from loci.core.errors import Unavailable
+from loci.sandbox.supervisor.exchange import Bounds, ExecutorEnded
+from loci.sandbox.supervisor.executor_process import ExecutorProcess
 from loci.sandbox.supervisor.fork_server_client import PACKAGES, ForkServer, interpreter
-from loci.sandbox.supervisor.reply import Bounds, Stopped
-from loci.sandbox.supervisor.supervised import Supervised
 from loci.sandbox.wall.layers import Layer
 from loci.sandbox.wall.probe import Unsafe, offered, strongest
 
-NEW = "executor-"
+PREFIX = "executor-"
 SERVER_SECONDS = 3600.0
-"""All executors of a fork server have the same memory layout, which one may learn: so it does not last."""
+"""Its executors share one memory layout, which code might learn: so a fork server does not serve for ever."""
 
 
 @dataclass(frozen=True, slots=True)
-class Fresh:
-    """An executor that nobody has used, and its place."""
+class SpareExecutor:
+    """An executor that nobody has used, and its folder."""
 
-    place: ExecutorFolders
-    executor: Supervised
+    folder: ExecutorFolder
+    executor: ExecutorProcess
     born: float
 
     def end(self) -> None:
-        """Nobody wants it."""
+        """End it: nobody wants it."""
         self.executor.end()
-        self.place.remove()
+        self.folder.remove()
 
 
-def wall(*, allow_none: bool) -> frozenset[Layer]:
-    """The layers to put up; `Unavailable` where they are no wall and that was not accepted."""
+def strongest_wall(*, allow_none: bool) -> frozenset[Layer]:
+    """All layers that this machine offers. `Unavailable` if they make no wall, unless `allow_none` accepts that."""
     found = offered()
     layers = strongest(found)
     if isinstance(layers, Unsafe):
@@ -44,14 +44,14 @@ def wall(*, allow_none: bool) -> frozenset[Layer]:
             return found.layers
         raise Unavailable(
             f"Code cannot be kept away from this machine here: {layers.missing}",
-            f"{layers.advice}. Who trusts all code that is run may set LOCI_ALLOW_UNSANDBOXED=true",
+            f"{layers.advice}. If you trust all code that is run, set LOCI_ALLOW_UNSANDBOXED=true",
             code="SANDBOX_UNAVAILABLE",
         )
     return layers
 
 
 def runner_python(runner: Path) -> Path:
-    """The interpreter with the runner's packages; `Unavailable` where they were not installed."""
+    """The interpreter with the runner's packages; `Unavailable` if they are not installed."""
     python = runner / "bin" / "python"
     if not python.exists():
         raise Unavailable(
@@ -62,8 +62,8 @@ def runner_python(runner: Path) -> Path:
     return python
 
 
-class Forks:
-    """Gives executors to any thread. Its fork server ends with this process, and so do they."""
+class ExecutorStarter:
+    """Starts executors for any thread. They and their fork server end with this process."""
 
     def __init__(
         self,
@@ -87,50 +87,50 @@ class Forks:
         self._starting = threading.Lock()
         self._servers: list[ForkServer] = []
         self._born = 0.0
-        self._spare: Fresh | None = None
+        self._spare: SpareExecutor | None = None
         self._filling: threading.Thread | None = None
         self._is_closed = False
 
     def check(self) -> None:
-        """`Unavailable` where no executor can be made."""
+        """`Unavailable` if no executor can be started."""
         runner_python(self._runner)
         self._layers()
 
     def prepare(self) -> None:
-        """Have an executor waiting soon; returns at once."""
+        """Start the spare executor in another thread, unless there is one."""
         with self._turn:
             if self._spare is None and not self._is_closed and (self._filling is None or not self._filling.is_alive()):
                 self._filling = threading.Thread(target=self._fill, name="executors", daemon=True)
                 self._filling.start()
 
-    def take(self) -> Fresh | None:
-        """The one that waits, if one does; another will soon."""
+    def take(self) -> SpareExecutor | None:
+        """The spare executor, if there is one; the next is started."""
         with self._turn:
-            fresh, self._spare = self._spare, None
+            spare, self._spare = self._spare, None
         self.prepare()
-        if fresh is not None and self._clock() - fresh.born >= SERVER_SECONDS:
-            fresh.end()
+        if spare is not None and self._clock() - spare.born >= SERVER_SECONDS:
+            spare.end()
             return None
-        return fresh
+        return spare
 
-    def place(self) -> ExecutorFolders:
-        """A new one, for an executor to be."""
-        return ExecutorFolders(self._folder / f"{NEW}{secrets.token_hex(16)}")
+    def new_folder(self) -> ExecutorFolder:
+        """A new folder, for an executor that is still to be started."""
+        return ExecutorFolder(self._folder / f"{PREFIX}{secrets.token_hex(16)}")
 
-    def spawn(self, place: ExecutorFolders) -> Supervised:
-        """An executor in this place, which is taken; `Unavailable` where none comes up."""
+    def spawn(self, folder: ExecutorFolder) -> ExecutorProcess:
+        """Start an executor in this folder, which the caller has locked. `Unavailable` if it does not start."""
         try:
-            return self._server().spawn(place.folders, self._bounds)
-        except Stopped as stopped:
+            return self._server().spawn(folder.work_folders, self._bounds)
+        except ExecutorEnded as stopped:
             said = bytes(stopped.output.stderr).decode(errors="replace").strip()
             raise Unavailable(
-                f"No executor came up{f' ({said[:200]})' if said else ''}",
-                "Try again; if it stays, run: loci doctor",
+                f"No executor started{f' ({said[:200]})' if said else ''}",
+                "Try again; if it fails again, run: loci doctor",
                 code="SANDBOX_START",
             ) from None
 
     def close(self) -> None:
-        """End all executors."""
+        """End all executors and their fork servers."""
         with self._turn:
             self._is_closed = True
             filling, spare, self._spare = self._filling, self._spare, None
@@ -146,14 +146,14 @@ class Forks:
             server.close()
 
     def _server(self) -> ForkServer:
-        """The newest, started where there is none or where it is old. Old ones stay for the executors they have."""
+        """The newest one; a new one if there is none or it is old. Old ones stay for their executors."""
         with self._starting:
             with self._turn:
                 self._servers = [one for one in self._servers if one.is_alive]
                 if self._servers and self._clock() - self._born < SERVER_SECONDS:
                     return self._servers[-1]
                 if self._is_closed:
-                    raise Stopped("start")
+                    raise ExecutorEnded("start")
             server = self._started()
             with self._turn:
                 self._servers.append(server)
@@ -172,15 +172,15 @@ class Forks:
         return ForkServer(python, self._layers(), cache, drawing=self._drawing, packages=self._packages)
 
     def _fill(self) -> None:
-        place = self.place()
+        folder = self.new_folder()
         try:
-            place.take()
-            fresh = Fresh(place, self.spawn(place), self._clock())
-        except (Unavailable, OSError):  # whoever wants one is told why
-            place.remove()
+            folder.take()
+            spare = SpareExecutor(folder, self.spawn(folder), self._clock())
+        except (Unavailable, OSError):  # the next call says why
+            folder.remove()
             return
         with self._turn:
             if self._spare is None and not self._is_closed:
-                self._spare = fresh
+                self._spare = spare
                 return
-        fresh.end()
+        spare.end()

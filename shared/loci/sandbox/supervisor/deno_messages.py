@@ -1,10 +1,10 @@
-"""What a process behind the wall says, a line at a time. It may say anything: each line is judged as hostile."""
+"""A run of TypeScript: its job, the lines that its process says, and how it ended. Each line is taken for hostile."""
 
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import cast
+from dataclasses import dataclass, field
+from typing import Literal, cast
 
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 DEEPEST = 120
@@ -12,20 +12,40 @@ LONGEST = 10_000
 LEVELS = frozenset({"debug", "log", "info", "warn", "error"})
 
 
+WhyBroken = Literal["timeout", "memory", "stuck", "exited", "output", "protocol", "start", "given up"]
+
+
+@dataclass(frozen=True, slots=True)
+class DenoJob:
+    """Code to run, and what it may use."""
+
+    code: str
+    context: Mapping[str, Json]
+    servers: tuple[Mapping[str, Json], ...] = ()
+    """Tools as the code sees them: the `names` of each server, and the `id` and `spellings` of each of its tools."""
+    tools: frozenset[str] = frozenset()
+    """Ids that may be called, whatever the code says it was shown."""
+    timeout_ms: int = 30_000
+    memory_mb: int = 512
+    read: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Ready:
-    pass
+    """The process waits for its job."""
 
 
 @dataclass(frozen=True, slots=True)
 class Logged:
+    """The code printed something."""
+
     level: str
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class ToolRequest:
-    """A tool is to be called."""
+    """The code calls a tool."""
 
     number: int
     tool: str
@@ -35,15 +55,19 @@ class ToolRequest:
 
 @dataclass(frozen=True, slots=True)
 class Returned:
+    """The code ended with a value."""
+
     value: Json
     kind: str | None
     seen: bool
-    """Whether clock, randomness, files or modules were used."""
+    """True if the code used the clock, randomness, files or modules."""
     dropped: int
 
 
 @dataclass(frozen=True, slots=True)
 class Thrown:
+    """The code threw an error."""
+
     name: str
     message: str
     line: int | None
@@ -53,20 +77,59 @@ class Thrown:
     dropped: int
 
 
-Said = Ready | Logged | ToolRequest | Returned | Thrown
+Message = Ready | Logged | ToolRequest | Returned | Thrown
 
 
-class SenselessError(ValueError):
-    """A result that is none."""
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """The run gave nothing."""
+
+    why: WhyBroken
+    message: str
 
 
-def said(line: bytes) -> Said:
-    """The message. What is none was printed by the code itself, past its console."""
+@dataclass(slots=True)
+class RunLog:
+    """Lines that the code printed, and the number of tools that it called."""
+
+    lines: list[Logged] = field(default_factory=list[Logged])
+    room: int = 256 * 1024
+    """Characters that may still be kept."""
+    dropped: int = 0
+    """Lines that were not kept."""
+    asked: int = 0
+    denied: int = 0
+
+    def add(self, line: Logged) -> None:
+        if len(self.lines) >= 1000 or self.room <= 0:
+            self.dropped += 1
+            return
+        kept = line if len(line.text) <= self.room else Logged(line.level, line.text[: self.room] + "…")
+        self.room -= len(kept.text)
+        self.lines.append(kept)
+
+
+@dataclass(frozen=True, slots=True)
+class FinishedRun:
+    """A run that has ended, and what it used."""
+
+    outcome: Returned | Thrown | Broken
+    log: RunLog
+    ms: float
+    peak_bytes: int
+
+
+class BadResultError(ValueError):
+    """A result that makes no sense."""
+
+
+def parsed(line: bytes) -> Message:
+    """The message in a line. Any other text was printed by the code itself, past its console."""
     try:
-        told = json.loads(line, parse_constant=_none)
-        if not isinstance(told, dict):
+        content = json.loads(line, parse_constant=_refuse)
+        if not isinstance(content, dict):
             return _printed(line)
-        fields = cast("Mapping[str, Json]", told)
+        fields = cast("Mapping[str, Json]", content)
         match fields.get("t"):
             case "ready":
                 return Ready()
@@ -84,23 +147,23 @@ def said(line: bytes) -> Said:
                 return _thrown(fields)
             case _:
                 return _printed(line)
-    except SenselessError:
+    except BadResultError:
         raise
     except (ValueError, RecursionError):
         return _printed(line)
 
 
 def checked(value: Json, depth: int = 0) -> Json:
-    """The value, with nothing in it that could not be sent on: half a character, infinity, depth without end."""
+    """The value, if it can be sent on: no half characters, no infinity, not too deep."""
     match value:
         case str():
             return value if value.isascii() else value.encode("utf-8", "replace").decode()
         case float():
             if not math.isfinite(value):
-                raise SenselessError("a number that JSON has no form for")
+                raise BadResultError("a number that JSON cannot hold")
             return value
         case list() | dict() if depth > DEEPEST:
-            raise SenselessError("too deep")
+            raise BadResultError("too deep")
         case list():
             return [checked(one, depth + 1) for one in value]
         case dict():
@@ -135,23 +198,23 @@ def _thrown(fields: Mapping[str, Json]) -> Thrown:
     )
 
 
-def _frame(told: Json) -> tuple[str, int, int]:
-    if not isinstance(told, dict):
+def _frame(value: Json) -> tuple[str, int, int]:
+    if not isinstance(value, dict):
         return "", 0, 0
-    return _text(told.get("name"), 100), _count(told.get("line")), _count(told.get("column"))
+    return _text(value.get("name"), 100), _count(value.get("line")), _count(value.get("column"))
 
 
 def _printed(line: bytes) -> Logged:
     return Logged("log", line[:LONGEST].decode("utf-8", "replace"))
 
 
-def _text(told: Json, most: int | None) -> str:
-    return told.encode("utf-8", "replace").decode()[:most] if isinstance(told, str) else ""
+def _text(value: Json, most: int | None) -> str:
+    return value.encode("utf-8", "replace").decode()[:most] if isinstance(value, str) else ""
 
 
-def _count(told: Json) -> int:
-    return told if type(told) is int and 0 <= told < 1 << 31 else 0
+def _count(value: Json) -> int:
+    return value if type(value) is int and 0 <= value < 1 << 31 else 0
 
 
-def _none(name: str) -> None:
+def _refuse(name: str) -> None:
     raise ValueError(name)

@@ -1,4 +1,4 @@
-"""TypeScript on this machine: Deno, behind the strongest wall that there is."""
+"""TypeScript on this machine: Deno, behind the strongest wall that the machine offers."""
 
 import os
 import threading
@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from loci.adapters.sandbox.typescript_results import called, order, outcome
+from loci.adapters.sandbox.typescript_results import called, deno_job, run_result
 from loci.code.packages import find_deno
 from loci.code.ports import GivenUp, ToolCall, never
 from loci.code.run import Completed, Failed, Job
@@ -15,18 +15,18 @@ from loci.core.identity import Owner
 from loci.sandbox.wall.layers import Layer
 
 if TYPE_CHECKING:
-    from loci.sandbox.supervisor.deno_runs import Host
+    from loci.sandbox.supervisor.deno_runs import DenoRunner
 
 
 class DenoSandbox:
-    """Runs each job in a process of its own. Nothing is started before the first."""
+    """Runs each job in a process of its own. The first job starts everything."""
 
     def __init__(self, deno: Path | None, wall: Callable[[], frozenset[Layer]], spares: int = 2) -> None:
         self._deno = deno
         self._wall = wall
         self._spares = spares
         self._turn = threading.Lock()
-        self._host: Host | None = None
+        self._runner: DenoRunner | None = None
         self._layers: frozenset[Layer] = frozenset()
 
     def run(
@@ -36,30 +36,31 @@ class DenoSandbox:
         call: ToolCall,
         given_up: GivenUp = never,
     ) -> Completed | Failed:
-        host = self._ready()
+        runner = self._ready()
         if job.limits.read_paths and not self._layers & {Layer.LANDLOCK, Layer.NAMESPACES}:
             raise Unavailable(
-                "Without a wall code can read no files here: links would lead it out of its folders",
+                "Without a wall, code may read no files here: links could lead it out of its folders",
                 "Send what it needs as `context`",
                 code="SANDBOX_UNAVAILABLE",
             )
-        ended = host.run(order(job), lambda tool, arguments: called(call, tool, arguments), given_up)
-        return outcome(ended)
+        return run_result(runner.run(deno_job(job), lambda tool, arguments: called(call, tool, arguments), given_up))
 
     def close(self) -> None:
         with self._turn:
-            if self._host is not None:
-                self._host.close()
-            self._host = None
+            if self._runner is not None:
+                self._runner.close()
+            self._runner = None
 
-    def _ready(self) -> "Host":
+    def _ready(self) -> "DenoRunner":
         with self._turn:
-            if self._host is None:
+            if self._runner is None:
                 self._layers = self._wall()
                 if os.name != "posix":
-                    raise Unavailable("TypeScript is not run on Windows", "Use WSL2", code="SANDBOX_UNAVAILABLE")
-                from loci.sandbox.supervisor.deno_runs import Host  # needs a system that has processes as POSIX does
+                    raise Unavailable("Loci does not run TypeScript on Windows", "Use WSL2", code="SANDBOX_UNAVAILABLE")
+                from loci.sandbox.supervisor.deno_runs import (
+                    DenoRunner,  # it needs POSIX processes
+                )
 
                 deno = find_deno(self._deno)
-                self._host = Host(str(deno), self._layers, self._spares)
-            return self._host
+                self._runner = DenoRunner(str(deno), self._layers, self._spares)
+            return self._runner

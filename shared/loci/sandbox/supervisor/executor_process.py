@@ -1,4 +1,4 @@
-"""The trusted side of one executor. It owns the clock and the limits; it never unpickles, and believes no frame."""
+"""Our side of one executor process: it owns the clock and the limits, never unpickles, and believes no frame."""
 
 import contextlib
 import json
@@ -12,69 +12,124 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, cast
 
 from loci.sandbox.inside import frames
-from loci.sandbox.supervisor.disk_use import used
-from loci.sandbox.supervisor.exchange import DISK_SECONDS, Exchange, Message, framed
-from loci.sandbox.supervisor.process_handle import Grip
-from loci.sandbox.supervisor.reply import Bounds, Memory, Output, Reply, Stopped, Why
+from loci.sandbox.supervisor.exchange import (
+    DISK_SECONDS,
+    Bounds,
+    Exchange,
+    ExecutorEnded,
+    ExecutorReply,
+    FileLookup,
+    Message,
+    Output,
+    WhyEnded,
+    framed,
+)
+from loci.sandbox.supervisor.executor_files import disk_use
 
+PAGE = os.sysconf("SC_PAGE_SIZE")
 LOOK_SECONDS = 0.05
 READ = 1 << 16
 WRITTEN = 1 << 16
 CLOSED = select.POLLHUP | select.POLLERR
 
 
-class Supervised:
-    """One executor, stopped between requests. It serves one request at a time: whoever uses it sees to that."""
+class ProcessHandle:
+    """Signals a process that is not our child, and reads what it uses.
+
+    Since Linux 5.3 it holds the process itself, so that its id cannot become another's.
+    """
+
+    def __init__(self, id: int, descriptor: int | None) -> None:
+        self.id = id
+        self._descriptor = descriptor
+
+    def signal(self, number: int) -> None:
+        """Send the signal if the process is still there."""
+        with contextlib.suppress(ProcessLookupError):
+            if self._descriptor is None:
+                os.kill(self.id, number)
+            elif self._descriptor >= 0:
+                signal.pidfd_send_signal(self._descriptor, number)
+
+    def release(self) -> None:
+        """Never signal it again."""
+        if self._descriptor is not None and self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+    def memory(self) -> int:
+        """Bytes in RAM, with what it shares; 0 if the system does not say."""
+        try:
+            with open(f"/proc/{self.id}/statm", encoding="ascii") as opened:
+                return int(opened.read().split()[1]) * PAGE
+        except (OSError, IndexError, ValueError):
+            return 0
+
+    def threads(self) -> int:
+        """The number of its threads; 0 if the system does not say."""
+        try:
+            return len(os.listdir(f"/proc/{self.id}/task"))
+        except OSError:
+            return 0
+
+
+class ExecutorProcess:
+    """One executor, stopped between requests. Send it one request at a time."""
 
     def __init__(
-        self, grip: Grip, descriptors: tuple[int, int, int, int], folders: tuple[str, ...], bounds: Bounds
+        self, handle: ProcessHandle, descriptors: tuple[int, int, int, int], folders: tuple[str, ...], bounds: Bounds
     ) -> None:
-        self._grip = grip
+        self._handle = handle
         self._requests, self._replies, self._stdout, self._stderr = descriptors
         self._folders = folders
         self._bounds = bounds
         self._held = bytearray()
         self._waiting: deque[Iterator[bytes]] = deque()
         self._unsent = memoryview(b"")
-        self.ended: Why | None = None
+        self.has_run = False
+        self.ended: WhyEnded | None = None
         for one in descriptors:
             os.set_blocking(one, False)
 
     @property
     def id(self) -> int:
-        return self._grip.id
+        return self._handle.id
 
     def wait_until_ready(self, seconds: float) -> None:
-        """Until it can take requests."""
+        """Wait until it takes requests."""
         self._exchange(Exchange(lambda said: said.get("t") == "ready", seconds))
-        self._grip.signal(signal.SIGSTOP)
+        self._handle.signal(signal.SIGSTOP)
 
     def run(
         self,
         code: str,
-        memory: Memory,
+        lookup: FileLookup,
         seconds: float | None = None,
         given_up: Callable[[], bool] = lambda: False,
-    ) -> Reply:
-        """Run the code. Past its time, or given up, it is interrupted, and where that does not help, ended."""
+    ) -> ExecutorReply:
+        """Run the code. Past its time, or if given up, it is interrupted; if that does not help, it is ended."""
+        self.has_run = True
         seconds = seconds or self._bounds.seconds
-        return self._request({"op": "run", "code": code}, seconds, memory=memory, soft=True, given_up=given_up)
+        return self._request({"op": "run", "code": code}, seconds, lookup=lookup, soft=True, given_up=given_up)
 
-    def save(self, take: Callable[[bytes], None], most: int, seconds: float) -> Reply:
-        """Hand over the variables, piece by piece. They are bytes here, and never more."""
+    def save(self, take: Callable[[bytes], None], most: int, seconds: float) -> ExecutorReply:
+        """Hand over the variables, piece by piece. They are bytes here, and never more.
+
+        `take` must not raise: that ends the executor, since the rest of its bytes would be taken for the next answer's.
+        """
         return self._request({"op": "save", "most": most}, seconds, take=take, room=most + most // 8)
 
-    def restore(self, pieces: Iterable[bytes], seconds: float) -> Reply:
-        """Give it variables that `save` has handed over."""
+    def restore(self, pieces: Iterable[bytes], seconds: float) -> ExecutorReply:
+        """Give it back variables that `save` handed over."""
         return self._request({"op": "restore"}, seconds, pieces=pieces)
 
-    def end(self, why: Why = "ended") -> None:
-        """The process is gone after this, and so are its variables."""
+    def end(self, why: WhyEnded = "ended") -> None:
+        """End the process, and with it its variables."""
         if self.ended is not None:
             return
         self.ended = why
-        self._grip.signal(signal.SIGKILL)
-        self._grip.release()
+        self._handle.signal(signal.SIGKILL)
+        self._handle.release()
         for one in (self._requests, self._replies, self._stdout, self._stderr):
             os.close(one)
 
@@ -85,13 +140,13 @@ class Supervised:
         *,
         soft: bool = False,
         room: int | None = None,
-        memory: Memory | None = None,
+        lookup: FileLookup | None = None,
         take: Callable[[bytes], None] | None = None,
         pieces: Iterable[bytes] | None = None,
         given_up: Callable[[], bool] = lambda: False,
-    ) -> Reply:
+    ) -> ExecutorReply:
         if self.ended is not None:
-            raise Stopped(self.ended)
+            raise ExecutorEnded(self.ended)
         id = secrets.token_hex(8)  # a reply that was prepared for a later request does not know it
         self._waiting = deque([framed({**message, "id": id}, pieces)])
         self._unsent = memoryview(b"")
@@ -101,18 +156,22 @@ class Supervised:
             seconds,
             soft=soft,
             room=room,
-            memory=memory,
+            lookup=lookup,
             take=take,
             given_up=given_up,
         )
-        self._grip.signal(signal.SIGCONT)
-        reply = self._exchange(exchange)
-        self._grip.signal(signal.SIGSTOP)
+        self._handle.signal(signal.SIGCONT)
+        try:
+            reply = self._exchange(exchange)
+        except BaseException:
+            self.end()  # unless it has ended: what it still says belongs to no request
+            raise
+        self._handle.signal(signal.SIGSTOP)
         self._check_disk(exchange)
         return reply
 
-    def _exchange(self, exchange: Exchange) -> Reply:
-        """Move bytes and hold the limits until the answer is there; `Stopped` where none will come."""
+    def _exchange(self, exchange: Exchange) -> ExecutorReply:
+        """Move bytes and enforce the limits until the answer is here; `ExecutorEnded` if none will come."""
         poll = select.poll()
         for one in (self._replies, self._stdout, self._stderr):
             poll.register(one, select.POLLIN)
@@ -122,7 +181,7 @@ class Supervised:
             self._hold_limits(exchange)
             ready = dict(poll.poll(LOOK_SECONDS * 1000))
             for one in [one for one, events in ready.items() if one != self._replies and events & CLOSED == events]:
-                poll.unregister(one)  # the code has closed it: it would be ready for ever
+                poll.unregister(one)  # the code has closed it: it would always be ready
             if is_sending and self._requests in ready and not self._send(exchange):
                 poll.modify(self._requests, 0)
                 is_sending = False
@@ -133,7 +192,7 @@ class Supervised:
                 if exchange.is_answer(said):
                     self._drain(exchange.output)
                     return exchange.reply(said)
-                answer = exchange.asked(said, self._bounds)
+                answer = exchange.file_answer(said, self._bounds)
                 if answer is not None:
                     if exchange.requests > 2 * self._bounds.memory_requests:  # it does not listen to the answers
                         self._stop("protocol", exchange)
@@ -148,12 +207,12 @@ class Supervised:
                 self._stop("given up" if exchange.is_given_up(now) else "time", exchange)
             exchange.interrupted = True
             exchange.until = now + self._bounds.grace_seconds
-            self._grip.signal(signal.SIGINT)
-        memory = self._grip.memory()
+            self._handle.signal(signal.SIGINT)
+        memory = self._handle.memory()
         exchange.output.most_memory = max(exchange.output.most_memory, memory)
         if memory > self._bounds.memory_bytes + self._bounds.base_bytes:
             self._stop("memory", exchange)
-        if self._grip.threads() > self._bounds.threads:
+        if self._handle.threads() > self._bounds.threads:
             self._stop("threads", exchange)
         if now > exchange.next_disk:
             self._check_disk(exchange)
@@ -161,16 +220,16 @@ class Supervised:
             exchange.next_disk = time.monotonic() + max(DISK_SECONDS, 10 * (time.monotonic() - now))
 
     def _check_disk(self, exchange: Exchange) -> None:
-        found = used(self._folders, self._bounds.files)
+        found = disk_use(self._folders, self._bounds.files)
         if found.bytes > self._bounds.disk_bytes or found.files > self._bounds.files:
             self._stop("disk", exchange)
 
-    def _stop(self, why: Why, exchange: Exchange) -> None:
+    def _stop(self, why: WhyEnded, exchange: Exchange) -> None:
         self.end(why)
-        raise Stopped(why, exchange.output)
+        raise ExecutorEnded(why, exchange.output)
 
     def _send(self, exchange: Exchange) -> bool:
-        """Whether there is more to send."""
+        """Send what fits. Return True if there is more to send."""
         try:
             while True:
                 if not self._unsent:
@@ -186,7 +245,7 @@ class Supervised:
             return False
 
     def _next(self) -> bytes:
-        """What is to be sent next; nothing where all is."""
+        """The next bytes to send; empty when everything is sent."""
         while self._waiting:
             frame = next(self._waiting[0], b"")
             if frame:
@@ -214,7 +273,7 @@ class Supervised:
         self._held += content
 
     def _said(self, exchange: Exchange) -> Iterator[Message]:
-        """The messages that have come whole; bytes go where the exchange wants them."""
+        """The messages that have come whole; bytes go to the exchange."""
         while len(self._held) >= frames.HEAD.size:
             kind, length = frames.HEAD.unpack_from(self._held)
             if kind not in (frames.JSON, frames.BYTES) or length > self._bounds.reply_bytes:

@@ -1,4 +1,4 @@
-"""`Executors` in functions: each in a machine of its own, which may go. What has to stay lies in the bucket."""
+"""`Executors` in functions: each in a machine of its own, which may go. What must stay lies in the bucket."""
 
 import secrets
 import time
@@ -7,30 +7,33 @@ from dataclasses import asdict, replace
 from typing import Any, cast
 
 from loci.adapters.aws.blobs import S3Blobs
-from loci.adapters.aws.sandbox.executor_records import ExecutorRecords, KnownExecutor, Turn
+from loci.adapters.aws.sandbox.executor_records import ExecutorRecords, KnownExecutor, RunTurn
 from loci.adapters.aws.sandbox.lent_rows import Lender
 from loci.adapters.aws.sandbox.machine import Machine, MachineError
 from loci.adapters.aws.sandbox.run_questions import answering
 from loci.adapters.sandbox import run_results
-from loci.adapters.sandbox.file_names import safe_name
+from loci.adapters.sandbox.executor_state import KnownVariables, condition_after_end
+from loci.adapters.sandbox.run_results import clean_text
 from loci.adapters.sandbox.snapshots import BLOBS, PIECE, VariablesSnapshot, blobs_of, id_of, piece_key
 from loci.code.executors import ExecutorCondition, LostVariable, Made, Ran, RunFailure
 from loci.code.ports import GivenUp, StoredFiles, never
 from loci.core.errors import LociError
 from loci.core.identity import Owner
 from loci.core.ids import content_id, random_id
-from loci.core.json import Json
-from loci.sandbox.lambda_host import run_report
-from loci.sandbox.supervisor.reply import MB, Bounds, Stopped
+from loci.core.json import Json, JsonObject
+from loci.sandbox.lambda_host.function_answer import run_from_json
+from loci.sandbox.supervisor.exchange import MB, Bounds, ExecutorEnded
+from loci.sandbox.supervisor.variables import Kept, start_from_json
 
 MOST_SAVED = 50 * MB
-"""Bytes of variables that are saved before an answer."""
+"""Bytes of variables that are saved before a run is answered."""
 GRACE = 180.0
-"""Seconds beside a run's own: its machine may have to be started, and its variables read and saved."""
+"""Seconds besides a run's own: its machine may have to be started, and its variables restored and saved."""
+NOT_READ: JsonObject = {"missing": "Loci failed to read this file"}
 
 
 class LambdaExecutors:
-    """Each run takes the executor's turn, and leaves what it has become."""
+    """Runs code in machines. Each run takes the executor's turn, and then records what it left."""
 
     def __init__(
         self,
@@ -52,7 +55,7 @@ class LambdaExecutors:
         self._clock = clock
 
     def open(self, owner: Owner) -> str:
-        """Its machine is made at its first run."""
+        """Make its id. Its machine is started by its first run."""
         self._clear(owner)
         return f"executor-{secrets.token_hex(16)}"
 
@@ -63,20 +66,20 @@ class LambdaExecutors:
         code: str,
         files: StoredFiles,
         keep_until: float,
-        given_up: GivenUp = never,  # noqa: ARG002 (who invokes a function cannot end it)
+        given_up: GivenUp = never,  # noqa: ARG002 (an invoked function cannot be ended)
     ) -> Ran:
         turn = self._held.take(owner, id, self._bounds.seconds + GRACE, keep_until)
         began, known, generation = self._clock(), turn.known, random_id()
         try:
             ran, known = self._ran(turn, code, files, generation)
         except MachineError as error:
-            ran = self._gone(error, turn, self._clock() - began)
+            ran = self._machine_ended(error, turn, self._clock() - began)
         finally:
             is_ours = self._held.give(turn, known)
             self._sweep(turn, known if is_ours else turn.known, generation)
         if is_ours:
             return ran
-        late = "it took so long that another run went on from where the last one ended"
+        late = "the run took so long that another one went on without it"
         return replace(ran, condition=replace(ran.condition, unsaved=late))
 
     def forget(self, owner: Owner, id: str) -> None:
@@ -85,32 +88,32 @@ class LambdaExecutors:
             self._blobs.remove(owner, key)
 
     def close(self) -> None:
-        """Nothing runs here."""
+        """Do nothing: no process runs here."""
 
     def _clear(self, owner: Owner) -> None:
-        """Take out what is left of those whose time is over: their records are gone by themselves."""
+        """Remove what is left of executors that have expired. Their records are gone by themselves."""
         held = {id_of(key) for key in self._blobs.list(owner, BLOBS)}
         for id in held:
             if not self._held.knows(owner, id):
                 self.forget(owner, id)
 
-    def _ran(self, turn: Turn, code: str, files: StoredFiles, generation: str) -> tuple[Ran, KnownExecutor]:
+    def _ran(self, turn: RunTurn, code: str, files: StoredFiles, generation: str) -> tuple[Ran, KnownExecutor]:
         seconds = int(self._bounds.seconds + GRACE)
         loan = self._lender.lend(seconds)
-        event = {**self._event(turn, code, generation, seconds), "line": loan.told}
-        arrivals = _Arrivals(turn, files, self._blobs, seconds, generation)
+        event = {**self._event(turn, code, generation, seconds), "line": loan.where}
+        links = _StoredFileLinks(turn, files, self._blobs, seconds, generation)
         try:
-            with answering(loan.rows, arrivals, self._bounds.memory_requests):
-                told = self._machine.ask(turn.owner, turn.id, event)
+            with answering(loan.rows, links, self._bounds.memory_requests, NOT_READ):
+                answer = self._machine.ask(turn.owner, turn.id, event)
         finally:
             loan.rows.remove()
         try:
-            return self._judged(turn, told, generation)
+            return self._judged(turn, answer, generation)
         except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
             raise MachineError(f"its answer makes no sense: {error}"[:200]) from None
 
-    def _event(self, turn: Turn, code: str, generation: str, seconds: int) -> dict[str, object]:
-        owner, id, snapshot = turn.owner, turn.id, turn.known.snapshot
+    def _event(self, turn: RunTurn, code: str, generation: str, seconds: int) -> dict[str, object]:
+        owner, id, snapshot = turn.owner, turn.id, turn.known.variables.snapshot
 
         def link(of: str, number: int, *, put: bool) -> str:
             method = "put_object" if put else "get_object"
@@ -137,49 +140,44 @@ class LambdaExecutors:
             "save": {"puts": puts, "files": put_files, "most": MOST_SAVED},
         }
 
-    def _judged(self, turn: Turn, told: dict[str, Any], generation: str) -> tuple[Ran, KnownExecutor]:
-        """The run as its machine tells it, and what its executor is now. It can only have spoiled its own."""
-        run, known = run_report.read(told["run"]), turn.known
-        if told["began"] == "none":
-            assert isinstance(run, Stopped)  # noqa: S101 (else it makes no sense)
-            return run_results.stopped(run, ExecutorCondition("lost"), 0.0, run_results.limits(self._bounds)), known
-        condition = _condition(known, told)
-        if isinstance(run, Stopped):
-            gone = tuple(dict.fromkeys((*known.names, *condition.kept)))
-            lost = ExecutorCondition("lost", (), tuple(LostVariable(name, run_results.gone_with(run)) for name in gone))
-            seconds = float(told["run"]["seconds"])
+    def _judged(self, turn: RunTurn, answer: dict[str, Any], generation: str) -> tuple[Ran, KnownExecutor]:
+        """The run as its machine tells it, and the executor after it. The machine can only have spoiled its own."""
+        run, known, limits = run_from_json(answer["run"]), turn.known, run_results.limits(self._bounds)
+        if answer["began"] == "none":
+            assert isinstance(run, ExecutorEnded)  # noqa: S101 (else it makes no sense)
+            return run_results.ran_and_ended(run, ExecutorCondition("lost"), 0.0, limits), known
+        condition = _with_files(known.variables.condition(start_from_json(answer)), known, answer)
+        if isinstance(run, ExecutorEnded):
             after = replace(known, process="", files=None if run.why == "disk" else known.files)
-            return run_results.stopped(run, lost, seconds, run_results.limits(self._bounds)), after
-        made = tuple(Made(str(name)[:500], int(size)) for name, size in told["written"][:50])
-        after = replace(known, process=generation, names=run_results.names(run.said), files_unsaved=False)
-        if "files" in told:
-            after = replace(after, files=(generation, str(told["files"])[:64]))
-        if "saved" in told:
-            after = replace(after, snapshot=_checked(told["saved"], generation))
+            seconds = float(answer["run"]["seconds"])
+            return run_results.ran_and_ended(run, condition_after_end(condition, run.why), seconds, limits), after
+        made = tuple(Made(clean_text(name, 500), int(size)) for name, size in answer["written"][:50])
+        variables = KnownVariables(run_results.names(run.said, condition.kept), known.variables.snapshot)
+        after = replace(known, variables=variables, process=generation, files_unsaved=False)
+        if "files" in answer:
+            after = replace(after, files=(generation, str(answer["files"])[:64]))
+        if "saved" in answer:
+            after = replace(after, variables=replace(variables, snapshot=_checked(answer["saved"], generation)))
         else:
-            condition = replace(condition, unsaved=str(told["unsaved"])[:200])
-        if "files_unsaved" in told:
+            condition = replace(condition, unsaved=clean_text(answer["unsaved"], 200))
+        if "files_unsaved" in answer:
             after = replace(after, files=None, files_unsaved=True)
-            condition = replace(condition, unsaved=condition.unsaved or str(told["files_unsaved"])[:200])
-        return run_results.ran(run, condition, run_results.limits(self._bounds), made), after
+            condition = replace(condition, unsaved=condition.unsaved or clean_text(answer["files_unsaved"], 200))
+        return run_results.ran(run, condition, limits, made), after
 
-    def _gone(self, error: MachineError, turn: Turn, seconds: float) -> Ran:
-        why = "time" if error.is_time else "memory" if error.is_memory else "ended"
-        stopped = Stopped(why)
-        lost = tuple(LostVariable(name, run_results.gone_with(stopped)) for name in turn.known.names)
-        ran = run_results.stopped(
-            stopped, ExecutorCondition("lost", (), lost), seconds, run_results.limits(self._bounds)
-        )
+    def _machine_ended(self, error: MachineError, turn: RunTurn, seconds: float) -> Ran:
+        ended = ExecutorEnded("time" if error.is_time else "memory" if error.is_memory else "ended")
+        condition = condition_after_end(turn.known.variables.condition(Kept()), ended.why)
+        ran = run_results.ran_and_ended(ended, condition, seconds, run_results.limits(self._bounds))
         assert isinstance(ran.outcome, RunFailure)  # noqa: S101
-        what = f"{ran.outcome.what} ({error.why})"
-        return replace(ran, outcome=replace(ran.outcome, what=what))
+        return replace(ran, outcome=replace(ran.outcome, what=clean_text(f"{ran.outcome.what} ({error.why})")))
 
-    def _sweep(self, turn: Turn, known: KnownExecutor, generation: str) -> None:
-        """Take out the snapshot that was replaced, what was written in vain, and the stored files of this run.
+    def _sweep(self, turn: RunTurn, known: KnownExecutor, generation: str) -> None:
+        """Remove the snapshot that was replaced, what was written in vain, and copies of stored files for this run.
 
-        Nothing of another run: it may have begun already.
+        Nothing of another run is removed: it may have begun already.
         """
-        before, now = turn.known.snapshot, known.snapshot
+        before, now = turn.known.variables.snapshot, known.variables.snapshot
         kept = {piece_key(turn.id, now.generation, number) for number in range(len(now.pieces))} if now else set[str]()
         if known.files:
             kept.add(_files_key(turn.id, known.files[0]))
@@ -193,10 +191,10 @@ class LambdaExecutors:
                     self._blobs.remove(turn.owner, key)
 
 
-class _Arrivals:
-    """Answers a machine that asks for a stored file."""
+class _StoredFileLinks:
+    """Answers requests for stored files with links to copies in the bucket."""
 
-    def __init__(self, turn: Turn, files: StoredFiles, blobs: S3Blobs, seconds: int, run: str) -> None:
+    def __init__(self, turn: RunTurn, files: StoredFiles, blobs: S3Blobs, seconds: int, run: str) -> None:
         self._turn = turn
         self._run = run
         self._files = files
@@ -215,7 +213,7 @@ class _Arrivals:
             return {
                 "get": self._blobs.bare_link(owner, key, self._seconds, "get_object"),
                 "folder": folder,
-                "name": safe_name(stored.name),
+                "name": run_results.safe_name(stored.name),
             }
         except LociError as error:
             return {"missing": f"{error.code}: {error}"}
@@ -225,35 +223,16 @@ def _files_key(id: str, run: str) -> str:
     return f"{blobs_of(id)}{run}/work"
 
 
-def _condition(known: KnownExecutor, told: dict[str, Any]) -> ExecutorCondition:
-    """What became of the variables and the files, before the run."""
-    condition = _of_variables(known, told)
-    if "no_files" not in told or not (known.files or known.files_unsaved):
+def _with_files(condition: ExecutorCondition, known: KnownExecutor, answer: dict[str, Any]) -> ExecutorCondition:
+    """The condition, with what became of the files."""
+    if "no_files" not in answer or not (known.files or known.files_unsaved):
         return condition
-    gone = LostVariable("(files of the work folder)", str(told["no_files"])[:200])
+    gone = LostVariable("(files of the work folder)", clean_text(answer["no_files"], 200))
     return replace(condition, lost=(*condition.lost, gone))
 
 
-def _of_variables(known: KnownExecutor, told: dict[str, Any]) -> ExecutorCondition:
-    snapshot = known.snapshot
-    match told["began"]:
-        case "kept":
-            return ExecutorCondition("kept", known.names)
-        case "restored" if snapshot:
-            kept, lost = run_results.saved(told["restored"])
-            gone = (*snapshot.lost, *lost)
-            return ExecutorCondition("restored", kept, (*gone, *known.unsaved(kept, gone)))
-        case "lost" if snapshot:
-            why = f"the saved variables could not be read ({str(told.get('why'))[:200]})"
-            lost = tuple(LostVariable(name, why) for name in snapshot.kept)
-            return ExecutorCondition("lost", (), (*lost, *known.unsaved((), lost)))
-        case _:
-            lost = known.unsaved((), ())
-            return ExecutorCondition("lost" if lost else "new", (), lost)
-
-
 def _checked(saved: dict[str, Any], generation: str) -> VariablesSnapshot:
-    """The snapshot that the machine says it wrote: what it named is all that is kept of it."""
+    """The snapshot that the machine says it wrote. Only hashes and names of it are kept."""
     pieces = tuple(str(one) for one in saved["pieces"])
     kept, lost = run_results.saved(saved["said"])
     most = -(-MOST_SAVED // PIECE) + 1

@@ -1,0 +1,186 @@
+"""`Executors` on this machine: processes behind a wall, stopped between runs, saved and ended when they are idle."""
+
+import math
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from loci.adapters.local.executors.executor_folder import ExecutorFolder
+from loci.adapters.local.executors.executor_session import BUSY_SECONDS, QUIET_SECONDS, ExecutorSession
+from loci.adapters.local.executors.executor_starter import PREFIX, ExecutorStarter
+from loci.adapters.sandbox.snapshots import Snapshots
+from loci.code.executors import Ran
+from loci.code.ports import GivenUp, StoredFiles, never
+from loci.core.errors import LociError, NotFound, Refused
+from loci.core.identity import Owner
+from loci.sandbox.supervisor.exchange import Bounds
+from loci.sandbox.supervisor.executor_process import ExecutorProcess
+
+MOST_HERE = 8
+"""Processes. The one that was idle for longest makes room for the next."""
+LOOKS_SECONDS = 1.0
+SWEEP_SECONDS = 3600.0
+"""Between two searches for executors that have expired."""
+UNOWNED_SECONDS = 3600.0
+
+
+class ConfinedExecutors:
+    """The executors that this process knows. Any thread may call."""
+
+    def __init__(
+        self,
+        folder: Path,
+        starter: ExecutorStarter,
+        snapshots: Snapshots,
+        bounds: Bounds,
+        clock: Callable[[], float],
+        *,
+        idle_seconds: float,
+        kept_seconds: float,
+    ) -> None:
+        self.folder = folder
+        self._starter = starter
+        self._snapshots = snapshots
+        self._bounds = bounds
+        self._clock = clock
+        self._idle_seconds = idle_seconds
+        self._kept_seconds = kept_seconds
+        self._turn = threading.Lock()
+        # A run holds one of the server's threads for as long as it takes, and other calls need some, too.
+        self._running = threading.BoundedSemaphore(MOST_HERE)
+        self._sessions: dict[str, ExecutorSession] = {}
+        self._closed = threading.Event()
+        self._keeper: threading.Thread | None = None
+
+    def open(self, owner: Owner) -> str:
+        """Take the spare process. If there is none, the first run starts one."""
+        self._starter.check()
+        spare = self._starter.take()
+        folder = spare.folder if spare else self._starter.new_folder()
+        folder.take()
+        folder.set_owner(owner)
+        folder.touch(self._clock())
+        session = self._session(owner, folder, spare.executor if spare else None)
+        if spare is None:
+            folder.release()
+        with self._turn:
+            self._sessions[session.id] = session
+        self._keep()
+        self._make_room(session)
+        return session.id
+
+    def run(
+        self, owner: Owner, id: str, code: str, files: StoredFiles, keep_until: float, given_up: GivenUp = never
+    ) -> Ran:
+        self._starter.check()
+        with self._turn:
+            session = self._sessions.get(id)
+            if session is None:
+                session = self._sessions[id] = self._session(owner, ExecutorFolder(self.folder / id))
+        if session.owner != owner:
+            raise NotFound(f"There is no executor {id}", "Make one with create_memory_code_runner()")
+        self._keep()
+        if not self._running.acquire(timeout=BUSY_SECONDS):
+            raise Refused(
+                f"{MOST_HERE} executors run code already", "Call again when one of them is done", code="EXECUTOR_BUSY"
+            )
+        try:
+            return session.run(code, files, keep_until, given_up)
+        finally:
+            self._running.release()
+            self._make_room(session)
+
+    def forget(self, owner: Owner, id: str) -> None:
+        with self._turn:
+            session = self._sessions.pop(id, None)
+        (session or self._session(owner, ExecutorFolder(self.folder / id))).remove()
+
+    def tidy(self) -> None:
+        """Save the executors that are quiet, and put away those that are idle. What fails is tried again later."""
+        now = self._clock()
+        for session in self.sessions():
+            if not session.is_here:
+                continue
+            with suppress(LociError, OSError):
+                if now - session.used_at >= self._idle_seconds:
+                    session.put_away()
+                elif session.is_dirty and now - session.used_at >= QUIET_SECONDS:
+                    session.save()
+
+    def sweep(self) -> None:
+        """Remove executors that have expired, and what a crash left. What fails is tried again later."""
+        now = self._clock()
+        for path in self.folder.glob(f"{PREFIX}*"):
+            with suppress(LociError, OSError):
+                self._remove_expired(ExecutorFolder(path), now)
+        with self._turn:
+            for session in list(self._sessions.values()):
+                if not session.is_here and now - session.used_at >= self._kept_seconds:
+                    del self._sessions[session.id]
+
+    def _remove_expired(self, folder: ExecutorFolder, now: float) -> None:
+        owner, used_at = folder.owner(), folder.used_at()
+        # Any server may just be making one without an owner. Only the file system has set the time of that.
+        is_expired = now - used_at >= self._kept_seconds if owner else time.time() - used_at >= UNOWNED_SECONDS
+        if not is_expired:
+            return
+        with self._turn:
+            session = self._sessions.get(folder.id)
+        if session is not None:
+            session.remove_unused()
+            return
+        if not folder.take():
+            return
+        try:
+            if owner:
+                self._snapshots.remove(owner, folder.id)
+            folder.remove()
+        finally:
+            folder.release()
+
+    def close(self) -> None:
+        """Save what is not saved, and end all processes."""
+        self._closed.set()
+        if self._keeper is not None:
+            self._keeper.join()
+        for session in self.sessions():
+            session.close()
+        self._starter.close()
+
+    def _session(
+        self, owner: Owner, folder: ExecutorFolder, executor: ExecutorProcess | None = None
+    ) -> ExecutorSession:
+        return ExecutorSession(owner, folder, self._starter, self._snapshots, self._bounds, self._clock, executor)
+
+    def sessions(self) -> list[ExecutorSession]:
+        """The executors that this process knows."""
+        with self._turn:
+            return list(self._sessions.values())
+
+    def _make_room(self, but: ExecutorSession) -> None:
+        """Put away those that were idle for longest. If one cannot be saved, it stays, and the next one goes."""
+        here = sorted((one for one in self.sessions() if one.is_here and one is not but), key=lambda one: one.used_at)
+        too_many = len(here) + 1 - MOST_HERE
+        for session in here:
+            if too_many <= 0:
+                return
+            with suppress(LociError, OSError):
+                too_many -= session.put_away()
+
+    def _keep(self) -> None:
+        with self._turn:
+            if (self._keeper is None or not self._keeper.is_alive()) and not self._closed.is_set():
+                self._keeper = threading.Thread(target=self._work, name="executors kept", daemon=True)
+                self._keeper.start()
+
+    def _work(self) -> None:
+        swept_at = -math.inf
+        while True:
+            if self._clock() - swept_at >= SWEEP_SECONDS:
+                self.sweep()
+                swept_at = self._clock()
+            if self._closed.wait(LOOKS_SECONDS):
+                return
+            self.tidy()

@@ -1,0 +1,141 @@
+"""An executor's folder on this machine, which one server at a time uses, and copies of stored files in it."""
+
+import fcntl
+import json
+import math
+import os
+import secrets
+from contextlib import suppress
+from pathlib import Path
+
+from loci.adapters.sandbox.run_results import safe_name
+from loci.code.executors import Stored
+from loci.code.ports import StoredFiles
+from loci.core.errors import LociError
+from loci.core.identity import Owner
+from loci.core.ids import content_id
+from loci.sandbox.supervisor.executor_files import remove
+from loci.sandbox.supervisor.fork_server_client import WorkFolders
+
+WORK, SCRATCH, MEMORY, ARRIVING = "work", "scratch", "memory", "arriving"
+OWNER, LOCK, VARIABLES = "owner.json", "lock", "variables.json"
+LONGEST_ID = 200
+
+
+class ExecutorFolder:
+    """Files of an executor's code, its owner, a lock for the server that uses it, and the names of its variables."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._lock: int | None = None
+
+    @property
+    def id(self) -> str:
+        """The executor's."""
+        return self.path.name
+
+    @property
+    def work_folders(self) -> WorkFolders:
+        return WorkFolders(self.path / WORK, self.path / SCRATCH, self.path / MEMORY)
+
+    def take(self) -> bool:
+        """Lock it for this server, until `release` or until this process ends. False if another one has it."""
+        if self._lock is not None:
+            return True
+        for name in (WORK, SCRATCH, MEMORY, ARRIVING):
+            (self.path / name).mkdir(parents=True, exist_ok=True, mode=0o700)
+        descriptor = os.open(self.path / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(descriptor)
+            return False
+        self._lock = descriptor
+        return True
+
+    def release(self) -> None:
+        """Let another server use it."""
+        if self._lock is not None:
+            # Closing is not enough: a program that another thread is just starting has it open, too, for a moment.
+            fcntl.flock(self._lock, fcntl.LOCK_UN)
+            os.close(self._lock)
+            self._lock = None
+
+    def set_owner(self, owner: Owner) -> None:
+        """Note the owner, for whoever cleans up."""
+        (self.path / OWNER).write_text(json.dumps([owner.tenant, owner.subject]), "utf-8")
+
+    def owner(self) -> Owner | None:
+        """The owner; None if it has none yet."""
+        try:
+            tenant, subject = json.loads((self.path / OWNER).read_text("utf-8"))
+            return Owner(tenant, subject)
+        except (OSError, ValueError):
+            return None
+
+    def note_variables(self, names: tuple[str, ...]) -> None:
+        """Note which variables there are: after a crash nothing else can name the lost ones."""
+        arriving = self.path / f"{VARIABLES}.new"
+        arriving.write_text(json.dumps(names), "ascii")
+        arriving.replace(self.path / VARIABLES)
+
+    def variables(self) -> tuple[str, ...]:
+        """The variables after the last run that was answered."""
+        try:
+            return tuple(json.loads((self.path / VARIABLES).read_text("ascii")))
+        except (OSError, ValueError):
+            return ()
+
+    def used_at(self) -> float:
+        """When it was last used, or made."""
+        for path in (self.path / LOCK, self.path):
+            with suppress(OSError):
+                return path.stat().st_mtime
+        return math.inf
+
+    def touch(self, now: float) -> None:
+        """Note that it is used now."""
+        os.utime(self.path / LOCK, (now, now))
+
+    def empty(self) -> None:
+        """Remove the code's files, and the copies of stored files."""
+        folders = self.work_folders
+        for folder in (folders.work, folders.scratch, folders.memory):
+            remove(str(folder))
+            folder.mkdir(exist_ok=True, mode=0o700)
+
+    def remove(self) -> None:
+        """Remove all of it."""
+        self.release()
+        remove(str(self.path))
+
+
+class StoredFileCopies:
+    """Answers requests for stored files with copies that the code cannot change."""
+
+    def __init__(self, folder: ExecutorFolder, files: StoredFiles, owner: Owner) -> None:
+        self._folder = folder
+        self._files = files
+        self._owner = owner
+
+    def __call__(self, id: str, _: str) -> dict[str, str]:
+        """The copy's path behind the wall; or why there is none. Only the id counts, since names change."""
+        try:
+            stored = self._files.read(self._owner, id[:LONGEST_ID])
+            return {"path": str(self._copied(id, stored))}
+        except LociError as error:
+            return {"missing": f"{error.code}: {error}"}
+        except OSError as error:
+            return {"missing": f"The file could not be copied ({error.strerror})"}
+
+    def _copied(self, id: str, stored: Stored) -> Path:
+        folder = self._folder.work_folders.memory / content_id(id, stored.version)
+        path = folder / safe_name(stored.name)
+        if path.is_file():
+            return path
+        # The executor sees it whole or not at all: it cannot reach the folder in which it is written.
+        arriving = self._folder.path / ARRIVING / secrets.token_hex(8)
+        arriving.write_bytes(stored.content)
+        arriving.chmod(0o444)
+        folder.mkdir(exist_ok=True, mode=0o755)
+        return arriving.replace(path)

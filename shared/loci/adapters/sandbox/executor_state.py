@@ -1,0 +1,57 @@
+"""The state of an executor between runs, and what a run reports of it: the same wherever its process is."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from loci.adapters.sandbox import run_results
+from loci.adapters.sandbox.snapshots import VariablesSnapshot
+from loci.code.executors import ExecutorCondition, LostVariable
+from loci.sandbox.supervisor.exchange import WhyEnded
+from loci.sandbox.supervisor.variables import Kept, Lost, New, Restored, Start
+
+NOT_SAVED = "it was set after the variables were last saved"
+
+
+@dataclass(frozen=True, slots=True)
+class KnownVariables:
+    """An executor's variables between two runs, as far as we know them. They are noted before a run is answered."""
+
+    names: tuple[str, ...] = ()
+    """The variables that the last answered run left."""
+    snapshot: VariablesSnapshot | None = None
+    """The snapshot that was saved last. Variables that were set later are only in the process."""
+
+    def condition(self, start: Start) -> ExecutorCondition:
+        """The condition that a run finds if it starts in this way. Each variable is kept, or lost by name."""
+        snapshot = self.snapshot
+        match start:
+            case Kept():
+                return ExecutorCondition("kept", self.names)
+            case Restored(said) if snapshot is not None:
+                kept, lost = run_results.saved(said)
+                lost = (*snapshot.lost, *lost)
+                known = (*kept, *(one.name for one in lost))
+                return ExecutorCondition("restored", kept, (*lost, *self._not_in(known)))
+            case Lost(why) if snapshot is not None:
+                reason = run_results.clean_text(f"the saved variables could not be read ({why})")
+                return _gone((*_each(snapshot.kept, reason), *self._not_in(snapshot.kept)))
+            case Restored() | Lost() | New():
+                return _gone(self._not_in(()))
+
+    def _not_in(self, saved: Iterable[str]) -> tuple[LostVariable, ...]:
+        known = set(saved)
+        return _each((name for name in self.names if name not in known), NOT_SAVED)
+
+
+def condition_after_end(condition: ExecutorCondition, why: WhyEnded) -> ExecutorCondition:
+    """The condition after a run that started in this one and ended its process."""
+    reason = f"the executor was ended ({run_results.ENDED[why][0]})"
+    return ExecutorCondition("lost", (), (*condition.lost, *_each(condition.kept, reason)))
+
+
+def _gone(lost: tuple[LostVariable, ...]) -> ExecutorCondition:
+    return ExecutorCondition("lost" if lost else "new", (), lost)
+
+
+def _each(names: Iterable[str], reason: str) -> tuple[LostVariable, ...]:
+    return tuple(LostVariable(name, reason) for name in names)

@@ -1,0 +1,133 @@
+"""An executor's variables and files on their way to the bucket and back: as bytes, which nobody opens on the way.
+
+Each object has a link that was signed for it. Nothing else of the bucket can be reached.
+"""
+
+import hashlib
+import http.client
+import io
+import os
+import tarfile
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from loci.sandbox.supervisor.executor_files import MOST_LOOKED_AT, FileStamps, file_stamps
+
+SECONDS = 60.0
+PIECE = 16 << 20
+
+
+class ObjectError(Exception):
+    """An object could not be read or written."""
+
+
+class CollectedVariables:
+    """Collects what an executor hands over, and writes it once it has all: one that is cut off could not go on."""
+
+    def __init__(self) -> None:
+        self._content = bytearray()
+
+    @property
+    def size(self) -> int:
+        return len(self._content)
+
+    def take(self, content: bytes) -> None:
+        """The next bytes."""
+        self._content += content
+
+    def write(self, links: Sequence[str]) -> list[str]:
+        """Write the pieces to the links, and return their hashes; `ObjectError` if that fails."""
+        pieces = [bytes(self._content[at : at + PIECE]) for at in range(0, len(self._content), PIECE)]
+        if len(pieces) > len(links):
+            raise ObjectError("there are more pieces than links")
+        for piece, link in zip(pieces, links, strict=False):
+            write_object(link, piece)
+        return [hashlib.sha256(piece).hexdigest() for piece in pieces]
+
+
+def read_variables(pieces: Sequence[Mapping[str, Any]]) -> Iterator[bytes]:
+    """Read the pieces; `ObjectError` if one is gone or has changed."""
+    for piece in pieces:
+        content = read_object(piece["get"], 2 * PIECE)
+        if hashlib.sha256(content).hexdigest() != piece["sha256"]:
+            raise ObjectError("it is damaged")
+        yield content
+
+
+class SavedFolder:
+    """An executor's work folder, as it was last saved."""
+
+    def __init__(self) -> None:
+        self._seen: FileStamps = {}
+
+    def restore(self, folder: Path, where: Mapping[str, Any], most: int) -> None:
+        """Unpack the saved files into the empty folder; `ObjectError` if they cannot be read."""
+        content = read_object(where["get"], 2 * most)
+        if hashlib.sha256(content).hexdigest() != where["sha256"]:
+            raise ObjectError("they are damaged")
+        try:
+            with tarfile.open(fileobj=io.BytesIO(content)) as archive:
+                archive.extractall(folder, filter="data")
+        except (tarfile.TarError, OSError) as error:
+            raise ObjectError(str(error)) from None
+        self._seen = file_stamps(folder)
+
+    def forget(self) -> None:
+        """Note that the folder is empty."""
+        self._seen = {}
+
+    def save(self, folder: Path, link: str, most: int) -> str | None:
+        """Save the folder and return the hash; None if nothing has changed. `ObjectError` if there is too much."""
+        now = {name: stamp for name, stamp in file_stamps(folder).items() if "__pycache__" not in name}
+        if now == self._seen:
+            return None
+        if len(now) >= MOST_LOOKED_AT or sum(size for size, _ in now.values()) > most:
+            raise ObjectError(f"its files take more than {most >> 20} MB, or are more than {MOST_LOOKED_AT:,}")
+        try:
+            content = _archive(folder, now)
+        except OSError as error:
+            raise ObjectError(f"its files could not be read ({error.strerror})") from None
+        write_object(link, content)
+        self._seen = now
+        return hashlib.sha256(content).hexdigest()
+
+
+def _archive(folder: Path, files: FileStamps) -> bytes:
+    content = io.BytesIO()
+    with tarfile.open(fileobj=content, mode="w") as archive:
+        for name, (size, _) in sorted(files.items()):
+            # The code does not run now. If it left a link in place of a file, the link is not followed.
+            with open(os.open(folder / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as opened:
+                part = opened.read(size)
+            entry = tarfile.TarInfo(name)
+            entry.size = len(part)
+            archive.addfile(entry, io.BytesIO(part))
+    return content.getvalue()
+
+
+def read_object(url: str, most: int) -> bytes:
+    """Read the object; `ObjectError` if it is not there, or larger."""
+    content = _asked(urllib.request.Request(url), most + 1)  # noqa: S310 (the link is our own)
+    if len(content) > most:
+        raise ObjectError("it is larger than it may be")
+    return content
+
+
+def write_object(url: str, content: bytes) -> None:
+    """Write the object."""
+    headers = {"Content-Type": "application/octet-stream"}
+    _asked(urllib.request.Request(url, content, headers, method="PUT"), 1000)  # noqa: S310
+
+
+def _asked(request: urllib.request.Request, most: int) -> bytes:
+    try:
+        with urllib.request.urlopen(request, timeout=SECONDS) as answer:  # noqa: S310
+            return answer.read(most)
+    except urllib.error.HTTPError as error:
+        error.close()
+        raise ObjectError(f"S3 answers {error.code}") from None
+    except (OSError, http.client.HTTPException) as error:
+        raise ObjectError(f"S3 cannot be reached ({error})") from None

@@ -1,0 +1,111 @@
+"""Files that an executor's code made: how much they take, which ones are new, and how to remove them.
+
+The code may have made anything in its folders, so no link is ever followed.
+"""
+
+import os
+import secrets
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+
+DEEPEST = 64
+"""Folders in folders. Deeper paths would be too long to look at, so they count as too many files."""
+MOST_LOOKED_AT = 2_000
+MOST_NAMED = 50
+
+FileStamps = dict[str, tuple[int, int]]
+"""By name: the size, and when the file was written."""
+
+
+@dataclass(frozen=True)
+class DiskUse:
+    """Bytes on the disk, and how many files and folders."""
+
+    bytes: int
+    files: int
+
+
+def disk_use(folders: tuple[str, ...], most_files: int) -> DiskUse:
+    """Measure the folders. Past `most_files`, or if a folder cannot be read, it counts as too many files."""
+    total = files = 0
+    waiting = [(one, 0) for one in folders]
+    while waiting:
+        folder, depth = waiting.pop()
+        try:
+            with os.scandir(folder) as entries:
+                for entry in entries:
+                    files += 1
+                    held = entry.stat(follow_symlinks=False)
+                    total += held.st_blocks * 512
+                    if stat.S_ISDIR(held.st_mode):
+                        waiting.append((entry.path, depth + 1))
+                    if files > most_files or depth > DEEPEST:
+                        return DiskUse(total, most_files + 1)
+        except FileNotFoundError:  # it was just removed
+            continue
+        except OSError:
+            return DiskUse(total, most_files + 1)
+    return DiskUse(total, files)
+
+
+def file_stamps(folder: Path) -> FileStamps:
+    """The files in the folder, each with its size and when it was written."""
+    found: FileStamps = {}
+    waiting = [str(folder)]
+    while waiting and len(found) < MOST_LOOKED_AT:
+        try:
+            with os.scandir(waiting.pop()) as entries:
+                for entry in entries:
+                    held = entry.stat(follow_symlinks=False)
+                    if stat.S_ISDIR(held.st_mode):
+                        waiting.append(entry.path)
+                    elif stat.S_ISREG(held.st_mode):
+                        found[os.path.relpath(entry.path, folder)] = (held.st_size, held.st_mtime_ns)
+        except OSError:  # it has just gone, or its name is too long to be opened
+            continue
+    return found
+
+
+def written_files(before: FileStamps, after: FileStamps) -> list[tuple[str, int]]:
+    """Files that are new or changed: their printable names and their sizes."""
+    new = sorted(name for name, held in after.items() if before.get(name) != held and "__pycache__" not in name)
+    return [(name.encode("utf-8", "replace").decode("utf-8", "replace"), after[name][0]) for name in new[:MOST_NAMED]]
+
+
+def remove(folder: str) -> None:
+    """Remove the folder, however deep it is. Nothing outside is touched."""
+    while _emptied(folder):
+        pass
+    try:
+        os.rmdir(folder)
+    except OSError:
+        return
+
+
+def _emptied(folder: str) -> bool:
+    """Remove files, and move up what lies in sub-folders. Return True if there is more to do."""
+    is_more = False
+    try:
+        with os.scandir(folder) as entries:
+            listed = [(entry.path, entry.is_dir(follow_symlinks=False)) for entry in entries]
+    except OSError:
+        return False
+    for path, is_folder in listed:
+        try:
+            if not is_folder:
+                os.unlink(path)
+                continue
+            os.chmod(path, 0o700)
+            with os.scandir(path) as below:
+                inner = [(one.path, one.is_dir(follow_symlinks=False)) for one in below]
+            for child, child_is_folder in inner:
+                if child_is_folder:
+                    os.rename(child, f"{folder}/{secrets.token_hex(8)}")
+                    is_more = True
+                else:
+                    os.unlink(child)
+            os.rmdir(path)
+        except OSError:
+            continue
+    return is_more
