@@ -1,6 +1,8 @@
-"""Questions out of a run are answered, whatever becomes of the answer."""
+"""Questions out of a run, as rows: whole or not at all, and answered, whatever becomes of the answer."""
 
+import random
 import time
+import zlib
 from typing import Any
 
 import pytest
@@ -8,11 +10,68 @@ import pytest
 from loci.adapters.aws.sandbox.run_questions import Answer, answering
 from loci.core.errors import Unavailable
 from loci.core.json import Json
-from loci.sandbox.lambda_host.questions import QuestionLine
-from tests.unit.sandbox.hosted.test_letters import Table
+from loci.sandbox.lambda_host import questions
+from loci.sandbox.lambda_host.questions import LARGEST, PART, BadMessageError, QuestionLine
 
 SECONDS = 20
 FAILED: dict[str, Json] = {"ok": False}
+
+
+class Table:
+    """Rows in memory."""
+
+    def __init__(self) -> None:
+        self.rows: dict[str, bytes] = {}
+
+    def put(self, sort: str, body: bytes) -> None:
+        self.rows[sort] = body
+
+    def starting(self, prefix: str) -> list[bytes]:
+        return [self.rows[sort] for sort in sorted(self.rows) if sort.startswith(prefix)]
+
+    def close(self) -> None:
+        """It has no connections."""
+
+
+def test_a_message_comes_as_it_was_sent() -> None:
+    table = Table()
+    questions.send(table, questions.QUESTION, 7, {"tool": "a:b", "arguments": {"text": "é" * 100}})
+    assert questions.receive(table, questions.QUESTION, 7) == {"tool": "a:b", "arguments": {"text": "é" * 100}}
+    assert questions.receive(table, questions.QUESTION, 8) is None
+    assert questions.receive(table, questions.ANSWER, 7) is None
+
+
+def test_a_message_is_not_seen_before_it_is_whole() -> None:
+    table = Table()
+    seen: list[object] = []
+
+    class Watched(Table):
+        def put(self, sort: str, body: bytes) -> None:
+            seen.append(questions.receive(table, questions.ANSWER, 1))
+            table.put(sort, body)
+
+    questions.send(Watched(), questions.ANSWER, 1, random.Random(1).randbytes(4 * PART).hex())
+    assert len(seen) > 2
+    assert set(seen) == {None}
+    assert questions.receive(table, questions.ANSWER, 1) is not None
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"no message",
+        zlib.compress(b"{"),
+        zlib.compress(b"[" * 100_000),
+        zlib.compress(b'"' + b" " * (LARGEST + 1) + b'"'),
+        zlib.compress(b"1")[:-2],
+    ],
+    ids=["not compressed", "not JSON", "deep", "a bomb", "cut off"],
+)
+def test_what_is_no_message_is_refused(body: bytes) -> None:
+    table = Table()
+    table.put("question#000001#0000", body)
+    with pytest.raises(BadMessageError):
+        questions.receive(table, questions.QUESTION, 1)
 
 
 def asked(table: Table, answer: Answer) -> dict[str, Any] | None:
