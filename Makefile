@@ -6,20 +6,23 @@ BIN := $(VENV)/bin
 PORT ?= 8765
 STAGE ?= dev
 CDK = $(BIN)/python -m infra.cdk --context stage=$(STAGE)
+PYTEST = $(BIN)/pytest -q
+# Two workers; a module's tests stay together, so that its fixtures are made once (tests/support/sharing.py).
+SHARED = -n 2 --dist loadscope
 # The first interpreter that is at least 3.11 and starts (a shim on the path may not).
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
 	$$p -c 'import sys, venv, sqlite3; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && echo $$p && break; done)
 
 help: ## print this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 run: setup ## serve on this machine, at http://127.0.0.1:8765/mcp (PORT=…)
 	@exec $(BIN)/loci serve --port $(PORT) --example
 
 setup: $(VENV)/.laptop $(VENV)/.runner ## install Loci into .venv (the command is .venv/bin/loci)
 
-test: $(VENV)/.dev $(VENV)/.runner ## run all tests that need nothing outside this machine
-	$(BIN)/pytest -q -n 2 -m "not conformance and not aws and not models and not browser" $(TESTS)
+test: $(VENV)/.dev $(VENV)/.runner ## run all tests that need nothing outside this machine (TESTS=DIR)
+	$(PYTEST) $(SHARED) -m "not conformance and not aws and not models and not browser and not exhaustive" $(TESTS)
 
 check: $(VENV)/.dev ## format, lint, types and import rules
 	$(BIN)/ruff format --check .
@@ -27,23 +30,26 @@ check: $(VENV)/.dev ## format, lint, types and import rules
 	$(BIN)/lint-imports
 	$(BIN)/pyright
 
-attack: $(VENV)/.dev $(VENV)/.runner ## attack the sandboxes behind every wall that this machine has; writes docs/security.md
-	ATTACK_WALLS=all ATTACK_TABLE=docs/security.md $(BIN)/pytest -q tests/attack/sandbox
+attack: $(VENV)/.dev $(VENV)/.runner ## attack all doors, and the sandboxes behind every wall that this machine has; writes docs/security.md
+	ATTACK_WALLS=all ATTACK_TABLE=docs/security.md $(PYTEST) tests/attack tests/unit/sandbox
+
+test-exhaustive: $(VENV)/.dev $(VENV)/.runner ## run what takes minutes and `make test` leaves out: all generated requests, all kills, all attacks on a bare function
+	$(PYTEST) $(SHARED) -m exhaustive
 
 quality: $(VENV)/.dev $(VENV)/.runner ## measure answers on retrieval and computation sets (EVAL=DIR)
 	$(BIN)/python -m tests.quality "$(EVAL)" $(QUALITY)
 
 conformance: $(VENV)/.dev ## run the official MCP conformance suite and the Inspector (npm packages)
-	$(BIN)/pytest -q -m conformance tests/conformance
+	$(PYTEST) -m conformance tests/conformance
 
 test-browser: $(VENV)/.dev ## run the tests of the pages in a headless Chromium, which it installs where it may
 	@command -v chromedriver >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq \
 		&& apt-get install -y -qq --no-install-recommends chromium chromium-driver >/dev/null; } \
 		|| echo "Without Chromium these tests are skipped. Install it and its driver (Debian: chromium chromium-driver)"
-	$(BIN)/pytest -q -m browser -rs tests/browser
+	$(PYTEST) -m browser -rs tests/browser
 
 test-aws: $(VENV)/.dev $(VENV)/.runner ## run the tests on LocalStack, DynamoDB Local and OpenSearch, which it starts (no Docker)
-	$(BIN)/pytest -q -m "aws or models" $(TESTS)
+	$(PYTEST) $(SHARED) -m "(aws or models) and not exhaustive" $(TESTS)
 
 layers: $(VENV)/.dev ## build the Lambda layers (ARCH=arm64)
 	$(BIN)/python -m layers.build $(if $(ARCH),--arch $(ARCH))
@@ -105,4 +111,4 @@ $(VENV)/.runner: requirements/runner.lock | $(VENV)/.laptop
 	@touch $@
 
 .PHONY: help run setup test test-aws check conformance bench format lock clean layers synth bootstrap deploy destroy
-.PHONY: attack test-browser quality cdk-app opensearch dynamodb localstack
+.PHONY: attack test-exhaustive test-browser quality cdk-app opensearch dynamodb localstack

@@ -1,6 +1,23 @@
-"""For all tests: the real model, and what a run says at its end."""
+"""For all tests: the real model, how they are shared out, and the last lines of a run."""
 
-from tests.servers.reporting import pytest_terminal_summary
+from tests.servers.reporting import pytest_sessionfinish, pytest_terminal_summary, pytest_testnodedown
 from tests.support.minilm import minilm
+from tests.support.sharing import (
+    pytest_collection_modifyitems,
+    pytest_configure,
+    pytest_configure_node,
+    pytest_unconfigure,
+    pytest_xdist_make_scheduler,
+)
 
-__all__ = ["minilm", "pytest_terminal_summary"]
+__all__ = [
+    "minilm",
+    "pytest_collection_modifyitems",
+    "pytest_configure",
+    "pytest_configure_node",
+    "pytest_sessionfinish",
+    "pytest_terminal_summary",
+    "pytest_testnodedown",
+    "pytest_unconfigure",
+    "pytest_xdist_make_scheduler",
+]

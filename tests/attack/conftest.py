@@ -26,7 +26,7 @@ class Doors:
     http: LambdaDoor
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def app(tmp_path_factory: pytest.TempPathFactory) -> App:
     """Loci on this machine, for callers with a key and for the host loci.test."""
     data = tmp_path_factory.mktemp("attacked")
@@ -35,19 +35,19 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> App:
     )
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def ann(app: App) -> str:
     """Ann's key."""
     return app.api_keys.create(ANN, "ann")[1]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def bob(app: App) -> str:
     """The key of somebody else in Ann's tenant."""
     return app.api_keys.create(BOB, "bob")[1]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def doors(app: App) -> Generator[Doors, None, None]:
     with uvicorn_door(asgi(app, on_loopback=True)) as uvicorn, lambda_doors(asgi(app)) as (rest, http):
         yield Doors(uvicorn, rest, http)

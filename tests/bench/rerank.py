@@ -21,7 +21,9 @@ from tests.bench.servers import Servers
 from tests.support.small_models import RERANKER, lay_out_reranker
 
 DEADLINE = 0.3
+LONG = 20.0
 QUESTIONS = 40
+TIMED = 5
 LAYERS, WIDTH = 6, 384
 """Of the cross-encoder, whose weights are random: about as slow as ms-marco-MiniLM-L6-v2."""
 READ = re.compile(r": (\d+) of (\d+) passages")
@@ -34,11 +36,18 @@ def rerank(servers: Servers) -> list[Figure]:
         lay_out_reranker(models, layers=LAYERS, width=WIDTH)
         for model in library.models.iterdir():
             (models / model.name).symlink_to(model.resolve())
-    server = server_of(servers, library, LOCI_MODELS=str(models), LOCI_RERANK_SECONDS=str(DEADLINE))
-    batch = _batch(models)
     asked = [tool_call("2026-07-28", "search_documents", {"query": one}).raw() for one in library.questions]
-    with serving(server) as served:
-        walls, stages = asyncio.run(_searched(served.port, asked[:QUESTIONS]))
+
+    def searched(deadline: float, count: int) -> tuple[list[float], list[dict[str, Any]]]:
+        server = server_of(servers, library, LOCI_MODELS=str(models), LOCI_RERANK_SECONDS=str(deadline))
+        with serving(server) as served:
+            return asyncio.run(_searched(served.port, asked[:count]))
+
+    batch = _batch(models)
+    # Half of what reading all takes on this machine, so that a fast one meets its deadline, too.
+    _, unhurried = searched(LONG, TIMED)
+    deadline = min(DEADLINE, min(stage["ms"] for stage in unhurried) / 2000)
+    walls, stages = searched(deadline, QUESTIONS)
     reading = [stage["ms"] / 1000 for stage in stages]
     counts = [tuple(map(int, found.groups())) for stage in stages if (found := READ.search(stage["note"]))]
     if len(counts) < len(stages) or all(read == of for read, of in counts):
@@ -46,9 +55,9 @@ def rerank(servers: Servers) -> list[Figure]:
     return [
         Figure(
             "search_documents with a cross-encoder: its part",
-            budget=f"<= {milliseconds(DEADLINE)} and a passage",
+            budget=f"<= {milliseconds(deadline)} and a passage",
             measured=f"p95 {milliseconds(p95(reading))}, {mean(read for read, _ in counts):.0f} passages read",
-            verdict=verdict(kept=p95(reading) <= DEADLINE + p95(batch)),
+            verdict=verdict(kept=p95(reading) <= deadline + p95(batch)),
             bare=f"a passage {milliseconds(median(batch))}, p95 {milliseconds(p95(batch))}",
             loci=milliseconds(median(reading)),
             numbers={"seconds": reading, "batch_seconds": batch, "whole_seconds": walls, "passages": counts},

@@ -31,7 +31,7 @@ from tests.support.loopback_aws import loopback_aws
 from tests.support.moto_aws import BUCKET, TABLE
 
 FUNCTION = "loci-run-python"
-BOUNDS = Bounds(seconds=5.0, grace_seconds=0.3, memory_bytes=512 << 20, disk_bytes=64 << 20, files=2_000)
+BOUNDS = Bounds(seconds=3.0, grace_seconds=0.3, memory_bytes=512 << 20, disk_bytes=64 << 20, files=2_000)
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,6 @@ from loci.core.identity import Owner
 from loci.core.signing import Keyring
 from loci.core.stores import BlobStore, Linked, RecordStore
 from tests.servers.java.stores import dynamodb
-from tests.servers.localstack.stores import localstack
 from tests.support.moto_aws import BUCKET, TABLE, credentials, maker, one_request_at_a_time
 
 ANN = Owner("acme", "ann")
@@ -90,17 +89,12 @@ def moto() -> Generator[Opener, None, None]:
         yield opened
 
 
-def _in_cloud(records: RecordStore, blobs: BlobStore) -> Stores:
-    return Stores(records, blobs, _download)
-
-
 ADAPTERS: dict[str, Callable[[], AbstractContextManager[Opener]]] = {
     "embedded": embedded,
     "moto": moto,
-    "dynamodb-local": lambda: dynamodb(CLOCK, _in_cloud),
-    "localstack": lambda: localstack(CLOCK, _in_cloud),
+    "dynamodb-local": lambda: dynamodb(CLOCK, lambda records, blobs: Stores(records, blobs, _download)),
 }
-NEED_A_SERVER = ("dynamodb-local", "localstack")
+on_blob_stores = pytest.mark.parametrize("adapter", ["embedded", "moto"], indirect=True, scope="module")
 
 
 def at_once(times: int, work: Callable[[int], T]) -> list[T]:

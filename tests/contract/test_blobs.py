@@ -7,9 +7,10 @@ import pytest
 
 from loci.core.errors import NotFound, Refused
 from loci.core.stores import BlobStore
-from tests.contract.stores import ANN, BOB, Stores, at_once
+from tests.contract.stores import ANN, BOB, Stores, at_once, on_blob_stores
 from tests.contract.test_records import BAD_KEYS, KEYS
 
+pytestmark = on_blob_stores
 SIZES = (0, 1, 65_537, 6 * 1024 * 1024)
 METHODS: dict[str, Callable[[BlobStore, str], object]] = {
     "read": lambda blobs, key: blobs.read(ANN, key),

@@ -46,16 +46,17 @@ print(load_secret(folder / "secret"), flush=True)
 """
 
 
-@pytest.fixture(params=range(3))
+@pytest.fixture(scope="module", params=range(3))
 def drawn(request: pytest.FixtureRequest) -> int:
     return random.randrange(LATEST_KILL)
 
 
-@pytest.fixture
-def left(tmp_path: Path, drawn: int) -> tuple[Stores, int]:
+@pytest.fixture(scope="module")
+def left(tmp_path_factory: pytest.TempPathFactory, drawn: int) -> tuple[Stores, int]:
     """The stores as a killed writer left them, and the last number it had acknowledged."""
-    acknowledged = killed_writer(WRITER, tmp_path, after=drawn)
-    return in_folder(tmp_path), acknowledged
+    folder = tmp_path_factory.mktemp("killed")
+    acknowledged = killed_writer(WRITER, folder, after=drawn)
+    return in_folder(folder), acknowledged
 
 
 def test_what_was_acknowledged_is_there_and_whole_after_a_kill(left: tuple[Stores, int]) -> None:

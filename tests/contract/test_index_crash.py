@@ -16,7 +16,6 @@ from loci.search.ranking import Where
 from tests.contract.indexes import MODEL, NOTES, by_vector, by_words, chunk, embedding, find, put, vector
 from tests.support.killed import killed_writer
 
-KILLS = 20
 ANN = Owner("acme", "ann")
 CHUNKS = 5
 
@@ -60,28 +59,28 @@ class Left:
     acknowledged: int
 
 
-@pytest.fixture(scope="module")
-def left(tmp_path_factory: pytest.TempPathFactory) -> Left:
+@pytest.fixture(scope="module", params=[8, pytest.param(20, marks=pytest.mark.exhaustive)], ids="{} kills".format)
+def left(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Left:
     folder = tmp_path_factory.mktemp("killed")
     acknowledged = -1
-    for _ in range(KILLS):
+    for _ in range(request.param):
         start = acknowledged + 1
         acknowledged = killed_writer(WRITER, folder, str(start), after=start + random.randrange(25))
     database = Database(folder / "loci.db")
     return Left(database, SqliteIndex(database), acknowledged)
 
 
-def test_the_file_is_sound_after_20_kills(left: Left) -> None:
+def test_the_file_is_sound_after_kills(left: Left) -> None:
     with left.database.read() as connection:
         assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
 
 
-def test_words_and_chunks_are_in_step_after_20_kills(left: Left) -> None:
+def test_words_and_chunks_are_in_step_after_kills(left: Left) -> None:
     with left.database.write() as connection:
         connection.execute("INSERT INTO word (word, rank) VALUES ('integrity-check', 1)")  # raises where they are not
 
 
-def test_every_acknowledged_document_is_whole_after_20_kills(left: Left) -> None:
+def test_every_acknowledged_document_is_whole_after_kills(left: Left) -> None:
     for number in range(left.acknowledged + 1):
         wanted = {f"d{number}#{n}" for n in range(CHUNKS)}
         assert left.index.chunks(ANN, NOTES, list(wanted)).keys() == wanted
@@ -89,7 +88,7 @@ def test_every_acknowledged_document_is_whole_after_20_kills(left: Left) -> None
         assert set(by_words(found)) == set(by_vector(found)) == wanted
 
 
-def test_the_document_that_was_being_replaced_is_whole_after_20_kills(left: Left) -> None:
+def test_the_document_that_was_being_replaced_is_whole_after_kills(left: Left) -> None:
     kept = left.index.chunks(ANN, NOTES, [f"last#{n}" for n in range(10)])
     [text] = {one.text for one in kept.values()}
     turn = int(text.removeprefix("garden turn"))
@@ -98,13 +97,13 @@ def test_the_document_that_was_being_replaced_is_whole_after_20_kills(left: Left
     assert set(by_words(find(left.index, ANN, "garden"))) == kept.keys()
 
 
-def test_what_is_counted_is_what_is_found_after_20_kills(left: Left) -> None:
+def test_what_is_counted_is_what_is_found_after_kills(left: Left) -> None:
     counts = left.index.counts(ANN, NOTES)
     found = find(left.index, ANN, "river garden", vector(1, 0), limit=100_000)
     assert len(by_words(found)) == len(by_vector(found)) == counts.chunks == counts.embedded[MODEL]
 
 
-def test_the_next_put_is_found_after_20_kills(left: Left) -> None:
+def test_the_next_put_is_found_after_kills(left: Left) -> None:
     put(left.index, ANN, chunk("new#0", "quixotic", embedding(0, 0, 1)))
     found = find(left.index, ANN, "quixotic", vector(0, 0, 1), limit=1)
     assert by_words(found) == by_vector(found) == ["new#0"]

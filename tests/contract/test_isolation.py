@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from loci.core.errors import NotFound
 from loci.core.identity import LOCAL, SYSTEM, Owner
-from tests.contract.stores import Stores
+from tests.contract.stores import Stores, on_blob_stores
 
 # Owners and kinds whose names run into each other wherever they are joined.
 TRICKY = (
@@ -63,6 +63,7 @@ def test_an_owner_never_reaches_anothers_record(
     records.remove(owner, kind, key)
 
 
+@on_blob_stores
 @EXAMPLES
 @given(owner=OWNERS, other=OWNERS, key=KEYS)
 def test_an_owner_never_reaches_anothers_blob(stores: Stores, owner: Owner, other: Owner, key: str) -> None:

@@ -20,8 +20,8 @@ def test_its_health_is_told_to_anybody(door: Door) -> None:
     assert (answer.status, json.loads(answer.text)) == (200, {"status": "ok", "version": version()})
 
 
-def test_a_call_is_a_line_of_json(deployment: Deployment, door: Door, user: User) -> None:
-    door.post(call("scratchpad_list"), user.headers)
+def test_a_call_is_a_line_of_json(deployment: Deployment, user: User) -> None:
+    deployment.door("function URL").post(call("scratchpad_list"), user.headers)
 
     def lines() -> list[dict[str, object]]:
         found = [json.loads(line) for line in deployment.log(FUNCTION) if line.startswith("{")]
@@ -31,8 +31,9 @@ def test_a_call_is_a_line_of_json(deployment: Deployment, door: Door, user: User
 
 
 def test_arguments_results_queries_and_keys_are_not_logged(
-    deployment: Deployment, door: Door, user: User, scratchpad: Scratchpad
+    deployment: Deployment, user: User, scratchpad: Scratchpad
 ) -> None:
+    door = deployment.door("function URL")
     entry = scratchpad.keep(user.owner, "test", "a-result-of-somebody")
     read = call("scratchpad_read", {"id": entry.id, "limit": 7_654_321})
     assert post(f"{door.url}/mcp?mark=a-query", read, {**door.headers, **user.headers}).status == 200

@@ -1,13 +1,10 @@
 """Sessions on many environments of one function, warm and cold."""
 
-import time
-
 import pytest
 
 from tests.deployed.deployment import Deployment, Door
 from tests.deployed.sessions import USE, begin, statuses
 from tests.deployed.users import User
-from tests.servers.reporting import SECONDS
 
 pytestmark = pytest.mark.aws
 
@@ -19,13 +16,13 @@ def test_a_session_goes_on_in_new_environments(deployment: Deployment, door: Doo
     assert (warm, door.post(USE, session).status) == (200, 200)
 
 
-def test_a_session_goes_on_in_several_environments_at_once(deployment: Deployment, door: Door, user: User) -> None:
+def test_a_session_goes_on_in_several_environments_at_once(deployment: Deployment, user: User) -> None:
+    door = deployment.door("function URL")
     assert statuses(deployment.together(2, door, USE, begin(door, user))) == [200] * 2
 
 
-def test_an_ended_session_is_over_in_warm_and_in_new_environments(
-    deployment: Deployment, door: Door, user: User
-) -> None:
+def test_an_ended_session_is_over_in_warm_and_in_new_environments(deployment: Deployment, user: User) -> None:
+    door = deployment.door("function URL")
     session = begin(door, user)
     used = statuses(deployment.together(2, door, USE, session))
     ended = door.post(b"", session, method="DELETE").status
@@ -37,13 +34,3 @@ def test_an_ended_session_is_over_in_warm_and_in_new_environments(
 def test_a_session_is_good_at_both_doors(deployment: Deployment, user: User) -> None:
     session = begin(deployment.door("REST API"), user)
     assert deployment.door("function URL").post(USE, session).status == 200
-
-
-def test_a_cold_and_a_warm_request_are_answered(deployment: Deployment, user: User) -> None:
-    """Their times are printed and not asserted: this machine is not Lambda."""
-    door = deployment.door("function URL")
-    deployment.forget_environments()
-    for name in ("cold request", "warm request"):
-        began = time.monotonic()
-        assert door.post(USE, user.headers).status == 200
-        SECONDS[name] = time.monotonic() - began

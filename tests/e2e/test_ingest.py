@@ -13,7 +13,6 @@ import pytest
 from tests.support.held import indexed
 from tests.support.serving import LOCI, call, clean_environment, loci, post, serving
 
-KILLS = 20
 MANY = 200
 
 
@@ -157,14 +156,15 @@ def kill_on_the_way(data: Path, notes: Path) -> None:
     assert process.returncode == -signal.SIGKILL
 
 
-def test_after_twenty_kills_the_next_run_completes_it(data: Path, notes: Path) -> None:
-    for turn in range(KILLS):
+@pytest.mark.parametrize("kills", [6, pytest.param(20, marks=pytest.mark.exhaustive)])
+def test_after_kills_the_next_run_completes_it(data: Path, notes: Path, kills: int) -> None:
+    for turn in range(kills):
         for number in range(MANY):
             (notes / f"{number}.md").write_text(f"# Note {number}\n\nturn{turn}\n")
         kill_on_the_way(data, notes)
     told = ingested(data, notes)
     assert (told["seen"], told["failed"]) == (MANY + 2, 0)
-    assert [len(indexed(data, f"turn{turn}")) for turn in range(KILLS)] == [0] * (KILLS - 1) + [MANY]
+    assert [len(indexed(data, f"turn{turn}")) for turn in range(kills)] == [0] * (kills - 1) + [MANY]
     with sqlite3.connect(data / "loci.db") as connection:
         assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     connection.close()

@@ -3,17 +3,21 @@
 import json
 import signal
 import subprocess
+import uuid
 from collections.abc import Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from loci.compose import build_app
+from loci.core.identity import LOCAL, Owner
+from loci.core.settings import load_settings
 from tests.support.api_events import Version
 from tests.support.event_front import event_front
 from tests.support.held import paths
-from tests.support.serving import LOCI, call, clean_environment, loci, post, serving
+from tests.support.serving import LOCI, Serving, call, clean_environment, loci, post, serving
 
 NOBODY = "loci_000000000000_0000000000000000000000000000000000000000000"
 
@@ -26,6 +30,7 @@ class Server:
     key: str
     data: Path
     here: Path
+    owner: Owner = LOCAL
 
     def run(self, *arguments: Path | str, key: str | None = None) -> subprocess.CompletedProcess[str]:
         given = [*map(str, arguments), "--to", f"{self.url}/mcp"]
@@ -35,7 +40,7 @@ class Server:
         return json.loads(self.run(*arguments, "--json").stdout)
 
     def paths(self) -> set[str]:
-        return paths(self.data)
+        return paths(self.data, self.owner)
 
     def found(self, word: str) -> set[str]:
         headers = {"Authorization": f"Bearer {self.key}"}
@@ -43,14 +48,26 @@ class Server:
         return {row["id"] for row in answer["result"]["structuredContent"]["results"]}
 
 
-@pytest.fixture
-def there(tmp_path: Path) -> Generator[Server]:
-    """A server over HTTP."""
-    data = tmp_path / "there" / "data"
-    data.parent.mkdir()
-    key = json.loads(loci(data, "keys", "create", "--json").stdout)["key"]
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("there") / "data"
+
+
+@pytest.fixture(scope="module")
+def server(data: Path) -> Generator[Serving]:
     with serving(data, LOCI_AUTH="required") as server:
-        yield Server(server.url, key, data, tmp_path / "here")
+        yield server
+
+
+@pytest.fixture
+def there(server: Serving, data: Path, tmp_path: Path) -> Server:
+    """One over HTTP, for an owner whom it has not seen before."""
+    owner = Owner("acme", uuid.uuid4().hex)
+    return Server(server.url, new_key(data, owner), data, tmp_path / "here", owner)
+
+
+def new_key(data: Path, owner: Owner) -> str:
+    return build_app(load_settings({"data": data})).api_keys.create(owner, "test")[1]
 
 
 # Sent
@@ -129,6 +146,7 @@ def test_failed_files_are_listed_and_the_others_arrive(there: Server, notes: Pat
 
 def test_a_file_of_the_server_s_machine_is_not_replaced(there: Server, notes: Path) -> None:
     loci(there.data, "ingest", str(notes))
+    there = replace(there, key=json.loads(loci(there.data, "keys", "create", "--json").stdout)["key"], owner=LOCAL)
     told = there.told(notes)
     assert (told["sent"], told["failed"], told["removed"]) == (0, 2, 0)
     assert "is a file on this machine" in told["failures"][0]["reason"]
@@ -160,9 +178,8 @@ def test_without_a_valid_key_the_server_refuses(there: Server, notes: Path, key:
 
 def test_another_owner_neither_sees_nor_removes_the_documents(there: Server, notes: Path) -> None:
     there.run(notes)
-    created = loci(there.data, "keys", "create", "--tenant", "acme", "--subject", "ann", "--json")
     (notes / "plan.md").unlink()
-    ended = there.run(notes, key=json.loads(created.stdout)["key"])
+    ended = there.run(notes, key=new_key(there.data, Owner("acme", "ann")))
     assert ended.stdout == "1 seen: 1 sent, 0 unchanged, 0 failed. 0 removed.\n"
     assert there.paths() == {"notes/briefs/auth.md", "notes/plan.md"}
 

@@ -1,11 +1,13 @@
-"""Each stage is synthesised once in a test process: half a second, and three more for the first."""
+"""Each stage is synthesised once in a run: half a second, and three more for the first."""
 
 from collections.abc import Callable
+from functools import cache
+from pathlib import Path
 
 import pytest
 
 from infra.node import use_packaged_node
-from tests.infra.synthesis import Stacks, synthesise
+from tests.infra.synthesis import Stacks, assembly, synthesise
 
 use_packaged_node()  # before a test imports the CDK
 
@@ -30,19 +32,31 @@ CHANGES: dict[str, tuple[str, dict[str, object]]] = {
     ),
 }
 Synthesised = Callable[[str], Stacks]
+FolderOf = Callable[[str], Path]
 
 
 @pytest.fixture(scope="session")
-def stacks_of(tmp_path_factory: pytest.TempPathFactory) -> Synthesised:
-    """The stacks of a stage of `cdk.json`, or of one of its variations."""
-    made: dict[str, Stacks] = {}
+def folder_of(tmp_path_factory: pytest.TempPathFactory) -> FolderOf:
+    """Where a stage is synthesised."""
+    return tmp_path_factory.mktemp("cdk").joinpath
 
+
+@pytest.fixture(scope="session")
+def stacks_of(folder_of: FolderOf) -> Synthesised:
+    """The stacks of a stage of `cdk.json`, or of one of its variations."""
+
+    @cache
     def of(name: str) -> Stacks:
-        if name not in made:
-            made[name] = synthesise(tmp_path_factory.mktemp("cdk"), *CHANGES[name])
-        return made[name]
+        return synthesise(folder_of(name), *CHANGES[name])
 
     return of
+
+
+@pytest.fixture(scope="session")
+def assembly_of_dev(folder_of: FolderOf, stacks_of: Synthesised) -> Path:
+    """What the CDK would deploy for `dev`, with the folders that images are built from."""
+    stacks_of("dev")
+    return assembly(folder_of("dev"))
 
 
 @pytest.fixture(params=CHANGES)

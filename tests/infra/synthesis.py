@@ -61,20 +61,27 @@ def synthesise(
     from aws_cdk import App  # starts Node
 
     said = {**STAGES[name], **changes}
-    stage = read_stage(name, {name: said})
-    app = App(context={**CONTEXT, "stage": name, "stages": {name: said}}, outdir=str(folder / "out"))
+    app = App(context={**CONTEXT, "stage": name, "stages": {name: said}}, outdir=str(assembly(folder)))
     try:
         define(app, lambda _: _stand_ins(folder))
         also(app)
-        found = {stack.stack_name: stack.template for stack in app.synth().stacks}
+        app.synth()
     except RuntimeError as error:
         # Without its traceback: pytest would take a quarter of a minute to quote the CDK's sources.
         raise Refused(str(error)) from None
+    stage = read_stage(name, {name: said})
+    files = {file.name.removesuffix(".template.json"): file for file in assembly(folder).glob("*.template.json")}
+    found = {name: json.loads(file.read_text("utf-8")) for name, file in files.items()}
     exports = {name: value for template in found.values() for name, value in _exports(template)}
     return Stacks(
         stage,
         {name.removeprefix(f"{stage.prefix}-"): Template(template, exports) for name, template in found.items()},
     )
+
+
+def assembly(folder: Path) -> Path:
+    """Where the CDK puts what it synthesises in the folder."""
+    return folder / "out"
 
 
 def _exports(template: Mapping[str, Any]) -> list[tuple[str, object]]:

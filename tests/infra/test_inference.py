@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.infra.synthesis import synthesise
+from tests.infra.synthesis import assembly, synthesise
 from tests.support.serving import clean_environment
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -29,21 +29,22 @@ class Image:
     context: Path
 
 
-def image(folder: Path, changes: dict[str, object]) -> Image:
-    synthesise(folder, "dev", changes)
-    [manifest] = [json.loads(file.read_text()) for file in (folder / "out").glob("*inference.assets.json")]
+def image(assembly: Path) -> Image:
+    [manifest] = [json.loads(file.read_text()) for file in assembly.glob("*inference.assets.json")]
     [asset] = manifest["dockerImages"].values()
-    return Image(asset["source"], folder / "out" / asset["source"]["directory"])
+    return Image(asset["source"], assembly / asset["source"]["directory"])
 
 
 @pytest.fixture(scope="module")
-def of_dev(tmp_path_factory: pytest.TempPathFactory) -> Image:
-    return image(tmp_path_factory.mktemp("image"), {})
+def of_dev(assembly_of_dev: Path) -> Image:
+    return image(assembly_of_dev)
 
 
 @pytest.fixture(scope="module")
 def with_others(tmp_path_factory: pytest.TempPathFactory) -> Image:
-    return image(tmp_path_factory.mktemp("image"), OTHERS)
+    folder = tmp_path_factory.mktemp("image")
+    synthesise(folder, "dev", OTHERS)
+    return image(assembly(folder))
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.infra.sandbox import INTERFACES
-from tests.infra.synthesis import Stacks, synthesise
+from tests.infra.synthesis import Stacks
 from tests.infra.template import listed
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -108,13 +108,11 @@ def test_the_gateway_is_told_where_they_are(dev: Stacks) -> None:
 
 
 @pytest.fixture(scope="module")
-def contexts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+def contexts(assembly_of_dev: Path) -> dict[str, Path]:
     """The folders that the images are built from, by their function."""
-    folder = tmp_path_factory.mktemp("images")
-    synthesise(folder, "dev", {})
-    [manifest] = [json.loads(file.read_text()) for file in (folder / "out").glob("*sandbox.assets.json")]
+    [manifest] = [json.loads(file.read_text()) for file in assembly_of_dev.glob("*sandbox.assets.json")]
     sources = [asset["source"] for asset in manifest["dockerImages"].values()]
-    return {Path(one["dockerFile"]).parent.name: folder / "out" / one["directory"] for one in sources}
+    return {Path(one["dockerFile"]).parent.name: assembly_of_dev / one["directory"] for one in sources}
 
 
 @pytest.mark.parametrize(("function", "lock"), [("run_python", "runner.lock"), ("run_deno", "deno.lock")])

@@ -1,10 +1,11 @@
-"""What a run says at its end: how long each server took, and which it could not test on."""
+"""The last lines of a test run: how long each server took to start, and which servers the machine lacks."""
 
 import os
 from collections.abc import Generator
 from contextlib import contextmanager
 
 import pytest
+from xdist.workermanage import WorkerController  # pyright: ignore[reportMissingTypeStubs]
 
 from tests.servers.errors import NotInstalled
 
@@ -20,6 +21,18 @@ def only_with(name: str, way_out: str) -> Generator[None, None, None]:
         yield
     except NotInstalled as lacking:
         (pytest.fail if os.environ.get("CI") else pytest.skip)(f"{NOT_TESTED} on {name}: {lacking}. {way_out}")
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Give a worker's times to the process that prints them."""
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["seconds"] = SECONDS  # pyright: ignore
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: WorkerController) -> None:
+    """Take a worker's times; one that crashed gives none."""
+    SECONDS.update(getattr(node, "workeroutput", {}).get("seconds", {}))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

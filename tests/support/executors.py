@@ -34,15 +34,16 @@ def runner_packages() -> Path:
 
 
 def walls() -> dict[str, frozenset[Layer]]:
-    """The strongest wall that this machine has, and the one that needs no namespace; with `make attack`, all."""
-    if os.environ.get("ATTACK_WALLS") == FUNCTION:
+    """The strongest wall that this machine has; with `make attack`, also those that weaker machines have."""
+    asked = os.environ.get("ATTACK_WALLS")
+    if asked == FUNCTION:
         return {FUNCTION: offered().layers}
     found = strongest(offered())
     if isinstance(found, Unsafe):
         return {}
-    known = {"strongest": found, "unprivileged": UNPRIVILEGED}
-    if os.environ.get("ATTACK_WALLS") == "all":
-        known["namespaces"] = found - {Layer.LANDLOCK}
+    known = {"strongest": found}
+    if asked == "all":
+        known |= {"unprivileged": UNPRIVILEGED, "namespaces": found - {Layer.LANDLOCK}}
     return {name: layers for name, layers in known.items() if is_strong(layers) and layers <= found}
 
 

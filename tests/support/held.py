@@ -5,7 +5,7 @@ from pathlib import Path
 from loci.adapters.local.index import SqliteIndex
 from loci.adapters.local.sqlite import Database
 from loci.compose import build_app
-from loci.core.identity import LOCAL
+from loci.core.identity import LOCAL, Owner
 from loci.core.settings import load_settings
 from loci.documents.ingest.index_writer import COLLECTION
 from loci.search.ranking import EVERYTHING
@@ -14,10 +14,10 @@ from loci.search.words import query_words
 MANY = 1000
 
 
-def paths(data: Path) -> set[str]:
-    """The documents that the library knows."""
+def paths(data: Path, owner: Owner = LOCAL) -> set[str]:
+    """The documents that the owner's library knows."""
     app = build_app(load_settings({"data": data, "models": data.parent / "models"}))
-    return {one.path for one in app.documents.parts.library.documents(LOCAL)}
+    return {one.path for one in app.documents.parts.library.documents(owner)}
 
 
 def indexed(data: Path, word: str) -> set[str]:

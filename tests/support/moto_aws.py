@@ -13,9 +13,12 @@ from moto import mock_aws
 from moto.core.botocore_stubber import BotocoreStubber
 
 from loci.core.settings import TABLE_KEYS
+from tests.support.botocore_files import read_once
 
 if TYPE_CHECKING:
     from types_boto3_dynamodb import DynamoDBClient
+
+read_once()
 
 TABLE = "loci-records"
 BUCKET = "loci-blobs"

@@ -6,21 +6,8 @@ import pytest
 
 from loci.app import App
 from loci.core.identity import LOCAL
-from tests.surface.conftest import Mode
 
-APPS = ["embedded", pytest.param("opensearch", marks=pytest.mark.aws)]
-"""For what does not depend on the era of the protocol."""
-
-
-def runtimes(*modes: Mode) -> list[pytest.ParameterSet]:
-    """This machine in each of these eras, and AWS in the last."""
-    return [
-        *(pytest.param("embedded", mode) for mode in modes),
-        pytest.param("opensearch", modes[-1], marks=pytest.mark.aws),
-    ]
-
-
-RUNTIMES = runtimes("legacy", "auto", "2026-07-28")
+RUNTIMES = ["embedded", pytest.param("opensearch", marks=pytest.mark.aws)]
 
 
 def take_in(app: App, folder: Path) -> None:

@@ -14,7 +14,7 @@ from tests.surface.ferries import BREAD, BRIEF, DEBRIEF, HARBOUR, MOON, NOTES, R
 from tests.surface.results import call, failed, structured, written
 from tests.surface.runtimes import RUNTIMES, take_in
 
-pytestmark = [pytest.mark.anyio, pytest.mark.parametrize(("app", "mode"), RUNTIMES, indirect=True)]
+pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("app", RUNTIMES, indirect=True)]
 
 
 @pytest.fixture(autouse=True)

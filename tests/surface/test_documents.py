@@ -10,7 +10,7 @@ from tests.surface.conftest import Connect
 from tests.surface.results import call, failed, structured, texts, written
 from tests.surface.runtimes import RUNTIMES, take_in
 
-pytestmark = [pytest.mark.anyio, pytest.mark.parametrize(("app", "mode"), RUNTIMES, indirect=True)]
+pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("app", RUNTIMES, indirect=True)]
 
 NOTES = {
     "briefs/2026-01-10-login.md": "---\ntitle: Login\ntags: [auth, web]\n---\n# Login\n\nSign in with OAuth.\n",

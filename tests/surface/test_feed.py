@@ -17,7 +17,7 @@ from loci.mcp.http.body import LARGEST
 from tests.attack.doors import lambda_doors
 from tests.attack.wire import Answer, Ask
 from tests.support.moto_aws import BUCKET
-from tests.surface.runtimes import APPS
+from tests.surface.runtimes import RUNTIMES
 
 ANN = Owner("acme", "ann")
 
@@ -56,7 +56,7 @@ def sha(text: bytes) -> str:
     return hashlib.sha256(text).hexdigest()
 
 
-@pytest.mark.parametrize("app", APPS, indirect=True)
+@pytest.mark.parametrize("app", RUNTIMES, indirect=True)
 def test_what_is_sent_is_listed_by_its_hash_and_kept_to_the_byte(app: App, feed: Feed) -> None:
     odd = b"caf\xe9"
     put = [{"path": "notes/a.md", "text": "# A\r\n"}, {"path": "notes/b.md", "base64": base64.b64encode(odd).decode()}]
@@ -65,7 +65,7 @@ def test_what_is_sent_is_listed_by_its_hash_and_kept_to_the_byte(app: App, feed:
     assert app.documents.parts.library.read(LOCAL, "notes-a").sha256 == sha(b"# A\r\n")
 
 
-@pytest.mark.parametrize("app", APPS, indirect=True)
+@pytest.mark.parametrize("app", RUNTIMES, indirect=True)
 def test_what_is_removed_is_listed_no_more_and_may_be_removed_twice(feed: Feed) -> None:
     results(feed(put=[{"path": "notes/a.md", "text": "one"}]))
     for _ in range(2):
@@ -73,7 +73,7 @@ def test_what_is_removed_is_listed_no_more_and_may_be_removed_twice(feed: Feed) 
     assert listed(feed("?under=notes")) == {}
 
 
-@pytest.mark.parametrize("app", APPS, indirect=True)
+@pytest.mark.parametrize("app", RUNTIMES, indirect=True)
 def test_nobody_sees_or_removes_what_is_another_owners(feed: Feed) -> None:
     results(feed(put=[{"path": "notes/a.md", "text": "one"}]))
     assert listed(feed("?under=notes", owner=ANN)) == {}
@@ -81,7 +81,7 @@ def test_nobody_sees_or_removes_what_is_another_owners(feed: Feed) -> None:
     assert listed(feed("?under=notes")).keys() == {"notes/a.md"}
 
 
-@pytest.mark.parametrize("app", APPS, indirect=True)
+@pytest.mark.parametrize("app", RUNTIMES, indirect=True)
 def test_the_list_comes_in_pages(feed: Feed, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(feeding, "PAGE", 3)
     texts = [{"path": f"{'notes' if number % 2 else 'other'}/{number}.md", "text": "x"} for number in range(10)]

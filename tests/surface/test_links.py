@@ -10,12 +10,11 @@ from loci.core.identity import LOCAL
 from tests.support.link_corpus import lay_out, link_corpus
 from tests.surface.conftest import Connect
 from tests.surface.results import call, failed, written
-from tests.surface.runtimes import APPS, take_in
+from tests.surface.runtimes import RUNTIMES, take_in
 
 pytestmark = [
     pytest.mark.anyio,
-    pytest.mark.parametrize("app", APPS, indirect=True),
-    pytest.mark.parametrize("mode", ["auto"], indirect=True),
+    pytest.mark.parametrize("app", RUNTIMES, indirect=True),
 ]
 
 NOTES = {

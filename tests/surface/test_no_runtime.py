@@ -11,7 +11,7 @@ from tests.surface.conftest import Connect
 from tests.surface.results import call, written
 from tests.surface.runtimes import RUNTIMES, take_in
 
-pytestmark = [pytest.mark.anyio, pytest.mark.parametrize(("app", "mode"), RUNTIMES, indirect=True)]
+pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("app", RUNTIMES, indirect=True)]
 
 
 @pytest.fixture(params=["onnxruntime", "tokenizers"])

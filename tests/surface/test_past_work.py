@@ -13,7 +13,6 @@ from tests.surface.results import call, written
 pytestmark = [
     pytest.mark.anyio,
     pytest.mark.parametrize("app", ["embedded"], indirect=True),
-    pytest.mark.parametrize("mode", ["2026-07-28"], indirect=True),
 ]
 
 AUTH, MIGRATIONS = 25, 8

@@ -16,7 +16,7 @@ from tests.surface.ferries import BRIEF, DEBRIEF, HARBOUR, NOTES
 from tests.surface.results import call, written
 from tests.surface.runtimes import RUNTIMES, take_in
 
-pytestmark = [pytest.mark.anyio, pytest.mark.parametrize(("app", "mode"), RUNTIMES, indirect=True)]
+pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("app", RUNTIMES, indirect=True)]
 TEMPLATE = ResourceTemplateReference(uri="loci://documents/{id}")
 TAG_TEMPLATE = ResourceTemplateReference(uri="loci://tags/{tag}")
 

@@ -1,4 +1,4 @@
-"""The scratchpad's tools, on both runtimes, in each era of the protocol."""
+"""The scratchpad's tools, on both runtimes."""
 
 import json
 import re

@@ -11,7 +11,7 @@ from tests.surface.ferries import BREAD, BRIEF, MOON, NOTES, ROLLS
 from tests.surface.results import call, written
 from tests.surface.runtimes import RUNTIMES, take_in
 
-pytestmark = [pytest.mark.anyio, pytest.mark.parametrize(("app", "mode"), RUNTIMES, indirect=True)]
+pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("app", RUNTIMES, indirect=True)]
 
 
 @pytest.fixture(autouse=True)

@@ -10,18 +10,9 @@ from loci.core.identity import LOCAL, Owner
 from loci.documents.ingest.index_writer import DocumentDraft, EmbeddedDrafts, IndexWriter
 from tests.surface.conftest import Connect
 from tests.surface.results import call, failed
+from tests.surface.runtimes import RUNTIMES
 
-pytestmark = [
-    pytest.mark.anyio,
-    pytest.mark.parametrize(
-        ("app", "mode"),
-        [
-            pytest.param("embedded", "2026-07-28"),
-            pytest.param("opensearch", "2026-07-28", marks=pytest.mark.aws),
-        ],
-        indirect=True,
-    ),
-]
+pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("app", RUNTIMES, indirect=True)]
 
 PATH = "notes/plan.md"
 FIRST, SECOND = b"# Plan\n\nFirst.\n", b"# Plan\n\nSecond.\n"

@@ -16,12 +16,11 @@ from loci.documents.library import blob_key
 from loci.mcp.server import build_server
 from tests.surface.conftest import Connect
 from tests.surface.results import call, failed, structured, texts, written
-from tests.surface.runtimes import runtimes
+from tests.surface.runtimes import RUNTIMES
 
-RUNTIMES = runtimes("legacy", "2026-07-28")
 pytestmark = pytest.mark.anyio
-everywhere = pytest.mark.parametrize(("app", "mode"), RUNTIMES, indirect=True)
-here = pytest.mark.parametrize(("app", "mode"), RUNTIMES[1:2], indirect=True)
+everywhere = pytest.mark.parametrize("app", RUNTIMES, indirect=True)
+here = pytest.mark.parametrize("app", ["embedded"], indirect=True)
 
 NOTES = {
     "briefs/2026-01-10-login.md": "---\ntags: [auth]\n---\n# Login\n\nSign in.\n",
@@ -352,7 +351,6 @@ async def test_folders_of_a_setting_may_be_written_to(app: App, tmp_path: Path) 
     assert (folder / "2026" / "a.md").read_text() == "# A\n"
 
 
-@pytest.mark.parametrize("mode", ["2026-07-28"], indirect=True)
 @pytest.mark.parametrize("app", ["embedded"], indirect=True)
 async def test_without_any_folder_documents_are_kept_by_loci(app: App, connect: Connect) -> None:
     made = await call(connect, "write_document", path="debriefs/a.md", content="# A\n\nKept.")

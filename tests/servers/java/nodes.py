@@ -1,11 +1,10 @@
-"""The servers as tests ask for them: one of each for all tests of a process, or one that is running elsewhere."""
+"""The servers as tests ask for them: one of each for all tests of a run, or one that is running elsewhere."""
 
-import atexit
 import os
 import secrets
 import time
 from collections.abc import Generator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cache
 
@@ -15,6 +14,7 @@ from tests.servers.java.dynamodb import dynamodb
 from tests.servers.java.opensearch import opensearch
 from tests.servers.java.server import Server
 from tests.servers.reporting import SECONDS, only_with
+from tests.servers.shared import shared
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,18 +45,19 @@ def dynamodb_local() -> str:
 
 @cache
 def _own_opensearch() -> str:
-    return _for_all_tests("OpenSearch", "OPENSEARCH_URL", opensearch())
+    return shared("OpenSearch", _for_all_tests("OpenSearch", "OPENSEARCH_URL", opensearch()))
 
 
 @cache
 def _own_dynamodb() -> str:
-    return _for_all_tests("DynamoDB Local", "DYNAMODB_URL", dynamodb())
+    return shared("DynamoDB", _for_all_tests("DynamoDB Local", "DYNAMODB_URL", dynamodb()))
 
 
-def _for_all_tests(name: str, variable: str, server: AbstractContextManager[Server]) -> str:
+@contextmanager
+def _for_all_tests(name: str, variable: str, server: AbstractContextManager[Server]) -> Generator[str]:
     began = time.monotonic()
-    with only_with(name, f"Install that, or set {variable} to a running one."):
-        url = server.__enter__().url
-    SECONDS[f"{name} start"] = time.monotonic() - began
-    atexit.register(server.__exit__, None, None, None)
-    return url
+    with ExitStack() as stack:
+        with only_with(name, f"Install that, or set {variable} to a running one."):
+            url = stack.enter_context(server).url
+        SECONDS[f"{name} start"] = time.monotonic() - began
+        yield url

@@ -28,8 +28,12 @@ def test_where_nothing_was_installed_nothing_is_there(tmp_path: Path) -> None:
     assert packages.state(tmp_path / "runner") == "absent"
 
 
-def test_what_is_brought_is_there_until_the_lock_changes(tmp_path: Path, lock: Path) -> None:
+def test_what_is_brought_is_there_until_the_lock_changes_and_what_a_crash_left_is_removed(
+    tmp_path: Path, lock: Path
+) -> None:
+    (tmp_path / ".runner-0123").mkdir()
     packages.install(tmp_path / "runner", said)
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["runner", lock.name]
     assert packages.state(tmp_path / "runner") == "ready"
     lock.write_text("# another")
     assert packages.state(tmp_path / "runner") == "outdated"
@@ -47,12 +51,6 @@ def test_what_could_not_be_brought_leaves_what_was_there(tmp_path: Path, lock: P
     with pytest.raises(Unavailable, match="no-such-package"):
         packages.install(tmp_path / "runner", said)
     assert (tmp_path / "runner" / "bin" / "python").read_text() == "old"
-
-
-def test_what_a_crash_left_is_removed(tmp_path: Path, lock: Path) -> None:
-    (tmp_path / ".runner-0123").mkdir()
-    packages.install(tmp_path / "runner", said)
-    assert sorted(one.name for one in tmp_path.iterdir()) == ["runner", lock.name]
 
 
 def test_each_package_of_the_lock_has_its_hashes() -> None:

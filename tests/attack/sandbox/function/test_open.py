@@ -20,7 +20,7 @@ SECONDS = 600
 HERE = "tests/attack/sandbox"
 ATTACKS = {"python": [f"{HERE}/python"], "deno": [f"{HERE}/deno/test_attacks.py"]}
 WHOLE = os.environ.get("ATTACK_WALLS") == "all"
-if WHOLE:  # `make test` leaves out what takes long: behind the other walls it is tried there, too
+if WHOLE:  # this takes long, and behind the other walls it is tried, too
     ATTACKS["deno"].append(f"{HERE}/deno/test_own.py")
 pytestmark = pytest.mark.skipif(
     Layer.NAMESPACES not in offered().layers,
@@ -63,7 +63,8 @@ for folder in sys.argv[1:]:
     assert ran.stdout.split() == ["made", str(errno.EROFS), str(errno.EROFS)]
 
 
-# One test, as the attacks take half a minute and must not be tried twice where tests are shared out.
+# One test for all attacks on one kind of code: they take half a minute.
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("code", ATTACKS)
 def test_the_attacks_that_work_are_those_that_are_known_and_none_ends_the_supervisor(code: str, tmp_path: Path) -> None:
     ended = tried(code, tmp_path)

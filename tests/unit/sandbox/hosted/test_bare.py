@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,17 +15,22 @@ from loci.sandbox.wall.probe import Offered
 from tests.support.deno import needs_deno
 from tests.support.executors import runner_packages
 
+WITHOUT = [BASE, BASE - {Layer.PRIVILEGES}]
 
-@pytest.fixture(params=[BASE, BASE - {Layer.PRIVILEGES}], ids=["base", "not even privileges"], autouse=True)
-def bare(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+
+@pytest.fixture(scope="module", params=WITHOUT, ids=["base", "not even privileges"], autouse=True)
+def bare(request: pytest.FixtureRequest) -> Iterator[None]:
     refused = tuple((layer, "Operation not permitted") for layer in Layer if layer not in request.param)
-    for module in (python_function, typescript_function):
-        monkeypatch.setattr(module, "offered", lambda: Offered("Lambda", refused))
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (python_function, typescript_function):
+            patch.setattr(module, "offered", lambda: Offered("Lambda", refused))
+        yield
 
 
-@pytest.fixture
-def runs(tmp_path: Path) -> Iterator[python_function.PythonRuns]:
-    made = python_function.PythonRuns(str(runner_packages()), str(tmp_path / "machine"))
+@pytest.fixture(scope="module")
+def runs(bare: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[python_function.PythonRuns]:
+    """One machine: each test has an executor of its own."""
+    made = python_function.PythonRuns(str(runner_packages()), str(tmp_path_factory.mktemp("machine")))
     yield made
     made.close()
 
@@ -50,15 +54,17 @@ def test_python_runs(runs: python_function.PythonRuns) -> None:
 
 
 def test_what_cannot_be_kept_is_told_and_python_goes_on(runs: python_function.PythonRuns) -> None:
-    told = unpacked_answer(runs.answer(order("x = 1")))
+    told = unpacked_answer(runs.answer(order("x = 1", executor="kept")))
     assert "more pieces than links" in told["unsaved"]
-    again = unpacked_answer(runs.answer(order("print(x)", expected="1", process="2")))
+    again = unpacked_answer(runs.answer(order("print(x)", executor="kept", expected="1", process="2")))
     assert (again["began"], again["run"]["stdout"]) == ("kept", "1\n")
 
 
 def test_a_process_that_is_not_the_expected_one_is_discarded(runs: python_function.PythonRuns) -> None:
-    runs.answer(order("x = 1"))
-    told = unpacked_answer(runs.answer(order("print('x' in globals())", expected="another", process="2")))
+    runs.answer(order("x = 1", executor="other"))
+    told = unpacked_answer(
+        runs.answer(order("print('x' in globals())", executor="other", expected="another", process="2"))
+    )
     assert (told["began"], told["run"]["stdout"]) == ("new", "False\n")
 
 

@@ -1,0 +1,242 @@
+"""Every revision of the protocol gets the same answers: the other tests speak the newest alone."""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import pytest
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
+
+from loci.compose import build_app
+from loci.core.identity import Owner
+from loci.core.settings import load_settings
+from loci.mcp.http.application import asgi
+from tests.attack.doors import UvicornDoor, uvicorn_door
+from tests.attack.wire import MODERN, Ask, initialize, legacy, modern, rpc
+from tests.support.deno import needs_deno
+from tests.support.executors import runner_packages
+from tests.surface.ferries import BREAD, BRIEF, DEBRIEF, HARBOUR, NOTES
+
+pytestmark = needs_deno
+MANY = 20
+LONG = "a folder with a name that is long " * 5
+PLOT = "import matplotlib.pyplot as plt\n_ = plt.plot([1, 3, 2])"
+FRAME = ("resultType", "_meta", "cacheScope", "ttlMs")
+"""What the newest revision alone puts around every result."""
+MEASURED = {"ms", "elapsed_ms", "execution_time_ms", "memory_mb", "memory_used_mb", "size_bytes", "total_size_bytes"}
+"""Times, memory, and lengths of texts that tell them."""
+CHANGING = re.compile(r"(?<=executor-)[0-9a-f]{32}|\b[0-9a-f]{12}\b|\d{4}-\d\d-\d\dT[\d:.]+Z")
+"""Ids that are made up, and moments."""
+
+Answers = Mapping[str, Mapping[str, Any]]
+"""By the revision and the request's name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One request. A value `$name` is what an earlier answer gave under that name."""
+
+    method: str
+    params: dict[str, Any] = field(default_factory=dict[str, Any])
+
+
+REVISIONS = (MODERN, *HANDSHAKE_PROTOCOL_VERSIONS)
+
+
+def tool(name: str, **arguments: object) -> Request:
+    return Request("tools/call", {"name": name, "arguments": arguments})
+
+
+REQUESTS: dict[str, Request] = {
+    # Documents
+    "search": tool("search_documents", query="ferry", explain=True),
+    "search finds nothing": tool("search_documents", query="xylophone"),
+    "search without a query": tool("search_documents"),
+    "search with a bad limit": tool("search_documents", query="ferry", limit="many"),
+    "a search in time": tool("temporal_search", query="timetable", date_range="2026-02"),
+    "a search in no time": tool("temporal_search", query="timetable", date_range="yesterday, perhaps"),
+    "tags": tool("query_by_tags", tags=["ferry"], without=["map"]),
+    "read": tool("read_node_content", id=HARBOUR),
+    "read what is not there": tool("read_node_content", id="notes-tram"),
+    "folders, cut": tool("list_directory_structure"),
+    "folders, whole": tool("scratchpad_read", id="$scratchpad_id"),
+    "links": tool("explore_links", id=DEBRIEF),
+    "neighbours": tool("graph_neighbors", id=DEBRIEF, similar=True),
+    "gaps": tool("find_gaps", threshold=0.2),
+    "clusters": tool("cluster_documents"),
+    "reading": tool("suggest_reading", context="Where are tickets sold?"),
+    "write": tool("write_document", path="notes/new.md", content="# New\n\nA tram."),
+    "write where something is": tool("write_document", path="notes/new.md", content="# Newer"),
+    "tag": tool("inject_tags", file_path=BREAD, tags=["food"]),
+    "undo": tool("undo_write", path="notes/new.md"),
+    "undo what was not written": tool("undo_write", path="notes/moon.md"),
+    # Code
+    "TypeScript": tool("pml_execute_code", code="console.log('six'); [context.by as number, 7]", context={"by": 6}),
+    "TypeScript that throws": tool("pml_execute_code", code="null.x"),
+    "an executor": tool("create_memory_code_runner"),
+    "Python": tool("run_memory_code", executor_id="$executor_id", code="x = 6\nprint('six')\nx * 7"),
+    "Python that raises": tool("run_memory_code", executor_id="$executor_id", code="1 / 0"),
+    "a figure": tool("run_memory_code", executor_id="$executor_id", code=PLOT),
+    "no executor": tool("run_memory_code", executor_id="executor-x", code="1"),
+    # The scratchpad, and what is no tool
+    "a part": tool("scratchpad_read", id="$scratchpad_id", offset=5, limit=20),
+    "no entry": tool("scratchpad_read", id="0123456789ab"),
+    "entries": tool("scratchpad_list"),
+    "an unknown tool": tool("tram_schedule"),
+    # What is not called
+    "tools": Request("tools/list"),
+    "resources": Request("resources/list"),
+    "templates": Request("resources/templates/list"),
+    "a resource": Request("resources/read", {"uri": f"loci://documents/{BRIEF}"}),
+    "no resource": Request("resources/read", {"uri": "loci://documents/tram"}),
+    "prompts": Request("prompts/list"),
+    "a prompt": Request("prompts/get", {"name": "research", "arguments": {"question": "When does it leave?"}}),
+    "no prompt": Request("prompts/get", {"name": "sail"}),
+    "a completion": Request(
+        "completion/complete",
+        {
+            "ref": {"type": "ref/resource", "uri": "loci://tags/{tag}"},
+            "argument": {"name": "tag", "value": "f"},
+        },
+    ),
+    "no method": Request("harbour/list"),
+}
+FAILING = {
+    "search without a query",
+    "search with a bad limit",
+    "a search in no time",
+    "read what is not there",
+    "write where something is",
+    "undo what was not written",
+    "TypeScript that throws",
+    "Python that raises",
+    "no executor",
+    "no entry",
+    "an unknown tool",
+}
+REFUSED = {"no resource", "no prompt", "no method"}
+
+
+@dataclass
+class Speaker:
+    """Somebody who speaks one revision, with documents of their own."""
+
+    door: UvicornDoor
+    revision: str
+    key: str
+    told: dict[str, str] = field(default_factory=dict[str, str])
+    session: str | None = None
+
+    def ask(self, request: Request) -> Any:
+        """The JSON-RPC message that answers."""
+        params = {name: self._filled(value) for name, value in request.params.items()}
+        answer = self.door.ask(self._asked(request.method, params))
+        for name, value in re.findall(r'"(executor_id|scratchpad_id)":"([^"]+)"', answer.body.decode()):
+            self.told[name] = value
+        return answer.message
+
+    def _asked(self, method: str, params: dict[str, Any]) -> Ask:
+        if self.revision == MODERN:
+            asked = modern(method, params, self.key)
+            return asked.having("Mcp-Name", params["uri"]) if "uri" in params else asked
+        asked = legacy(rpc(method, params), self.key).having("MCP-Protocol-Version", self.revision)
+        return asked.having("Mcp-Session-Id", self._begun())
+
+    def _begun(self) -> str:
+        if self.session is None:
+            answer = self.door.ask(legacy(initialize(self.revision), self.key))
+            assert answer.message["result"]["protocolVersion"] == self.revision
+            self.session = answer.header("Mcp-Session-Id")
+            assert self.session
+        return self.session
+
+    def _filled(self, value: object) -> object:
+        match value:
+            case dict():
+                return {name: self._filled(part) for name, part in cast("dict[str, object]", value).items()}
+            case str() if value.startswith("$"):
+                return self.told[value[1:]]
+            case _:
+                return value
+
+
+@pytest.fixture(scope="module")
+def answers(tmp_path_factory: pytest.TempPathFactory) -> Answers:
+    """Everybody asks the same, request by request."""
+    runner_packages()
+    folder = tmp_path_factory.mktemp("revisions")
+    told = {"data": folder / "data", "models": folder / "models", "auth": "required", "log_level": "ERROR"}
+    app = build_app(load_settings(told))
+    notes = {**NOTES, **{f"{LONG}{number}/{LONG}/{LONG}/tide.md": "# Tide\n\nIt rises.\n" for number in range(MANY)}}
+    with uvicorn_door(asgi(app, on_loopback=True)) as door:
+        speakers = [
+            Speaker(door, revision, app.api_keys.create(Owner("acme", revision), "test")[1]) for revision in REVISIONS
+        ]
+        for revision in REVISIONS:
+            for path, text in notes.items():
+                app.documents.parts.library.add(Owner("acme", revision), f"notes/{path}", text.encode())
+        made: dict[str, dict[str, Any]] = {revision: {} for revision in REVISIONS}
+        for name, request in REQUESTS.items():
+            for speaker in speakers:
+                made[speaker.revision][name] = speaker.ask(request)
+    app.code.close()
+    return made
+
+
+def steady(value: object) -> object:
+    """The value without what would be another at the next call."""
+    match value:
+        case dict():
+            parts = cast("dict[str, object]", value).items()
+            return {name: "measured" if name in MEASURED else steady(part) for name, part in parts}
+        case list():
+            return [steady(part) for part in cast("list[object]", value)]
+        case str():
+            try:
+                inner = cast("object", json.loads(value))
+            except ValueError:
+                return CHANGING.sub("changing", value)
+            return steady(cast("object", inner)) if isinstance(inner, dict | list) else value
+        case _:
+            return value
+
+
+def said(message: Mapping[str, Any]) -> object:
+    """The result without its frame, or the error."""
+    if "error" in message:
+        return steady(message["error"])
+    result = {name: value for name, value in message["result"].items() if name not in FRAME}
+    if "resources" in result:  # by the second in which each was brought, else
+        result["resources"] = sorted(result["resources"], key=lambda one: one["uri"])
+    return steady(result)
+
+
+@pytest.mark.parametrize("name", REQUESTS)
+def test_the_answer_is_the_same_in_every_revision(answers: Answers, name: str) -> None:
+    newest = said(answers[MODERN][name])
+    for revision in HANDSHAKE_PROTOCOL_VERSIONS:
+        assert said(answers[revision][name]) == newest, revision
+
+
+def test_only_the_newest_revision_frames_its_results(answers: Answers) -> None:
+    for revision in REVISIONS:
+        framed = {name for answer in answers[revision].values() for name in answer.get("result", {}) if name in FRAME}
+        assert framed == (set(FRAME) if revision == MODERN else set()), revision
+
+
+def test_every_tool_is_called(answers: Answers) -> None:
+    listed = {one["name"] for one in answers[MODERN]["tools"]["result"]["tools"]}
+    called = {request.params["name"] for request in REQUESTS.values() if request.method == "tools/call"}
+    assert called >= listed
+
+
+def test_failures_cut_answers_and_images_are_among_the_answers(answers: Answers) -> None:
+    results = {name: one["result"] for name, one in answers[MODERN].items() if "content" in one.get("result", {})}
+    failed = {name for name, one in results.items() if one["isError"]}
+    cut = {name for name, one in results.items() if "Results cached" in one["content"][-1].get("text", "")}
+    drawn = {name for name, one in results.items() if any(block["type"] == "image" for block in one["content"])}
+    assert failed == FAILING
+    assert (cut, drawn) == ({"folders, cut"}, {"a figure"})
+    assert {name for name, one in answers[MODERN].items() if "error" in one} == REFUSED
