@@ -48,7 +48,7 @@ def walls() -> dict[str, frozenset[Layer]]:
 
 
 @dataclass(frozen=True)
-class Nursery:
+class ExecutorFactory:
     """Makes executors."""
 
     server: ForkServer
@@ -73,14 +73,16 @@ class Nursery:
 
 
 @contextmanager
-def nursery(folder: Path, layers: frozenset[Layer], packages: Sequence[str] = PACKAGES) -> Generator[Nursery]:
+def executor_factory(
+    folder: Path, layers: frozenset[Layer], packages: Sequence[str] = PACKAGES
+) -> Generator[ExecutorFactory]:
     """A fork server of its own."""
     cache = folder / "cache"
     cache.mkdir(exist_ok=True)
     python = interpreter(runner_packages() / "bin" / "python")
     server = ForkServer(python, layers, cache, drawing=packages == PACKAGES, packages=packages)
     try:
-        yield Nursery(server, folder)
+        yield ExecutorFactory(server, folder)
     finally:
         server.close()
 

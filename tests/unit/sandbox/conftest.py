@@ -6,16 +6,16 @@ import pytest
 
 from loci.sandbox.supervisor.exchange import Bounds
 from loci.sandbox.supervisor.executor_process import ExecutorProcess
-from tests.support.executors import Nursery, nursery, walls
+from tests.support.executors import ExecutorFactory, executor_factory, walls
 
 
 @pytest.fixture(scope="session", params=walls())
-def python(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Generator[Nursery]:
-    with nursery(tmp_path_factory.mktemp("executors"), walls()[request.param]) as one:
+def python(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Generator[ExecutorFactory]:
+    with executor_factory(tmp_path_factory.mktemp("executors"), walls()[request.param]) as one:
         yield one
 
 
 @pytest.fixture
-def executor(python: Nursery) -> Generator[ExecutorProcess]:
+def executor(python: ExecutorFactory) -> Generator[ExecutorProcess]:
     with python.executor(Bounds(seconds=50)) as one:
         yield one

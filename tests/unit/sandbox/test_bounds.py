@@ -7,7 +7,7 @@ import pytest
 
 from loci.sandbox.supervisor.exchange import Bounds, ExecutorEnded, WhyEnded
 from loci.sandbox.supervisor.executor_process import ExecutorProcess
-from tests.support.executors import SOON, Nursery, no_files, printed, tried
+from tests.support.executors import SOON, ExecutorFactory, no_files, printed, tried
 from tests.support.polling import until
 
 ENDED: dict[str, tuple[WhyEnded, str]] = {
@@ -34,7 +34,7 @@ ENDED: dict[str, tuple[WhyEnded, str]] = {
 
 
 @pytest.mark.parametrize("what", ENDED)
-def test_it_ends_the_executor_and_no_other(python: Nursery, what: str) -> None:
+def test_it_ends_the_executor_and_no_other(python: ExecutorFactory, what: str) -> None:
     why, code = ENDED[what]
     bounds = SOON if why == "time" else replace(SOON, seconds=30)  # on a busy machine it takes long to take much
     with python.executor(SOON) as other, python.executor(bounds) as one:
@@ -44,28 +44,28 @@ def test_it_ends_the_executor_and_no_other(python: Nursery, what: str) -> None:
         assert printed(other, "print(1)") == "1\n"
 
 
-def test_code_that_was_given_up_is_interrupted_and_variables_stay(python: Nursery) -> None:
+def test_code_that_was_given_up_is_interrupted_and_variables_stay(python: ExecutorFactory) -> None:
     with python.executor(replace(SOON, seconds=60)) as one:
         reply = one.run("x = 1\nwhile True: pass", no_files, given_up=lambda: True)
         assert (reply.interrupted, reply.said["failure"]["type"]) == (True, "KeyboardInterrupt")
         assert printed(one, "print(x)") == "1\n"
 
 
-def test_code_that_was_given_up_and_does_not_stop_is_ended(python: Nursery) -> None:
+def test_code_that_was_given_up_and_does_not_stop_is_ended(python: ExecutorFactory) -> None:
     with python.executor(replace(SOON, seconds=60)) as one:
         with pytest.raises(ExecutorEnded) as ended:
             one.run(ENDED["a loop that swallows every error"][1], no_files, given_up=lambda: True)
         assert ended.value.why == "given up"
 
 
-def test_code_that_takes_too_long_is_interrupted_and_variables_stay(python: Nursery) -> None:
+def test_code_that_takes_too_long_is_interrupted_and_variables_stay(python: ExecutorFactory) -> None:
     with python.executor(SOON) as one:
         reply = one.run("x = 1\nwhile True: pass", no_files, seconds=0.2)
         assert (reply.interrupted, reply.said["failure"]["type"]) == (True, "KeyboardInterrupt")
         assert printed(one, "print(x)") == "1\n"
 
 
-def test_more_memory_than_there_is_fails_and_variables_stay(python: Nursery) -> None:
+def test_more_memory_than_there_is_fails_and_variables_stay(python: ExecutorFactory) -> None:
     with python.executor(SOON) as one:
         code = "x = 1\na = []\nwhile True: a.append(b'x' * (50 << 20))"
         reply = one.run(code, no_files)
@@ -73,7 +73,7 @@ def test_more_memory_than_there_is_fails_and_variables_stay(python: Nursery) -> 
         assert printed(one, "del a\nprint(x)") == "1\n"
 
 
-def test_threads_are_bounded(python: Nursery) -> None:
+def test_threads_are_bounded(python: ExecutorFactory) -> None:
     code = """
 import threading, time
 ended, n = threading.Event(), 0
@@ -103,13 +103,13 @@ threading.Thread(target=spin, daemon=True).start()
     assert until(lambda: status.read_text().rpartition(")")[2].split()[0] == "T")
 
 
-def test_a_bound_of_its_own_holds_for_each_executor(python: Nursery) -> None:
+def test_a_bound_of_its_own_holds_for_each_executor(python: ExecutorFactory) -> None:
     small = Bounds(seconds=5, output_bytes=10)
     with python.executor(small) as one:
         assert len(one.run("print('x' * 100)", no_files).output.stdout) == 10
 
 
-def test_whoever_has_ended_answers_nothing(python: Nursery) -> None:
+def test_whoever_has_ended_answers_nothing(python: ExecutorFactory) -> None:
     with python.executor() as one:
         one.end()
         with pytest.raises(ExecutorEnded):

@@ -10,7 +10,7 @@ import pytest
 from loci.sandbox.supervisor.exchange import Bounds
 from loci.sandbox.supervisor.executor_process import ExecutorProcess
 from loci.sandbox.supervisor.fork_server_client import ForkServer, interpreter
-from tests.support.executors import Nursery, no_files, printed, runner_packages, walls
+from tests.support.executors import ExecutorFactory, no_files, printed, runner_packages, walls
 
 SHOWN = {
     "2 + 2": "4",
@@ -77,7 +77,7 @@ xgboost.train({}, xgboost.DMatrix(np.random.rand(50, 3), label=np.random.rand(50
 
 
 @pytest.fixture(scope="module")
-def shared(python: Nursery) -> Generator[ExecutorProcess]:
+def shared(python: ExecutorFactory) -> Generator[ExecutorProcess]:
     with python.executor(Bounds(seconds=50)) as one:
         yield one
 
@@ -130,7 +130,7 @@ def test_what_failed_takes_nothing_along(executor: ExecutorProcess) -> None:
     assert printed(executor, "print('a' in globals(), 'b' in globals())") == "True False\n"
 
 
-def test_executors_know_nothing_of_each_other(python: Nursery) -> None:
+def test_executors_know_nothing_of_each_other(python: ExecutorFactory) -> None:
     with python.executor() as one, python.executor() as other:
         printed(one, "import builtins, json\nx = 1\nbuiltins.leak = 1\njson.leak = 1\nopen('f.txt', 'w').write('f')")
         code = "import builtins, json, os\nprint('x' in globals(), hasattr(builtins, 'leak'), hasattr(json, 'leak'))"
@@ -138,7 +138,7 @@ def test_executors_know_nothing_of_each_other(python: Nursery) -> None:
         assert printed(other, "print(os.listdir())") == "[]\n"
 
 
-def test_executors_do_not_draw_the_same_numbers(python: Nursery) -> None:
+def test_executors_do_not_draw_the_same_numbers(python: ExecutorFactory) -> None:
     code = "import random, numpy\nprint(random.random(), numpy.random.rand())"
     with python.executor() as one, python.executor() as other:
         first, second = printed(one, code).split(), printed(other, code).split()
@@ -175,7 +175,7 @@ def test_a_package_is_there(shared: ExecutorProcess, package: str) -> None:
     assert printed(shared, f"import {package}\nprint({package}.__name__)") == f"{package}\n"
 
 
-def test_models_are_trained_with_threads(python: Nursery) -> None:
+def test_models_are_trained_with_threads(python: ExecutorFactory) -> None:
     code = """
 import numpy as np
 from sklearn.cluster import KMeans
@@ -191,13 +191,13 @@ print("fitted")
         assert printed(one, code) == "fitted\n"
 
 
-def test_a_workbook_is_written_and_read(python: Nursery) -> None:
+def test_a_workbook_is_written_and_read(python: ExecutorFactory) -> None:
     with python.executor(Bounds(seconds=50)) as one:
         printed(one, "import pandas as pd\npd.DataFrame({'a': [1, 2]}).to_excel('t.xlsx', index=False)")
         assert printed(one, "print(pd.read_excel('t.xlsx').a.sum())") == "3\n"
 
 
-def test_figures_are_images_and_are_closed(python: Nursery) -> None:
+def test_figures_are_images_and_are_closed(python: ExecutorFactory) -> None:
     code = "import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.show()\nplt.figure()\nplt.bar([1], [2]);"
     with python.executor(Bounds(seconds=50)) as one:
         reply = one.run(code, no_files)
@@ -216,7 +216,7 @@ def test_temporary_files_and_copies_can_be_made(executor: ExecutorProcess) -> No
     assert printed(executor, "import shutil\nopen('a', 'w').write('a')\nprint(shutil.copy2('a', 'b'))") == "b\n"
 
 
-def test_a_stored_file_is_asked_for_by_its_id(python: Nursery) -> None:
+def test_a_stored_file_is_asked_for_by_its_id(python: ExecutorFactory) -> None:
     folders = python.folders()
     (folders.memory / "1").mkdir()
     (folders.memory / "1" / "a.txt").write_text("stored")
@@ -239,14 +239,16 @@ def test_the_interpreters_own_folders_are_readable_wherever_they_lie(executor: E
     assert printed(executor, code) == "True 3\n"
 
 
-def test_an_interpreter_that_is_reached_through_a_link_finds_its_modules(python: Nursery, tmp_path: Path) -> None:
+def test_an_interpreter_that_is_reached_through_a_link_finds_its_modules(
+    python: ExecutorFactory, tmp_path: Path
+) -> None:
     (tmp_path / "cache").mkdir()
     (tmp_path / "linked").symlink_to(runner_packages())
     (tmp_path / "linked twice").symlink_to(tmp_path / "linked")
     linked = interpreter(tmp_path / "linked twice" / "bin" / "python")
     server = ForkServer(linked, walls()["strongest"], tmp_path / "cache", packages=(), drawing=False)
     try:
-        with Nursery(server, tmp_path).executor(Bounds(seconds=50)) as one:
+        with ExecutorFactory(server, tmp_path).executor(Bounds(seconds=50)) as one:
             assert printed(one, "import openpyxl, wave\nprint(openpyxl.__name__)") == "openpyxl\n"
     finally:
         server.close()

@@ -9,7 +9,7 @@ import pytest
 
 from loci.sandbox.supervisor.exchange import Bounds, ExecutorEnded
 from loci.sandbox.supervisor.executor_process import ExecutorProcess
-from tests.support.executors import Nursery, no_files, printed
+from tests.support.executors import ExecutorFactory, no_files, printed
 
 BEFORE = """
 import numpy as np, pandas as pd, math, dataclasses, enum, threading, sqlite3, ctypes, re, json, functools, collections
@@ -75,7 +75,7 @@ class Moved:
 
 
 @pytest.fixture(scope="module")
-def moved(python: Nursery) -> Generator[Moved]:
+def moved(python: ExecutorFactory) -> Generator[Moved]:
     with python.executor(Bounds(seconds=50)) as here, python.executor(Bounds(seconds=50)) as there:
         printed(here, BEFORE)
         pieces: list[bytes] = []
@@ -104,7 +104,7 @@ def test_what_cannot_be_read_again_takes_nothing_along(moved: Moved) -> None:
     assert set(moved.restored["kept"]) == set(moved.saved["kept"]) - {"worse"}
 
 
-def test_a_large_table_comes_back(python: Nursery) -> None:
+def test_a_large_table_comes_back(python: ExecutorFactory) -> None:
     pieces: list[bytes] = []
     with python.executor(Bounds(seconds=50)) as here, python.executor(Bounds(seconds=50)) as there:
         printed(here, "import numpy as np\nbig = np.arange(3_000_000)\nsmall = 1")
@@ -114,7 +114,7 @@ def test_a_large_table_comes_back(python: Nursery) -> None:
     assert max(map(len, pieces)) <= 1 << 20
 
 
-def test_what_is_too_large_is_left_out_by_name(python: Nursery) -> None:
+def test_what_is_too_large_is_left_out_by_name(python: ExecutorFactory) -> None:
     pieces: list[bytes] = []
     with python.executor(Bounds(seconds=50)) as one:
         printed(one, "big = b'x' * (3 << 20)\nsmall = 1")
@@ -122,7 +122,7 @@ def test_what_is_too_large_is_left_out_by_name(python: Nursery) -> None:
     assert (said["kept"], said["lost"][0]["name"], said["too_large"]) == (["small"], "big", True)
 
 
-def test_saving_that_never_ends_ends_the_executor(python: Nursery) -> None:
+def test_saving_that_never_ends_ends_the_executor(python: ExecutorFactory) -> None:
     with python.executor() as one:
         printed(one, "class Slow:\n    def __reduce__(self):\n        while True: pass\ns = Slow()")
         with pytest.raises(ExecutorEnded) as stopped:
@@ -130,7 +130,7 @@ def test_saving_that_never_ends_ends_the_executor(python: Nursery) -> None:
     assert stopped.value.why == "time"
 
 
-def test_damaged_bytes_end_nothing_but_the_executor(python: Nursery) -> None:
+def test_damaged_bytes_end_nothing_but_the_executor(python: ExecutorFactory) -> None:
     with python.executor() as one, python.executor() as other:
         with suppress(ExecutorEnded):
             assert one.restore([b"P\xff\xff\xff\xff" + b"\x00" * 100], 5).said["kept"] == []
@@ -143,7 +143,7 @@ def test_an_executor_that_saved_goes_on(executor: ExecutorProcess) -> None:
     assert executor.run("x + 1", no_files).said["value"]["text"] == "2"
 
 
-def test_an_executor_whose_bytes_were_not_taken_is_ended(python: Nursery) -> None:
+def test_an_executor_whose_bytes_were_not_taken_is_ended(python: ExecutorFactory) -> None:
     """Those that are still on their way would become part of the next answer."""
 
     def full(_: bytes) -> None:

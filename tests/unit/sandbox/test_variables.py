@@ -9,7 +9,7 @@ from loci.sandbox.supervisor import variables
 from loci.sandbox.supervisor.exchange import Bounds
 from loci.sandbox.supervisor.executor_process import ExecutorProcess
 from loci.sandbox.supervisor.variables import Kept, Lost, New, Restored, Saved, Start, UnreadableError, Unsaved
-from tests.support.executors import SOON, Nursery, printed
+from tests.support.executors import SOON, ExecutorFactory, printed
 
 MB = 1 << 20
 MUCH = Bounds(seconds=50, memory_bytes=2048 * MB)
@@ -25,7 +25,7 @@ def test_a_process_that_nobody_has_used_is_new_and_then_kept(executor: ExecutorP
     assert variables.start(executor, no_other, None) == (executor, Kept())
 
 
-def test_variables_are_restored_in_a_new_process(python: Nursery) -> None:
+def test_variables_are_restored_in_a_new_process(python: ExecutorFactory) -> None:
     pieces: list[bytes] = []
     with python.executor() as here, python.executor() as there:
         printed(here, "x = 1")
@@ -39,7 +39,7 @@ def test_variables_are_restored_in_a_new_process(python: Nursery) -> None:
         assert printed(there, "print(x)") == "1\n"
 
 
-def test_what_cannot_be_read_is_lost(python: Nursery) -> None:
+def test_what_cannot_be_read_is_lost(python: ExecutorFactory) -> None:
     def damaged() -> list[bytes]:
         raise UnreadableError("it is damaged")
 
@@ -48,7 +48,7 @@ def test_what_cannot_be_read_is_lost(python: Nursery) -> None:
         assert printed(one, "print(1)") == "1\n"
 
 
-def test_variables_that_do_not_fit_into_memory_are_lost_and_the_next_process_is_clean(python: Nursery) -> None:
+def test_variables_that_do_not_fit_into_memory_are_lost_and_the_next_process_is_clean(python: ExecutorFactory) -> None:
     pieces: list[bytes] = []
     with python.executor(MUCH) as here, python.executor(LITTLE) as first, python.executor(LITTLE) as second:
         printed(here, "small = 1\nlarge = b'x' * (200 << 20)")
@@ -60,7 +60,7 @@ def test_variables_that_do_not_fit_into_memory_are_lost_and_the_next_process_is_
         assert printed(second, "print('small' in globals())") == "False\n"
 
 
-def test_a_variable_with_half_a_character_in_its_name_is_saved(python: Nursery) -> None:
+def test_a_variable_with_half_a_character_in_its_name_is_saved(python: ExecutorFactory) -> None:
     pieces: list[bytes] = []
     with python.executor() as here, python.executor() as there:
         printed(here, "globals()['\\ud800'] = globals()['\\ud801'] = [41]")
@@ -72,7 +72,7 @@ def test_a_variable_with_half_a_character_in_its_name_is_saved(python: Nursery) 
 
 
 @pytest.mark.parametrize("all_of_it", [True, False])
-def test_a_variable_that_there_is_no_memory_to_save_is_too_large(python: Nursery, all_of_it: bool) -> None:
+def test_a_variable_that_there_is_no_memory_to_save_is_too_large(python: ExecutorFactory, all_of_it: bool) -> None:
     with python.executor(LITTLE) as one:
         printed(one, "small = 1\nlarge = b'x' * (120 << 20)")
         saved = variables.save(one, lambda _: None, 1024 * MB, all_of_it=all_of_it)
@@ -85,7 +85,7 @@ def test_a_variable_that_there_is_no_memory_to_save_is_too_large(python: Nursery
         assert printed(one, "print(small, len(large))") == f"1 {120 << 20}\n"
 
 
-def test_a_process_that_did_not_hand_over_everything_has_saved_nothing(python: Nursery) -> None:
+def test_a_process_that_did_not_hand_over_everything_has_saved_nothing(python: ExecutorFactory) -> None:
     code = """
 import gc
 for one in gc.get_objects():

@@ -9,7 +9,7 @@ import pytest
 from loci.sandbox.supervisor.exchange import ExecutorEnded
 from tests.attack.sandbox.escaped import Escaped
 from tests.attack.sandbox.python.on_the_kernel import EXHAUSTION
-from tests.support.executors import SOON, Nursery, no_files, nursery, walls
+from tests.support.executors import SOON, ExecutorFactory, executor_factory, no_files, walls
 
 PRELUDE = "import os, sys, time, threading, mmap, signal\ndef esc(what=''): print('ESCAPE', what)\n"
 BOMBS = ("a fork bomb", "more memory than there is", "a loop that hears no signal", "much output", "no more inodes")
@@ -17,7 +17,7 @@ BOMBS = ("a fork bomb", "more memory than there is", "a loop that hears no signa
 
 @pytest.mark.parametrize("wall", walls())
 def test_bombs_and_other_calls_at_once(tmp_path: Path, wall: str) -> None:
-    with nursery(tmp_path, walls()[wall], ()) as python, ThreadPoolExecutor(32) as threads:
+    with executor_factory(tmp_path, walls()[wall], ()) as python, ThreadPoolExecutor(32) as threads:
         bombs = [threads.submit(_thrown, python, EXHAUSTION[name]) for name in BOMBS]
         calls = [threads.submit(_called, python, number) for number in range(20)]
         assert [one.result() for one in calls] == [f"{number}\n" for number in range(20)]
@@ -25,7 +25,7 @@ def test_bombs_and_other_calls_at_once(tmp_path: Path, wall: str) -> None:
             raise Escaped(", ".join(grown))
 
 
-def _thrown(python: Nursery, code: str) -> bytes:
+def _thrown(python: ExecutorFactory, code: str) -> bytes:
     with python.executor(SOON) as one:
         try:
             return bytes(one.run(PRELUDE + code, no_files).output.stdout)
@@ -33,6 +33,6 @@ def _thrown(python: Nursery, code: str) -> bytes:
             return bytes(why.output.stdout)
 
 
-def _called(python: Nursery, number: int) -> str:
+def _called(python: ExecutorFactory, number: int) -> str:
     with python.executor(replace(SOON, seconds=30)) as one:
         return bytes(one.run(f"print({number})", no_files).output.stdout).decode()

@@ -19,7 +19,7 @@ from tests.attack.sandbox.python.on_the_kernel import EXHAUSTION, PRIVILEGES
 from tests.attack.sandbox.python.on_the_machine import FILES, NETWORK, SECRETS
 from tests.attack.sandbox.python.on_the_supervisor import FIGURES, FRAMES, LEFT_BEHIND, PROTOCOL
 from tests.attack.sandbox.python.world import CANARY, World, world
-from tests.support.executors import FUNCTION, SOON, Nursery, no_files, nursery, printed, walls
+from tests.support.executors import FUNCTION, SOON, ExecutorFactory, executor_factory, no_files, printed, walls
 
 PRELUDE = Path(__file__).with_name("prelude.txt").read_text("utf-8")
 BOUNDS = replace(SOON, disk_bytes=200 << 20)
@@ -48,10 +48,10 @@ def around(tmp_path_factory: pytest.TempPathFactory) -> Generator[World]:
 @pytest.fixture(scope="module", params=walls())
 def python(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, around: World
-) -> Generator[Nursery]:
+) -> Generator[ExecutorFactory]:
     if request.param == FUNCTION:
         restrictions.hide()  # as the functions' handlers do, which are the supervisors there
-    with nursery(tmp_path_factory.mktemp("attacked"), walls()[request.param], ()) as one:
+    with executor_factory(tmp_path_factory.mktemp("attacked"), walls()[request.param], ()) as one:
         yield one
 
 
@@ -83,7 +83,7 @@ def attacked(one: ExecutorProcess, around: World, code: str, folder: Path) -> Ex
 
 
 @contextmanager
-def withstood(python: Nursery, around: World) -> Generator[None]:
+def withstood(python: ExecutorFactory, around: World) -> Generator[None]:
     """After the block the world is as it was, and the next executor is served: whether the attack worked or not."""
     try:
         yield
@@ -96,7 +96,7 @@ def withstood(python: Nursery, around: World) -> Generator[None]:
 
 
 @pytest.mark.parametrize("name", BLOCKED)
-def test_it_is_blocked_and_the_supervisor_is_alive(python: Nursery, around: World, name: str) -> None:
+def test_it_is_blocked_and_the_supervisor_is_alive(python: ExecutorFactory, around: World, name: str) -> None:
     folders = python.folders()
     with withstood(python, around), python.executor(BOUNDS, folders) as one:
         ended = attacked(one, around, BLOCKED[name], folders.memory)
@@ -105,7 +105,7 @@ def test_it_is_blocked_and_the_supervisor_is_alive(python: Nursery, around: Worl
 
 
 @pytest.mark.parametrize("name", PROTOCOL)
-def test_no_frame_does_anything_to_the_supervisor(python: Nursery, around: World, name: str) -> None:
+def test_no_frame_does_anything_to_the_supervisor(python: ExecutorFactory, around: World, name: str) -> None:
     folders = python.folders()
     with withstood(python, around), python.executor(BOUNDS) as other, python.executor(BOUNDS, folders) as one:
         ended = attacked(one, around, FRAMES + PROTOCOL[name], folders.memory)
@@ -117,7 +117,7 @@ def test_no_frame_does_anything_to_the_supervisor(python: Nursery, around: World
 
 
 @pytest.mark.parametrize("name", LEFT_BEHIND)
-def test_what_is_saved_harms_nobody_who_reads_it(python: Nursery, around: World, name: str) -> None:
+def test_what_is_saved_harms_nobody_who_reads_it(python: ExecutorFactory, around: World, name: str) -> None:
     folders = python.folders()
     pieces: list[bytes] = []
     with withstood(python, around), python.executor(BOUNDS, folders) as one, python.executor(BOUNDS) as next_one:
@@ -130,7 +130,7 @@ def test_what_is_saved_harms_nobody_who_reads_it(python: Nursery, around: World,
 
 
 @pytest.mark.parametrize("name", FIGURES)
-def test_what_is_no_figure_or_too_much_of_it_is_not_shown(python: Nursery, around: World, name: str) -> None:
+def test_what_is_no_figure_or_too_much_of_it_is_not_shown(python: ExecutorFactory, around: World, name: str) -> None:
     folders = python.folders()
     with python.executor(BOUNDS, folders) as one:
         ended = attacked(one, around, FRAMES + FIGURES[name], folders.memory)
@@ -140,7 +140,7 @@ def test_what_is_no_figure_or_too_much_of_it_is_not_shown(python: Nursery, aroun
     assert sum(map(len, shown)) <= FIGURES_BYTES
 
 
-def test_a_reply_that_was_prepared_for_a_later_run_is_not_taken(python: Nursery, around: World) -> None:
+def test_a_reply_that_was_prepared_for_a_later_run_is_not_taken(python: ExecutorFactory, around: World) -> None:
     folders = python.folders()
     with python.executor(BOUNDS, folders) as one:
         code = FRAMES + "\nfor i in range(100): say(t='done', id=f'{i:016x}', ok=True, forged=True)"
