@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from loci.core.identity import LOCAL
-from loci.documents.ingest.roots import local_path
+from loci.documents.ingest.local_files import local_path
 from tests.bench.calls import tool_call
 from tests.bench.children import serving
 from tests.bench.connection import connected

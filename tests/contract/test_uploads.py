@@ -20,9 +20,9 @@ from loci.core.errors import LociError
 from loci.core.identity import LOCAL, Owner
 from loci.core.settings import load_settings
 from loci.documents.ingest.index_writer import IndexWriter
-from loci.documents.ingest.local_files import MAX_DOCUMENT_BYTES
+from loci.documents.ingest.local_files import MAX_DOCUMENT_BYTES, blob_key
 from loci.documents.ingest.uploads import UploadIngest, owner_and_path, upload_prefix
-from loci.documents.library import Library, blob_key
+from loci.documents.library import Library
 from tests.support.invoke_api import invoke_api
 from tests.support.moto_aws import BUCKET, moto_aws
 

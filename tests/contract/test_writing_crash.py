@@ -19,7 +19,7 @@ from loci.core.identity import LOCAL
 from loci.core.ids import content_id
 from loci.core.settings import load_settings
 from loci.documents.ingest.index_writer import COLLECTION
-from loci.documents.writing.write_journal import WriteJournal
+from loci.documents.writing.history import WriteJournal
 from tests.support.polling import until
 
 EVERY = 14

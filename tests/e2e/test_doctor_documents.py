@@ -8,7 +8,7 @@ import pytest
 from loci.core.errors import Unavailable
 from loci.core.identity import LOCAL, Owner
 from loci.documents.ingest.index_writer import COLLECTION
-from loci.documents.library import blob_key
+from loci.documents.ingest.local_files import blob_key
 from tests.support.patient import LOSE_RECORD, Patient, empty, patient
 from tests.support.small_models import lay_out_embedder, lay_out_reranker, small_models
 

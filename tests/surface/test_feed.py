@@ -11,7 +11,7 @@ import pytest
 
 from loci.app import App
 from loci.core.identity import LOCAL, Owner
-from loci.documents.ingest import client_sync as feeding
+from loci.documents.ingest import uploads as feeding
 from loci.mcp.http.application import asgi
 from loci.mcp.http.body import LARGEST
 from tests.attack.doors import lambda_doors

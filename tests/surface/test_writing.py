@@ -12,7 +12,7 @@ from loci.compose import build_app
 from loci.core.errors import Refused
 from loci.core.identity import LOCAL, Owner
 from loci.core.settings import load_settings
-from loci.documents.library import blob_key
+from loci.documents.ingest.local_files import blob_key
 from loci.mcp.server import build_server
 from tests.surface.conftest import Connect
 from tests.surface.results import call, failed, structured, texts, written

@@ -11,8 +11,15 @@ from loci.cli.terminal import short_list
 from loci.core.errors import NotFound, Refused
 from loci.documents.document import FileFailure
 from loci.documents.ingest.index_writer import Progress
-from loci.documents.ingest.local_files import FolderContents, is_utf8, read_file, scan_folder
-from loci.documents.ingest.roots import LocalPath, is_below, local_path
+from loci.documents.ingest.local_files import (
+    FolderContents,
+    LocalPath,
+    is_below,
+    is_utf8,
+    local_path,
+    read_file,
+    scan_folder,
+)
 
 BATCH_DOCUMENTS, BATCH_BYTES = 32, 192 * 1024
 """About how much goes into one request: a function can embed that many documents in good time."""

@@ -15,7 +15,7 @@ from loci.core.errors import Refused
 from loci.core.identity import LOCAL
 from loci.core.settings import UPLOADS_OF_LOCAL, Settings
 from loci.documents.document import IngestSummary
-from loci.documents.ingest.roots import LocalPath, is_below, local_path
+from loci.documents.ingest.local_files import LocalPath, is_below, local_path
 from loci.documents.ingest.watched_folder import (
     FolderEvent,
     FolderIngested,

@@ -14,7 +14,7 @@ from loci.core.finding import Finding, run_check
 from loci.core.settings import Settings, sourced_settings
 from loci.doctor.aws_checks import check_aws
 from loci.doctor.machine_checks import check_folder, check_models, check_secret, check_settings, check_space
-from loci.documents.checks.document_checks import check_owners
+from loci.documents.checks import check_owners
 
 
 @dataclass(frozen=True, slots=True)

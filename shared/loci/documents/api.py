@@ -8,20 +8,18 @@ from typing import Literal
 from loci.core.errors import Refused, Unavailable
 from loci.core.identity import Owner
 from loci.documents.content.excerpt import Excerpt, ExcerptRequest, read_excerpt
-from loci.documents.document import DOCUMENT_ID, Document, DocumentText, IngestSummary
+from loci.documents.document import DOCUMENT_ID, Document, DocumentText, IngestSummary, Relation
 from loci.documents.graph.clusters import Method as TopicMethod
 from loci.documents.graph.clusters import TopicFinder, Topics
 from loci.documents.graph.gaps import FoundGaps, GapFinder
 from loci.documents.graph.neighbourhood import Direction, DocumentLink, LinkExplorer, Surroundings
 from loci.documents.graph.picture import Pictures, PictureSource
 from loci.documents.graph.reading_list import ReadingAdvisor, SuggestedReading
-from loci.documents.ingest.client_sync import ClientSync
 from loci.documents.ingest.index_writer import COLLECTION, Progress, no_progress
-from loci.documents.ingest.roots import LocalPath, is_below
+from loci.documents.ingest.local_files import LocalPath, is_below
+from loci.documents.ingest.uploads import ClientSync
 from loci.documents.ingest.watched_folder import WatchedFolder
-from loci.documents.link import Relation
-from loci.documents.parts import DocumentParts
-from loci.documents.upkeep import Upkeep
+from loci.documents.parts import DocumentParts, Upkeep
 from loci.documents.writing.authoring import Mode, checked_draft, missing
 from loci.documents.writing.edits import UndoneWrite, WrittenDocument
 from loci.search.ranking import EVERYTHING, Chunk, Ranking, Where

@@ -1,16 +1,28 @@
-"""The records of documents and of their root folders, one each."""
+"""The records of documents and their root folders, and of which documents an owner has read lately."""
 
 import threading
-from collections.abc import Iterator
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import cast
+from typing import Final, cast
 
+from loci.core.errors import Unavailable
 from loci.core.identity import Owner
 from loci.core.ids import content_id
 from loci.core.json import JsonObject
 from loci.core.stores import ABSENT, Record, RecordStore, every
-from loci.documents.document import DOCUMENT_ID, Document, Problem, Root, ids_for
-from loci.documents.link import NO_LINKS, Form, Mention, Relation, WrittenLinks
+from loci.documents.document import (
+    DOCUMENT_ID,
+    NO_LINKS,
+    Document,
+    Form,
+    Mention,
+    Problem,
+    Relation,
+    Root,
+    WrittenLinks,
+    ids_for,
+)
 
 DOCUMENT = "document"
 ROOT = "root"
@@ -191,3 +203,41 @@ def _text(value: object) -> str | None:
 
 def _number(value: object) -> int:
     return int(str(value))
+
+
+READ: Final = "read"
+KEPT_SECONDS: Final = 30 * 86_400.0
+REPEAT_SECONDS: Final = 86_400.0
+"""A second reading of the same text within a day is not written again."""
+MAX_REMEMBERED: Final = 1000
+
+
+class RecentlyRead:
+    """Remembers which documents an owner reads: one record a document, which expires."""
+
+    def __init__(self, records: RecordStore, clock: Callable[[], float]) -> None:
+        self._records = records
+        self._clock = clock
+        self._noted: OrderedDict[tuple[Owner, str], tuple[str, float]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def note(self, owner: Owner, id: str, sha256: str) -> None:
+        """Remember that the owner read the document with this hash. If the store is unavailable, skip it."""
+        now = self._clock()
+        with self._lock:
+            last_sha256, at = self._noted.get((owner, id), ("", 0.0))
+            if last_sha256 == sha256 and now - at < REPEAT_SECONDS:
+                return
+            self._noted[owner, id] = sha256, now
+            self._noted.move_to_end((owner, id))
+            while len(self._noted) > MAX_REMEMBERED:
+                self._noted.popitem(last=False)
+        try:
+            self._records.put(owner, READ, id, {"sha256": sha256}, expires_at=now + KEPT_SECONDS, durable=False)
+        except Unavailable:  # reading a document must not fail because a write does
+            with self._lock:
+                self._noted.pop((owner, id), None)
+
+    def hashes(self, owner: Owner) -> Mapping[str, str]:
+        """The hash of each document at its last reading, by the document's id."""
+        return {record.key: str(record.value["sha256"]) for record in every(self._records, owner, READ)}

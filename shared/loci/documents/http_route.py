@@ -13,8 +13,7 @@ from starlette.types import Receive, Scope, Send
 from loci.core.errors import LociError, NotFound, Refused
 from loci.core.identity import Owner
 from loci.documents.host import DocumentsHost
-from loci.documents.ingest.client_sync import Applied, NotApplied, SentDocument
-from loci.documents.ingest.uploads import upload_prefix
+from loci.documents.ingest.uploads import Applied, NotApplied, SentDocument, upload_prefix
 from loci.mcp.auth.gate import Gate
 from loci.mcp.http.address import Addresses
 from loci.mcp.http.body import LARGEST, read_body

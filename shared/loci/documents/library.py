@@ -13,13 +13,18 @@ from loci.documents.cached_documents import CachedDocuments, DocumentSnapshot
 from loci.documents.catalog import Catalog
 from loci.documents.document import LOCK_WAIT_SECONDS, Document, DocumentText, lock_name
 from loci.documents.ingest.index_writer import DocumentDraft, IndexWriter, former_paths
-from loci.documents.ingest.local_files import MAX_DOCUMENT_BYTES, is_document, read_file
-from loci.documents.ingest.roots import below_root, file_of, is_below
+from loci.documents.ingest.local_files import (
+    MAX_DOCUMENT_BYTES,
+    below_root,
+    blob_key,
+    checked_path,
+    file_of,
+    is_below,
+    read_file,
+)
 from loci.documents.writing.history import History, PastWrite, hash_of
 
 SUGGESTED_IDS = 3
-TEXTS = "documents/"
-"""The first part of the blob keys of documents' texts."""
 
 
 class Library:
@@ -231,20 +236,6 @@ class Library:
         similarity = {one.id: _overlap(wanted, _trigrams(one.id)) for one in self._catalog.documents(owner)}
         similar = [one for one, value in similarity.items() if value > 0]
         return sorted(similar, key=lambda one: (-similarity[one], one))[:SUGGESTED_IDS]
-
-
-def blob_key(id: str) -> str:
-    """The blob key of an uploaded document's text."""
-    return f"{TEXTS}{id}"
-
-
-def checked_path(path: str) -> str:
-    """The document path without empty and `.` parts; `Refused` if it has `..` or cannot be a document's."""
-    parts = [part for part in path.split("/") if part not in ("", ".")]
-    if not parts or ".." in parts or not path.isprintable() or not is_document(path):
-        advice = "Use a path such as briefs/auth.md, without .."
-        raise Refused(f"{path!r} is not a path of a document", advice, code="BAD_PATH")
-    return "/".join(parts)
 
 
 def _busy(name: str) -> Refused:

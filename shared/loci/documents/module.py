@@ -44,7 +44,7 @@ def documents_module(app: "DocumentsHost") -> Module:
         return DocumentsRoute(app, is_open=is_open)
 
     def checks(fix: bool) -> Iterable[Finding]:
-        from loci.documents.checks.document_checks import check_owners
+        from loci.documents.checks import check_owners
 
         return check_owners(app, fix=fix)
 

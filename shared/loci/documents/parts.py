@@ -1,26 +1,30 @@
-"""The parts of the documents vertical, put together on the adapters of a runtime."""
+"""The parts of the documents vertical, put together on the adapters of a runtime, and their upkeep."""
 
 import time
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
+from loci.core.errors import LociError
+from loci.core.identity import LOCAL, Owner
 from loci.core.settings import Settings
 from loci.core.stores import BlobStore, RecordStore, WriteLocks
-from loci.documents.catalog import Catalog
+from loci.documents.catalog import Catalog, RecentlyRead
 from loci.documents.graph.clusters import Clusters
 from loci.documents.graph.graph import Graphs
 from loci.documents.graph.neighbours_index import SimilarLinks
 from loci.documents.graph.remarks import Remarks
 from loci.documents.graph.similarity import Similarities
-from loci.documents.ingest.client_sync import ClientSync
 from loci.documents.ingest.folder_ingest import FolderIngest
-from loci.documents.ingest.index_writer import IndexWriter, MissingVectors
+from loci.documents.ingest.index_writer import COLLECTION, IndexWriter, MissingVectors
+from loci.documents.ingest.uploads import ClientSync
 from loci.documents.library import Library
-from loci.documents.recently_read import RecentlyRead
 from loci.documents.writing.edits import Edits
 from loci.search.document_index import DocumentIndex
 from loci.search.inference import Embedder, Reranker
 from loci.search.language_model import LanguageModel
 from loci.search.language_stage import LanguageStage
+from loci.search.ranking import QueryVector, Where
 from loci.search.search import Search
 
 
@@ -90,3 +94,39 @@ def document_parts(
         recently_read=RecentlyRead(records, time.time),
         remarks=Remarks(language_model, model_name, seconds=seconds),
     )
+
+
+class Upkeep:
+    """Repairs, embeds and warms up."""
+
+    def __init__(self, parts: DocumentParts) -> None:
+        self._parts = parts
+
+    def repair(self, owner: Owner) -> None:
+        """Finish or take back writes that a crash interrupted."""
+        self._parts.edits.repair(owner)
+
+    def model(self) -> str | None:
+        """The identity of the model that embeds; None if there is none."""
+        model = self._parts.embedder.model()
+        return model.identity if model else None
+
+    def embed_missing(self, owner: Owner, stop: Callable[[], bool] = lambda: False) -> None:
+        """Embed the passages that have no vector of the current model."""
+        self._parts.missing_vectors.run(owner, stop=stop)
+
+    def warm_search(self) -> None:
+        """Load the model and the vectors; otherwise the first search would wait half a second for them.
+
+        The cross-encoder is not loaded: it may take gigabytes, and not every server gets a search.
+        """
+        with suppress(LociError):  # the first search reports the problem
+            asked = self._parts.embedder.query("warm")
+            near = QueryVector.of(asked.model, asked.vector)
+            self._parts.index.candidates(LOCAL, COLLECTION, ["warm"], near, limit=1, where=Where())
+
+    def warm_ingestion(self) -> None:
+        """Load the model, so that the first file does not wait for it."""
+        with suppress(LociError):
+            if self._parts.embedder.model():
+                self._parts.embedder.passages(["warm"])

@@ -11,7 +11,7 @@ from loci.core.identity import Owner
 
 if TYPE_CHECKING:
     from loci.documents.api import Documents
-from loci.documents.content.tags import normal_tag
+from loci.documents.content.tags_and_dates import normal_tag
 from loci.documents.document import Document
 
 DOCUMENTS: Final = "loci://documents/"

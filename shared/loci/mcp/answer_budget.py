@@ -26,7 +26,7 @@ KINDS: dict[str, type | tuple[type, ...]] = {
 }
 
 
-class KeptResult(Protocol):
+class StoredResult(Protocol):
     """A result that was too large for its answer."""
 
     @property
@@ -36,7 +36,7 @@ class KeptResult(Protocol):
 class ResultStore(Protocol):
     """Keeps results that are too large for an answer. The scratchpad is one."""
 
-    def keep(self, owner: Owner, tool: str, text: str) -> KeptResult:
+    def keep(self, owner: Owner, tool: str, text: str) -> StoredResult:
         """Keep the whole result for its owner."""
         ...
 

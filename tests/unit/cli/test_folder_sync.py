@@ -14,7 +14,7 @@ from loci.cli.folder_sync import FolderSync, SyncSummary
 from loci.cli.remote_client import WAITS, RemoteClient, documents_url
 from loci.core.errors import LociError, Misconfigured, Refused, Unavailable
 from loci.documents.ingest.index_writer import no_progress
-from loci.documents.ingest.roots import local_path
+from loci.documents.ingest.local_files import local_path
 
 Reply = tuple[int, object]
 EMPTY: Reply = (200, {"documents": [], "next": None, "largest": 4_000_000, "uploads": "s3://things/uploads/-/local/"})

@@ -4,7 +4,7 @@ import pytest
 
 from loci.code.answers import python_answer, python_under_way
 from loci.code.executors import ExecutorCondition, LostVariable, Made, Ran, RunFailure, Value
-from loci.code.tools.python import RunResult
+from loci.code.tools.python_tools import RunResult
 
 LOST = (LostVariable("db", "a connection cannot be saved"),)
 CONDITION = ExecutorCondition("restored", kept=("x",), lost=LOST, unsaved="they are larger than 50 MB")

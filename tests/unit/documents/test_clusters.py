@@ -8,11 +8,10 @@ import sys
 import numpy as np
 import pytest
 
-from loci.documents.document import Document
+from loci.documents.document import Document, Mention, WrittenLinks
 from loci.documents.graph.clusters import Clustering, Method, communities, find_clusters
 from loci.documents.graph.graph import build_graph
 from loci.documents.graph.similarity import Similarity
-from loci.documents.link import Mention, WrittenLinks
 
 METHODS: tuple[Method, ...] = ("louvain", "label_propagation", "tags")
 TOPICS = 3

@@ -5,7 +5,7 @@ from datetime import date
 import pytest
 
 from loci.core.errors import Refused
-from loci.documents.content.dates import first_day, parse_date_range
+from loci.documents.content.tags_and_dates import first_day, parse_date_range
 
 SATURDAY = date(2026, 1, 17)
 

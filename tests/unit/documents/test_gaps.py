@@ -7,11 +7,10 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from loci.documents.document import Document
+from loci.documents.document import Document, Mention, WrittenLinks
 from loci.documents.graph.gaps import find_gaps
 from loci.documents.graph.graph import build_graph
 from loci.documents.graph.similarity import BLOCK, Similarity
-from loci.documents.link import Mention, WrittenLinks
 
 
 def random_similarity(count: int, dimensions: int = 8, seed: int = 1) -> Similarity:

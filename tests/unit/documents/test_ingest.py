@@ -7,7 +7,7 @@ import pytest
 
 from loci.core.errors import NotFound, Refused
 from loci.core.identity import LOCAL
-from loci.documents.link import WrittenLinks
+from loci.documents.document import WrittenLinks
 
 from .conftest import Desk, open_desk
 

@@ -7,7 +7,7 @@ import pytest
 
 from loci.core.identity import LOCAL
 from loci.documents.document import MissingFolder
-from loci.documents.ingest.roots import local_path
+from loci.documents.ingest.local_files import local_path
 from loci.documents.ingest.watched_folder import FolderIngested, WatchedFolder
 
 from .conftest import Desk

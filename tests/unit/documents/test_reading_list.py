@@ -4,10 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from loci.documents.document import Document
+from loci.documents.document import Document, Link, Mention, Relation, WrittenLinks
 from loci.documents.graph.graph import Graph, build_graph
 from loci.documents.graph.reading_list import ReadingCandidate, pagerank, reading_candidates, reading_list
-from loci.documents.link import Link, Mention, Relation, WrittenLinks
 from loci.search.ranking import Chunk, Explanation, Hit
 
 WHY = Explanation(None, None, 1, None, None, None, None, None, None)

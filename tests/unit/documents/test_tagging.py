@@ -7,7 +7,7 @@ from markdown_it import MarkdownIt
 
 from loci.core.errors import Refused
 from loci.documents.content.markdown import parse
-from loci.documents.content.tags import COMMENT, normal_tag
+from loci.documents.content.tags_and_dates import COMMENT, normal_tag
 from loci.documents.writing.tagging import tagged
 
 # A document, and what it is with the tags "new" and "also new".

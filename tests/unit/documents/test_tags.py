@@ -3,7 +3,7 @@
 import pytest
 
 from loci.documents.content.markdown import parse
-from loci.documents.content.tags import normal_tag
+from loci.documents.content.tags_and_dates import normal_tag
 
 
 def tags(text: str) -> tuple[str, ...]:

@@ -10,9 +10,8 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from loci.documents.content.outline import Outline, prose_lines
-from loci.documents.content.tags import COMMENT, INLINE_CODE, TAGS_COMMENT
-from loci.documents.document import Heading
-from loci.documents.link import RELATION_ALIASES, Mention, Relation
+from loci.documents.content.tags_and_dates import COMMENT, INLINE_CODE, TAGS_COMMENT
+from loci.documents.document import RELATION_ALIASES, Heading, Mention, Relation
 
 MOST_LINKS: Final = 2_000
 LONGEST_TARGET: Final = 500

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from loci.documents.content.dates import first_day
 from loci.documents.content.front_matter import FrontMatter, read_front_matter
 from loci.documents.content.links import mentions_in
 from loci.documents.content.outline import (
@@ -15,9 +14,8 @@ from loci.documents.content.outline import (
     outline_of_plain_text,
     prose_lines,
 )
-from loci.documents.content.tags import tags_of
-from loci.documents.document import Heading, Problem
-from loci.documents.link import WrittenLinks
+from loci.documents.content.tags_and_dates import first_day, tags_of
+from loci.documents.document import Heading, Problem, WrittenLinks
 from loci.search.passages import Block
 
 PLAIN_SUFFIXES = frozenset((".txt", ".text"))

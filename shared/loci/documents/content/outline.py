@@ -9,7 +9,7 @@ from typing import Literal
 
 from markdown_it import MarkdownIt
 
-from loci.documents.content.tags import TAGS_COMMENT
+from loci.documents.content.tags_and_dates import TAGS_COMMENT
 from loci.documents.document import Heading
 from loci.search.passages import Block
 

@@ -6,9 +6,8 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from loci.documents.document import Document
+from loci.documents.document import Document, Mention
 from loci.documents.ingest.local_files import SUFFIXES
-from loci.documents.link import Mention
 
 INDEX_FILES = ("index", "readme")
 OTHER_SUFFIX = re.compile(r"\.[a-z][a-z0-9]{0,4}")

@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from loci.core.identity import Owner
-from loci.documents.document import Document
+from loci.documents.document import Document, Link, OpenLink, Relation
 from loci.documents.graph.graph import Graph, Graphs
 from loci.documents.graph.neighbours_index import SimilarLinks
-from loci.documents.link import Link, OpenLink, Relation
 
 Direction = Literal["outgoing", "incoming"]
 

@@ -11,10 +11,10 @@ from dataclasses import replace
 from typing import Final
 
 from loci.core.identity import Owner
+from loci.documents.document import Link
 from loci.documents.graph.graph import Graph
 from loci.documents.graph.owner_cache import OwnerCache
 from loci.documents.graph.similarity import BY_WORDS, Similarities, Similarity
-from loci.documents.link import Link
 
 AT_ONCE: Final = 256
 DIGITS: Final = 4

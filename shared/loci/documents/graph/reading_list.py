@@ -9,12 +9,11 @@ from itertools import accumulate
 from typing import Final
 
 from loci.core.identity import Owner
-from loci.documents.document import Document
+from loci.documents.catalog import RecentlyRead
+from loci.documents.document import Document, Link
 from loci.documents.graph.graph import Graph, Graphs, kind_of
 from loci.documents.graph.neighbours_index import SimilarLinks
 from loci.documents.graph.similarity import FIRST_PASSAGES, Similarities, first_passages
-from loci.documents.link import Link
-from loci.documents.recently_read import RecentlyRead
 from loci.search.document_index import DocumentIndex
 from loci.search.inference import Embedder
 from loci.search.ranking import Hit, Ranking

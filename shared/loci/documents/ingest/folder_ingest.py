@@ -9,16 +9,20 @@ from loci.documents.catalog import Catalog
 from loci.documents.document import Document, IngestSummary, Root
 from loci.documents.ingest.index_writer import IndexWriter, Progress, no_progress
 from loci.documents.ingest.ingest_run import DocumentsOnDemand, IngestRun, PreloadedDocuments, SourceFile
-from loci.documents.ingest.local_files import SUFFIXES, FolderContents, is_regular_file, is_utf8, scan_folder
-from loci.documents.ingest.roots import (
+from loci.documents.ingest.local_files import (
+    SUFFIXES,
+    FolderContents,
     LocalPath,
     file_of,
     is_below,
+    is_regular_file,
+    is_utf8,
     local_path,
     missing_folders,
     missing_with_counts,
     path_of,
     root_of,
+    scan_folder,
 )
 
 DocumentsByPath = Mapping[str, tuple[Document, str]]

@@ -6,8 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePath
 
-from loci.documents.ingest.local_files import SKIPPED_FOLDERS, is_document, scan_folder
-from loci.documents.ingest.roots import is_below
+from loci.documents.ingest.local_files import SKIPPED_FOLDERS, is_below, is_document, scan_folder
 
 SAME_TICK = 0.05
 """Two writes of a file within so many seconds may leave the same timestamps: file systems round them."""

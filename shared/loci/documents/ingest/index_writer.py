@@ -12,8 +12,7 @@ from loci.core.errors import Conflict, LociError, Unavailable
 from loci.core.identity import Owner
 from loci.core.json import iso
 from loci.documents.catalog import Catalog
-from loci.documents.document import Document, Problem
-from loci.documents.link import NO_LINKS, WrittenLinks
+from loci.documents.document import NO_LINKS, Document, Problem, WrittenLinks
 from loci.search.document_index import DocumentIndex
 from loci.search.inference import Embedder, Embedding
 from loci.search.ranking import Chunk, TagsAndDate

@@ -11,8 +11,7 @@ from loci.core.stores import ABSENT
 from loci.documents.catalog import Catalog
 from loci.documents.document import Document, FileFailure, IngestSummary, MissingFolder, Problem, Root, ids_for
 from loci.documents.ingest.index_writer import BATCH, DocumentDraft, IndexWriter
-from loci.documents.ingest.local_files import read_file
-from loci.documents.ingest.roots import below_root
+from loci.documents.ingest.local_files import below_root, read_file
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,7 @@ from loci.documents.ingest.folder_snapshot import (
     folder_identity,
 )
 from loci.documents.ingest.index_writer import Progress, no_progress
-from loci.documents.ingest.local_files import scan_folder
-from loci.documents.ingest.roots import LocalPath
+from loci.documents.ingest.local_files import LocalPath, scan_folder
 
 
 @dataclass(frozen=True, slots=True)

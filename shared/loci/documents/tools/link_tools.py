@@ -5,9 +5,9 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, Field
 
 from loci.core.identity import Caller
+from loci.documents.document import relation_named
 from loci.documents.graph.neighbourhood import DocumentLink, NearbyDocument
 from loci.documents.host import DocumentsHost
-from loci.documents.link import relation_named
 from loci.mcp.tool import LociTool, loci_tool
 
 DEEPEST = 4

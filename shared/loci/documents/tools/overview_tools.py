@@ -6,10 +6,9 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, Field
 
 from loci.core.identity import Caller
-from loci.documents.document import Document
+from loci.documents.document import Document, Relation
 from loci.documents.graph.clusters import Method
 from loci.documents.host import DocumentsHost
-from loci.documents.link import Relation
 from loci.documents.tools.search_tools import LONGEST_QUERY
 from loci.mcp.tool import LociTool, loci_tool
 

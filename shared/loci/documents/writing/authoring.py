@@ -14,7 +14,7 @@ from typing import Literal
 
 from loci.core.errors import NotFound, Refused
 from loci.documents.content.excerpt import section_lines
-from loci.documents.content.tags import COMMENT, TAGS_COMMENT
+from loci.documents.content.tags_and_dates import COMMENT, TAGS_COMMENT
 from loci.documents.document import Heading
 
 Mode = Literal["create", "append", "replace"]

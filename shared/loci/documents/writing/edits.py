@@ -13,9 +13,8 @@ from loci.documents.catalog import Catalog
 from loci.documents.document import Document
 from loci.documents.ingest.index_writer import RETRY_PAUSES, IndexWriter
 from loci.documents.ingest.local_files import MAX_DOCUMENT_BYTES
-from loci.documents.writing.history import History, PastWrite, UndoableWrite, hash_of
+from loci.documents.writing.history import History, PastWrite, UndoableWrite, WriteJournal, WriteRecovery, hash_of
 from loci.documents.writing.stored_text import StoredText, WriteTarget, WriteTargets
-from loci.documents.writing.write_journal import WriteJournal, WriteRecovery
 
 MOST_LINES = 60
 """Lines of a difference that an error shows."""

@@ -12,9 +12,8 @@ from loci.core.identity import LOCAL, Owner
 from loci.core.stores import BlobStore
 from loci.documents.catalog import Catalog
 from loci.documents.document import Root
-from loci.documents.ingest.local_files import SKIPPED_FOLDERS, SUFFIXES, is_document, read_file
-from loci.documents.ingest.roots import below_root, file_of, path_of, root_of
-from loci.documents.library import blob_key, checked_path
+from loci.documents.ingest import local_files
+from loci.documents.ingest.local_files import blob_key, checked_path, file_of, path_of, root_of
 
 OPEN_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 OPEN_TO_READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -32,7 +31,7 @@ class WriteTarget:
 
     @property
     def place(self) -> str:
-        """The file, or the path if there is no file, for messages."""
+        """The file or path, for messages."""
         return file_of(self.path, self.root) if self.root else self.path
 
 
@@ -54,7 +53,7 @@ class WriteTargets:
             if root is None:
                 advice = "Ingest it again with: loci ingest FOLDER"
                 raise NotFound(f"Loci no longer knows the folder of {document.path}", advice, code="ROOT_NOT_FOUND")
-            return self._in_root(root, below_root(document.path))
+            return self._in_root(root, local_files.below_root(document.path))
         if name.startswith(("/", "~")):
             return self._by_file(owner, name)
         return self._by_path(owner, name)
@@ -128,10 +127,10 @@ class FileText:
 
     def read(self) -> bytes | None:
         """The text. None if there is no file."""
-        # A link that leads nowhere exists, too: `read_file` refuses it.
-        if not os.path.lexists(Path(self.root.folder, below_root(self.path))):
+        # A link that leads nowhere exists, too: `local_files.read_file` refuses it.
+        if not os.path.lexists(Path(self.root.folder, local_files.below_root(self.path))):
             return None
-        return read_file(self.root.folder, below_root(self.path))
+        return local_files.read_file(self.root.folder, local_files.below_root(self.path))
 
     def write(self, content: bytes, before: bytes | None) -> None:
         """Replace `before` (None: no file) by the content. `Conflict` if the file says something else by now."""
@@ -168,7 +167,7 @@ class FileText:
     @contextmanager
     def _opened(self, *, make: bool) -> Generator[tuple[int, str]]:
         """The file's folder, opened part by part so that no link leads elsewhere, and the file's name."""
-        *above, name = below_root(self.path).split("/")
+        *above, name = local_files.below_root(self.path).split("/")
         folder = os.open(self.root.folder, OPEN_FOLDER)
         try:
             for part in above:
@@ -208,7 +207,7 @@ class FileText:
             if isinstance(error, FileNotFoundError) and os.path.isdir(self.root.folder):  # noqa: PTH112
                 raise _changed(self.path) from None
             raise Refused(
-                f"{self.root.folder}/{below_root(self.path)} cannot be written ({error.strerror})",
+                f"{self.root.folder}/{local_files.below_root(self.path)} cannot be written ({error.strerror})",
                 "Correct its permissions, or choose another path",
                 code="FILE_UNWRITABLE",
             ) from error
@@ -284,11 +283,13 @@ def _resolved(path: str) -> Path:
 def _checked(file: str, root: Root) -> WriteTarget:
     """The target. `Refused` if an ingestion would skip the file."""
     path = path_of(file, root)
-    parts = below_root(path).split("/")
-    if any(part.startswith(".") or part in SKIPPED_FOLDERS for part in parts) or not is_document(file):
+    parts = local_files.below_root(path).split("/")
+    if any(
+        part.startswith(".") or part in local_files.SKIPPED_FOLDERS for part in parts
+    ) or not local_files.is_document(file):
         raise Refused(
             f"{file} is not a document",
-            f"The names of documents end in {', '.join(sorted(SUFFIXES))}, and are not hidden",
+            f"The names of documents end in {', '.join(sorted(local_files.SUFFIXES))}, and are not hidden",
             code="NOT_A_DOCUMENT",
         )
     return WriteTarget(path, root)

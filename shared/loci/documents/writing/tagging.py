@@ -11,7 +11,7 @@ import yaml
 from loci.core.errors import Refused
 from loci.documents.content.front_matter import ABSENT, read_front_matter
 from loci.documents.content.markdown import ParsedDocument, outline_of, parse
-from loci.documents.content.tags import COMMENT, MOST_TAGS, TAGS_COMMENT, tags_of, without_inline_code
+from loci.documents.content.tags_and_dates import COMMENT, MOST_TAGS, TAGS_COMMENT, tags_of, without_inline_code
 from loci.documents.writing.authoring import RawText, raw_text
 
 TAG_FIELDS = ("tags", "tag")
