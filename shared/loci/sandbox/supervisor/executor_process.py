@@ -100,17 +100,11 @@ class ExecutorProcess:
         self._exchange(Exchange(lambda said: said.get("t") == "ready", seconds))
         self._handle.signal(signal.SIGSTOP)
 
-    def run(
-        self,
-        code: str,
-        lookup: FileLookup,
-        seconds: float | None = None,
-        given_up: Callable[[], bool] = lambda: False,
-    ) -> ExecutorReply:
+    def run(self, code: str, lookup: FileLookup, given_up: Callable[[], bool] = lambda: False) -> ExecutorReply:
         """Run the code. Past its time, or if given up, it is interrupted; if that does not help, it is ended."""
         self.has_run = True
-        seconds = seconds or self._bounds.seconds
-        return self._request({"op": "run", "code": code}, seconds, lookup=lookup, soft=True, given_up=given_up)
+        message: Message = {"op": "run", "code": code}
+        return self._request(message, self._bounds.seconds, lookup=lookup, soft=True, given_up=given_up)
 
     def save(self, take: Callable[[bytes], None], most: int, seconds: float) -> ExecutorReply:
         """Hand over the variables, piece by piece. They are bytes here, and never more.

@@ -13,7 +13,7 @@ class Layer(StrEnum):
     PRIVILEGES = "privileges"
     """No capabilities, no way to gain any, and nobody of the same user can look into the process."""
     LIMITS = "limits"
-    """Memory, open files, file size, time."""
+    """Memory, open files, file size."""
     NAMESPACES = "namespaces"
     """Mounts, processes, network and IPC of its own, with nothing else in them."""
     LANDLOCK = "landlock"

@@ -23,7 +23,6 @@ class Limits:
     open_files: int = 256
     processes: int | None = None
     """Tasks of the user. Only in a user namespace of its own: elsewhere the user's other tasks count, too."""
-    cpu_seconds: int | None = None
 
 
 def limit(limits: Limits, *, own_user: bool) -> None:
@@ -33,7 +32,6 @@ def limit(limits: Limits, *, own_user: bool) -> None:
         resource.RLIMIT_FSIZE: limits.file_bytes,
         resource.RLIMIT_NOFILE: limits.open_files,
         resource.RLIMIT_NPROC: limits.processes if own_user else None,
-        resource.RLIMIT_CPU: limits.cpu_seconds,
         resource.RLIMIT_CORE: 0,
         resource.RLIMIT_MEMLOCK: 0,
     }
