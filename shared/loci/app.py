@@ -63,7 +63,7 @@ class App:
 
     @property
     def modules(self) -> "Sequence[Module]":
-        """What each vertical brings to the server."""
+        """Each vertical, as the server offers it."""
         return self.list_modules(self)
 
     def close(self) -> None:

@@ -40,7 +40,7 @@ class Module:
     """The endpoints, besides the one that offers all, that show its instructions, prompts and resources."""
     tools: Sequence[ToolFamily] = ()
     instructions: str = ""
-    """What a model is told before its first call."""
+    """The text that a model reads before its first call."""
     prompts: Sequence[PromptTemplate] = ()
     resources: ModuleResources | None = None
     routes: Sequence[ModuleRoute] = ()

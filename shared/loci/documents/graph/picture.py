@@ -45,7 +45,7 @@ class Picture:
     total: int
     """The number of documents, drawn or not."""
     compared_by: str | None
-    """What found the gaps; None if nobody looked for them."""
+    """The name of what found the gaps; None if nobody looked for them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ HALF_LIFE_DAYS: Final = 365.0
 RECENT_BONUS: Final = 0.3
 """How much more the newest document is worth than the oldest."""
 HIT_BONUS: Final = 0.5
-"""What a document gains for being a hit itself, beside what the random walks give it."""
+"""The score of a document for being a hit itself, on top of what the random walks give it."""
 MINIMUM_SCORE: Final = 0.05
 """Every hit counts a little, even with a score of 0."""
 SIMILAR_WEIGHT: Final = 0.5

@@ -1,4 +1,4 @@
-"""What writes leave behind: the previous texts of each document, and the journal that repairs interrupted writes."""
+"""The traces of writes: previous texts, so that they can be undone, and the journal that repairs interrupted ones."""
 
 import hashlib
 import json
