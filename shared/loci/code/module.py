@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from loci.core.finding import Finding
 from loci.core.json import JsonObject
 from loci.core.settings import Settings
 from loci.mcp.module import Module
@@ -12,6 +11,7 @@ from loci.mcp.tool_catalog import tool_family
 
 if TYPE_CHECKING:
     from loci.code.api import CodeHost
+    from loci.core.finding import Finding
 
 
 def code_module(app: "CodeHost") -> Module:
@@ -40,7 +40,7 @@ def code_module(app: "CodeHost") -> Module:
     )
 
 
-def machine_checks(settings: Settings) -> Iterable[Finding]:
+def machine_checks(settings: Settings) -> "Iterable[Finding]":
     """`loci doctor`: examine what this machine needs to run code. Opens no store."""
     from loci.code.checks import check_machine
 

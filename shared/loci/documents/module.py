@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 
 from starlette.types import ASGIApp
 
-from loci.core.finding import Finding
 from loci.core.lazy import Lazy
 from loci.documents.prompt_templates import PROMPTS
 from loci.documents.resources import DOCUMENTS, TAGS, TEMPLATES, DocumentResources
@@ -15,6 +14,7 @@ from loci.mcp.tool import LociTool
 from loci.mcp.tool_catalog import ToolFamily, tool_family
 
 if TYPE_CHECKING:
+    from loci.core.finding import Finding
     from loci.documents.host import DocumentsHost
 
 INSTRUCTIONS = """
@@ -43,7 +43,7 @@ def documents_module(app: "DocumentsHost") -> Module:
 
         return DocumentsRoute(app, is_open=is_open)
 
-    def checks(fix: bool) -> Iterable[Finding]:
+    def checks(fix: bool) -> "Iterable[Finding]":
         from loci.documents.checks import check_owners
 
         return check_owners(app, fix=fix)

@@ -11,8 +11,7 @@ from loci.core.identity import Owner
 
 if TYPE_CHECKING:
     from loci.documents.api import Documents
-from loci.documents.content.tags_and_dates import normal_tag
-from loci.documents.document import Document
+    from loci.documents.document import Document
 
 DOCUMENTS: Final = "loci://documents/"
 TAGS: Final = "loci://tags/"
@@ -68,6 +67,8 @@ class DocumentResources:
         return {tag for one in documents for tag in one.tags} | {one.title for one in documents}
 
     def _tagged(self, owner: Owner, uri: str) -> TextResourceContents:
+        from loci.documents.content.tags_and_dates import normal_tag  # its patterns cost time at a cold start
+
         tag = normal_tag(unquote(uri.removeprefix(TAGS)))
         found = [one for one in self._documents.newest(owner) if tag in one.tags]
         if not found:
@@ -77,7 +78,7 @@ class DocumentResources:
         return TextResourceContents(uri=uri, mime_type="application/json", text=text)
 
 
-def _resource(document: Document) -> Resource:
+def _resource(document: "Document") -> Resource:
     return Resource(
         uri=f"{DOCUMENTS}{document.id}",
         name=document.path,

@@ -5,11 +5,10 @@ Nothing that a vertical brings is loaded before it is needed: a cold start answe
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from starlette.types import ASGIApp
 
-from loci.core.finding import Finding
 from loci.core.json import JsonObject
 from loci.core.settings import Settings
 from loci.core.signing import Keyring
@@ -21,6 +20,9 @@ from loci.mcp.prompts import PromptTemplate
 from loci.mcp.resources import ModuleResources
 from loci.mcp.tool import Surface
 from loci.mcp.tool_catalog import ToolFamily
+
+if TYPE_CHECKING:
+    from loci.core.finding import Finding
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +46,7 @@ class Module:
     prompts: Sequence[PromptTemplate] = ()
     resources: ModuleResources | None = None
     routes: Sequence[ModuleRoute] = ()
-    checks: Callable[[bool], Iterable[Finding]] | None = None
+    checks: "Callable[[bool], Iterable[Finding]] | None" = None
     """`loci doctor`: examine what is stored; if the argument is true, repair what can be repaired without loss."""
     job: Callable[[JsonObject], None] | None = None
     """Work that outlives its request: on AWS, an invocation of its own."""
