@@ -10,7 +10,7 @@ from statistics import median
 from typing import cast
 
 from loci.adapters.local.executors.confined_executors import ConfinedExecutors
-from loci.code.executors import Ran, RunFailure, Stored
+from loci.code.python_run import Ran, RunFailure, Stored
 from loci.compose import build_app
 from loci.core.identity import LOCAL, Owner
 from loci.core.settings import load_settings

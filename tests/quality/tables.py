@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 
-from loci.code.executors import Stored
+from loci.code.python_run import Stored
 from loci.core.errors import NotFound
 from loci.core.identity import LOCAL, Owner
 

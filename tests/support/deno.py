@@ -8,7 +8,7 @@ import pytest
 
 from loci.adapters.local.deno_sandbox import DenoSandbox
 from loci.code.packages import find_deno
-from loci.code.run import Completed, Failed, Job, RunLimits, ToolClient
+from loci.code.typescript_run import Completed, Failed, RunLimits, ToolClient, TypeScriptJob
 from loci.core.errors import LociError
 from loci.core.identity import LOCAL
 from loci.core.json import Json, JsonObject
@@ -61,7 +61,7 @@ def run(sandbox: DenoSandbox, code: str, given: Given | None = None) -> Complete
     """What became of the code."""
     with_ = given or Given()
     limits = RunLimits(with_.timeout_ms, with_.memory_mb, with_.read)
-    return sandbox.run(LOCAL, Job(code, with_.context, limits, with_.clients), with_.call)
+    return sandbox.run(LOCAL, TypeScriptJob(code, with_.context, limits, with_.clients), with_.call)
 
 
 def value(sandbox: DenoSandbox, code: str, given: Given | None = None) -> Json:

@@ -94,8 +94,8 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Generator[Desk]:
             cache=None,
         )
         app = with_typescript(app, typescript)
-        do = jobs_of(app)
-        api.functions[GATEWAY] = lambda event, _: do(event["errand"])
+        jobs = jobs_of(app)
+        api.functions[GATEWAY] = lambda event, _: jobs[event["vertical"]](event["job"])
         try:
             yield Desk(app, api, tools)
         finally:
@@ -205,7 +205,7 @@ def _watched(method: Callable[..., Any], name: str, called: list[str], on_the_lo
 async def test_a_job_that_comes_twice_is_done_once(desk: Desk) -> None:
     await desk.told("pml_execute_code", code="await github.listCommits({limit: 1})", intent="Analyze GitHub commits")
     called = len(desk.tools.called)
-    job = next(event for event in reversed(desk.api.events) if "errand" in event)
+    job = next(event for event in reversed(desk.api.events) if "job" in event)
     desk.api.functions[GATEWAY](job, None)
     assert len(desk.tools.called) == called
 

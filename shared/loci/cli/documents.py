@@ -133,7 +133,7 @@ def _hit_text(place: int, hit: Hit, *, explain: bool) -> str:
 
 def _stages(ranking: Ranking) -> str:
     return "\n".join(
-        f"{one.name:<15} {f'{one.ms:8.1f} ms' if one.ran else '   not run'}  {one.note}" for one in ranking.stages
+        f"{one.stage:<15} {f'{one.ms:8.1f} ms' if one.ran else '   not run'}  {one.note}" for one in ranking.stages
     )
 
 

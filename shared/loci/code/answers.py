@@ -7,8 +7,8 @@ import base64
 from collections.abc import Mapping
 from dataclasses import asdict
 
-from loci.code.executors import Ran, RunFailure, Value
-from loci.code.run import Completed, Failed, Fault, Measured
+from loci.code.python_run import Ran, RunFailure, Value
+from loci.code.typescript_run import Completed, Failed, Fault, Measured
 from loci.core.errors import LociError, Refused
 from loci.core.json import Json, JsonObject
 

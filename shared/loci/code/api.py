@@ -30,6 +30,11 @@ class Code:
         """Seconds that a call waits for its run before it answers that the run goes on."""
         return self.parts.patience
 
+    @property
+    def starts_typescript_at_once(self) -> bool:
+        """True if `start_typescript` asks no store and loads nothing, so that the event loop may call it."""
+        return self.parts.detached_runs is None and self.parts.typescript.made is not None
+
     def create_python(self, owner: Owner) -> str:
         """Create an executor and return its id."""
         return self.parts.python.get().create(owner)

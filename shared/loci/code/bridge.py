@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
-from loci.code.run import ToolClient
+from loci.code.typescript_run import ToolClient
 from loci.core.errors import NotFound
 from loci.core.identity import Caller
 from loci.core.json import Json, JsonObject

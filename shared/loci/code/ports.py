@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import NoReturn, Protocol
 
-from loci.code.executors import Ran, Stored
-from loci.code.run import Completed, Failed, Job
+from loci.code.python_run import Ran, Stored
+from loci.code.typescript_run import Completed, Failed, TypeScriptJob
 from loci.core.errors import NotFound
 from loci.core.identity import Owner
 from loci.core.json import Json, JsonObject
@@ -25,7 +25,7 @@ def never() -> bool:
 class Sandbox(Protocol):
     """Runs callers' TypeScript where it can reach nothing. The code is hostile, and anything it says may be false."""
 
-    def run(self, owner: Owner, job: Job, call: ToolCall, given_up: GivenUp = never) -> Completed | Failed:
+    def run(self, owner: Owner, job: TypeScriptJob, call: ToolCall, given_up: GivenUp = never) -> Completed | Failed:
         """Run the job. Owners share nothing that one of them could change.
 
         Calls `call`, from other threads, only for tools of the job's clients.

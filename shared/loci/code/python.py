@@ -3,8 +3,8 @@
 import re
 from collections.abc import Callable
 
-from loci.code.executors import Ran
 from loci.code.ports import Executors, GivenUp, StoredFiles, never
+from loci.code.python_run import Ran
 from loci.core.errors import NotFound, Refused
 from loci.core.identity import Owner
 from loci.core.stores import Record, RecordStore, every

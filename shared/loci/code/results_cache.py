@@ -5,7 +5,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterable
 
-from loci.code.run import Completed, Job
+from loci.code.typescript_run import Completed, TypeScriptJob
 from loci.core.identity import Owner
 from loci.core.ids import content_id
 
@@ -47,7 +47,7 @@ class ResultsCache:
                 self._kept.popitem(last=False)
 
 
-def key_of(job: Job, tools: Iterable[str]) -> str:
+def key_of(job: TypeScriptJob, tools: Iterable[str]) -> str:
     """A key that is the same for the same code, context, limits and tools."""
     limits = json.dumps([job.limits.timeout_ms, job.limits.memory_mb, *job.limits.read_paths])
     return content_id(job.code, json.dumps(job.context, sort_keys=True), limits, *tools, length=32)

@@ -21,8 +21,8 @@ from loci.code.bridge import Bridge, ToolDoor, clients
 from loci.code.ports import GivenUp, Sandbox, never
 from loci.code.read_paths import Readable, readable
 from loci.code.results_cache import ResultsCache, key_of
-from loci.code.run import Completed, Failed, Job, RunLimits
 from loci.code.run_queue import RunQueue
+from loci.code.typescript_run import Completed, Failed, RunLimits, TypeScriptJob
 from loci.core.errors import LociError, Refused, Unavailable
 from loci.core.identity import Caller
 from loci.core.json import Json, JsonObject
@@ -177,7 +177,7 @@ class TypeScript:
             paths = readable(request.read_paths, self._read_roots, self._private)
             bridge = Bridge(self._tools, caller, request.intent)
             limits = RunLimits(request.timeout_ms, request.memory_mb, paths.allowed)
-            job = Job(whole_characters(request.code), request.context, limits, clients(bridge.tools))
+            job = TypeScriptJob(whole_characters(request.code), request.context, limits, clients(bridge.tools))
             key = key_of(job, bridge.tools) if self._cache else ""
             known = self._cache.find(caller.owner, key) if self._cache else None
             if known is not None:

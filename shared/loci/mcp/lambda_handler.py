@@ -1,7 +1,7 @@
 """The ASGI application as an AWS Lambda handler."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from mangum import Mangum
@@ -10,23 +10,18 @@ from starlette.applications import Starlette
 from loci.core.json import JsonObject
 from loci.mcp.module import Host
 
-JOB = "errand"
-"""The key of an event that is a job (`adapters.aws.lambda_jobs` sends it). API Gateway makes the events of requests, so
-no caller can send one."""
+JOB = "job"
+"""The key of an event that is a job, beside `vertical` (`adapters.aws.lambda_jobs` sends it). API Gateway makes the
+events of requests, so no caller can send one."""
+Jobs = Mapping[str, Callable[[JsonObject], None]]
 
 
-def jobs_of(host: Host) -> Callable[[JsonObject], None]:
-    """Does a job to its end: work that outlives its request, in an invocation of its own."""
-    jobs = [module.job for module in host.modules if module.job]
-
-    def do(job: JsonObject) -> None:
-        for one in jobs:
-            one(job)
-
-    return do
+def jobs_of(host: Host) -> Jobs:
+    """How each vertical does its jobs: work that outlives its request, in an invocation of its own."""
+    return {module.name: module.job for module in host.modules if module.job}
 
 
-def keep_alive(app: Starlette, job: Callable[[JsonObject], None] | None = None) -> Callable[[dict[str, Any], Any], Any]:
+def keep_alive(app: Starlette, jobs: Jobs | None = None) -> Callable[[dict[str, Any], Any], Any]:
     """A handler that enters the app's lifespan once, on the loop that Mangum uses for every event, and does jobs.
 
     Mangum would start and stop the lifespan on every call, and the MCP session manager refuses a second
@@ -51,6 +46,6 @@ def keep_alive(app: Starlette, job: Callable[[JsonObject], None] | None = None) 
     requests = Mangum(app, lifespan="off")
 
     def handle(event: dict[str, Any], context: Any) -> Any:
-        return job(event[JOB]) if job and JOB in event else requests(event, context)
+        return jobs[event["vertical"]](event[JOB]) if jobs and JOB in event else requests(event, context)
 
     return handle

@@ -139,7 +139,7 @@ def _jobs(settings: Settings, clients: Clients) -> "Jobs | None":
         return None
     from loci.adapters.aws.lambda_jobs import LambdaJobs
 
-    return LambdaJobs(own, clients)
+    return LambdaJobs(own, "code", clients)
 
 
 def _lender(settings: Settings, clients: Clients) -> "Lender":

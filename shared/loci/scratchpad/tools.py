@@ -20,9 +20,9 @@ LARGEST_ESCAPED = 2_700_000
 class Piece(BaseModel):
     """A kept result, or a part of it."""
 
-    result: str = Field(description="the text from offset on")
-    offset: int = Field(description="where it starts, in characters")
-    total: int = Field(description="characters of the whole result")
+    result: str = Field(description="the text, from the offset on")
+    offset: int = Field(description="the first character of this part")
+    total: int = Field(description="the number of characters of the whole result")
     next_offset: int | None = Field(description="the offset to read on from; null at the end")
 
 
@@ -30,7 +30,7 @@ class KeptResult(BaseModel):
     id: str
     tool: str = Field(description="the tool whose result it is")
     size_bytes: int
-    timestamp: str = Field(description="when it was kept, UTC")
+    timestamp: str = Field(description="the time when it was kept, UTC")
 
 
 class Stats(BaseModel):
@@ -50,8 +50,8 @@ def scratchpad_tools(scratchpad: Scratchpad) -> list[LociTool]:
     def scratchpad_read(
         id: Annotated[str, Field(description="the entry's id: 12 characters, as an answer or scratchpad_list gave it")],
         caller: Caller,
-        offset: Annotated[int, Field(ge=0, description="start at this character")] = 0,
-        limit: Annotated[int | None, Field(ge=1, description="this many characters at most; all by default")] = None,
+        offset: Annotated[int, Field(ge=0, description="the first character to return")] = 0,
+        limit: Annotated[int | None, Field(ge=1, description="the most characters to return; all by default")] = None,
     ) -> Annotated[CallToolResult, Piece]:
         """Read the full content of a result that was too large for its answer.
 
@@ -70,10 +70,10 @@ def scratchpad_tools(scratchpad: Scratchpad) -> list[LociTool]:
         return CallToolResult(content=[*content], structured_content=view.model_dump())
 
     def scratchpad_list(caller: Caller) -> Listing:
-        """List the results that are kept for you, newest first, and how much room they take.
+        """List the results that are kept for you, newest first, and the space that they take.
 
         Use it before you run an expensive call again: its result may still be here for scratchpad_read.
-        The least recently used entries make room for new ones.
+        If the scratchpad is full, the least recently used entries are removed.
 
         Example: scratchpad_list()
         """

@@ -97,18 +97,19 @@ class IndexCounts:
     """The number of chunks with an embedding, by model."""
 
 
-StageName = Literal["words", "vector", "late", "rerank", "language_model"]
+StageName = Literal["words", "vector", "late", "rerank", "language_model", "tags"]
 
 
 @dataclass(frozen=True, slots=True)
 class Stage:
     """A report on one stage of a search."""
 
-    name: StageName
+    # The search tools return it as it is.
+
+    stage: StageName
     ran: bool
     ms: float
-    note: str
-    """The model and the number of passages; or why the stage did not run."""
+    note: Annotated[str, Field(description="the model and the number of passages; or why the stage did not run")]
 
 
 @dataclass(slots=True)
@@ -121,20 +122,20 @@ class StageLog:
     def start(self) -> None:
         self.began = time.perf_counter()
 
-    def ran(self, name: StageName, note: str) -> None:
+    def ran(self, stage: StageName, note: str) -> None:
         """Log a stage that took the time since `start`."""
-        self.took(name, (time.perf_counter() - self.began) * 1000, note)
+        self.took(stage, (time.perf_counter() - self.began) * 1000, note)
 
-    def took(self, name: StageName, ms: float, note: str) -> None:
-        self.stages.append(Stage(name, True, round(ms, 2), note))
+    def took(self, stage: StageName, ms: float, note: str) -> None:
+        self.stages.append(Stage(stage, True, round(ms, 2), note))
 
-    def skipped(self, name: StageName, why: str) -> None:
-        self.stages.append(Stage(name, False, 0.0, why))
+    def skipped(self, stage: StageName, why: str) -> None:
+        self.stages.append(Stage(stage, False, 0.0, why))
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """How a result got its place. Ranks count from 1; null: that stage did not rank it."""
+    """How a result got its rank. Ranks count from 1; null: that stage did not rank it."""
 
     # The search tools return it as it is: this docstring and the descriptions are in their output schemas.
 

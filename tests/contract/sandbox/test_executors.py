@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from loci.adapters.sandbox.snapshots import blobs_of
-from loci.code.executors import Ran, RunFailure, Stored, Value
+from loci.code.python_run import Ran, RunFailure, Stored, Value
 from loci.core.errors import NotFound
 from loci.core.identity import Owner
 from loci.sandbox.wall.layers import UNPRIVILEGED

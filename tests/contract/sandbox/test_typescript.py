@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from loci.code.ports import Sandbox
-from loci.code.run import Completed, Failed, Job, RunLimits, ToolClient
+from loci.code.typescript_run import Completed, Failed, RunLimits, ToolClient, TypeScriptJob
 from loci.core.errors import Refused
 from loci.core.identity import LOCAL
 from loci.core.json import Json, JsonObject
@@ -30,12 +30,12 @@ def price(tool: str, arguments: JsonObject) -> Json:
 
 
 def failed(sandbox: Sandbox, code: str, limits: RunLimits = LIMITS) -> Failed:
-    ended = sandbox.run(LOCAL, Job(code, limits=limits), no_tool)
+    ended = sandbox.run(LOCAL, TypeScriptJob(code, limits=limits), no_tool)
     assert isinstance(ended, Failed), ended
     return ended
 
 
-def completed(sandbox: Sandbox, job: Job) -> Completed:
+def completed(sandbox: Sandbox, job: TypeScriptJob) -> Completed:
     ended = sandbox.run(LOCAL, job, price)
     assert isinstance(ended, Completed), ended
     return ended
@@ -43,24 +43,24 @@ def completed(sandbox: Sandbox, job: Job) -> Completed:
 
 def test_code_gives_a_value_and_what_it_wrote(sandbox: Sandbox) -> None:
     code = "console.warn('so far', n);\nconst doubled: number = context.n * 2;\ndoubled"
-    ended = completed(sandbox, Job(code, {"n": 21}, LIMITS))
+    ended = completed(sandbox, TypeScriptJob(code, {"n": 21}, LIMITS))
     assert ended.value == 42
     assert [(line.level, line.text) for line in ended.measured.logs] == [("warn", "so far 21")]
 
 
 def test_a_value_that_is_not_json_says_what_it_was(sandbox: Sandbox) -> None:
-    ended = completed(sandbox, Job("new Map([['a', 1n]])", limits=LIMITS))
+    ended = completed(sandbox, TypeScriptJob("new Map([['a', 1n]])", limits=LIMITS))
     assert ended.kind == "Map"
 
 
 def test_whether_it_is_the_same_next_time_is_told(sandbox: Sandbox) -> None:
-    assert completed(sandbox, Job("2 + 2", limits=LIMITS)).steady
-    assert not completed(sandbox, Job("Math.random()", limits=LIMITS)).steady
+    assert completed(sandbox, TypeScriptJob("2 + 2", limits=LIMITS)).steady
+    assert not completed(sandbox, TypeScriptJob("Math.random()", limits=LIMITS)).steady
 
 
 def test_code_calls_the_tools_that_it_was_given(sandbox: Sandbox) -> None:
     code = "await Promise.all([1, 2, 3].map((item) => shop.price({ item })))"
-    ended = completed(sandbox, Job(code, limits=LIMITS, clients=(SHOP,)))
+    ended = completed(sandbox, TypeScriptJob(code, limits=LIMITS, clients=(SHOP,)))
     assert ended.value == [{"tool": "shop:price", "item": item} for item in (1, 2, 3)]
     assert ended.measured.calls == 3
     assert not ended.steady
@@ -74,12 +74,12 @@ def test_a_large_letter_comes_whole_both_ways(sandbox: Sandbox) -> None:
     const back = await shop.price({ text });
     return back.text === text;
     """
-    assert completed(sandbox, Job(code, limits=LIMITS, clients=(SHOP,))).value is True
+    assert completed(sandbox, TypeScriptJob(code, limits=LIMITS, clients=(SHOP,))).value is True
 
 
 def test_a_tools_failure_is_the_codes_to_catch(sandbox: Sandbox) -> None:
     code = "try { await shop.buy({}) } catch (error) { return [error.code, error.message] }"
-    value = completed(sandbox, Job(code, limits=LIMITS, clients=(SHOP,))).value
+    value = completed(sandbox, TypeScriptJob(code, limits=LIMITS, clients=(SHOP,))).value
     assert isinstance(value, list)
     assert "The shop is closed" in str(value)
 
@@ -106,7 +106,7 @@ def test_code_that_wants_too_much_memory_is_stopped(sandbox: Sandbox) -> None:
 
 def test_it_goes_on_after_code_that_ended_its_process(sandbox: Sandbox) -> None:
     assert failed(sandbox, "Deno.exit(3)").code == "SANDBOX_EXITED"
-    assert completed(sandbox, Job("1 + 1", limits=LIMITS)).value == 2
+    assert completed(sandbox, TypeScriptJob("1 + 1", limits=LIMITS)).value == 2
 
 
 def test_code_reaches_no_network(sandbox: Sandbox) -> None:

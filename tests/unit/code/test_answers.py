@@ -3,7 +3,7 @@
 import pytest
 
 from loci.code.answers import python_answer, python_under_way
-from loci.code.executors import ExecutorCondition, LostVariable, Made, Ran, RunFailure, Value
+from loci.code.python_run import ExecutorCondition, LostVariable, Made, Ran, RunFailure, Value
 from loci.code.tools.python_tools import RunResult
 
 LOST = (LostVariable("db", "a connection cannot be saved"),)

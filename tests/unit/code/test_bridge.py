@@ -3,7 +3,7 @@
 import pytest
 
 from loci.code.bridge import Bridge, NoTools, clients, spellings
-from loci.code.run import ToolClient
+from loci.code.typescript_run import ToolClient
 from loci.core.errors import NotFound
 from loci.core.identity import LOCAL_CALLER
 

@@ -3,7 +3,7 @@
 import pytest
 
 from loci.code.results_cache import ResultsCache, key_of
-from loci.code.run import Completed, Job, LogLine, Measured, RunLimits
+from loci.code.typescript_run import Completed, LogLine, Measured, RunLimits, TypeScriptJob
 from loci.core.identity import Owner
 
 ANN, BOB, CAT = (Owner("t", name) for name in ("ann", "bob", "cat"))
@@ -49,19 +49,19 @@ def test_what_may_differ_or_is_large_is_not_kept(other: Completed) -> None:
 
 
 def test_the_order_of_the_contexts_keys_makes_no_difference() -> None:
-    assert key_of(Job("1", {"a": 1, "b": 2}), ()) == key_of(Job("1", {"b": 2, "a": 1}), ())
+    assert key_of(TypeScriptJob("1", {"a": 1, "b": 2}), ()) == key_of(TypeScriptJob("1", {"b": 2, "a": 1}), ())
 
 
 @pytest.mark.parametrize(
     ("job", "tools"),
     [
-        (Job("2"), ()),
-        (Job("1", {"a": 1}), ()),
-        (Job("1", limits=RunLimits(timeout_ms=1)), ()),
-        (Job("1", limits=RunLimits(memory_mb=64)), ()),
-        (Job("1", limits=RunLimits(read_paths=("/a",))), ()),
-        (Job("1"), ("github:star",)),
+        (TypeScriptJob("2"), ()),
+        (TypeScriptJob("1", {"a": 1}), ()),
+        (TypeScriptJob("1", limits=RunLimits(timeout_ms=1)), ()),
+        (TypeScriptJob("1", limits=RunLimits(memory_mb=64)), ()),
+        (TypeScriptJob("1", limits=RunLimits(read_paths=("/a",))), ()),
+        (TypeScriptJob("1"), ("github:star",)),
     ],
 )
-def test_whatever_is_another_has_another_key(job: Job, tools: tuple[str, ...]) -> None:
-    assert key_of(job, tools) != key_of(Job("1"), ())
+def test_whatever_is_another_has_another_key(job: TypeScriptJob, tools: tuple[str, ...]) -> None:
+    assert key_of(job, tools) != key_of(TypeScriptJob("1"), ())

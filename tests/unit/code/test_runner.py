@@ -16,8 +16,8 @@ from loci.adapters.local.records import SqliteRecords
 from loci.adapters.local.sqlite import Database
 from loci.adapters.sandbox import snapshots
 from loci.adapters.sandbox.snapshots import Snapshots
-from loci.code.executors import LostVariable, Ran, RunFailure, Stored, Value
 from loci.code.python import KEPT_SECONDS, MOST, Runner
+from loci.code.python_run import LostVariable, Ran, RunFailure, Stored, Value
 from loci.core.errors import LociError, NotFound, Unavailable
 from loci.core.identity import Owner
 from loci.core.signing import Keyring

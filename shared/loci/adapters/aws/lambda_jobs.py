@@ -5,8 +5,6 @@ import json
 from loci.adapters.aws.clients import Clients, explained
 from loci.core.json import JsonObject
 
-JOB = "errand"
-"""The key of the job in its event (`mcp.lambda_handler` reads it)."""
 RESOLUTIONS = {
     "AccessDeniedException": "Allow this role to invoke its own function",
     "TooManyRequestsException": "Try again in a moment, or raise the function's concurrency",
@@ -14,10 +12,11 @@ RESOLUTIONS = {
 
 
 class LambdaJobs:
-    """Sends jobs to this process's own function."""
+    """Sends the jobs of one vertical to this process's own function (`mcp.lambda_handler` takes them)."""
 
-    def __init__(self, function: str, clients: Clients) -> None:
+    def __init__(self, function: str, vertical: str, clients: Clients) -> None:
         self._function = function
+        self._vertical = vertical
         self._clients = clients
 
     def send(self, job: JsonObject) -> None:
@@ -25,5 +24,5 @@ class LambdaJobs:
             self._clients.lambda_.invoke(
                 FunctionName=self._function,
                 InvocationType="Event",
-                Payload=json.dumps({JOB: job}).encode(),
+                Payload=json.dumps({"vertical": self._vertical, "job": job}).encode(),
             )

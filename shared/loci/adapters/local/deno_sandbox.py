@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from loci.adapters.sandbox.typescript_results import called, deno_job, run_result
 from loci.code.packages import find_deno
 from loci.code.ports import GivenUp, ToolCall, never
-from loci.code.run import Completed, Failed, Job
+from loci.code.typescript_run import Completed, Failed, TypeScriptJob
 from loci.core.errors import Unavailable
 from loci.core.identity import Owner
 from loci.sandbox.wall.layers import Layer
@@ -32,7 +32,7 @@ class DenoSandbox:
     def run(
         self,
         owner: Owner,  # noqa: ARG002 (a process a job)
-        job: Job,
+        job: TypeScriptJob,
         call: ToolCall,
         given_up: GivenUp = never,
     ) -> Completed | Failed:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from loci.adapters.sandbox import run_results
 from loci.adapters.sandbox.snapshots import VariablesSnapshot
-from loci.code.executors import ExecutorCondition, LostVariable
+from loci.code.python_run import ExecutorCondition, LostVariable
 from loci.sandbox.supervisor.exchange import WhyEnded
 from loci.sandbox.supervisor.variables import Kept, Lost, New, Restored, Start
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, cast
 
-from loci.code.executors import ExecutorCondition, LostVariable, Made, Ran, RunFailure, Value
+from loci.code.python_run import ExecutorCondition, LostVariable, Made, Ran, RunFailure, Value
 from loci.core.errors import Refused
 from loci.sandbox.inside.notebook import LARGEST_FIGURE, MOST_FIGURES
 from loci.sandbox.supervisor.exchange import Bounds, ExecutorEnded, ExecutorReply, Output, WhyEnded

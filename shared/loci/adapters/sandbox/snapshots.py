@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import cast
 
-from loci.code.executors import LostVariable
+from loci.code.python_run import LostVariable
 from loci.core.errors import LociError, NotFound
 from loci.core.identity import Owner
 from loci.core.json import Json, JsonObject

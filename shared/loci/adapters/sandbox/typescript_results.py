@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from loci.code.ports import ToolCall
-from loci.code.run import Completed, Failed, Fault, Job, LogLine, Measured
+from loci.code.typescript_run import Completed, Failed, Fault, LogLine, Measured, TypeScriptJob
 from loci.core.errors import LociError
 from loci.core.json import Json, JsonObject
 from loci.sandbox.supervisor.deno_messages import Broken, DenoJob, FinishedRun, Returned, Thrown, WhyBroken
@@ -23,7 +23,7 @@ AWAIT = "Await only promises that something settles"
 REACHES = "The code has no network, environment or programs, and reads only files in allowedReadPaths"
 
 
-def deno_job(job: Job) -> DenoJob:
+def deno_job(job: TypeScriptJob) -> DenoJob:
     """The job, as the sandbox takes it."""
     servers: list[Mapping[str, Json]] = [
         {

@@ -6,7 +6,7 @@ from mcp_types import CallToolResult, ContentBlock, ImageContent, TextContent
 from pydantic import BaseModel, Field
 
 from loci.code.api import CodeHost
-from loci.code.executors import State
+from loci.code.python_run import State
 from loci.code.tools.waiting import answer_of
 from loci.core.identity import Caller
 from loci.core.json import JsonObject
@@ -14,7 +14,7 @@ from loci.mcp.tool import LociTool, as_text, loci_tool
 
 
 class ExecutorRef(BaseModel):
-    executor_id: str = Field(description="for run_memory_code")
+    executor_id: str = Field(description="the id for run_memory_code")
 
 
 class Created(BaseModel):

@@ -84,7 +84,11 @@ def typescript_tools(app: CodeHost) -> list[LociTool]:
         request = TypeScriptRequest(
             code, intent, context or {}, int(limits.timeout), int(limits.memoryLimit), limits.allowedReadPaths
         )
-        answer = await answer_of(app, lambda given_up: app.code.start_typescript(caller, request, given_up))
+        answer = await answer_of(
+            app,
+            lambda given_up: app.code.start_typescript(caller, request, given_up),
+            at_once=app.code.starts_typescript_at_once,
+        )
         return CallToolResult(content=[TextContent(type="text", text=as_text(answer))], structured_content=dict(answer))
 
     return [

@@ -4,17 +4,19 @@ import asyncio
 from collections.abc import Callable
 
 from loci.code.api import CodeHost, StartedRun
-from loci.code.ports import GivenUp
+from loci.code.ports import GivenUp, never
 from loci.core.json import JsonObject
 from loci.mcp.threads import on_thread, while_wanted
 
 
-async def answer_of(app: CodeHost, start: Callable[[GivenUp], JsonObject | StartedRun]) -> JsonObject:
+async def answer_of(
+    app: CodeHost, start: Callable[[GivenUp], JsonObject | StartedRun], *, at_once: bool = False
+) -> JsonObject:
     """Start a run and return its answer, or the answer that it goes on. A cancelled call gives its run up.
 
-    Starting a run reads and writes the stores, so it happens on a thread.
+    Starting a run reads and writes the stores, so it happens on a thread, unless it starts at once.
     """
-    started = await while_wanted(start)
+    started = start(never) if at_once else await while_wanted(start)
     if isinstance(started, dict):
         return started
     try:

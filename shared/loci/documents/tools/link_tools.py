@@ -15,27 +15,27 @@ Direction = Literal["outgoing", "incoming", "both"]
 
 
 class Edge(BaseModel):
-    """A link, as the document says it."""
+    """A link of a document."""
 
-    target: str | None = Field(description="the other document's id; null: nothing of that name is here")
+    target: str | None = Field(description="the other document's id; null: no document has that name")
     type: str = Field(description="references, follows, implements or similar")
     direction: Literal["outgoing", "incoming"]
-    title: str = Field(description="the other document's; of what is not here the name that was written")
+    title: str = Field(description="the other document's title; if there is no such document, the name as written")
     path: str | None
-    line: int | None = Field(description="where it is written; null where nobody wrote it")
-    evidence: str = Field(description="the line that it stands in, or why it is taken for one")
-    anchor: str | None = Field(description="the heading or block that it names in the target")
+    line: int | None = Field(description="the line of the link; null: the link is inferred")
+    evidence: str = Field(description="the text of that line, or the reason why the link is inferred")
+    anchor: str | None = Field(description="the heading or block of the target that the link names")
     inferred: bool
     similarity: float | None
-    also: list[str] = Field(description="documents that the same words name as well, but that lie farther away")
+    also: list[str] = Field(description="other documents with the same name, farther away in the folders")
 
 
 class StepView(BaseModel):
-    """One link on the way."""
+    """One link of a path."""
 
-    id: str = Field(description="where it leads")
+    id: str = Field(description="the document that the link leads to")
     type: str
-    direction: Literal["outgoing", "incoming"] = Field(description="incoming: against the link's own direction")
+    direction: Literal["outgoing", "incoming"] = Field(description="incoming: the path follows this link backwards")
 
 
 class NeighbourView(BaseModel):
@@ -43,15 +43,15 @@ class NeighbourView(BaseModel):
     title: str
     path: str
     distance: int
-    way: list[StepView] = Field(description="the shortest way from the document that was asked for")
+    way: list[StepView] = Field(description="the shortest path from the given document")
 
 
 class Neighbourhood(BaseModel):
-    """What lies around a document."""
+    """The documents around a document."""
 
     id: str
     neighbors: list[NeighbourView]
-    truncated: bool = Field(description="there are more: a smaller depth or a larger limit shows all")
+    truncated: bool = Field(description="true: there are more; use a smaller depth or a larger limit to see all")
 
 
 def link_tools(app: DocumentsHost) -> list[LociTool]:
@@ -61,16 +61,16 @@ def link_tools(app: DocumentsHost) -> list[LociTool]:
         id: Annotated[str, Field(max_length=512, description="a document's id, as a search gave it")],
         caller: Caller,
         relation: Annotated[
-            str | None, Field(max_length=64, description="only links of this type: references, follows, …")
+            str | None, Field(max_length=64, description="only links of this type, such as references or follows")
         ] = None,
-        direction: Annotated[Direction, Field(description="links from it, links to it, or both")] = "outgoing",
-        unresolved: Annotated[bool, Field(description="also what it mentions that is not here")] = False,
+        direction: Annotated[Direction, Field(description="outgoing: from the document; incoming: to it")] = "outgoing",
+        unresolved: Annotated[bool, Field(description="also links to documents that do not exist here")] = False,
     ) -> list[Edge]:
         """Find related documents through the graph: what a document cites, follows, implements, or resembles.
 
         Use it after a search, to follow a chain of thought from a brief to its debrief and on to a playbook. Call it
-        again with a returned `target` to go one step further. `similar` links are inferred: each of two documents is
-        among the other's nearest; `similarity` says how near, and they have no direction.
+        again with a returned `target` to go one step further. `similar` links are inferred and have no direction: each
+        of the two documents is among the other's nearest; `similarity` says how near.
 
         Example: explore_links(id="docs-briefs-auth", relation="references")
         """
@@ -81,15 +81,14 @@ def link_tools(app: DocumentsHost) -> list[LociTool]:
     def graph_neighbors(
         id: Annotated[str, Field(max_length=512, description="a document's id, as a search gave it")],
         caller: Caller,
-        depth: Annotated[int, Field(ge=1, le=DEEPEST, description="links at most, in either direction")] = 2,
-        limit: Annotated[int, Field(ge=1, le=200, description="documents at most")] = 50,
-        similar: Annotated[bool, Field(description="also walk `similar` links, which nobody wrote")] = False,
+        depth: Annotated[int, Field(ge=1, le=DEEPEST, description="the most links to follow, in either direction")] = 2,
+        limit: Annotated[int, Field(ge=1, le=200, description="the most documents to return")] = 50,
+        similar: Annotated[bool, Field(description="also follow inferred `similar` links")] = False,
     ) -> Neighbourhood:
-        """Find every document within some links of one, nearest first, each with the shortest way to it.
+        """Find the documents within a few links of a document, nearest first, each with the shortest path to it.
 
-        Use it to see what surrounds a document before you change it, or to find context that no search words name. Only
-        links that somebody wrote, or that names and dates tell, are walked, unless `similar` is set: likeness joins
-        nearly everything with everything in a few steps.
+        Use it to see what surrounds a document before you change it, or to find context that a search misses. Inferred
+        `similar` links are not followed unless you set `similar`: in a few steps they join nearly everything.
 
         Example: graph_neighbors(id="docs-briefs-auth", depth=2)
         """

@@ -16,18 +16,18 @@ MOST_GAPS = 100
 
 
 class GapView(BaseModel):
-    """Two documents that ought to know of each other."""
+    """Two similar documents that no link joins."""
 
     source_id: str
     target_id: str
     similarity: float = Field(description="0 to 1")
     reason: str
-    suggested_link_type: Relation = Field(description="of a link from the source to the target")
-    kind: Literal["gap", "duplicate"] = Field(description="duplicate: they say the same")
+    suggested_link_type: Relation = Field(description="the type of a link from the source to the target")
+    kind: Literal["gap", "duplicate"] = Field(description="duplicate: both say the same")
     source_title: str
     target_title: str
-    compared_by: str = Field(description="the model of the vectors, or TF-IDF where there is none")
-    written_by: str = Field(description="who wrote the reason and the link type: `rules`, or a language model")
+    compared_by: str = Field(description="the model of the vectors; TF-IDF if there is no model")
+    written_by: str = Field(description="what wrote the reason and the link type: `rules`, or a language model")
 
 
 MOST_ALONE = 50
@@ -43,21 +43,21 @@ class ClusterView(BaseModel):
 
     id: str = Field(description="the same for the same documents")
     label: str
-    labelled_by: str = Field(description="`rules`: by its terms, or by its tag; or a language model")
+    labelled_by: str = Field(description="`rules` (by its terms or its tag), or a language model")
     terms: list[str] = Field(description="words that tell it from the other clusters")
     size: int
-    documents: list[Member] = Field(description="the central ones first; by tags the newest first")
+    documents: list[Member] = Field(description="the most central first; with method `tags`, the newest first")
 
 
 class ClustersView(BaseModel):
-    """All clusters, or the largest of them."""
+    """All clusters, or the largest."""
 
     clusters: list[ClusterView] = Field(description="the largest first")
-    total: int = Field(description="clusters that there are")
+    total: int = Field(description="the number of all clusters")
     method: Method
-    compared_by: str = Field(description="what joins documents: links and a model's vectors, or TF-IDF; or tags")
-    in_no_cluster: list[Member] = Field(description="documents that belong nowhere: the first of them")
-    alone: int = Field(description="how many belong nowhere")
+    compared_by: str = Field(description="what joins documents: links with a model's vectors or TF-IDF, or tags")
+    in_no_cluster: list[Member] = Field(description="the first of the documents that belong to no cluster")
+    alone: int = Field(description="the number of documents that belong to no cluster")
 
 
 class ReadingView(BaseModel):
@@ -65,19 +65,21 @@ class ReadingView(BaseModel):
     title: str
     path: str
     reason: str
-    tokens: int = Field(description="about so many")
-    running_total: int = Field(description="with all before it")
-    lines: str | None = Field(description="read only these, as in 10-20: the whole is too long; null: read all of it")
-    read: bool = Field(description="you have read it within 30 days, as it is now")
+    tokens: int = Field(description="approximately")
+    running_total: int = Field(description="tokens of this document and all before it")
+    lines: str | None = Field(
+        description="the document is too long: read only these lines, such as 10-20; null: read all"
+    )
+    read: bool = Field(description="true: you have read this version within 30 days")
 
 
 class ReadingList(BaseModel):
-    """What to read, in this order."""
+    """Documents to read, in this order."""
 
     documents: list[ReadingView]
     total_tokens: int
-    left_out: int = Field(description="documents near it that did not fit into max_tokens or limit")
-    compared_by: str = Field(description="the model of the vectors, or TF-IDF where there is none")
+    left_out: int = Field(description="the number of related documents that did not fit into max_tokens or limit")
+    compared_by: str = Field(description="the model of the vectors; TF-IDF if there is no model")
     reason: str | None = Field(description="why there is nothing to read")
 
 
@@ -86,15 +88,15 @@ def overview_tools(app: DocumentsHost) -> list[LociTool]:
 
     def find_gaps(
         caller: Caller,
-        limit: Annotated[int, Field(ge=1, le=MOST_GAPS, description="gaps at most")] = 10,
+        limit: Annotated[int, Field(ge=1, le=MOST_GAPS, description="the most gaps to return")] = 10,
         threshold: Annotated[
-            float, Field(ge=0, le=1, description="how alike two documents must be, from 0 to 1")
+            float, Field(ge=0, le=1, description="how similar two documents must be, from 0 to 1")
         ] = 0.8,
     ) -> list[GapView]:
-        """Find similar documents that no link joins: all pairs are compared, the most alike come first.
+        """Find similar documents that no link joins. All pairs are compared; the most similar come first.
 
-        Use it from time to time, to connect what belongs together, and to find what was written twice. A lower
-        threshold finds more. It writes nothing: whether a link is made is yours to decide.
+        Use it from time to time to connect what belongs together, and to find duplicates. A lower threshold finds
+        more. It writes nothing: you decide whether to add a link.
 
         Example: find_gaps(limit=5, threshold=0.9)
         """
@@ -120,17 +122,17 @@ def overview_tools(app: DocumentsHost) -> list[LociTool]:
         method: Annotated[
             Method,
             Field(
-                description="louvain: a few broad topics; label_propagation: many small, close ones; tags: a tag each"
+                description="louvain: a few broad topics; label_propagation: many small ones; tags: one cluster a tag"
             ),
         ] = "louvain",
-        limit: Annotated[int, Field(ge=1, le=200, description="clusters at most")] = 20,
-        documents: Annotated[int, Field(ge=1, le=200, description="documents shown of each at most")] = 10,
-        min_size: Annotated[int, Field(ge=1, le=1000, description="documents that make a cluster")] = 2,
+        limit: Annotated[int, Field(ge=1, le=200, description="the most clusters to return")] = 20,
+        documents: Annotated[int, Field(ge=1, le=200, description="the most documents to show of each")] = 10,
+        min_size: Annotated[int, Field(ge=1, le=1000, description="the fewest documents that make a cluster")] = 2,
     ) -> ClustersView:
-        """Group all documents by topic: by their links and by how alike they are, or by their tags.
+        """Group all documents by topic: by their links and their similarity, or by their tags.
 
-        Use it to learn what a library is about, to find where to put a new document, and what belongs nowhere. The same
-        documents give the same clusters, with the same ids and labels, each time.
+        Use it to learn what a library is about, to find a place for a new document, or to find documents that belong
+        nowhere. The same documents give the same clusters, ids and labels each time.
 
         Example: cluster_documents(method="louvain", limit=10)
         """
@@ -156,17 +158,19 @@ def overview_tools(app: DocumentsHost) -> list[LociTool]:
 
     def suggest_reading(
         context: Annotated[
-            str, Field(min_length=1, max_length=LONGEST_QUERY, description="what you are about to do, in plain words")
+            str, Field(min_length=1, max_length=LONGEST_QUERY, description="what you are going to do, in plain words")
         ],
         caller: Caller,
-        max_tokens: Annotated[int, Field(ge=100, le=1_000_000, description="what you can spend on reading")] = 8000,
-        limit: Annotated[int, Field(ge=1, le=50, description="documents at most")] = 10,
+        max_tokens: Annotated[
+            int, Field(ge=100, le=1_000_000, description="the most tokens to spend on reading")
+        ] = 8000,
+        limit: Annotated[int, Field(ge=1, le=50, description="the most documents to return")] = 10,
     ) -> ReadingList:
-        """Suggest what to read before you begin: documents in an order, each with the reason for it.
+        """Suggest what to read before you begin: an ordered list of documents, each with the reason.
 
-        Use it at the start of a session or of a task. It takes what answers the context and what lies around that in
-        the graph, unread documents first, within your tokens. Read them with read_node_content, only `lines` where
-        given.
+        Use it at the start of a session or of a task. It picks documents that answer the context and their
+        neighbours in the graph, unread ones first, within your tokens. Read them with read_node_content; if `lines` is
+        given, read only those.
 
         Example: suggest_reading(context="add rate limits to the public API", max_tokens=4000)
         """

@@ -16,7 +16,7 @@ from loci.documents.document import Document
 from loci.documents.host import DocumentsHost
 from loci.mcp.answer_budget import ResultStore
 from loci.mcp.tool import LociTool, loci_tool
-from loci.search.ranking import EVERYTHING, Chunk, Explanation, Hit, Ranking, Where
+from loci.search.ranking import EVERYTHING, Chunk, Explanation, Hit, Ranking, Stage, Where
 from loci.search.snippet import snippet
 
 ROOM = 8 * 1024
@@ -29,22 +29,15 @@ LONGEST_SAID = 1000
 
 class SearchResult(BaseModel):
     id: str = Field(description="for read_node_content")
-    score: float = Field(description="0 to 1: how well it fits, the same scale for every question")
+    score: float = Field(description="0 to 1: how well it fits; the scale is the same for every query")
     preview: str = Field(description="the document's title")
     source: str = Field(description="what ranked it: bm25, vector, hybrid, or vector+rerank")
     snippet: str = Field(description="the passage that fits best, word for word")
-    context: str | None = Field(description="why it fits, where a language model is set")
+    context: str | None = Field(description="why it fits, if a language model is configured")
     path: str
     heading: str | None = Field(description="the headings above the passage")
-    lines: str = Field(description="where the passage is, as in 10-20")
+    lines: str = Field(description="the lines of the passage, such as 10-20")
     explain: Explanation | None = None
-
-
-class StageRun(BaseModel):
-    stage: str
-    ran: bool
-    ms: float
-    note: str = Field(description="the model and how many passages; or why it did not run")
 
 
 class Metadata(BaseModel):
@@ -52,9 +45,9 @@ class Metadata(BaseModel):
     sonar_enabled: bool = Field(description="whether a language model read the results")
     intent: str | None
     analysis: str | None
-    stages: list[StageRun]
+    stages: list[Stage]
     reason: str | None = Field(default=None, description="why there are no results")
-    scratchpad_id: str | None = Field(default=None, description="where the whole passages are, for scratchpad_read")
+    scratchpad_id: str | None = Field(default=None, description="the whole passages, for scratchpad_read")
 
 
 class SearchResults(BaseModel):
@@ -64,13 +57,12 @@ class SearchResults(BaseModel):
 
 def search_results(results: ResultStore, owner: Owner, ranking: Ranking, *, explain: bool, tool: str) -> SearchResults:
     """The ranking in at most `ROOM`; where passages had to be cut for that, all of it is kept in the scratchpad."""
-    stages = [StageRun(stage=one.name, ran=one.ran, ms=one.ms, note=one.note) for one in ranking.stages]
     metadata = Metadata(
         query=_said(ranking.query),
-        sonar_enabled=any(one.name == "language_model" and one.ran for one in ranking.stages),
+        sonar_enabled=any(one.stage == "language_model" and one.ran for one in ranking.stages),
         intent=ranking.intent,
         analysis=ranking.analysis,
-        stages=stages,
+        stages=list(ranking.stages),
         reason=ranking.reason,
     )
     rows = [_row(hit, explain=explain) for hit in ranking.hits]
@@ -115,7 +107,7 @@ def snippet_room(limit: int) -> int:
 def tagged_results(wanted: Sequence[str], found: Sequence[TaggedDocument], room: int) -> SearchResults:
     """The documents as results, each with its beginning."""
     rows = [_tagged(one.document, one.beginning, wanted, room) for one in found]
-    stage = StageRun(stage="tags", ran=True, ms=0.0, note=f"{len(found)} documents")
+    stage = Stage("tags", True, 0.0, f"{len(found)} documents")
     reason = None if rows else "No document has these tags"
     metadata = Metadata(
         query=_said(", ".join(wanted)), sonar_enabled=False, intent=None, analysis=None, stages=[stage], reason=reason
@@ -145,19 +137,19 @@ LONGEST_QUERY = 100_000
 MOST = 100
 
 Query = Annotated[str, Field(min_length=1, max_length=LONGEST_QUERY, description="what to look for, in plain words")]
-Limit = Annotated[int, Field(ge=1, le=MOST, description="documents at most")]
-Explain = Annotated[bool, Field(description="say how each result came to its place")]
+Limit = Annotated[int, Field(ge=1, le=MOST, description="the most documents to return")]
+Explain = Annotated[bool, Field(description="say how each result got its rank")]
 Tags = Annotated[list[str], Field(max_length=100)]
 
 
 class Content(BaseModel):
     """A document, or a part of it."""
 
-    result: str = Field(description="the markdown, as it stands in the document")
+    result: str = Field(description="the markdown, unchanged")
     id: str
     path: str
-    hash: str = Field(description="sha256 of the whole document as it is now")
-    lines: str = Field(description="the lines that were read, as in 1-40")
+    hash: str = Field(description="sha256 of the whole document")
+    lines: str = Field(description="the lines that were read, such as 1-40")
     total_lines: int
 
 
@@ -168,8 +160,8 @@ def search_tools(app: DocumentsHost) -> list[LociTool]:
         """Search all documents by meaning and by words.
 
         Use it first for "what did we learn about X", "how did we solve Y", or before you begin work on a topic.
-        Returns the best passage of each document, best first, with its id for read_node_content. The results say in
-        `metadata.stages` what was done; an empty answer says why in `metadata.reason`.
+        Returns the best passage of each document, best first, with its id for read_node_content. `metadata.stages`
+        says which stages ran; `metadata.reason` says why an answer is empty.
 
         Example: search_documents(query="authentication debugging lessons", limit=5)
         """
@@ -178,16 +170,16 @@ def search_tools(app: DocumentsHost) -> list[LociTool]:
     def temporal_search(
         query: Query,
         date_range: Annotated[
-            str, Field(max_length=100, description="such as 2026-01-01..2026-01-31, 2026-01, last week, last 30 days")
+            str, Field(max_length=100, description="such as 2026-01-01..2026-01-31, 2026-01, last week or last 30 days")
         ],
         caller: Caller,
         limit: Limit = 20,
         explain: Explain = False,
     ) -> SearchResults:
-        """Search the documents of a time: those whose date lies in the range.
+        """Search the documents whose date is in a range.
 
-        A document's date comes from its front matter, its file name or its first heading. One without a date is in
-        no range. Returns what search_documents returns.
+        A document's date comes from its front matter, its file name or its first heading. A document without
+        a date is in no range. Returns what search_documents returns.
 
         Example: temporal_search(query="database outage", date_range="2026-01-01..2026-01-31")
         """
@@ -196,11 +188,13 @@ def search_tools(app: DocumentsHost) -> list[LociTool]:
         return _search(app, caller.owner, query, limit, where, explain=explain, tool="temporal_search")
 
     def query_by_tags(
-        tags: Annotated[Tags, Field(min_length=1, description="without the #; upper and lower case are the same")],
+        tags: Annotated[Tags, Field(min_length=1, description="without the #; upper and lower case are equal")],
         caller: Caller,
-        match: Annotated[Literal["any", "all"], Field(description="whether one of the tags will do")] = "any",
+        match: Annotated[
+            Literal["any", "all"], Field(description="any: at least one of the tags; all: every tag")
+        ] = "any",
         without: Annotated[Tags, Field(description="tags that a document must not have")] = [],  # noqa: B006
-        query: Annotated[str | None, Field(max_length=LONGEST_QUERY, description="search only those documents")] = None,
+        query: Annotated[str | None, Field(max_length=LONGEST_QUERY, description="search only these documents")] = None,
         limit: Limit = 20,
     ) -> SearchResults:
         """Find documents by their tags, newest first, or search among them.
@@ -222,15 +216,15 @@ def search_tools(app: DocumentsHost) -> list[LociTool]:
     def read_node_content(
         id: Annotated[str, Field(max_length=512, description="a document's id, as a search gave it")],
         caller: Caller,
-        heading: Annotated[str | None, Field(description="only the part below this heading")] = None,
-        start_line: Annotated[int | None, Field(ge=1, description="from this line on")] = None,
-        end_line: Annotated[int | None, Field(ge=1, description="up to this line")] = None,
-        max_tokens: Annotated[int | None, Field(ge=1, description="not more than about so many tokens")] = None,
+        heading: Annotated[str | None, Field(description="only the section below this heading")] = None,
+        start_line: Annotated[int | None, Field(ge=1, description="the first line to read")] = None,
+        end_line: Annotated[int | None, Field(ge=1, description="the last line to read")] = None,
+        max_tokens: Annotated[int | None, Field(ge=1, description="the most tokens to return, approximately")] = None,
     ) -> Annotated[CallToolResult, Content]:
-        """Read the markdown of a document: all of it, or the part you need.
+        """Read the markdown of a document: all of it, or a part.
 
-        Use it after a search, with an `id` and the `lines` or `heading` of its result. `hash` tells whether the
-        document has changed since.
+        Use it after a search, with an `id` and the `lines` or `heading` of its result. `hash` shows
+        whether the document has changed since.
 
         Example: read_node_content(id="docs-auth-guide", heading="Errors")
         """
@@ -248,12 +242,12 @@ def search_tools(app: DocumentsHost) -> list[LociTool]:
 
     def list_directory_structure(
         caller: Caller,
-        prefix: Annotated[str | None, Field(max_length=512, description="only what lies below this folder")] = None,
-        depth: Annotated[int | None, Field(ge=1, le=64, description="only so many levels")] = None,
+        prefix: Annotated[str | None, Field(max_length=512, description="only folders below this one")] = None,
+        depth: Annotated[int | None, Field(ge=1, le=64, description="the most levels to list")] = None,
     ) -> list[str]:
-        """List the folders that documents are in.
+        """List the folders that contain documents.
 
-        Use it to see how the knowledge is organised before you search or write. Returns paths that end in `/`.
+        Use it to see how the documents are organised before you search or write. Returns paths that end in `/`.
 
         Example: list_directory_structure()
         """

@@ -19,49 +19,49 @@ Name = Annotated[
 ]
 Hash = Annotated[
     str | None,
-    Field(pattern="^[0-9a-f]{64}$", description="`hash` of read_node_content: refused where it has changed since"),
+    Field(pattern="^[0-9a-f]{64}$", description="`hash` from read_node_content; refused if the document has changed"),
 ]
 
 
 class Tagging(BaseModel):
-    """Tags that were put into a document."""
+    """The tags that were added to a document."""
 
     result: str
-    id: str | None = Field(description="null: it was a dry run of what is no document yet")
+    id: str | None = Field(description="null: a dry run on a file that is not ingested yet")
     path: str
-    hash: str = Field(description="sha256 of the document as it is now, or would be")
-    added: list[str] = Field(description="those it did not have, as they are stored")
+    hash: str = Field(description="sha256 of the document after the write, or after what a dry run would write")
+    added: list[str] = Field(description="the tags that it did not have, as they are stored")
     dry_run: bool
 
 
 class LinkView(BaseModel):
-    """A link of the document as it is written."""
+    """A link that the document contains."""
 
-    target: str | None = Field(description="the id of what it leads to; null: nothing of that name is here yet")
+    target: str | None = Field(description="the id of the document it leads to; null: no document has that name yet")
     type: str
-    title: str = Field(description="of the target; where there is none the name that was written")
+    title: str = Field(description="the target's title; if there is no target, the name as written")
     line: int | None
 
 
 class WrittenView(BaseModel):
-    """A document as it is now."""
+    """The document after the write."""
 
     result: str
-    id: str | None = Field(description="null: it is there no more")
+    id: str | None = Field(description="null: the document no longer exists")
     path: str
-    hash: str | None = Field(description="sha256 of the document as it is now: expected_hash of the next write")
-    changed: bool = Field(description="false: it said this already")
+    hash: str | None = Field(description="sha256 of the document; use it as expected_hash of the next write")
+    changed: bool = Field(description="false: the document was already like this")
     title: str | None
     tags: list[str]
-    problems: list[str] = Field(description="what is wrong with its front matter or text")
-    links: list[LinkView] = Field(description="links that lead somewhere, and those that do not yet")
+    problems: list[str] = Field(description="problems of its front matter or text")
+    links: list[LinkView] = Field(description="its links, including those without a target")
 
 
 class UndoneView(WrittenView):
-    """A document as it was before."""
+    """The document after an undo."""
 
-    undone: str = Field(description="the tool whose write was taken back, and when it wrote")
-    undoable: int = Field(description="writes before it that can be taken back, too")
+    undone: str = Field(description="the tool whose write was undone, and the time of that write")
+    undoable: int = Field(description="the number of earlier writes that can be undone")
 
 
 def writing_tools(app: DocumentsHost) -> list[LociTool]:
@@ -74,12 +74,12 @@ def writing_tools(app: DocumentsHost) -> list[LociTool]:
             Field(min_length=1, max_length=100, description="upper and lower case are the same"),
         ],
         caller: Caller,
-        dry_run: Annotated[bool, Field(description="say what would be added, and write nothing")] = False,
+        dry_run: Annotated[bool, Field(description="say which tags would be added, and write nothing")] = False,
     ) -> Annotated[CallToolResult, Tagging]:
-        """Write tags into a markdown file; those that it has already are not added again, and nothing else changes.
+        """Add tags to a markdown file. Tags that it already has are not added again; nothing else changes.
 
-        They join the tags of its front matter or its `<!-- tags: a, b -->`; where it has neither, such a comment is
-        added. The document is found by them at once. undo_write takes it back.
+        The tags go into its front matter or its `<!-- tags: a, b -->` comment; if it has neither, Loci adds a comment.
+        Searches find the document by them at once. undo_write undoes it.
 
         Example: inject_tags(file_path="docs-auth-guide", tags=["authentication", "security"])
         """
@@ -102,22 +102,22 @@ def writing_tools(app: DocumentsHost) -> list[LociTool]:
     def write_document(
         path: Name,
         content: Annotated[
-            str, Field(max_length=MAX_DOCUMENT_BYTES, description="markdown; of a section, what is below it")
+            str, Field(max_length=MAX_DOCUMENT_BYTES, description="markdown; with `heading`, the text below it")
         ],
         caller: Caller,
         mode: Annotated[
-            Mode, Field(description="create a document; append to it, or to a section; replace it, or a section")
+            Mode, Field(description="create a document, append to it or to a section, or replace it or a section")
         ] = "create",
         heading: Annotated[
             str | None, Field(max_length=1000, description="the section to append to or to replace")
         ] = None,
         expected_hash: Hash = None,
     ) -> WrittenView:
-        """Write a document: leave a debrief, add what you learned, bring a section up to date.
+        """Write a document: leave a debrief, add what you learned, or update a section.
 
-        Returns its id and hash, what is wrong with its front matter, and its links: those without a target name
-        something that is not here. To replace text, read it first and give its `hash`; where somebody else has changed
-        it since, nothing is written and you see what changed. What it said before is kept: undo_write brings it back.
+        Returns its id and hash, what is wrong with its front matter, and its links: a link without a
+        target names a document that does not exist. To replace text, read it first and pass its `hash`; if somebody
+        else has changed it since, nothing is written and you see the difference. undo_write restores the old text.
 
         Example: write_document(path="docs/debriefs/2026-01-17-login.md", content="# Login\\n\\nFollows [[login]].")
         """
@@ -128,10 +128,10 @@ def writing_tools(app: DocumentsHost) -> list[LociTool]:
         return WrittenView.model_validate(_shown(app, caller.owner, written, result))
 
     def undo_write(path: Name, caller: Caller, expected_hash: Hash = None) -> UndoneView:
-        """Take back the last write to a document by inject_tags or write_document; one that made it takes it away.
+        """Undo the last write to a document by inject_tags or write_document. Undoing its creation removes it.
 
-        The last 20 writes of each document can be taken back, one by one. Refused, with the difference, where
-        somebody else has changed the document since; expected_hash says that you know.
+        The last 20 writes of each document can be undone, one by one. If somebody else has changed the document since,
+        Loci refuses and shows the difference; pass expected_hash to undo it all the same.
 
         Example: undo_write(path="docs-debriefs-2026-01-17-login")
         """
@@ -157,7 +157,7 @@ def writing_tools(app: DocumentsHost) -> list[LociTool]:
         ),
         loci_tool(
             undo_write,
-            title="Take back a write",
+            title="Undo a write",
             writes=True,
             destructive=True,
             idempotent=False,

@@ -3,7 +3,7 @@
 import pytest
 
 from loci.adapters.local.deno_sandbox import DenoSandbox
-from loci.code.run import Completed
+from loci.code.typescript_run import Completed
 from tests.attack.sandbox.deno.attacks import ENGINE, FILES, NETWORK, PROGRAMS, SECRETS, Attack
 from tests.attack.sandbox.deno.on_limits import ENDS, MEMORY, OUTPUT, TIME, TRACES
 from tests.attack.sandbox.deno.world import World

@@ -9,8 +9,8 @@ import pytest
 
 from loci.adapters.local.deno_sandbox import DenoSandbox
 from loci.code.results_cache import ResultsCache
-from loci.code.run import Completed
 from loci.code.typescript import TypeScript, TypeScriptRequest
+from loci.code.typescript_run import Completed
 from loci.compose import build_app
 from loci.core.errors import NotFound, Unavailable
 from loci.core.identity import Caller, Owner

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from loci.adapters.local.deno_sandbox import DenoSandbox
-from loci.code.run import Completed, Failed, ToolClient
+from loci.code.typescript_run import Completed, Failed, ToolClient
 from loci.core.json import Json, JsonObject
 from tests.attack.sandbox.deno.attacks import LEAK, Attack
 from tests.support.deno import Given, run

@@ -14,9 +14,9 @@ from loci.adapters.aws.sandbox.lambda_executors import LambdaExecutors
 from loci.adapters.aws.sandbox.lambda_sandbox import LambdaSandbox
 from loci.adapters.aws.sandbox.lent_rows import Lender, policy
 from loci.adapters.aws.sandbox.machine import Machine
-from loci.code.executors import Ran, RunFailure
 from loci.code.ports import NoFiles
-from loci.code.run import Failed, Job, ToolClient
+from loci.code.python_run import Ran, RunFailure
+from loci.code.typescript_run import Failed, ToolClient, TypeScriptJob
 from loci.core.json import Json, JsonObject
 from loci.sandbox.lambda_host.function_answer import packed_answer
 from loci.sandbox.lambda_host.questions import open_line
@@ -107,7 +107,7 @@ def no_tool(tool: str, arguments: JsonObject) -> Json:
 @pytest.mark.parametrize("answer", NO_ENDS.values(), ids=NO_ENDS)
 def test_an_end_that_is_none_fails_the_run(api: InvokeApi, sandbox: LambdaSandbox, answer: object) -> None:
     says(api, answer)
-    ended = sandbox.run(ANN, Job("1"), no_tool)
+    ended = sandbox.run(ANN, TypeScriptJob("1"), no_tool)
     assert isinstance(ended, Failed)
     assert ended.code in ("SANDBOX_PROTOCOL", "SANDBOX_EXITED")
 
@@ -140,7 +140,7 @@ def test_a_machine_calls_no_tool_that_its_run_was_not_given(api: InvokeApi, sand
         return packed_answer({**ENDED, "said": '{"t": "result", "value": 1, "seen": []}'})
 
     api.functions[FUNCTION] = asks
-    sandbox.run(ANN, Job("1", clients=(SHOP,)), no_tool)
+    sandbox.run(ANN, TypeScriptJob("1", clients=(SHOP,)), no_tool)
     assert answers
     assert all("TOOL_DENIED" in one for one in answers)
 
@@ -154,7 +154,7 @@ def test_machines_of_owners_and_of_executors_are_others(
     for owner, id in ((ANN, first), (ANN, second), (BOB, first)):
         executors.run(owner, id, "1", NoFiles(), START + 1000)
     for owner in (ANN, BOB):
-        sandbox.run(owner, Job("1"), no_tool)
+        sandbox.run(owner, TypeScriptJob("1"), no_tool)
     tenants = api.tenants[before:]
     assert len(set(tenants)) == len(tenants) == 5
     assert not [name for name in (ANN.key, BOB.key, ANN.subject, first) if name in "".join(tenants)]

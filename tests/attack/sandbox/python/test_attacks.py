@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from loci.adapters.sandbox.run_results import FIGURES_BYTES, ran
-from loci.code.executors import ExecutorCondition
+from loci.code.python_run import ExecutorCondition
 from loci.sandbox.supervisor.exchange import ExecutorEnded, ExecutorReply
 from loci.sandbox.supervisor.executor_process import ExecutorProcess
 from loci.sandbox.wall import kernel, restrictions

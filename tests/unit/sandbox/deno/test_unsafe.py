@@ -7,7 +7,7 @@ import pytest
 
 from loci.adapters.local.deno_sandbox import DenoSandbox
 from loci.code.packages import find_deno
-from loci.code.run import Job
+from loci.code.typescript_run import TypeScriptJob
 from loci.core.errors import Unavailable
 from loci.core.identity import LOCAL
 from loci.sandbox.wall.layers import Layer
@@ -27,7 +27,7 @@ def test_where_there_is_no_wall_nothing_runs() -> None:
         raise Unavailable("This machine offers no wall", "Use another", code="SANDBOX_UNAVAILABLE")
 
     with pytest.raises(Unavailable, match="no wall"):
-        DenoSandbox(None, no_wall).run(LOCAL, Job("1"), no_tool)
+        DenoSandbox(None, no_wall).run(LOCAL, TypeScriptJob("1"), no_tool)
 
 
 @needs_deno
@@ -56,6 +56,6 @@ def test_a_deno_that_does_not_start_is_told(tmp_path: Path) -> None:
         tmp_path, 'if [ "$1" = --version ]; then echo "deno 2.9.8"; else echo "no such luck" >&2; exit 3; fi'
     )
     made = DenoSandbox(broken, frozenset[Layer])
-    ended = made.run(LOCAL, Job("1"), no_tool)
+    ended = made.run(LOCAL, TypeScriptJob("1"), no_tool)
     made.close()
     assert "no such luck" in getattr(ended, "message", "")

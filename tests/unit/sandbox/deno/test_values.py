@@ -3,7 +3,7 @@
 import pytest
 
 from loci.adapters.local.deno_sandbox import DenoSandbox
-from loci.code.run import Completed
+from loci.code.typescript_run import Completed
 from loci.core.json import Json
 from tests.support.deno import Given, needs_deno, run, value
 

@@ -53,7 +53,7 @@ class TestWhatIsSaid:
     def test_names_the_model_and_how_much_it_read(self, reader: LanguageStage, stub: StubModel) -> None:
         stub.will(judged([1]))
         stage = reader.read(QUERY, hits(3), room=300).stage
-        assert (stage.name, stage.ran, stage.note) == ("language_model", True, "openai:test-model: 3 passages")
+        assert (stage.stage, stage.ran, stage.note) == ("language_model", True, "openai:test-model: 3 passages")
         assert stage.ms > 0
 
     def test_has_a_context_for_the_first_five_in_the_new_order(self, reader: LanguageStage, stub: StubModel) -> None:

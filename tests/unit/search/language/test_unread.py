@@ -57,5 +57,5 @@ def assert_unread(reading: LanguageResult, why: str) -> None:
     assert list(reading.hits) == hits(3)
     assert contexts(reading) == [None, None, None]
     assert (reading.intent, reading.analysis) == (None, None)
-    assert (reading.stage.name, reading.stage.ran) == ("language_model", False)
+    assert (reading.stage.stage, reading.stage.ran) == ("language_model", False)
     assert why in reading.stage.note

@@ -3,6 +3,7 @@
 import secrets
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict, replace
 from typing import Any, cast
 
@@ -15,9 +16,9 @@ from loci.adapters.sandbox import run_results
 from loci.adapters.sandbox.executor_state import KnownVariables, condition_after_end
 from loci.adapters.sandbox.run_results import clean_text
 from loci.adapters.sandbox.snapshots import BLOBS, PIECE, VariablesSnapshot, blobs_of, id_of, piece_key
-from loci.code.executors import ExecutorCondition, LostVariable, Made, Ran, RunFailure
 from loci.code.ports import GivenUp, StoredFiles, never
-from loci.core.errors import LociError
+from loci.code.python_run import ExecutorCondition, LostVariable, Made, Ran, RunFailure
+from loci.core.errors import LociError, Unavailable
 from loci.core.identity import Owner
 from loci.core.ids import content_id, random_id
 from loci.core.json import Json, JsonObject
@@ -69,18 +70,14 @@ class LambdaExecutors:
         given_up: GivenUp = never,  # noqa: ARG002 (an invoked function cannot be ended)
     ) -> Ran:
         turn = self._held.take(owner, id, self._bounds.seconds + GRACE, keep_until)
-        began, known, generation = self._clock(), turn.known, random_id()
+        began, known, generation, unsaved = self._clock(), turn.known, random_id(), None
         try:
             ran, known = self._ran(turn, code, files, generation)
         except MachineError as error:
             ran = self._machine_ended(error, turn, self._clock() - began)
         finally:
-            is_ours = self._held.give(turn, known)
-            self._sweep(turn, known if is_ours else turn.known, generation)
-        if is_ours:
-            return ran
-        late = "the run took so long that another one went on without it"
-        return replace(ran, condition=replace(ran.condition, unsaved=late))
+            unsaved = self._end(turn, known, generation)
+        return replace(ran, condition=replace(ran.condition, unsaved=unsaved)) if unsaved else ran
 
     def forget(self, owner: Owner, id: str) -> None:
         self._held.remove(owner, id)
@@ -171,6 +168,19 @@ class LambdaExecutors:
         ran = run_results.ran_and_ended(ended, condition, seconds, run_results.limits(self._bounds))
         assert isinstance(ran.outcome, RunFailure)  # noqa: S101
         return replace(ran, outcome=replace(ran.outcome, what=clean_text(f"{ran.outcome.what} ({error.why})")))
+
+    def _end(self, turn: RunTurn, known: KnownExecutor, generation: str) -> str | None:
+        """Record the run, and remove what nobody needs any more. Returns why its variables are not kept.
+
+        No failure here costs the run its answer: an unrecorded turn ends by itself, and blobs go with their executor.
+        """
+        try:
+            is_ours = self._held.give(turn, known)
+        except Unavailable as error:
+            return f"the run could not be recorded: {error}"
+        with suppress(Unavailable):
+            self._sweep(turn, known if is_ours else turn.known, generation)
+        return None if is_ours else "the run took so long that another one went on without it"
 
     def _sweep(self, turn: RunTurn, known: KnownExecutor, generation: str) -> None:
         """Remove the snapshot that was replaced, what was written in vain, and copies of stored files for this run.

@@ -10,7 +10,7 @@ from loci.adapters.aws.sandbox.run_questions import answering
 from loci.adapters.sandbox.run_results import clean_text
 from loci.adapters.sandbox.typescript_results import called, deno_job, run_result
 from loci.code.ports import GivenUp, ToolCall, never
-from loci.code.run import Completed, Failed, Job
+from loci.code.typescript_run import Completed, Failed, TypeScriptJob
 from loci.core.identity import Owner
 from loci.core.json import Json, JsonObject
 from loci.sandbox.supervisor.deno_messages import (
@@ -43,7 +43,7 @@ class LambdaSandbox:
     def run(
         self,
         owner: Owner,
-        job: Job,
+        job: TypeScriptJob,
         call: ToolCall,
         given_up: GivenUp = never,  # noqa: ARG002 (an invoked function cannot be ended)
     ) -> Completed | Failed:

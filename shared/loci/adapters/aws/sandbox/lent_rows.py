@@ -3,10 +3,12 @@
 import json
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from loci.adapters.aws.clients import Clients, explained
+from loci.core.errors import Unavailable
 from loci.core.ids import random_id
 from loci.core.json import Json, JsonObject
 from loci.core.settings import TABLE_EXPIRY, TABLE_KEYS
@@ -55,12 +57,14 @@ class RunRows:
         """Do nothing: boto3 keeps its connections."""
 
     def remove(self) -> None:
-        """Remove the rows: the run is over."""
-        for sort, _ in self._found(""):
-            with self._explained():
-                self._clients.dynamodb.delete_item(
-                    TableName=self._table, Key={PARTITION: {"S": self._partition}, SORT: {"S": sort}}
-                )
+        """Remove the rows: the run is over. Rows that cannot be removed now expire: no failure here costs the run its
+        answer."""
+        with suppress(Unavailable):
+            for sort, _ in self._found(""):
+                with self._explained():
+                    self._clients.dynamodb.delete_item(
+                        TableName=self._table, Key={PARTITION: {"S": self._partition}, SORT: {"S": sort}}
+                    )
 
     def _found(self, prefix: str) -> list[tuple[str, bytes]]:
         found: list[tuple[str, bytes]] = []

@@ -11,8 +11,8 @@ from loci.adapters.local.executors.executor_folder import ExecutorFolder
 from loci.adapters.local.executors.executor_session import BUSY_SECONDS, QUIET_SECONDS, ExecutorSession
 from loci.adapters.local.executors.executor_starter import PREFIX, ExecutorStarter
 from loci.adapters.sandbox.snapshots import Snapshots
-from loci.code.executors import Ran
 from loci.code.ports import GivenUp, StoredFiles, never
+from loci.code.python_run import Ran
 from loci.core.errors import LociError, NotFound, Refused
 from loci.core.identity import Owner
 from loci.sandbox.supervisor.exchange import Bounds

@@ -9,8 +9,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from loci.adapters.sandbox.run_results import safe_name
-from loci.code.executors import Stored
 from loci.code.ports import StoredFiles
+from loci.code.python_run import Stored
 from loci.core.errors import LociError
 from loci.core.identity import Owner
 from loci.core.ids import content_id

@@ -11,8 +11,8 @@ from loci.adapters.local.executors.executor_starter import ExecutorStarter
 from loci.adapters.sandbox import run_results
 from loci.adapters.sandbox.executor_state import KnownVariables, condition_after_end
 from loci.adapters.sandbox.snapshots import Snapshots, VariablesSnapshot
-from loci.code.executors import ExecutorCondition, Made, Ran
 from loci.code.ports import GivenUp, StoredFiles, never
+from loci.code.python_run import ExecutorCondition, Made, Ran
 from loci.core.errors import LociError
 from loci.core.identity import Owner
 from loci.sandbox.supervisor import variables

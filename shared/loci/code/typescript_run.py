@@ -35,7 +35,7 @@ class ToolClient:
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class TypeScriptJob:
     """The TypeScript to run, its data, its limits, and the tools that it may call."""
 
     code: str

@@ -1,0 +1,88 @@
+"""What comes after a run on AWS, and fails: it does not take the run's answer away."""
+
+from collections.abc import Iterator
+from typing import Any, NoReturn
+
+import pytest
+from botocore.exceptions import ClientError
+
+from loci.adapters.aws.blobs import S3Blobs
+from loci.adapters.aws.clients import Clients
+from loci.adapters.aws.records import DynamoRecords
+from loci.adapters.aws.sandbox.executor_records import ExecutorRecords
+from loci.adapters.aws.sandbox.lambda_executors import LambdaExecutors
+from loci.adapters.aws.sandbox.lambda_sandbox import LambdaSandbox
+from loci.adapters.aws.sandbox.lent_rows import Lender
+from loci.adapters.aws.sandbox.machine import Machine
+from loci.code.ports import NoFiles
+from loci.code.python_run import RunFailure
+from loci.code.typescript_run import Completed, ToolClient, TypeScriptJob
+from loci.core.json import Json, JsonObject
+from loci.sandbox.lambda_host.function_answer import packed_answer
+from loci.sandbox.supervisor.exchange import Bounds
+from tests.contract.sandboxes import KEY, ROLE
+from tests.contract.stores import ANN, CLOCK, START
+from tests.support.invoke_api import InvokeApi, invoke_api
+from tests.support.loopback_aws import loopback_aws
+from tests.support.moto_aws import BUCKET, TABLE
+
+FUNCTION = "loci-run"
+ENDED: dict[str, Any] = {"logs": [], "dropped": 0, "asked": 0, "denied": 0, "ms": 1.0, "peak": 1}
+FOUR = packed_answer({**ENDED, "said": '{"t": "result", "value": 4, "seen": []}'})
+
+
+@pytest.fixture
+def api() -> Iterator[InvokeApi]:
+    with invoke_api() as api, loopback_aws():
+        yield api
+
+
+def throttle(*_: object, **__: object) -> NoReturn:
+    raise ClientError({"Error": {"Code": "ThrottlingException", "Message": "Too much"}}, "Any")
+
+
+def price(tool: str, arguments: JsonObject) -> Json:
+    return 3
+
+
+def executors(clients: Clients) -> LambdaExecutors:
+    blobs = S3Blobs(BUCKET, clients)
+    held = ExecutorRecords(DynamoRecords(TABLE, blobs, CLOCK, clients), CLOCK, lambda _: None)
+    lender = Lender(TABLE, ROLE, clients)
+    return LambdaExecutors(Machine(FUNCTION, "", KEY, clients), held, blobs, lender, Bounds(), drawing=True)
+
+
+def test_rows_that_cannot_be_removed_expire(api: InvokeApi) -> None:
+    clients = Clients()
+
+    def runs(_event: object, _context: object) -> object:
+        clients.dynamodb.meta.events.register("before-call.dynamodb.DeleteItem", throttle)
+        clients.dynamodb.meta.events.register("before-call.dynamodb.Query", throttle)
+        return FOUR
+
+    api.functions[FUNCTION] = runs
+    sandbox = LambdaSandbox(Machine(FUNCTION, "", KEY, clients), Lender(TABLE, ROLE, clients))
+    job = TypeScriptJob("2 + 2", clients=(ToolClient(("shop",), (("shop:price", ("price",)),)),))
+    ended = sandbox.run(ANN, job, price)
+    assert isinstance(ended, Completed)
+    assert ended.value == 4
+
+
+@pytest.mark.parametrize("failing", ["s3.ListObjectsV2", "s3.DeleteObject", "dynamodb.PutItem"])
+def test_a_run_of_python_answers_although_it_cannot_be_recorded_or_tidied(api: InvokeApi, failing: str) -> None:
+    clients = Clients()
+    service, _ = failing.split(".")
+    python = executors(clients)
+    id = python.open(ANN)
+
+    def dies(_event: object, _context: object) -> object:
+        getattr(clients, service).meta.events.register(f"before-call.{failing}", throttle)
+        return None
+
+    api.functions[FUNCTION] = dies
+    ran = python.run(ANN, id, "1", NoFiles(), START + 1000)
+    assert isinstance(ran.outcome, RunFailure)
+    assert ran.outcome.code.startswith("SANDBOX")
+    if failing == "dynamodb.PutItem":
+        assert ran.condition.unsaved is not None
+        assert "DynamoDB" in ran.condition.unsaved
