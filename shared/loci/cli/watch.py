@@ -2,6 +2,7 @@
 
 import signal
 import sys
+import threading
 from collections.abc import Sequence
 from contextlib import suppress
 from types import FrameType
@@ -46,10 +47,16 @@ def watch(
     """
     app = open_app(data, config, _need_files)
     watched = app.documents.watch(LOCAL, [_folder(path) for path in paths or ()])
-    signal.signal(signal.SIGTERM, _interrupt)
-    messages = WatchMessages()
+    messages, stopped = WatchMessages(), threading.Event()
+
+    def stop(_: int, __: FrameType | None) -> NoReturn:
+        stopped.set()  # an exception can be lost, for instance in a finalizer
+        raise KeyboardInterrupt
+
+    for one in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(one, stop)
     with suppress(KeyboardInterrupt):
-        _watch(app.documents, watched, messages, poll=poll)
+        _watch(app.documents, watched, messages, stopped, poll=poll)
     say(f"Stopped. Since the start: {messages.totals()}.")
 
 
@@ -112,7 +119,14 @@ def say(line: str) -> None:
     sys.stdout.flush()
 
 
-def _watch(documents: "Documents", watched: Sequence[WatchedFolder], messages: WatchMessages, *, poll: bool) -> None:
+def _watch(
+    documents: "Documents",
+    watched: Sequence[WatchedFolder],
+    messages: WatchMessages,
+    stopped: threading.Event,
+    *,
+    poll: bool,
+) -> None:
     """Watch until the user interrupts."""
     folders = [one.location.path for one in watched]
 
@@ -130,7 +144,7 @@ def _watch(documents: "Documents", watched: Sequence[WatchedFolder], messages: W
     events = FileEvents(folders, say, poll=poll)
     update(events.wait())  # for files written before the system began to report changes
     say(f"Watching {', '.join(folders)}. Stop with Ctrl-C.")
-    while True:
+    while not stopped.is_set():
         update(events.wait())
 
 
@@ -145,7 +159,3 @@ def _folder(path: str) -> LocalPath:
     if not found.is_folder:
         raise Refused(f"{path} is not a folder", "Name the folder that the file is in", code="NO_FOLDER")
     return found
-
-
-def _interrupt(_: int, __: FrameType | None) -> NoReturn:
-    raise KeyboardInterrupt

@@ -9,6 +9,7 @@ import anyio.to_thread
 import pytest
 from mcp import Client
 
+from loci.code.api import Code
 from loci.code.run_queue import RunQueue
 from loci.core.errors import NotFound
 from loci.core.identity import LOCAL, Owner
@@ -92,6 +93,7 @@ async def test_a_call_that_is_cancelled_while_its_run_begins_ends_the_run(
         enter(queue, owner)
 
     monkeypatch.setattr(RunQueue, "enter", enter_late)
+    monkeypatch.setattr(Code, "starts_typescript_at_once", False)  # as before the sandbox is loaded
     async with Client(build_server(desk.app), mode="2026-07-28") as client:
         with anyio.move_on_after(0.5) as scope:
             await client.call_tool("pml_execute_code", {"code": "for (;;) {}"})
