@@ -100,38 +100,37 @@ class Documents:
             if one.startswith(prefix) and (depth is None or one.count("/") <= depth)
         ]
 
-    def read(self, owner: Owner, id: str, *, remember: bool = True) -> DocumentText:
+    def read(self, owner: Owner, name: str, *, remember: bool = True) -> DocumentText:
         """The text of a document as it is now. `remember`: reading lists then count it as read."""
-        text = self.parts.library.read(owner, id)
+        text = self.parts.library.read(owner, name)
         if remember:
-            self.parts.recently_read.note(owner, id, text.sha256)
+            self.parts.recently_read.note(owner, text.document.id, text.sha256)
         return text
 
-    def read_part(self, owner: Owner, id: str, request: ExcerptRequest) -> tuple[DocumentText, Excerpt]:
-        """The text of a document, and the part of it that is asked for."""
-        text = self.read(owner, id)
-        return text, read_excerpt(text.text, request, self.parts.embedder.count)
+    def excerpt(self, text: DocumentText, request: ExcerptRequest) -> Excerpt:
+        """The part of a document's text that is asked for."""
+        return read_excerpt(text.text, request, self.parts.embedder.count)
 
     def links(
         self,
         owner: Owner,
-        id: str,
+        name: str,
         *,
         direction: Direction | Literal["both"],
         relation: Relation | None = None,
         with_open: bool = False,
     ) -> list[DocumentLink]:
         """The links of a document, with those to similar documents; `with_open` adds links that lead nowhere yet."""
-        self.parts.library.get(owner, id)
+        id = self.parts.library.get(owner, name).id
         return self._links.links(owner, id, direction=direction, relation=relation, with_open=with_open)
 
     def written_links(self, owner: Owner, id: str) -> list[DocumentLink]:
         """The links that the document itself writes, in the order of its lines, with those that lead nowhere yet."""
         return self._links.written_links(owner, id)
 
-    def surroundings(self, owner: Owner, id: str, *, depth: int, limit: int, over_similar: bool) -> Surroundings:
+    def surroundings(self, owner: Owner, name: str, *, depth: int, limit: int, over_similar: bool) -> Surroundings:
         """The documents within some links of one, nearest first, each with the shortest way to it."""
-        self.parts.library.get(owner, id)
+        id = self.parts.library.get(owner, name).id
         return self._links.around(owner, id, depth=depth, limit=limit, over_similar=over_similar)
 
     def gaps(self, owner: Owner, *, limit: int, threshold: float) -> FoundGaps:

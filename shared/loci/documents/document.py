@@ -14,6 +14,7 @@ LONGEST_ID = 120
 HASH_LENGTHS = (8, 16, 32)
 FILE_EXTENSION = re.compile(r"(?<=[^/])\.[A-Za-z]{1,8}$")
 NOT_IN_AN_ID = re.compile(r"[^a-z0-9]+")
+BOM: Final = "\ufeff"
 LOCK_WAIT_SECONDS = 10.0
 """A writer waits this long for the write lock of a document."""
 
@@ -86,8 +87,11 @@ class DocumentText:
 
     document: Document
     text: str
+    """Every character of it, with its line ends and its byte order mark."""
     sha256: str
     """The hash of the bytes as they are now. It differs from the document's hash if they changed since the ingest."""
+    is_exact: bool = True
+    """False if some bytes are not UTF-8: the text has U+FFFD for them."""
 
 
 @dataclass(frozen=True, slots=True)

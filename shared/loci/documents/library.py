@@ -1,6 +1,7 @@
 """The library: list, read, add and remove documents."""
 
 import hashlib
+import os
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -20,6 +21,9 @@ from loci.documents.ingest.local_files import (
     checked_path,
     file_of,
     is_below,
+    is_document,
+    is_utf8,
+    path_of,
     read_file,
 )
 from loci.documents.writing.history import History, PastWrite, hash_of
@@ -38,11 +42,11 @@ class Library:
         self._locks = locks
         self._history = History(blobs)
 
-    def get(self, owner: Owner, id: str) -> Document:
-        """The document of that id. If there is none, `NotFound` suggests similar ids."""
-        document = self._catalog.document(owner, id)
+    def get(self, owner: Owner, name: str) -> Document:
+        """The document of that id, path or file. If there is none, `NotFound` suggests similar ids."""
+        document = self._catalog.document(owner, name) or self._at_path(owner, name)
         if document is None:
-            raise self._not_found(owner, id)
+            raise self._not_found(owner, name)
         return document
 
     def documents(self, owner: Owner) -> list[Document]:
@@ -70,13 +74,15 @@ class Library:
         every = {folder for one in map(PurePosixPath, innermost) for folder in (one, *one.parents)}
         return sorted(f"{folder}/" for folder in every if folder.name)
 
-    def read(self, owner: Owner, id: str) -> DocumentText:
+    def read(self, owner: Owner, name: str) -> DocumentText:
         """The document's text as it is now."""
-        document = self.get(owner, id)
-        from loci.documents.content.markdown import decoded  # 0.1 s, which a search does not pay
-
+        document = self.get(owner, name)
         content = self._content(owner, document)
-        return DocumentText(document, decoded(content)[0], hashlib.sha256(content).hexdigest())
+        sha256 = hashlib.sha256(content).hexdigest()
+        try:
+            return DocumentText(document, content.decode(), sha256)
+        except UnicodeDecodeError:
+            return DocumentText(document, content.decode(errors="replace"), sha256, is_exact=False)
 
     def matching(self, owner: Owner, name: str) -> list[Document]:
         """The document of that id or path, or all below that folder. A path may be one on this machine."""
@@ -224,16 +230,34 @@ class Library:
             )
         return read_file(root.folder, below_root(document.path))
 
+    def _at_path(self, owner: Owner, name: str) -> Document | None:
+        """The document at that path, in the library or on this machine."""
+        if not is_document(name) or not is_utf8(name) or "\0" in name:
+            return None
+        if not name.startswith(("/", "~")):
+            path = "/".join(part for part in name.split("/") if part not in ("", "."))
+            return self._catalog.find(owner, path).document
+        roots = self._catalog.roots(owner).values()
+        file = os.path.realpath(os.path.expanduser(name)) if roots else name  # noqa: PTH111 (`Path` may raise)
+        found = (
+            self._catalog.find(owner, path_of(file, one)).document for one in roots if is_below(file, [one.folder])
+        )
+        return next((one for one in found if one and one.root), None)
+
     def _not_found(self, owner: Owner, name: str) -> NotFound:
         similar = self._similar_ids(owner, name)
         meant = f"Did you mean {', '.join(similar)}? search_documents returns the current ids"
         advice = meant if similar else "Ingest documents with: loci ingest PATH"
         return NotFound("Node not found.", advice, code="NODE_NOT_FOUND")
 
-    def _similar_ids(self, owner: Owner, id: str) -> list[str]:
-        """The ids that look most like this one, the most similar first."""
-        wanted = _trigrams(id)
-        similarity = {one.id: _overlap(wanted, _trigrams(one.id)) for one in self._catalog.documents(owner)}
+    def _similar_ids(self, owner: Owner, name: str) -> list[str]:
+        """The ids of the documents whose ids or paths look most like this name, the most similar first."""
+        wanted = _trigrams(name)
+        by_path = is_document(name)
+        similarity = {
+            one.id: _overlap(wanted, _trigrams(one.path if by_path else one.id))
+            for one in self._catalog.documents(owner)
+        }
         similar = [one for one, value in similarity.items() if value > 0]
         return sorted(similar, key=lambda one: (-similarity[one], one))[:SUGGESTED_IDS]
 

@@ -5,7 +5,7 @@ from typing import Final
 from loci.core.errors import LociError
 from loci.core.identity import Owner
 from loci.documents.api import Documents
-from loci.documents.document import Document
+from loci.documents.document import BOM, Document
 from loci.documents.graph.picture import MAX_DOCUMENTS, Picture
 from loci.web.facts import drawn
 from loci.web.page import HtmlPage, graph_page
@@ -38,7 +38,8 @@ def page_of(documents: Documents, owner: Owner, shown: Picture, title: str) -> H
 
 
 def excerpt(text: str, room: int) -> str:
-    """Return at most so many characters of the text, cut at the end of a line."""
+    """Return at most so many characters of the text, cut at the end of a line; all line ends are LF."""
+    text = text.removeprefix(BOM).replace("\r\n", "\n").replace("\r", "\n")
     if len(text) <= room:
         return text
     return f"{text[:room].rpartition(chr(10))[0] or text[:room]}\n\n…"

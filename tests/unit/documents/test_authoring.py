@@ -96,6 +96,27 @@ def test_the_line_ends_are_those_of_the_document() -> None:
     assert append("a.md", b"# A\r\n", "C\nD", "A") == b"# A\r\n\r\nC\r\nD\r\n"
 
 
+@pytest.mark.parametrize(
+    "content", [b"A", b"A\n\n\n", b"\xef\xbb\xbfA\r\nB\nC\r", b"caf\xe9\n", b"A\0\n", b"# A\n\n\n\n## B\n\n\n"]
+)
+def test_a_text_that_is_written_as_it_was_read_changes_no_byte(content: bytes) -> None:
+    read = content.decode(errors="replace")
+    for text in (read, read.replace("\r\n", "\n").replace("\r", "\n"), read.removeprefix("\ufeff")):
+        assert replace_all(content, text) == content
+
+
+def test_a_section_that_is_written_as_it_was_read_changes_no_byte() -> None:
+    content = b"# A\r\n\r\n## B\r\n\r\nText.\r\n\r\n\r\n## C\r\n\r\nMore.\r\n<!-- tags: a -->"
+    assert replace_section("a.md", content, "## B\r\n\r\nText.\r\n\r\n", "B") == content
+    assert replace_section("a.md", content, "## C\n\nMore.\n<!-- tags: a -->", "C") == content
+
+
+def test_a_new_text_has_one_byte_order_mark_and_ends_as_the_old_one() -> None:
+    assert replace_all(b"\xef\xbb\xbfA\n", "\ufeffB\n") == b"\xef\xbb\xbfB\n"
+    assert replace_all(b"A", "B") == b"B"
+    assert replace_all(b"A", "B\n") == replace_all(b"A\n", "B") == b"B\n"
+
+
 def test_an_unknown_heading_is_told_with_those_that_are_there() -> None:
     with pytest.raises(NotFound) as failure:
         replace_section("a.md", NOTE.encode(), "x", "Eror")

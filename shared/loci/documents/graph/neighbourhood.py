@@ -58,6 +58,7 @@ class NearbyDocument:
 class Surroundings:
     """The documents around one, nearest first."""
 
+    id: str
     documents: tuple[NearbyDocument, ...]
     is_cut: bool
     """True if there are more than were asked for."""
@@ -116,11 +117,11 @@ def surroundings(graph: Graph, id: str, depth: int, limit: int) -> Surroundings:
             for step in _steps(graph, one):
                 if step.to not in paths:
                     if len(paths) > limit:
-                        return Surroundings(tuple(_listed(graph, paths)), is_cut=True)
+                        return Surroundings(id, tuple(_listed(graph, paths)), is_cut=True)
                     paths[step.to] = (*paths[one], step)
                     following.append(step.to)
         here = following
-    return Surroundings(tuple(_listed(graph, paths)), is_cut=False)
+    return Surroundings(id, tuple(_listed(graph, paths)), is_cut=False)
 
 
 def _listed(graph: Graph, paths: dict[str, tuple[PathStep, ...]]) -> Iterator[NearbyDocument]:

@@ -9,6 +9,7 @@ from pathlib import Path, PurePath
 
 from loci.core.errors import NotFound, Refused
 from loci.documents.document import FileFailure, MissingFolder, Root
+from loci.documents.ingest.opening import open_file, open_folder
 
 TEXTS = "documents/"
 """The first part of the blob keys of documents' texts."""
@@ -34,24 +35,33 @@ def scan_folder(folder: str) -> FolderContents:
     files: list[str] = []
     skipped: list[FileFailure] = []
     unread: list[FileFailure] = []
-    pending = [folder]
+    pending = [""]
     while pending:
-        here = pending.pop()
+        below = pending.pop()
+        here = "/".join(filter(None, (folder.rstrip("/"), below))) or "/"
         try:
-            with os.scandir(here) as entries:
+            opened = open_folder(folder, below)
+        except (OSError, Refused) as error:
+            reason = error.what if isinstance(error, Refused) else f"Cannot read the folder ({error.strerror})"
+            unread.append(FileFailure(here, reason))
+            continue
+        try:
+            with os.scandir(opened) as entries:
                 ordered = sorted(entries, key=lambda entry: entry.name)
+            for entry in ordered:
+                if entry.name.startswith(".") or entry.name in SKIPPED_FOLDERS:
+                    continue
+                path = f"{here.rstrip('/')}/{entry.name}"
+                if entry.is_dir(follow_symlinks=False):
+                    pending.append(f"{below}/{entry.name}" if below else entry.name)
+                elif entry.is_file(follow_symlinks=False) and is_document(entry.name):
+                    files.append(path)
+                elif reason := _why_skipped(entry, path, folder):
+                    skipped.append(FileFailure(path, reason))
         except OSError as error:
             unread.append(FileFailure(here, f"Cannot read the folder ({error.strerror})"))
-            continue
-        for entry in ordered:
-            if entry.name.startswith(".") or entry.name in SKIPPED_FOLDERS:
-                continue
-            if entry.is_dir(follow_symlinks=False):
-                pending.append(entry.path)
-            elif entry.is_file(follow_symlinks=False) and is_document(entry.name):
-                files.append(entry.path)
-            elif reason := _why_skipped(entry, folder):
-                skipped.append(FileFailure(entry.path, reason))
+        finally:
+            os.close(opened)
     return FolderContents(tuple(sorted(files)), tuple(skipped), tuple(unread))
 
 
@@ -82,32 +92,29 @@ def is_utf8(path: str) -> bool:
 def read_file(folder: str, path: str) -> bytes:
     """The bytes of the file at that path below the folder, all from one moment.
 
-    Refused if it is not a regular file, lies outside the folder once links are followed, is too large, or changes at
-    every attempt to read it.
+    Refused if it is not a regular file, if a part of its path is a link, if it is too large, or if it changes at every
+    attempt to read it.
     """
     file = Path(folder, path)
     try:
-        if not file.resolve(strict=True).is_relative_to(folder):
-            raise Refused(f"{file} points outside {folder}", "Put the file itself there", code="OUTSIDE_ROOT")
         for _ in range(READ_ATTEMPTS):
-            content = _read_once(file)
+            content = _read_once(folder, path)
             if content is not None:
                 return content
     except FileNotFoundError:
         advice = "Restore the file, or remove its document with: loci forget"
         raise NotFound(f"{file} does not exist any more", advice, code="FILE_GONE") from None
-    except (OSError, RuntimeError) as error:  # before Python 3.13, a loop of links is a RuntimeError
-        reason = error.strerror if isinstance(error, OSError) else "its links form a loop"
+    except OSError as error:
         advice = "Fix the file or its permissions"
-        raise Refused(f"Cannot read {file} ({reason})", advice, code="FILE_UNREADABLE") from error
+        raise Refused(f"Cannot read {file} ({error.strerror})", advice, code="FILE_UNREADABLE") from error
     advice = "Try again when nobody writes to it"
     raise Refused(f"{file} changed while Loci read it", advice, code="FILE_CHANGING")
 
 
-def _read_once(file: Path) -> bytes | None:
+def _read_once(folder: str, path: str) -> bytes | None:
     """The content, or None if the file changed meanwhile."""
-    # The file may have been replaced since it was found: do not wait for a pipe's writer, do not follow a link.
-    with os.fdopen(os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC), "rb") as opened:
+    file = Path(folder, path)
+    with os.fdopen(open_file(folder, path), "rb") as opened:
         before = os.fstat(opened.fileno())
         if not stat.S_ISREG(before.st_mode):
             raise Refused(f"{file} is not a regular file", "Name a file, or the folder that it is in", code="NO_FILE")
@@ -121,12 +128,12 @@ def _read_once(file: Path) -> bytes | None:
     return content if is_same else None
 
 
-def _why_skipped(entry: "os.DirEntry[str]", folder: str) -> str | None:
+def _why_skipped(entry: "os.DirEntry[str]", path: str, folder: str) -> str | None:
     """The reason to report. None if nobody would expect a document, or if a link's target is below the folder."""
     if not entry.is_symlink():
         return "It is not a regular file" if is_document(entry.name) else None
     try:
-        target = Path(entry).resolve(strict=True)
+        target = Path(path).resolve(strict=True)
     except (OSError, RuntimeError):  # before Python 3.13, a loop of links is a RuntimeError
         return "The link is broken" if is_document(entry.name) else None
     if target.is_relative_to(folder) or not (target.is_dir() or is_document(entry.name)):

@@ -8,6 +8,7 @@ from loci.core.identity import Caller
 from loci.documents.document import relation_named
 from loci.documents.graph.neighbourhood import DocumentLink, NearbyDocument
 from loci.documents.host import DocumentsHost
+from loci.documents.tools.reading_tool import DocumentName
 from loci.mcp.tool import LociTool, loci_tool
 
 DEEPEST = 4
@@ -58,7 +59,7 @@ def link_tools(app: DocumentsHost) -> list[LociTool]:
     """The tools over links."""
 
     def explore_links(
-        id: Annotated[str, Field(max_length=512, description="a document's id, as a search gave it")],
+        id: DocumentName,
         caller: Caller,
         relation: Annotated[
             str | None, Field(max_length=64, description="only links of this type, such as references or follows")
@@ -79,7 +80,7 @@ def link_tools(app: DocumentsHost) -> list[LociTool]:
         return [_edge(one) for one in found]
 
     def graph_neighbors(
-        id: Annotated[str, Field(max_length=512, description="a document's id, as a search gave it")],
+        id: DocumentName,
         caller: Caller,
         depth: Annotated[int, Field(ge=1, le=DEEPEST, description="the most links to follow, in either direction")] = 2,
         limit: Annotated[int, Field(ge=1, le=200, description="the most documents to return")] = 50,
@@ -93,7 +94,9 @@ def link_tools(app: DocumentsHost) -> list[LociTool]:
         Example: graph_neighbors(id="docs-briefs-auth", depth=2)
         """
         found = app.documents.surroundings(caller.owner, id, depth=depth, limit=limit, over_similar=similar)
-        return Neighbourhood(id=id, neighbors=[_neighbour(one) for one in found.documents], truncated=found.is_cut)
+        return Neighbourhood(
+            id=found.id, neighbors=[_neighbour(one) for one in found.documents], truncated=found.is_cut
+        )
 
     return [
         loci_tool(explore_links, title="Explore links", quick=True),

@@ -4,16 +4,15 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Literal
 
-from mcp_types import CallToolResult, TextContent
 from pydantic import BaseModel, Field
 
 from loci.core.errors import Refused
 from loci.core.identity import Caller, Owner
 from loci.documents.api import TaggedDocument
-from loci.documents.content.excerpt import ExcerptRequest
 from loci.documents.content.tags_and_dates import normal_tag, parse_date_range
 from loci.documents.document import Document
 from loci.documents.host import DocumentsHost
+from loci.documents.tools.reading_tool import reading_tool
 from loci.mcp.answer_budget import ResultStore
 from loci.mcp.tool import LociTool, loci_tool
 from loci.search.ranking import EVERYTHING, Chunk, Explanation, Hit, Ranking, Stage, Where
@@ -142,17 +141,6 @@ Explain = Annotated[bool, Field(description="say how each result got its rank")]
 Tags = Annotated[list[str], Field(max_length=100)]
 
 
-class Content(BaseModel):
-    """A document, or a part of it."""
-
-    result: str = Field(description="the markdown, unchanged")
-    id: str
-    path: str
-    hash: str = Field(description="sha256 of the whole document")
-    lines: str = Field(description="the lines that were read, such as 1-40")
-    total_lines: int
-
-
 def search_tools(app: DocumentsHost) -> list[LociTool]:
     """The tools over what was ingested."""
 
@@ -213,33 +201,6 @@ def search_tools(app: DocumentsHost) -> list[LociTool]:
         found = app.documents.with_tags(caller.owner, wanted, unwanted, every=match == "all", limit=limit)
         return tagged_results(wanted, found, snippet_room(limit))
 
-    def read_node_content(
-        id: Annotated[str, Field(max_length=512, description="a document's id, as a search gave it")],
-        caller: Caller,
-        heading: Annotated[str | None, Field(description="only the section below this heading")] = None,
-        start_line: Annotated[int | None, Field(ge=1, description="the first line to read")] = None,
-        end_line: Annotated[int | None, Field(ge=1, description="the last line to read")] = None,
-        max_tokens: Annotated[int | None, Field(ge=1, description="the most tokens to return, approximately")] = None,
-    ) -> Annotated[CallToolResult, Content]:
-        """Read the markdown of a document: all of it, or a part.
-
-        Use it after a search, with an `id` and the `lines` or `heading` of its result. `hash` shows
-        whether the document has changed since.
-
-        Example: read_node_content(id="docs-auth-guide", heading="Errors")
-        """
-        request = ExcerptRequest(heading, start_line, end_line, max_tokens)
-        text, part = app.documents.read_part(caller.owner, id, request)
-        view = Content(
-            result=part.text,
-            id=text.document.id,
-            path=text.document.path,
-            hash=text.sha256,
-            lines=f"{part.first_line}-{part.last_line}",
-            total_lines=part.total_lines,
-        )
-        return CallToolResult(content=[TextContent(type="text", text=part.text)], structured_content=view.model_dump())
-
     def list_directory_structure(
         caller: Caller,
         prefix: Annotated[str | None, Field(max_length=512, description="only folders below this one")] = None,
@@ -257,7 +218,7 @@ def search_tools(app: DocumentsHost) -> list[LociTool]:
         loci_tool(search_documents, title="Search documents", quick=True),
         loci_tool(temporal_search, title="Search documents of a time", quick=True),
         loci_tool(query_by_tags, title="Find documents by tags", quick=True),
-        loci_tool(read_node_content, title="Read a document", quick=True),
+        reading_tool(app),
         loci_tool(list_directory_structure, title="List folders of documents", quick=True),
     ]
 

@@ -15,7 +15,7 @@ from typing import Literal
 from loci.core.errors import NotFound, Refused
 from loci.documents.content.excerpt import section_lines
 from loci.documents.content.tags_and_dates import COMMENT, TAGS_COMMENT
-from loci.documents.document import Heading
+from loci.documents.document import BOM, Heading
 
 Mode = Literal["create", "append", "replace"]
 LINE_END = re.compile(r"(\r\n|\r|\n)")
@@ -78,9 +78,16 @@ def create(text: str) -> bytes:
 
 
 def replace_all(content: bytes, text: str) -> bytes:
-    """The document with a new text, and with its line ends and byte order mark as before."""
-    old = raw_text(content)
-    return old.replace(0, len(old.text), create(text).decode())
+    """The document with a new text, and with its line ends and byte order mark as before.
+
+    A text that was read and did not change gives the same bytes.
+    """
+    old, new = raw_text(content), text.removeprefix(BOM)
+    if with_line_feeds(new) == with_line_feeds(content[len(old.bom) :].decode(errors="replace")):
+        return content
+    after = create(new).decode()
+    is_ended = old.lines[-1] == "" or new.endswith(("\r", "\n"))
+    return old.replace(0, len(old.text), after if is_ended else after.removesuffix("\n"))
 
 
 def append(path: str, content: bytes, text: str, heading: str | None) -> bytes:
@@ -103,6 +110,9 @@ def replace_section(path: str, content: bytes, text: str, heading: str) -> bytes
     The heading itself stays, unless the text begins with a heading of the same level.
     """
     old = raw_text(content)
+    section = slice(*_lines_of_section(old, heading))
+    if with_line_feeds(text).rstrip("\n") == "\n".join(old.lines[section]).rstrip("\n"):
+        return content
     above, end_line = _section(old, heading)
     body = with_line_feeds(text).strip("\n").rstrip()
     hashes = HASH_HEADING.match(old.lines[above])
@@ -178,9 +188,14 @@ def with_line_feeds(text: str) -> str:
 
 def _section(old: RawText, heading: str | None) -> tuple[int, int]:
     """The first line of the section or document, and its end, which is before a last comment with tags."""
-    first, last = section_lines(old.lines, heading) if heading else (1, len(old.lines))
+    first, last = _lines_of_section(old, heading) if heading else (0, len(old.lines))
     end = _last_tags_comment(old)
-    return first - 1, min(last, max(first, end)) if heading else min(last, end)
+    return first, min(last, max(first + 1, end)) if heading else min(last, end)
+
+
+def _lines_of_section(old: RawText, heading: str) -> tuple[int, int]:
+    first, last = section_lines(old.lines, heading)
+    return first - 1, last
 
 
 def _last_tags_comment(old: RawText) -> int:

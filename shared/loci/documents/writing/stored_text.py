@@ -14,9 +14,8 @@ from loci.documents.catalog import Catalog
 from loci.documents.document import Root
 from loci.documents.ingest import local_files
 from loci.documents.ingest.local_files import blob_key, checked_path, file_of, path_of, root_of
+from loci.documents.ingest.opening import FILE, FOLDER, open_folder
 
-OPEN_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-OPEN_TO_READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
 OPEN_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -127,10 +126,10 @@ class FileText:
 
     def read(self) -> bytes | None:
         """The text. None if there is no file."""
-        # A link that leads nowhere exists, too: `local_files.read_file` refuses it.
-        if not os.path.lexists(Path(self.root.folder, local_files.below_root(self.path))):
+        try:
+            return local_files.read_file(self.root.folder, local_files.below_root(self.path))
+        except NotFound:
             return None
-        return local_files.read_file(self.root.folder, local_files.below_root(self.path))
 
     def write(self, content: bytes, before: bytes | None) -> None:
         """Replace `before` (None: no file) by the content. `Conflict` if the file says something else by now."""
@@ -168,13 +167,13 @@ class FileText:
     def _opened(self, *, make: bool) -> Generator[tuple[int, str]]:
         """The file's folder, opened part by part so that no link leads elsewhere, and the file's name."""
         *above, name = local_files.below_root(self.path).split("/")
-        folder = os.open(self.root.folder, OPEN_FOLDER)
+        folder = open_folder(self.root.folder)
         try:
             for part in above:
                 if make:
                     with suppress(FileExistsError):
                         os.mkdir(part, dir_fd=folder)
-                below = os.open(part, OPEN_FOLDER, dir_fd=folder)
+                below = os.open(part, FOLDER, dir_fd=folder)
                 os.close(folder)
                 folder = below
             yield folder, name
@@ -183,7 +182,7 @@ class FileText:
 
     def _expect(self, name: str, folder: int, before: bytes | None) -> None:
         try:
-            with os.fdopen(os.open(name, OPEN_TO_READ, dir_fd=folder), "rb") as file:
+            with os.fdopen(os.open(name, FILE, dir_fd=folder), "rb") as file:
                 now = file.read() if stat.S_ISREG(os.fstat(file.fileno()).st_mode) else b""
         except FileNotFoundError:
             now = None
