@@ -18,6 +18,7 @@ from loci.mcp.auth.gate import Gate
 from loci.mcp.http.address import Addresses
 from loci.mcp.http.body import LARGEST, read_body
 from loci.mcp.http.gatekeeper import check_single, closing
+from loci.mcp.http.json_shape import check_shape
 from loci.mcp.http.refusal import JSON_TYPE, Refusal, respond
 from loci.mcp.threads import on_thread
 
@@ -114,6 +115,7 @@ class DocumentsRoute:
 
 
 def _parsed(raw: bytes) -> _Batch:
+    check_shape(raw)
     try:
         return _Batch.model_validate_json(raw)
     except ValidationError as error:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from loci.mcp.auth.tokens import AccessTokens
 
 # A request through a proxy need not come from this machine.
-FORWARDED = frozenset({"forwarded", "x-forwarded-for", "x-real-ip"})
+FORWARDED = frozenset({"via", "forwarded", "x-real-ip"})
 METADATA = "/.well-known/oauth-protected-resource"
 
 
@@ -38,7 +38,7 @@ class Gate:
         """Return the caller. Refuse a credential that is missing, wrong or not enough."""
         shown = _credential(scope, headers)
         if shown is None:
-            if self.is_open and (self._host.settings.auth == "open" or FORWARDED.isdisjoint(headers.keys())):
+            if self.is_open and (self._host.settings.auth == "open" or not _is_forwarded(headers)):
                 return LOCAL_CALLER
             raise self._unauthorised(scope, headers, "Show an API key or an access token", {})
         owner = await on_thread(self._host.api_keys.owner_of, shown)
@@ -75,6 +75,10 @@ class Gate:
             if self._host.settings.oidc_scopes:
                 fields["scope"] = " ".join(self._host.settings.oidc_scopes)
         return {"WWW-Authenticate": "Bearer " + ", ".join(f'{name}="{value}"' for name, value in fields.items())}
+
+
+def _is_forwarded(headers: Headers) -> bool:
+    return any(name in FORWARDED or name.startswith("x-forwarded-") for name in headers)
 
 
 def _credential(scope: Scope, headers: Headers) -> str | None:
