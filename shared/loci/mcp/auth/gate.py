@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs
 
+from mcp_types import INTERNAL_ERROR
 from starlette.datastructures import Headers
 from starlette.types import Scope
 
@@ -32,7 +33,7 @@ class Gate:
         if host.settings.oidc_issuer:
             from loci.mcp.auth import tokens  # cryptography is loaded only if tokens are accepted
 
-            self._tokens = tokens.AccessTokens(host.settings, time.time)
+            self._tokens = tokens.AccessTokens(host.settings, time.monotonic)
 
     async def recognise(self, scope: Scope, headers: Headers) -> Caller:
         """Return the caller. Refuse a credential that is missing, wrong or not enough."""
@@ -50,10 +51,14 @@ class Gate:
         return await self._by_token(self._tokens, scope, headers, shown)
 
     async def _by_token(self, tokens: "AccessTokens", scope: Scope, headers: Headers, token: str) -> Caller:
+        from loci.mcp.auth.issuer_keys import LONGEST_WAIT, KeysUnderWay
         from loci.mcp.auth.tokens import BadToken
 
         try:
-            caller = await on_thread(tokens.caller_of, token, scope["path"].rstrip("/"))
+            caller = await tokens.caller_of(token, scope["path"].rstrip("/"))
+        except KeysUnderWay as error:
+            what = f"{error.code}: The issuer's keys are being fetched. {error.resolution}"
+            raise Refusal(503, what, code=INTERNAL_ERROR, headers={"Retry-After": str(LONGEST_WAIT)}) from None
         except BadToken as error:
             raise self._unauthorised(
                 scope, headers, f"This access token is not valid here: {error}", {"error": "invalid_token"}
