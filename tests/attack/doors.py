@@ -13,6 +13,7 @@ from typing import Any, Protocol, TypeVar
 import uvicorn
 from starlette.applications import Starlette
 
+from loci.mcp.http.connection import uvicorn_config
 from loci.mcp.lambda_handler import keep_alive
 from tests.attack.wire import Answer, Ask
 from tests.support.api_events import Request, Version, event, response
@@ -82,9 +83,7 @@ def uvicorn_door(application: Starlette) -> Generator[UvicornDoor]:
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.bind(("127.0.0.1", 0))
     listener.listen(1024)
-    config = uvicorn.Config(
-        application, log_level="error", access_log=False, server_header=False, timeout_graceful_shutdown=3
-    )
+    config = uvicorn_config(application, log_level="error")
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, args=([listener],), daemon=True)
     thread.start()

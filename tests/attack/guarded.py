@@ -1,11 +1,14 @@
 """Deployments that accept an issuer's tokens."""
 
+import asyncio
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from loci.app import App
 from loci.compose import build_app
+from loci.core.identity import Caller
 from loci.core.settings import Settings, load_settings
 from loci.mcp.auth.tokens import AccessTokens
 from loci.mcp.http.application import asgi
@@ -23,9 +26,19 @@ def accepting(issuer: Issuer, data: Path, **others: object) -> Generator[Served]
         yield app, door
 
 
-def tokens_of(issuer: Issuer, data: Path, clock: Callable[[], float], **others: object) -> AccessTokens:
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """`AccessTokens` for callers that have no event loop."""
+
+    tokens: AccessTokens
+
+    def caller_of(self, token: str, path: str) -> Caller:
+        return asyncio.run(self.tokens.caller_of(token, path))
+
+
+def tokens_of(issuer: Issuer, data: Path, clock: Callable[[], float], **others: object) -> Tokens:
     """What recognises the tokens, by itself. The clock is for the issuer's keys; a token's dates have their own."""
-    return AccessTokens(_settings(issuer, data, **others), clock)
+    return Tokens(AccessTokens(_settings(issuer, data, **others), clock))
 
 
 def _settings(issuer: Issuer, data: Path, **others: object) -> Settings:

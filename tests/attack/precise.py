@@ -62,6 +62,7 @@ PRECISE: dict[str, tuple[Ask, int, int]] = {
     "a host that is none": (ping.having("Host", 'loci.test", realm="x'), 400, INVALID_REQUEST),
     "another origin": (ping.having("Origin", "https://evil.test"), 403, INVALID_REQUEST),
     "a longer origin": (ping.having("Origin", "http://localhost.evil.test"), 403, INVALID_REQUEST),
+    "an origin of half an address": (ping.having("Origin", "http://["), 403, INVALID_REQUEST),
     "an origin of null": (ping.having("Origin", "null"), 403, INVALID_REQUEST),
     "unknown path": (ping.at("/mcp/nope"), 404, INVALID_REQUEST),
     "unknown path beside": (ping.at("/mcpx"), 404, INVALID_REQUEST),

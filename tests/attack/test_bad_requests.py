@@ -50,12 +50,43 @@ def test_what_can_be_understood_is_answered(door: Door, ann: str, body: bytes) -
     assert door.ask(legacy(body, ann)).message["result"] == {}
 
 
-def test_too_many_parts_are_refused(door: Door, ann: str) -> None:
-    assert refused(door.ask(legacy(message(params={"x": [[1]] * 100_001}), ann))) == (413, INVALID_REQUEST)
+def members(number: int) -> bytes:
+    """A ping with about so many members."""
+    return message(params={f"k{at}": at for at in range(number)})
 
 
-def test_many_parts_are_taken(door: Door, ann: str) -> None:
-    assert door.ask(legacy(message(params={"x": [[1]] * 99_000}), ann)).message["result"] == {}
+TOO_MANY = {
+    "in an object": members(200_000),
+    "in an array": message(params={"x": [0] * 100_001}),
+    "arrays": message(params={"x": [[1]] * 50_001}),
+    "empty arrays": PING[:-1] + b', "params": {"x": [' + b"[]," * 50_001 + b"[]]}}",
+    "strings": message(params={"x": [""] * 250_000}),
+    # The parser would refuse it for its end.
+    "before it is parsed": members(100_001)[:-1] + b"!",
+}
+
+
+@pytest.mark.parametrize("name", TOO_MANY)
+def test_too_many_members_are_refused(door: Door, ann: str, name: str) -> None:
+    answer = door.ask(legacy(TOO_MANY[name], ann))
+    assert refused(answer) == (413, INVALID_REQUEST)
+    assert "more than 100000 members" in answer.message["error"]["message"]
+
+
+TAKEN = {
+    "many members": members(99_000),
+    "many arrays": message(params={"x": [[1]] * 49_000}),
+    "a long text": message(params={"x": "[{,:}]" * 690_000}),
+    "a long text of quotes": message(params={"x": '"' * 2_000_000}),
+    "a long text of backslashes": message(params={"x": "\\" * 2_000_000}),
+    "a text that ends in a backslash": message(params={"x": ["\\", '\\"', "[" * 200_000]}),
+    "a long text of escapes": message(params={"x": '\\",[' * 400_000 + "\u2028" * 80_000}),
+}
+
+
+@pytest.mark.parametrize("name", TAKEN)
+def test_few_members_are_taken_however_long_they_are(door: Door, ann: str, name: str) -> None:
+    assert door.ask(legacy(TAKEN[name], ann)).message["result"] == {}
 
 
 def test_too_large_a_body_is_refused(door: Door, ann: str) -> None:

@@ -57,6 +57,11 @@ def test_other_methods_are_refused(door: Door, ann: str, method: str) -> None:
     assert (answer.status, answer.header("allow")) == (405, "GET, POST")
 
 
+def test_too_many_members_are_refused_before_they_are_parsed(door: Door, ann: str) -> None:
+    answer = door.ask(shown(ASK, ann).saying(b'{"put":[' + b"0," * 100_001 + b"!"))
+    assert (answer.status, code(answer.body)) == (413, "TOO_LARGE")
+
+
 @pytest.mark.parametrize("body", [b"", b"[]", b"{", b"\xff", b"[" * 100_000, b'{"put":NaN}'])
 def test_what_is_no_json_of_ours_is_refused(door: Door, ann: str, body: bytes) -> None:
     answer = door.ask(shown(ASK, ann).saying(body))

@@ -17,7 +17,7 @@ from loci.mcp.http.application import asgi
 from tests.attack.bad_tokens import BAD
 from tests.attack.conftest import ANN
 from tests.attack.doors import UvicornDoor, lambda_doors
-from tests.attack.guarded import Served, accepting, tokens_of
+from tests.attack.guarded import Served, Tokens, accepting, tokens_of
 from tests.attack.issuer import PUBLIC, SCOPES, Issuer
 from tests.attack.malformed import PING
 from tests.attack.wire import Answer, Ask, call, legacy
@@ -37,7 +37,7 @@ def door(served: Served) -> UvicornDoor:
 
 
 @pytest.fixture(scope="module")
-def tokens(issuer: Issuer, tmp_path_factory: pytest.TempPathFactory) -> AccessTokens:
+def tokens(issuer: Issuer, tmp_path_factory: pytest.TempPathFactory) -> Tokens:
     """What recognises tokens, by itself."""
     return tokens_of(issuer, tmp_path_factory.mktemp("tokens"), time.time)
 
@@ -64,7 +64,8 @@ def test_one_subject_in_two_tenants_is_two_owners(issuer: Issuer, served: Served
 
 
 def test_without_a_claim_for_it_the_issuer_is_the_tenant(issuer: Issuer, tmp_path: Path) -> None:
-    plain = AccessTokens(load_settings({"data": tmp_path, "oidc_issuer": issuer.url, "public_url": PUBLIC}), time.time)
+    settings = load_settings({"data": tmp_path, "oidc_issuer": issuer.url, "public_url": PUBLIC})
+    plain = Tokens(AccessTokens(settings, time.monotonic))
     assert plain.caller_of(issuer.token(), "/mcp") == Caller(
         Owner(issuer.url, "ann"), "token", frozenset(SCOPES.split())
     )
@@ -169,7 +170,7 @@ def test_without_an_issuer_there_is_no_metadata(at_home: UvicornDoor, path: str)
 
 @settings(max_examples=300, deadline=None, derandomize=True, database=None)
 @given(data=st.data())
-def test_no_change_of_a_token_breaks_the_server(issuer: Issuer, tokens: AccessTokens, data: st.DataObject) -> None:
+def test_no_change_of_a_token_breaks_the_server(issuer: Issuer, tokens: Tokens, data: st.DataObject) -> None:
     token = issuer.token()
     at, length = data.draw(st.integers(0, len(token))), data.draw(st.integers(0, 3))
     changed = token[:at] + data.draw(st.text(max_size=3)) + token[at + length :]

@@ -110,6 +110,18 @@ def test_the_test_that_comes_before_any_rotation_passes(clients: Clients) -> Non
     assert read_secrets(NAME, clients) == [FIRST]
 
 
+def test_a_secret_of_bytes_is_not_used(clients: Clients) -> None:
+    clients.secretsmanager.put_secret_value(SecretId=NAME, SecretBinary=b"\xff" * 64)
+    with pytest.raises(Misconfigured, match="not one of Loci's"):
+        read_secrets(NAME, clients)
+
+
+def test_a_secret_that_is_no_text_is_not_shown() -> None:
+    with pytest.raises(Misconfigured, match="not UTF-8") as raised:
+        Keyring(["\udcff" * 64])
+    assert raised.value.__cause__ is None
+
+
 def test_a_rotation_that_would_lock_out_who_is_in_is_not_finished(clients: Clients) -> None:
     clients.secretsmanager.put_secret_value(
         SecretId=NAME, SecretString=json.dumps({"current": "x" * 64}), VersionStages=["AWSPENDING"]

@@ -121,8 +121,9 @@ def test_a_secret_that_others_can_read_is_a_warning(patient: Patient) -> None:
     assert "chmod 600" in patient.told()["secret"]["advice"]
 
 
-def test_an_invalid_secret_is_a_fault(patient: Patient) -> None:
-    (patient.data / "secret").write_text("short")
+@pytest.mark.parametrize("broken", [b"short", b"\xff" * 64])
+def test_an_invalid_secret_is_a_fault(patient: Patient, broken: bytes) -> None:
+    (patient.data / "secret").write_bytes(broken)
     assert "contains no valid secret" in patient.told(exit=1)["secret"]["what"]
 
 

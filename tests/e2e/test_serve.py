@@ -38,6 +38,23 @@ def test_ctrl_c_ends_it_cleanly(data: Path) -> None:
     assert "Traceback" not in (data.parent / "stderr.txt").read_text("utf-8")
 
 
+@pytest.mark.parametrize("broken", [b"\xff" * 64, b"short", b""])
+def test_a_broken_secret_is_one_clear_line(data: Path, broken: bytes) -> None:
+    data.mkdir()
+    (data / "secret").write_bytes(broken)
+    ended = loci(data, "serve", "--port", "0")
+    [line] = ended.stderr.strip().splitlines()
+    assert ended.returncode == 1
+    assert f"{data / 'secret'} holds no secret" in line
+
+
+def test_a_secret_that_is_no_text_is_one_clear_line(data: Path) -> None:
+    ended = loci(data, "serve", "--port", "0", LOCI_SECRETS="\udcff" * 64)
+    [line] = ended.stderr.strip().splitlines()
+    assert ended.returncode == 1
+    assert "A signing secret is not UTF-8" in line
+
+
 def test_it_starts_again_on_the_same_data_with_the_same_sessions(data: Path) -> None:
     with serving(data) as server:
         session = post(f"{server.url}/mcp", initialize("2025-06-18")).headers["Mcp-Session-Id"]

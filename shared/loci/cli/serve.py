@@ -93,6 +93,7 @@ def _serve_until_interrupted(settings: Settings, *, example: bool) -> None:
 
     from loci.compose import build_app
     from loci.mcp.http.application import asgi
+    from loci.mcp.http.connection import uvicorn_config
     from loci.mcp.module import tool_families
 
     class Server(uvicorn.Server):
@@ -109,14 +110,7 @@ def _serve_until_interrupted(settings: Settings, *, example: bool) -> None:
     families = tool_families(app)
     for family in families:
         family.tools.get()  # so that the first call does not wait for it
-    config = uvicorn.Config(
-        asgi(app, on_loopback=on_loopback, families=families),
-        log_level="warning",
-        # An access log would hold query strings, and those may hold keys.
-        access_log=False,
-        server_header=False,
-        timeout_graceful_shutdown=3,
-    )
+    config = uvicorn_config(asgi(app, on_loopback=on_loopback, families=families))
     with contextlib.closing(app), _background(app, example=example):
         Server(config).run(sockets=[listener])
 

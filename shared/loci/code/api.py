@@ -9,11 +9,12 @@ from loci.code.answers import python_answer, python_under_way, typescript_under_
 from loci.code.detached_runs import PendingRun
 from loci.code.parts import CodeParts
 from loci.code.ports import GivenUp, never
+from loci.code.python import PythonRun
 from loci.code.typescript import TypeScriptRequest, TypeScriptRun
 from loci.core.identity import Caller, Owner
 from loci.core.json import JsonObject
 
-StartedRun = TypeScriptRun | PendingRun
+StartedRun = PythonRun | TypeScriptRun | PendingRun
 """A run that goes on while its call waits."""
 PATIENCE = 25.0
 """Seconds that a call waits for its run. API Gateway, in front of a deployment on AWS, gives up after 29."""
@@ -41,14 +42,14 @@ class Code:
 
     def start_python(
         self, caller: Caller, executor_id: str, code: str, given_up: GivenUp = never
-    ) -> JsonObject | PendingRun:
-        """Run Python and return its answer, or start it in another process and return the run.
+    ) -> PythonRun | PendingRun:
+        """Start Python, on a thread or in another process.
 
         `given_up` turns true when nobody wants the answer any more.
         """
         runner, detached_runs = self.parts.python.get(), self.parts.detached_runs
         if detached_runs is None:
-            return python_answer(runner.run(caller.owner, executor_id, code, given_up))
+            return runner.start(caller.owner, executor_id, code, given_up)
         runner.check(caller.owner, executor_id, code)
         request: JsonObject = {"id": executor_id, "code": code}
         return detached_runs.begin(caller, python.TOOL, request, runner.longest, python_under_way, given_up)

@@ -1,13 +1,20 @@
 """The Python runner: each owner's executors, and the code that runs in them."""
 
 import re
+import threading
 from collections.abc import Callable
+from concurrent.futures import Future
+from functools import partial
 
+from loci.code.answers import python_answer
 from loci.code.ports import Executors, GivenUp, StoredFiles, never
 from loci.code.python_run import Ran
+from loci.code.run_queue import RunQueue
 from loci.core.errors import NotFound, Refused
 from loci.core.identity import Owner
+from loci.core.json import JsonObject
 from loci.core.stores import Record, RecordStore, every
+from loci.sandbox.supervisor.daemon_threads import DAEMON_THREADS
 
 KIND = "executor"
 TOOL = "run_memory_code"
@@ -22,6 +29,23 @@ MARKED_SECONDS = 60.0
 """Seconds between two marks that an executor was used."""
 MOST = 100
 """Executors of an owner. One more takes the place of the one that was idle for longest."""
+
+
+class PythonRun:
+    """A run on a thread of this process, as the call that started it sees it."""
+
+    def __init__(self, call_is_over: GivenUp) -> None:
+        self.future: Future[JsonObject] = Future()
+        self._call_is_over = call_is_over
+        self._is_given_up = threading.Event()
+
+    def is_given_up(self) -> bool:
+        """True if nobody waits for the run any more."""
+        return self._is_given_up.is_set() or self._call_is_over()
+
+    def give_up(self) -> None:
+        """Stop waiting: the run will be ended."""
+        self._is_given_up.set()
 
 
 class Runner:
@@ -40,6 +64,7 @@ class Runner:
         self._executors = executors
         self._files = files
         self._clock = clock
+        self._queue = RunQueue()
         self.longest = seconds + BESIDE
         """Seconds that a run in another process takes at most."""
 
@@ -60,6 +85,14 @@ class Runner:
             value = record.value | {"used_at": now}
             self._records.put(owner, KIND, id, value, expires_at=now + KEPT_SECONDS, durable=False)
         return self._executors.run(owner, id, code, self._files, now + KEPT_SECONDS, given_up)
+
+    def start(self, owner: Owner, id: str, code: str, given_up: GivenUp = never) -> PythonRun:
+        """Start to run the code on a thread of its own. Raises `LociError` if it may not begin."""
+        self.check(owner, id, code)
+        self._queue.enter(owner.key)
+        run = PythonRun(given_up)
+        DAEMON_THREADS.start(partial(self._drive, run, owner, id, code))
+        return run
 
     def close(self) -> None:
         """Save and end every executor: the server stops."""
@@ -82,6 +115,17 @@ class Runner:
                 code="CODE_TOO_LARGE",
             )
         return record
+
+    def _drive(self, run: PythonRun, owner: Owner, id: str, code: str) -> None:
+        """Bring a run to its end. Its call raises whatever is raised here."""
+        try:
+            answer = python_answer(self.run(owner, id, code, run.is_given_up))
+        except BaseException as error:  # noqa: BLE001
+            self._queue.leave(owner.key)
+            run.future.set_exception(error)
+        else:
+            self._queue.leave(owner.key)
+            run.future.set_result(answer)
 
     def _make_room(self, owner: Owner) -> None:
         records = sorted(every(self._records, owner, KIND), key=_used_at)

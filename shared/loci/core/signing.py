@@ -18,7 +18,11 @@ class Keyring:
     """The secrets of one deployment, newest first. The first one signs; each of them verifies."""
 
     def __init__(self, secrets: Sequence[str]) -> None:
-        self._secrets = [secret.encode() for secret in secrets]
+        try:
+            self._secrets = [secret.encode() for secret in secrets]
+        except UnicodeEncodeError:
+            # Not `from`: the text of the error would hold the secret.
+            raise Misconfigured("A signing secret is not UTF-8", "Set another one") from None
 
     def keys(self, purpose: str) -> list[bytes]:
         """Return one key of 32 bytes for each secret. The keys work for this purpose only."""

@@ -84,7 +84,8 @@ def check_secret(folder: Path, given: int) -> Finding | None:
         return None
     if not path.exists():
         return Finding("secret", "ok", "There is none yet: the first start creates it")
-    if len(path.read_text("utf-8").strip()) < SHORTEST_SECRET:
+    secret = path.read_bytes().strip()
+    if len(secret) < SHORTEST_SECRET or not secret.isascii():
         advice = "Restore it from a copy, or remove it: then all sessions start anew"
         return Finding("secret", "fault", f"{path} contains no valid secret", advice)
     if path.stat().st_mode & OTHERS:

@@ -18,8 +18,9 @@ from loci.mcp.auth.gate import Gate
 from loci.mcp.http.address import Addresses
 from loci.mcp.http.body import LARGEST, read_body
 from loci.mcp.http.gatekeeper import check_single, closing
+from loci.mcp.http.json_shape import check_shape
 from loci.mcp.http.refusal import JSON_TYPE, Refusal, respond
-from loci.mcp.threads import on_thread
+from loci.mcp.threads import WRITES, on_thread, on_thread_of
 
 MOST = 500
 SECONDS = 15.0
@@ -96,7 +97,7 @@ class DocumentsRoute:
             raise Refusal(415, "Send documents as Content-Type: application/json")
         batch = _parsed(await read_body(receive, headers.get("content-length")))
         sent = [one.sent() for one in batch.put]
-        return await on_thread(self._take, caller.owner, sent, batch.remove)
+        return await on_thread_of(WRITES, self._take, caller.owner, sent, batch.remove)
 
     def _held(self, owner: Owner, under: str, after: str | None) -> Answer:
         if not under.strip("/"):
@@ -114,6 +115,7 @@ class DocumentsRoute:
 
 
 def _parsed(raw: bytes) -> _Batch:
+    check_shape(raw)
     try:
         return _Batch.model_validate_json(raw)
     except ValidationError as error:

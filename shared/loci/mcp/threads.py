@@ -1,6 +1,7 @@
 """Threads for work that would block the event loop.
 
-Loci has its own: anyio ends its threads with every Lambda event, and the stores' connections with them.
+Loci has its own: anyio ends its threads with every Lambda event, and the stores' connections with them. Calls that may
+wait have other threads than calls that answer soon, so that no wait keeps everybody waiting.
 """
 
 import asyncio
@@ -11,7 +12,12 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import ParamSpec, TypeVar
 
-THREADS = ThreadPoolExecutor(max_workers=64, thread_name_prefix="loci")
+AT_ONCE = 64
+THREADS = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="loci")
+SEARCHES = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="loci search")
+"""For calls that may wait for a model."""
+WRITES = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="loci write")
+"""For calls that may wait for another writer."""
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -29,6 +35,11 @@ async def while_wanted(work: Callable[[Callable[[], bool]], T]) -> T:
 
 async def on_thread(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Run the work on a thread and return its result."""
+    return await on_thread_of(THREADS, work, *args, **kwargs)
+
+
+async def on_thread_of(threads: ThreadPoolExecutor, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Run the work on one of these threads and return its result."""
     context = contextvars.copy_context()
     call = functools.partial(context.run, work, *args, **kwargs)
-    return await asyncio.get_running_loop().run_in_executor(THREADS, call)
+    return await asyncio.get_running_loop().run_in_executor(threads, call)

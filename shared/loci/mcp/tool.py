@@ -3,6 +3,7 @@
 import inspect
 import json
 from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -13,7 +14,7 @@ from pydantic_core import to_jsonable_python
 
 from loci.core.identity import Caller
 from loci.mcp.caller import caller_of
-from loci.mcp.threads import on_thread
+from loci.mcp.threads import THREADS, WRITES, on_thread_of
 from loci.mcp.tool_names import wire_name
 
 Surface = Literal["all", "documents", "files", "tools"]
@@ -54,11 +55,16 @@ def loci_tool(
     idempotent: bool = True,
     budget: int | None = BUDGET,
     quick: bool = False,
+    threads: ThreadPoolExecutor | None = None,
 ) -> LociTool:
-    """Make a tool of a function. Its docstring is for the model. Loci fills in a parameter of type `Caller`."""
+    """Make a tool of a function. Its docstring is for the model. Loci fills in a parameter of type `Caller`.
+
+    A function that is not async runs on one of the threads. By default they are those for calls that write, or those
+    for calls that answer soon.
+    """
     id = id or fn.__name__
     sdk_tool = Tool.from_function(
-        _as_the_sdk_calls_it(fn),
+        _as_the_sdk_calls_it(fn, threads or (WRITES if writes else THREADS)),
         name=wire_name(id),
         title=title,
         description=inspect.getdoc(fn),  # without the indentation, which Python before 3.13 keeps
@@ -69,11 +75,8 @@ def loci_tool(
     return LociTool(id, sdk_tool, budget, quick)
 
 
-def _as_the_sdk_calls_it(fn: Callable[..., Any]) -> Callable[..., Awaitable[Any]]:
-    """Wrap the function: the SDK passes the context, the function gets the `Caller` if it asks for one.
-
-    A function that is not async runs on a thread.
-    """
+def _as_the_sdk_calls_it(fn: Callable[..., Any], threads: ThreadPoolExecutor) -> Callable[..., Awaitable[Any]]:
+    """Wrap the function: the SDK passes the context, the function gets the `Caller` if it asks for one."""
     wanted = inspect.signature(fn, eval_str=True)
     callers = [name for name, parameter in wanted.parameters.items() if parameter.annotation is Caller]
     shown = [parameter for name, parameter in wanted.parameters.items() if name not in callers]
@@ -84,7 +87,7 @@ def _as_the_sdk_calls_it(fn: Callable[..., Any]) -> Callable[..., Awaitable[Any]
             arguments[name] = caller_of(mcp_context.request_context)
         if inspect.iscoroutinefunction(fn):
             return await fn(**arguments)
-        return await on_thread(fn, **arguments)
+        return await on_thread_of(threads, fn, **arguments)
 
     call.__name__, call.__doc__ = fn.__name__, fn.__doc__
     call.__annotations__ = {one.name: one.annotation for one in (*shown, context)}

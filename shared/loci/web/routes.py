@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from typing import Final
 from urllib.parse import parse_qs, urlsplit
 
 from starlette.datastructures import Headers
@@ -16,13 +17,16 @@ from loci.documents.host import DocumentsHost
 from loci.mcp.auth.gate import Gate
 from loci.mcp.http.address import Addresses, public_base
 from loci.mcp.http.body import read_body
-from loci.mcp.http.gatekeeper import check_single
+from loci.mcp.http.gatekeeper import check_single, closing
 from loci.mcp.http.refusal import Refusal
 from loci.mcp.threads import on_thread
 from loci.web import answers
 from loci.web.browser_sessions import COOKIE, SECONDS, BrowserSessions, set_cookie
 from loci.web.sign_in import sign_in_page
 from loci.web.views import LONGEST_TEXT, excerpt, served_page
+
+LARGEST_FORM: Final = 16 * 1024
+MOST_FIELDS: Final = 5
 
 
 class Pages:
@@ -52,7 +56,8 @@ class Pages:
             await self._router(scope, receive, send)
         except Refusal as refusal:
             self._app.telemetry.refused(path="/ui", status=refusal.status, reason=refusal.message)
-            plain = PlainTextResponse(refusal.message, refusal.status, {**answers.SAFE, **refusal.headers})
+            ends = {name.decode(): value.decode() for name, value in closing(scope)}
+            plain = PlainTextResponse(refusal.message, refusal.status, {**answers.SAFE, **refusal.headers, **ends})
             await plain(scope, receive, send)
         except NotFound as error:
             await answers.json({"error": {"code": error.code, "message": str(error)}}, 404)(scope, receive, send)
@@ -75,7 +80,8 @@ class Pages:
         if site is not None:
             return site in ("same-origin", "none")
         ours = {headers.get("host"), urlsplit(self._app.settings.public_url or "").netloc} - {None, ""}
-        return origin is None or urlsplit(origin).netloc in ours
+        # An origin is a scheme and a host. `urlsplit` would raise for what is none.
+        return origin is None or origin.partition("://")[2] in ours
 
     async def _caller(self, request: Request) -> tuple[Caller, bool]:
         """The caller, and True if a cookie named it. A credential in the request counts before the cookie."""
@@ -114,16 +120,17 @@ class Pages:
         return answers.away("graph")
 
     async def _sign_in(self, request: Request) -> Response:
-        body = await read_body(request.receive, request.headers.get("content-length"))
-        shown = parse_qs(body.decode("utf-8", "replace")).get("key", [""])[0].strip()
+        body = await read_body(request.receive, request.headers.get("content-length"), LARGEST_FORM)
+        shown = _key(body.decode("utf-8", "replace"))
         told = {"host": request.headers.get("host", ""), "authorization": f"Bearer {shown}"}
         try:
             # Whoever may use the endpoint may see the pages. Nothing else in the request counts.
             caller = await self._gate.recognise({**request.scope, "path": "/mcp", "query_string": b""}, Headers(told))
         except (Refusal, UnicodeEncodeError) as error:
             problem = error.message if isinstance(error, Refusal) else "This key is not valid here"
-            self._app.telemetry.refused(path="/ui/sign-in", status=401, reason=problem)
-            return answers.html(sign_in_page(f"{problem}."), 401)
+            status = 503 if isinstance(error, Refusal) and error.status == 503 else 401
+            self._app.telemetry.refused(path="/ui/sign-in", status=status, reason=problem)
+            return answers.html(sign_in_page(f"{problem}."), status)
         answer = answers.away("graph")
         cookie = set_cookie(self._sessions.begin(caller, shown), seconds=SECONDS, secure=self._is_secure(request))
         answer.headers["Set-Cookie"] = cookie
@@ -142,6 +149,14 @@ class Pages:
         self._app.telemetry.call(
             tool=what, owner=caller.owner.key, ms=ms, outcome="ok", code="", asked=0, answered=size
         )
+
+
+def _key(form: str) -> str:
+    """The key in the form."""
+    try:
+        return parse_qs(form, max_num_fields=MOST_FIELDS).get("key", [""])[0].strip()
+    except ValueError:
+        raise Refusal(400, f"This form has more than {MOST_FIELDS} fields") from None
 
 
 def _shows(request: Request) -> bool:

@@ -104,7 +104,7 @@ def _finish(name: str, token: str, clients: Clients) -> None:
 
 def _read(name: str, clients: Clients, stage: str) -> Generations:
     with explained("Secrets Manager", f"the secret {name}", RESOLUTIONS):
-        text = clients.secretsmanager.get_secret_value(SecretId=name, VersionStage=stage)["SecretString"]
+        text = clients.secretsmanager.get_secret_value(SecretId=name, VersionStage=stage).get("SecretString", "")
     try:
         found = Generations(**json.loads(text))
         if min(len(found.current), *map(len, found.in_use())) < SHORTEST_SECRET:

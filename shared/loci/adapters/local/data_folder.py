@@ -29,7 +29,10 @@ def load_secret(path: Path) -> str:
             _make(path)
         secret = path.read_text(encoding="ascii").strip()
     except OSError as error:
-        raise Misconfigured(f"Cannot keep a secret in {path} ({error.strerror})", "Free some space there") from None
+        advice = "Check its permissions, and that there is space"
+        raise Misconfigured(f"Cannot keep a secret in {path} ({error.strerror})", advice) from None
+    except UnicodeDecodeError:
+        secret = ""
     if len(secret) < SHORTEST_SECRET:
         raise Misconfigured(
             f"{path} holds no secret", "Restore it from a copy, or delete it: every session then starts again"

@@ -5,23 +5,25 @@ from collections.abc import Callable
 
 from loci.code.api import CodeHost, StartedRun
 from loci.code.ports import GivenUp, never
+from loci.code.python import PythonRun
 from loci.core.json import JsonObject
 from loci.mcp.threads import on_thread, while_wanted
 
 
-async def answer_of(
-    app: CodeHost, start: Callable[[GivenUp], JsonObject | StartedRun], *, at_once: bool = False
-) -> JsonObject:
+async def answer_of(app: CodeHost, start: Callable[[GivenUp], StartedRun], *, at_once: bool = False) -> JsonObject:
     """Start a run and return its answer, or the answer that it goes on. A cancelled call gives its run up.
 
-    Starting a run reads and writes the stores, so it happens on a thread, unless it starts at once.
+    Starting a run reads and writes the stores, so it happens on a thread, unless it starts at once. No thread of
+    that pool waits for the run's end.
     """
-    started = start(never) if at_once else await while_wanted(start)
-    if isinstance(started, dict):
-        return started
+    run = start(never) if at_once else await while_wanted(start)
+    # Python in this process has no answer that it goes on: its own limit is short.
+    patience = None if isinstance(run, PythonRun) else app.code.patience
     try:
-        answered, _ = await asyncio.wait([asyncio.wrap_future(started.future)], timeout=app.code.patience)
+        answered, _ = await asyncio.wait([asyncio.wrap_future(run.future)], timeout=patience)
     except asyncio.CancelledError:
-        started.give_up()
+        run.give_up()
         raise
-    return answered.pop().result() if answered else await on_thread(started.later)
+    if answered or isinstance(run, PythonRun):
+        return answered.pop().result()
+    return await on_thread(run.later)

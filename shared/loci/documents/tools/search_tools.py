@@ -14,6 +14,7 @@ from loci.documents.document import Document
 from loci.documents.host import DocumentsHost
 from loci.documents.tools.reading_tool import reading_tool
 from loci.mcp.answer_budget import ResultStore
+from loci.mcp.threads import SEARCHES
 from loci.mcp.tool import LociTool, loci_tool
 from loci.search.ranking import EVERYTHING, Chunk, Explanation, Hit, Ranking, Stage, Where
 from loci.search.snippet import snippet
@@ -215,8 +216,8 @@ def search_tools(app: DocumentsHost) -> list[LociTool]:
         return app.documents.folders(caller.owner, prefix, depth)
 
     return [
-        loci_tool(search_documents, title="Search documents", quick=True),
-        loci_tool(temporal_search, title="Search documents of a time", quick=True),
+        loci_tool(search_documents, title="Search documents", quick=True, threads=SEARCHES),
+        loci_tool(temporal_search, title="Search documents of a time", quick=True, threads=SEARCHES),
         loci_tool(query_by_tags, title="Find documents by tags", quick=True),
         reading_tool(app),
         loci_tool(list_directory_structure, title="List folders of documents", quick=True),

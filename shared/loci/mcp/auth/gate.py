@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs
 
+from mcp_types import INTERNAL_ERROR
 from starlette.datastructures import Headers
 from starlette.types import Scope
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from loci.mcp.auth.tokens import AccessTokens
 
 # A request through a proxy need not come from this machine.
-FORWARDED = frozenset({"forwarded", "x-forwarded-for", "x-real-ip"})
+FORWARDED = frozenset({"via", "forwarded", "x-real-ip"})
 METADATA = "/.well-known/oauth-protected-resource"
 
 
@@ -32,13 +33,13 @@ class Gate:
         if host.settings.oidc_issuer:
             from loci.mcp.auth import tokens  # cryptography is loaded only if tokens are accepted
 
-            self._tokens = tokens.AccessTokens(host.settings, time.time)
+            self._tokens = tokens.AccessTokens(host.settings, time.monotonic)
 
     async def recognise(self, scope: Scope, headers: Headers) -> Caller:
         """Return the caller. Refuse a credential that is missing, wrong or not enough."""
         shown = _credential(scope, headers)
         if shown is None:
-            if self.is_open and (self._host.settings.auth == "open" or FORWARDED.isdisjoint(headers.keys())):
+            if self.is_open and (self._host.settings.auth == "open" or not _is_forwarded(headers)):
                 return LOCAL_CALLER
             raise self._unauthorised(scope, headers, "Show an API key or an access token", {})
         owner = await on_thread(self._host.api_keys.owner_of, shown)
@@ -50,10 +51,14 @@ class Gate:
         return await self._by_token(self._tokens, scope, headers, shown)
 
     async def _by_token(self, tokens: "AccessTokens", scope: Scope, headers: Headers, token: str) -> Caller:
+        from loci.mcp.auth.issuer_keys import LONGEST_WAIT, KeysUnderWay
         from loci.mcp.auth.tokens import BadToken
 
         try:
-            caller = await on_thread(tokens.caller_of, token, scope["path"].rstrip("/"))
+            caller = await tokens.caller_of(token, scope["path"].rstrip("/"))
+        except KeysUnderWay as error:
+            what = f"{error.code}: The issuer's keys are being fetched. {error.resolution}"
+            raise Refusal(503, what, code=INTERNAL_ERROR, headers={"Retry-After": str(LONGEST_WAIT)}) from None
         except BadToken as error:
             raise self._unauthorised(
                 scope, headers, f"This access token is not valid here: {error}", {"error": "invalid_token"}
@@ -75,6 +80,10 @@ class Gate:
             if self._host.settings.oidc_scopes:
                 fields["scope"] = " ".join(self._host.settings.oidc_scopes)
         return {"WWW-Authenticate": "Bearer " + ", ".join(f'{name}="{value}"' for name, value in fields.items())}
+
+
+def _is_forwarded(headers: Headers) -> bool:
+    return any(name in FORWARDED or name.startswith("x-forwarded-") for name in headers)
 
 
 def _credential(scope: Scope, headers: Headers) -> str | None:

@@ -1,19 +1,17 @@
 """Reads a request's body within a limit and parses it strictly, except for one known tail of a vendor's client."""
 
 import json
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, cast
 
 import anyio
 from starlette.types import Receive
 
+from loci.mcp.http.json_shape import check_shape, too_deep
 from loci.mcp.http.refusal import Refusal, not_json
 
 LARGEST = 4 * 1024 * 1024
-DEEPEST = 100
 LARGEST_BATCH = 50
-MOST_PARTS = 100_000
 PATIENCE = 60
 """Seconds that a client has to send its body."""
 SPACE = " \t\r\n"
@@ -29,16 +27,16 @@ class Body:
     """True if closing braces behind the message were cut off."""
 
 
-async def read_body(receive: Receive, declared: str | None) -> bytes:
-    """Read all bytes of the request. Refuse too many."""
-    if declared is not None and declared.isdecimal() and int(declared[:20]) > LARGEST:
-        raise _too_large()
+async def read_body(receive: Receive, declared: str | None, largest: int = LARGEST) -> bytes:
+    """Read all bytes of the request. Refuse more than `largest`."""
+    if declared is not None and declared.isdecimal() and int(declared[:20]) > largest:
+        raise _too_large(largest)
     with anyio.move_on_after(PATIENCE):
-        return await _all_bytes(receive)
+        return await _all_bytes(receive, largest)
     raise Refusal(408, f"The body took longer than {PATIENCE} seconds")
 
 
-async def _all_bytes(receive: Receive) -> bytes:
+async def _all_bytes(receive: Receive, largest: int) -> bytes:
     parts: list[bytes] = []
     size, more = 0, True
     while more:
@@ -47,8 +45,8 @@ async def _all_bytes(receive: Receive) -> bytes:
             raise Refusal(400, "The request ended before its body did")
         part = event.get("body", b"")
         size += len(part)
-        if size > LARGEST:
-            raise _too_large()
+        if size > largest:
+            raise _too_large(largest)
         parts.append(part)
         more = event.get("more_body", False)
     return b"".join(parts)
@@ -67,6 +65,7 @@ def parse_body(raw: bytes) -> Body | Batch:
         text = raw.decode("utf-8")
     except UnicodeDecodeError:
         raise not_json("the body is not UTF-8") from None
+    check_shape(raw)
     value, end = _first_value(text)
     tail = text[end:].strip(SPACE)
     if tail.strip("}" + SPACE):
@@ -100,12 +99,9 @@ def _first_value(text: str) -> tuple[Any, int]:
     try:
         value, end = DECODER.raw_decode(text, start)
     except RecursionError:
-        raise _too_deep() from None
+        raise too_deep() from None
     except ValueError as error:
         raise not_json(error.msg if isinstance(error, json.JSONDecodeError) else str(error)[:100]) from None
-    # Counting is fast; only what could be too deep is walked.
-    if text.count("[") + text.count("{") > DEEPEST:
-        _check_shape(value)
     if "\\u" in text and _has_half_a_character(value):
         raise not_json("a string holds half of a surrogate pair")
     return value, end
@@ -154,24 +150,6 @@ def _no_constant(name: str) -> Any:
 DECODER = json.JSONDecoder(parse_constant=_no_constant)
 
 
-def _check_shape(value: Any) -> None:
-    """Refuse a value that would take long to validate."""
-    level: list[Any] = [value]
-    seen = 0
-    for _ in range(DEEPEST):
-        level = [below for one in level for below in _inside(one) if isinstance(below, dict | list)]
-        seen += len(level)
-        if seen > MOST_PARTS:
-            raise Refusal(413, f"The body has more than {MOST_PARTS} objects and arrays; send less, or as text")
-        if not level:
-            return
-    raise _too_deep()
-
-
-def _inside(one: Any) -> Iterable[Any]:
-    return cast("dict[str, Any]", one).values() if isinstance(one, dict) else cast("list[Any]", one)
-
-
 def _has_half_a_character(value: Any) -> bool:
     try:
         json.dumps(value, ensure_ascii=False).encode()
@@ -180,9 +158,5 @@ def _has_half_a_character(value: Any) -> bool:
     return False
 
 
-def _too_deep() -> Refusal:
-    return not_json(f"the body is nested deeper than {DEEPEST} levels")
-
-
-def _too_large() -> Refusal:
-    return Refusal(413, f"The body is larger than {LARGEST} bytes; send less, or in parts")
+def _too_large(largest: int) -> Refusal:
+    return Refusal(413, f"The body is larger than {largest} bytes; send less, or in parts")

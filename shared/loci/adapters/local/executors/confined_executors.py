@@ -48,7 +48,7 @@ class ConfinedExecutors:
         self._idle_seconds = idle_seconds
         self._kept_seconds = kept_seconds
         self._turn = threading.Lock()
-        # A run holds one of the server's threads for as long as it takes, and other calls need some, too.
+        # Each run needs a process, and these share the machine's memory.
         self._running = threading.BoundedSemaphore(MOST_HERE)
         self._sessions: dict[str, ExecutorSession] = {}
         self._closed = threading.Event()

@@ -1,0 +1,56 @@
+"""A connection on a socket: uvicorn's, but stricter about where a body ends, and quieter about clients' mistakes."""
+
+from typing import Any, cast
+
+import h11
+import uvicorn
+from starlette.types import ASGIApp
+from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
+
+BOTH_LENGTHS = "Content-Length and Transfer-Encoding: send only one of them."
+
+
+def uvicorn_config(application: ASGIApp, log_level: str = "warning") -> uvicorn.Config:
+    """How uvicorn serves Loci."""
+    return uvicorn.Config(
+        application,
+        http=Connection,
+        log_level=log_level,
+        # An access log would hold query strings, and those may hold keys.
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=3,
+    )
+
+
+class Connection(H11Protocol):
+    """Answers bytes that are no HTTP with 400 if it still can, closes, and writes one line to the log."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.conn = self._strict = _OneLength(h11.SERVER)
+
+    def send_400_response(self, msg: str) -> None:
+        cycle = cast("RequestResponseCycle | None", self.cycle)  # uvicorn's types hide that there may be none yet
+        if cycle is not None:  # the application must not answer after this
+            cycle.disconnected = True
+            cycle.message_event.set()
+        try:
+            super().send_400_response(self._strict.fault or msg)
+        except h11.LocalProtocolError:  # an answer was already sent, in part or in whole
+            self.transport.close()
+
+
+class _OneLength(h11.Connection):
+    """Refuses a request with two lengths: a proxy in front may believe the other one, and what follows is smuggled."""
+
+    fault: str | None = None
+
+    def next_event(self) -> "h11.Event | type[h11.NEED_DATA] | type[h11.PAUSED]":
+        event = super().next_event()
+        if isinstance(event, h11.Request):
+            names = {name for name, _ in event.headers}
+            if {b"content-length", b"transfer-encoding"} <= names:
+                self.fault = BOTH_LENGTHS
+                raise h11.RemoteProtocolError(BOTH_LENGTHS)
+        return event
