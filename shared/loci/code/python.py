@@ -7,7 +7,7 @@ from loci.code.ports import Executors, GivenUp, StoredFiles, never
 from loci.code.python_run import Ran
 from loci.core.errors import NotFound, Refused
 from loci.core.identity import Owner
-from loci.core.stores import Record, RecordStore, every
+from loci.core.stores import Record, RecordStore, every, read_or_none
 
 KIND = "executor"
 TOOL = "run_memory_code"
@@ -90,5 +90,11 @@ class Runner:
             self._executors.forget(owner, record.key)
 
 
-def _used_at(record: Record) -> float:
+def used_at(record: Record) -> float:
+    """When an executor was last used."""
     return float(str(record.value["used_at"]))
+
+
+def _used_at(record: Record) -> float:
+    """The same; long ago if the record is damaged."""
+    return read_or_none(record, used_at) or 0.0

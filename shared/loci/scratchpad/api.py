@@ -9,8 +9,8 @@ from heapq import nlargest
 from loci.core.errors import Conflict, LociError, NotFound, Unavailable
 from loci.core.identity import Owner
 from loci.core.ids import content_id, random_id
-from loci.core.json import JsonObject, iso
-from loci.core.stores import ABSENT, BlobStore, Record, RecordStore, every, lost_race
+from loci.core.json import JsonObject, iso, string
+from loci.core.stores import ABSENT, BlobStore, Record, RecordStore, every, lost_race, read_or_none, readable
 
 KIND = "scratchpad"
 PROMISED = "scratchpad-promised"
@@ -110,9 +110,10 @@ class Scratchpad:
         """Read at most `limit` characters from `offset` on."""
         for _ in range(TRIES):
             record = self._records.get(owner, KIND, id) if ID.fullmatch(id) else None
-            if record is None:
+            size = read_or_none(record, _size)
+            if record is None or size is None:
                 raise self._absent(owner, id)
-            text = self._text(owner, record)
+            text = self._text(owner, record, size)
             if text is not None:
                 self._touch(owner, record)
                 end = None if limit is None else offset + limit
@@ -125,9 +126,9 @@ class Scratchpad:
 
     def newest(self, owner: Owner, limit: int) -> Newest:
         """The newest entries, newest first."""
-        records = list(every(self._records, owner, KIND))
-        newest = nlargest(limit, records, key=lambda record: _moment(record, "kept_at"))
-        return Newest(tuple(map(_entry, newest)), len(records), sum(map(_size, records)))
+        kept = list(readable(every(self._records, owner, KIND), kept_entry))
+        newest = nlargest(limit, kept, key=lambda one: one[0])
+        return Newest(tuple(entry for _, entry in newest), len(kept), sum(entry.size_bytes for _, entry in kept))
 
     def _put(self, owner: Owner, id: str, value: JsonObject, raw: bytes) -> int:
         """Write the text, then the record that leads to it. Returns the room that it takes on top of what it replaces.
@@ -137,8 +138,7 @@ class Scratchpad:
         for _ in range(TRIES):
             held = self._records.get(owner, KIND, id)
             is_same = held is not None and held.value.get("hash") == value["hash"]
-            value["blob"] = held.value["blob"] if held and is_same else f"{KIND}/{id}-{random_id(8)}"
-            blob = str(value["blob"])
+            value["blob"] = blob = _blob(held) if held and is_same else f"{KIND}/{id}-{random_id(8)}"
             if not is_same:
                 self._blobs.write(owner, blob, raw, durable=False)
             try:
@@ -156,26 +156,27 @@ class Scratchpad:
             if not is_same:
                 with suppress(Unavailable):
                     self._blobs.remove(owner, _blob(held))
-            return self._charge(len(raw)) - self._charge(_size(held))
+            return self._charge(len(raw)) - self._charge(read_or_none(held, _size) or 0)
         raise lost_race("scratchpad entry")
 
     def _absent(self, owner: Owner, id: str) -> LociError:
         promised = self._records.get(owner, PROMISED, id) if ID.fullmatch(id) else None
-        if promised is None:
+        due_at = read_or_none(promised, promised_until)
+        if due_at is None:
             return _missing(id)
-        if self._clock() < _moment(promised, "due_at"):
+        if self._clock() < due_at:
             advice = f"Call scratchpad_read('{id}') again in some seconds"
             return Unavailable("The result is not ready yet", advice, code="STILL_RUNNING")
         advice = "Call the tool again"
         return NotFound("The result never came: the server stopped while it was made", advice, code="RUN_LOST")
 
-    def _text(self, owner: Owner, record: Record) -> str | None:
+    def _text(self, owner: Owner, record: Record, size: int) -> str | None:
         """The entry's text. None if it is gone: then its record goes, too, unless somebody has just kept it again."""
         try:
             raw = self._blobs.read(owner, _blob(record))
         except NotFound:
             raw = b""
-        if len(raw) == _size(record):
+        if len(raw) == size:
             return raw.decode()
         with suppress(Conflict):
             self._records.remove(owner, KIND, record.key, expect_version=record.version)
@@ -189,7 +190,7 @@ class Scratchpad:
 
     def _made_room(self, owner: Owner, keeping: str) -> int:
         """Remove the least recently used entries, but never the newest: its reader was just told the id."""
-        records = list(every(self._records, owner, KIND))
+        records = [record for record, _ in readable(every(self._records, owner, KIND), lambda it: (it, kept_entry(it)))]
         room = self.capacity - sum(self._charge(_size(record)) for record in records)
         step = self.capacity // LOOKS
         if room >= 0:
@@ -213,10 +214,17 @@ def _blob(record: Record) -> str:
     return str(record.value.get("blob", f"{KIND}/{record.key}"))
 
 
-def _entry(record: Record) -> ScratchpadEntry:
-    value = record.value
+def kept_entry(record: Record) -> tuple[float, ScratchpadEntry]:
+    """The entry of a record, and when it was kept."""
+    value, kept_at = record.value, _moment(record, "kept_at")
+    _moment(record, "used_at")
     about = str(value.get("about", ""))
-    return ScratchpadEntry(record.key, str(value["tool"]), about, _size(record), iso(_moment(record, "kept_at")))
+    return kept_at, ScratchpadEntry(record.key, string(value["tool"]), about, _size(record), iso(kept_at))
+
+
+def promised_until(record: Record) -> float:
+    """When a promised entry was due."""
+    return _moment(record, "due_at")
 
 
 def _size(record: Record) -> int:
