@@ -182,6 +182,16 @@ async def test_a_store_that_fails_takes_no_answer_away(
 
 
 @on_aws
+async def test_a_kept_result_is_named_although_no_room_could_be_made(connect: Connect, clients: Clients) -> None:
+    async with connect(extra=(loci_tool(report, title="Report"),)) as client:
+        clients.dynamodb.meta.events.register("before-call.dynamodb.Query", throttle)
+        answer = await client.call_tool("report", {})
+        clients.dynamodb.meta.events.unregister("before-call.dynamodb.Query", throttle)
+        read = await client.call_tool("scratchpad_read", {"id": structured(answer)["scratchpad_id"]})
+    assert texts(read)[0] == report()
+
+
+@on_aws
 async def test_a_text_whose_record_fails_is_removed_again(app: App, connect: Connect, clients: Clients) -> None:
     clients.dynamodb.meta.events.register("before-call.dynamodb.PutItem", throttle)
     async with connect(extra=(loci_tool(report, title="Report"),)) as client:

@@ -100,10 +100,11 @@ class Scratchpad:
             "used_at": now,
         }
         taken = self._put(owner, entry.id, value, raw)
-        if id is not None:
-            self._records.remove(owner, PROMISED, id)
-        room = self._room.get(owner.key, 0) - taken
-        self._room[owner.key] = room if room >= 0 else self._made_room(owner, keeping=entry.id)
+        with suppress(Unavailable):  # the entry is kept: a promise expires, and the next entry makes room
+            if id is not None:
+                self._records.remove(owner, PROMISED, id)
+            room = self._room.get(owner.key, 0) - taken
+            self._room[owner.key] = room if room >= 0 else self._made_room(owner, keeping=entry.id)
         return entry
 
     def read(self, owner: Owner, id: str, offset: int = 0, limit: int | None = None) -> Slice:
