@@ -133,8 +133,8 @@ def test_a_value_that_is_lost_is_an_error_and_no_empty_answer(records: RecordSto
     blobs.remove(ANN, blobs.list(ANN)[0])
     with pytest.raises(Unavailable, match="missing from the bucket"):
         records.get(ANN, "note", "a")
-    with pytest.raises(Unavailable, match="missing from the bucket"):
-        records.list(ANN, "note")
+    records.put(ANN, "note", "b", {})
+    assert [(one.key, one.is_damaged) for one in records.list(ANN, "note").records] == [("a", True), ("b", False)]
 
 
 def test_a_write_that_happened_is_told_so_though_the_old_value_could_not_be_cleared(

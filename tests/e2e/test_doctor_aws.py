@@ -52,7 +52,7 @@ def not_ok(findings: Findings) -> set[str]:
 
 def test_each_service_is_checked_and_a_missing_search_is_a_warning(deployed: Environment) -> None:
     found = doctor(deployed)
-    assert list(found) == ["table", "bucket", "secret", "search", "inference"]
+    assert list(found) == ["table", "bucket", "secret", "search", "inference", "records"]
     assert found["search"]["state"] == "warning"
     assert not_ok(found) == {"search"}
     assert "small-embedder@" in found["inference"]["what"]

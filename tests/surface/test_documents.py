@@ -104,7 +104,7 @@ async def test_an_answer_at_the_default_limit_has_8_kib_at_most(app: App, connec
     async with connect("documents") as client:
         answer = await client.call_tool("search_documents", {"query": "which ferry sails"})
     assert len(texts(answer)[0].encode()) <= 8 * 1024
-    whole = await call(connect, "scratchpad_read", id=structured(answer)["metadata"]["scratchpad_id"])
+    whole = await call(connect, "scratchpad_read", id=structured(answer)["scratchpad_id"])
     assert "The ferry number" in whole["result"]
 
 

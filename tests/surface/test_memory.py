@@ -94,7 +94,7 @@ async def test_an_expensive_answer_can_be_read_again(connect: Connect) -> None:
     found = await call(connect, "search_documents", query="what hides at the end of the page", limit=50)
     listed = await call(connect, "scratchpad_list")
     [entry] = [one for one in listed["entries"] if one["tool"] == "search_documents"]
-    assert entry["id"] == found["metadata"]["scratchpad_id"]
+    assert entry["id"] == found["scratchpad_id"]
     kept = json.loads((await call(connect, "scratchpad_read", id=entry["id"]))["result"])
     assert [row["id"] for row in kept["results"]] == [row["id"] for row in found["results"]]
     cut, whole = (one["results"][0]["snippet"] for one in (found, kept))

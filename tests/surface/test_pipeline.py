@@ -202,14 +202,13 @@ async def test_a_language_model_orders_and_explains(reading: App, stub: StubMode
     found = await search(reading)
     ids, ordered = [row["id"] for row in before["results"]], [row["id"] for row in found["results"]]
     assert ordered == [ids[1], ids[0], *ids[2:]]
-    assert found["metadata"] | {"stages": None, "scratchpad_id": None} == {
+    assert found["metadata"] | {"stages": None} == {
         "query": QUESTION,
         "sonar_enabled": True,
         "intent": "Where memory is.",
         "analysis": "All say so.",
         "reason": None,
         "stages": None,
-        "scratchpad_id": None,
     }
     assert [row["context"] for row in found["results"]] == [CONTEXT] * 5 + [None] * 15
     assert {row["snippet"] for row in found["results"][:5]} == {"is what to search"}

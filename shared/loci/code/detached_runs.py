@@ -12,8 +12,8 @@ from loci.code.run_queue import MOST
 from loci.core.errors import Conflict, LociError, Unavailable
 from loci.core.identity import Caller, Owner
 from loci.core.ids import random_id
-from loci.core.json import Json, JsonObject
-from loci.core.stores import ABSENT, Record, RecordStore, every
+from loci.core.json import Json, JsonObject, string
+from loci.core.stores import ABSENT, Record, RecordStore, every, read_or_none, readable
 from loci.scratchpad.api import Scratchpad
 
 KIND = "run"
@@ -45,7 +45,7 @@ class DetachedRuns:
     ) -> "PendingRun":
         """Start a run of the tool. Raises `Unavailable` if the owner has too many."""
         now = self._clock()
-        others = (record.value for record in every(self._records, caller.owner, KIND))
+        others = readable(every(self._records, caller.owner, KIND), run_value)
         if sum(one["state"] != DONE and _due(one) > now for one in others) >= MOST:
             what = f"{MOST} runs of yours are under way, which is the most"
             raise Unavailable(what, "Wait for one of them, then call again", code="SANDBOX_BUSY")
@@ -64,7 +64,7 @@ class DetachedRuns:
     def drive(self, job: JsonObject, handlers: Mapping[str, JobHandler]) -> None:
         """Do the job's run, by its tool's handler, unless somebody already does: no run begins twice."""
         owner, id = Owner(str(job["tenant"]), str(job["subject"])), str(job["run"])
-        found = self._records.get(owner, KIND, id)
+        found = self._found(owner, id)
         if found is None or found.value["state"] != ASKED:
             return
         request, tool = cast("JsonObject", found.value["asked"]), str(found.value["tool"])
@@ -84,7 +84,7 @@ class DetachedRuns:
 
     def read(self, owner: Owner, id: str) -> JsonObject | LociError | None:
         """Take the run's end out of its record: its answer or its error. None if it goes on."""
-        found = self._records.get(owner, KIND, id)
+        found = self._found(owner, id)
         if found is None:
             return _lost()
         if found.value["state"] != DONE:
@@ -103,7 +103,7 @@ class DetachedRuns:
 
     def _change(self, owner: Owner, id: str, changed: Callable[[JsonObject], JsonObject]) -> Record | None:
         """Change the run's record and return it. None if there is none."""
-        while (found := self._records.get(owner, KIND, id)) is not None:
+        while (found := self._found(owner, id)) is not None:
             value = changed(found.value)
             if value is found.value:
                 return found
@@ -114,6 +114,11 @@ class DetachedRuns:
             except Conflict:  # the other side wrote; what it wrote may decide
                 continue
         return None
+
+    def _found(self, owner: Owner, id: str) -> Record | None:
+        """The run's record. None if there is none that can be read."""
+        found = self._records.get(owner, KIND, id)
+        return None if read_or_none(found, run_value) is None else found
 
     def _ended(self, owner: Owner, id: str, tool: str, end: JsonObject) -> None:
         """Leave the end in the record for the call that waits, or in the scratchpad if it was promised there."""
@@ -188,6 +193,18 @@ class PendingRun:
             self.future.set_exception(end)
         else:
             self.future.set_result(end)
+
+
+def run_value(record: Record) -> JsonObject:
+    """The value of a run's record, with all that its state needs."""
+    value = record.value
+    _due(value)
+    string(value["tool"])
+    needed = {ASKED: ("asked", "caller"), RUNNING: (), DONE: ("end",)}[string(value["state"])]
+    for name in needed:
+        if not isinstance(value[name], dict):
+            raise TypeError(name)
+    return value
 
 
 def _due(value: JsonObject) -> float:

@@ -13,7 +13,7 @@ from loci.code.run_queue import RunQueue
 from loci.core.errors import NotFound, Refused
 from loci.core.identity import Owner
 from loci.core.json import JsonObject
-from loci.core.stores import Record, RecordStore, every
+from loci.core.stores import Record, RecordStore, every, read_or_none
 from loci.sandbox.supervisor.daemon_threads import DAEMON_THREADS
 
 KIND = "executor"
@@ -134,5 +134,11 @@ class Runner:
             self._executors.forget(owner, record.key)
 
 
-def _used_at(record: Record) -> float:
+def used_at(record: Record) -> float:
+    """When an executor was last used."""
     return float(str(record.value["used_at"]))
+
+
+def _used_at(record: Record) -> float:
+    """The same; long ago if the record is damaged."""
+    return read_or_none(record, used_at) or 0.0

@@ -1,13 +1,16 @@
 """The ports of the stores: records, blobs, and locks for writers."""
 
-from collections.abc import Iterator
+import json
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final, Protocol, TypeVar, cast
 
 from loci.core.errors import Conflict, Refused
 from loci.core.identity import Owner
 from loci.core.json import JsonObject
+
+T = TypeVar("T")
 
 LONGEST_KEY = 512
 ABSENT: Final = ""
@@ -22,6 +25,8 @@ class Record:
     value: JsonObject
     version: str
     expires_at: float | None = None
+    is_damaged: bool = False
+    """True: what is stored is no JSON object. The value is empty then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +53,35 @@ def checked_key(key: str) -> str:
 def lost_race(kind: str) -> Conflict:
     """Return the error of a write that expected another version."""
     return Conflict(f"Somebody else wrote this {kind} first", "Read it again, then decide")
+
+
+def stored_record(key: str, text: str | bytes, version: str, expires_at: float | None) -> Record:
+    """Return the record that a store holds as this JSON."""
+    try:
+        value: object = json.loads(text if isinstance(text, str) else text.decode())
+    except (ValueError, RecursionError):
+        value = None
+    if not isinstance(value, dict):
+        return Record(key, {}, version, expires_at, is_damaged=True)
+    return Record(key, cast("JsonObject", value), version, expires_at)
+
+
+def read_or_none(record: Record | None, read: Callable[[Record], T]) -> T | None:
+    """Return what `read` makes of the record. None if there is none, or if something else than Loci wrote it."""
+    if record is None or record.is_damaged:
+        return None
+    try:
+        return read(record)
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+        return None
+
+
+def readable(records: Iterable[Record], read: Callable[[Record], T]) -> Iterator[T]:
+    """Yield what `read` makes of each record, without those that it cannot read: `loci doctor` names them."""
+    for record in records:
+        value = read_or_none(record, read)
+        if value is not None:
+            yield value
 
 
 class RecordStore(Protocol):

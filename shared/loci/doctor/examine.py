@@ -14,6 +14,7 @@ from loci.core.finding import Finding, run_check
 from loci.core.settings import Settings, sourced_settings
 from loci.doctor.aws_checks import check_aws
 from loci.doctor.machine_checks import check_folder, check_models, check_secret, check_settings, check_space
+from loci.doctor.record_checks import check_records
 from loci.documents.checks import check_owners
 
 
@@ -57,8 +58,11 @@ def examine(
     if settings.mode == "aws":
         on_aws = check_aws(app, lambda: openers.secrets(settings))
         yield from on_aws
-        if any(one.state == "fault" for one in on_aws) or settings.search_url is None:
+        if any(one.state == "fault" for one in on_aws):
             return
+    yield from run_check("records", lambda: check_records(app, fix=fix))
+    if settings.mode == "aws" and settings.search_url is None:
+        return
     yield from check_owners(app, fix=fix)
 
 

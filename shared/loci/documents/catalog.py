@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, cast
 
-from loci.core.errors import Unavailable
+from loci.core.errors import LociError
 from loci.core.identity import Owner
 from loci.core.ids import content_id
-from loci.core.json import JsonObject
-from loci.core.stores import ABSENT, Record, RecordStore, every
+from loci.core.json import JsonObject, string
+from loci.core.stores import ABSENT, Record, RecordStore, every, read_or_none, readable
 from loci.documents.document import (
     DOCUMENT_ID,
     NO_LINKS,
@@ -58,9 +58,12 @@ class Catalog:
         return self.with_version(owner, id)[0] if DOCUMENT_ID.fullmatch(id) else None
 
     def with_version(self, owner: Owner, id: str) -> tuple[Document | None, str]:
-        """The document and the version of its record; None and `ABSENT` if there is none."""
+        """The document and the version of its record; None and `ABSENT` if there is none.
+
+        None and a version: the record is damaged, and a write may replace it.
+        """
         record = self._records.get(owner, DOCUMENT, id)
-        return (None, ABSENT) if record is None else (_document(record), record.version)
+        return (None, ABSENT) if record is None else (read_or_none(record, document_of), record.version)
 
     def documents(self, owner: Owner) -> list[Document]:
         """All documents, ordered by id."""
@@ -68,24 +71,27 @@ class Catalog:
 
     def with_versions(self, owner: Owner) -> Iterator[tuple[Document, str]]:
         """All documents, each with the version that `put` compares."""
-        for record in every(self._records, owner, DOCUMENT):
-            yield _document(record), record.version
+        yield from readable(every(self._records, owner, DOCUMENT), lambda one: (document_of(one), one.version))
+
+    def ids(self, owner: Owner) -> set[str]:
+        """The ids of all documents, with those whose records are damaged."""
+        return {record.key for record in every(self._records, owner, DOCUMENT)}
 
     def page(self, owner: Owner, limit: int, after: str | None) -> tuple[list[Document], str | None]:
         """At most `limit` documents that follow `after`, and the key to pass as the next `after`."""
         page = self._records.list(owner, DOCUMENT, limit=limit, after=after)
-        return [_document(record) for record in page.records], page.next
+        return list(readable(page.records, document_of)), page.next
 
     def find(self, owner: Owner, path: str) -> CatalogEntry:
-        """The document at that path, or the id that a new one would get."""
-        free = ""
+        """The document at that path, or the id that a new one would get: perhaps that of a damaged record."""
+        free: CatalogEntry | None = None
         for id in ids_for(path):
-            record = self._records.get(owner, DOCUMENT, id)
-            if record is not None and record.value["path"] == path:
-                return CatalogEntry(id, _document(record), record.version)
-            if record is None:
-                free = free or id
-        return CatalogEntry(free, None, ABSENT)
+            document, version = self.with_version(owner, id)
+            if document is not None and document.path == path:
+                return CatalogEntry(id, document, version)
+            if document is None:
+                free = free or CatalogEntry(id, None, version)
+        return free or CatalogEntry("", None, ABSENT)
 
     def put(self, owner: Owner, document: Document, expect_version: str) -> str:
         """Write the document's record and return its version; `Conflict` if somebody else wrote it meanwhile."""
@@ -132,17 +138,15 @@ class Catalog:
 
     def mentions(self, owner: Owner) -> dict[str, WrittenLinks]:
         """The aliases and mentions of each document, by id, without those that have none."""
-        return {record.key: _said(record) for record in every(self._records, owner, MENTIONS)}
+        return dict(readable(every(self._records, owner, MENTIONS), lambda one: (one.key, links_of(one))))
 
     def roots(self, owner: Owner) -> dict[str, Root]:
         """All roots, by id."""
-        records = every(self._records, owner, ROOT)
-        return {one.key: Root(one.key, str(one.value["name"]), str(one.value["folder"])) for one in records}
+        return {root.id: root for root in readable(every(self._records, owner, ROOT), root_of)}
 
     def root(self, owner: Owner, id: str) -> Root | None:
         """The root of that id, or None."""
-        record = self._records.get(owner, ROOT, id)
-        return None if record is None else Root(id, str(record.value["name"]), str(record.value["folder"]))
+        return read_or_none(self._records.get(owner, ROOT, id), root_of)
 
     def make_root(self, owner: Owner, folder: str, name: str) -> Root:
         """Make the folder a root. If another root has the name already, add a few characters to it."""
@@ -166,23 +170,30 @@ class Catalog:
             self._writes += 1
 
 
-def _said(record: Record) -> WrittenLinks:
+def root_of(record: Record) -> Root:
+    """The root of a record."""
+    return Root(record.key, string(record.value["name"]), string(record.value["folder"]))
+
+
+def links_of(record: Record) -> WrittenLinks:
+    """The aliases and mentions of a record."""
     mentions = cast("list[tuple[str, Form, Relation, int, str, str | None]]", record.value["mentions"])
     aliases = cast("list[str]", record.value["aliases"])
     return WrittenLinks(tuple(aliases), tuple(Mention(*one) for one in mentions))
 
 
-def _document(record: Record) -> Document:
+def document_of(record: Record) -> Document:
+    """The document of a record."""
     value = record.value
     tags, problems = cast("list[str]", value["tags"]), cast("list[JsonObject]", value["problems"])
     return Document(
         id=record.key,
-        path=str(value["path"]),
+        path=string(value["path"]),
         root=_text(value["root"]),
-        title=str(value["title"]),
+        title=string(value["title"]),
         tags=tuple(tags),
         date=_text(value["date"]),
-        sha256=str(value["sha256"]),
+        sha256=string(value["sha256"]),
         bytes=_number(value["bytes"]),
         lines=_number(value["lines"]),
         chunks=_number(value["chunks"]),
@@ -234,10 +245,15 @@ class RecentlyRead:
                 self._noted.popitem(last=False)
         try:
             self._records.put(owner, READ, id, {"sha256": sha256}, expires_at=now + KEPT_SECONDS, durable=False)
-        except Unavailable:  # reading a document must not fail because a write does
+        except LociError:  # reading a document must not fail because a write does
             with self._lock:
                 self._noted.pop((owner, id), None)
 
     def hashes(self, owner: Owner) -> Mapping[str, str]:
         """The hash of each document at its last reading, by the document's id."""
-        return {record.key: str(record.value["sha256"]) for record in every(self._records, owner, READ)}
+        return dict(readable(every(self._records, owner, READ), hash_of_reading))
+
+
+def hash_of_reading(record: Record) -> tuple[str, str]:
+    """The id of a document that was read, and its hash at that time."""
+    return record.key, string(record.value["sha256"])

@@ -165,7 +165,7 @@ def _half_written(app: DocumentsHost, owner: Owner) -> set[Document]:
 
 def _orphans(app: DocumentsHost, owner: Owner) -> set[str]:
     held = app.documents.parts.index.documents(owner, COLLECTION).keys()
-    return held - {document.id for document in app.documents.parts.catalog.documents(owner)}
+    return held - app.documents.parts.catalog.ids(owner)
 
 
 def _damaged(app: DocumentsHost, owner: Owner, model: EmbeddingModel) -> list[str]:
@@ -240,7 +240,7 @@ def check_texts(app: DocumentsHost, owner: Owner) -> Finding | None:
 
 def check_spare_texts(app: DocumentsHost, owner: Owner, *, fix: bool) -> Finding | None:
     """Check for texts that belong to no document. The fix deletes them."""
-    spare = seen_twice(lambda: _text_ids(app, owner) - _uploaded_ids(app, owner))
+    spare = seen_twice(lambda: _text_ids(app, owner) - _uploaded_ids(app, owner) - _damaged_ids(app, owner))
     if not spare:
         return None
     what = f"{counted(len(spare), 'text')} without a document: {first_names(spare)}"
@@ -274,6 +274,11 @@ def _fault(document: Document, roots: Mapping[str, Root]) -> str | None:
 
 def _uploaded_ids(app: DocumentsHost, owner: Owner) -> set[str]:
     return {one.id for one in app.documents.parts.catalog.documents(owner) if one.root is None}
+
+
+def _damaged_ids(app: DocumentsHost, owner: Owner) -> set[str]:
+    catalog = app.documents.parts.catalog
+    return catalog.ids(owner) - {one.id for one in catalog.documents(owner)}
 
 
 def _text_ids(app: DocumentsHost, owner: Owner) -> set[str]:

@@ -9,10 +9,10 @@ from pathlib import Path, PurePosixPath
 
 from loci.core.errors import Conflict, NotFound, Refused, Unavailable
 from loci.core.identity import Owner
-from loci.core.stores import BlobStore, WriteLocks, lost_race
+from loci.core.stores import ABSENT, BlobStore, WriteLocks, lost_race
 from loci.documents.cached_documents import CachedDocuments, DocumentSnapshot
 from loci.documents.catalog import Catalog
-from loci.documents.document import LOCK_WAIT_SECONDS, Document, DocumentText, lock_name
+from loci.documents.document import DOCUMENT_ID, LOCK_WAIT_SECONDS, Document, DocumentText, lock_name
 from loci.documents.ingest.index_writer import DocumentDraft, IndexWriter, former_paths
 from loci.documents.ingest.local_files import (
     MAX_DOCUMENT_BYTES,
@@ -245,6 +245,9 @@ class Library:
         return next((one for one in found if one and one.root), None)
 
     def _not_found(self, owner: Owner, name: str) -> NotFound:
+        if DOCUMENT_ID.fullmatch(name) and self._catalog.with_version(owner, name)[1] != ABSENT:
+            advice = "Run: loci doctor --fix. Searches still find the document"
+            return NotFound(f"The record of {name} is damaged", advice, code="RECORD_DAMAGED")
         similar = self._similar_ids(owner, name)
         meant = f"Did you mean {', '.join(similar)}? search_documents returns the current ids"
         advice = meant if similar else "Ingest documents with: loci ingest PATH"

@@ -5,7 +5,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, cast
 
 from mcp_types import CallToolResult, TextContent
+from pydantic import Field
 
+from loci.core.errors import LociError
 from loci.core.identity import Owner
 from loci.mcp.threads import on_thread
 from loci.mcp.tool import LociTool, as_text
@@ -13,6 +15,8 @@ from loci.mcp.tool import LociTool, as_text
 # A string under one of these cannot be cut without becoming invalid.
 UNCUTTABLE = frozenset({"enum", "const", "pattern", "format", "minLength"})
 ELLIPSIS = "…"
+LONGEST_ABOUT = 80
+"""Bytes, as JSON, of what a kept result says of its call."""
 Schema = Mapping[str, Any]
 EMPTY: Schema = {}
 KINDS: dict[str, type | tuple[type, ...]] = {
@@ -36,30 +40,61 @@ class StoredResult(Protocol):
 class ResultStore(Protocol):
     """Keeps results that are too large for an answer. The scratchpad is one."""
 
-    def keep(self, owner: Owner, tool: str, text: str) -> StoredResult:
-        """Keep the whole result for its owner."""
+    def keep(self, owner: Owner, tool: str, text: str, *, about: str = "", call: str | None = None) -> StoredResult:
+        """Keep the whole result for its owner, in the place of an earlier result of the same call."""
         ...
 
 
-async def within_budget(tool: LociTool, result: CallToolResult, owner: Owner, results: ResultStore) -> CallToolResult:
-    """Return the result if it fits, else its head, and keep the whole of it."""
+class ShortenedResult(CallToolResult):
+    """A result that its tool has shortened. The whole of it is kept, as if the budget had cut it."""
+
+    whole: str = Field(exclude=True)
+
+
+async def within_budget(
+    tool: LociTool, arguments: Mapping[str, Any], result: CallToolResult, owner: Owner, results: ResultStore
+) -> CallToolResult:
+    """Return the result if it is whole and fits, else its head, and keep the whole of it."""
     if tool.budget is None or result.is_error:
         return result
     structured = cast("object", result.structured_content)
     text = "\n".join(block.text for block in result.content if isinstance(block, TextContent))
-    whole = text if structured is None else as_text(_bare(tool, structured))
-    if max(_length(text), _length(whole)) <= tool.budget:
+    plain = text if structured is None else as_text(_bare(tool, structured))
+    fits = max(_length(text), _length(plain)) <= tool.budget
+    if fits and not isinstance(result, ShortenedResult):
         return result
-    entry = await on_thread(results.keep, owner, tool.sdk_tool.name, whole)
-    line = TextContent(type="text", text=f"Results cached. Use scratchpad_read('{entry.id}') for full output")
+    whole = result.whole if isinstance(result, ShortenedResult) else plain
+    line, kept = await on_thread(_keep, tool, arguments, whole, owner, results)
     others = [block for block in result.content if not isinstance(block, TextContent)]
-    kept: dict[str, Any] = {"scratchpad_id": entry.id}
     if tool.sdk_tool.output_schema is None or not isinstance(structured, dict):
-        shown = _cut(whole, tool.budget)
+        shown = _cut(plain, tool.budget)
     else:
-        kept = head(cast("dict[str, Any]", structured), tool.sdk_tool.output_schema, tool.budget) | kept
+        value = cast("dict[str, Any]", structured)
+        kept = (value if fits else head(value, tool.sdk_tool.output_schema, tool.budget)) | kept
         shown = as_text(_bare(tool, kept))
-    return CallToolResult(content=[TextContent(type="text", text=shown), *others, line], structured_content=kept)
+    content = [TextContent(type="text", text=shown), *others, TextContent(type="text", text=line)]
+    return CallToolResult(content=content, structured_content=kept)
+
+
+def _keep(
+    tool: LociTool, arguments: Mapping[str, Any], whole: str, owner: Owner, results: ResultStore
+) -> tuple[str, dict[str, Any]]:
+    """Keep the whole result, and return the line and the field that say where it is, or why it is nowhere."""
+    annotations = tool.sdk_tool.annotations
+    # A tool that changes something may answer each call differently: each of its results is kept.
+    call = json.dumps(arguments, sort_keys=True) if annotations and annotations.read_only_hint else None
+    try:
+        entry = results.keep(owner, tool.sdk_tool.name, whole, about=_about(arguments), call=call)
+    except LociError as error:
+        return f"This is the beginning of the result. The rest could not be kept: {error}", {"not_kept": error.what}
+    return f"Results cached. Use scratchpad_read('{entry.id}') for full output", {"scratchpad_id": entry.id}
+
+
+def _about(arguments: Mapping[str, Any]) -> str:
+    """The call in a few words: what is looked for, else its arguments."""
+    said = arguments.get("query") or ", ".join(f"{name}={as_text(value)}" for name, value in arguments.items())
+    plain = " ".join(str(said)[:LONGEST_ABOUT].encode("utf-8", "replace").decode().split())
+    return _cut(plain, LONGEST_ABOUT)
 
 
 def _bare(tool: LociTool, structured: Any) -> Any:

@@ -91,7 +91,8 @@ class LociServer(SdkServer):
             answer = tool.answer(await tool.sdk_tool.run(arguments, context))
             if not isinstance(answer, CallToolResult):
                 return answer
-            return await within_budget(tool, answer, caller_of(context.request_context).owner, self._host.scratchpad)
+            owner = caller_of(context.request_context).owner
+            return await within_budget(tool, arguments, answer, owner, self._host.scratchpad)
 
         answer = await attempt(call)
         self._log_call(name, arguments, context, answer, (time.perf_counter() - started) * 1000)

@@ -4,18 +4,23 @@ import re
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from heapq import nlargest
 
 from loci.core.errors import Conflict, LociError, NotFound, Unavailable
 from loci.core.identity import Owner
 from loci.core.ids import content_id, random_id
-from loci.core.json import JsonObject, iso
-from loci.core.stores import BlobStore, Record, RecordStore, every
+from loci.core.json import JsonObject, iso, string
+from loci.core.stores import ABSENT, BlobStore, Record, RecordStore, every, lost_race, read_or_none, readable
 
 KIND = "scratchpad"
 PROMISED = "scratchpad-promised"
 REMEMBERED = 24 * 3600.0
 """Seconds after which a promised entry that never came is forgotten."""
 CAPACITY = 10 * 1024 * 1024
+MOST_ENTRIES = 10_000
+"""Entries of an owner: each takes at least this part of the capacity."""
+TRIES = 5
+"""How often an entry is written or read anew if somebody else writes it at the same time."""
 LOOKS = 16
 """How often the entries are counted while the capacity fills: other servers may keep entries of the same owner."""
 ID = re.compile(r"[0-9a-f]{12}")
@@ -25,8 +30,19 @@ ID = re.compile(r"[0-9a-f]{12}")
 class ScratchpadEntry:
     id: str
     tool: str
+    about: str
+    """What the tool was asked, shortened."""
     size_bytes: int
     timestamp: str
+
+
+@dataclass(frozen=True, slots=True)
+class Newest:
+    """The newest entries, and what there is in all."""
+
+    entries: tuple[ScratchpadEntry, ...]
+    total_entries: int
+    total_size_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,62 +79,109 @@ class Scratchpad:
         self._records.put(owner, PROMISED, id, value, expires_at=now + seconds + REMEMBERED, durable=False)
         return id
 
-    def keep(self, owner: Owner, tool: str, text: str, id: str | None = None) -> ScratchpadEntry:
+    def keep(
+        self, owner: Owner, tool: str, text: str, id: str | None = None, *, about: str = "", call: str | None = None
+    ) -> ScratchpadEntry:
         """Keep the text. A power cut may lose it.
 
-        The same text of the same tool gets the same id, unless an id was promised.
+        The same text of the same tool gets the same id, unless an id was promised. With `call`, the same call of the
+        same tool does: its newest result takes the place of the earlier one.
         """
         raw = text.encode("utf-8", "replace")
         now = self._clock()
-        entry = ScratchpadEntry(id or content_id(tool, text), tool, len(raw), iso(now))
-        self._blobs.write(owner, _blob(entry.id), raw, durable=False)
-        self._records.put(
-            owner,
-            KIND,
-            entry.id,
-            {"tool": tool, "size_bytes": len(raw), "kept_at": now, "used_at": now},
-            durable=False,
-        )
-        if id is not None:
-            self._records.remove(owner, PROMISED, id)
-        room = self._room.get(owner.key, 0) - len(raw)
-        self._room[owner.key] = room if room >= 0 else self._made_room(owner, keeping=entry.id)
+        own_id = content_id(tool, text) if call is None else content_id(tool, "call", call)
+        entry = ScratchpadEntry(id or own_id, tool, about, len(raw), iso(now))
+        value: JsonObject = {
+            "tool": tool,
+            "about": about,
+            "size_bytes": len(raw),
+            "hash": content_id(text, length=32),
+            "kept_at": now,
+            "used_at": now,
+        }
+        taken = self._put(owner, entry.id, value, raw)
+        with suppress(Unavailable):  # the entry is kept: a promise expires, and the next entry makes room
+            if id is not None:
+                self._records.remove(owner, PROMISED, id)
+            room = self._room.get(owner.key, 0) - taken
+            self._room[owner.key] = room if room >= 0 else self._made_room(owner, keeping=entry.id)
         return entry
 
     def read(self, owner: Owner, id: str, offset: int = 0, limit: int | None = None) -> Slice:
         """Read at most `limit` characters from `offset` on."""
-        record = self._records.get(owner, KIND, id) if ID.fullmatch(id) else None
-        if record is None:
-            raise self._absent(owner, id)
-        text = self._text(owner, record)
-        self._touch(owner, record)
-        return Slice(text[offset : None if limit is None else offset + limit], min(offset, len(text)), len(text))
+        for _ in range(TRIES):
+            record = self._records.get(owner, KIND, id) if ID.fullmatch(id) else None
+            size = read_or_none(record, _size)
+            if record is None or size is None:
+                raise self._absent(owner, id)
+            text = self._text(owner, record, size)
+            if text is not None:
+                self._touch(owner, record)
+                end = None if limit is None else offset + limit
+                return Slice(text[offset:end], min(offset, len(text)), len(text))
+        raise _missing(id)
 
     def list(self, owner: Owner) -> list[ScratchpadEntry]:
         """All entries, newest first."""
-        records = sorted(every(self._records, owner, KIND), key=lambda record: _moment(record, "kept_at"), reverse=True)
-        return [_entry(record) for record in records]
+        return list(self.newest(owner, MOST_ENTRIES * LOOKS).entries)
+
+    def newest(self, owner: Owner, limit: int) -> Newest:
+        """The newest entries, newest first."""
+        kept = list(readable(every(self._records, owner, KIND), kept_entry))
+        newest = nlargest(limit, kept, key=lambda one: one[0])
+        return Newest(tuple(entry for _, entry in newest), len(kept), sum(entry.size_bytes for _, entry in kept))
+
+    def _put(self, owner: Owner, id: str, value: JsonObject, raw: bytes) -> int:
+        """Write the text, then the record that leads to it. Returns the room that it takes on top of what it replaces.
+
+        Each text has a blob of its own, so a reader never meets the text of one write with the record of another.
+        """
+        for _ in range(TRIES):
+            held = self._records.get(owner, KIND, id)
+            is_same = held is not None and held.value.get("hash") == value["hash"]
+            value["blob"] = blob = _blob(held) if held and is_same else f"{KIND}/{id}-{random_id(8)}"
+            if not is_same:
+                self._blobs.write(owner, blob, raw, durable=False)
+            try:
+                version = held.version if held else ABSENT
+                self._records.put(owner, KIND, id, value, expect_version=version, durable=False)
+            except LociError as error:
+                if not is_same:
+                    with suppress(Unavailable):
+                        self._blobs.remove(owner, blob)
+                if isinstance(error, Conflict):
+                    continue
+                raise
+            if held is None:
+                return self._charge(len(raw))
+            if not is_same:
+                with suppress(Unavailable):
+                    self._blobs.remove(owner, _blob(held))
+            return self._charge(len(raw)) - self._charge(read_or_none(held, _size) or 0)
+        raise lost_race("scratchpad entry")
 
     def _absent(self, owner: Owner, id: str) -> LociError:
         promised = self._records.get(owner, PROMISED, id) if ID.fullmatch(id) else None
-        if promised is None:
+        due_at = read_or_none(promised, promised_until)
+        if due_at is None:
             return _missing(id)
-        if self._clock() < _moment(promised, "due_at"):
+        if self._clock() < due_at:
             advice = f"Call scratchpad_read('{id}') again in some seconds"
             return Unavailable("The result is not ready yet", advice, code="STILL_RUNNING")
         advice = "Call the tool again"
         return NotFound("The result never came: the server stopped while it was made", advice, code="RUN_LOST")
 
-    def _text(self, owner: Owner, record: Record) -> str:
+    def _text(self, owner: Owner, record: Record, size: int) -> str | None:
+        """The entry's text. None if it is gone: then its record goes, too, unless somebody has just kept it again."""
         try:
-            raw = self._blobs.read(owner, _blob(record.key))
+            raw = self._blobs.read(owner, _blob(record))
         except NotFound:
             raw = b""
-        if len(raw) == _size(record):
+        if len(raw) == size:
             return raw.decode()
-        with suppress(Conflict):  # somebody kept it again meanwhile
+        with suppress(Conflict):
             self._records.remove(owner, KIND, record.key, expect_version=record.version)
-        raise _missing(record.key)
+        return None
 
     def _touch(self, owner: Owner, record: Record) -> None:
         value = record.value | {"used_at": self._clock()}
@@ -128,8 +191,8 @@ class Scratchpad:
 
     def _made_room(self, owner: Owner, keeping: str) -> int:
         """Remove the least recently used entries, but never the newest: its reader was just told the id."""
-        records = list(every(self._records, owner, KIND))
-        room = self.capacity - sum(_size(record) for record in records)
+        records = [record for record, _ in readable(every(self._records, owner, KIND), lambda it: (it, kept_entry(it)))]
+        room = self.capacity - sum(self._charge(_size(record)) for record in records)
         step = self.capacity // LOOKS
         if room >= 0:
             return min(room, step)
@@ -138,17 +201,31 @@ class Scratchpad:
                 break
             if record.key != keeping:
                 self._records.remove(owner, KIND, record.key)
-                self._blobs.remove(owner, _blob(record.key))
-                room += _size(record)
+                self._blobs.remove(owner, _blob(record))
+                room += self._charge(_size(record))
         return step
 
+    def _charge(self, size: int) -> int:
+        """The bytes of the capacity that an entry of that size takes."""
+        return max(size, self.capacity // MOST_ENTRIES)
 
-def _blob(id: str) -> str:
-    return f"{KIND}/{id}"
+
+def _blob(record: Record) -> str:
+    """The blob of the entry's text. Earlier versions of Loci named it by the id alone."""
+    return str(record.value.get("blob", f"{KIND}/{record.key}"))
 
 
-def _entry(record: Record) -> ScratchpadEntry:
-    return ScratchpadEntry(record.key, str(record.value["tool"]), _size(record), iso(_moment(record, "kept_at")))
+def kept_entry(record: Record) -> tuple[float, ScratchpadEntry]:
+    """The entry of a record, and when it was kept."""
+    value, kept_at = record.value, _moment(record, "kept_at")
+    _moment(record, "used_at")
+    about = str(value.get("about", ""))
+    return kept_at, ScratchpadEntry(record.key, string(value["tool"]), about, _size(record), iso(kept_at))
+
+
+def promised_until(record: Record) -> float:
+    """When a promised entry was due."""
+    return _moment(record, "due_at")
 
 
 def _size(record: Record) -> int:

@@ -16,6 +16,10 @@ LARGEST_PIECE = 2_000_000
 LARGEST_ESCAPED = 2_700_000
 """A Lambda answer ends at 6 MB and holds the text twice, as JSON inside of JSON."""
 
+LISTED = 8
+"""Entries in a list without a limit: with the longest names it has less than 2 KB."""
+MOST_LISTED = 1000
+
 
 class Piece(BaseModel):
     """A kept result, or a part of it."""
@@ -29,12 +33,13 @@ class Piece(BaseModel):
 class KeptResult(BaseModel):
     id: str
     tool: str = Field(description="the tool whose result it is")
+    about: str = Field(description="what the tool was asked, shortened")
     size_bytes: int
     timestamp: str = Field(description="the time when it was kept, UTC")
 
 
 class Stats(BaseModel):
-    total_entries: int
+    total_entries: int = Field(description="of all entries, with those that are not listed")
     total_size_bytes: int
     max_size_bytes: int
 
@@ -69,23 +74,28 @@ def scratchpad_tools(scratchpad: Scratchpad) -> list[LociTool]:
             content.append(TextContent(type="text", text=more))
         return CallToolResult(content=[*content], structured_content=view.model_dump())
 
-    def scratchpad_list(caller: Caller) -> Listing:
-        """List the results that are kept for you, newest first, and the space that they take.
+    def scratchpad_list(
+        caller: Caller,
+        limit: Annotated[int, Field(ge=1, le=MOST_LISTED, description="the most entries to list")] = LISTED,
+    ) -> Listing:
+        """List the results that are kept for you, newest first, and the space that all of them take.
 
         Use it before you run an expensive call again: its result may still be here for scratchpad_read.
-        If the scratchpad is full, the least recently used entries are removed.
+        `about` is what the tool was asked. If the scratchpad is full, the least recently used entries are removed.
 
-        Example: scratchpad_list()
+        Example: scratchpad_list(limit=50)
         """
-        entries = scratchpad.list(caller.owner)
+        newest = scratchpad.newest(caller.owner, limit)
         return Listing(
             entries=[
-                KeptResult(id=one.id, tool=one.tool, size_bytes=one.size_bytes, timestamp=one.timestamp)
-                for one in entries
+                KeptResult(
+                    id=one.id, tool=one.tool, about=one.about, size_bytes=one.size_bytes, timestamp=one.timestamp
+                )
+                for one in newest.entries
             ],
             stats=Stats(
-                total_entries=len(entries),
-                total_size_bytes=sum(one.size_bytes for one in entries),
+                total_entries=newest.total_entries,
+                total_size_bytes=newest.total_size_bytes,
                 max_size_bytes=scratchpad.capacity,
             ),
         )

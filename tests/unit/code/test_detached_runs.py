@@ -18,6 +18,7 @@ from loci.core.errors import LociError, Refused, Unavailable
 from loci.core.identity import LOCAL, LOCAL_CALLER, Caller
 from loci.core.json import JsonObject
 from loci.core.settings import load_settings
+from tests.support.damage import damage
 from tests.support.polling import until
 
 
@@ -72,6 +73,19 @@ def test_an_error_comes_to_it_with_its_code_and_its_words(gateway: Gateway) -> N
     with pytest.raises(LociError, match="There is nothing to do") as error:
         run.future.result(30)
     assert error.value.code == "REFUSED"
+
+
+def test_a_damaged_record_of_a_run_stops_no_other(gateway: Gateway) -> None:
+    before = gateway.begin()
+    id = str(gateway.sent.jobs[-1]["run"])
+    damage(gateway.app.settings.data, LOCAL, "run", id)
+    damage(gateway.app.settings.data, LOCAL, "run", "f" * 32, '{"state": "asked", "due_at": 1e18}')
+    gateway.drive()
+    with pytest.raises(LociError, match="The end of the run was lost"):
+        before.future.result(30)
+    run = gateway.begin()
+    gateway.drive()
+    assert run.future.result(30) == {"result": 40}
 
 
 def test_a_job_that_comes_twice_is_done_once(gateway: Gateway) -> None:

@@ -22,6 +22,7 @@ from loci.core.errors import LociError, NotFound, Unavailable
 from loci.core.identity import Owner
 from loci.core.signing import Keyring
 from loci.sandbox.supervisor.exchange import Bounds
+from tests.support.damage import damage
 from tests.support.executors import runner_packages
 from tests.support.polling import until
 
@@ -54,6 +55,7 @@ class Server:
     """A server's part that runs Python; another one on the same data is a restart."""
 
     def __init__(self, data: Path, clock: Clock, files: Files) -> None:
+        self.data = data
         bounds = Bounds(seconds=20, grace_seconds=0.3)
         seal = Keyring(["s" * 32]).seal("link")
         self.records = SqliteRecords(Database(data / "loci.db"), clock)
@@ -412,6 +414,15 @@ def test_the_oldest_of_too_many_makes_room(server: Server, clock: Clock) -> None
     with pytest.raises(NotFound):
         server.runner.run(ANN, first, "1")
     assert server.shown(others[0], "1") == "1"
+
+
+def test_a_damaged_record_of_an_executor_makes_room_first(server: Server) -> None:
+    ids = [server.runner.create(ANN) for _ in range(MOST)]
+    damage(server.data, ANN, "executor", ids[50], '{"used_at": "soon"}')
+    server.runner.create(ANN)
+    with pytest.raises(NotFound):
+        server.runner.check(ANN, ids[50], "1")
+    assert server.runner.check(ANN, ids[0], "1")
 
 
 def test_few_processes_stay_however_many_executors_there_are(server: Server) -> None:

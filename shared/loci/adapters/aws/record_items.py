@@ -61,7 +61,8 @@ def row_of(item: "Mapping[str, Attribute]") -> RecordRow:
     text = {name: str(*attribute.values()) for name, attribute in item.items()}
     return RecordRow(
         key=text[SORT],
-        version=text["version"],
-        value=InBlob(text["blob"]) if "blob" in text else text["value"],
-        expires_at=float(text["expires_at"]) if "expires_at" in text else None,
+        # What else may write to the table may leave something out: then the record is damaged.
+        version=text.get("version", ""),
+        value=InBlob(text["blob"]) if "blob" in text else text.get("value", ""),
+        expires_at=float(text["expires_at"]) if "N" in item.get("expires_at", {}) else None,
     )

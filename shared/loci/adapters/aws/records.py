@@ -12,7 +12,7 @@ from loci.core.errors import Conflict, NotFound, Unavailable
 from loci.core.identity import Owner
 from loci.core.ids import random_id
 from loci.core.json import JsonObject
-from loci.core.stores import ABSENT, BlobStore, Record, RecordPage, checked_key, lost_race
+from loci.core.stores import ABSENT, BlobStore, Record, RecordPage, checked_key, lost_race, stored_record
 
 if TYPE_CHECKING:
     from types_boto3_dynamodb.type_defs import AttributeValueTypeDef as Attribute
@@ -26,6 +26,10 @@ RESOLUTIONS = {
     "ResourceNotFoundException": "Deploy the stack, or set LOCI_TABLE to the table it made",
     "AccessDeniedException": "Allow this role to query the table, and to get, put and delete its items",
 }
+
+
+class BlobMissing(Unavailable):
+    """The item of a record points to a blob that is not in the bucket."""
 
 
 class WriteCondition(TypedDict, total=False):
@@ -96,7 +100,11 @@ class DynamoRecords:
         for row in self._rows(owner, kind, prefix, after, limit + 1):
             if len(records) == limit:
                 return RecordPage(tuple(records), records[-1].key)
-            if (record := self._record(owner, kind, row)) is not None:
+            try:
+                record = self._record(owner, kind, row)
+            except BlobMissing:  # one lost value does not hide the other records
+                record = Record(row.key, {}, row.version, row.expires_at, is_damaged=True)
+            if record is not None:
                 records.append(record)
         return RecordPage(tuple(records), None)
 
@@ -104,24 +112,24 @@ class DynamoRecords:
         """The record of the row. If the row was replaced meanwhile, the record that is there now."""
         while row is not None:
             try:
-                return Record(row.key, json.loads(self._text(owner, row)), row.version, row.expires_at)
+                return stored_record(row.key, self._text(owner, row), row.version, row.expires_at)
             except NotFound:
                 # A blob is deleted after the item that pointed to it: by now there is another item, or none.
                 now = self._row(owner, kind, row.key)
                 if now is not None and now.version == row.version:
-                    raise Unavailable(
+                    raise BlobMissing(
                         f"The value of the {kind} {row.key!r} is missing from the bucket",
                         "Check that LOCI_BUCKET names the bucket that belongs to the table",
                     ) from None
                 row = now
         return None
 
-    def _text(self, owner: Owner, row: RecordRow) -> str:
+    def _text(self, owner: Owner, row: RecordRow) -> str | bytes:
         match row.value:
             case str(text):
                 return text
             case InBlob(key):
-                return self._blobs.read(owner, key).decode()
+                return self._blobs.read(owner, key)
 
     def _row(self, owner: Owner, kind: str, key: str) -> RecordRow | None:
         with self._explained():

@@ -3,11 +3,10 @@
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import cast
 
 from loci.core.errors import Conflict, Unavailable
 from loci.core.identity import SYSTEM
-from loci.core.stores import ABSENT, RecordStore
+from loci.core.stores import ABSENT, Record, RecordStore, read_or_none
 
 KIND = "language_tokens"
 TWO_DAYS = 2 * 24 * 3600
@@ -38,7 +37,7 @@ class DailyAllowance:
     def _add(self, day: str, tokens: int, *, most: int | None) -> None:
         for _ in range(ATTEMPTS):
             record = self._records.get(SYSTEM, KIND, day)
-            spent = cast("int", record.value["tokens"]) if record else 0
+            spent = read_or_none(record, spent_tokens) or 0
             if most is not None and spent + tokens > most:
                 raise Unavailable(
                     f"The language model's {most:,} tokens for today are spent",
@@ -56,3 +55,8 @@ class DailyAllowance:
                 )
                 return
         raise Unavailable("Too many requests use the language model at once", "Try again")
+
+
+def spent_tokens(record: Record) -> int:
+    """The tokens that a day's record counts."""
+    return int(str(record.value["tokens"]))

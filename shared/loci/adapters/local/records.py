@@ -8,8 +8,10 @@ from loci.adapters.local.sqlite import Database
 from loci.core.identity import Owner
 from loci.core.ids import random_id
 from loci.core.json import JsonObject
-from loci.core.stores import ABSENT, Record, RecordPage, checked_key, lost_race
+from loci.core.stores import ABSENT, Record, RecordPage, checked_key, lost_race, stored_record
 
+# SQLite refuses a whole query if one of its texts is not UTF-8; of bytes, only that record is unreadable.
+SELECT = "SELECT key, CAST(value AS BLOB), version, expires_at FROM record"
 # No UTF-8 text has this byte, so the prefix with it sorts behind every key with the prefix.
 BEHIND_PREFIX = b"\xff"
 
@@ -24,8 +26,7 @@ class SqliteRecords:
     def get(self, owner: Owner, kind: str, key: str) -> Record | None:
         with self._database.read() as connection:
             row = connection.execute(
-                "SELECT key, value, version, expires_at FROM record WHERE owner = ? AND kind = ? AND key = ?"
-                " AND (expires_at IS NULL OR expires_at > ?)",
+                SELECT + " WHERE owner = ? AND kind = ? AND key = ? AND (expires_at IS NULL OR expires_at > ?)",
                 (owner.key, kind, checked_key(key).encode(), self._clock()),
             ).fetchone()
         return None if row is None else _record(row)
@@ -69,8 +70,7 @@ class SqliteRecords:
         start = checked_key(prefix).encode() if prefix else b""
         with self._database.read() as connection:
             rows = connection.execute(
-                "SELECT key, value, version, expires_at FROM record"
-                " WHERE owner = ? AND kind = ? AND key >= ? AND key < ? AND key > ?"
+                SELECT + " WHERE owner = ? AND kind = ? AND key >= ? AND key < ? AND key > ?"
                 " AND (expires_at IS NULL OR expires_at > ?) ORDER BY key LIMIT ?",
                 (
                     owner.key,
@@ -99,6 +99,6 @@ class SqliteRecords:
         return held is not None
 
 
-def _record(row: tuple[bytes, str, str, float | None]) -> Record:
+def _record(row: tuple[bytes, bytes, str, float | None]) -> Record:
     key, value, version, expires_at = row
-    return Record(key.decode(), json.loads(value), version, expires_at)
+    return stored_record(key.decode(), value, version, expires_at)

@@ -11,7 +11,7 @@ from loci.code.python_run import LostVariable
 from loci.core.errors import LociError, NotFound
 from loci.core.identity import Owner
 from loci.core.json import Json, JsonObject
-from loci.core.stores import BlobStore, RecordStore
+from loci.core.stores import BlobStore, RecordStore, read_or_none
 
 KIND = "executor-state"
 BLOBS = "executors/"
@@ -43,8 +43,7 @@ class Snapshots:
 
     def last(self, owner: Owner, id: str) -> VariablesSnapshot | None:
         """The last snapshot, if there is one."""
-        record = self._records.get(owner, KIND, id)
-        return None if record is None else snapshot_from_json(record.value)
+        return read_or_none(self._records.get(owner, KIND, id), lambda one: snapshot_from_json(one.value))
 
     def read(self, owner: Owner, id: str, snapshot: VariablesSnapshot) -> Iterator[bytes]:
         """Its content, piece by piece; `NotFound` if a piece is gone or has changed."""

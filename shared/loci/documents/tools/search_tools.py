@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Literal
 
+from mcp_types import CallToolResult, TextContent
 from pydantic import BaseModel, Field
 
 from loci.core.errors import Refused
@@ -13,9 +14,9 @@ from loci.documents.content.tags_and_dates import normal_tag, parse_date_range
 from loci.documents.document import Document
 from loci.documents.host import DocumentsHost
 from loci.documents.tools.reading_tool import reading_tool
-from loci.mcp.answer_budget import ResultStore
+from loci.mcp.answer_budget import ShortenedResult
 from loci.mcp.threads import SEARCHES
-from loci.mcp.tool import LociTool, loci_tool
+from loci.mcp.tool import LociTool, as_text, loci_tool
 from loci.search.ranking import EVERYTHING, Chunk, Explanation, Hit, Ranking, Stage, Where
 from loci.search.snippet import snippet
 
@@ -47,7 +48,6 @@ class Metadata(BaseModel):
     analysis: str | None
     stages: list[Stage]
     reason: str | None = Field(default=None, description="why there are no results")
-    scratchpad_id: str | None = Field(default=None, description="the whole passages, for scratchpad_read")
 
 
 class SearchResults(BaseModel):
@@ -55,8 +55,8 @@ class SearchResults(BaseModel):
     metadata: Metadata
 
 
-def search_results(results: ResultStore, owner: Owner, ranking: Ranking, *, explain: bool, tool: str) -> SearchResults:
-    """The ranking in at most `ROOM`; where passages had to be cut for that, all of it is kept in the scratchpad."""
+def search_results(ranking: Ranking, *, explain: bool) -> CallToolResult:
+    """The ranking in at most `ROOM`. If passages had to be cut for that, it brings all of them to be kept."""
     metadata = Metadata(
         query=_said(ranking.query),
         sonar_enabled=any(one.stage == "language_model" and one.ran for one in ranking.stages),
@@ -66,14 +66,18 @@ def search_results(results: ResultStore, owner: Owner, ranking: Ranking, *, expl
         reason=ranking.reason,
     )
     rows = [_row(hit, explain=explain) for hit in ranking.hits]
-    answer = SearchResults(results=rows, metadata=metadata)
-    if any(len(hit.chunk.text) > len(hit.snippet) for hit in ranking.hits):
-        whole = [
-            row.model_copy(update={"snippet": hit.chunk.text}) for row, hit in zip(rows, ranking.hits, strict=True)
-        ]
-        kept = results.keep(owner, tool, SearchResults(results=whole, metadata=metadata).model_dump_json())
-        metadata.scratchpad_id = kept.id
-    return answer
+    passages = [hit.chunk.text.strip() for hit in ranking.hits]
+    shown = _result(SearchResults(results=rows, metadata=metadata))
+    if all(row.snippet == passage for row, passage in zip(rows, passages, strict=True)):
+        return shown
+    whole = [row.model_copy(update={"snippet": passage}) for row, passage in zip(rows, passages, strict=True)]
+    kept = SearchResults(results=whole, metadata=metadata).model_dump_json()
+    return ShortenedResult(content=shown.content, structured_content=shown.structured_content, whole=kept)
+
+
+def _result(found: SearchResults) -> CallToolResult:
+    structured = found.model_dump(mode="json")
+    return CallToolResult(content=[TextContent(type="text", text=as_text(structured))], structured_content=structured)
 
 
 def _row(hit: Hit, *, explain: bool) -> SearchResult:
@@ -104,7 +108,7 @@ def snippet_room(limit: int) -> int:
     return max(SHORTEST_SNIPPET, min(LONGEST_SNIPPET, (ROOM - 1200) // limit - 260))
 
 
-def tagged_results(wanted: Sequence[str], found: Sequence[TaggedDocument], room: int) -> SearchResults:
+def tagged_results(wanted: Sequence[str], found: Sequence[TaggedDocument], room: int) -> CallToolResult:
     """The documents as results, each with its beginning."""
     rows = [_tagged(one.document, one.beginning, wanted, room) for one in found]
     stage = Stage("tags", True, 0.0, f"{len(found)} documents")
@@ -112,7 +116,7 @@ def tagged_results(wanted: Sequence[str], found: Sequence[TaggedDocument], room:
     metadata = Metadata(
         query=_said(", ".join(wanted)), sonar_enabled=False, intent=None, analysis=None, stages=[stage], reason=reason
     )
-    return SearchResults(results=rows, metadata=metadata)
+    return _result(SearchResults(results=rows, metadata=metadata))
 
 
 def _said(query: str) -> str:
@@ -145,7 +149,9 @@ Tags = Annotated[list[str], Field(max_length=100)]
 def search_tools(app: DocumentsHost) -> list[LociTool]:
     """The tools over what was ingested."""
 
-    def search_documents(query: Query, caller: Caller, limit: Limit = 20, explain: Explain = False) -> SearchResults:
+    def search_documents(
+        query: Query, caller: Caller, limit: Limit = 20, explain: Explain = False
+    ) -> Annotated[CallToolResult, SearchResults]:
         """Search all documents by meaning and by words.
 
         Use it first for "what did we learn about X", "how did we solve Y", or before you begin work on a topic.
@@ -154,7 +160,7 @@ def search_tools(app: DocumentsHost) -> list[LociTool]:
 
         Example: search_documents(query="authentication debugging lessons", limit=5)
         """
-        return _search(app, caller.owner, query, limit, EVERYTHING, explain=explain, tool="search_documents")
+        return _search(app, caller.owner, query, limit, EVERYTHING, explain=explain)
 
     def temporal_search(
         query: Query,
@@ -164,7 +170,7 @@ def search_tools(app: DocumentsHost) -> list[LociTool]:
         caller: Caller,
         limit: Limit = 20,
         explain: Explain = False,
-    ) -> SearchResults:
+    ) -> Annotated[CallToolResult, SearchResults]:
         """Search the documents whose date is in a range.
 
         A document's date comes from its front matter, its file name or its first heading. A document without
@@ -174,7 +180,7 @@ def search_tools(app: DocumentsHost) -> list[LociTool]:
         """
         since, until = parse_date_range(date_range, datetime.now(UTC).date())
         where = Where(since=since, until=until)
-        return _search(app, caller.owner, query, limit, where, explain=explain, tool="temporal_search")
+        return _search(app, caller.owner, query, limit, where, explain=explain)
 
     def query_by_tags(
         tags: Annotated[Tags, Field(min_length=1, description="without the #; upper and lower case are equal")],
@@ -185,7 +191,7 @@ def search_tools(app: DocumentsHost) -> list[LociTool]:
         without: Annotated[Tags, Field(description="tags that a document must not have")] = [],  # noqa: B006
         query: Annotated[str | None, Field(max_length=LONGEST_QUERY, description="search only these documents")] = None,
         limit: Limit = 20,
-    ) -> SearchResults:
+    ) -> Annotated[CallToolResult, SearchResults]:
         """Find documents by their tags, newest first, or search among them.
 
         Returns what search_documents returns; without a query the score is the share of the tags that a document has.
@@ -198,7 +204,7 @@ def search_tools(app: DocumentsHost) -> list[LociTool]:
         if query:
             of_any, of_all = (wanted, ()) if match == "any" else ((), wanted)
             where = Where(any_tags=of_any, all_tags=of_all, no_tags=unwanted)
-            return _search(app, caller.owner, query, limit, where, explain=False, tool="query_by_tags")
+            return _search(app, caller.owner, query, limit, where, explain=False)
         found = app.documents.with_tags(caller.owner, wanted, unwanted, every=match == "all", limit=limit)
         return tagged_results(wanted, found, snippet_room(limit))
 
@@ -224,11 +230,9 @@ def search_tools(app: DocumentsHost) -> list[LociTool]:
     ]
 
 
-def _search(
-    app: DocumentsHost, owner: Owner, query: str, limit: int, where: Where, *, explain: bool, tool: str
-) -> SearchResults:
+def _search(app: DocumentsHost, owner: Owner, query: str, limit: int, where: Where, *, explain: bool) -> CallToolResult:
     ranking = app.documents.search(owner, query, limit=limit, room=snippet_room(limit), where=where)
-    return search_results(app.scratchpad, owner, ranking, explain=explain, tool=tool)
+    return search_results(ranking, explain=explain)
 
 
 def _normal(tags: list[str]) -> tuple[str, ...]:

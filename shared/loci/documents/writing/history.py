@@ -9,8 +9,17 @@ from dataclasses import dataclass
 from loci.core.errors import Refused, Unavailable
 from loci.core.identity import Owner
 from loci.core.ids import content_id, random_id
-from loci.core.json import JsonObject
-from loci.core.stores import BlobStore, RecordStore, WriteLocks, every
+from loci.core.json import JsonObject, string
+from loci.core.stores import (
+    BlobStore,
+    Record,
+    RecordStore,
+    WriteLocks,
+    every,
+    read_or_none,
+    readable,
+    stored_record,
+)
 from loci.documents.catalog import Catalog
 from loci.documents.document import LOCK_WAIT_SECONDS, Document, lock_name
 from loci.documents.ingest.index_writer import IndexWriter
@@ -70,7 +79,9 @@ class History:
         keys = self._blobs.list(owner, _prefix(path))
         while keys:
             key = keys.pop()
-            write = _read(self._blobs.read(owner, key))
+            write = read_write(self._blobs.read(owner, key))
+            if write is None:
+                continue
             if write.after == now or hash_of(write.before) != now:
                 return UndoableWrite(key, write, len(keys))
             self._blobs.remove(owner, key)
@@ -79,7 +90,8 @@ class History:
     def is_written(self, owner: Owner, path: str, now: str) -> bool:
         """True if the last write of a tool made the text of that hash."""
         keys = self._blobs.list(owner, _prefix(path))
-        return bool(keys) and _read(self._blobs.read(owner, keys[-1])).after == now
+        last = read_write(self._blobs.read(owner, keys[-1])) if keys else None
+        return last is not None and last.after == now
 
     def drop(self, owner: Owner, key: str) -> None:
         """Remove a write that was undone, or that failed."""
@@ -88,9 +100,9 @@ class History:
     def text(self, owner: Owner, path: str, hash: str) -> bytes | None:
         """The previous text of that hash. None if it is not kept."""
         for key in reversed(self._blobs.list(owner, _prefix(path))):
-            before = _read(self._blobs.read(owner, key)).before
-            if hash_of(before) == hash:
-                return before
+            write = read_write(self._blobs.read(owner, key))
+            if write and hash_of(write.before) == hash:
+                return write.before
         return None
 
     def forget(self, owner: Owner, paths: Iterable[str]) -> None:
@@ -110,10 +122,18 @@ def _prefix(path: str) -> str:
     return f"{FOLDER}{content_id(path, length=32)}/"
 
 
-def _read(content: bytes) -> PastWrite:
+def read_write(content: bytes) -> PastWrite | None:
+    """The write that a blob keeps. None if the blob is damaged."""
     head, _, text = content.partition(b"\n")
-    about = json.loads(head)
-    return PastWrite(None if about["is_new"] else text, str(about["after"]), str(about["at"]), str(about["by"]))
+    return read_or_none(
+        stored_record("", head, "", None),
+        lambda one: PastWrite(
+            None if one.value["is_new"] else text,
+            string(one.value["after"]),
+            string(one.value["at"]),
+            string(one.value["by"]),
+        ),
+    )
 
 
 UNFINISHED = "unfinished"
@@ -157,11 +177,13 @@ class WriteJournal:
 
     def unfinished(self, owner: Owner) -> list[UnfinishedWrite]:
         """All writes that are not finished."""
-        found = [record.value for record in every(self._records, owner, UNFINISHED)]
-        return [
-            UnfinishedWrite(str(one["path"]), None if one["root"] is None else str(one["root"]), str(one["scratch"]))
-            for one in found
-        ]
+        return list(readable(every(self._records, owner, UNFINISHED), unfinished_write))
+
+
+def unfinished_write(record: Record) -> UnfinishedWrite:
+    """The unfinished write of a record."""
+    path, root, scratch = (record.value[name] for name in ("path", "root", "scratch"))
+    return UnfinishedWrite(string(path), None if root is None else string(root), string(scratch))
 
 
 class WriteRecovery:

@@ -7,11 +7,11 @@ import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from loci.core.errors import NotFound
+from loci.core.errors import NotFound, Refused
 from loci.core.identity import SYSTEM, Owner
 from loci.core.ids import random_id
-from loci.core.json import iso
-from loci.core.stores import ABSENT, Record, RecordStore, every
+from loci.core.json import iso, string
+from loci.core.stores import ABSENT, Record, RecordStore, every, read_or_none, readable
 
 KIND = "api_key"
 SHAPE = re.compile(r"loci_([0-9a-f]{12})_[A-Za-z0-9_-]{43}")
@@ -51,7 +51,7 @@ class ApiKeys:
             },
             expect_version=ABSENT,
         )
-        return _key(record), text
+        return key_of(record), text
 
     def owners(self) -> list[Owner]:
         """Every owner who has or had a key, each once."""
@@ -59,30 +59,34 @@ class ApiKeys:
 
     def list(self) -> list[ApiKey]:
         """All keys, oldest first, with the revoked ones."""
-        return sorted((_key(record) for record in every(self._records, SYSTEM, KIND)), key=lambda key: key.created)
+        return sorted(readable(every(self._records, SYSTEM, KIND), key_of), key=lambda key: key.created)
 
     def exist(self) -> bool:
-        """True if any key is valid now."""
-        return any(record.value["revoked"] is None for record in every(self._records, SYSTEM, KIND))
+        """True if any key is valid now, or was perhaps before its record was damaged."""
+        return any(record.value.get("revoked") is None for record in every(self._records, SYSTEM, KIND))
 
     def revoke(self, id: str) -> ApiKey:
         """Refuse the key from now on."""
         record = self._records.get(SYSTEM, KIND, id)
         if record is None:
             raise NotFound(f"There is no key {id}", "List the keys with: loci keys list", code="KEY_NOT_FOUND")
+        if read_or_none(record, key_of) is None:
+            what = f"The record of the key {id} is damaged, so nobody can use it"
+            raise Refused(what, "To remove it, run: loci doctor --fix", code="KEY_DAMAGED")
         if record.value["revoked"] is None:
             record = self._records.put(
                 SYSTEM, KIND, id, record.value | {"revoked": self._now()}, expect_version=record.version
             )
-        return _key(record)
+        return key_of(record)
 
     def owner_of(self, text: str) -> Owner | None:
         """The owner of the key with this text; None if there is no such key, or it was revoked."""
         shape = SHAPE.fullmatch(text)
         record = self._records.get(SYSTEM, KIND, shape[1]) if shape else None
-        if record is None or record.value["revoked"] is not None:
+        key = read_or_none(record, key_of)
+        if record is None or key is None or key.revoked is not None:
             return None
-        return _key(record).owner if hmac.compare_digest(str(record.value["hash"]), _hash(text)) else None
+        return key.owner if hmac.compare_digest(str(record.value["hash"]).encode(), _hash(text).encode()) else None
 
     def id_in(self, text: str) -> str | None:
         """The id in a key's text; None if the text is no key."""
@@ -91,8 +95,8 @@ class ApiKeys:
 
     def owner_by_id(self, id: str) -> Owner | None:
         """The owner of the key with this id; None if there is no such key, or it was revoked."""
-        record = self._records.get(SYSTEM, KIND, id)
-        return None if record is None or record.value["revoked"] is not None else _key(record).owner
+        key = read_or_none(self._records.get(SYSTEM, KIND, id), key_of)
+        return None if key is None or key.revoked is not None else key.owner
 
     def _now(self) -> str:
         return iso(self._clock())
@@ -103,13 +107,15 @@ def _hash(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _key(record: Record) -> ApiKey:
+def key_of(record: Record) -> ApiKey:
+    """The key of a record."""
     value = record.value
     revoked = value["revoked"]
+    string(value["hash"])
     return ApiKey(
         record.key,
-        str(value["name"]),
-        Owner(str(value["tenant"]), str(value["subject"])),
-        str(value["created"]),
-        None if revoked is None else str(revoked),
+        string(value["name"]),
+        Owner(string(value["tenant"]), string(value["subject"])),
+        string(value["created"]),
+        None if revoked is None else string(revoked),
     )

@@ -11,7 +11,7 @@ from loci.adapters.sandbox.snapshots import snapshot_from_json, snapshot_to_json
 from loci.core.errors import Conflict
 from loci.core.identity import Owner
 from loci.core.json import Json, JsonObject
-from loci.core.stores import ABSENT, Record, RecordStore
+from loci.core.stores import ABSENT, Record, RecordStore, read_or_none
 
 KIND = "executor-machine"
 BUSY_SECONDS = 2.0
@@ -57,8 +57,8 @@ class ExecutorRecords:
         waited = 0.0
         while waited <= BUSY_SECONDS:
             found = self._records.get(owner, KIND, id)
-            if found is None or float(str(found.value["busy_until"])) <= self._clock():
-                known = _known(found)
+            if (read_or_none(found, _busy_until) or 0.0) <= self._clock():
+                known = read_or_none(found, known_executor) or KnownExecutor()
                 try:
                     written = self._put(owner, id, known, found, self._clock() + seconds, keep_until)
                 except Conflict:
@@ -100,9 +100,12 @@ class ExecutorRecords:
         return self._records.put(owner, KIND, id, value, expect_version=version, expires_at=keep_until)
 
 
-def _known(record: Record | None) -> KnownExecutor:
-    if record is None:
-        return KnownExecutor()
+def _busy_until(record: Record) -> float:
+    return float(str(record.value["busy_until"]))
+
+
+def known_executor(record: Record) -> KnownExecutor:
+    """The executor of a record."""
     value = record.value
     held = cast("JsonObject | None", value["snapshot"])
     snapshot = snapshot_from_json(held) if held else None

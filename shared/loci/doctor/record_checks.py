@@ -1,0 +1,160 @@
+"""The check of the records: Loci skips one that it cannot read, and this names it."""
+
+import hashlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from loci.app import App
+from loci.code import detached_runs, python
+from loci.core.errors import LociError
+from loci.core.finding import Finding, counted
+from loci.core.identity import LOCAL, SYSTEM, Owner
+from loci.core.ids import content_id
+from loci.core.stores import Record, every, read_or_none
+from loci.documents import catalog
+from loci.documents.document import Document
+from loci.documents.ingest.index_writer import COLLECTION
+from loci.documents.ingest.local_files import blob_key
+from loci.documents.writing import history
+from loci.mcp.auth import api_keys
+from loci.scratchpad import api as scratchpad
+
+MOST_NAMED = 50
+HISTORY = "history"
+OF_LOCI: dict[str, Callable[[Record], object]] = {api_keys.KIND: api_keys.key_of}
+OF_OWNERS: dict[str, Callable[[Record], object]] = {
+    catalog.ROOT: catalog.root_of,  # before the documents, which need them
+    catalog.DOCUMENT: catalog.document_of,
+    catalog.MENTIONS: catalog.links_of,
+    catalog.READ: catalog.hash_of_reading,
+    history.UNFINISHED: history.unfinished_write,
+    scratchpad.KIND: scratchpad.kept_entry,
+    scratchpad.PROMISED: scratchpad.promised_until,
+    python.KIND: python.used_at,
+    detached_runs.KIND: detached_runs.run_value,
+}
+"""How each kind is read. The other kinds expire, and their next write replaces a damaged record."""
+
+
+@dataclass(frozen=True, slots=True)
+class DamagedRecord:
+    """A record that Loci cannot read, or a kept earlier text of a document."""
+
+    owner: Owner
+    kind: str
+    key: str
+
+    def __str__(self) -> str:
+        """The kind and the id."""
+        if self.owner in (LOCAL, SYSTEM):
+            return f"{self.kind} {self.key}"
+        return f"{self.kind} {self.key} of {self.owner.tenant}/{self.owner.subject}"
+
+
+def check_records(app: App, *, fix: bool) -> Finding:
+    """Check that each record can be read. The fix indexes damaged documents again, and removes the others."""
+    damaged = list(_damaged(app))
+    if not damaged:
+        return Finding("records", "ok", "Each can be read")
+    names = ", ".join(map(str, damaged[:MOST_NAMED]))
+    more = f" and {len(damaged) - MOST_NAMED:,} more" if len(damaged) > MOST_NAMED else ""
+    what = f"{counted(len(damaged), 'record')} cannot be read: {names}{more}"
+    if not fix:
+        advice = "To index damaged documents again and remove other damaged records, run: loci doctor --fix"
+        return Finding("records", "fault", f"{what}. Loci goes on without", advice)
+    left: list[str] = []
+    for one in damaged:
+        try:
+            _mend(app, one)
+        except LociError as error:
+            left.append(f"{one}: {error}")
+    if left:
+        return Finding(
+            "records", "fault", f"{counted(len(left), 'record')} cannot be mended", " ".join(left[:MOST_NAMED])
+        )
+    again = "; if a folder's documents are missing now, run: loci ingest FOLDER" if _may_lack(app, damaged) else ""
+    return Finding("records", "ok", f"{what}; mended or removed{again}", fixed=True)
+
+
+def _may_lack(app: App, mended: list[DamagedRecord]) -> bool:
+    """True if a document or its folder is no longer known, or a write may not be indexed."""
+    return any(
+        one.kind in (catalog.ROOT, history.UNFINISHED)
+        or (one.kind == catalog.DOCUMENT and not app.documents.parts.catalog.document(one.owner, one.key))
+        for one in mended
+    )
+
+
+def _damaged(app: App) -> Iterator[DamagedRecord]:
+    yield from _of(app, SYSTEM, OF_LOCI)
+    for owner in dict.fromkeys([LOCAL, *app.api_keys.owners()]):
+        yield from _of(app, owner, OF_OWNERS)
+        for key in app.blobs.list(owner, history.FOLDER):
+            if history.read_write(app.blobs.read(owner, key)) is None:
+                yield DamagedRecord(owner, HISTORY, key)
+
+
+def _of(app: App, owner: Owner, readers: dict[str, Callable[[Record], object]]) -> Iterator[DamagedRecord]:
+    for kind, read in readers.items():
+        for record in every(app.records, owner, kind):
+            if read_or_none(record, read) is None:
+                yield DamagedRecord(owner, kind, record.key)
+
+
+def _mend(app: App, one: DamagedRecord) -> None:
+    match one.kind:
+        case catalog.DOCUMENT:
+            _mend_document(app, one.owner, one.key)
+        case catalog.MENTIONS:
+            if app.documents.parts.catalog.document(one.owner, one.key):
+                app.documents.parts.library.reindex(one.owner, one.key)
+            else:
+                app.records.remove(one.owner, one.kind, one.key)
+        case history.UNFINISHED:
+            for document in app.documents.parts.catalog.documents(one.owner):
+                if content_id(document.path, length=32) == one.key:
+                    app.documents.parts.library.reindex(one.owner, document.id)
+            app.records.remove(one.owner, one.kind, one.key)
+        case scratchpad.KIND:
+            app.records.remove(one.owner, one.kind, one.key)
+            for blob in app.blobs.list(one.owner, f"{scratchpad.KIND}/{one.key}"):
+                app.blobs.remove(one.owner, blob)
+        case "history":
+            app.blobs.remove(one.owner, one.key)
+        case _:
+            app.records.remove(one.owner, one.kind, one.key)
+
+
+def _mend_document(app: App, owner: Owner, id: str) -> None:
+    """Write the record anew, with what the index knows of the document, and index the document again.
+
+    If the index does not know it, its record is removed, and the next ingest of its folder finds it again.
+    """
+    parts = app.documents.parts
+    held = parts.index.chunks(owner, COLLECTION, [f"{id}#0"]).get(f"{id}#0")
+    upload = app.blobs.read(owner, blob_key(id)) if blob_key(id) in app.blobs.list(owner, blob_key(id)) else None
+    roots = {root.name: root.id for root in parts.catalog.roots(owner).values()}
+    root = roots.get(held.path.partition("/")[0]) if held and upload is None else None
+    if held is None and upload is not None:
+        raise LociError("The index does not know its path", "Upload it again: its text is still there")
+    _, version = parts.catalog.with_version(owner, id)
+    if held is None or (root is None and upload is None):
+        app.records.remove(owner, catalog.DOCUMENT, id, expect_version=version)
+        return
+    half_written = Document(
+        id=id,
+        path=held.path,
+        root=root,
+        title=held.title,
+        tags=(),
+        date=None,
+        sha256="",
+        bytes=0,
+        lines=0,
+        chunks=0,
+        model=None,
+        ingested_at="",
+        uploaded_sha256=None if upload is None else hashlib.sha256(upload).hexdigest(),
+    )
+    parts.catalog.put(owner, half_written, version)
+    parts.library.reindex(owner, id)

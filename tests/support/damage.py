@@ -1,0 +1,40 @@
+"""Records that something else than Loci wrote, put straight into the store."""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import boto3
+
+from loci.core.identity import Owner
+from loci.core.settings import TABLE_KEYS
+from tests.support.moto_aws import TABLE
+
+GARBAGE = (
+    "{",
+    "[]",
+    "null",
+    "no JSON",
+    "",
+    '{"unheard": "of"}',
+    '{"path": null, "tool": 5, "revoked": "x"}',
+    "[" * 99_999,
+)
+"""No JSON, no object, without a field, with fields of another type, too deep."""
+
+
+def damage(data: Path | None, owner: Owner, kind: str, key: str, text: str | bytes = "{") -> None:
+    """Replace the record's value in the database of the data folder. Without a folder: in moto's table."""
+    if data is not None:
+        with closing(sqlite3.connect(data / "loci.db")) as connection, connection:
+            value = "CAST(? AS TEXT)" if isinstance(text, bytes) else "?"
+            connection.execute(
+                f"INSERT OR REPLACE INTO record (owner, kind, key, value, version) VALUES (?, ?, ?, {value}, 'v')",  # noqa: S608
+                (owner.key, kind, key.encode(), text),
+            )
+        return
+    partition, sort = TABLE_KEYS
+    item: dict[str, Any] = {partition: {"S": f"{owner.key}#{kind}"}, sort: {"S": key}, "version": {"S": "v"}}
+    item["value"] = {"B": text} if isinstance(text, bytes) else {"S": text}
+    boto3.client("dynamodb").put_item(TableName=TABLE, Item=item)  # pyright: ignore[reportUnknownMemberType]
