@@ -110,7 +110,7 @@ class Documents:
     def read_part(self, owner: Owner, id: str, request: ExcerptRequest) -> tuple[DocumentText, Excerpt]:
         """The text of a document, and the part of it that is asked for."""
         text = self.read(owner, id)
-        return text, read_excerpt(text.text, request, self.parts.embedder.count)
+        return text, read_excerpt(text.text, request, self.parts.embedder.count, text.document.title)
 
     def links(
         self,

@@ -1,0 +1,54 @@
+"""Whole names in the index: a question that is exactly the name of a document puts that document first."""
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from pathlib import PurePosixPath
+
+from loci.core.ids import content_id
+from loci.search.ranking import Chunk
+
+MARK = "§"
+"""Begins the word that stands for a whole name. No word of a text has it."""
+LONGEST_WHOLE = 100
+"""A longer name is kept as its hash: OpenSearch cuts words of more than 255 characters."""
+LONGEST_NAME = 1_000
+NOT_IN_A_NAME = re.compile(r"[\W_]+")
+AS_WRITTEN, AS_NAME, AS_ALIAS = range(3)
+"""How exactly a name fits, best first."""
+
+
+def name_word(name: str) -> str:
+    """The word for this name: `Auth-Guide` and `auth guide` have the same. Empty if it cannot be a name."""
+    if len(name) > LONGEST_NAME:
+        return ""
+    plain = unicodedata.normalize("NFKC", name).casefold()
+    bare = NOT_IN_A_NAME.sub("_", plain).strip("_") or "_".join(plain.split())
+    if not bare:
+        return ""
+    return MARK + (bare if len(bare) <= LONGEST_WHOLE else content_id(bare, length=40))
+
+
+def documents_named(query: str, chunks: Iterable[Chunk]) -> dict[str, int]:
+    """The documents of these chunks that have exactly this name, and how exactly it fits."""
+    name, written = name_word(query), _as_written(query)
+    if not name:
+        return {}
+    found: dict[str, int] = {}
+    for chunk in chunks:
+        path = PurePosixPath(chunk.path)
+        own = (chunk.title, path.stem, path.name)
+        if any(_as_written(one) == written for one in own):
+            fit = AS_WRITTEN
+        elif any(name_word(one) == name for one in own):
+            fit = AS_NAME
+        elif f" {name} " in f" {chunk.words} ":
+            fit = AS_ALIAS
+        else:
+            continue
+        found[chunk.document] = min(fit, found.get(chunk.document, fit))
+    return found
+
+
+def _as_written(name: str) -> str:
+    return unicodedata.normalize("NFC", name.strip()).casefold()
