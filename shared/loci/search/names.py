@@ -3,7 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Iterable
-from pathlib import PurePosixPath
+from functools import lru_cache
 
 from loci.core.ids import content_id
 from loci.search.ranking import Chunk
@@ -18,12 +18,14 @@ AS_WRITTEN, AS_NAME, AS_ALIAS = range(3)
 """How exactly a name fits, best first."""
 
 
+@lru_cache(maxsize=10_000)
 def name_word(name: str) -> str:
     """The word for this name: `Auth-Guide` and `auth guide` have the same. Empty if it cannot be a name."""
     if len(name) > LONGEST_NAME:
         return ""
     plain = unicodedata.normalize("NFKC", name).casefold()
-    bare = NOT_IN_A_NAME.sub("_", plain).strip("_") or "_".join(plain.split())
+    symbols = "".join(one for one in plain if one.isprintable() and one != " ")
+    bare = NOT_IN_A_NAME.sub("_", plain).strip("_") or symbols
     if not bare:
         return ""
     return MARK + (bare if len(bare) <= LONGEST_WHOLE else content_id(bare, length=40))
@@ -31,21 +33,15 @@ def name_word(name: str) -> str:
 
 def documents_named(query: str, chunks: Iterable[Chunk]) -> dict[str, int]:
     """The documents of these chunks that have exactly this name, and how exactly it fits."""
-    name, written = name_word(query), _as_written(query)
-    if not name:
-        return {}
-    found: dict[str, int] = {}
-    for chunk in chunks:
-        path = PurePosixPath(chunk.path)
-        own = (chunk.title, path.stem, path.name)
-        if any(_as_written(one) == written for one in own):
-            fit = AS_WRITTEN
-        elif any(name_word(one) == name for one in own):
-            fit = AS_NAME
-        elif f" {name} " in f" {chunk.words} ":
-            fit = AS_ALIAS
-        else:
+    name, found = name_word(query), dict[str, int]()
+    for chunk in chunks if name else ():
+        file = chunk.path.rpartition("/")[2]
+        own = (chunk.title, file, file.rpartition(".")[0])
+        alike = [one for one in own if name_word(one) == name]
+        if not alike and f" {name} " not in f" {chunk.words} ":
             continue
+        is_written_so = any(_as_written(one) == _as_written(query) for one in alike)
+        fit = AS_WRITTEN if is_written_so else AS_NAME if alike else AS_ALIAS
         found[chunk.document] = min(fit, found.get(chunk.document, fit))
     return found
 
