@@ -9,7 +9,7 @@ from loci.core.ids import content_id
 from loci.search.ranking import Chunk
 
 MARK = "§"
-"""Begins the word that stands for a whole name. No word of a text has it."""
+"""Begins the word of a whole name, and ends the words of the text, which never have it."""
 LONGEST_WHOLE = 100
 """A longer name is kept as its hash: OpenSearch cuts words of more than 255 characters."""
 LONGEST_NAME = 1_000
@@ -29,6 +29,11 @@ def name_word(name: str) -> str:
     if not bare:
         return ""
     return MARK + (bare if len(bare) <= LONGEST_WHOLE else content_id(bare, length=40))
+
+
+def words_of_text(words: str) -> str:
+    """The words of a chunk, without those of its document's names, folders and properties."""
+    return f" {words}".partition(f" {MARK} ")[0].strip()
 
 
 def documents_named(query: str, chunks: Iterable[Chunk]) -> dict[str, int]:

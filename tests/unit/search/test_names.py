@@ -2,7 +2,7 @@
 
 import pytest
 
-from loci.search.names import AS_ALIAS, AS_NAME, AS_WRITTEN, documents_named, name_word
+from loci.search.names import AS_ALIAS, AS_NAME, AS_WRITTEN, MARK, documents_named, name_word, words_of_text
 from loci.search.ranking import Chunk
 from loci.search.words import index_words
 
@@ -42,3 +42,10 @@ def test_the_word_of_a_name_is_one_word_that_no_text_has(name: str) -> None:
 def test_how_exactly_a_name_fits_is_told_apart() -> None:
     chunks = [chunk("a", "C++"), chunk("b", "C#"), chunk("x", "D", f"d {name_word('c++')}"), chunk("d", "C++ 2")]
     assert documents_named("c++", chunks) == {"a": AS_WRITTEN, "b": AS_NAME, "x": AS_ALIAS}
+
+
+@pytest.mark.parametrize(
+    ("words", "text"), [("a b", "a b"), (f"a b {MARK} c {MARK}c", "a b"), (f"{MARK} c", ""), ("", "")]
+)
+def test_likeness_leaves_out_the_words_beside_the_text(words: str, text: str) -> None:
+    assert words_of_text(words) == text

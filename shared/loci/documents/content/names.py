@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import PurePosixPath
 
 from loci.documents.content.front_matter import FrontMatter
-from loci.search.names import name_word
+from loci.search.names import MARK, name_word
 from loci.search.words import index_words
 
 ALIAS_FIELDS = ("aliases", "alias")
@@ -16,6 +16,7 @@ MOST_ALIASES = 50
 MOST_WORDS = 300
 """Words of the front matter's texts that find the document."""
 LONGEST_TEXT = 2_000
+LONGEST_ALIAS = 200
 
 
 def stem_of(path: str) -> str:
@@ -31,14 +32,14 @@ def aliases_of(matter: FrontMatter) -> tuple[str, ...]:
 def words_beside_text(path: str, title: str, matter: FrontMatter) -> list[str]:
     """The words of its names, its folders and its properties, and a word for each whole name.
 
-    Names count twice: they say what the document is about.
+    They begin with the mark that ends the words of the text. Names count twice: they say what the document is about.
     """
     name, aliases = PurePosixPath(path), aliases_of(matter)[:MOST_ALIASES]
     names = dict.fromkeys((title, stem_of(path), *aliases))
-    said = [word for one in names for word in index_words(one[:LONGEST_TEXT])]
+    said = [word for one in names for word in index_words(one[:LONGEST_ALIAS])]
     folders = [word for one in name.parts[:-1] for word in index_words(one)]
     whole = dict.fromkeys(word for one in (*names, name.name) if (word := name_word(one)))
-    return [*said, *said, *folders, *_words(_texts(matter)), *whole, *whole]
+    return [MARK, *said, *said, *folders, *_words(_texts(matter)), *whole, *whole]
 
 
 def _words(texts: Iterable[str]) -> Sequence[str]:
