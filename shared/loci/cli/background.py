@@ -44,6 +44,9 @@ class Background:
         self._warm()
         if self._example:
             add_example(self._app, self._say)
+        with suppress(LociError):  # the next start tries again
+            for owner in self._owners():
+                self._app.documents.upkeep.read_again(owner, stop=self._ended.is_set)
         if self._app.settings.pull_models:
             self._pull()
         embedded_by: str | None = None

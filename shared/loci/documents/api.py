@@ -109,7 +109,7 @@ class Documents:
 
     def excerpt(self, text: DocumentText, request: ExcerptRequest) -> Excerpt:
         """The part of a document's text that is asked for."""
-        return read_excerpt(text.text, request, self.parts.embedder.count)
+        return read_excerpt(text.text, request, self.parts.embedder.count, text.document.title)
 
     def links(
         self,

@@ -22,6 +22,7 @@ from loci.documents.document import (
     Root,
     WrittenLinks,
     ids_for,
+    normal_id,
 )
 
 DOCUMENT = "document"
@@ -55,6 +56,7 @@ class Catalog:
 
     def document(self, owner: Owner, id: str) -> Document | None:
         """The document of that id, or None."""
+        id = normal_id(id)
         return self.with_version(owner, id)[0] if DOCUMENT_ID.fullmatch(id) else None
 
     def with_version(self, owner: Owner, id: str) -> tuple[Document | None, str]:

@@ -16,7 +16,7 @@ from loci.documents.graph.neighbours_index import SimilarLinks
 from loci.documents.graph.remarks import Remarks
 from loci.documents.graph.similarity import Similarities
 from loci.documents.ingest.folder_ingest import FolderIngest
-from loci.documents.ingest.index_writer import COLLECTION, IndexWriter, MissingVectors
+from loci.documents.ingest.index_writer import COLLECTION, PARSER_VERSION, IndexWriter, MissingVectors
 from loci.documents.ingest.uploads import ClientSync
 from loci.documents.library import Library
 from loci.documents.writing.edits import Edits
@@ -110,6 +110,15 @@ class Upkeep:
         """The identity of the model that embeds; None if there is none."""
         model = self._parts.embedder.model()
         return model.identity if model else None
+
+    def read_again(self, owner: Owner, stop: Callable[[], bool]) -> None:
+        """Read the documents again that an older version has read: the parser finds more in them now."""
+        for document in self._parts.catalog.documents(owner):
+            if stop():
+                return
+            if document.parser_version < PARSER_VERSION:
+                with suppress(LociError):  # its file may be gone: the next ingest says so
+                    self._parts.library.reindex(owner, document.id)
 
     def embed_missing(self, owner: Owner, stop: Callable[[], bool] = lambda: False) -> None:
         """Embed the passages that have no vector of the current model."""

@@ -2,7 +2,7 @@
 
 import json
 from typing import TYPE_CHECKING, Final
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 from mcp_types import Annotations, Resource, ResourceTemplate, TextResourceContents
 
@@ -73,14 +73,19 @@ class DocumentResources:
         found = [one for one in self._documents.newest(owner) if tag in one.tags]
         if not found:
             raise NotFound("No document has this tag", "Tags are completed: completion/complete", code="TAG_NOT_FOUND")
-        rows = [{"uri": f"{DOCUMENTS}{one.id}", "title": one.title, "date": one.date} for one in found[:LISTED]]
+        rows = [{"uri": _uri(one), "title": one.title, "date": one.date} for one in found[:LISTED]]
         text = json.dumps({"tag": tag, "total": len(found), "documents": rows}, ensure_ascii=False)
         return TextResourceContents(uri=uri, mime_type="application/json", text=text)
 
 
+def _uri(document: "Document") -> str:
+    """A URI is ASCII, whatever the script of the id."""
+    return f"{DOCUMENTS}{quote(document.id)}"
+
+
 def _resource(document: "Document") -> Resource:
     return Resource(
-        uri=f"{DOCUMENTS}{document.id}",
+        uri=_uri(document),
         name=document.path,
         title=document.title,
         mime_type=MARKDOWN,

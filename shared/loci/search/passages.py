@@ -65,8 +65,10 @@ def passages(text: str, blocks: Sequence[Block], count: Count, longest: int = LO
     return _packed(_fitting(text, counted, room, count), room)
 
 
-def chunks(document: str, path: str, title: str, text: str, found: Sequence[Passage]) -> list[Chunk]:
-    """The passages as chunks for the index, numbered from 0."""
+def chunks(
+    document: str, path: str, title: str, text: str, found: Sequence[Passage], beside: Sequence[str] = ()
+) -> list[Chunk]:
+    """The passages as chunks for the index, numbered from 0. The words `beside` the text find the first one."""
     starts = [0, *(match.end() for match in LINE.finditer(text))]
     own = [index_words(text[one.start : one.end]) for one in found]
     above = {heading: index_words(" ".join(heading)) for heading in {one.heading for one in found}}
@@ -81,7 +83,7 @@ def chunks(document: str, path: str, title: str, text: str, found: Sequence[Pass
             last_line=bisect_right(starts, max(one.start, one.end - 1)),
             text=text[one.start : one.end],
             hash=hashlib.sha256(embedded_text(one.heading, text[one.start : one.end]).encode()).hexdigest(),
-            words=" ".join([*above[one.heading], *_words(found, own, number)]),
+            words=" ".join([*above[one.heading], *_words(found, own, number), *(() if number else beside)]),
         )
         for number, one in enumerate(found)
     ]

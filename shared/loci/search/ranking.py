@@ -148,6 +148,7 @@ class Explanation:
     cosine: float | None
     closeness: float | None
     relevance: float | None
+    name: Annotated[bool, Field(description="the query is exactly its name, which puts it first")] = False
 
 
 @dataclass(frozen=True, slots=True)

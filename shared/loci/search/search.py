@@ -10,6 +10,7 @@ from loci.search.document_index import DocumentIndex
 from loci.search.inference import Embedder, EmbeddingModel, QueryEmbedding, Reranker
 from loci.search.language_stage import LanguageStage
 from loci.search.late_interaction import closeness, reorder
+from loci.search.names import documents_named, name_word
 from loci.search.ranking import (
     EVERYTHING,
     Candidate,
@@ -29,6 +30,8 @@ CANDIDATES = 50
 """Candidates of each leg, whatever the limit: a request for three gets the best three of these."""
 LATE = 32
 """Passages that go through late interaction."""
+NAMED = 10
+"""Passages, the best by words, that may have the question as the name of their document."""
 NEAREST = 3
 """Documents that the reason names if nothing fits."""
 
@@ -69,19 +72,29 @@ class Search:
         log = StageLog()
         words = query_words(query)
         question = self._question(query, log)
-        candidates = self._candidates(owner, collection, words, where, question, log)
+        name = name_word(query)
+        asked = [*words, name] if name else words
+        candidates = self._candidates(owner, collection, asked, where, question, log)
         embedding = question and question.embedding
         fused = fuse(candidates, ALPHA if embedding else 0.0)
         ranked = (best_of_each(fused) if one_each else fused)[: max(CANDIDATES, limit)]
-        chunks = self._index.chunks(owner, collection, [one.candidate.chunk for one in ranked])
+        near = [one for one in fused if (one.candidate.lexical_rank or NAMED + 1) <= NAMED]
+        wanted = dict.fromkeys(one.candidate.chunk for one in (*ranked, *near))
+        chunks = self._index.chunks(owner, collection, list(wanted))
+        named = documents_named(query, chunks.values())
+        if named:
+            also = [one for one in near if one.candidate.document in named]
+            ranked = best_of_each([*ranked, *also]) if one_each else list(dict.fromkeys([*ranked, *also]))
         # A chunk may have been removed since it was found.
         found = [_Scored(one, chunks[one.candidate.chunk]) for one in ranked if one.candidate.chunk in chunks]
+        for one in found:  # the best passage of each named document
+            one.named = named.pop(one.chunk.document, None)
         log.ran("words", f"{len(candidates)} passages of {len(found)} documents")
         found = self._late(found, question, log)
         _judge(words, found, embedding)
         if max((one.fits for one in found), default=0.0) < least_relevance(embedding and embedding.scale):
             return _nothing(query, words, where, found, log)
-        found = self._reranked(query, found, log)
+        found = _named_first(self._reranked(query, found, log))
         hits = tuple(
             Hit(
                 one.chunk,
@@ -212,12 +225,21 @@ class _Scored:
     late: int | None = None
     relevance: float | None = None
     rerank: int | None = None
+    named: int | None = None
+    """How exactly the question is the name of its document; None if it is not."""
+
+
+def _named_first(found: "Sequence[_Scored]") -> "list[_Scored]":
+    """What the question names, then the rest in its order."""
+    named = sorted((one for one in found if one.named is not None), key=lambda one: one.named or 0)
+    return [*named, *(one for one in found if one.named is None)]
 
 
 def _judge(words: Sequence[str], found: Sequence[_Scored], embedding: QueryEmbedding | None) -> None:
     covered = coverage(words, {one.chunk.id: _words_in(words, one.chunk) for one in found})
     for one in found:
-        one.fits = relevance(one.closeness, embedding and embedding.scale, covered[one.chunk.id])
+        fits = relevance(one.closeness, embedding and embedding.scale, covered[one.chunk.id])
+        one.fits = fits if one.named is None else 1.0
 
 
 def _words_in(words: Sequence[str], chunk: Chunk) -> list[str]:
@@ -226,11 +248,12 @@ def _words_in(words: Sequence[str], chunk: Chunk) -> list[str]:
 
 
 def _scores(found: Sequence[_Scored]) -> list[float]:
-    """The final scores, in order. A passage that the reranker did not reach is never above one that it did."""
-    read = [one.relevance for one in found if one.relevance is not None]
+    """The final scores, in order: what the question names, what the reranker read, and the rest, never above that."""
+    named, others = [one.fits for one in found if one.named is not None], [one for one in found if one.named is None]
+    read = [one.relevance for one in others if one.relevance is not None]
     ceiling = min(read, default=1.0)
-    rest = never_rising([min(one.fits, ceiling) for one in found[len(read) :]])
-    return [round(min(max(score, 0.0), 1.0), 4) for score in (*read, *rest)]
+    rest = never_rising([min(one.fits, ceiling) for one in others[len(read) :]])
+    return [round(min(max(score, 0.0), 1.0), 4) for score in (*named, *read, *rest)]
 
 
 def _source(one: _Scored, *, by_words: bool, by_vector: bool) -> str:
@@ -252,6 +275,7 @@ def _why(one: _Scored) -> Explanation:
         cosine=candidate.cosine,
         closeness=one.closeness,
         relevance=one.relevance,
+        name=one.named is not None,
     )
 
 

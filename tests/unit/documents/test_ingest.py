@@ -7,7 +7,9 @@ import pytest
 
 from loci.core.errors import NotFound, Refused
 from loci.core.identity import LOCAL
-from loci.documents.document import WrittenLinks
+from loci.core.stores import ABSENT
+from loci.documents.document import WrittenLinks, ids_for
+from loci.documents.ingest.index_writer import DocumentDraft
 
 from .conftest import Desk, open_desk
 
@@ -196,6 +198,24 @@ def test_a_document_that_was_read_in_another_way_is_read_again(desk: Desk) -> No
     desk.catalog.put_mentions(LOCAL, "notes-a", WrittenLinks())
     assert (desk.run().processed, desk.run().unchanged) == (1, 1)
     assert [one.target for one in desk.catalog.mentions(LOCAL)["notes-a"].mentions] == ["b"]
+
+
+def test_a_document_of_an_older_version_keeps_its_id_and_gets_its_name(desk: Desk) -> None:
+    desk.write("zh/图谱视图.md", "text\n\n## Shiny new things\n\nmore\n")
+    desk.run()
+    new, old = desk.document("notes-zh-图谱视图"), next(id for id in ids_for("notes/zh/图谱视图.md") if id.isascii())
+    chunks = [
+        replace(one, id=f"{old}#{at}", document=old, title="Shiny new things", heading=(), words="text more")
+        for at, one in enumerate(desk.chunks(new.id))
+    ]
+    desk.writer.remove(LOCAL, new.id)
+    document = replace(new, id=old, title="Shiny new things", parser_version=1)
+    desk.writer.write(LOCAL, DocumentDraft(document, ABSENT, tuple(chunks)))
+    assert desk.found("图谱视图") == set()
+    desk.run()
+    assert desk.ids() == {old}
+    assert (desk.document(old).title, desk.found("图谱视图")) == ("图谱视图", {old})
+    assert desk.library.add(LOCAL, "up/会议.md", b"text").id == "up-会议"
 
 
 def test_a_document_that_was_only_begun_is_done_again(desk: Desk) -> None:

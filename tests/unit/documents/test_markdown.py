@@ -21,13 +21,16 @@ def texts(one: ParsedDocument) -> list[str]:
     ("text", "title"),
     [
         ("---\ntitle: From above\n---\n# Heading\n", "From above"),
-        ("text\n\n## Heading\n", "Heading"),
+        ("text\n\n# Heading\n", "Heading"),
+        ("## Shiny new things\n\n# Heading\n", "Heading"),
+        ("text\n\n## Shiny new things\n", "a"),
+        ("# \n\ntext", "a"),
         ("text", "a"),
         ("---\ntitle:\n---\ntext", "a"),
         ("---\ntitle: 'Auth: the fix'\n---\n", "Auth: the fix"),
     ],
 )
-def test_the_title_is_that_of_the_front_matter_else_the_first_heading_else_the_name(text: str, title: str) -> None:
+def test_the_title_is_that_of_the_front_matter_else_a_heading_of_level_one_else_the_name(text: str, title: str) -> None:
     assert parsed(text).title == title
 
 
@@ -60,6 +63,22 @@ def test_every_block_has_its_headings() -> None:
 def test_a_title_that_is_no_heading_is_above_all_headings() -> None:
     one = parsed("---\ntitle: T\n---\n# A\n\ntext\n")
     assert [block.heading for block in one.blocks] == [("T", "A")]
+
+
+def test_the_name_of_the_file_is_above_the_headings_if_there_is_no_other_title() -> None:
+    text = "text\n\n## Shiny new things\n\nmore\n"
+    assert [block.heading for block in parsed(text, "n/Graph view.md").blocks] == [
+        ("Graph view",),
+        ("Graph view", "Shiny new things"),
+    ]
+    assert [block.heading for block in parsed(text, "n/0042.md").blocks] == [(), ("Shiny new things",)]
+
+
+def test_a_front_matter_without_a_text_is_a_passage() -> None:
+    one = parsed("---\ndescription: a pangolin\n---\n", "n/Pangolin.md")
+    assert [(text, block.heading) for text, block in zip(texts(one), one.blocks, strict=True)] == [
+        ("---\ndescription: a pangolin\n---", ("Pangolin",))
+    ]
 
 
 def test_a_title_that_is_the_first_heading_is_said_once() -> None:

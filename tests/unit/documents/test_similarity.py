@@ -11,6 +11,7 @@ from loci.documents.graph import similarity as module
 from loci.documents.graph.similarity import BY_WORDS, Similarities, TfIdf
 from loci.documents.ingest.index_writer import COLLECTION
 from loci.model_store.models_folder import ModelsFolder
+from loci.search.names import words_of_text
 
 from .conftest import Desk
 
@@ -31,7 +32,7 @@ def similarities(desk: Desk) -> Similarities:
 def tf_idf(desk: Desk) -> TfIdf:
     words: dict[str, Counter[str]] = {}
     for chunk in desk.index.passages(LOCAL, COLLECTION):
-        words.setdefault(chunk.document, Counter()).update(chunk.words.split())
+        words.setdefault(chunk.document, Counter()).update(words_of_text(chunk.words).split())
     return TfIdf(tuple(sorted(words)), words)
 
 

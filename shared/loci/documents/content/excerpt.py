@@ -53,14 +53,14 @@ class Excerpt:
     """The last line of the rest; None if it is the document's."""
 
 
-def read_excerpt(text: str, request: ExcerptRequest, count: Costs) -> Excerpt:
+def read_excerpt(text: str, request: ExcerptRequest, count: Costs, title: str = "") -> Excerpt:
     """The requested lines, as much of them as fits. It is cut at a line end if it can be. `count` counts tokens."""
     lines = list(io.StringIO(text, newline=""))  # it keeps the line ends
     total = len(lines)
     if request.first_line and request.last_line and request.first_line > request.last_line:
         raise Refused("The last line comes before the first", "Give start_line <= end_line", code="BAD_RANGE")
     is_ended = bool(request.heading or request.last_line)
-    first, last = section_lines(_parsed(lines), request.heading) if request.heading else (1, total)
+    first, last = section_lines(_parsed(lines), request.heading, title) if request.heading else (1, total)
     first, last = max(first, request.first_line or 1), min(last, request.last_line or total)
     if first > max(total, 1):
         raise Refused(f"The document has only {total} lines", "Start at an earlier line", code="BAD_RANGE")
@@ -122,28 +122,45 @@ def _beginning(line: str, most: int, costs: Costs) -> str:
     return line[: low - 1] if low > 1 and line[low - 1 : low + 1] == "\r\n" else line[:low]
 
 
-def section_lines(lines: Sequence[str], wanted: str) -> tuple[int, int]:
-    """First and last line, counted from 1, of the section: it ends before the next heading of its level or above."""
+def section_lines(lines: Sequence[str], wanted: str, title: str = "") -> tuple[int, int]:
+    """First and last line, counted from 1, of the section: it ends before the next heading of its level or above.
+
+    Searches name the headings below the document's title: so may `wanted`, even if the title is not a heading.
+    """
     from loci.documents.content.front_matter import read_front_matter  # 0.1 s, which a search does not pay
     from loci.documents.content.outline import outline_of_markdown
 
     headings = outline_of_markdown(lines, read_front_matter(lines).lines).headings
-    at = _heading_index(headings, wanted)
+    path = _path(wanted)
+    at = _heading_index(headings, path)
+    if at is None and title and path[0] == _path(title)[0]:
+        if len(path) == 1:
+            return 1, len(lines)
+        at = _heading_index(headings, path[1:])
+    if at is None:
+        raise _unknown(headings, wanted)
     level = headings[at].level
     end = next((one.line for one in headings[at + 1 :] if one.level <= level), len(lines) + 1)
     return headings[at].line, end - 1
 
 
-def _heading_index(headings: Sequence[Heading], wanted: str) -> int:
+def _path(wanted: str) -> list[str]:
+    return [part.strip().casefold() for part in wanted.lstrip("# ").split(" > ")]
+
+
+def _heading_index(headings: Sequence[Heading], path: list[str]) -> int | None:
     """The first heading that ends in the wanted path: `Codes` and `Errors > Codes` both find Codes below Errors."""
-    path = [part.strip().casefold() for part in wanted.lstrip("# ").split(" > ")]
     above: list[Heading] = []
     for at, heading in enumerate(headings):
         above = [*(one for one in above if one.level < heading.level), heading]
         if [one.title.casefold() for one in above][-len(path) :] == path:
             return at
+    return None
+
+
+def _unknown(headings: Sequence[Heading], wanted: str) -> NotFound:
     known = ", ".join(repr(one.title) for one in headings[:MOST_LISTED])
-    raise NotFound(
+    return NotFound(
         f"The document has no heading {wanted[:200]!r}",
         f"Its headings are {known}" if known else "It has no headings: read all of it, or read it by lines",
         code="HEADING_NOT_FOUND",

@@ -6,6 +6,7 @@ from pathlib import PurePosixPath
 
 from loci.documents.content.front_matter import FrontMatter, read_front_matter
 from loci.documents.content.links import mentions_in
+from loci.documents.content.names import aliases_of, stem_of, words_beside_text
 from loci.documents.content.outline import (
     LONGEST_TITLE,
     Outline,
@@ -39,6 +40,8 @@ class ParsedDocument:
     blocks: tuple[Block, ...]
     problems: tuple[Problem, ...]
     said: WrittenLinks
+    beside: tuple[str, ...] = ()
+    """The words of its names, folders and properties, which find it, too."""
 
 
 def parse(path: str, content: bytes) -> ParsedDocument:
@@ -55,21 +58,29 @@ def parse(path: str, content: bytes) -> ParsedDocument:
     outline = outline_of(path, lines, matter.lines)
     headings = outline.headings
     given, first = matter.first("title"), headings[0].title if headings else ""
+    top = next((one.title for one in headings if one.level == 1 and one.title), None)
+    title = (given or top or stem_of(path))[:LONGEST_TITLE]
+    # A name without a letter says nothing about the passages.
+    is_above = title != first and (bool(given) or (not top and any(letter.isalpha() for letter in title)))
+    found = blocks(lines, outline, title if is_above else None)
+    if not found and matter.fields:
+        found = [Block(0, sum(len(line) + 1 for line in lines[: matter.lines]) - 1, (title,), "lines")]
     tags = [value for field in ("tags", "tag", "keywords") for value in matter.fields.get(field, ())]
     return ParsedDocument(
         text=text,
         lines=len(lines) - (not lines[-1]),
-        title=(given or first or name.stem)[:LONGEST_TITLE],
+        title=title,
         headings=headings,
         tags=tags_of(tags, "\n".join(prose_lines(lines, outline, matter.lines)[matter.lines :])),
         date=_date(matter, name.name, first),
         front_matter=matter,
-        blocks=tuple(blocks(lines, outline, given[:LONGEST_TITLE] if given and given != first else None)),
+        blocks=tuple(found),
         problems=tuple(problems),
         said=WrittenLinks(
-            aliases=tuple(alias for field in ("aliases", "alias") for alias in matter.fields.get(field, ())),
+            aliases=aliases_of(matter),
             mentions=mentions_in(lines, outline, matter.lines, is_markdown=not is_plain),
         ),
+        beside=tuple(words_beside_text(path, title, matter)),
     )
 
 

@@ -15,6 +15,7 @@ from loci.documents.graph.owner_cache import OwnerCache
 from loci.documents.ingest.index_writer import COLLECTION
 from loci.search.document_index import DocumentIndex
 from loci.search.inference import Embedder, EmbeddingModel, damaged_vectors, rows_of
+from loci.search.names import words_of_text
 from loci.search.ranking import Chunk
 from loci.search.words import is_subject, word_positions
 
@@ -95,7 +96,7 @@ class Similarities:
         embedded: dict[str, list[bytes]] = {}
         is_complete = model is not None
         for chunk in self._index.passages(owner, COLLECTION):
-            words.setdefault(chunk.document, []).append(chunk.words)
+            words.setdefault(chunk.document, []).append(words_of_text(chunk.words))
             if chunk.embedding and model and chunk.embedding.model == model.identity:
                 embedded.setdefault(chunk.document, []).append(chunk.embedding.vector)
             else:

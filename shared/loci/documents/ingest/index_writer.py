@@ -18,7 +18,7 @@ from loci.search.inference import Embedder, Embedding
 from loci.search.ranking import Chunk, TagsAndDate
 
 COLLECTION = "documents"
-PARSER_VERSION = 1
+PARSER_VERSION = 2
 """Add one when the parser reads more out of documents: those that an older version read are then read again."""
 MAX_CHUNKS = 20_000
 MAX_FORMER_PATHS = 8
@@ -120,7 +120,7 @@ class IndexWriter:
         if len(found) > MAX_CHUNKS:
             line = parsed.text.count("\n", 0, found[MAX_CHUNKS].start) + 1
             problems += (Problem(f"Only its first {MAX_CHUNKS:,} passages are searched: split it", line),)
-        kept = tuple(chunks(id, path, parsed.title, parsed.text, found[:MAX_CHUNKS]))
+        kept = tuple(chunks(id, path, parsed.title, parsed.text, found[:MAX_CHUNKS], parsed.beside))
         sha256 = hashlib.sha256(content).hexdigest()
         former, written_at = former_paths(before, path, sha256)
         document = Document(
