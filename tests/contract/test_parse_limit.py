@@ -15,8 +15,7 @@ from loci.core.stores import every
 from loci.documents.catalog import Catalog
 from loci.documents.content import limited_parser
 from loci.documents.content.limited_parser import LARGEST_HERE
-from loci.documents.content.markdown import UNPARSED
-from loci.documents.document import Document
+from loci.documents.document import UNPARSED, Document
 from loci.documents.ingest.index_writer import IndexWriter
 from loci.documents.ingest.local_files import blob_key
 from loci.documents.library import Library

@@ -17,12 +17,11 @@ from loci.documents.content.outline import (
     prose_lines,
 )
 from loci.documents.content.tags_and_dates import first_day, tags_of
-from loci.documents.document import NO_LINKS, Heading, Problem, WrittenLinks
+from loci.documents.document import NO_LINKS, UNPARSED, Heading, Problem, WrittenLinks
 from loci.search.passages import Block
 
 PLAIN_SUFFIXES = frozenset((".txt", ".text"))
 DATE_FIELDS = ("date", "created", "created_at", "published", "day", "updated", "updated_at", "modified")
-UNPARSED = Problem("It could not be parsed in time: it was read as plain text, without headings, tags and links")
 MOST_LINES = 500_000
 """For more lines, markdown-it would need minutes, and gigabytes for its tokens."""
 
