@@ -1,6 +1,6 @@
 """Texts that make a careless reader slow: something that opens and never closes, again and again."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from tests.unit.linear.growth import Shape
 
@@ -15,6 +15,7 @@ WRITTEN = """
     `a` ``a` tags:\\s <!--tags:a-->
 """
 TOKENS = tuple(WRITTEN.split())
+AROUND = (("", ""), ("a", "a"), ("(", ""), (" ", "]"))
 HEADS = ("", "# x\n\n", "# ", "# x\n\n<!-- tags: [a:", "---\na: ", "[a]: b\n\n[a](b) ")
 TAILS = ("", "]](a)-->`>)\n")
 
@@ -30,10 +31,10 @@ def repeated(head: str, token: str, tail: str) -> Shape:
     return lambda size: head + token * (size // len(token)) + tail
 
 
-def simple_shapes() -> Iterator[tuple[str, Shape]]:
-    """Each token again and again, with its name; also before and after a letter."""
+def simple_shapes(around: Sequence[tuple[str, str]] = AROUND) -> Iterator[tuple[str, Shape]]:
+    """Each token again and again, with its name; also between other characters."""
     for token in map(_spaced, TOKENS):
-        for head, tail in (("", ""), ("a", "a"), ("(", ""), (" ", "]")):
+        for head, tail in around:
             yield f"{head!r} {token!r} {tail!r}", repeated(head, token, tail)
 
 

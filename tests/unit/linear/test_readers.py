@@ -94,11 +94,18 @@ def test_the_readers_of_arguments_are_not_slow() -> None:
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("name", OF_DOCUMENTS)
-def test_no_reader_of_documents_is_slow_up_to_a_megabyte(name: str) -> None:
-    assert slow({name: OF_DOCUMENTS[name]}, most=1_000_000, of_documents=True) == []
+def test_no_reader_of_documents_is_slow(name: str) -> None:
+    assert slow({name: OF_DOCUMENTS[name]}, most=64_000, of_documents=True) == []
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("name", OF_DOCUMENTS)
+@pytest.mark.parametrize("shape", KNOWN)
+def test_what_has_stopped_a_server_is_read_at_once_up_to_a_megabyte(name: str, shape: str) -> None:
+    assert faulty_growth(OF_DOCUMENTS[name], repeated(*KNOWN[shape]), most=1_000_000) is None
 
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("name", OF_ARGUMENTS)
-def test_no_reader_of_arguments_is_slow_up_to_a_megabyte(name: str) -> None:
-    assert slow({name: OF_ARGUMENTS[name]}, most=1_000_000, of_documents=False) == []
+def test_no_reader_of_arguments_is_slow(name: str) -> None:
+    assert slow({name: OF_ARGUMENTS[name]}, most=256_000, of_documents=False) == []
