@@ -8,7 +8,7 @@ from typing import Literal
 from loci.core.errors import Refused, Unavailable
 from loci.core.identity import Owner
 from loci.documents.content.excerpt import Excerpt, ExcerptRequest, read_excerpt
-from loci.documents.document import DOCUMENT_ID, Document, DocumentText, IngestSummary, Relation
+from loci.documents.document import DOCUMENT_ID, UNPARSED, Document, DocumentText, IngestSummary, Relation
 from loci.documents.graph.clusters import Method as TopicMethod
 from loci.documents.graph.clusters import TopicFinder, Topics
 from loci.documents.graph.gaps import FoundGaps, GapFinder
@@ -109,6 +109,8 @@ class Documents:
 
     def excerpt(self, text: DocumentText, request: ExcerptRequest) -> Excerpt:
         """The part of a document's text that is asked for."""
+        if request.heading and UNPARSED in text.document.problems:
+            raise _not_parsed(text.document)
         return read_excerpt(text.text, request, self.parts.embedder.count, text.document.title)
 
     def links(
@@ -174,6 +176,7 @@ class Documents:
         def change(path: str, before: bytes | None) -> bytes:
             if before is None:
                 raise missing(name)
+            self._check_parsed(owner, path)
             done[:] = [tagged(path, before, list(tags))]
             return done[0].content
 
@@ -189,7 +192,13 @@ class Documents:
         draft = checked_draft(mode, text, heading, expected_hash)
         if mode != "create":
             self._check_id(owner, name)
-        return self.parts.edits.change(owner, name, draft.apply, expect=expected_hash, by="write_document")
+
+        def change(path: str, before: bytes | None) -> bytes:
+            if mode == "append" or heading:
+                self._check_parsed(owner, path)
+            return draft.apply(path, before)
+
+        return self.parts.edits.change(owner, name, change, expect=expected_hash, by="write_document")
 
     def undo(self, owner: Owner, name: str, *, expected_hash: str | None) -> UndoneWrite:
         """Take back the last write of a tool to a document."""
@@ -227,6 +236,20 @@ class Documents:
         """If the name is an id of no document, name ids that look like it."""
         if DOCUMENT_ID.fullmatch(name):
             self.parts.library.get(owner, name)
+
+    def _check_parsed(self, owner: Owner, path: str) -> None:
+        """Refuse to look for headings in a document that could not be parsed: that would take as long again."""
+        document = self.parts.catalog.find(owner, path).document
+        if document and UNPARSED in document.problems:
+            raise _not_parsed(document)
+
+
+def _not_parsed(document: Document) -> Refused:
+    return Refused(
+        f"{document.path} could not be parsed in time, so it has no sections and takes no tags",
+        f"Read it by lines, replace all of it with write_document, or remove it with: loci forget {document.id}",
+        code="NOT_PARSED",
+    )
 
 
 def _is_inside(path: str, folder: str) -> bool:

@@ -28,6 +28,7 @@ from loci.documents.document import (
 DOCUMENT = "document"
 ROOT = "root"
 MENTIONS = "said"
+INGESTING = "ingesting"
 MAX_PROBLEMS = 20
 
 
@@ -166,6 +167,17 @@ class Catalog:
         used = {document.root for document in self.documents(owner)}
         for id in self.roots(owner).keys() - used:
             self._records.remove(owner, ROOT, id)
+
+    def begin_ingest(self, owner: Owner) -> bool:
+        """Note that an ingest begins. True if an earlier one never ended."""
+        is_unended = self._records.get(owner, INGESTING, INGESTING) is not None
+        if not is_unended:
+            self._records.put(owner, INGESTING, INGESTING, {}, durable=False)
+        return is_unended
+
+    def end_ingest(self, owner: Owner) -> None:
+        """Remove the note."""
+        self._records.remove(owner, INGESTING, INGESTING)
 
     def _count_write(self) -> None:
         with self._lock:

@@ -31,6 +31,9 @@ class Problem:
         return self.what if self.line is None else f"line {self.line}: {self.what}"
 
 
+UNPARSED = Problem("It could not be parsed in time: it was read as plain text, without headings, tags and links")
+
+
 @dataclass(frozen=True, slots=True)
 class Heading:
     """A heading of a document. Lines count from 1."""

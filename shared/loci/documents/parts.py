@@ -70,7 +70,7 @@ def document_parts(
     is_local = settings.mode == "embedded"
     index, embedder = adapters.index, adapters.embedder
     catalog = Catalog(records)
-    writer = IndexWriter(catalog, index, embedder, time.time)
+    writer = IndexWriter(catalog, index, embedder, time.time, parse_seconds=settings.parse_seconds)
     library = Library(catalog, writer, blobs, adapters.locks)
     model_name, seconds = settings.language_model or "", settings.language_model_seconds
     language_stage = LanguageStage(language_model, model_name, seconds=seconds)

@@ -1,5 +1,6 @@
 """Cuts the snippet out of a passage: the span with most of the question's words, word for word."""
 
+from bisect import bisect_left
 from collections.abc import Collection
 
 from loci.search.words import word_positions
@@ -12,10 +13,12 @@ def snippet(text: str, words: Collection[str], room: int) -> str:
     text = text.strip()
     if len(text) <= room:
         return text
-    positions = word_positions(text, frozenset(words))
+    positions = sorted(word_positions(text, frozenset(words)), key=lambda one: one[1])
+    begins = [begin for _, begin, _ in positions]
 
     def count(start: int) -> int:
-        return len({word for word, begin, end in positions if start <= begin and end <= start + room})
+        inside = positions[bisect_left(begins, start) : bisect_left(begins, start + room)]
+        return len({word for word, _, end in inside if end <= start + room})
 
     start = max(_starts(text, room), key=lambda at: (count(at), -at))
     end = start + room

@@ -72,18 +72,18 @@ def _likely_runs(text: str, wanted: frozenset[str]) -> list[re.Match[str]]:
     # underscore. An apostrophe breaks both rules, so every run with one is looked at.
     parts = (word[:-1] if word.isalpha() and len(word) > 1 else word.split("_")[0] or word for word in wanted)
     for part in ("'", *parts):
-        at = small.find(part)
-        while at >= 0:
-            run = _run_at(text, at)
-            if run:
-                found[run.start()] = run
-            at = small.find(part, max(run.end() if run else 0, at + 1))
+        at, end = small.find(part), 0
+        while at >= 0 and (run := _run_at(text, at, end)):
+            found[run.start()] = run
+            end = run.end()
+            at = small.find(part, max(end, at + 1))
     return [found[start] for start in sorted(found)]
 
 
-def _run_at(text: str, at: int) -> re.Match[str] | None:
+def _run_at(text: str, at: int, first: int) -> re.Match[str] | None:
+    """The run at that position, or the next one. `first` is where the run before it ended."""
     start = at
-    while start and (text[start - 1].isalnum() or text[start - 1] in "_.-'"):
+    while start > first and (text[start - 1].isalnum() or text[start - 1] in "_.-'"):
         start -= 1
     return next((run for run in ASCII_RUN.finditer(text, start) if run.end() > at), None)
 

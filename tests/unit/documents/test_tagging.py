@@ -7,7 +7,8 @@ from markdown_it import MarkdownIt
 
 from loci.core.errors import Refused
 from loci.documents.content.markdown import parse
-from loci.documents.content.tags_and_dates import COMMENT, normal_tag
+from loci.documents.content.scanners import without_comments
+from loci.documents.content.tags_and_dates import normal_tag
 from loci.documents.writing.tagging import tagged
 
 # A document, and what it is with the tags "new" and "also new".
@@ -81,7 +82,7 @@ def test_a_byte_order_mark_stays(before: str, after: str) -> None:
 def test_a_strict_parser_shows_what_it_showed(before: str) -> None:
     def shown(text: str) -> str:
         body = text.partition("\n---\n")[2] if text.startswith("---") else text
-        return COMMENT.sub("", MarkdownIt("commonmark").render(body)).strip()
+        return without_comments(MarkdownIt("commonmark").render(body)).strip()
 
     assert shown(tagged("a.md", before.encode(), WANTED).content.decode()) == shown(before)
 

@@ -1,16 +1,15 @@
 """The links of a document: wiki links, markdown links of every kind, and fields of its front matter."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Final
 from urllib.parse import unquote
 
-from markdown_it import MarkdownIt
-from markdown_it.token import Token
-
+from loci.documents.content.inline_links import inline_links
 from loci.documents.content.outline import Outline, prose_lines
-from loci.documents.content.tags_and_dates import COMMENT, INLINE_CODE, TAGS_COMMENT
+from loci.documents.content.scanners import comments, related, without_code_spans
+from loci.documents.content.tags_and_dates import TAGS_COMMENT
 from loci.documents.document import RELATION_ALIASES, Heading, Mention, Relation
 
 MOST_LINKS: Final = 2_000
@@ -28,11 +27,12 @@ RELATION_FIELDS: Final[Mapping[str, Relation]] = {
 # Amalfa writes relations into a comment: [IMPLEMENTS: brief-auth].
 COMMENT_RELATIONS: Final[Mapping[str, Relation]] = {**RELATION_FIELDS, **RELATION_ALIASES}
 WIKI = re.compile(r"!?\[\[([^\[\]\n]+)\]\]")
-RELATED = re.compile(r"\[\s*([A-Za-z_]+)\s*:\s*([^\]\n]+?)\s*\]")
-FIELD = re.compile(r"([A-Za-z_ -]+?)\s*:")
+FIELD = re.compile(r"([A-Za-z_ -]++)\s*+:")
 # Not a footnote: its text is text like any other.
 DEFINITION = re.compile(r" {0,3}\[(?!\^)([^\[\]]+)\]:\s*(?:<([^<>]*)>|(\S+))")
 SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
+Evidence = Callable[[int], str]
+"""The text of the line at that position, counted from 0, as a mention quotes it. Each line is cut once."""
 IMPLEMENTS = re.compile(r"implement(?:s|ed|ation)?(?: of)?\b", re.IGNORECASE)
 
 
@@ -40,9 +40,18 @@ def mentions_in(lines: Sequence[str], outline: Outline, skip: int, *, is_markdow
     """All links in the order of their lines, each once a line. The first `skip` lines are front matter."""
     prose = prose_lines(lines, outline, skip)
     relations = _relations(outline, len(lines))
-    found = [*_in_fields(lines[:skip]), *_in_comments(prose), *_wiki_links(prose, relations)]
+
+    @cache
+    def evidence(at: int) -> str:
+        return _short(lines[at])
+
+    found = [
+        *_in_fields(lines[:skip], evidence),
+        *_in_comments(prose, evidence),
+        *_wiki_links(prose, relations, evidence),
+    ]
     if is_markdown:
-        found += _markdown_links(prose, outline, relations)
+        found += _markdown_links(prose, outline, relations, evidence)
     unique: dict[tuple[int, str, Relation], Mention] = {}
     for one in found:
         unique.setdefault((one.line, one.target.casefold(), one.relation), one)
@@ -63,7 +72,7 @@ def _relations(outline: Outline, lines: int) -> list[Relation]:
     return relations
 
 
-def _in_fields(lines: Sequence[str]) -> Iterator[Mention]:
+def _in_fields(lines: Sequence[str], evidence: Evidence) -> Iterator[Mention]:
     """Wiki links in any field, and the names in fields such as `follows`, which are about other documents."""
     relation: Relation | None = None
     for number, line in enumerate(lines[1:-1], 2):
@@ -72,34 +81,36 @@ def _in_fields(lines: Sequence[str]) -> Iterator[Mention]:
         value = line[field.end() :] if field else line
         links = WIKI.findall(value)
         for link in links:
-            yield from _by_name(link, relation or "references", number, line)
+            yield from _by_name(link, relation or "references", number, evidence)
         if relation and not links:
             for name in value.strip().strip("[]").split(","):
                 plain = name.strip().removeprefix("- ").strip(" '\"")
                 if plain and not plain.startswith("#"):
-                    yield from _by_name(plain, relation, number, line)
+                    yield from _by_name(plain, relation, number, evidence)
 
 
-def _in_comments(prose: Sequence[str]) -> Iterator[Mention]:
+def _in_comments(prose: Sequence[str], evidence: Evidence) -> Iterator[Mention]:
     text = "\n".join(prose)
     if "<!--" not in text:
         return
-    for comment in COMMENT.finditer(text):
-        if TAGS_COMMENT.fullmatch(comment[1]):
-            for related in RELATED.finditer(comment[1]):
-                if relation := COMMENT_RELATIONS.get(related[1].lower()):
-                    line = text.count("\n", 0, comment.start(1) + related.start()) + 1
-                    yield from _by_name(related[2], relation, line, prose[line - 1])
+    line, counted = 1, 0
+    for comment in comments(text):
+        if TAGS_COMMENT.fullmatch(comment.inner):
+            for start, name, target in related(comment.inner):
+                if relation := COMMENT_RELATIONS.get(name.lower()):
+                    at = comment.inner_start + start
+                    line, counted = line + text.count("\n", counted, at), at
+                    yield from _by_name(target, relation, line, evidence)
 
 
-def _wiki_links(prose: Sequence[str], relations: Sequence[Relation]) -> Iterator[Mention]:
+def _wiki_links(prose: Sequence[str], relations: Sequence[Relation], evidence: Evidence) -> Iterator[Mention]:
     for at, line in enumerate(prose):
         if "[[" in line:
-            for link in WIKI.findall(INLINE_CODE.sub("", line)):
-                yield from _by_name(link, relations[at], at + 1, line)
+            for link in WIKI.findall(without_code_spans(line)):
+                yield from _by_name(link, relations[at], at + 1, evidence)
 
 
-def _by_name(link: str, relation: Relation, line: int, evidence: str) -> Iterator[Mention]:
+def _by_name(link: str, relation: Relation, line: int, evidence: Evidence) -> Iterator[Mention]:
     """The mention for `Name#Heading|label` or `Name^block`. `#Heading` is the document itself, so no mention."""
     written = link.replace("\\|", "|").partition("|")[0]
     name, _, anchor = written.partition("#")
@@ -108,19 +119,21 @@ def _by_name(link: str, relation: Relation, line: int, evidence: str) -> Iterato
         anchor = f"^{block}"
     name = name.strip()
     if name and len(name) <= LONGEST_TARGET and not SCHEME.match(name):
-        yield Mention(name, "name", relation, line, _short(evidence), anchor.strip() or None)
+        yield Mention(name, "name", relation, line, evidence(line - 1), anchor.strip() or None)
 
 
-def _markdown_links(prose: Sequence[str], outline: Outline, relations: Sequence[Relation]) -> Iterator[Mention]:
+def _markdown_links(
+    prose: Sequence[str], outline: Outline, relations: Sequence[Relation], evidence: Evidence
+) -> Iterator[Mention]:
     references = dict(_definitions(prose))
     if references:  # a definition is not a link
         prose = ["" if "]:" in line and DEFINITION.match(line) else line for line in prose]
     for first, end in _spans(outline):
         text = "\n".join(prose[first:end])
         if "](" in text or ("[" in text and references):
-            for offset, destination in _destinations(text, references):
-                at = min(first + offset, end - 1)
-                yield from _by_path(destination, relations[at], at + 1, prose[at])
+            for offset, destination in inline_links(text, references):
+                at = first + offset
+                yield from _by_path(destination, relations[at], at + 1, evidence)
 
 
 def _spans(outline: Outline) -> Iterator[tuple[int, int]]:
@@ -137,35 +150,15 @@ def _definitions(prose: Sequence[str]) -> Iterator[tuple[str, dict[str, str]]]:
             label = " ".join(found[1].split()).casefold().upper()
             if label not in seen:
                 seen.add(label)
-                yield label, {"href": found[2] or found[3] or "", "title": ""}
+                yield label, {"href": found[2] or found[3] or ""}
 
 
-def _destinations(text: str, references: Mapping[str, object]) -> Iterator[tuple[int, str]]:
-    """The destination of each link in the text, and the number of lines before the link."""
-    children: list[Token] = []
-    markdown = _markdown()
-    markdown.inline.parse(text, markdown, {"references": references}, children)
-    line = 0
-    for token in children:
-        if token.type == "link_open":
-            yield line, str(token.attrs.get("href", ""))
-        elif token.type in ("softbreak", "hardbreak"):
-            line += 1
-        else:
-            line += token.content.count("\n")
-
-
-@cache
-def _markdown() -> MarkdownIt:
-    return MarkdownIt("commonmark")
-
-
-def _by_path(destination: str, relation: Relation, line: int, evidence: str) -> Iterator[Mention]:
+def _by_path(destination: str, relation: Relation, line: int, evidence: Evidence) -> Iterator[Mention]:
     """The mention for a path to a document. A web address is no mention."""
     path, _, anchor = destination.partition("#")
     path = unquote(path.partition("?")[0]).strip()
     if path and len(path) <= LONGEST_TARGET and "\0" not in path and not SCHEME.match(path):
-        yield Mention(path, "path", relation, line, _short(evidence), unquote(anchor) or None)
+        yield Mention(path, "path", relation, line, evidence(line - 1), unquote(anchor) or None)
 
 
 def _short(line: str) -> str:

@@ -2,21 +2,23 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import PurePosixPath
 
-from loci.documents.content.front_matter import FrontMatter, read_front_matter
+from loci.documents.content.front_matter import NO_FRONT_MATTER, FrontMatter, read_front_matter
 from loci.documents.content.links import mentions_in
 from loci.documents.content.names import aliases_of, stem_of, words_beside_text
 from loci.documents.content.outline import (
     LONGEST_TITLE,
     Outline,
+    OutlinePart,
     blocks,
     outline_of_markdown,
     outline_of_plain_text,
     prose_lines,
 )
 from loci.documents.content.tags_and_dates import first_day, tags_of
-from loci.documents.document import Heading, Problem, WrittenLinks
+from loci.documents.document import NO_LINKS, UNPARSED, Heading, Problem, WrittenLinks
 from loci.search.passages import Block
 
 PLAIN_SUFFIXES = frozenset((".txt", ".text"))
@@ -81,6 +83,30 @@ def parse(path: str, content: bytes) -> ParsedDocument:
             mentions=mentions_in(lines, outline, matter.lines, is_markdown=not is_plain),
         ),
         beside=tuple(words_beside_text(path, title, matter)),
+    )
+
+
+def parse_as_plain_text(path: str, content: bytes) -> ParsedDocument:
+    """The document as paragraphs only, for one that could not be parsed: it has no headings, tags and links."""
+    text, problems = decoded(content)
+    lines = text.split("\n")
+    starts = [*accumulate((len(line) + 1 for line in lines), initial=0)]
+    title = stem_of(path)[:LONGEST_TITLE]
+    found = outline_of_plain_text(lines, 0).parts
+    return ParsedDocument(
+        text=text,
+        lines=len(lines) - (not lines[-1]),
+        title=title,
+        headings=(),
+        tags=(),
+        date=None,
+        front_matter=NO_FRONT_MATTER,
+        blocks=tuple(
+            Block(starts[part.first], starts[part.end] - 1, (title,)) for part in found if isinstance(part, OutlinePart)
+        ),
+        problems=(*problems, UNPARSED),
+        said=NO_LINKS,
+        beside=tuple(words_beside_text(path, title, NO_FRONT_MATTER)),
     )
 
 

@@ -9,6 +9,7 @@ from typing import Literal
 
 from markdown_it import MarkdownIt
 
+from loci.documents.content.scanners import without_links
 from loci.documents.content.tags_and_dates import TAGS_COMMENT
 from loci.documents.document import Heading
 from loci.search.passages import Block
@@ -18,9 +19,10 @@ CODE_TOKENS = frozenset(("fence", "code_block"))
 LINE_TOKENS = CODE_TOKENS | {"html_block"}
 LIST_TOKENS = frozenset(("bullet_list_open", "ordered_list_open"))
 # The line below the header row of a table.
-TABLE_RULE = re.compile(r"\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*")
-LINK = re.compile(r"!?\[\[(?:[^\]|]*\|)?([^\]|]*)\]\]|!?\[([^\]]*)\]\([^)]*\)")
-EMPHASIS = re.compile(r"[*`]+|(?<!\w)_+|_+(?!\w)")
+TABLE_RULE = re.compile(r"\s*+(?:\|\s*+)?+:?-++:?\s*+(?:\|\s*+:?-++:?\s*+)*+(?:\|\s*+)?+")
+LONGEST_HEADING = 4_000
+"""Characters of a heading that its title is made of."""
+EMPHASIS = re.compile(r"[*`]++|(?<!\w)_++|(?<!_)_++(?!\w)")
 FEWEST_TURNS = 3
 """So many turns in a row are a conversation."""
 # A speaker and then some text: "Ann:", "**Ann Lee:**", "[10:32] Ann:", "> Ann:".
@@ -136,8 +138,8 @@ def _end_line(lines: Sequence[str], span: Sequence[int]) -> int:
 
 
 def _without_markup(heading: str) -> str:
-    text = LINK.sub(lambda link: link[1] or link[2] or "", heading) if "[" in heading else heading
-    return " ".join(EMPHASIS.sub("", text).split())[:LONGEST_TITLE]
+    text = EMPHASIS.sub("", without_links(heading[:LONGEST_HEADING]))
+    return " ".join(text.split())[:LONGEST_TITLE]
 
 
 def _under_headings(lines: Sequence[str], outline: Outline) -> Iterator[tuple[tuple[str, ...], OutlinePart]]:

@@ -7,17 +7,14 @@ from collections.abc import Callable, Iterable, Iterator
 from datetime import date, timedelta
 
 from loci.core.errors import Refused
+from loci.documents.content.scanners import comments, without_brackets, without_code_spans, without_comments
 
 MOST_TAGS = 100
 LONGEST_TAG = 64
 # A longer line is not prose: what looks like a tag in it is one by accident.
 LONGEST_LINE = 10_000
 SPACE = re.compile(r"\s+")
-COMMENT = re.compile(r"<!--(.*?)-->", re.DOTALL)
 TAGS_COMMENT = re.compile(r"\s*tags\s*:(.*)", re.DOTALL | re.IGNORECASE)
-# Amalfa writes relations into the same comment: [implements: brief-auth].
-RELATION = re.compile(r"\[[^\]]*\]")
-INLINE_CODE = re.compile(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)")
 # After a space or an opening bracket, so not in an address, a link or [[note#heading]]; with a letter, so not a number.
 HASHTAG = re.compile(r"(?:(?<=^)|(?<=\s)|(?<=(?<!\])\())#(?=[\d_/-]*[^\W\d_])([\w/-]+)")
 COLOUR = re.compile(r"(?=.*\d)(?:[0-9a-f]{3}|[0-9a-f]{6}|[0-9a-f]{8})", re.IGNORECASE)
@@ -39,10 +36,9 @@ def without_inline_code(prose: str) -> str:
     """The text with spaces in place of `code` within a line."""
     if "`" not in prose:
         return prose
-    lines = prose.split("\n")
     return "\n".join(
-        INLINE_CODE.sub(lambda span: " " * len(span[0]), line) if "`" in line and len(line) <= LONGEST_LINE else line
-        for line in lines
+        without_code_spans(line, lambda span: " " * len(span)) if len(line) <= LONGEST_LINE else line
+        for line in prose.split("\n")
     )
 
 
@@ -56,17 +52,18 @@ def _split(values: Iterable[str]) -> Iterator[str]:
 def _in_comments(prose: str) -> Iterator[str]:
     if "<!--" not in prose:
         return
-    for comment in COMMENT.findall(without_inline_code(prose)):
-        if tags := TAGS_COMMENT.fullmatch(comment):
-            yield from _split([RELATION.sub("", tags[1])])
+    for comment in comments(without_inline_code(prose)):
+        if tags := TAGS_COMMENT.fullmatch(comment.inner):
+            # Amalfa writes relations into the same comment: [implements: brief-auth].
+            yield from _split([without_brackets(tags[1])])
 
 
 def _hashtags(prose: str) -> Iterator[str]:
     if "#" not in prose:
         return
-    for line in COMMENT.sub("", prose).split("\n"):
+    for line in without_comments(prose).split("\n"):
         if "#" in line and len(line) <= LONGEST_LINE:
-            found = HASHTAG.findall(INLINE_CODE.sub("", line) if "`" in line else line)
+            found = HASHTAG.findall(without_code_spans(line))
             yield from (tag.strip("/-") for tag in found if not COLOUR.fullmatch(tag))
 
 

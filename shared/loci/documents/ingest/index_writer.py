@@ -6,22 +6,27 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from loci.core.errors import Conflict, LociError, Unavailable
 from loci.core.identity import Owner
 from loci.core.json import iso
+from loci.core.lazy import Lazy
 from loci.documents.catalog import Catalog
 from loci.documents.document import NO_LINKS, Document, Problem, WrittenLinks
 from loci.search.document_index import DocumentIndex
 from loci.search.inference import Embedder, Embedding
 from loci.search.ranking import Chunk, TagsAndDate
 
+if TYPE_CHECKING:
+    from loci.documents.content.limited_parser import LimitedParser, Tries
+
 COLLECTION = "documents"
 PARSER_VERSION = 2
 """Add one when the parser reads more out of documents: those that an older version read are then read again."""
 MAX_CHUNKS = 20_000
 MAX_FORMER_PATHS = 8
+PARSE_SECONDS = 5.0
 BATCH = 128
 """Chunks that are embedded together."""
 RETRY_PAUSES = (0.0, 0.01, 0.03, 0.1, 0.3, 1.0)
@@ -73,12 +78,14 @@ class IndexWriter:
         embedder: Embedder,
         clock: Callable[[], float],
         pause: Callable[[float], None] = random_pause,
+        parse_seconds: float = PARSE_SECONDS,
     ) -> None:
         self._catalog = catalog
         self._index = index
         self._embedder = embedder
         self._clock = clock
         self._pause = pause
+        self._parser = Lazy(lambda: _parser(parse_seconds))
 
     def retry_on_conflict(self, write: Callable[[], T], busy: LociError) -> T:
         """Call `write` until it does not lose a race with another writer; raise `busy` if it always does."""
@@ -106,13 +113,19 @@ class IndexWriter:
         return document.parser_version == PARSER_VERSION and self.model() in (None, document.model)
 
     def draft(
-        self, id: str, path: str, root: str | None, content: bytes, version: str, before: Document | None = None
+        self,
+        id: str,
+        path: str,
+        root: str | None,
+        content: bytes,
+        version: str,
+        before: Document | None = None,
+        tries: "Tries | None" = None,
     ) -> DocumentDraft:
         """Parse the document and cut it into passages. `before` is its old record, perhaps from another path."""
-        from loci.documents.content.markdown import parse  # 0.1 s, which a search does not pay
         from loci.search.passages import LONGEST, chunks, passages
 
-        parsed = parse(path, content)
+        parsed = self._parser.get().parse(path, content, tries)
         model = self._embedder.model()
         longest = min(LONGEST, model.longest) if model else LONGEST
         found = passages(parsed.text, parsed.blocks, self._embedder.count, longest)
@@ -240,6 +253,12 @@ class MissingVectors:
         except Conflict:  # another writer is ingesting it, and so embeds it
             return 0
         return 1
+
+
+def _parser(seconds: float) -> "LimitedParser":
+    from loci.documents.content.limited_parser import LimitedParser  # 0.1 s, which a search does not pay
+
+    return LimitedParser(seconds)
 
 
 def former_paths(before: Document | None, path: str, sha256: str) -> tuple[tuple[str, ...], str | None]:

@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from loci.core.errors import Conflict, NotFound, Refused
 from loci.core.identity import Owner
@@ -12,6 +12,9 @@ from loci.documents.catalog import Catalog
 from loci.documents.document import Document, FileFailure, IngestSummary, MissingFolder, Problem, Root, ids_for
 from loci.documents.ingest.index_writer import BATCH, DocumentDraft, IndexWriter
 from loci.documents.ingest.local_files import below_root, read_file
+
+if TYPE_CHECKING:
+    from loci.documents.content.limited_parser import Tries
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +89,7 @@ class IngestRun:
         self._progress = progress
         self._pending: list[tuple[SourceFile, DocumentDraft]] = []
         self._pending_chunks = 0
+        self._is_careful: bool | None = None
         self._processed = self._unchanged = self._removed = self._chunks = self._embedded = 0
         self._failed: list[FileFailure] = []
         self._problems: list[tuple[str, Problem]] = []
@@ -115,6 +119,7 @@ class IngestRun:
             content,
             version,
             document or self._gone.get(sha256),
+            self._tries(),
         )
         self._pending.append((source, draft))
         self._pending_chunks += max(1, len(draft.chunks))
@@ -142,7 +147,9 @@ class IngestRun:
         self._removed += 1
 
     def summary(self, skipped: tuple[FileFailure, ...], kept: tuple[MissingFolder, ...]) -> IngestSummary:
-        """The counts so far."""
+        """The counts, now that all is done."""
+        if self._is_careful is not None:
+            self._catalog.end_ingest(self._owner)
         return IngestSummary(
             processed=self._processed,
             unchanged=self._unchanged,
@@ -168,10 +175,19 @@ class IngestRun:
     def _write_again(self, source: SourceFile, lost: DocumentDraft) -> DocumentDraft:
         entry = self._catalog.find(self._owner, source.path)
         before = entry.document or lost.document
-        draft = self._writer.draft(entry.id, source.path, source.root.id, _read(source), entry.version, before)
+        content, tries = _read(source), self._tries()
+        draft = self._writer.draft(entry.id, source.path, source.root.id, content, entry.version, before, tries)
         draft = self._writer.embed_one(self._owner, draft)
         self._writer.write(self._owner, draft)
         return draft
+
+    def _tries(self) -> "Tries":
+        """Careful if an earlier run never came to its end: a document may have stopped it."""
+        from loci.documents.content.limited_parser import Tries  # 0.1 s, which a run without changes does not pay
+
+        if self._is_careful is None:
+            self._is_careful = self._catalog.begin_ingest(self._owner)
+        return Tries(is_careful=self._is_careful)
 
     def _count(self, draft: DocumentDraft) -> None:
         self._processed += 1

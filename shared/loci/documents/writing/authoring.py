@@ -14,7 +14,8 @@ from typing import Literal
 
 from loci.core.errors import NotFound, Refused
 from loci.documents.content.excerpt import section_lines
-from loci.documents.content.tags_and_dates import COMMENT, TAGS_COMMENT
+from loci.documents.content.scanners import COMMENT_END, COMMENT_START
+from loci.documents.content.tags_and_dates import TAGS_COMMENT
 from loci.documents.document import BOM, Heading
 
 Mode = Literal["create", "append", "replace"]
@@ -201,10 +202,10 @@ def _lines_of_section(old: RawText, heading: str) -> tuple[int, int]:
 def _last_tags_comment(old: RawText) -> int:
     """The line where a comment with tags begins that ends the document. Without one, the number of lines."""
     text = old.joined
-    start = text.rfind("<!--")
-    comment = COMMENT.fullmatch(text[start:].rstrip()) if start >= 0 else None
+    start = text.rfind(COMMENT_START)
+    rest = text[start + len(COMMENT_START) :].rstrip() if start >= 0 else ""
     is_alone = start == 0 or text[start - 1 : start] == "\n"
-    is_last = comment is not None and is_alone and TAGS_COMMENT.fullmatch(comment[1])
+    is_last = is_alone and rest.endswith(COMMENT_END) and TAGS_COMMENT.fullmatch(rest[: -len(COMMENT_END)])
     return text.count("\n", 0, start) if is_last else len(old.lines)
 
 

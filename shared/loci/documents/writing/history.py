@@ -4,7 +4,9 @@ import hashlib
 import json
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
 
 from loci.core.errors import Refused, Unavailable
 from loci.core.identity import Owner
@@ -24,6 +26,9 @@ from loci.documents.catalog import Catalog
 from loci.documents.document import LOCK_WAIT_SECONDS, Document, lock_name
 from loci.documents.ingest.index_writer import IndexWriter
 from loci.documents.writing.stored_text import BlobText, FileText, StoredText, WriteTarget, WriteTargets
+
+if TYPE_CHECKING:
+    from loci.documents.content.limited_parser import Tries
 
 MOST_WRITES = 20
 """Writes that are kept for each document."""
@@ -148,6 +153,8 @@ class UnfinishedWrite:
     """The id of the root that its file lies in. None: its text is a blob."""
     scratch: str
     """The name of the file beside it that will replace it."""
+    tries: int = 1
+    """How often it was tried to parse the document, this time included."""
 
     @property
     def key(self) -> str:
@@ -163,9 +170,13 @@ class WriteJournal:
     def begin(self, owner: Owner, path: str, root: str | None) -> UnfinishedWrite:
         """Note that the document is going to be written."""
         write = UnfinishedWrite(path, root, f".loci-{random_id()}.tmp")
-        value: JsonObject = {"path": write.path, "root": write.root, "scratch": write.scratch}
-        self._records.put(owner, UNFINISHED, write.key, value)
+        self._put(owner, write)
         return write
+
+    def count_try(self, owner: Owner, write: UnfinishedWrite, tries: int) -> None:
+        """Note that another try to parse the document begins."""
+        if tries > write.tries:
+            self._put(owner, replace(write, tries=tries))
 
     def end(self, owner: Owner, write: UnfinishedWrite) -> None:
         """Remove the note: the write is finished, or it has failed without changing anything."""
@@ -179,11 +190,21 @@ class WriteJournal:
         """All writes that are not finished."""
         return list(readable(every(self._records, owner, UNFINISHED), unfinished_write))
 
+    def _put(self, owner: Owner, write: UnfinishedWrite) -> None:
+        value: JsonObject = {
+            "path": write.path,
+            "root": write.root,
+            "scratch": write.scratch,
+            "tries": write.tries,
+        }
+        self._records.put(owner, UNFINISHED, write.key, value)
+
 
 def unfinished_write(record: Record) -> UnfinishedWrite:
     """The unfinished write of a record."""
     path, root, scratch = (record.value[name] for name in ("path", "root", "scratch"))
-    return UnfinishedWrite(string(path), None if root is None else string(root), string(scratch))
+    tries = int(str(record.value.get("tries", 1)))
+    return UnfinishedWrite(string(path), None if root is None else string(root), string(scratch), tries)
 
 
 class WriteRecovery:
@@ -228,7 +249,7 @@ class WriteRecovery:
             self._journal.end(owner, unfinished)
             raise
         try:
-            document = self.index(owner, target)
+            document = self.index(owner, target, unfinished, before=0)
         except Unavailable as error:
             raise Unavailable(
                 f"{target.place} is written, but searches do not find the new text yet: {error.what}",
@@ -238,10 +259,19 @@ class WriteRecovery:
         self._journal.end(owner, unfinished)
         return document
 
-    def index(self, owner: Owner, target: WriteTarget) -> Document | None:
-        """Bring the index up to date with the text. None if there is no text, and so no document any more."""
+    def index(
+        self, owner: Owner, target: WriteTarget, unfinished: UnfinishedWrite | None = None, before: int = 0
+    ) -> Document | None:
+        """Bring the index up to date with the text. None if there is no text, and so no document any more.
+
+        The journal counts the tries to parse it for the `unfinished` write, `before` of which were made.
+        """
         busy = Unavailable("Other writers keep changing it", "Try again when they are done", code="BUSY")
-        return self._writer.retry_on_conflict(lambda: self._index_once(owner, target), busy)
+
+        def index_once() -> Document | None:
+            return self._index_once(owner, target, self._tries(owner, unfinished, before))
+
+        return self._writer.retry_on_conflict(index_once, busy)
 
     def repair(self, owner: Owner) -> int:
         """Repair the interrupted writes, and return how many there were."""
@@ -253,12 +283,19 @@ class WriteRecovery:
                     continue  # another writer is writing it now, or has just finished
                 if target is not None:
                     self.stored_text(owner, target, unfinished.scratch).clear()
-                    self.index(owner, target)
+                    self.index(owner, target, unfinished, unfinished.tries)
                 self._journal.end(owner, unfinished)
                 repaired += 1
         return repaired
 
-    def _index_once(self, owner: Owner, target: WriteTarget) -> Document | None:
+    def _tries(self, owner: Owner, unfinished: UnfinishedWrite | None, before: int) -> "Tries | None":
+        if unfinished is None:
+            return None
+        from loci.documents.content.limited_parser import Tries  # slow to import, and searches repair nothing
+
+        return Tries(before, partial(self._journal.count_try, owner, unfinished))
+
+    def _index_once(self, owner: Owner, target: WriteTarget, tries: "Tries | None") -> Document | None:
         known = self._catalog.find(owner, target.path)
         document = known.document
         content = self.stored_text(owner, target).read()
@@ -269,5 +306,5 @@ class WriteRecovery:
         if document is not None and document.sha256 == hash_of(content) and self._writer.is_current(document):
             return document
         root = target.root and target.root.id
-        draft = self._writer.draft(known.id, target.path, root, content, known.version, document)
+        draft = self._writer.draft(known.id, target.path, root, content, known.version, document, tries)
         return self._writer.write(owner, self._writer.embed_one(owner, draft))

@@ -11,9 +11,12 @@ import yaml
 from loci.core.errors import Refused
 from loci.documents.content.front_matter import ABSENT, read_front_matter
 from loci.documents.content.markdown import ParsedDocument, outline_of, parse
-from loci.documents.content.tags_and_dates import COMMENT, MOST_TAGS, TAGS_COMMENT, tags_of, without_inline_code
+from loci.documents.content.scanners import comments
+from loci.documents.content.tags_and_dates import MOST_TAGS, TAGS_COMMENT, tags_of, without_inline_code
 from loci.documents.writing.authoring import RawText, raw_text
 
+MOST_PLACES = 5
+"""Comments with tags that are tried as the place of a new tag, the last ones of the document."""
 TAG_FIELDS = ("tags", "tag")
 UNQUOTED = re.compile(r"[^\W\d_][\w/.-]*")
 # Some YAML readers take these words for other values than strings.
@@ -78,11 +81,11 @@ def _candidates(path: str, content: RawText, tags: Sequence[str]) -> Iterator[tu
             start, end = content.position(begin + field.start), content.position(begin + field.end)
             yield content.replace(start, end, field.new), True
     text = _blanked(path, content, matter.lines)
-    for comment in reversed(list(COMMENT.finditer(text))):
-        if TAGS_COMMENT.fullmatch(comment[1]):
-            written = comment[1].rstrip()
-            at = content.position(comment.start(1) + len(written))
-            yield content.replace(at, at, (" " if written[-1] in ":," else ", ") + ", ".join(tags)), True
+    of_tags = [one for one in comments(text) if TAGS_COMMENT.fullmatch(one.inner)]
+    for comment in reversed(of_tags[-MOST_PLACES:]):
+        written = comment.inner.rstrip()
+        at = content.position(comment.inner_start + len(written))
+        yield content.replace(at, at, (" " if written[-1] in ":," else ", ") + ", ".join(tags)), True
     line = _comment(tags)
     end = len(content.text)
     if not content.text:

@@ -40,7 +40,9 @@ QUIET_SECONDS = 0.02
 """Wait so long before starting another, so that it takes no processor time from the run that took the last one."""
 IDLE_SECONDS = 900.0
 OUT_OF_MEMORY = re.compile(rb"out of memory|heap limit|Fatal process OOM|allocation failed", re.IGNORECASE)
-NO_ROOM = re.compile(r"Array buffer allocation failed|WebAssembly.*(could not allocate|out of memory|allocation)")
+NO_ROOM = re.compile(
+    r"Array buffer allocation failed|WebAssembly[^\n]{0,200}?(?:could not allocate|out of memory|allocation)"
+)
 NEVER = b"promise never resolved"
 BY_SIGNAL = 128
 """Added to a signal's number when it ends a process in a namespace."""

@@ -1,0 +1,118 @@
+"""A document that takes too long to parse: it is read as plain text, wherever the tries are counted."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from loci.adapters.local.index import SqliteIndex
+from loci.adapters.local.inference.current_model import CurrentModel
+from loci.adapters.local.inference.embedder import OnnxEmbedder
+from loci.adapters.local.sqlite import Database
+from loci.adapters.local.write_locks import FolderWriteLocks
+from loci.core.stores import every
+from loci.documents.catalog import Catalog
+from loci.documents.content import limited_parser
+from loci.documents.content.limited_parser import LARGEST_HERE
+from loci.documents.document import UNPARSED, Document
+from loci.documents.ingest.index_writer import IndexWriter
+from loci.documents.ingest.local_files import blob_key
+from loci.documents.library import Library
+from loci.documents.writing.edits import Edits
+from loci.documents.writing.history import UNFINISHED, WriteJournal
+from loci.model_store.models_folder import ModelsFolder
+from tests.contract.stores import ADAPTERS, ANN, CLOCK, Opener, Stores
+
+PATH = "notes/a.md"
+HEAD = "# Never\n\n<!-- tags: seen -->\n\n[[link]] strawberry never\n\n"
+LARGE = (HEAD + "word " * (LARGEST_HERE // 5)).encode()
+
+
+@pytest.fixture(scope="module", params=["embedded", "moto"])
+def adapter(request: pytest.FixtureRequest) -> Iterator[Opener]:
+    with ADAPTERS[request.param]() as opener:
+        yield opener
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """Documents on one runtime's stores, with a parser that a document can stop."""
+
+    stores: Stores
+    catalog: Catalog
+    library: Library
+    edits: Edits
+
+    def write(self, content: bytes) -> Document:
+        written = self.edits.change(ANN, PATH, lambda _, __: content, expect=None, by="write_document")
+        assert written.document
+        return written.document
+
+    def left_by_a_crash(self, content: bytes, tries: int) -> None:
+        """Leave what a server leaves that was killed so many times while it parsed."""
+        self.stores.blobs.write(ANN, blob_key("notes-a"), content)
+        journal = WriteJournal(self.stores.records)
+        journal.count_try(ANN, journal.begin(ANN, PATH, None), tries)
+
+    def document(self) -> Document:
+        return self.library.get(ANN, "notes-a")
+
+    def is_plain(self) -> bool:
+        document = self.document()
+        assert (document.tags == ()) == (UNPARSED in document.problems)
+        return UNPARSED in document.problems
+
+
+@pytest.fixture
+def desk(stores: Stores, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
+    monkeypatch.setattr(limited_parser, "PROGRAM", "tests.support.stuck_parser")
+    catalog = Catalog(stores.records)
+    embedder = OnnxEmbedder(CurrentModel(ModelsFolder(tmp_path / "models"), "embedder"))
+    index = SqliteIndex(Database(tmp_path / "index.db"))
+    writer = IndexWriter(catalog, index, embedder, CLOCK, parse_seconds=0.5)
+    locks = FolderWriteLocks(tmp_path / "turns")
+    edits = Edits(catalog, writer, stores.records, stores.blobs, locks, CLOCK, ())
+    return Desk(stores, catalog, Library(catalog, writer, stores.blobs, locks), edits)
+
+
+def test_a_large_document_that_stops_its_parser_is_written_as_plain_text(desk: Desk) -> None:
+    desk.write(LARGE)
+    assert desk.is_plain()
+    assert desk.library.read(ANN, "notes-a").text.encode() == LARGE
+    assert not list(every(desk.stores.records, ANN, UNFINISHED))
+
+
+def test_a_large_document_that_does_not_is_parsed(desk: Desk) -> None:
+    document = desk.write(LARGE.replace(b"never", b"soon"))
+    assert (document.title, document.tags, document.problems) == ("Never", ("seen",), ())
+
+
+def test_a_start_after_a_crash_parses_where_it_can_be_ended(desk: Desk) -> None:
+    desk.left_by_a_crash(HEAD.encode(), tries=1)
+    assert desk.edits.repair(ANN) == 1
+    assert desk.is_plain()
+
+
+def test_a_start_after_two_crashes_does_not_parse_at_all(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limited_parser, "PROGRAM", "no.such.program")
+    desk.left_by_a_crash(HEAD.encode(), tries=2)
+    assert desk.edits.repair(ANN) == 1
+    assert desk.is_plain()
+
+
+def test_a_document_that_a_crash_left_and_that_is_fine_is_parsed(desk: Desk) -> None:
+    desk.left_by_a_crash(HEAD.replace("never", "soon").encode(), tries=1)
+    desk.edits.repair(ANN)
+    assert not desk.is_plain()
+
+
+def test_plain_text_is_forgotten_like_any_other(desk: Desk) -> None:
+    desk.write(LARGE)
+    desk.library.remove(ANN, [desk.document()])
+    assert desk.library.documents(ANN) == []
+
+
+def test_an_upload_that_stops_its_parser_is_plain_text(desk: Desk) -> None:
+    desk.library.add(ANN, PATH, LARGE)
+    assert desk.is_plain()
