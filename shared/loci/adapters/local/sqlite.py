@@ -109,9 +109,9 @@ def migrate(connection: sqlite3.Connection) -> None:
     """Bring the tables up to this version of Loci, inside the caller's transaction."""
     version = connection.execute("PRAGMA user_version").fetchone()[0]
     refuse_newer(version)
-    for statements in MIGRATIONS[version:]:
-        for statement in statements:
-            connection.execute(statement)
+    for steps in MIGRATIONS[version:]:
+        for step in steps:
+            _ = connection.execute(step) if isinstance(step, str) else step(connection)
     connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
 
 
