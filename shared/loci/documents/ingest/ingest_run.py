@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from loci.core.errors import Conflict, NotFound, Refused
 from loci.core.identity import Owner
@@ -12,6 +12,10 @@ from loci.documents.catalog import Catalog
 from loci.documents.document import Document, FileFailure, IngestSummary, MissingFolder, Problem, Root, ids_for
 from loci.documents.ingest.index_writer import BATCH, DocumentDraft, IndexWriter
 from loci.documents.ingest.local_files import below_root, read_file
+
+if TYPE_CHECKING:
+    from loci.documents.ingest.cutting import CutDocument
+    from loci.documents.ingest.parallel_cutting import ParallelCutting
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +68,21 @@ class DocumentsOnDemand:
         return self.catalog.document(self.owner, id) is not None
 
 
+@dataclass(frozen=True, slots=True)
+class FileToCut:
+    """A file that has changed, and the document that it will be."""
+
+    source: SourceFile
+    id: str
+    content: bytes
+    version: str
+    before: Document | None
+
+
+LARGEST = 65_536
+"""Bytes of a document that may be cut in another process."""
+
+
 class IngestRun:
     """Counts what happens to each file. Call `add` for each file, then `flush` and `remove`, then `summary`."""
 
@@ -75,14 +94,19 @@ class IngestRun:
         existing: ExistingDocuments,
         gone: Mapping[str, Document],
         progress: Callable[[str], None],
+        cutting: "ParallelCutting[FileToCut] | None" = None,
     ) -> None:
-        """`gone` are the documents whose files are gone, by hash: a new file with that hash is one that moved."""
+        """`gone` are the documents whose files are gone, by hash: a new file with that hash is one that moved.
+
+        With `cutting`, documents that no model embeds are cut by several processes.
+        """
         self._owner = owner
         self._catalog = catalog
         self._writer = writer
         self._existing = existing
         self._gone = gone
         self._new_ids = set[str]()
+        self._cutting = cutting
         self._progress = progress
         self._pending: list[tuple[SourceFile, DocumentDraft]] = []
         self._pending_chunks = 0
@@ -108,21 +132,33 @@ class IngestRun:
             self._unchanged += 1
             self._progress(source.path)
             return
-        draft = self._writer.draft(
-            document.id if document else self._new_id(source.path),
-            source.path,
-            source.root.id,
-            content,
-            version,
-            document or self._gone.get(sha256),
-        )
+        id = document.id if document else self._new_id(source.path)
+        read = FileToCut(source, id, content, version, document or self._gone.get(sha256))
+        if self._cutting is None or len(content) > LARGEST or self._writer.model():
+            self._draft_cut()  # so that files are written in their order
+            self._draft(read)
+            return
+        for one, cut in self._cutting.add(read, (id, source.path, content)):
+            self._draft(one, cut)
+
+    def flush(self) -> None:
+        """Embed and write all files that were added."""
+        self._draft_cut()
+        self._flush()
+
+    def _draft_cut(self) -> None:
+        for one, cut in self._cutting.rest() if self._cutting else ():
+            self._draft(one, cut)
+
+    def _draft(self, read: FileToCut, cut: "CutDocument | None" = None) -> None:
+        source = read.source
+        draft = self._writer.draft(read.id, source.path, source.root.id, read.content, read.version, read.before, cut)
         self._pending.append((source, draft))
         self._pending_chunks += max(1, len(draft.chunks))
         if self._pending_chunks >= BATCH:
-            self.flush()
+            self._flush()
 
-    def flush(self) -> None:
-        """Embed and write the pending files."""
+    def _flush(self) -> None:
         pending, self._pending, self._pending_chunks = self._pending, [], 0
         embedded = self._writer.embed(self._owner, [draft for _, draft in pending])
         self._embedded += embedded.new_embeddings
