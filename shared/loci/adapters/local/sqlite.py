@@ -9,8 +9,9 @@ from pathlib import Path
 from loci.adapters.local.migrations import MIGRATIONS
 from loci.core.errors import Misconfigured, Unavailable
 
-MAPPED = 4 * 1024**3
-"""Bytes of the file that are mapped into memory. Without the mapping each page costs a system call."""
+MAPPED = 64 * 1024**2
+"""Bytes of the file that are mapped into memory. Without the mapping each page costs a system call. What searches have
+read of it counts as memory of the process: if all were mapped, it would grow to the size of the file."""
 MOST_FAULTS = 3
 """Faults that a check looks for before it stops."""
 
