@@ -50,10 +50,10 @@ class Texts:
             sentences.append(" ".join(said).capitalize() + ".")
         return " ".join(sentences)
 
-    def document(self) -> str:
-        """A markdown document with a title and sections."""
+    def document(self, count: int = SECTIONS) -> str:
+        """A markdown document with a title and so many sections."""
         subject = self.words(SUBJECT)
-        sections = [f"## {self._title()}\n\n{self.prose(WORDS_A_SECTION, subject)}\n" for _ in range(SECTIONS)]
+        sections = [f"## {self._title()}\n\n{self.prose(WORDS_A_SECTION, subject)}\n" for _ in range(count)]
         return f"# {self._title()}\n\n" + "\n".join(sections)
 
     def question(self, text: str) -> str:

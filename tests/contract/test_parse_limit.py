@@ -14,8 +14,7 @@ from loci.adapters.local.write_locks import FolderWriteLocks
 from loci.core.stores import every
 from loci.documents.catalog import Catalog
 from loci.documents.content import limited_parser
-from loci.documents.content.limited_parser import LARGEST_HERE
-from loci.documents.document import UNPARSED, Document
+from loci.documents.document import UNLIMITED_BYTES, UNPARSED, Document
 from loci.documents.ingest.index_writer import IndexWriter
 from loci.documents.ingest.local_files import blob_key
 from loci.documents.library import Library
@@ -26,7 +25,7 @@ from tests.contract.stores import ADAPTERS, ANN, CLOCK, Opener, Stores
 
 PATH = "notes/a.md"
 HEAD = "# Never\n\n<!-- tags: seen -->\n\n[[link]] strawberry never\n\n"
-LARGE = (HEAD + "word " * (LARGEST_HERE // 5)).encode()
+LARGE = (HEAD + "word " * (UNLIMITED_BYTES // 5)).encode()
 
 
 @pytest.fixture(scope="module", params=["embedded", "moto"])

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from loci.app import App
-from loci.core.identity import LOCAL
+from loci.core.identity import LOCAL, Owner
 from tests.surface.conftest import Connect
 from tests.surface.results import call, failed, structured, texts, written
 from tests.surface.runtimes import RUNTIMES, take_in
@@ -61,6 +61,16 @@ async def test_a_search_says_what_ran_and_why_the_rest_did_not(connect: Connect)
         "language_model": False,
     }
     assert all(one["note"] for one in stages)
+
+
+@pytest.mark.usefixtures("notes")
+async def test_a_score_tells_nothing_of_what_others_write(connect: Connect, app: App) -> None:
+    before = await call(connect, "search_documents", query="login Safari cookie", explain=True)
+    assert before["results"][0]["explain"]["bm25"] > 0
+    for number in range(30):
+        app.documents.parts.library.add(Owner("acme", "bob"), f"{number}.md", b"# Login\n\nSafari cookie\n")
+    after = await call(connect, "search_documents", query="login Safari cookie", explain=True)
+    assert after["results"] == before["results"]
 
 
 @pytest.mark.usefixtures("notes")

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from loci.adapters.local import sqlite
 from loci.adapters.local.sqlite import MIGRATIONS, Database
 from loci.core.errors import Misconfigured, Unavailable
 
@@ -163,3 +164,19 @@ def _fail_after_a_write(database: Database) -> None:
     with database.write() as connection:
         connection.execute("INSERT INTO record VALUES ('o', 'k', x'00', '{}', 'v', NULL)")
         raise KeyError
+
+
+@pytest.mark.skipif(not Path("/proc/self/smaps").exists(), reason="counted on Linux only")
+def test_a_file_that_is_read_whole_is_not_kept_in_memory_whole(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sqlite, "MAPPED", 2**20)
+    database = Database(path)
+    with database.write() as connection:
+        for _ in range(80):
+            connection.execute("INSERT INTO record VALUES ('o', 'k', randomblob(8), hex(randomblob(50000)), 'v', NULL)")
+    with database.read() as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        connection.execute("SELECT sum(length(value)), count(DISTINCT value) FROM record").fetchone()
+    mapped = [line for line in Path("/proc/self/maps").read_text().splitlines() if line.endswith(str(path))]
+    sizes = [int(end, 16) - int(start, 16) for start, end in (line.split()[0].split("-") for line in mapped)]
+    assert path.stat().st_size > 6 * 2**20
+    assert 0 < sum(sizes) <= 2**20

@@ -16,6 +16,8 @@ FILE_EXTENSION = re.compile(r"(?<=[^/])\.[A-Za-z]{1,8}$")
 NOT_IN_AN_ID = re.compile(r"[^a-z0-9]+")
 BOM: Final = "\ufeff"
 HYPHENS = re.compile(r"-+")
+UNLIMITED_BYTES = 65_536
+"""A document of at most so many bytes is parsed without a limit of time: the limit would cost more than it saves."""
 LOCK_WAIT_SECONDS = 10.0
 """A writer waits this long for the write lock of a document."""
 

@@ -8,7 +8,7 @@ import pytest
 
 from loci.core.errors import Conflict, Refused
 from loci.core.identity import LOCAL
-from loci.documents.ingest import index_writer
+from loci.documents.ingest import cutting
 
 from .conftest import Desk, open_desk
 
@@ -150,7 +150,7 @@ def test_markdown_of_a_million_lines_is_read_as_plain_text(desk: Desk) -> None:
 def test_of_too_many_passages_the_first_are_found_and_the_rest_is_told(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(index_writer, "MAX_CHUNKS", 10)
+    monkeypatch.setattr(cutting, "MAX_CHUNKS", 10)
     desk.write("a.md", "".join(f"# Heading {at}\n\nnumber{at}\n\n" for at in range(20)))
     [(_, problem)] = desk.run().problems
     assert (problem.line, desk.found("number9"), desk.found("number10")) == (43, {"notes-a"}, set())

@@ -2,7 +2,7 @@
 
 import pytest
 
-from loci.adapters.local.inference.tokenizer import estimated_tokens
+from loci.search.inference import estimated_tokens
 
 
 @pytest.mark.parametrize(

@@ -2,22 +2,34 @@
 
 import time
 from collections.abc import Callable, Collection, Generator, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from typing import Any
 
 from loci.adapters.aws.index_fields import (
+    FIELDS,
     SHARDS,
     chunk_of,
+    counted,
     embedding_of,
     filters_of,
     id_of,
     index_body,
+    is_counted,
     source_of,
     term,
     terms,
     vector_fields,
 )
-from loci.adapters.aws.index_queries import candidates_of, vector_query, word_query
+from loci.adapters.aws.index_queries import (
+    MOST_WORDS,
+    WordWeights,
+    candidates_of,
+    counts_query,
+    vector_query,
+    weights_of,
+    word_query,
+)
 from loci.adapters.aws.opensearch import Json, OpenSearchCluster, delete_action, explained, failed, put_action, send
 from loci.adapters.batches import batches
 from loci.core.errors import Unavailable
@@ -28,6 +40,7 @@ from loci.search.ranking import EVERYTHING, Candidate, Chunk, IndexCounts, Query
 AT_ONCE = 500
 MOST_HITS = 10_000
 """OpenSearch returns no more from one search."""
+THREADS = ThreadPoolExecutor(thread_name_prefix="question")
 
 
 class OpenSearchIndex:
@@ -91,18 +104,24 @@ class OpenSearchIndex:
         limit: int,
         where: Where,
     ) -> list[Candidate]:
+        if limit < 1:
+            return []
+        # The model runs while OpenSearch counts the words.
+        values = vector and THREADS.submit(vector.values)
+        weights = self._weights(owner, collection, words[:MOST_WORDS]) if words else None
+        _ = values and values.result()
         filters = filters_of(owner, collection, where)
         legs: list[Json] = []
-        if words:
-            legs.append(word_query(words, filters, limit, with_vectors=vector is not None))
+        if weights and weights.rarities:
+            legs.append(word_query(weights, filters, limit, with_vectors=vector is not None))
         if vector is not None:
             legs.append(vector_query(vector, filters, limit))
-        if not legs or limit < 1:
+        if not legs:
             return []
         with self._calling([vector.dimensions] if vector else []):
             answers = self._answers(owner, legs)
-        word_answer = answers.pop(0) if words else None
-        return candidates_of(word_answer, answers[0] if vector else None, vector)
+        vector_answer = answers.pop() if vector else None
+        return candidates_of(answers[0] if answers else None, vector_answer, vector)
 
     def chunks(self, owner: Owner, collection: str, ids: Sequence[str]) -> dict[str, Chunk]:
         found: dict[str, Chunk] = {}
@@ -165,6 +184,11 @@ class OpenSearchIndex:
                 pages["after"] = page.get("after_key")
         return found
 
+    def _weights(self, owner: Owner, collection: str, words: Sequence[str]) -> WordWeights:
+        with self._calling():
+            [answer] = self._answers(owner, [counts_query(words, filters_of(owner, collection, EVERYTHING))])
+        return weights_of(answer, words)
+
     @contextmanager
     def _calling(self, dimensions: Collection[int] = ()) -> Generator[None, None, None]:
         """Make sure that the index exists, with fields for vectors of these lengths; turn errors into ours."""
@@ -193,8 +217,21 @@ class OpenSearchIndex:
             except RequestError as error:
                 if error.error != "resource_already_exists_exception":  # another process was faster
                     raise
+        [found] = client.indices.get_settings(index=self._name).values()
+        if not is_counted(found["settings"]):
+            self._count_words()
         # Creating it waits until it can be searched. If it existed, wait here: its status is yellow before that.
         client.cluster.health(index=self._name, params={"wait_for_active_shards": str(SHARDS)})
+
+    def _count_words(self) -> None:
+        """Bring an index of an older Loci up to date. For a moment it is closed, and searches fail."""
+        indices = self.cluster.client.indices
+        indices.put_mapping(index=self._name, body={"properties": {"length": FIELDS["length"]}})
+        indices.close(index=self._name)
+        try:
+            indices.put_settings(index=self._name, body=counted())
+        finally:
+            indices.open(index=self._name)
 
     def _generations(self, owner: Owner, collection: str, document: str) -> tuple[int, int]:
         """The oldest and the newest generation of the document's chunks; 0 if it has none."""

@@ -31,12 +31,22 @@ FIELDS: Json = {
     "hash": WORD,
     # Already cut and stemmed, as for SQLite, so both find the same.
     "words": {"type": "text", "analyzer": "whitespace", "similarity": "words", "index_options": "freqs"},
+    "length": {"type": "integer"},
     "model": WORD,
     "vector": {"type": "binary", "doc_values": True},
     "bits": {"type": "binary"},
 }
 SHARDS = 1
-SIMILARITY: Json = {"words": {"type": "BM25", "k1": 1.2, "b": 0.75}}
+MOST_COUNTED, LONGEST = 255, 65_535
+"""How often a word may be in a chunk, and how many words a chunk may have, and it still matters to the score. Scores
+have 24 bits, and both numbers together are one score."""
+# Not BM25, which counts the words of all owners. This tells the two numbers of BM25 that are the chunk's: how often the
+# word is there, and the chunk's length, backwards, because OpenSearch refuses scores that rise with it.
+# `index_queries` does the rest with the owner's own counts.
+COUNTED = (
+    f"return Math.min(doc.freq, {MOST_COUNTED}) + {MOST_COUNTED + 1} * ({LONGEST} - Math.min(doc.length, {LONGEST}));"
+)
+SIMILARITY: Json = {"words": {"type": "scripted", "script": {"source": COUNTED}}}
 
 
 def index_body() -> Json:
@@ -48,6 +58,16 @@ def index_body() -> Json:
         },
         "mappings": {"dynamic": "strict", "_source": {"excludes": ["near_*"]}, "properties": FIELDS},
     }
+
+
+def is_counted(settings: Json) -> bool:
+    """True if an index with these settings scores by `COUNTED`. Before there were several owners it was BM25."""
+    return settings["index"].get("similarity", {}).get("words", {}).get("script", {}).get("source") == COUNTED
+
+
+def counted() -> Json:
+    """The settings that make it so; the index must be closed."""
+    return {"index": {"similarity": {"words": {"k1": None, "b": None, **SIMILARITY["words"]}}}}
 
 
 def vector_field(dimensions: int) -> str:
@@ -85,6 +105,7 @@ def source_of(owner: Owner, collection: str, chunk: Chunk, tags_and_date: TagsAn
         "text": chunk.text,
         "hash": chunk.hash,
         "words": chunk.words,
+        "length": len(chunk.words.split()),
     }
     if tags_and_date.date is not None:
         source["date"] = tags_and_date.date

@@ -1,10 +1,11 @@
 """The two legs of a search in OpenSearch: their queries, and the candidates in their answers."""
 
+import math
 from base64 import b64decode
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from loci.adapters.aws.index_fields import cosine_of, term, vector_field
+from loci.adapters.aws.index_fields import LONGEST, MOST_COUNTED, cosine_of, term, vector_field
 from loci.adapters.aws.opensearch import Json
 from loci.search.ranking import Candidate, QueryVector
 
@@ -14,6 +15,15 @@ OVERSAMPLING = 2
 """HNSW is approximate. Asked for exactly the limit, it missed a quarter of the nearest of 10,000 random vectors, the
 hardest case; asked for twice the limit, a tenth."""
 NAMES = ("chunk", "document", "generation")
+BM25 = f"""
+double rest = Math.floor(_score / {MOST_COUNTED + 1});
+double count = _score - {MOST_COUNTED + 1} * rest;
+double length = {LONGEST} - rest;
+return params.rarity * 2.2 * count / (count + 1.2 * (0.25 + 0.75 * length / params.average));
+"""
+"""The score of one word, as Lucene computes it with k1 = 1.2 and b = 0.75."""
+SOME_LENGTH = 100.0
+"""The average length if nothing is known: all chunks are from before their lengths were stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +38,51 @@ class LegHit:
     vector: bytes
 
 
-def word_query(words: Sequence[str], filters: list[Json], limit: int, *, with_vectors: bool) -> Json:
+@dataclass(frozen=True, slots=True)
+class WordWeights:
+    """An owner's own statistics of the question's words."""
+
+    rarities: Mapping[str, float]
+    """The inverse document frequency of each word that the owner has."""
+    average_length: float
+
+
+def counts_query(words: Sequence[str], filters: list[Json]) -> Json:
+    """The query for an owner's own statistics of these words."""
+    return {
+        "size": 0,
+        "track_total_hits": True,
+        "query": {"bool": {"filter": filters}},
+        "aggs": {
+            "length": {"avg": {"field": "length"}},
+            "words": {"filters": {"filters": [term("words", word) for word in words]}},
+        },
+    }
+
+
+def weights_of(answer: Json, words: Sequence[str]) -> WordWeights:
+    """The statistics in the answer to `counts_query`."""
+    total = answer["hits"]["total"]["value"]
+    counts = [bucket["doc_count"] for bucket in answer["aggregations"]["words"]["buckets"]]
+    rarities = {
+        word: math.log(1 + (total - count + 0.5) / (count + 0.5))
+        for word, count in zip(words, counts, strict=True)
+        if count
+    }
+    return WordWeights(rarities, answer["aggregations"]["length"]["value"] or SOME_LENGTH)
+
+
+def word_query(weights: WordWeights, filters: list[Json], limit: int, *, with_vectors: bool) -> Json:
     """The query by words. With the vectors, chunks that only the words find get a cosine, too."""
-    any_word = [term("words", word) for word in words[:MOST_WORDS]]
+    any_word = [
+        {
+            "script_score": {
+                "query": term("words", word),
+                "script": {"source": BM25, "params": {"rarity": rarity, "average": weights.average_length}},
+            }
+        }
+        for word, rarity in weights.rarities.items()
+    ]
     query = {"bool": {"should": any_word, "minimum_should_match": 1, "filter": filters}}
     return _leg(limit, query, (*NAMES, "model", "vector") if with_vectors else NAMES)
 

@@ -3,37 +3,38 @@
 import math
 import sqlite3
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from loci.adapters.local.index_rows import DocumentCondition
+from loci.adapters.local.word_tables import words_of
 
 MOST_WORDS = 64
 """Words of a question that are searched for: the rarest of the first few hundred."""
 # FTS5 finds fast and scores slowly. So it scores only chunks with a rare word: a word in at most this share of them.
 RARE = 0.1
 FEWEST_GATED = 10_000
-"""With fewer chunks in the database it is as fast to score all that match."""
+"""With fewer chunks in the scope it is as fast to score all that match."""
 MOST_COUNTED = 50_000
 """Words whose counts are remembered."""
 
-SCORED = "SELECT rowid, bm25(word, 1, 0) AS score FROM word WHERE word MATCH ?"
+SCORED = "SELECT rowid, bm25({words}) AS score FROM {words} WHERE {words} MATCH ?"
 # With `+` SQLite does not repeat the match for each row id.
-GATED = " AND +rowid IN (SELECT rowid FROM word WHERE word MATCH ?)"
-FILTERED = " AND +rowid IN (SELECT number FROM chunk WHERE document IN ({}))"
+GATED = " AND +rowid IN (SELECT rowid FROM {words} WHERE {words} MATCH ?)"
+FILTERED = " AND +rowid IN (SELECT number FROM chunk WHERE document IN ({documents}))"
 BEST = " ORDER BY score LIMIT ?"
 EQUALS = 50
 """Extra rows to read. They may have the same score as the last wanted one; then the ids decide."""
 # For more equal scores than that: sorts by id, too. Slower, because it reads the id of each row.
-BEST_BY_ID = " ORDER BY score, (SELECT id FROM chunk WHERE number = word.rowid) LIMIT ?"
+BEST_BY_ID = " ORDER BY score, (SELECT id FROM chunk WHERE number = {words}.rowid) LIMIT ?"
 
 Scored = list[tuple[int, float]]
 
 
 class Bm25:
-    """Finds chunks by words. Remembers how many chunks have a word, as long as the number is about right."""
+    """Finds chunks by words. Remembers how many chunks of a scope have a word, as long as the number is about right."""
 
     def __init__(self) -> None:
-        self._counts: dict[str, int] = {}
-        self._counted_of = 0
+        self._scopes: dict[int, _WordCounts] = {}
 
     def best(
         self,
@@ -47,10 +48,10 @@ class Bm25:
         asked = list(dict.fromkeys(word.replace("\0", " ") for word in words))
         if not asked or limit < 1:
             return []
-        total = self._total(connection)
+        [total] = connection.execute("SELECT chunks FROM scope WHERE number = ?", (scope,)).fetchone()
         if len(asked) <= MOST_WORDS and total < FEWEST_GATED:
             return _WordQuery(connection, scope, asked, limit, among).run()
-        counts = {word: self._count(connection, word) for word in asked[: 4 * MOST_WORDS]}
+        counts = self._counts(connection, scope, total, asked[: 4 * MOST_WORDS])
         known = sorted((word for word in counts if counts[word]), key=counts.__getitem__)[:MOST_WORDS]
         if not known:
             return []
@@ -64,24 +65,25 @@ class Bm25:
         bound = sum(2.2 * _rarity(counts[word], total) for word in common)
         return found if len(found) >= limit and found[-1][1] > bound else query.run()
 
-    def _count(self, connection: sqlite3.Connection, word: str) -> int:
-        count = self._counts.get(word)
-        if count is None:
-            match = f"words:{_quoted(word)}"
-            [count] = connection.execute("SELECT count(*) FROM word WHERE word MATCH ?", (match,)).fetchone()
-            if count:  # do not remember 0: a new word must be found at once
-                self._counts[word] = count
-        return count
+    def _counts(self, connection: sqlite3.Connection, scope: int, total: int, words: Sequence[str]) -> dict[str, int]:
+        """How many of the scope's `total` chunks have each of the words."""
+        known = self._scopes.get(scope)
+        if known is None or abs(total - known.total) > 0.05 * known.total:
+            known = self._scopes[scope] = _WordCounts(total)
+        counts = {word: known.counts.get(word) or _count(connection, scope, word) for word in words}
+        # Not 0: a new word must be found at once.
+        known.counts.update((word, count) for word, count in counts.items() if count)
+        if sum(len(one.counts) for one in self._scopes.values()) > MOST_COUNTED:
+            self._scopes = {}
+        return counts
 
-    def _total(self, connection: sqlite3.Connection) -> int:
-        """The number of chunks in the database: those ever added minus those removed."""
-        [total] = connection.execute(
-            "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'chunk'), 0)"
-            " - coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'gone'), 0)"
-        ).fetchone()
-        if abs(total - self._counted_of) > 0.05 * self._counted_of or len(self._counts) > MOST_COUNTED:
-            self._counts, self._counted_of = {}, total
-        return total
+
+@dataclass(frozen=True, slots=True)
+class _WordCounts:
+    """How many chunks of a scope had a word when the scope had so many chunks."""
+
+    total: int
+    counts: dict[str, int] = field(default_factory=dict[str, int])
 
 
 class _WordQuery:
@@ -96,27 +98,38 @@ class _WordQuery:
         among: DocumentCondition | None,
     ) -> None:
         self._connection = connection
-        self._scope = scope
+        self._table = words_of(scope)
         self._words = words
         self._limit = limit
         self._among = among
 
     def run(self, rare: Sequence[str] = ()) -> Scored:
-        sql, values = SCORED, [self._match(self._words)]
+        sql, values = SCORED, [_match(self._words)]
         if rare:
             # Not an AND inside the MATCH: these words would score twice.
-            sql, values = sql + GATED, [*values, self._match(rare)]
+            sql, values = sql + GATED, [*values, _match(rare)]
         if self._among is not None:
-            sql, values = sql + FILTERED.format(self._among.sql), [*values, *self._among.values]
+            sql, values = sql + FILTERED.replace("{documents}", self._among.sql), [*values, *self._among.values]
         most = self._limit + EQUALS
-        found: Scored = self._connection.execute(sql + BEST, (*values, most)).fetchall()
+        found = self._rows(sql + BEST, (*values, most))
         if len(found) == most and found[-1][1] == found[self._limit - 1][1]:
-            found = self._connection.execute(sql + BEST_BY_ID, (*values, self._limit)).fetchall()
+            found = self._rows(sql + BEST_BY_ID, (*values, self._limit))
         last = found[: self._limit][-1][1] if found else 0.0
         return [(number, -score) for number, score in found if score <= last]  # FTS5's are negative
 
-    def _match(self, words: Sequence[str]) -> str:
-        return f'words:({" OR ".join(map(_quoted, words))}) AND scope:"_{self._scope}"'
+    def _rows(self, sql: str, values: Sequence[str | int]) -> Scored:
+        return self._connection.execute(sql.format(words=self._table), values).fetchall()
+
+
+def _count(connection: sqlite3.Connection, scope: int, word: str) -> int:
+    words = words_of(scope)
+    sql = f"SELECT count(*) FROM {words} WHERE {words} MATCH ?"  # noqa: S608
+    [count] = connection.execute(sql, (_quoted(word),)).fetchone()
+    return count
+
+
+def _match(words: Sequence[str]) -> str:
+    return " OR ".join(map(_quoted, words))
 
 
 def _quoted(word: str) -> str:

@@ -22,6 +22,7 @@ from loci.adapters.local.index_rows import (
 )
 from loci.adapters.local.sqlite import Database
 from loci.adapters.local.vectors import MatrixKey, VectorCache
+from loci.adapters.local.word_tables import add_words, make_words, remove_words
 from loci.core.identity import Owner
 from loci.search.inference import Embedding
 from loci.search.ranking import Candidate, Chunk, IndexCounts, QueryVector, TagsAndDate, Where
@@ -66,29 +67,31 @@ class SqliteIndex:
             new = {chunk.id: row_of(chunk) for chunk in chunks}
             held = connection.execute(f"SELECT {COLUMNS}, number FROM chunk WHERE document = ?", (number,))  # noqa: S608
             gone: list[int] = []
+            last = 0
             for *row, place in held:
+                last = max(last, place)
                 if new.get(row[0]) == tuple(row):
                     del new[row[0]]
                 else:
                     gone.append(place)
-            _remove_chunks(connection, gone)
+            _remove_chunks(connection, scope, gone)
             connection.executemany(
                 f"INSERT INTO chunk (scope, document, {COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)",  # noqa: S608
                 ((scope, number, *row) for row in new.values()),
             )
+            add_words(connection, scope, number, last)
 
     def remove(self, owner: Owner, collection: str, document: str) -> None:
         with self._database.write(durable=False) as connection:
+            scope = _scope(connection, owner, collection)
             found = connection.execute(
-                "SELECT number FROM document WHERE id = ? AND scope ="
-                " (SELECT number FROM scope WHERE owner = ? AND collection = ?)",
-                (document, owner.key, collection),
+                "SELECT number FROM document WHERE scope = ? AND id = ?", (scope, document)
             ).fetchone()
-            if found is None:
+            if scope is None or found is None:
                 return
             connection.execute(REVISED)
             held = connection.execute("SELECT number FROM chunk WHERE document = ?", found)
-            _remove_chunks(connection, [number for [number] in held])
+            _remove_chunks(connection, scope, [number for [number] in held])
             connection.execute("DELETE FROM tag WHERE document = ?", found)
             connection.execute("DELETE FROM document WHERE number = ?", found)
 
@@ -123,7 +126,7 @@ class SqliteIndex:
                 cosines_later = THREADS.submit(lambda: rows.against(vector.values()))
             scope = _scope(connection, owner, collection)
             among = document_condition(scope or 0, where)
-            by_words = dict(self._bm25.best(connection, scope or 0, words, limit, among))
+            by_words = dict(self._bm25.best(connection, scope, words, limit, among)) if scope else {}
             by_vector: dict[int, float] = {}
             cosines = cosines_later and cosines_later.result()
             if cosines is not None:
@@ -201,8 +204,13 @@ def _scope(connection: sqlite3.Connection, owner: Owner, collection: str) -> int
 
 
 def _made_scope(connection: sqlite3.Connection, owner: Owner, collection: str) -> int:
-    connection.execute("INSERT OR IGNORE INTO scope (owner, collection) VALUES (?, ?)", (owner.key, collection))
-    return _scope(connection, owner, collection) or 0  # never 0: the row exists, and numbers begin at 1
+    scope = _scope(connection, owner, collection)
+    if scope is None:
+        [scope] = connection.execute(
+            "INSERT INTO scope (owner, collection) VALUES (?, ?) RETURNING number", (owner.key, collection)
+        ).fetchone()
+        make_words(connection, scope)
+    return scope
 
 
 def _put_document(connection: sqlite3.Connection, scope: int, document: str, tags_and_date: TagsAndDate) -> int:
@@ -218,8 +226,10 @@ def _put_document(connection: sqlite3.Connection, scope: int, document: str, tag
     return number
 
 
-def _remove_chunks(connection: sqlite3.Connection, numbers: list[int]) -> None:
-    connection.executemany("DELETE FROM chunk WHERE number = ?", ((number,) for number in numbers))
+def _remove_chunks(connection: sqlite3.Connection, scope: int, numbers: list[int]) -> None:
+    for number in numbers:
+        remove_words(connection, scope, number)
+        connection.execute("DELETE FROM chunk WHERE number = ?", (number,))
     if numbers:
         connection.execute("DELETE FROM gone WHERE number <= (SELECT max(number) FROM gone) - ?", (MOST_GONE,))
 

@@ -1,6 +1,13 @@
 """The tables of the local database, one migration after the other."""
 
+import sqlite3
+from collections.abc import Callable
 from typing import Final
+
+from loci.adapters.local.word_tables import make_words
+
+Step = str | Callable[[sqlite3.Connection], object]
+"""A statement, or what one statement cannot say."""
 
 RECORDS = (
     """
@@ -102,5 +109,33 @@ REVISION = (
     "INSERT INTO revision (number) VALUES (0)",
 )
 
-MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (RECORDS, DOCUMENT_INDEX, REVISION)
-"""The statements of each migration. Never change one that was released: add another."""
+
+def _part_words(connection: sqlite3.Connection) -> None:
+    """Give each scope that exists a table of its own words."""
+    for [scope] in connection.execute("SELECT number FROM scope").fetchall():
+        make_words(connection, scope)
+
+
+OWN_WORDS: Final[tuple[Step, ...]] = (
+    "DROP TRIGGER chunk_added",
+    "DROP TRIGGER chunk_removed",
+    "DROP TABLE word",
+    "DROP VIEW chunk_words",
+    "ALTER TABLE scope ADD COLUMN chunks INTEGER NOT NULL DEFAULT 0",
+    "UPDATE scope SET chunks = (SELECT count(*) FROM chunk WHERE chunk.scope = scope.number)",
+    """
+    CREATE TRIGGER chunk_added AFTER INSERT ON chunk BEGIN
+        UPDATE scope SET chunks = chunks + 1 WHERE number = new.scope;
+    END
+    """,
+    """
+    CREATE TRIGGER chunk_removed AFTER DELETE ON chunk BEGIN
+        UPDATE scope SET chunks = chunks - 1 WHERE number = old.scope;
+        INSERT INTO gone (scope, chunk) VALUES (old.scope, old.number);
+    END
+    """,
+    _part_words,
+)
+
+MIGRATIONS: Final[tuple[tuple[Step, ...], ...]] = (RECORDS, DOCUMENT_INDEX, REVISION, OWN_WORDS)
+"""The steps of each migration. Never change one that was released: add another."""

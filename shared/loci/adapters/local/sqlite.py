@@ -9,8 +9,9 @@ from pathlib import Path
 from loci.adapters.local.migrations import MIGRATIONS
 from loci.core.errors import Misconfigured, Unavailable
 
-MAPPED = 4 * 1024**3
-"""Bytes of the file that are mapped into memory. Without the mapping each page costs a system call."""
+MAPPED = 64 * 1024**2
+"""Bytes of the file that are mapped into memory. Without the mapping each page costs a system call. What searches have
+read of it counts as memory of the process: if all were mapped, it would grow to the size of the file."""
 MOST_FAULTS = 3
 """Faults that a check looks for before it stops."""
 
@@ -109,9 +110,9 @@ def migrate(connection: sqlite3.Connection) -> None:
     """Bring the tables up to this version of Loci, inside the caller's transaction."""
     version = connection.execute("PRAGMA user_version").fetchone()[0]
     refuse_newer(version)
-    for statements in MIGRATIONS[version:]:
-        for statement in statements:
-            connection.execute(statement)
+    for steps in MIGRATIONS[version:]:
+        for step in steps:
+            _ = connection.execute(step) if isinstance(step, str) else step(connection)
     connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
 
 

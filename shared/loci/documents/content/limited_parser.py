@@ -21,10 +21,9 @@ from weakref import finalize
 
 from loci.core.errors import Unavailable
 from loci.documents.content.markdown import ParsedDocument, parse, parse_as_plain_text
+from loci.documents.document import UNLIMITED_BYTES
 
 MOST_TRIES = 2
-LARGEST_HERE = 65_536
-"""Bytes of a document that is parsed in this process: in a worker it would take longer than the limit saves."""
 MEGABYTE = 2**20
 WORKERS = 2
 """Documents that are parsed at the same time; others wait."""
@@ -66,7 +65,7 @@ class LimitedParser:
     def parse(self, path: str, content: bytes, tries: Tries | None = None) -> ParsedDocument:
         """Parse the document. If that fails twice, it becomes plain text, with a problem that says so."""
         tries = tries or Tries()
-        if len(content) <= LARGEST_HERE and not tries.before and not tries.is_careful:
+        if len(content) <= UNLIMITED_BYTES and not tries.before and not tries.is_careful:
             return parse(path, content)
         seconds = self._seconds * max(1.0, len(content) / MEGABYTE)
         while tries.again():

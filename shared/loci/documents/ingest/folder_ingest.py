@@ -1,6 +1,7 @@
 """Bring the library up to date with folders and files on this machine."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from itertools import count, filterfalse
 
 from loci.core.errors import Refused
@@ -8,7 +9,7 @@ from loci.core.identity import Owner
 from loci.documents.catalog import Catalog
 from loci.documents.document import Document, IngestSummary, Root
 from loci.documents.ingest.index_writer import IndexWriter, Progress, no_progress
-from loci.documents.ingest.ingest_run import DocumentsOnDemand, IngestRun, PreloadedDocuments, SourceFile
+from loci.documents.ingest.ingest_run import DocumentsOnDemand, FileToCut, IngestRun, PreloadedDocuments, SourceFile
 from loci.documents.ingest.local_files import (
     SUFFIXES,
     FolderContents,
@@ -63,10 +64,14 @@ class FolderIngest:
         def report(path: str) -> None:
             progress(next(done), len(sources), path)
 
-        run = IngestRun(owner, self._catalog, self._writer, PreloadedDocuments(known), _by_hash(gone), report)
-        for source in sources:
-            run.add(source)
-        run.flush()
+        from loci.documents.ingest.parallel_cutting import ParallelCutting  # 0.1 s, which a search does not pay
+
+        existing = PreloadedDocuments(known)
+        with closing(ParallelCutting[FileToCut]()) as cutting:
+            run = IngestRun(owner, self._catalog, self._writer, existing, _by_hash(gone), report, cutting)
+            for source in sources:
+                run.add(source)
+            run.flush()
         for folder in found.unread:
             run.fail(folder.path, folder.reason)
         # Last, so that a document that moved finds its embeddings at its old path.

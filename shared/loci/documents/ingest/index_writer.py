@@ -12,19 +12,20 @@ from loci.core.errors import Conflict, LociError, Unavailable
 from loci.core.identity import Owner
 from loci.core.json import iso
 from loci.core.lazy import Lazy
+from loci.core.stores import ABSENT
 from loci.documents.catalog import Catalog
-from loci.documents.document import NO_LINKS, Document, Problem, WrittenLinks
+from loci.documents.document import NO_LINKS, Document, WrittenLinks
 from loci.search.document_index import DocumentIndex
 from loci.search.inference import Embedder, Embedding
 from loci.search.ranking import Chunk, TagsAndDate
 
 if TYPE_CHECKING:
     from loci.documents.content.limited_parser import LimitedParser, Tries
+    from loci.documents.ingest.cutting import CutDocument
 
 COLLECTION = "documents"
 PARSER_VERSION = 2
 """Add one when the parser reads more out of documents: those that an older version read are then read again."""
-MAX_CHUNKS = 20_000
 MAX_FORMER_PATHS = 8
 PARSE_SECONDS = 5.0
 BATCH = 128
@@ -121,41 +122,43 @@ class IndexWriter:
         version: str,
         before: Document | None = None,
         tries: "Tries | None" = None,
+        cut: "CutDocument | None" = None,
     ) -> DocumentDraft:
-        """Parse the document and cut it into passages. `before` is its old record, perhaps from another path."""
-        from loci.search.passages import LONGEST, chunks, passages
+        """Parse the document and cut it into passages, unless it is `cut` already.
 
-        parsed = self._parser.get().parse(path, content, tries)
-        model = self._embedder.model()
-        longest = min(LONGEST, model.longest) if model else LONGEST
-        found = passages(parsed.text, parsed.blocks, self._embedder.count, longest)
-        problems = parsed.problems
-        if len(found) > MAX_CHUNKS:
-            line = parsed.text.count("\n", 0, found[MAX_CHUNKS].start) + 1
-            problems += (Problem(f"Only its first {MAX_CHUNKS:,} passages are searched: split it", line),)
-        kept = tuple(chunks(id, path, parsed.title, parsed.text, found[:MAX_CHUNKS], parsed.beside))
+        `before` is its old record, perhaps from another path.
+        """
+        cut = cut or self._cut(id, path, content, tries)
         sha256 = hashlib.sha256(content).hexdigest()
         former, written_at = former_paths(before, path, sha256)
         document = Document(
             id=id,
             path=path,
             root=root,
-            title=parsed.title,
-            tags=parsed.tags,
-            date=parsed.date,
+            title=cut.title,
+            tags=cut.tags,
+            date=cut.date,
             sha256=sha256,
             bytes=len(content),
-            lines=parsed.lines,
-            chunks=len(kept),
+            lines=cut.lines,
+            chunks=len(cut.chunks),
             model=None,
             ingested_at=self.now(),
-            problems=problems,
+            problems=cut.problems,
             parser_version=PARSER_VERSION,
             former=former,
             written_at=written_at,
             uploaded_sha256=before.uploaded_sha256 if before and before.path == path else None,
         )
-        return DocumentDraft(document, version, kept, parsed.said)
+        return DocumentDraft(document, version, cut.chunks, cut.said)
+
+    def _cut(self, id: str, path: str, content: bytes, tries: "Tries | None") -> "CutDocument":
+        from loci.documents.ingest.cutting import cut  # 0.1 s, which a search does not pay
+        from loci.search.passages import LONGEST
+
+        model = self._embedder.model()
+        parsed = self._parser.get().parse(path, content, tries)
+        return cut(id, path, parsed, self._embedder.count, min(LONGEST, model.longest) if model else LONGEST)
 
     def draft_from_index(self, owner: Owner, id: str) -> DocumentDraft | None:
         """The document as the index has it, without embeddings. None if somebody is writing it or has removed it."""
@@ -198,7 +201,8 @@ class IndexWriter:
         # Another writer that claims the record from here on makes the last step fail, and writes the whole itself.
         begun = replace(document, model=None, sha256=document.sha256 if draft.is_indexed else "")
         version = self._catalog.put(owner, begun, draft.version)
-        if not draft.is_indexed:  # before the index, whose new state tells caches to read these
+        has_none = draft.version == ABSENT and draft.mentions == NO_LINKS  # as most new documents
+        if not draft.is_indexed and not has_none:  # before the index, whose new state tells caches to read these
             self._catalog.put_mentions(owner, document.id, draft.mentions)
         self._index.put(owner, COLLECTION, document.id, draft.chunks, TagsAndDate(document.tags, document.date))
         self._catalog.put(owner, document, version)

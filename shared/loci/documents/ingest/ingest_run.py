@@ -9,12 +9,23 @@ from loci.core.errors import Conflict, NotFound, Refused
 from loci.core.identity import Owner
 from loci.core.stores import ABSENT
 from loci.documents.catalog import Catalog
-from loci.documents.document import Document, FileFailure, IngestSummary, MissingFolder, Problem, Root, ids_for
+from loci.documents.document import (
+    UNLIMITED_BYTES,
+    Document,
+    FileFailure,
+    IngestSummary,
+    MissingFolder,
+    Problem,
+    Root,
+    ids_for,
+)
 from loci.documents.ingest.index_writer import BATCH, DocumentDraft, IndexWriter
 from loci.documents.ingest.local_files import below_root, read_file
 
 if TYPE_CHECKING:
     from loci.documents.content.limited_parser import Tries
+    from loci.documents.ingest.cutting import CutDocument
+    from loci.documents.ingest.parallel_cutting import ParallelCutting
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +78,17 @@ class DocumentsOnDemand:
         return self.catalog.document(self.owner, id) is not None
 
 
+@dataclass(frozen=True, slots=True)
+class FileToCut:
+    """A file that has changed, and the document that it will be."""
+
+    source: SourceFile
+    id: str
+    content: bytes
+    version: str
+    before: Document | None
+
+
 class IngestRun:
     """Counts what happens to each file. Call `add` for each file, then `flush` and `remove`, then `summary`."""
 
@@ -78,14 +100,19 @@ class IngestRun:
         existing: ExistingDocuments,
         gone: Mapping[str, Document],
         progress: Callable[[str], None],
+        cutting: "ParallelCutting[FileToCut] | None" = None,
     ) -> None:
-        """`gone` are the documents whose files are gone, by hash: a new file with that hash is one that moved."""
+        """`gone` are the documents whose files are gone, by hash: a new file with that hash is one that moved.
+
+        With `cutting`, documents that no model embeds are cut by several processes.
+        """
         self._owner = owner
         self._catalog = catalog
         self._writer = writer
         self._existing = existing
         self._gone = gone
         self._new_ids = set[str]()
+        self._cutting = cutting
         self._progress = progress
         self._pending: list[tuple[SourceFile, DocumentDraft]] = []
         self._pending_chunks = 0
@@ -112,22 +139,34 @@ class IngestRun:
             self._unchanged += 1
             self._progress(source.path)
             return
-        draft = self._writer.draft(
-            document.id if document else self._new_id(source.path),
-            source.path,
-            source.root.id,
-            content,
-            version,
-            document or self._gone.get(sha256),
-            self._tries(),
-        )
-        self._pending.append((source, draft))
-        self._pending_chunks += max(1, len(draft.chunks))
-        if self._pending_chunks >= BATCH:
-            self.flush()
+        id = document.id if document else self._new_id(source.path)
+        read = FileToCut(source, id, content, version, document or self._gone.get(sha256))
+        is_careful = self._tries().is_careful
+        if self._cutting is None or len(content) > UNLIMITED_BYTES or is_careful or self._writer.model():
+            self._draft_cut()  # so that files are written in their order
+            self._draft(read)
+            return
+        for one, cut in self._cutting.add(read, (id, source.path, content)):
+            self._draft(one, cut)
 
     def flush(self) -> None:
-        """Embed and write the pending files."""
+        """Embed and write all files that were added."""
+        self._draft_cut()
+        self._flush()
+
+    def _draft_cut(self) -> None:
+        for one, cut in self._cutting.rest() if self._cutting else ():
+            self._draft(one, cut)
+
+    def _draft(self, read: FileToCut, cut: "CutDocument | None" = None) -> None:
+        path, root, tries = read.source.path, read.source.root.id, self._tries()
+        draft = self._writer.draft(read.id, path, root, read.content, read.version, read.before, tries, cut)
+        self._pending.append((read.source, draft))
+        self._pending_chunks += max(1, len(draft.chunks))
+        if self._pending_chunks >= BATCH:
+            self._flush()
+
+    def _flush(self) -> None:
         pending, self._pending, self._pending_chunks = self._pending, [], 0
         embedded = self._writer.embed(self._owner, [draft for _, draft in pending])
         self._embedded += embedded.new_embeddings

@@ -4,10 +4,10 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from loci.adapters.local.inference.current_model import CurrentModel, LoadedModel
-from loci.adapters.local.inference.tokenizer import Encoded, by_length, estimated_tokens
+from loci.adapters.local.inference.tokenizer import Encoded, by_length
 from loci.core.errors import Unavailable
 from loci.model_store.manifests import Embeds, Manifest
-from loci.search.inference import Embedding, EmbeddingModel, QueryEmbedding, Scale
+from loci.search.inference import Embedding, EmbeddingModel, QueryEmbedding, Scale, estimated_tokens
 from loci.search.late_interaction import closeness
 
 if TYPE_CHECKING:

@@ -1,7 +1,5 @@
-"""Turns texts into tokens, as a model reads them; and estimates their number without a model."""
+"""Turns texts into tokens, as a model reads them."""
 
-import math
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -12,11 +10,6 @@ if TYPE_CHECKING:
 # No token has more characters. Text beyond that many never reaches the model, so it is not tokenized.
 LONGEST_TOKEN = 100
 PADDING = ("[PAD]", "<pad>")
-# The usual vocabularies have a token for each of these: CJK characters, kana, hangul, marks, up to three digits.
-PIECE = re.compile(
-    r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af]"
-    r"|\d{1,3}|[^\W\d_]{1,6}|[^\w\s]|_"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,15 +76,6 @@ def by_length(encoded: Sequence[Encoded], largest: int) -> list[list[int]]:
         else:
             batches.append([at])
     return batches
-
-
-def estimated_tokens(text: str) -> int:
-    """The number of tokens without a model: too low for one text in a hundred, a third too high for prose.
-
-    Measured against BERT's vocabulary.
-    """
-    # A fifth more for rare words and identifiers, which take more tokens.
-    return math.ceil(1.2 * len(PIECE.findall(text)))
 
 
 def _readable(text: str) -> str:
