@@ -1,11 +1,13 @@
 """Changes to documents by tools: none is half written or lost, each is searchable at once, and each can be undone."""
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from itertools import islice, takewhile
 from pathlib import Path
 
 from loci.core.errors import Conflict, NotFound, Refused
+from loci.core.fair_queue import FairQueues
 from loci.core.identity import Owner
 from loci.core.json import iso
 from loci.core.stores import BlobStore, RecordStore, WriteLocks
@@ -16,6 +18,8 @@ from loci.documents.ingest.local_files import MAX_DOCUMENT_BYTES
 from loci.documents.writing.history import History, PastWrite, UndoableWrite, WriteJournal, WriteRecovery, hash_of
 from loci.documents.writing.stored_text import StoredText, WriteTarget, WriteTargets
 
+SHORT = 64 * 1024
+"""Bytes. To index a longer text takes long: the others do not wait for it."""
 MOST_LINES = 60
 """Lines of a difference that an error shows."""
 LONGEST_LINE = 200
@@ -64,6 +68,7 @@ class Edits:
         self._recovery = WriteRecovery(catalog, writer, blobs, self._targets, WriteJournal(records), locks)
         self._history = History(blobs)
         self._clock = clock
+        self._queues = FairQueues()
 
     def repair(self, owner: Owner) -> int:
         """Repair the interrupted writes, and return how many there were."""
@@ -89,7 +94,8 @@ class Edits:
                     document = self._recovery.index(owner, target)
                     return WrittenDocument(target, document, hash_of(after), is_changed=False)
                 try:
-                    document = self._write(owner, target, before, after, by)
+                    with self._turn(before, after):
+                        document = self._write(owner, target, before, after, by)
                 except Conflict:  # an editor wrote the file meanwhile: change what it wrote
                     continue
                 return WrittenDocument(target, document, hash_of(after), is_changed=True)
@@ -116,11 +122,17 @@ class Edits:
                 elif now is not None:
                     text.remove(now)
 
-            document = self._recovery.write(owner, target, put_back)
-            self._history.drop(owner, last.key)
+            with self._turn(now, previous):
+                document = self._recovery.write(owner, target, put_back)
+                self._history.drop(owner, last.key)
         return UndoneWrite(
             WrittenDocument(target, document, hash_of(previous), is_changed=True), last.write, last.older
         )
+
+    def _turn(self, before: bytes | None, after: bytes | None) -> AbstractContextManager[object]:
+        """Wait for the writes that came first: all at once they would take several times as long."""
+        size = max(len(before or b""), len(after or b""))
+        return self._queues.turn("short" if size <= SHORT else "long")
 
     def _write(self, owner: Owner, target: WriteTarget, before: bytes | None, after: bytes, by: str) -> Document | None:
         key = self._history.keep(owner, target.path, PastWrite(before, str(hash_of(after)), iso(self._clock()), by))
