@@ -134,6 +134,11 @@ class Catalog:
         """The aliases and mentions of each document, by id, without those that have none."""
         return {record.key: _said(record) for record in every(self._records, owner, MENTIONS)}
 
+    def mentions_of(self, owner: Owner, id: str) -> WrittenLinks:
+        """The aliases and mentions of one document."""
+        record = self._records.get(owner, MENTIONS, id)
+        return NO_LINKS if record is None else _said(record)
+
     def roots(self, owner: Owner) -> dict[str, Root]:
         """All roots, by id."""
         records = every(self._records, owner, ROOT)

@@ -13,6 +13,7 @@ from loci.documents.catalog import Catalog, RecentlyRead
 from loci.documents.graph.clusters import Clusters
 from loci.documents.graph.graph import Graphs
 from loci.documents.graph.neighbours_index import SimilarLinks
+from loci.documents.graph.own_links import OwnLinks
 from loci.documents.graph.remarks import Remarks
 from loci.documents.graph.similarity import Similarities
 from loci.documents.ingest.folder_ingest import FolderIngest
@@ -51,6 +52,7 @@ class DocumentParts:
     missing_vectors: MissingVectors
     sync: ClientSync
     catalog: Catalog
+    own_links: OwnLinks
     graphs: Graphs
     similarities: Similarities
     similar_links: SimilarLinks
@@ -74,6 +76,7 @@ def document_parts(
     library = Library(catalog, writer, blobs, adapters.locks)
     model_name, seconds = settings.language_model or "", settings.language_model_seconds
     language_stage = LanguageStage(language_model, model_name, seconds=seconds)
+    own_links = OwnLinks(catalog, index)
     graphs, similarities = Graphs(catalog, index), Similarities(index, embedder)
     write_roots = settings.write_roots if is_local else ()  # there are no folders on AWS
     return DocumentParts(
@@ -81,11 +84,12 @@ def document_parts(
         embedder=embedder,
         search=Search(index, embedder, adapters.reranker, language_stage, rerank_seconds=settings.rerank_seconds),
         library=library,
-        edits=Edits(catalog, writer, records, blobs, adapters.locks, time.time, write_roots),
+        edits=Edits(catalog, writer, records, blobs, adapters.locks, time.time, write_roots, own_links),
         ingest=FolderIngest(catalog, writer),
         missing_vectors=MissingVectors(catalog, writer),
         sync=ClientSync(catalog, library),
         catalog=catalog,
+        own_links=own_links,
         graphs=graphs,
         similarities=similarities,
         # A Lambda function has no time between requests.

@@ -3,16 +3,17 @@
 import hashlib
 import json
 from collections.abc import Callable, Generator, Iterable
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
-from loci.core.errors import Refused, Unavailable
+from loci.core.errors import LociError, Refused, Unavailable
 from loci.core.identity import Owner
 from loci.core.ids import content_id, random_id
 from loci.core.json import JsonObject
 from loci.core.stores import BlobStore, RecordStore, WriteLocks, every
 from loci.documents.catalog import Catalog
 from loci.documents.document import LOCK_WAIT_SECONDS, Document, lock_name
+from loci.documents.graph.own_links import OwnLinks
 from loci.documents.ingest.index_writer import IndexWriter
 from loci.documents.writing.stored_text import BlobText, FileText, StoredText, WriteTarget, WriteTargets
 
@@ -164,6 +165,16 @@ class WriteJournal:
         ]
 
 
+@dataclass(frozen=True, slots=True)
+class WriteOutcome:
+    """A text that was written."""
+
+    document: Document | None
+    """Its document. None: the document is gone, or could not be indexed."""
+    unfinished: str | None = None
+    """What could not be done after that, and what to do. None: all was done."""
+
+
 class WriteRecovery:
     """Writes a text and then brings the index up to date; repairs writes that were interrupted between the two."""
 
@@ -175,6 +186,7 @@ class WriteRecovery:
         targets: WriteTargets,
         journal: WriteJournal,
         locks: WriteLocks,
+        own_links: OwnLinks,
     ) -> None:
         self._catalog = catalog
         self._writer = writer
@@ -182,6 +194,7 @@ class WriteRecovery:
         self._targets = targets
         self._journal = journal
         self._locks = locks
+        self._own_links = own_links
 
     @contextmanager
     def locked(self, owner: Owner, target: WriteTarget) -> Generator[None]:
@@ -197,8 +210,8 @@ class WriteRecovery:
             return FileText(target.root, target.path, scratch)
         return BlobText(self._blobs, owner, self._catalog.find(owner, target.path).id, target.path)
 
-    def write(self, owner: Owner, target: WriteTarget, change: Callable[[StoredText], None]) -> Document | None:
-        """Let `change` write or remove the text, then index it. None if the document is gone afterwards."""
+    def write(self, owner: Owner, target: WriteTarget, change: Callable[[StoredText], None]) -> WriteOutcome:
+        """Let `change` write or remove the text, then index it. Once the text is written, no error says otherwise."""
         unfinished = self._journal.begin(owner, target.path, target.root and target.root.id)
         try:
             change(self.stored_text(owner, target, unfinished.scratch))
@@ -207,14 +220,15 @@ class WriteRecovery:
             raise
         try:
             document = self.index(owner, target)
-        except Unavailable as error:
-            raise Unavailable(
-                f"{target.place} is written, but searches do not find the new text yet: {error.what}",
-                "The next write or the next start repairs that. Do not write it again",
-                code="NOT_INDEXED",
-            ) from error
-        self._journal.end(owner, unfinished)
-        return document
+        except LociError as error:
+            return WriteOutcome(
+                None,
+                f"Searches do not find the new text yet ({error.what}). The next write or the next start repairs that:"
+                " do not write it again",
+            )
+        with suppress(LociError):  # a repair then finds nothing to do, and removes the note
+            self._journal.end(owner, unfinished)
+        return WriteOutcome(document)
 
     def index(self, owner: Owner, target: WriteTarget) -> Document | None:
         """Bring the index up to date with the text. None if there is no text, and so no document any more."""
@@ -242,10 +256,13 @@ class WriteRecovery:
         content = self.stored_text(owner, target).read()
         if content is None:
             if document is not None:
-                self._writer.remove(owner, document.id)
+                with self._own_links.following(owner, document.id):
+                    self._writer.remove(owner, document.id)
             return None
         if document is not None and document.sha256 == hash_of(content) and self._writer.is_current(document):
             return document
         root = target.root and target.root.id
         draft = self._writer.draft(known.id, target.path, root, content, known.version, document)
-        return self._writer.write(owner, self._writer.embed_one(owner, draft))
+        draft = self._writer.embed_one(owner, draft)
+        with self._own_links.following(owner, known.id):
+            return self._writer.write(owner, draft)
