@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 
 from loci.core.errors import LociError
 from loci.core.identity import LOCAL, Owner
@@ -21,6 +22,7 @@ from loci.documents.ingest.index_writer import COLLECTION, IndexWriter, MissingV
 from loci.documents.ingest.uploads import ClientSync
 from loci.documents.library import Library
 from loci.documents.writing.edits import Edits
+from loci.documents.writing.leftovers import sweep_data, sweep_roots
 from loci.search.document_index import DocumentIndex
 from loci.search.inference import Embedder, Reranker
 from loci.search.language_model import LanguageModel
@@ -109,6 +111,11 @@ class Upkeep:
     def repair(self, owner: Owner) -> None:
         """Finish or take back writes that a crash interrupted."""
         self._parts.edits.repair(owner)
+
+    def sweep(self, owner: Owner, data: Path) -> None:
+        """Remove the temporary files that killed writes left beside the owner's documents and in the data folder."""
+        sweep_roots([root.folder for root in self._parts.catalog.roots(owner).values()], time.time())
+        sweep_data(data, time.time())
 
     def model(self) -> str | None:
         """The identity of the model that embeds; None if there is none."""
