@@ -84,6 +84,9 @@ cdk-app: $(VENV)/.dev
 bench: $(VENV)/.dev ## measure speed and memory against the budgets
 	$(BIN)/python -m tests.bench
 
+stress: $(VENV)/.dev ## many writers, a mixed crowd and kills, with their figures; 3 minutes
+	$(BIN)/python -m tests.stress
+
 format: $(VENV)/.dev ## format the code
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
@@ -111,4 +114,4 @@ $(VENV)/.runner: requirements/runner.lock | $(VENV)/.laptop
 	@touch $@
 
 .PHONY: help run setup test test-aws check conformance bench format lock clean layers synth bootstrap deploy destroy
-.PHONY: attack test-exhaustive test-browser quality cdk-app opensearch dynamodb localstack
+.PHONY: attack stress test-exhaustive test-browser quality cdk-app opensearch dynamodb localstack

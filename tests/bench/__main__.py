@@ -26,6 +26,7 @@ from tests.bench.servers import Servers, servers
 from tests.bench.typescript import typescript
 from tests.bench.warm import warm
 from tests.bench.watch import watch
+from tests.bench.writing import writing
 
 PARTS: Mapping[str, Callable[[Servers], list[Figure]]] = {
     "cold": cold,
@@ -36,6 +37,7 @@ PARTS: Mapping[str, Callable[[Servers], list[Figure]]] = {
     "load": load,
     "ingestion": ingestion,
     "watch": watch,
+    "writing": writing,
     "search": search,
     "passages": passages,
     "rerank": rerank,

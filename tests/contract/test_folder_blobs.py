@@ -2,16 +2,17 @@
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from loci.adapters.local.blobs import FolderBlobs
+from loci.adapters.local.blobs import QUOTED, FolderBlobs
 from loci.core.errors import NotFound, Unavailable
 from loci.core.signing import Keyring
 from loci.core.stores import LONGEST_KEY
-from tests.contract.stores import ANN, BASE_URL, BOB, Clock
+from tests.contract.stores import ANN, BASE_URL, BOB, Clock, at_once
 
 KEYS = st.text(
     st.sampled_from("aAbB01/.\\%+@~: \x00éÉß\u017f\u0131\u0130🐎\uffff") | st.characters(exclude_categories=["Cs"]),
@@ -148,3 +149,79 @@ def test_what_a_killed_writer_left_is_no_blob(tmp_path: Path, blobs: FolderBlobs
     blobs.write(ANN, "a", b"x")
     (tmp_path / "blobs" / ANN.key / ".half-written").write_bytes(b"hal")
     assert blobs.list(ANN) == ["a"]
+
+
+def old_place(folder: Path, key: str) -> Path:
+    """The file of a key in the folder of an older version, which kept all of an owner's blobs together."""
+    name = "".join(QUOTED[byte] for byte in key.encode())
+    pieces = [name[at : at + 200] for at in range(0, len(name), 200)]
+    return folder.joinpath("blobs", ANN.key, *(f"{piece}+" for piece in pieces[:-1]), f"{pieces[-1]}@")
+
+
+OLD_KEYS = ["history/a/00000001", "history/a/00000002", "documents/plan", "plain", "x/" * 150]
+
+
+@pytest.fixture
+def old(tmp_path: Path, blobs: FolderBlobs) -> FolderBlobs:
+    for key in OLD_KEYS:
+        place = old_place(tmp_path, key)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(key.encode())
+    return blobs
+
+
+def test_the_blobs_of_an_older_version_are_read_listed_and_linked(old: FolderBlobs) -> None:
+    assert [old.read(ANN, key) for key in OLD_KEYS] == [key.encode() for key in OLD_KEYS]
+    assert old.follow(token(old.link(ANN, OLD_KEYS[0], 60))).content == OLD_KEYS[0].encode()
+    assert old.list(ANN, "history/a/") == OLD_KEYS[:2]
+    assert old.list(ANN) == sorted(OLD_KEYS)
+    assert [old.read(ANN, key) for key in OLD_KEYS] == [key.encode() for key in OLD_KEYS]
+
+
+@pytest.mark.parametrize("is_listed_first", [False, True])
+def test_the_blobs_of_an_older_version_are_replaced_and_removed(old: FolderBlobs, is_listed_first: bool) -> None:
+    if is_listed_first:
+        old.list(ANN)
+    old.write(ANN, OLD_KEYS[0], b"new")
+    old.remove(ANN, OLD_KEYS[1])
+    assert old.list(ANN, "history/") == [OLD_KEYS[0]]
+    assert old.read(ANN, OLD_KEYS[0]) == b"new"
+    with pytest.raises(NotFound):
+        old.read(ANN, OLD_KEYS[1])
+
+
+def test_a_list_looks_only_into_the_folder_of_its_prefix(
+    tmp_path: Path, blobs: FolderBlobs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(50):
+        blobs.write(ANN, f"history/{number}/1", b"x")
+    seen: list[str] = []
+    scan = os.scandir
+
+    def counted(path: Any) -> Any:
+        seen.append(str(path))
+        return scan(path)
+
+    monkeypatch.setattr(os, "scandir", counted)
+    assert blobs.list(ANN, "history/7/") == ["history/7/1"]
+    assert len(seen) == 2
+
+
+def test_nothing_stays_of_blobs_that_are_removed(tmp_path: Path, blobs: FolderBlobs) -> None:
+    for key in ("a/b/c", "a/d", "x" * 450, "/"):
+        blobs.write(ANN, key, b"x")
+    for key in ("a/b/c", "a/d", "x" * 450, "/"):
+        blobs.remove(ANN, key)
+    assert list((tmp_path / "blobs" / ANN.key).iterdir()) == []
+
+
+def test_a_writer_beside_one_that_empties_the_folder_loses_nothing(blobs: FolderBlobs) -> None:
+    def work(number: int) -> bool:
+        key = f"a/b/{number}"
+        for _ in range(100):
+            blobs.write(ANN, key, b"x", durable=False)
+            assert blobs.read(ANN, key) == b"x"
+            blobs.remove(ANN, key)
+        return True
+
+    assert all(at_once(4, work))

@@ -4,6 +4,7 @@ The writer is killed before and after every call that may change something outsi
 """
 
 import json
+import os
 import subprocess
 import sys
 from hashlib import sha256
@@ -19,7 +20,7 @@ from loci.core.identity import LOCAL
 from loci.core.ids import content_id
 from loci.core.settings import load_settings
 from loci.documents.ingest.index_writer import COLLECTION
-from loci.documents.writing.history import WriteJournal
+from loci.documents.writing.write_recovery import WriteJournal
 from tests.support.polling import until
 
 EVERY = 14
@@ -186,6 +187,30 @@ def test_a_server_that_starts_puts_right_what_was_interrupted(tmp_path: Path) ->
         until(lambda: not journal.unfinished(LOCAL))
     assert app.documents.parts.library.get(LOCAL, "notes-a").title == "B"
     assert [one.name for one in (tmp_path / "notes").iterdir()] == ["a.md"]
+
+
+def test_a_server_that_starts_removes_what_killed_writes_left(tmp_path: Path) -> None:
+    app = opened(tmp_path)
+    (tmp_path / "notes" / "sub").mkdir(parents=True)
+    (tmp_path / "notes" / "a.md").write_text("# A\n")
+    app.documents.parts.ingest.run(LOCAL, [str(tmp_path / "notes")])
+    app.blobs.write(LOCAL, "kept/a", b"kept")
+    blobs = tmp_path / "data" / "blobs" / LOCAL.key
+    old = [
+        tmp_path / "notes" / "sub" / ".loci-0123456789abcdef.tmp",
+        blobs / "kept=" / ".abc_1234",
+        blobs / ".12345678",
+    ]
+    others = [tmp_path / "notes" / ".loci-mine.md", tmp_path / "notes" / ".abc_1234", tmp_path / "data" / "mine.tmp"]
+    young = [tmp_path / "notes" / ".loci-fedcba9876543210.tmp", blobs / "kept=" / ".xyz_1234"]
+    for file in [*old, *others, *young]:
+        file.write_text("half of it")
+    for file in [*old, *others]:
+        os.utime(file, (1, 1))
+    with Background(app, lambda _: None, example=False):
+        until(lambda: not any(file.exists() for file in old))
+    assert all(file.exists() for file in [*others, *young])
+    assert app.blobs.read(LOCAL, "kept/a") == b"kept"
 
 
 def test_a_write_that_an_older_version_left_unfinished_is_repaired(tmp_path: Path) -> None:

@@ -41,6 +41,8 @@ class Background:
         with suppress(LociError):  # the next write tries again
             for owner in self._owners():
                 self._app.documents.upkeep.repair(owner)
+        with suppress(LociError):
+            self._app.documents.upkeep.sweep(LOCAL, self._app.settings.data)  # only they have folders here
         self._warm()
         if self._example:
             add_example(self._app, self._say)

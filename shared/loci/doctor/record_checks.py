@@ -15,7 +15,7 @@ from loci.documents import catalog
 from loci.documents.document import Document
 from loci.documents.ingest.index_writer import COLLECTION
 from loci.documents.ingest.local_files import blob_key
-from loci.documents.writing import history
+from loci.documents.writing import write_recovery
 from loci.mcp.auth import api_keys
 from loci.scratchpad import api as scratchpad
 
@@ -27,7 +27,7 @@ OF_OWNERS: dict[str, Callable[[Record], object]] = {
     catalog.DOCUMENT: catalog.document_of,
     catalog.MENTIONS: catalog.links_of,
     catalog.READ: catalog.hash_of_reading,
-    history.UNFINISHED: history.unfinished_write,
+    write_recovery.UNFINISHED: write_recovery.unfinished_write,
     scratchpad.KIND: scratchpad.kept_entry,
     scratchpad.PROMISED: scratchpad.promised_until,
     python.KIND: python.used_at,
@@ -79,7 +79,7 @@ def check_records(app: App, *, fix: bool) -> Finding:
 def _may_lack(app: App, mended: list[DamagedRecord]) -> bool:
     """True if a document or its folder is no longer known, or a write may not be indexed."""
     return any(
-        one.kind in (catalog.ROOT, history.UNFINISHED)
+        one.kind in (catalog.ROOT, write_recovery.UNFINISHED)
         or (one.kind == catalog.DOCUMENT and not app.documents.parts.catalog.document(one.owner, one.key))
         for one in mended
     )
@@ -110,7 +110,7 @@ def _mend(app: App, one: DamagedRecord) -> None:
                 app.documents.parts.library.reindex(one.owner, one.key)
             else:
                 app.records.remove(one.owner, one.kind, one.key)
-        case history.UNFINISHED:
+        case write_recovery.UNFINISHED:
             for document in app.documents.parts.catalog.documents(one.owner):
                 if content_id(document.path, length=32) == one.key:
                     app.documents.parts.library.reindex(one.owner, document.id)

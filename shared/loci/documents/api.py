@@ -126,10 +126,6 @@ class Documents:
         id = self.parts.library.get(owner, name).id
         return self._links.links(owner, id, direction=direction, relation=relation, with_open=with_open)
 
-    def written_links(self, owner: Owner, id: str) -> list[DocumentLink]:
-        """The links that the document itself writes, in the order of its lines, with those that lead nowhere yet."""
-        return self._links.written_links(owner, id)
-
     def surroundings(self, owner: Owner, name: str, *, depth: int, limit: int, over_similar: bool) -> Surroundings:
         """The documents within some links of one, nearest first, each with the shortest way to it."""
         id = self.parts.library.get(owner, name).id
@@ -198,7 +194,8 @@ class Documents:
                 self._check_parsed(owner, path)
             return draft.apply(path, before)
 
-        return self.parts.edits.change(owner, name, change, expect=expected_hash, by="write_document")
+        edits = self.parts.edits
+        return edits.change(owner, name, change, expect=expected_hash, by="write_document", with_links=True)
 
     def undo(self, owner: Owner, name: str, *, expected_hash: str | None) -> UndoneWrite:
         """Take back the last write of a tool to a document."""

@@ -143,6 +143,10 @@ class Catalog:
         """The aliases and mentions of each document, by id, without those that have none."""
         return dict(readable(every(self._records, owner, MENTIONS), lambda one: (one.key, links_of(one))))
 
+    def mentions_of(self, owner: Owner, id: str) -> WrittenLinks:
+        """The aliases and mentions of one document."""
+        return read_or_none(self._records.get(owner, MENTIONS, id), links_of) or NO_LINKS
+
     def roots(self, owner: Owner) -> dict[str, Root]:
         """All roots, by id."""
         return {root.id: root for root in readable(every(self._records, owner, ROOT), root_of)}

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 
 from loci.core.errors import LociError
 from loci.core.identity import LOCAL, Owner
@@ -13,6 +14,7 @@ from loci.documents.catalog import Catalog, RecentlyRead
 from loci.documents.graph.clusters import Clusters
 from loci.documents.graph.graph import Graphs
 from loci.documents.graph.neighbours_index import SimilarLinks
+from loci.documents.graph.own_links import OwnLinks
 from loci.documents.graph.remarks import Remarks
 from loci.documents.graph.similarity import Similarities
 from loci.documents.ingest.folder_ingest import FolderIngest
@@ -20,6 +22,7 @@ from loci.documents.ingest.index_writer import COLLECTION, PARSER_VERSION, Index
 from loci.documents.ingest.uploads import ClientSync
 from loci.documents.library import Library
 from loci.documents.writing.edits import Edits
+from loci.documents.writing.leftovers import sweep_data, sweep_roots
 from loci.search.document_index import DocumentIndex
 from loci.search.inference import Embedder, Reranker
 from loci.search.language_model import LanguageModel
@@ -51,6 +54,7 @@ class DocumentParts:
     missing_vectors: MissingVectors
     sync: ClientSync
     catalog: Catalog
+    own_links: OwnLinks
     graphs: Graphs
     similarities: Similarities
     similar_links: SimilarLinks
@@ -74,6 +78,7 @@ def document_parts(
     library = Library(catalog, writer, blobs, adapters.locks)
     model_name, seconds = settings.language_model or "", settings.language_model_seconds
     language_stage = LanguageStage(language_model, model_name, seconds=seconds)
+    own_links = OwnLinks(catalog, index)
     graphs, similarities = Graphs(catalog, index), Similarities(index, embedder)
     write_roots = settings.write_roots if is_local else ()  # there are no folders on AWS
     return DocumentParts(
@@ -81,11 +86,12 @@ def document_parts(
         embedder=embedder,
         search=Search(index, embedder, adapters.reranker, language_stage, rerank_seconds=settings.rerank_seconds),
         library=library,
-        edits=Edits(catalog, writer, records, blobs, adapters.locks, time.time, write_roots),
+        edits=Edits(catalog, writer, records, blobs, adapters.locks, time.time, write_roots, own_links),
         ingest=FolderIngest(catalog, writer),
         missing_vectors=MissingVectors(catalog, writer),
         sync=ClientSync(catalog, library),
         catalog=catalog,
+        own_links=own_links,
         graphs=graphs,
         similarities=similarities,
         # A Lambda function has no time between requests.
@@ -105,6 +111,11 @@ class Upkeep:
     def repair(self, owner: Owner) -> None:
         """Finish or take back writes that a crash interrupted."""
         self._parts.edits.repair(owner)
+
+    def sweep(self, owner: Owner, data: Path) -> None:
+        """Remove the temporary files that killed writes left beside the owner's documents and in the data folder."""
+        sweep_roots([root.folder for root in self._parts.catalog.roots(owner).values()], time.time())
+        sweep_data(data, time.time())
 
     def model(self) -> str | None:
         """The identity of the model that embeds; None if there is none."""

@@ -5,6 +5,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 
 from loci.core.errors import Conflict
+from loci.core.fair_queue import FairQueues
 from loci.core.identity import Owner
 from loci.core.stores import ABSENT, Record, RecordStore
 
@@ -16,7 +17,7 @@ PAUSE = 0.1
 
 
 class RecordWriteLocks:
-    """The locks that all instances with the same table share."""
+    """The locks that all instances with the same table share. The threads of one instance wait in a queue."""
 
     def __init__(
         self, records: RecordStore, clock: Callable[[], float], pause: Callable[[float], None] = time.sleep
@@ -24,16 +25,20 @@ class RecordWriteLocks:
         self._records = records
         self._clock = clock
         self._pause = pause
+        self._queues = FairQueues()
 
     @contextmanager
     def take(self, owner: Owner, name: str, seconds: float) -> Generator[bool]:
-        lock = self._acquire(owner, name, seconds)
-        try:
-            yield lock is not None
-        finally:
-            if lock is not None:
-                with suppress(Conflict):  # it took too long, and somebody else has the lock now
-                    self._records.remove(owner, KIND, name, expect_version=lock.version)
+        began = time.monotonic()
+        with self._queues.turn((owner, name), seconds) as is_first:
+            left = max(0.0, seconds - (time.monotonic() - began))
+            lock = self._acquire(owner, name, left) if is_first else None
+            try:
+                yield lock is not None
+            finally:
+                if lock is not None:
+                    with suppress(Conflict):  # it took too long, and somebody else has the lock now
+                        self._records.remove(owner, KIND, name, expect_version=lock.version)
 
     def _acquire(self, owner: Owner, name: str, seconds: float) -> Record | None:
         waited = 0.0

@@ -3,7 +3,7 @@
 import os
 import tempfile
 from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -15,13 +15,20 @@ from loci.core.stores import Linked, checked_key
 # The characters that no file system folds or normalises.
 PLAIN = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789-_.")
 QUOTED = tuple(chr(byte) if byte in PLAIN else f"%{byte:02X}" for byte in range(256))
-# Every file name ends in one of these, and quoting never produces them: the key continues in the folder, or ends here.
-MORE, LEAF = "+", "@"
+# Every name ends in one of these, and quoting never produces them: the key continues in the folder, the key continues
+# there behind a slash, or it ends here.
+MORE, SLASH, LEAF = "+", "=", "@"
 LONGEST_NAME = 200
+ATTEMPTS = 10
+"""For a write whose folder is removed meanwhile, with the last other blob in it."""
 
 
 class FolderBlobs:
-    """Blobs in a folder with a sub-folder for each owner."""
+    """Blobs in a folder with a sub-folder for each owner, and in that one for each part of a key before a slash.
+
+    Older versions kept all keys of an owner in one folder. Such blobs are read where they are, and move when they are
+    listed.
+    """
 
     def __init__(self, folder: Path, seal: Seal, base_url: str, clock: Callable[[], float]) -> None:
         self._folder = folder
@@ -35,23 +42,35 @@ class FolderBlobs:
     def write(self, owner: Owner, key: str, content: bytes, *, durable: bool = True) -> None:
         path = self._path(owner.key, checked_key(key))
         with _explained(self._folder):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            _replace(path, content, durable=durable)
+            _write_below(path, content, durable=durable)
+            if "/" in key:
+                self._old_path(owner.key, key).unlink(missing_ok=True)
 
     def remove(self, owner: Owner, key: str) -> None:
+        path = self._path(owner.key, checked_key(key))
         with _explained(self._folder):
-            self._path(owner.key, checked_key(key)).unlink(missing_ok=True)
+            # The old place first: what a list moves from there meanwhile is removed from the new one.
+            self._old_path(owner.key, key).unlink(missing_ok=True)
+            path.unlink(missing_ok=True)
+            with suppress(OSError):  # another blob is there
+                while path.parent.name.endswith((SLASH, MORE)):
+                    path = path.parent
+                    path.rmdir()
 
     def list(self, owner: Owner, prefix: str = "") -> list[str]:
         if prefix:
             checked_key(prefix)
+        root = self._folder / owner.key
         with _explained(self._folder):
-            keys = _keys(self._folder / owner.key)
+            self._move_old(owner.key, root)
+            below = prefix.rpartition("/")[0]
+            keys = _keys(root, self._path(owner.key, f"{below}/-").parent if "/" in prefix else root)
             return sorted((key for key in keys if key.startswith(prefix)), key=str.encode)
 
     def link(self, owner: Owner, key: str, seconds: int) -> str:
         with _explained(self._folder):
-            if not self._path(owner.key, checked_key(key)).is_file():
+            paths = self._path(owner.key, checked_key(key)), self._old_path(owner.key, key)
+            if not any(path.is_file() for path in paths):
                 raise _missing(key)
         token = self._seal.close({"owner": owner.key, "key": key, "until": self._clock() + seconds})
         return f"{self._base_url}/blobs/{token}"
@@ -66,24 +85,59 @@ class FolderBlobs:
         return Linked(key.rsplit("/", 1)[-1], self._read(str(claims["owner"]), key))
 
     def _read(self, owner_key: str, key: str) -> bytes:
+        new, old = self._path(owner_key, key), self._old_path(owner_key, key)
         with _explained(self._folder):
-            try:
-                return self._path(owner_key, key).read_bytes()
-            except FileNotFoundError:
-                raise _missing(key) from None
+            for path in (new, old, new):  # it may move between the first two looks
+                with suppress(FileNotFoundError):
+                    return path.read_bytes()
+        raise _missing(key)
 
     def _path(self, owner_key: str, key: str) -> Path:
-        name = "".join(QUOTED[byte] for byte in key.encode())
-        pieces = [name[at : at + LONGEST_NAME] for at in range(0, len(name), LONGEST_NAME)]
-        return self._folder.joinpath(owner_key, *(piece + MORE for piece in pieces[:-1]), pieces[-1] + LEAF)
+        *above, last = key.split("/")
+        folders = [name for part in above for name in _names(part, SLASH)]
+        return self._folder.joinpath(owner_key, *folders, *_names(last, LEAF))
+
+    def _old_path(self, owner_key: str, key: str) -> Path:
+        return self._folder.joinpath(owner_key, *_names(key, LEAF))
+
+    def _move_old(self, owner_key: str, root: Path) -> None:
+        """Move the blobs that an older version wrote to their new places."""
+        for old, key in _old_blobs(root):
+            new = self._path(owner_key, key)
+            with suppress(FileNotFoundError):  # somebody else moves or removes it
+                new.parent.mkdir(parents=True, exist_ok=True)
+                with suppress(FileExistsError):  # it was written again since
+                    os.link(old, new)
+                old.unlink()
 
 
-def _keys(root: Path) -> Iterator[str]:
-    for folder, _, names in os.walk(root, onerror=_unless_missing):
+def _names(part: str, end: str) -> list[str]:
+    """The file names of a part of a key. The last one ends in `end`."""
+    name = "".join(QUOTED[byte] for byte in part.encode())
+    pieces = [name[at : at + LONGEST_NAME] for at in range(0, len(name), LONGEST_NAME)] or [""]
+    return [*(piece + MORE for piece in pieces[:-1]), pieces[-1] + end]
+
+
+def _key(path: Path) -> str:
+    """The key of the blob at that path below the owner's folder."""
+    return unquote("".join(f"{name[:-1]}/" if name.endswith(SLASH) else name[:-1] for name in path.parts))
+
+
+def _keys(root: Path, start: Path) -> Iterator[str]:
+    for folder, _, names in os.walk(start, onerror=_unless_missing):
         for name in names:
             if name.endswith(LEAF):
-                path = Path(folder, name).relative_to(root)
-                yield unquote("".join(part[:-1] for part in path.parts))
+                yield _key(Path(folder, name).relative_to(root))
+
+
+def _old_blobs(root: Path) -> Iterator[tuple[Path, str]]:
+    """The blobs with a slash in their keys, which an older version wrote: no folder there ends in a slash."""
+    for folder, below, names in os.walk(root, onerror=_unless_missing):
+        below[:] = [name for name in below if name.endswith(MORE)]
+        for name in names:
+            path = Path(folder, name)
+            if name.endswith(LEAF) and "/" in (key := _key(path.relative_to(root))):
+                yield path, key
 
 
 def _unless_missing(error: OSError) -> None:
@@ -94,6 +148,22 @@ def _unless_missing(error: OSError) -> None:
 
 def _missing(key: str) -> NotFound:
     return NotFound(f"There is nothing under {key!r}", "Check the key", code="BLOB_NOT_FOUND")
+
+
+def _write_below(path: Path, content: bytes, *, durable: bool) -> None:
+    """Write the file and the folders above it."""
+    for left in reversed(range(ATTEMPTS)):
+        new = [folder for folder in path.parents if not folder.exists()]
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            _replace(path, content, durable=durable)
+            for folder in new if durable else ():
+                _sync(folder.parent)
+        except (FileNotFoundError, FileExistsError):  # a folder went away, before or while it was looked at
+            if not left:
+                raise
+        else:
+            return
 
 
 def _replace(path: Path, content: bytes, *, durable: bool) -> None:
@@ -109,13 +179,17 @@ def _replace(path: Path, content: bytes, *, durable: bool) -> None:
     except BaseException:
         Path(scratch).unlink(missing_ok=True)
         raise
-    if not durable:
-        return
-    folder = os.open(path.parent, os.O_RDONLY)
+    if durable:
+        _sync(path.parent)
+
+
+def _sync(folder: Path) -> None:
+    """Make sure that the folder's entries survive a power cut."""
+    descriptor = os.open(folder, os.O_RDONLY)
     try:
-        os.fsync(folder)
+        os.fsync(descriptor)
     finally:
-        os.close(folder)
+        os.close(descriptor)
 
 
 @contextmanager

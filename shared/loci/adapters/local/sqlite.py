@@ -8,10 +8,13 @@ from pathlib import Path
 
 from loci.adapters.local.migrations import MIGRATIONS
 from loci.core.errors import Misconfigured, Unavailable
+from loci.core.fair_queue import FairQueues
 
 MAPPED = 64 * 1024**2
 """Bytes of the file that are mapped into memory. Without the mapping each page costs a system call. What searches have
 read of it counts as memory of the process: if all were mapped, it would grow to the size of the file."""
+WAIT = 30
+"""Seconds that a write waits for others."""
 MOST_FAULTS = 3
 """Faults that a check looks for before it stops."""
 
@@ -22,6 +25,7 @@ class Database:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._local = threading.local()
+        self._writers = FairQueues()
         with suppress(OSError):  # SQLite has the better error message
             # Before the first connection: SQLite gives the files that it puts beside it the same permissions.
             path.touch(mode=0o600)
@@ -53,8 +57,13 @@ class Database:
 
     @contextmanager
     def write(self, *, durable: bool = True) -> Generator[sqlite3.Connection, None, None]:
-        """A connection in a transaction that holds the write lock from the start."""
-        with self.read() as connection:
+        """A connection in a transaction that holds the write lock from the start.
+
+        The threads of this process queue for it: SQLite lets them try again at random, and some would wait for seconds.
+        """
+        with self._writers.turn("write", WAIT) as is_first, self.read() as connection:
+            if not is_first:
+                raise Unavailable("The local database did not answer (others keep writing)", "Try again")
             connection.sync(durable=durable)
             connection.execute("BEGIN IMMEDIATE")
             try:
@@ -69,7 +78,7 @@ class Database:
         connection: _Connection | None = getattr(self._local, "connection", None)
         if connection is None:
             connection = sqlite3.connect(
-                self._path, timeout=30, isolation_level=None, check_same_thread=False, factory=_Connection
+                self._path, timeout=WAIT, isolation_level=None, check_same_thread=False, factory=_Connection
             )
             _write_ahead(connection)
             connection.execute(f"PRAGMA mmap_size = {MAPPED}")

@@ -4,47 +4,65 @@ import fcntl
 import os
 import time
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from zlib import crc32
 
 from loci.core.errors import Unavailable
+from loci.core.fair_queue import FairQueues
 from loci.core.identity import Owner
+from loci.core.ids import content_id
 
-FILES = 64
-"""The number of lock files. Names that share a file wait for each other."""
 PAUSE = 0.02
+"""Between two looks at a lock that another process has. Only the first thread that waits for it looks."""
 
 
 class FolderWriteLocks:
-    """The locks that all processes with the same data folder share."""
+    """The locks that all processes with the same data folder share.
+
+    A lock is a file of its own, which its holder removes. The threads of one process get it in the order in which they
+    asked.
+    """
 
     def __init__(self, folder: Path, pause: Callable[[float], None] = time.sleep) -> None:
         self._folder = folder
         self._pause = pause
+        self._queues = FairQueues()
 
     @contextmanager
     def take(self, owner: Owner, name: str, seconds: float) -> Generator[bool]:
-        file = self._folder / str(crc32(f"{owner.key}/{name}".encode()) % FILES)
-        try:
-            self._folder.mkdir(mode=0o700, exist_ok=True)
-            descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        except OSError as error:
-            raise Unavailable(f"Cannot use {self._folder} ({error.strerror})", "Check its permissions") from error
-        try:
-            yield self._acquire(descriptor, seconds)
-        finally:
-            os.close(descriptor)  # releases the lock
+        file = self._folder / content_id(owner.key, name, length=32)
+        began = time.monotonic()
+        with self._queues.turn(file.name, seconds) as is_first:
+            left = max(0.0, seconds - (time.monotonic() - began))
+            descriptor = self._acquired(file, left) if is_first else None
+            try:
+                yield descriptor is not None
+            finally:
+                if descriptor is not None:
+                    with suppress(OSError):  # a file that stays is taken again
+                        file.unlink()
+                    os.close(descriptor)  # releases the lock
 
-    def _acquire(self, descriptor: int, seconds: float) -> bool:
+    def _acquired(self, file: Path, seconds: float) -> int | None:
         waited = 0.0
         while True:
+            descriptor = self._opened(file)
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
+                os.close(descriptor)
                 if waited >= seconds:
-                    return False
+                    return None
                 self._pause(PAUSE)
                 waited += PAUSE
             else:
-                return True
+                if os.fstat(descriptor).st_nlink:
+                    return descriptor
+                os.close(descriptor)  # the holder before removed the file: whoever comes now locks another one
+
+    def _opened(self, file: Path) -> int:
+        try:
+            self._folder.mkdir(mode=0o700, exist_ok=True)
+            return os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise Unavailable(f"Cannot use {self._folder} ({error.strerror})", "Check its permissions") from error

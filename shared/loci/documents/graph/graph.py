@@ -120,12 +120,13 @@ def _source(by_id: Mapping[str, Document], written: Mapping[str, WrittenLinks], 
         is_same = (
             old and last and last.documents[id].written_at == one.written_at and old.written.get(id, NO_LINKS) == its
         )
-        resolved[id] = old.resolved[id] if old and is_same else _resolved(names, one, its)
+        resolved[id] = old.resolved[id] if old and is_same else resolved_links(names, one, its)
     debrief_links = old.debrief_links if old else tuple(_debrief_links(by_id.values()))
     return GraphSource(naming, names, written, resolved, debrief_links)
 
 
-def _resolved(names: DocumentNames, document: Document, written: WrittenLinks) -> ResolvedLinks:
+def resolved_links(names: DocumentNames, document: Document, written: WrittenLinks) -> ResolvedLinks:
+    """Find the documents that the links of this document name."""
     links: dict[tuple[str, Relation], Link] = {}
     unresolved: list[OpenLink] = []
     for one in written.mentions:
@@ -147,7 +148,7 @@ def kind_of(document: Document) -> str | None:
 
 
 def _debrief_links(documents: Iterable[Document]) -> Iterator[Link]:
-    """Link each debrief to the brief with its name: the last one that is not newer than the debrief."""
+    """Link each debrief to the brief with its name."""
     briefs: dict[tuple[str, str], list[Document]] = defaultdict(list)
     debriefs: list[Document] = []
     for one in documents:
@@ -155,20 +156,23 @@ def _debrief_links(documents: Iterable[Document]) -> Iterator[Link]:
         if kind == "debrief":
             debriefs.append(one)
         elif kind == "brief":
-            briefs[_root(one), _topic(one)].append(one)
+            briefs[topic_of(one)].append(one)
     for one in debriefs:
-        same_name = briefs.get((_root(one), _topic(one)), ())
-        before = [brief for brief in same_name if (brief.date or "") <= (one.date or "9")]
-        if before and _topic(one):
-            brief = max(before, key=lambda brief: (brief.date or "", brief.path))
-            yield Link(one.id, brief.id, "follows", evidence=f"A debrief by the name of {brief.path}")
+        if link := debrief_link(one, briefs.get(topic_of(one), ())):
+            yield link
 
 
-def _root(document: Document) -> str:
-    return document.path.partition("/")[0]
+def debrief_link(debrief: Document, same_name: Iterable[Document]) -> Link | None:
+    """Link the debrief to the last brief of its name that is not newer than the debrief."""
+    before = [brief for brief in same_name if (brief.date or "") <= (debrief.date or "9")]
+    if not before or not topic_of(debrief)[1]:
+        return None
+    brief = max(before, key=lambda brief: (brief.date or "", brief.path))
+    return Link(debrief.id, brief.id, "follows", evidence=f"A debrief by the name of {brief.path}")
 
 
-def _topic(document: Document) -> str:
-    """Return the words of the file name, without dates and without `brief` or `debrief`."""
+def topic_of(document: Document) -> tuple[str, str]:
+    """Return its root and the words of its file name, without dates and without `brief` or `debrief`."""
+    root, _, _ = document.path.partition("/")
     words = DIGITS.sub(" ", normal_name(document.path.rpartition("/")[2].rpartition(".")[0])).split()
-    return " ".join(word for word in words if word not in ("brief", "briefs", "debrief", "debriefs"))
+    return root, " ".join(word for word in words if word not in ("brief", "briefs", "debrief", "debriefs"))

@@ -3,7 +3,7 @@
 import posixpath
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from loci.documents.document import Document, Mention
@@ -38,34 +38,51 @@ class DocumentNames:
     """All names of all documents: paths, file names, titles, aliases and ids."""
 
     def __init__(self, documents: Iterable[Document], aliases: Mapping[str, Sequence[str]]) -> None:
-        self._by_path: dict[str, str] = {}
+        self._by_path: dict[str, list[_Named]] = {}
         self._by_name: dict[str, list[_Named]] = {}
         self._by_end: dict[str, list[_Named]] = {}
-        moved: list[tuple[str, str]] = []
         for one in documents:
-            self._add_path(one.id, one.path)
-            for text, rank in ((one.title, BY_TITLE), *((alias, BY_ALIAS) for alias in aliases.get(one.id, ()))):
-                self._add_name(text, _Named(one.id, one.path, rank))
-            self._add_name(one.id, _Named(one.id, one.path, BY_ID))
-            moved += ((one.id, path) for path in one.former)
-        for id, path in moved:  # last: a document that has the path now comes before one that had it earlier
-            self._add_path(id, path, is_former=True)
+            self.add(one, aliases.get(one.id, ()))
 
-    def _add_path(self, id: str, path: str, *, is_former: bool = False) -> None:
-        """Add the path and the names that it gives: its file name, its folder's name if it is an index, its ends."""
-        self._by_path.setdefault(_normal_path(path), id)
+    def add(self, document: Document, aliases: Sequence[str]) -> None:
+        """Add the names of a document."""
+        for names, name, named in self._names_of(document, aliases):
+            names.setdefault(name, []).append(named)
+
+    def remove(self, document: Document, aliases: Sequence[str]) -> None:
+        """Remove the names that were added for a document with these aliases."""
+        for names, name, named in self._names_of(document, aliases):
+            names[name].remove(named)
+            if not names[name]:
+                del names[name]
+
+    def _names_of(
+        self, document: Document, aliases: Sequence[str]
+    ) -> Iterator[tuple[dict[str, list[_Named]], str, _Named]]:
+        """Yield each name of the document, with the names among which it is."""
+        id, path = document.id, document.path
+        yield from self._names_of_path(id, path)
+        yield self._by_name, normal_name(document.title), _Named(id, path, BY_TITLE)
+        for alias in aliases:
+            yield self._by_name, normal_name(alias), _Named(id, path, BY_ALIAS)
+        yield self._by_name, normal_name(id), _Named(id, path, BY_ID)
+        for former in document.former:
+            yield from self._names_of_path(id, former, is_former=True)
+
+    def _names_of_path(
+        self, id: str, path: str, *, is_former: bool = False
+    ) -> Iterator[tuple[dict[str, list[_Named]], str, _Named]]:
+        """Yield the path and the names that it gives: its file name, its folder's name if it is an index, its ends."""
+        at_path = _Named(id, path, BY_PATH, is_former)
+        yield self._by_path, _normal_path(path), at_path
         stem = _without_suffix(path)
         name, folder = posixpath.basename(stem), posixpath.basename(posixpath.dirname(path))
-        self._add_name(name, _Named(id, path, BY_FILE, is_former))
+        yield self._by_name, normal_name(name), _Named(id, path, BY_FILE, is_former)
         if name.lower() in INDEX_FILES and folder:
-            self._add_name(folder, _Named(id, path, BY_ALIAS, is_former))
+            yield self._by_name, normal_name(folder), _Named(id, path, BY_ALIAS, is_former)
         parts = stem.split("/")
         for at in range(len(parts) - 1):
-            end = _normal_path("/".join(parts[at:]))
-            self._by_end.setdefault(end, []).append(_Named(id, path, BY_PATH, is_former))
-
-    def _add_name(self, text: str, named: _Named) -> None:
-        self._by_name.setdefault(normal_name(text), []).append(named)
+            yield self._by_end, _normal_path("/".join(parts[at:])), at_path
 
     def resolve(self, source: str, mention: Mention) -> ResolvedTarget | None:
         """Return the document that the link names, seen from the document with the path `source`; None if none does."""
@@ -92,8 +109,9 @@ class DocumentNames:
         for start in starts:
             path = posixpath.normpath(start)
             for candidate in (path, *(f"{path}/{name}" for name in INDEX_FILES)):
-                if found := self._by_path.get(_normal_path(candidate)):
-                    return found
+                if named := self._by_path.get(_normal_path(candidate)):
+                    # A document that has the path now comes before one that had it earlier.
+                    return min(named, key=lambda one: (one.is_former, one.id)).id
         return None
 
 
@@ -107,7 +125,10 @@ def _nearest(source: str, named: Sequence[_Named]) -> ResolvedTarget | None:
         return None
     order = sorted(
         named,
-        key=lambda one: (one.rank, -_shared_folders(source, one.path), one.path.count("/"), one.is_former, one.path),
+        key=lambda one: (
+            *(one.rank, -_shared_folders(source, one.path), one.path.count("/"), one.is_former, one.path),
+            one.id,
+        ),
     )
     by_id: dict[str, _Named] = {}
     for one in order:

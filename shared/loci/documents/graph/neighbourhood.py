@@ -1,6 +1,6 @@
 """The links of one document, and the documents around it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -84,22 +84,17 @@ class LinkExplorer:
         graph = self.graphs.of(owner)
         found: list[DocumentLink] = []
         if direction != "incoming":
-            found += [_seen_from(graph, link, "outgoing", link.target) for link in graph.outgoing.get(id, ())]
+            found += [seen_from(graph.documents, link, "outgoing", link.target) for link in graph.outgoing.get(id, ())]
         if direction != "outgoing":
-            found += [_seen_from(graph, link, "incoming", link.source) for link in graph.incoming.get(id, ())]
+            found += [seen_from(graph.documents, link, "incoming", link.source) for link in graph.incoming.get(id, ())]
         if relation in (None, "similar"):  # comparing documents takes time: only those who want to know wait for it
             way = "incoming" if direction == "incoming" else "outgoing"
             similar = self.similar_links.of(owner, [id])[id]
-            found += [_seen_from(graph, link, way, link.target) for link in similar if link.target in graph.documents]
+            known = graph.documents
+            found += [seen_from(known, link, way, link.target) for link in similar if link.target in known]
         if with_open:
-            found += [_open(one) for one in graph.open.get(id, ())]
+            found += [open_link(one) for one in graph.open.get(id, ())]
         return [one for one in found if relation is None or one.relation == relation]
-
-    def written_links(self, owner: Owner, id: str) -> list[DocumentLink]:
-        """Return the links that the document itself contains, by line, also those to documents that do not exist."""
-        graph = self.graphs.of(owner)
-        found = [_seen_from(graph, link, "outgoing", link.target) for link in graph.outgoing.get(id, ())]
-        return sorted([*found, *map(_open, graph.open.get(id, ()))], key=lambda link: link.line or 0)
 
     def around(self, owner: Owner, id: str, *, depth: int, limit: int, over_similar: bool) -> Surroundings:
         """Return the nearest `limit` documents that are at most `depth` links away, in either direction."""
@@ -135,8 +130,9 @@ def _steps(graph: Graph, id: str) -> list[PathStep]:
     return sorted((*outgoing, *incoming), key=lambda step: step.link.relation == "similar")
 
 
-def _seen_from(graph: Graph, link: Link, direction: Direction, end: str) -> DocumentLink:
-    other = graph.documents[end]
+def seen_from(documents: Mapping[str, Document], link: Link, direction: Direction, end: str) -> DocumentLink:
+    """Return the link as the document at its other end sees `end`."""
+    other = documents[end]
     return DocumentLink(
         other=other,
         relation=link.relation,
@@ -151,7 +147,8 @@ def _seen_from(graph: Graph, link: Link, direction: Direction, end: str) -> Docu
     )
 
 
-def _open(one: OpenLink) -> DocumentLink:
+def open_link(one: OpenLink) -> DocumentLink:
+    """Return a link to a document that does not exist."""
     mention = one.mention
     return DocumentLink(
         other=None,

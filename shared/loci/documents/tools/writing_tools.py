@@ -5,8 +5,7 @@ from typing import Annotated
 from mcp_types import CallToolResult, TextContent
 from pydantic import BaseModel, Field
 
-from loci.core.identity import Caller, Owner
-from loci.documents.document import Document
+from loci.core.identity import Caller
 from loci.documents.host import DocumentsHost
 from loci.documents.ingest.local_files import MAX_DOCUMENT_BYTES
 from loci.documents.writing.authoring import Mode
@@ -47,7 +46,7 @@ class WrittenView(BaseModel):
     """The document after the write."""
 
     result: str
-    id: str | None = Field(description="null: the document no longer exists")
+    id: str | None = Field(description="null: the document no longer exists, or is not indexed yet")
     path: str
     hash: str | None = Field(description="sha256 of the document; use it as expected_hash of the next write")
     changed: bool = Field(description="false: the document was already like this")
@@ -55,6 +54,7 @@ class WrittenView(BaseModel):
     tags: list[str]
     problems: list[str] = Field(description="problems of its front matter or text")
     links: list[LinkView] = Field(description="its links, including those without a target")
+    unfinished: str | None = Field(description="what could not be done after the write, and what to do; null: nothing")
 
 
 class UndoneView(WrittenView):
@@ -88,7 +88,7 @@ def writing_tools(app: DocumentsHost) -> list[LociTool]:
         verb = "merge" if tagging.is_merged else "inject"
         did = f"Would {verb}" if dry_run else "Successfully " + {"merge": "merged", "inject": "injected"}[verb]
         view = Tagging(
-            result=f"{did} {len(tagging.added)} tags into {written.target.place}",
+            result=_with_reason(f"{did} {len(tagging.added)} tags into {written.target.place}", written.unfinished),
             id=tagging.document and tagging.document.id,
             path=written.target.path,
             hash=str(written.hash),
@@ -125,7 +125,7 @@ def writing_tools(app: DocumentsHost) -> list[LociTool]:
         said = {"create": "Created", "append": "Appended to", "replace": "Replaced text of"}[mode]
         place = written.target.place
         result = f"{said} {place}" if written.is_changed else f"{place} says this already"
-        return WrittenView.model_validate(_shown(app, caller.owner, written, result))
+        return WrittenView.model_validate(_shown(written, result))
 
     def undo_write(path: Name, caller: Caller, expected_hash: Hash = None) -> UndoneView:
         """Undo the last write to a document by inject_tags or write_document. Undoing its creation removes it.
@@ -140,7 +140,7 @@ def writing_tools(app: DocumentsHost) -> list[LociTool]:
         result = f"Took {place} away" if undone.written.hash is None else f"Put back what {place} said before"
         return UndoneView.model_validate(
             {
-                **_shown(app, caller.owner, undone.written, result),
+                **_shown(undone.written, result),
                 "undone": f"{write.by} at {write.at}",
                 "undoable": undone.older,
             }
@@ -165,10 +165,10 @@ def writing_tools(app: DocumentsHost) -> list[LociTool]:
     ]
 
 
-def _shown(app: DocumentsHost, owner: Owner, written: WrittenDocument, result: str) -> dict[str, object]:
+def _shown(written: WrittenDocument, result: str) -> dict[str, object]:
     document = written.document
     return {
-        "result": result,
+        "result": _with_reason(result, written.unfinished),
         "id": document and document.id,
         "path": written.target.path,
         "hash": written.hash,
@@ -176,12 +176,13 @@ def _shown(app: DocumentsHost, owner: Owner, written: WrittenDocument, result: s
         "title": document and document.title,
         "tags": document.tags if document else (),
         "problems": [str(one) for one in document.problems] if document else [],
-        "links": _links(app, owner, document) if document else [],
+        "links": [
+            LinkView(target=link.other and link.other.id, type=link.relation, title=link.title, line=link.line)
+            for link in written.links[:SHOWN]
+        ],
+        "unfinished": written.unfinished,
     }
 
 
-def _links(app: DocumentsHost, owner: Owner, document: Document) -> list[LinkView]:
-    return [
-        LinkView(target=link.other and link.other.id, type=link.relation, title=link.title, line=link.line)
-        for link in app.documents.written_links(owner, document.id)[:SHOWN]
-    ]
+def _with_reason(result: str, unfinished: str | None) -> str:
+    return f"{result}. {unfinished}" if unfinished else result

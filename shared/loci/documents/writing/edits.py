@@ -1,21 +1,28 @@
 """Changes to documents by tools: none is half written or lost, each is searchable at once, and each can be undone."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass, replace
 from itertools import islice, takewhile
 from pathlib import Path
 
-from loci.core.errors import Conflict, NotFound, Refused
+from loci.core.errors import Conflict, LociError, NotFound, Refused
+from loci.core.fair_queue import FairQueues
 from loci.core.identity import Owner
 from loci.core.json import iso
 from loci.core.stores import BlobStore, RecordStore, WriteLocks
 from loci.documents.catalog import Catalog
 from loci.documents.document import Document
+from loci.documents.graph.neighbourhood import DocumentLink
+from loci.documents.graph.own_links import OwnLinks
 from loci.documents.ingest.index_writer import RETRY_PAUSES, IndexWriter
 from loci.documents.ingest.local_files import MAX_DOCUMENT_BYTES
-from loci.documents.writing.history import History, PastWrite, UndoableWrite, WriteJournal, WriteRecovery, hash_of
+from loci.documents.writing.history import History, PastWrite, UndoableWrite, hash_of
 from loci.documents.writing.stored_text import StoredText, WriteTarget, WriteTargets
+from loci.documents.writing.write_recovery import WriteJournal, WriteOutcome, WriteRecovery
 
+SHORT = 64 * 1024
+"""Bytes. To index a longer text takes long: the others do not wait for it."""
 MOST_LINES = 60
 """Lines of a difference that an error shows."""
 LONGEST_LINE = 200
@@ -35,6 +42,10 @@ class WrittenDocument:
     """None: the document is gone, or it was a dry run."""
     hash: str | None
     is_changed: bool
+    unfinished: str | None = None
+    """What could not be done after the text was written, and what to do."""
+    links: Sequence[DocumentLink] = ()
+    """The links that it writes, if they were asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,18 +70,29 @@ class Edits:
         locks: WriteLocks,
         clock: Callable[[], float],
         write_roots: Sequence[Path],
+        own_links: OwnLinks,
     ) -> None:
         self._targets = WriteTargets(catalog, write_roots)
-        self._recovery = WriteRecovery(catalog, writer, blobs, self._targets, WriteJournal(records), locks)
+        self._recovery = WriteRecovery(catalog, writer, blobs, self._targets, WriteJournal(records), locks, own_links)
         self._history = History(blobs)
+        self._own_links = own_links
         self._clock = clock
+        self._queues = FairQueues()
 
     def repair(self, owner: Owner) -> int:
         """Repair the interrupted writes, and return how many there were."""
         return self._recovery.repair(owner)
 
     def change(
-        self, owner: Owner, name: str, change: Change, *, expect: str | None, by: str, dry_run: bool = False
+        self,
+        owner: Owner,
+        name: str,
+        change: Change,
+        *,
+        expect: str | None,
+        by: str,
+        dry_run: bool = False,
+        with_links: bool = False,
     ) -> WrittenDocument:
         """Change the document and index it. `expect` is the hash that it must have now; `by` is the tool's name."""
         self.repair(owner)
@@ -85,14 +107,16 @@ class Edits:
                     raise Refused(f"{target.place} would be larger than 10 MB", "Split it", code="FILE_TOO_LARGE")
                 if dry_run:
                     return WrittenDocument(target, None, hash_of(after), is_changed=before != after)
-                if before == after:
-                    document = self._recovery.index(owner, target)
-                    return WrittenDocument(target, document, hash_of(after), is_changed=False)
-                try:
-                    document = self._write(owner, target, before, after, by)
-                except Conflict:  # an editor wrote the file meanwhile: change what it wrote
-                    continue
-                return WrittenDocument(target, document, hash_of(after), is_changed=True)
+                with self._turn(before, after):
+                    if before == after:
+                        done = WriteOutcome(self._recovery.index(owner, target))
+                    else:
+                        try:
+                            done = self._write(owner, target, before, after, by)
+                        except Conflict:  # an editor wrote the file meanwhile: change what it wrote
+                            continue
+                    written = WrittenDocument(target, done.document, hash_of(after), before != after, done.unfinished)
+                    return self._with_links(owner, written) if with_links else written
         raise Refused(f"Other writers keep changing {target.place}", "Try again when they are done", code="BUSY")
 
     def undo(self, owner: Owner, name: str, *, expect: str | None) -> UndoneWrite:
@@ -116,13 +140,29 @@ class Edits:
                 elif now is not None:
                     text.remove(now)
 
-            document = self._recovery.write(owner, target, put_back)
-            self._history.drop(owner, last.key)
-        return UndoneWrite(
-            WrittenDocument(target, document, hash_of(previous), is_changed=True), last.write, last.older
-        )
+            with self._turn(now, previous):
+                done = self._recovery.write(owner, target, put_back)
+                with suppress(LociError):  # the next undo sees that it was taken back
+                    self._history.drop(owner, last.key)
+                written = WrittenDocument(target, done.document, hash_of(previous), True, done.unfinished)
+                written = self._with_links(owner, written)
+        return UndoneWrite(written, last.write, last.older)
 
-    def _write(self, owner: Owner, target: WriteTarget, before: bytes | None, after: bytes, by: str) -> Document | None:
+    def _turn(self, before: bytes | None, after: bytes | None) -> AbstractContextManager[object]:
+        """Wait for the writes that came first: all at once they would take several times as long."""
+        size = max(len(before or b""), len(after or b""))
+        return self._queues.turn("short" if size <= SHORT else "long")
+
+    def _with_links(self, owner: Owner, written: WrittenDocument) -> WrittenDocument:
+        if written.document is None:
+            return written
+        try:
+            return replace(written, links=self._own_links.of(owner, written.document))
+        except LociError as error:  # the text is written all the same
+            why = f"Its links could not be read ({error.what}): explore_links shows them later"
+            return replace(written, unfinished=why)
+
+    def _write(self, owner: Owner, target: WriteTarget, before: bytes | None, after: bytes, by: str) -> WriteOutcome:
         key = self._history.keep(owner, target.path, PastWrite(before, str(hash_of(after)), iso(self._clock()), by))
         try:
             return self._recovery.write(owner, target, lambda text: text.write(after, before))

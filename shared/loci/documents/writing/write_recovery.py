@@ -1,0 +1,213 @@
+"""Writes a text with its index, and repairs writes that were interrupted between the two."""
+
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from loci.core.errors import LociError, Refused, Unavailable
+from loci.core.identity import Owner
+from loci.core.ids import content_id, random_id
+from loci.core.json import JsonObject, string
+from loci.core.stores import (
+    BlobStore,
+    Record,
+    RecordStore,
+    WriteLocks,
+    every,
+    readable,
+)
+from loci.documents.catalog import Catalog
+from loci.documents.document import LOCK_WAIT_SECONDS, Document, lock_name
+from loci.documents.graph.own_links import OwnLinks
+from loci.documents.ingest.index_writer import IndexWriter
+from loci.documents.writing.history import hash_of
+from loci.documents.writing.stored_text import BlobText, FileText, StoredText, WriteTarget, WriteTargets
+
+if TYPE_CHECKING:
+    from loci.documents.content.limited_parser import Tries
+
+UNFINISHED = "unfinished"
+
+
+@dataclass(frozen=True, slots=True)
+class UnfinishedWrite:
+    """The note that a document is being written."""
+
+    path: str
+    root: str | None
+    """The id of the root that its file lies in. None: its text is a blob."""
+    scratch: str
+    """The name of the file beside it that will replace it."""
+    tries: int = 1
+    """How often it was tried to parse the document, this time included."""
+
+    @property
+    def key(self) -> str:
+        return content_id(self.path, length=32)
+
+
+class WriteJournal:
+    """The unfinished writes of each owner."""
+
+    def __init__(self, records: RecordStore) -> None:
+        self._records = records
+
+    def begin(self, owner: Owner, path: str, root: str | None) -> UnfinishedWrite:
+        """Note that the document is going to be written."""
+        write = UnfinishedWrite(path, root, f".loci-{random_id()}.tmp")
+        self._put(owner, write)
+        return write
+
+    def count_try(self, owner: Owner, write: UnfinishedWrite, tries: int) -> None:
+        """Note that another try to parse the document begins."""
+        if tries > write.tries:
+            self._put(owner, replace(write, tries=tries))
+
+    def end(self, owner: Owner, write: UnfinishedWrite) -> None:
+        """Remove the note: the write is finished, or it has failed without changing anything."""
+        self._records.remove(owner, UNFINISHED, write.key)
+
+    def is_unfinished(self, owner: Owner, write: UnfinishedWrite) -> bool:
+        """True if the document still has a note."""
+        return self._records.get(owner, UNFINISHED, write.key) is not None
+
+    def unfinished(self, owner: Owner) -> list[UnfinishedWrite]:
+        """All writes that are not finished."""
+        return list(readable(every(self._records, owner, UNFINISHED), unfinished_write))
+
+    def _put(self, owner: Owner, write: UnfinishedWrite) -> None:
+        value: JsonObject = {
+            "path": write.path,
+            "root": write.root,
+            "scratch": write.scratch,
+            "tries": write.tries,
+        }
+        self._records.put(owner, UNFINISHED, write.key, value)
+
+
+def unfinished_write(record: Record) -> UnfinishedWrite:
+    """The unfinished write of a record."""
+    path, root, scratch = (record.value[name] for name in ("path", "root", "scratch"))
+    tries = int(str(record.value.get("tries", 1)))
+    return UnfinishedWrite(string(path), None if root is None else string(root), string(scratch), tries)
+
+
+@dataclass(frozen=True, slots=True)
+class WriteOutcome:
+    """A text that was written."""
+
+    document: Document | None
+    """Its document. None: the document is gone, or could not be indexed."""
+    unfinished: str | None = None
+    """What could not be done after that, and what to do. None: all was done."""
+
+
+class WriteRecovery:
+    """Writes a text and then brings the index up to date; repairs writes that were interrupted between the two."""
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        writer: IndexWriter,
+        blobs: BlobStore,
+        targets: WriteTargets,
+        journal: WriteJournal,
+        locks: WriteLocks,
+        own_links: OwnLinks,
+    ) -> None:
+        self._catalog = catalog
+        self._writer = writer
+        self._blobs = blobs
+        self._targets = targets
+        self._journal = journal
+        self._locks = locks
+        self._own_links = own_links
+
+    @contextmanager
+    def locked(self, owner: Owner, target: WriteTarget) -> Generator[None]:
+        """Hold the lock on the document. `Refused` if another writer keeps it for too long."""
+        with self._locks.take(owner, lock_name(target.path), LOCK_WAIT_SECONDS) as is_locked:
+            if not is_locked:
+                raise Refused(f"Another writer is busy with {target.place}", "Try again in a minute", code="BUSY")
+            yield
+
+    def stored_text(self, owner: Owner, target: WriteTarget, scratch: str = "") -> StoredText:
+        """The place where the document's text is kept. `scratch` names the file that a write makes beside it."""
+        if target.root:
+            return FileText(target.root, target.path, scratch)
+        return BlobText(self._blobs, owner, self._catalog.find(owner, target.path).id, target.path)
+
+    def write(self, owner: Owner, target: WriteTarget, change: Callable[[StoredText], None]) -> WriteOutcome:
+        """Let `change` write or remove the text, then index it. Once the text is written, no error says otherwise."""
+        unfinished = self._journal.begin(owner, target.path, target.root and target.root.id)
+        try:
+            change(self.stored_text(owner, target, unfinished.scratch))
+        except Refused:  # nothing was written
+            self._journal.end(owner, unfinished)
+            raise
+        try:
+            document = self.index(owner, target, unfinished, before=0)
+        except LociError as error:
+            return WriteOutcome(
+                None,
+                f"Searches do not find the new text yet ({error.what}). The next write or the next start repairs that:"
+                " do not write it again",
+            )
+        with suppress(LociError):  # a repair then finds nothing to do, and removes the note
+            self._journal.end(owner, unfinished)
+        return WriteOutcome(document)
+
+    def index(
+        self, owner: Owner, target: WriteTarget, unfinished: UnfinishedWrite | None = None, before: int = 0
+    ) -> Document | None:
+        """Bring the index up to date with the text. None if there is no text, and so no document any more.
+
+        The journal counts the tries to parse it for the `unfinished` write, `before` of which were made.
+        """
+        busy = Unavailable("Other writers keep changing it", "Try again when they are done", code="BUSY")
+
+        def index_once() -> Document | None:
+            return self._index_once(owner, target, self._tries(owner, unfinished, before))
+
+        return self._writer.retry_on_conflict(index_once, busy)
+
+    def repair(self, owner: Owner) -> int:
+        """Repair the interrupted writes, and return how many there were."""
+        repaired = 0
+        for unfinished in self._journal.unfinished(owner):
+            target = self._targets.at(owner, unfinished.path, unfinished.root)
+            with self._locks.take(owner, lock_name(unfinished.path), 0) as is_locked:
+                if not is_locked or not self._journal.is_unfinished(owner, unfinished):
+                    continue  # another writer is writing it now, or has just finished
+                if target is not None:
+                    self.stored_text(owner, target, unfinished.scratch).clear()
+                    self.index(owner, target, unfinished, unfinished.tries)
+                self._journal.end(owner, unfinished)
+                repaired += 1
+        return repaired
+
+    def _tries(self, owner: Owner, unfinished: UnfinishedWrite | None, before: int) -> "Tries | None":
+        if unfinished is None:
+            return None
+        from loci.documents.content.limited_parser import Tries  # slow to import, and searches repair nothing
+
+        return Tries(before, partial(self._journal.count_try, owner, unfinished))
+
+    def _index_once(self, owner: Owner, target: WriteTarget, tries: "Tries | None") -> Document | None:
+        known = self._catalog.find(owner, target.path)
+        document = known.document
+        content = self.stored_text(owner, target).read()
+        if content is None:
+            if document is not None:
+                with self._own_links.following(owner, document.id):
+                    self._writer.remove(owner, document.id)
+            return None
+        if document is not None and document.sha256 == hash_of(content) and self._writer.is_current(document):
+            return document
+        root = target.root and target.root.id
+        draft = self._writer.draft(known.id, target.path, root, content, known.version, document, tries)
+        draft = self._writer.embed_one(owner, draft)
+        with self._own_links.following(owner, known.id):
+            return self._writer.write(owner, draft)
