@@ -15,7 +15,7 @@ from loci.documents import catalog
 from loci.documents.document import Document
 from loci.documents.ingest.index_writer import COLLECTION
 from loci.documents.ingest.local_files import blob_key
-from loci.documents.writing import write_recovery
+from loci.documents.writing import history, write_recovery
 from loci.mcp.auth import api_keys
 from loci.scratchpad import api as scratchpad
 
