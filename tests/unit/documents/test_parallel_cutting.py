@@ -94,8 +94,10 @@ def test_an_interrupted_ingest_leaves_no_process(desk: Desk, monkeypatch: pytest
     start = subprocess.Popen[bytes]
 
     def remembered(*arguments: Any, **named: Any) -> "subprocess.Popen[bytes]":
-        started.append(start(*arguments, **named))
-        return started[-1]
+        process = start(*arguments, **named)
+        if parallel_cutting.PROGRAM in arguments[0]:
+            started.append(process)
+        return process
 
     def interrupted(done: int, total: int, path: str) -> None:
         if started:

@@ -68,9 +68,13 @@ class LimitedParser:
         if len(content) <= UNLIMITED_BYTES and not tries.before and not tries.is_careful:
             return parse(path, content)
         seconds = self._seconds * max(1.0, len(content) / MEGABYTE)
+        is_first = not tries.before
         while tries.again():
-            with self._room:
-                parsed = self._in_worker(path, content, seconds)
+            try:
+                with self._room:
+                    parsed = self._in_worker(path, content, seconds)
+            except Unavailable:  # no process starts here: there is no limit then, so no second try
+                return parse(path, content) if is_first else parse_as_plain_text(path, content)
             if parsed is not None:
                 return parsed
         return parse_as_plain_text(path, content)
