@@ -1,18 +1,15 @@
 """Cuts many documents at the same time, in processes beside this one, because Python runs on one core only."""
 
 import os
-import pickle
-import signal
-import struct
-import subprocess
 import sys
 from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from queue import SimpleQueue
-from typing import BinaryIO, Generic, TypeVar, cast
+from typing import Generic, TypeVar, cast
 
+from loci.core.worker_process import WorkerProcess, answer_requests
 from loci.documents.content.markdown import parse
 from loci.documents.ingest.cutting import CutDocument, cut
 from loci.search.inference import estimated_tokens
@@ -24,7 +21,6 @@ BATCH = 16
 MOST_PROCESSES = 4
 """One process writes the index, and more than these would wait for it."""
 PROGRAM = "loci.documents.ingest.parallel_cutting"
-LENGTH = struct.Struct(">Q")
 
 Job = tuple[str, str, bytes]
 """The id, the path and the content of a document."""
@@ -85,7 +81,7 @@ class _Cutters:
     """The processes, and a thread for each that waits for its answers."""
 
     def __init__(self, count: int) -> None:
-        self._idle: SimpleQueue[_Cutter | None] = SimpleQueue()
+        self._idle: SimpleQueue[WorkerProcess | None] = SimpleQueue()
         for _ in range(count):
             self._idle.put(_started())
         self._threads = ThreadPoolExecutor(count, thread_name_prefix="cutting")
@@ -102,50 +98,21 @@ class _Cutters:
 
     def _answer(self, jobs: Sequence[Job]) -> list[CutDocument] | None:
         """None if there is no process, or it has ended."""
-        cutter = self._idle.get()
-        found = cutter.cut(jobs) if cutter else None
-        if cutter and found is None:
-            cutter.end()
+        cutter, found = self._idle.get(), None
+        if cutter:
+            with suppress(OSError):  # it has ended
+                found = cast("list[CutDocument] | None", cutter.ask(jobs))
+            if found is None:
+                cutter.end()
         self._idle.put(cutter if found is not None else None)
         return found
 
 
-class _Cutter:
-    """One process."""
-
-    def __init__(self, process: "subprocess.Popen[bytes]") -> None:
-        self._process = process
-        self._asked = cast("BinaryIO", process.stdin)
-        self._answers = cast("BinaryIO", process.stdout)
-
-    def cut(self, jobs: Sequence[Job]) -> list[CutDocument] | None:
-        """None if the process has ended."""
-        try:
-            _send(self._asked, jobs)
-        except OSError:
-            return None
-        return cast("list[CutDocument] | None", _received(self._answers))
-
-    def end(self) -> None:
-        self._process.kill()
-        self._process.wait()
-        for pipe in (self._asked, self._answers):
-            with suppress(OSError):  # what was not sent is still in the buffer
-                pipe.close()
-
-
-def _started() -> _Cutter | None:
+def _started() -> WorkerProcess | None:
     """A new process; None if the machine has no room for one."""
-    try:
-        process = subprocess.Popen(  # noqa: S603 (this interpreter, on this file)
-            [sys.executable, "-P", "-m", PROGRAM],  # -P: never with modules of the folder that it is called in
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-        )
-    except OSError:
-        return None
-    return _Cutter(process)
+    with suppress(OSError):
+        return WorkerProcess(PROGRAM)
+    return None
 
 
 def cores() -> int:
@@ -153,30 +120,9 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _send(to: BinaryIO, message: object) -> None:
-    content = pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
-    to.write(LENGTH.pack(len(content)) + content)
-    to.flush()
-
-
-def _received(source: BinaryIO) -> object:
-    """The next message; None if the other side has ended."""
-    head = source.read(LENGTH.size)
-    if len(head) < LENGTH.size:
-        return None
-    [length] = LENGTH.unpack(head)
-    content = source.read(length)
-    return pickle.loads(content) if len(content) == length else None  # noqa: S301 (of our own code)
-
-
 def main() -> None:
     """Cut what is asked for until nobody asks any more."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever is interrupted ends this process
-    source, answers = sys.stdin.buffer, sys.stdout.buffer
-    sys.stdout = sys.stderr  # nothing else may write where the answers go
-    with suppress(BrokenPipeError):
-        while (jobs := cast("list[Job] | None", _received(source))) is not None:
-            _send(answers, [_cut(*job) for job in jobs])
+    answer_requests(lambda jobs: [_cut(*job) for job in jobs])
 
 
 def _cut(id: str, path: str, content: bytes) -> CutDocument:
