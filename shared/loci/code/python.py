@@ -1,18 +1,15 @@
 """The Python runner: each owner's executors, and the code that runs in them."""
 
 import re
-import threading
 from collections.abc import Callable
-from concurrent.futures import Future
 from functools import partial
 
 from loci.code.answers import python_answer
 from loci.code.ports import Executors, GivenUp, StoredFiles, never
 from loci.code.python_run import Ran
-from loci.code.run_queue import RunQueue
+from loci.code.run_queue import LocalRun, RunQueue
 from loci.core.errors import NotFound, Refused
 from loci.core.identity import Owner
-from loci.core.json import JsonObject
 from loci.core.stores import Record, RecordStore, every, read_or_none
 from loci.sandbox.supervisor.daemon_threads import DAEMON_THREADS
 
@@ -31,21 +28,8 @@ MOST = 100
 """Executors of an owner. One more takes the place of the one that was idle for longest."""
 
 
-class PythonRun:
-    """A run on a thread of this process, as the call that started it sees it."""
-
-    def __init__(self, call_is_over: GivenUp) -> None:
-        self.future: Future[JsonObject] = Future()
-        self._call_is_over = call_is_over
-        self._is_given_up = threading.Event()
-
-    def is_given_up(self) -> bool:
-        """True if nobody waits for the run any more."""
-        return self._is_given_up.is_set() or self._call_is_over()
-
-    def give_up(self) -> None:
-        """Stop waiting: the run will be ended."""
-        self._is_given_up.set()
+class PythonRun(LocalRun):
+    """A run of Python. Its call waits for it to the end: its own limit is short."""
 
 
 class Runner:
@@ -80,18 +64,14 @@ class Runner:
 
     def run(self, owner: Owner, id: str, code: str, given_up: GivenUp = never) -> Ran:
         """Run the code in the executor. Raises `NotFound` if the owner has none with this id."""
-        record, now = self.check(owner, id, code), self._clock()
-        if now - _used_at(record) >= MARKED_SECONDS:
-            value = record.value | {"used_at": now}
-            self._records.put(owner, KIND, id, value, expires_at=now + KEPT_SECONDS, durable=False)
-        return self._executors.run(owner, id, code, self._files, now + KEPT_SECONDS, given_up)
+        return self._run(owner, self.check(owner, id, code), code, given_up)
 
     def start(self, owner: Owner, id: str, code: str, given_up: GivenUp = never) -> PythonRun:
         """Start to run the code on a thread of its own. Raises `LociError` if it may not begin."""
-        self.check(owner, id, code)
+        record = self.check(owner, id, code)
         self._queue.enter(owner.key)
         run = PythonRun(given_up)
-        DAEMON_THREADS.start(partial(self._drive, run, owner, id, code))
+        DAEMON_THREADS.start(partial(self._drive, run, owner, record, code))
         return run
 
     def close(self) -> None:
@@ -116,10 +96,17 @@ class Runner:
             )
         return record
 
-    def _drive(self, run: PythonRun, owner: Owner, id: str, code: str) -> None:
+    def _run(self, owner: Owner, record: Record, code: str, given_up: GivenUp) -> Ran:
+        id, now = record.key, self._clock()
+        if now - _used_at(record) >= MARKED_SECONDS:
+            value = record.value | {"used_at": now}
+            self._records.put(owner, KIND, id, value, expires_at=now + KEPT_SECONDS, durable=False)
+        return self._executors.run(owner, id, code, self._files, now + KEPT_SECONDS, given_up)
+
+    def _drive(self, run: PythonRun, owner: Owner, record: Record, code: str) -> None:
         """Bring a run to its end. Its call raises whatever is raised here."""
         try:
-            answer = python_answer(self.run(owner, id, code, run.is_given_up))
+            answer = python_answer(self._run(owner, record, code, run.is_given_up))
         except BaseException as error:  # noqa: BLE001
             self._queue.leave(owner.key)
             run.future.set_exception(error)

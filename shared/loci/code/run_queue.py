@@ -1,16 +1,36 @@
-"""The queue for running code: everybody shares the processors and the memory."""
+"""Runs in this process, and their queue: everybody shares the processors and the memory."""
 
 import threading
 from collections.abc import Generator
+from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from loci.code.ports import GivenUp
 from loci.core.errors import Unavailable
+from loci.core.json import JsonObject
 
 AT_ONCE = 12
 """Runs of one owner at a time; the others wait."""
 MOST = 64
 """Runs of one owner that run or wait."""
+
+
+class LocalRun:
+    """A run on a thread of this process, as the call that started it sees it."""
+
+    def __init__(self, call_is_over: GivenUp) -> None:
+        self.future: Future[JsonObject] = Future()
+        self._call_is_over = call_is_over
+        self._is_given_up = threading.Event()
+
+    def is_given_up(self) -> bool:
+        """True if nobody waits for the run any more."""
+        return self._is_given_up.is_set() or self._call_is_over()
+
+    def give_up(self) -> None:
+        """Stop waiting, now and later: the run will be ended."""
+        self._is_given_up.set()
 
 
 @dataclass(slots=True)

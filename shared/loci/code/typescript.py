@@ -4,7 +4,6 @@ import json
 import threading
 import time
 from collections.abc import Sequence
-from concurrent.futures import Future
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -21,7 +20,7 @@ from loci.code.bridge import Bridge, ToolDoor, clients
 from loci.code.ports import GivenUp, Sandbox, never
 from loci.code.read_paths import Readable, readable
 from loci.code.results_cache import ResultsCache, key_of
-from loci.code.run_queue import RunQueue
+from loci.code.run_queue import LocalRun, RunQueue
 from loci.code.typescript_run import Completed, Failed, RunLimits, TypeScriptJob
 from loci.core.errors import LociError, Refused, Unavailable
 from loci.core.identity import Caller
@@ -58,30 +57,20 @@ class TypeScriptRequest:
         return TypeScriptRequest(**cast("dict[str, Any]", value))
 
 
-class TypeScriptRun:
-    """A run on a thread of this process, as the call that started it sees it.
+class TypeScriptRun(LocalRun):
+    """A run of TypeScript.
 
     Its answer comes as `future`'s result or as a scratchpad entry, never both.
     """
 
     def __init__(self, caller: Caller, seconds: float, scratchpad: Scratchpad, given_up: GivenUp) -> None:
-        self.future: Future[JsonObject] = Future()
+        super().__init__(given_up)
         self._caller = caller
         self._seconds = seconds
         self._scratchpad = scratchpad
         self._began = time.monotonic()
         self._lock = threading.Lock()
         self._promised: str | None = None
-        self._call_is_over = given_up
-        self._is_given_up = threading.Event()
-
-    def is_given_up(self) -> bool:
-        """True if nobody waits for the run any more."""
-        return self._is_given_up.is_set() or self._call_is_over()
-
-    def give_up(self) -> None:
-        """Stop waiting, now and later: the run will be ended."""
-        self._is_given_up.set()
 
     def later(self) -> JsonObject:
         """Stop waiting, and return the answer that the run goes on, or its own answer if it has just come."""
