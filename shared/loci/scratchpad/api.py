@@ -31,7 +31,7 @@ class ScratchpadEntry:
     id: str
     tool: str
     about: str
-    """What the tool was asked, shortened."""
+    """The question or the arguments of the call, shortened."""
     size_bytes: int
     timestamp: str
 

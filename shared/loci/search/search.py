@@ -230,7 +230,7 @@ class _Scored:
 
 
 def _named_first(found: "Sequence[_Scored]") -> "list[_Scored]":
-    """What the question names, then the rest in its order."""
+    """The documents that the question names, then the others in their order."""
     named = sorted((one for one in found if one.named is not None), key=lambda one: one.named or 0)
     return [*named, *(one for one in found if one.named is None)]
 

@@ -48,7 +48,7 @@ class Excerpt:
     last_line: int
     total_lines: int
     rest: Position | None = None
-    """Where the rest of what was asked for begins; None if there is no rest."""
+    """The beginning of the rest of the requested part; None if there is no rest."""
     rest_ends: int | None = None
     """The last line of the rest; None if it is the document's."""
 

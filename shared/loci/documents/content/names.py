@@ -1,4 +1,4 @@
-"""What a document is found by beside its text: its names, its folders and the texts of its front matter."""
+"""Words that find a document besides its text: its names, its folders and the texts of its front matter."""
 
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence

@@ -16,7 +16,7 @@ ON_THE_WAY = (os.O_PATH if CAN_PASS else os.O_RDONLY) | os.O_DIRECTORY | NO_LINK
 # It does not wait for the writer of a pipe.
 FILE = os.O_RDONLY | os.O_NONBLOCK | NO_LINK
 WHAT_A_LINK_GIVES = (errno.ELOOP, errno.ENOTDIR, errno.EMLINK)
-"""What systems answer if they open a link with `O_NOFOLLOW`."""
+"""The errors of systems that are asked to open a link with `O_NOFOLLOW`."""
 
 
 def open_file(root: str, below: str) -> int:

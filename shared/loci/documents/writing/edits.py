@@ -43,7 +43,7 @@ class WrittenDocument:
     hash: str | None
     is_changed: bool
     unfinished: str | None = None
-    """What could not be done after the text was written, and what to do."""
+    """The step that failed after the text was written, and what to do."""
     links: Sequence[DocumentLink] = ()
     """The links that it writes, if they were asked for."""
 

@@ -101,7 +101,7 @@ class WriteOutcome:
     document: Document | None
     """Its document. None: the document is gone, or could not be indexed."""
     unfinished: str | None = None
-    """What could not be done after that, and what to do. None: all was done."""
+    """The step that failed after that, and what to do. None: all was done."""
 
 
 class WriteRecovery:
