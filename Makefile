@@ -51,11 +51,17 @@ test-browser: $(VENV)/.dev ## run the tests of the pages in a headless Chromium,
 test-aws: $(VENV)/.dev $(VENV)/.runner ## run the tests on LocalStack, DynamoDB Local and OpenSearch, which it starts (no Docker)
 	$(PYTEST) $(SHARED) -m "(aws or models) and not exhaustive" $(TESTS)
 
-layers: $(VENV)/.dev ## build the Lambda layers (ARCH=arm64)
-	$(BIN)/python -m layers.build $(if $(ARCH),--arch $(ARCH))
+layers: $(VENV)/.dev ## build the Lambda layers (ARCH=arm64, MODEL=all-MiniLM-L6-v2)
+	$(BIN)/python -m layers.build $(if $(ARCH),--arch $(ARCH)) $(if $(MODEL),--model $(MODEL))
 
 synth: $(VENV)/.dev ## write the CloudFormation templates; needs no AWS account (STAGE=prod, OUT=DIR)
 	$(CDK) synth --quiet $(if $(OUT),--output "$(OUT)")
+
+image: synth ## build an image as a deployment does, and ask it something; needs Docker (IMAGE=run_python)
+	$(BIN)/python -m tests.infra.built_image $(IMAGE) --assembly "$(or $(OUT),build/cdk)"
+
+costs: $(VENV)/.dev ## renew the tables of costs in infra/README.md
+	$(BIN)/python -m infra.cost_tables
 
 bootstrap: $(VENV)/.dev ## prepare an AWS account and region for deployments, once
 	$(CDK) bootstrap
@@ -113,5 +119,5 @@ $(VENV)/.runner: requirements/runner.lock | $(VENV)/.laptop
 	if [ "$$(uname)" = Linux ]; then $(BIN)/loci runner install; fi
 	@touch $@
 
-.PHONY: help run setup test test-aws check conformance bench format lock clean layers synth bootstrap deploy destroy
-.PHONY: attack stress test-exhaustive test-browser quality cdk-app opensearch dynamodb localstack
+.PHONY: help run setup test test-aws check conformance bench format lock clean layers synth costs bootstrap deploy destroy
+.PHONY: attack stress test-exhaustive test-browser quality cdk-app opensearch dynamodb localstack image

@@ -5,12 +5,11 @@ from collections.abc import Iterator
 from aws_cdk import Stack
 from aws_cdk.aws_cloudwatch import Alarm, ComparisonOperator, IMetric, MathExpression, TreatMissingData
 
-from infra import metrics
+from infra import metrics, runs
 from infra.defaults import in_template
 from infra.stage import Stage
 from infra.uploads import aside_name, queue_name
 
-NEAR_TIMEOUT = 0.9
 API_ERRORS = 5  # in five minutes: one may be a client that went away
 LOW_STORAGE = 0.2
 MB_PER_GB = 1024
@@ -19,13 +18,21 @@ TABLE_OPERATIONS = ("GetItem", "PutItem", "DeleteItem", "Query")
 
 
 def all_of(stack: Stack, stage: Stage, table: str) -> Iterator[Alarm]:
-    """Create every alarm of the stage."""
+    """Create every alarm of the stage. A few are those that tell of an answer or a document that was lost."""
+    failures = metrics.of_api(stage, "5XXError")
+    yield _above(stack, "ApiErrors", failures, API_ERRORS, "The API answers with 5xx")
+    if stage.searches:
+        yield _aside(stack, stage)
+    if stage.alarms == "few":
+        return
     for name in stage.functions:
         yield from _function(stack, stage, name)
     if stage.searches:
-        yield from _uploads(stack, stage)
-    failures = metrics.of_api(stage, "5XXError")
-    yield _above(stack, "ApiErrors", failures, API_ERRORS, "The API answers with 5xx")
+        yield _waiting(stack, stage)
+    if stage.sandbox:
+        failed = metrics.of_queue(runs.failed_name(stage), "ApproximateNumberOfMessagesVisible", "Maximum")
+        what = "Runs of code failed before they ended: the queue has their ids, and the log of errand says why"
+        yield _above(stack, "ErrandsFailed", failed, 1, what)
     yield _above(stack, "TableThrottles", _throttles(table), 1, "DynamoDB refuses requests: the load grows too fast")
     if stage.search == "domain":
         yield from _domain(stack, stage)
@@ -40,17 +47,19 @@ def _function(stack: Stack, stage: Stage, name: str) -> Iterator[Alarm]:
     what = "The signing secret was not renewed" if name == "rotate" else f"The function {name} fails"
     yield _above(stack, f"{called}Errors", metrics.of_function(stage, name, "Errors"), 1, what)
     slowest = metrics.of_function(stage, name, "Duration", "Maximum")
-    near = stage.timeout_s(name) * NEAR_TIMEOUT * 1000
+    near = stage.slow_s(name) * 1000
     yield _above(stack, f"{called}Duration", slowest, near, f"The function {name} is close to its timeout")
 
 
-def _uploads(stack: Stack, stage: Stage) -> Iterator[Alarm]:
+def _aside(stack: Stack, stage: Stage) -> Alarm:
     aside = metrics.of_queue(aside_name(stage), "ApproximateNumberOfMessagesVisible", "Maximum")
-    yield _above(
-        stack, "UploadsAside", aside, 1, "Uploads could not be ingested: the log of ingest says which ones and why"
-    )
+    what = "Uploads could not be ingested: the log of ingest says which ones and why"
+    return _above(stack, "UploadsAside", aside, 1, what)
+
+
+def _waiting(stack: Stack, stage: Stage) -> Alarm:
     age = metrics.of_queue(queue_name(stage), "ApproximateAgeOfOldestMessage", "Maximum")
-    yield _above(stack, "UploadsWaiting", age, LONGEST_WAIT_S, "Uploads have waited for an hour: raise ingest.at_once")
+    return _above(stack, "UploadsWaiting", age, LONGEST_WAIT_S, "Uploads have waited for an hour: raise ingest.at_once")
 
 
 def _throttles(table: str) -> MathExpression:
@@ -66,7 +75,7 @@ def _throttles(table: str) -> MathExpression:
 
 def _domain(stack: Stack, stage: Stage) -> Iterator[Alarm]:
     red = metrics.of_domain(stage, "ClusterStatus.red", "Maximum")
-    yield _above(stack, "SearchRed", red, 1, "OpenSearch has lost a primary shard: restore the index from a snapshot")
+    yield _above(stack, "SearchRed", red, 1, "OpenSearch has lost a primary shard: when it is whole, run loci reindex")
     low = stage.opensearch.volume_gb * MB_PER_GB * LOW_STORAGE
     free = metrics.of_domain(stage, "FreeStorageSpace", "Minimum")
     below = ComparisonOperator.LESS_THAN_OR_EQUAL_TO_THRESHOLD

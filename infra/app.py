@@ -12,12 +12,13 @@ if TYPE_CHECKING:
     from aws_cdk import App
 
 
-def define(app: "App", layers: Callable[[Arch], Layers]) -> None:
+def define(app: "App", layers: Callable[[Arch, str | None], Layers]) -> None:
     """Add the stacks of the stage that the context names to the app."""
     from aws_cdk import Stack, Validations  # importing the CDK starts Node, which must be found first
     from cdk_nag import AwsSolutionsChecks
 
     from infra.stacks.data import Data
+    from infra.stacks.errand import Errand
     from infra.stacks.gateway import Gateway
     from infra.stacks.inference import Inference
     from infra.stacks.ingest import Ingest
@@ -25,17 +26,22 @@ def define(app: "App", layers: Callable[[Arch], Layers]) -> None:
     from infra.stacks.sandbox import Sandbox
 
     stage = read_stage(app.node.try_get_context("stage"), app.node.try_get_context("stages"))
-    folders = layers(stage.architecture)
-    data = Data(app, stage, folders)
+    folders = layers(stage.architecture, stage.model_in_gateway)
+    data = Data(app, stage)
     users: list[Stack] = [Gateway(app, stage, folders, data)]
     if stage.searches:
         users.append(Ingest(app, stage, folders, data))
+    if stage.sandbox:
+        errand = Errand(app, stage, folders, data, stage.sandbox)
+        errand.add_stack_dependency(Sandbox(app, stage, data, stage.sandbox))
+        users[0].add_stack_dependency(errand)
+        users.append(errand)
+    for user in users:
+        user.add_stack_dependency(data)  # on existing data they have no reference to it
     if stage.inference and stage.infers:
         inference = Inference(app, stage, stage.inference)
         for user in users:
             user.add_stack_dependency(inference)
-    if stage.sandbox:
-        users[0].add_stack_dependency(Sandbox(app, stage, data, stage.sandbox))
     if not stage.localstack:  # LocalStack has no dashboards and no budgets, and nobody would get its alarms
         Operations(app, stage, data)
     Validations.of(app).add_plugins(AwsSolutionsChecks())

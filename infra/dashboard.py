@@ -3,19 +3,18 @@
 from collections.abc import Sequence
 
 from aws_cdk import Stack
-from aws_cdk.aws_cloudwatch import Dashboard, GraphWidget, IMetric, IWidget, MathExpression
+from aws_cdk.aws_cloudwatch import Dashboard, GraphWidget, IMetric, IWidget
 
 from infra import metrics
 from infra.stage import Stage
 from infra.uploads import aside_name, queue_name
 
 WIDTH = 12  # of 24 columns: two graphs a row
-BY_TOOL = "{Loci,service,tool}"  # the namespace and dimensions of Loci's own metrics
 
 
 def dashboard(stack: Stack, stage: Stage, table: str) -> None:
-    """Create the dashboard: the API, Loci's own metrics of its tools, the functions, the table and the search."""
-    rows = [_api(stage), _tools(stage), *(_function(stage, name) for name in stage.functions), _table(table)]
+    """Create the dashboard: the API, Loci's own metrics of its calls, the functions, the table and the search."""
+    rows = [_api(stage), _calls(stage), *(_function(stage, name) for name in stage.functions), _table(table)]
     if stage.searches:
         rows.append(_uploads(stage))
     if stage.search == "domain":
@@ -30,11 +29,11 @@ def _api(stage: Stage) -> list[IWidget]:
     return [_graph("API: requests", requests), _graph("API: latency (ms)", latency)]
 
 
-def _tools(stage: Stage) -> list[IWidget]:
-    return [
-        _graph("Tools: duration, p95 (ms)", [_by_tool(stage, "Duration", "p95")]),
-        _graph("Tools: errors", [_by_tool(stage, "Errors", "Sum")]),
-    ]
+def _calls(stage: Stage) -> list[IWidget]:
+    durations = [metrics.of_calls(stage, "Duration", statistic) for statistic in ("p50", "p95", "Maximum")]
+    # Each call has a duration, so their number needs no metric of its own.
+    counts = [metrics.of_calls(stage, "Duration", "SampleCount"), metrics.of_calls(stage, "Errors")]
+    return [_graph("Tool calls: duration (ms)", durations), _graph("Tool calls: number and errors", counts)]
 
 
 def _function(stage: Stage, name: str) -> list[IWidget]:
@@ -66,17 +65,6 @@ def _domain(stage: Stage) -> list[IWidget]:
     health = [metrics.of_domain(stage, f"ClusterStatus.{colour}", "Maximum") for colour in ("green", "yellow", "red")]
     load = [metrics.of_domain(stage, metric, "Maximum") for metric in ("CPUUtilization", "JVMMemoryPressure")]
     return [_graph("Search: health", health), _graph("Search: load (%)", load)]
-
-
-def _by_tool(stage: Stage, metric: str, statistic: str) -> MathExpression:
-    seconds = metrics.PERIOD.to_seconds()
-    wanted = f'{BY_TOOL} MetricName="{metric}" service="{stage.prefix}-gateway"'
-    return MathExpression(
-        expression=f"SEARCH('{wanted}', '{statistic}', {seconds:.0f})",
-        using_metrics={},
-        label="",
-        period=metrics.PERIOD,
-    )
 
 
 def _graph(title: str, lines: Sequence[IMetric]) -> IWidget:

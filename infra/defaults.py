@@ -24,9 +24,16 @@ def removal(stage: Stage) -> RemovalPolicy:
     return RemovalPolicy.RETAIN if stage.retains else RemovalPolicy.DESTROY
 
 
-def allow(actions: Sequence[str], resources: Sequence[str]) -> iam.PolicyStatement:
-    """Return a statement of a role: allow these actions on these resources."""
-    return iam.PolicyStatement(actions=list(actions), resources=list(resources))
+def allow(
+    actions: Sequence[str], resources: Sequence[str], conditions: Mapping[str, object] | None = None
+) -> iam.PolicyStatement:
+    """Return a statement of a role: allow these actions on these resources, if the conditions hold."""
+    return iam.PolicyStatement(actions=list(actions), resources=list(resources), conditions=conditions)
+
+
+def deny(actions: Sequence[str], resources: Sequence[str]) -> iam.PolicyStatement:
+    """Return a statement of a role that no other statement can outweigh."""
+    return iam.PolicyStatement(effect=iam.Effect.DENY, actions=list(actions), resources=list(resources))
 
 
 def service(name: str) -> iam.IPrincipal:
@@ -43,11 +50,17 @@ def log_group(stack: Stack, name: str, stage: Stage) -> logs.LogGroup:
 
 
 def loci_layers(stack: Stack, stage: Stage, folders: Layers) -> list[lambda_.LayerVersion]:
-    """Create the layers of this stack: one with the dependencies and one with the product.
+    """Create the layers of this stack: the dependencies, the product and, if the stage has it, the model.
 
     Each stack has its own layers: a layer shared by stacks would be an export, and CloudFormation refuses to change
     an export that is in use, as every new version would.
     """
+    contents = [
+        ("Dependencies", folders.dependencies, "What Loci depends on"),
+        ("Product", folders.product, "Loci"),
+    ]
+    if folders.model:
+        contents.append(("Model", folders.model, "A model that embeds, and what runs it"))
     return [
         lambda_.LayerVersion(
             stack,
@@ -57,10 +70,7 @@ def loci_layers(stack: Stack, stage: Stage, folders: Layers) -> list[lambda_.Lay
             compatible_architectures=[ARCHITECTURES[stage.architecture]],
             description=description,
         )
-        for name, folder, description in (
-            ("Dependencies", folders.dependencies, "What Loci depends on"),
-            ("Product", folders.product, "Loci"),
-        )
+        for name, folder, description in contents
     ]
 
 

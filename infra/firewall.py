@@ -4,15 +4,21 @@ from aws_cdk import Stack
 from aws_cdk import aws_apigateway as apigateway
 from aws_cdk import aws_wafv2 as wafv2
 
+from infra.acknowledged import acknowledge
 from infra.distribution import ADDRESS_HEADER, ORIGIN_HEADER
-from infra.stage import Stage
+from infra.stage import Firewall, Stage
 
 Acl = wafv2.CfnWebACL
+KEY_HEADERS = ("authorization", "x-api-key")
 
 
 def protect(stack: Stack, stage: Stage, api: apigateway.RestApi, origin_secret: str | None) -> None:
-    """Block addresses with too many requests and, if there is an origin secret, requests that bypass CloudFront."""
-    rules = [_rate(stage, forwarded=origin_secret is not None)]
+    """Block addresses and keys with too many requests and, if there is an origin secret, all that bypass CloudFront."""
+    if stage.firewall is None:
+        acknowledge(api, {"AwsSolutions-APIG3": "The stage has no firewall: the API's throttles limit its requests"})
+        return
+    by_key = (_by_key(stage.firewall, header) for header in KEY_HEADERS)
+    rules = [_rate(stage.firewall, forwarded=origin_secret is not None), *by_key]
     if origin_secret is not None:
         rules.insert(0, _through_the_edge(origin_secret))
     acl = Acl(
@@ -37,15 +43,27 @@ def protect(stack: Stack, stage: Stage, api: apigateway.RestApi, origin_secret: 
     )
 
 
-def _rate(stage: Stage, *, forwarded: bool) -> tuple[str, wafv2.CfnWebACL.StatementProperty]:
+def _rate(size: Firewall, *, forwarded: bool) -> tuple[str, wafv2.CfnWebACL.StatementProperty]:
     """Limit requests by address. Behind CloudFront, count by the viewer's address instead."""
     by_header = Acl.ForwardedIPConfigurationProperty(header_name=ADDRESS_HEADER, fallback_behavior="MATCH")
     rate = Acl.RateBasedStatementProperty(
         aggregate_key_type="FORWARDED_IP" if forwarded else "IP",
-        limit=stage.requests_per_address,
+        limit=size.requests_per_address,
         forwarded_ip_config=by_header if forwarded else None,
     )
     return "rate", Acl.StatementProperty(rate_based_statement=rate)
+
+
+def _by_key(size: Firewall, header: str) -> tuple[str, wafv2.CfnWebACL.StatementProperty]:
+    """Limit requests by the key or token that they show, from however many addresses. Others are not counted."""
+    as_it_is = Acl.TextTransformationProperty(priority=0, type="NONE")
+    shown = Acl.RateLimitHeaderProperty(name=header, text_transformations=[as_it_is])
+    rate = Acl.RateBasedStatementProperty(
+        aggregate_key_type="CUSTOM_KEYS",
+        limit=size.requests_per_key,
+        custom_keys=[Acl.RateBasedStatementCustomKeyProperty(header=shown)],
+    )
+    return f"rate-{header}", Acl.StatementProperty(rate_based_statement=rate)
 
 
 def _through_the_edge(secret: str) -> tuple[str, wafv2.CfnWebACL.StatementProperty]:

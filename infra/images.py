@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PLATFORMS = {"x86_64": images.Platform.LINUX_AMD64, "arm64": images.Platform.LINUX_ARM64}
 RUNS = ("functions/run_python", "functions/run_deno", "requirements/runner.lock", "requirements/deno.lock")
 INFERENCE = ("functions/inference", "requirements/inference.lock")
-PROGRAMS = ("shared/loci/*", "!shared/loci/__init__.py", "!shared/loci/sandbox")
+PROGRAMS = ("shared/loci/*", "!shared/loci/__init__.py", "!shared/loci/sandbox", "**/__pycache__")
 """Of the package `loci`, only the part that runs behind a wall."""
 
 

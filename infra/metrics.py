@@ -14,6 +14,11 @@ def of_function(stage: Stage, name: str, metric: str, statistic: str = "Sum") ->
     return _metric("AWS/Lambda", metric, statistic, {"FunctionName": f"{stage.prefix}-{name}"})
 
 
+def of_calls(stage: Stage, metric: str, statistic: str = "Sum") -> Metric:
+    """Return one of Loci's own metrics, of all tool calls of the stage: one for each tool would cost too much."""
+    return _metric("Loci", metric, statistic, {"service": stage.prefix})
+
+
 def of_api(stage: Stage, metric: str, statistic: str = "Sum") -> Metric:
     """Return a metric of the REST API."""
     return _metric("AWS/ApiGateway", metric, statistic, {"ApiName": stage.prefix, "Stage": stage.name})

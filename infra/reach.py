@@ -5,9 +5,18 @@ from aws_cdk import aws_iam as iam
 
 from infra import search
 from infra.acknowledged import acknowledge
-from infra.defaults import allow
+from infra.defaults import allow, deny
 from infra.stacks.data import Data
 from infra.stage import Stage
+from loci.core.settings import INDEX, INGEST_BLOBS, INGEST_KINDS, UPLOADS
+
+RECORDS = ["dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:DeleteItem", "dynamodb:Query"]
+OBJECTS = ["s3:GetObject", "s3:PutObject", "s3:DeleteObject"]
+OWNER = "?" * 32
+"""An owner's key, with which the names of their objects begin."""
+
+MODELS = "/opt/models"
+"""Where Lambda puts the folder `models` of a layer."""
 
 
 def settings_of(stage: Stage, data: Data) -> dict[str, str]:
@@ -20,8 +29,12 @@ def settings_of(stage: Stage, data: Data) -> dict[str, str]:
         "table": data.table.table_name,
         "bucket": data.bucket.bucket_name,
     }
+    if stage.search == "s3":
+        settings["search"] = "s3"
     if data.search_url:
         settings["search_url"] = data.search_url
+    if stage.model_in_gateway:
+        settings |= {"models": MODELS, "embedder": stage.model_in_gateway}
     if stage.infers:
         settings["inference_function"] = inference_name(stage)
     return settings
@@ -33,16 +46,43 @@ def inference_name(stage: Stage) -> str:
 
 
 def permissions(stack: Stack, stage: Stage, data: Data) -> list[iam.PolicyStatement]:
-    """Allow access to the table, the objects, the index and the inference, and acknowledge the wildcards in it."""
-    table = ["dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:DeleteItem", "dynamodb:Query"]
-    objects = ["s3:GetObject", "s3:PutObject", "s3:DeleteObject"]
-    statements = [
-        allow(table, [data.table.table_arn]),
-        allow(objects, [data.bucket.arn_for_objects("*")]),
-        # Without it, S3 answers 403 instead of 404 for a missing object.
-        allow(["s3:ListBucket"], [data.bucket.bucket_arn]),
+    """Allow access to the table, the objects except uploads, the index and the inference."""
+    known = _bucket(stack, stage, data)
+    acknowledge(stack, {f"AwsSolutions-IAM5[Resource::{known}/*]": "The objects of Loci's bucket"})
+    return [
+        allow(RECORDS, [data.table.table_arn]),
+        allow(OBJECTS, [data.bucket.arn_for_objects("*")]),
+        _found(data),
+        deny(OBJECTS, [data.bucket.arn_for_objects(f"{UPLOADS}/*"), _of_executors(data)]),
+        *_search(stack, stage),
     ]
-    acknowledge(stack, {f"AwsSolutions-IAM5[Resource::{_exported(stack, data)}/*]": "The objects of Loci's bucket"})
+
+
+def permissions_to_ingest(stack: Stack, stage: Stage, data: Data) -> list[iam.PolicyStatement]:
+    """Allow the ingestion to read uploads, and to use its own kinds of records and objects, index and inference."""
+    paths = [f"{OWNER}/{prefix}*" for prefix in INGEST_BLOBS]
+    if stage.search == "s3":
+        paths.append(f"{INDEX}/*")
+    uploads = f"{UPLOADS}/*"
+    known = _bucket(stack, stage, data)
+    for path in (*paths, uploads):
+        acknowledge(stack, {f"AwsSolutions-IAM5[Resource::{known}/{path}]": "What the ingestion reads and writes"})
+    kinds = {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": [f"*#{kind}" for kind in INGEST_KINDS]}}
+    return [
+        allow(RECORDS, [data.table.table_arn], kinds),
+        allow(["s3:GetObject"], [data.bucket.arn_for_objects(uploads)]),
+        allow(OBJECTS, [data.bucket.arn_for_objects(path) for path in paths]),
+        _found(data),
+        # The paths above match some uploads, too.
+        deny(["s3:PutObject", "s3:DeleteObject"], [data.bucket.arn_for_objects(uploads)]),
+        deny(OBJECTS, [_of_executors(data)]),
+        *_search(stack, stage),
+    ]
+
+
+def _search(stack: Stack, stage: Stage) -> list[iam.PolicyStatement]:
+    """Allow access to the index and the inference, and acknowledge the wildcard in it."""
+    statements: list[iam.PolicyStatement] = []
     if stage.search == "domain":
         paths = f"{search.arn(stack, stage)}/*"
         statements.append(allow(search.VERBS, [paths]))
@@ -59,6 +99,22 @@ def quoted(stack: Stack, arn: str) -> str:
     return "".join(f"<{part['Ref']}>" if isinstance(part, dict) else part for part in parts)
 
 
-def _exported(stack: Stack, data: Data) -> str:
-    """Return the name under which this stack imports the bucket's ARN: cdk-nag writes that name."""
-    return stack.resolve(data.export_value(data.bucket.bucket_arn))["Fn::ImportValue"]
+def _bucket(stack: Stack, stage: Stage, data: Data) -> str:
+    """Return the bucket's ARN as cdk-nag writes it."""
+    bucket = data.bucket.bucket_arn
+    return quoted(stack, bucket) if stage.existing.bucket else exported(stack, data, bucket)
+
+
+def exported(stack: Stack, data: Data, arn: str) -> str:
+    """Return the name under which this stack imports the ARN of a bucket: cdk-nag writes that name."""
+    return stack.resolve(data.export_value(arn))["Fn::ImportValue"]
+
+
+def _found(data: Data) -> iam.PolicyStatement:
+    """Without it, S3 answers 403 instead of 404 for a missing object."""
+    return allow(["s3:ListBucket"], [data.bucket.bucket_arn])
+
+
+def _of_executors(data: Data) -> str:
+    """Executors had their files here before they had a bucket of their own."""
+    return data.bucket.arn_for_objects(f"{OWNER}/executors/*")

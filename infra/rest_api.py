@@ -51,6 +51,7 @@ def rest_api(stack: Stack, stage: Stage) -> apigateway.RestApi:
             metrics_enabled=False,  # metrics by method cost money; those of the API do not need this
         ),
     )
+    _let_pages_read_refusals(api)
     api.node.try_remove_child("Endpoint")  # the CDK's own output lacks the path of the endpoint
     acknowledge(
         api,
@@ -62,6 +63,23 @@ def rest_api(stack: Stack, stage: Stage) -> apigateway.RestApi:
         },
     )
     return api
+
+
+def _let_pages_read_refusals(api: apigateway.RestApi) -> None:
+    """Let pages of any origin see what API Gateway answers itself, as when it throttles: it tells nobody's data.
+
+    Otherwise a page sees a failure of the network. Such an answer cannot depend on the allowed origins.
+    """
+    kinds = {"Refused": apigateway.ResponseType.DEFAULT_4_XX, "Failed": apigateway.ResponseType.DEFAULT_5_XX}
+    for name, kind in kinds.items():
+        api.add_gateway_response(
+            name,
+            type=kind,
+            response_headers={
+                "Access-Control-Allow-Origin": "'*'",
+                "Access-Control-Expose-Headers": "'WWW-Authenticate, Retry-After, x-amzn-ErrorType, x-amzn-RequestId'",
+            },
+        )
 
 
 def address(stack: Stack, api: apigateway.RestApi) -> str:

@@ -1,6 +1,7 @@
 """The settings of a stage, read from the context in `cdk.json`."""
 
-from typing import Annotated, Literal, Self
+from collections.abc import Mapping
+from typing import Annotated, Literal, Self, cast
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
@@ -11,13 +12,20 @@ Days = Literal[1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 10
 """The retention times that CloudWatch Logs allows."""
 FROM_THE_STACKS = frozenset(
     {"mode", "auth", "log_level", "public_url", "table", "bucket", "secrets", "secrets_from"}
-    | {"search_url", "inference_function", "run_python_function", "run_deno_function", "run_role"}
+    | {"search", "search_url", "inference_function", "run_python_function", "run_deno_function"}
+    | {"run_role", "run_table", "executor_bucket", "errand_function", "aside_queue"}
     | {"allowed_hosts", "data", "models", "host", "port"}  # behind CloudFront, Loci sees API Gateway's host
 )
 """Settings that the stacks provide, or that a deployment must not change."""
 GRACE_S = 1
 """The API times out before the function, so its log has the end of every request."""
-LONGEST_S = 899
+LIKE = "like"
+"""The key that names another stage: a stage has that one's values for all keys that it does not have itself."""
+WITHOUT = "without"
+"""The key with those that it does not take over: a `null` does not get through the CDK."""
+NEAR_TIMEOUT = 0.9
+SPARE_S = 5
+"""A request that comes so close to the timeout of the gateway has used all of its time."""
 
 
 class BadStage(Exception):
@@ -45,6 +53,13 @@ class Throttle(Part):
     burst: Positive
 
 
+class Firewall(Part):
+    """The web ACL of the API."""
+
+    requests_per_address: int = Field(ge=10)
+    requests_per_key: int = Field(1500, ge=10)
+
+
 class OpenSearchDomain(Part):
     """The managed OpenSearch domain."""
 
@@ -54,8 +69,9 @@ class OpenSearchDomain(Part):
 
 
 class IngestSize(FunctionSize):
-    """The size of the ingestion."""
+    """The size of the ingestion. It begins no upload in the last 15 seconds of its time."""
 
+    timeout_s: int = Field(ge=30, le=900)
     at_once: int = Field(ge=2, le=1000)
 
 
@@ -63,6 +79,14 @@ class InferenceSize(FunctionSize):
     """The size of the inference, and its models."""
 
     models: list[str] = []
+
+
+class Existing(Part):
+    """What the stage uses instead of creating it: the restored data of an earlier deployment."""
+
+    table: str | None = Field(None, pattern=r"^[a-zA-Z0-9_.-]{3,255}$")
+    bucket: str | None = Field(None, pattern=r"^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$")
+    secret: str | None = Field(None, pattern=r"^arn:[\w-]+:secretsmanager:[\w-]+:\d{12}:secret:\S+$")
 
 
 class SandboxSize(Part):
@@ -87,26 +111,31 @@ class Stage(Part):
 
     name: str = Field(pattern=r"^[a-z][a-z0-9]{0,11}$")
     removal: Literal["destroy", "retain"]
+    existing: Existing = Existing(table=None, bucket=None, secret=None)
     localstack: bool
     architecture: Literal["x86_64", "arm64"]
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"]
     log_days: Days
     gateway: FunctionSize
+    errand: FunctionSize = FunctionSize(memory_mb=1024, timeout_s=360)
     rotate: FunctionSize
     ingest: IngestSize
     inference: InferenceSize | None = None
+    model_in_gateway: Literal["all-MiniLM-L6-v2"] | None = None
     sandbox: SandboxSize | None = None
     throttle: Throttle
-    requests_per_address: int = Field(ge=10)
+    firewall: Firewall | None = None
     account_log_role: bool
     edge: bool
     domain: str | None = None
     certificate: str | None = Field(None, pattern=r"^arn:[\w-]+:acm:us-east-1:\d{12}:certificate/[\w-]+$")
     rotation_days: int = Field(ge=1, le=1000)
     noncurrent_days: Positive
-    search: Literal["domain", "none"]
+    search: Literal["domain", "s3", "none"]
     search_url: str | None = Field(None, pattern=r"^http://(127\.0\.0\.1|localhost|\[::1\]):\d+$")
     opensearch: OpenSearchDomain
+    alarms: Literal["all", "few"]
+    dashboard: bool
     alarm_email: str | None = Field(None, pattern=r"^[^@\s]+@[^@\s]+$")
     budget_usd: Positive | None = None
     settings: dict[str, str] = {}
@@ -124,7 +153,7 @@ class Stage(Part):
     @property
     def searches(self) -> bool:
         """True if there is an index, and so an ingestion."""
-        return self.search == "domain" or self.search_url is not None
+        return self.search != "none" or self.search_url is not None
 
     @property
     def infers(self) -> bool:
@@ -140,15 +169,23 @@ class Stage(Part):
         if self.inference and self.infers:
             sizes["inference"] = self.inference
         if self.sandbox:
-            sizes |= self.sandbox.functions
+            sizes |= {"errand": self.errand, **self.sandbox.functions}
         return sizes
 
     def timeout_s(self, name: str) -> int:
-        """Return the timeout of a function. The gateway drives runs of code, so it needs at least their time."""
-        size = self.functions[name]
-        if name != "gateway":
-            return size.timeout_s
-        return min(LONGEST_S, max(size.timeout_s, self.sandbox.longest_s if self.sandbox else 0)) + GRACE_S
+        """Return the timeout of a function."""
+        return self.functions[name].timeout_s + (GRACE_S if name == "gateway" else 0)
+
+    def slow_s(self, name: str) -> float:
+        """Return the seconds from which on a call of the function is too close to its timeout."""
+        timeout = self.timeout_s(name)
+        return timeout - SPARE_S if name == "gateway" else timeout * NEAR_TIMEOUT
+
+    @model_validator(mode="after")
+    def _outlasts_its_runs(self) -> Self:
+        if self.sandbox and self.errand.timeout_s <= self.sandbox.longest_s:
+            raise ValueError("errand.timeout_s must be longer than each timeout_s of the sandbox: it waits for runs")
+        return self
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
@@ -156,10 +193,10 @@ class Stage(Part):
             raise ValueError("domain and certificate must be set together")
         if self.domain is not None and not self.edge:
             raise ValueError("domain is the domain of CloudFront: it needs edge")
-        if self.localstack and (self.edge or self.search != "none" or self.sandbox):
+        if self.localstack and (self.edge or self.firewall or self.search == "domain" or self.sandbox):
             raise ValueError(
-                "LocalStack has neither CloudFront nor OpenSearch: edge must be false and search none; it builds no "
-                "images: sandbox must be null"
+                "LocalStack has neither CloudFront nor OpenSearch nor WAF: edge must be false, firewall null, and "
+                "search s3 or none; it builds no images: sandbox must be null"
             )
         if self.search_url and not self.localstack:
             raise ValueError("search_url is for LocalStack: elsewhere the stacks create the domain")
@@ -174,6 +211,25 @@ class Stage(Part):
                 raise ValueError(f"settings has {setting!r}: the stacks set {PREFIX}{setting.upper()} themselves")
         return self
 
+    @model_validator(mode="after")
+    def _has_a_firewall_for_its_edge(self) -> Self:
+        if self.edge and self.firewall is None:
+            raise ValueError("edge needs the firewall, which refuses requests that bypass CloudFront")
+        return self
+
+    @model_validator(mode="after")
+    def _uses_its_model(self) -> Self:
+        model = self.model_in_gateway
+        if model is None:
+            return self
+        if self.inference:
+            raise ValueError("model_in_gateway and inference exclude each other: set one of them to null")
+        if not self.searches:
+            raise ValueError("model_in_gateway makes vectors for search, which is none")
+        if self.settings.get("embedder", model) != model:
+            raise ValueError(f"settings has another embedder than model_in_gateway, which is {model}")
+        return self
+
 
 def read_stage(name: object, stages: object) -> Stage:
     """Return the stage of that name, or raise `BadStage`, which names the wrong key."""
@@ -185,8 +241,20 @@ def read_stage(name: object, stages: object) -> Stage:
     if not isinstance(name, str) or name not in known:
         raise BadStage(f"There is no stage {name!r} in cdk.json: choose one of {', '.join(known)}")
     try:
-        return Stage.model_validate({**known[name], "name": name})
+        return Stage.model_validate({**_whole(name, known), "name": name})
     except ValidationError as error:
         fault = error.errors()[0]
         key = ".".join(map(str, fault["loc"]))
         raise BadStage(f"Stage {name!r} in cdk.json: {f'{key}: ' if key else ''}{fault['msg']}") from None
+
+
+def _whole(name: str, known: Mapping[str, Mapping[str, object]]) -> dict[str, object]:
+    own = dict(known[name])
+    if LIKE not in own:
+        return own
+    other, without = own.pop(LIKE), own.pop(WITHOUT, [])
+    if not isinstance(other, str) or other not in known or LIKE in known[other]:
+        raise BadStage(f"Stage {name!r} in cdk.json: like: it must name a stage that is like no other")
+    if not isinstance(without, list) or not all(key in Stage.model_fields for key in cast("list[object]", without)):
+        raise BadStage(f"Stage {name!r} in cdk.json: without: it must be a list of keys of a stage")
+    return {key: value for key, value in known[other].items() if key not in without} | own

@@ -1,20 +1,20 @@
-"""The queues of uploads: the bucket sends a message for each change, and failed messages are put aside."""
+"""The queues of uploads: a rule sends a message for each change, and failed messages are put aside."""
 
+import json
 from typing import cast
 
-from aws_cdk import Duration, Stack
-from aws_cdk import aws_iam as iam
+from aws_cdk import CfnOutput, Duration, Stack
+from aws_cdk import aws_events as events
+from aws_cdk import aws_events_targets as targets
 from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_sqs as sqs
 
-from infra import defaults
 from infra.stage import Stage
 from loci.core.settings import UPLOADS
 
-TRIES = 3
+TRIES = 10  # with the pauses between them, an hour
 KEPT_DAYS = 14  # the longest that SQS keeps a message
 TIMEOUTS = 6  # a message comes again after so many timeouts of the function, as AWS recommends
-EVENTS = ("s3:ObjectCreated:*", "s3:ObjectRemoved:*")
 
 
 def queue_name(stage: Stage) -> str:
@@ -27,33 +27,45 @@ def aside_name(stage: Stage) -> str:
     return f"{stage.prefix}-ingest-aside"
 
 
-def tell_of_uploads(stack: Stack, stage: Stage, bucket: s3.Bucket) -> None:
+def tell_of_uploads(stack: Stack, stage: Stage, bucket: s3.IBucket) -> None:
     """Send a message for each object that is written or removed below the prefix."""
     aside = sqs.DeadLetterQueue(
         max_receive_count=TRIES, queue=cast("sqs.IQueue", _queue(stack, "UploadsAside", aside_name(stage)))
     )
     waiting = Duration.seconds(TIMEOUTS * stage.ingest.timeout_s)
     queue = _queue(stack, "Uploads", queue_name(stage), visibility_timeout=waiting, dead_letter_queue=aside)
-    # The bucket's own name would close a circle: S3 tests the queue when it is configured.
-    ours = stack.format_arn(service="s3", region="", account="", resource=f"{stack.stack_name}-*")
-    queue.add_to_resource_policy(
-        iam.PolicyStatement(
-            principals=[defaults.service("s3.amazonaws.com")],
-            actions=["sqs:SendMessage"],
-            resources=[queue.queue_arn],
-            conditions={"StringEquals": {"aws:SourceAccount": stack.account}, "ArnLike": {"aws:SourceArn": ours}},
+    if stage.existing.bucket:
+        CfnOutput(stack, "NotifyUploads", value=_notify(bucket))
+    else:
+        # The CDK's own method would create a function that calls S3 afterwards.
+        made = cast("s3.CfnBucket", bucket.node.default_child)
+        made.notification_configuration = s3.CfnBucket.NotificationConfigurationProperty(
+            event_bridge_configuration=s3.CfnBucket.EventBridgeConfigurationProperty(event_bridge_enabled=True)
         )
+    rule = events.Rule(
+        stack,
+        "UploadChanged",
+        description="Tells the ingestion of Loci about uploads",
+        event_pattern=events.EventPattern(
+            source=["aws.s3"],
+            detail_type=["Object Created", "Object Deleted"],
+            detail={
+                "bucket": {"name": [bucket.bucket_name]},
+                "object": {"key": [{"prefix": f"{UPLOADS}/"}]},
+                # The bucket's own rule removes old versions: no document changes with them.
+                "reason": [{"anything-but": "Lifecycle Expiration"}],
+            },
+        ),
     )
-    # The CDK's own method would create a function that calls S3 afterwards.
-    below = s3.CfnBucket.FilterRuleProperty(name="prefix", value=f"{UPLOADS}/")
-    only = s3.CfnBucket.NotificationFilterProperty(s3_key=s3.CfnBucket.S3KeyFilterProperty(rules=[below]))
-    made = cast("s3.CfnBucket", bucket.node.default_child)
-    made.notification_configuration = s3.CfnBucket.NotificationConfigurationProperty(
-        queue_configurations=[
-            s3.CfnBucket.QueueConfigurationProperty(event=event, queue=queue.queue_arn, filter=only) for event in EVENTS
-        ]
-    )
-    made.node.add_dependency(queue.node.find_child("Policy"))
+    target = targets.SqsQueue(cast("sqs.IQueue", queue), dead_letter_queue=aside.queue)
+    rule.add_target(cast("events.IRuleTarget", target))
+
+
+def _notify(bucket: s3.IBucket) -> str:
+    """Return the command that lets an existing bucket tell EventBridge: CloudFormation cannot change such a bucket."""
+    put = "aws s3api put-bucket-notification-configuration"
+    told = json.dumps({"EventBridgeConfiguration": {}})
+    return f"{put} --bucket {bucket.bucket_name} --notification-configuration '{told}'"
 
 
 def _queue(

@@ -1,5 +1,7 @@
 """For all tests: the real model, how they are shared out, and the last lines of a run."""
 
+import signal
+
 from tests.servers.reporting import pytest_sessionfinish, pytest_terminal_summary, pytest_testnodedown
 from tests.support.minilm import minilm
 from tests.support.sharing import (
@@ -9,6 +11,10 @@ from tests.support.sharing import (
     pytest_unconfigure,
     pytest_xdist_make_scheduler,
 )
+
+# A shell has a job in the background ignore Ctrl-C, and every process that it starts would, too.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 __all__ = [
     "minilm",

@@ -1,4 +1,4 @@
-"""The gateway function: it answers every MCP request, and runs the jobs that it sends to itself."""
+"""The gateway function: it answers every MCP request."""
 
 import gc
 
@@ -6,9 +6,9 @@ gc.disable()  # until everything is loaded: looking for garbage meanwhile takes 
 
 from loci.compose import build_app
 from loci.mcp.http.application import asgi
-from loci.mcp.lambda_handler import jobs_of, keep_alive
+from loci.mcp.lambda_handler import keep_alive
 
 app = build_app()
-lambda_handler = keep_alive(asgi(app), jobs_of(app))
+lambda_handler = keep_alive(asgi(app))
 gc.freeze()
 gc.enable()

@@ -1,5 +1,6 @@
 """The ingestion function: it ingests the uploads that the messages of the queue name."""
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from aws_lambda_powertools.utilities.batch import (
@@ -9,26 +10,34 @@ from aws_lambda_powertools.utilities.batch import (
 )
 from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
 
-from loci.compose import build_upload_ingest
+from loci.compose import build_upload_queue
 
-uploads = build_upload_ingest()
+uploads = build_upload_queue()
+SECONDS = 300.0  # without a context, as in a test
 
 
 class Queue(BatchProcessor):
-    """Logs why a message failed. The queue sends it again, and puts it aside after the third failure."""
+    """Tells the queue when a message that failed comes again."""
 
     def failure_handler(self, record: SQSRecord, exception: Any) -> Any:
-        uploads.telemetry.upload_failed(record.message_id, exception[1])
+        times = int(record.attributes.approximate_receive_count or 1)
+        uploads.failed(record.message_id, record.receipt_handle, record.event_source_arn, times, exception[1])
         return super().failure_handler(record, exception)  # pyright: ignore[reportUnknownMemberType]
 
 
-# Refused uploads raise the alarm of the aside queue. So an error of the function always means that it broke.
+# Messages that failed come again, and in the end raise the alarm of the aside queue. So an error of the function always
+# means that it broke.
 queue = Queue(EventType.SQS, raise_on_entire_batch_failure=False)
 
 
-def take_in(record: SQSRecord) -> None:
-    uploads.ingest_notice(record.body)
-
-
 def lambda_handler(event: dict[str, Any], context: Any) -> Any:
-    return process_partial_response(event, take_in, queue, context)
+    def take_in(id: str, body: str) -> None:
+        uploads.take(id, body, context.get_remaining_time_in_millis() / 1000 if context else SECONDS)
+
+    with ThreadPoolExecutor(uploads.at_once) as threads:
+        taken = {one["messageId"]: threads.submit(take_in, one["messageId"], one["body"]) for one in event["Records"]}
+
+        def ended(record: SQSRecord) -> None:
+            taken[record.message_id].result()
+
+        return process_partial_response(event, ended, queue, context)

@@ -1,7 +1,10 @@
 """The rotation function: Secrets Manager calls it for each step of renewing the signing secret."""
 
-from loci.compose import rotate_secret
+import boto3
+from rotation import rotate
+
+client = boto3.client("secretsmanager")  # pyright: ignore[reportUnknownMemberType]
 
 
 def lambda_handler(event: dict[str, str], _: object) -> None:
-    rotate_secret(event["SecretId"], event["ClientRequestToken"], event["Step"])
+    rotate(event["SecretId"], event["ClientRequestToken"], event["Step"], client)

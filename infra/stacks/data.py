@@ -1,4 +1,4 @@
-"""The stack `data`: the table, the bucket with the queue of its uploads, the signing secret, the search index."""
+"""The stack `data`: tables, buckets, the queue of uploads, the signing secret, the search index."""
 
 from typing import cast
 
@@ -11,45 +11,41 @@ from constructs import Construct
 
 from infra import defaults
 from infra.acknowledged import acknowledge
+from infra.run_stores import executor_bucket, run_table
 from infra.search import search
 from infra.stage import Stage
 from infra.uploads import tell_of_uploads
-from layers.build import Layers
-from loci.core.settings import TABLE_EXPIRY, TABLE_KEYS
+from loci.core.settings import INDEX, TABLE_EXPIRY, TABLE_KEYS
 
 SECRET_LENGTH = 64
+INDEX_DAYS = 1  # the fewest that S3 accepts
 UPLOAD_DAYS = 1  # a multipart upload that is not complete after a day never will be
 
 
 class Data(Stack):
     """A separate stack, so that no deployment of the gateway can replace a table."""
 
-    def __init__(self, scope: Construct, stage: Stage, folders: Layers) -> None:
-        super().__init__(scope, f"{stage.prefix}-data", description="Loci: its data")
+    def __init__(self, scope: Construct, stage: Stage) -> None:
+        super().__init__(
+            scope, f"{stage.prefix}-data", description="Loci: its data", termination_protection=stage.retains
+        )
         self.table = _table(self, stage)
         self.bucket = _bucket(self, stage)
-        self.secret = secretsmanager.Secret(
-            self,
-            "Secret",
-            description="Signs sessions, request states and links of Loci",
-            generate_secret_string=secretsmanager.SecretStringGenerator(
-                secret_string_template="{}",  # noqa: S106 (a template, no secret)
-                generate_string_key="current",
-                password_length=SECRET_LENGTH,
-                exclude_punctuation=True,
-            ),
-            removal_policy=defaults.removal(stage),
-        )
+        self.run_rows = run_table(self, stage)
+        self.executors = executor_bucket(self, stage)
+        self.secret = _secret(self, stage)
         CfnOutput(self, "SigningSecret", value=self.secret.secret_arn)
-        _rotate(self, stage, folders)
+        _rotate(self, stage)
         self.search_url = search(self, stage)
         if stage.searches:
             tell_of_uploads(self, stage, self.bucket)
 
 
-def _table(stack: Stack, stage: Stage) -> dynamodb.Table:
+def _table(stack: Stack, stage: Stage) -> dynamodb.ITable:
+    if stage.existing.table:
+        return dynamodb.Table.from_table_name(stack, "Table", stage.existing.table)
     partition, sort = TABLE_KEYS
-    return dynamodb.Table(
+    made = dynamodb.Table(
         stack,
         "Table",
         partition_key=dynamodb.Attribute(name=partition, type=dynamodb.AttributeType.STRING),
@@ -63,9 +59,30 @@ def _table(stack: Stack, stage: Stage) -> dynamodb.Table:
         deletion_protection=not stage.localstack,  # `make destroy` turns it off, after it has asked
         removal_policy=defaults.removal(stage),
     )
+    return cast("dynamodb.ITable", made)
 
 
-def _bucket(stack: Stack, stage: Stage) -> s3.Bucket:
+def _secret(stack: Stack, stage: Stage) -> secretsmanager.ISecret:
+    if stage.existing.secret:
+        return secretsmanager.Secret.from_secret_complete_arn(stack, "Secret", stage.existing.secret)
+    made = secretsmanager.Secret(
+        stack,
+        "Secret",
+        description="Signs sessions, request states and links of Loci",
+        generate_secret_string=secretsmanager.SecretStringGenerator(
+            secret_string_template="{}",  # noqa: S106 (a template, no secret)
+            generate_string_key="current",
+            password_length=SECRET_LENGTH,
+            exclude_punctuation=True,
+        ),
+        removal_policy=defaults.removal(stage),
+    )
+    return cast("secretsmanager.ISecret", made)
+
+
+def _bucket(stack: Stack, stage: Stage) -> s3.IBucket:
+    if stage.existing.bucket:
+        return s3.Bucket.from_bucket_name(stack, "Bucket", stage.existing.bucket)
     bucket = s3.Bucket(
         stack,
         "Bucket",
@@ -80,16 +97,24 @@ def _bucket(stack: Stack, stage: Stage) -> s3.Bucket:
                 noncurrent_version_expiration=Duration.days(stage.noncurrent_days),
                 expired_object_delete_marker=True,
                 abort_incomplete_multipart_upload_after=Duration.days(UPLOAD_DAYS),
-            )
+            ),
+            *_rules_of_index(stage),
         ],
         removal_policy=defaults.removal(stage),
     )
     reason = "Only Loci's own functions reach it; an access log would contain the names of people's files"
     acknowledge(bucket, {"AwsSolutions-S1": reason})
-    return bucket
+    return cast("s3.IBucket", bucket)
 
 
-def _rotate(stack: Data, stage: Stage, folders: Layers) -> None:
+def _rules_of_index(stage: Stage) -> list[s3.LifecycleRule]:
+    """Old versions are of no use: each write replaces an object, and `loci reindex` makes all of them anew."""
+    if stage.search != "s3":
+        return []
+    return [s3.LifecycleRule(prefix=f"{INDEX}/", noncurrent_version_expiration=Duration.days(INDEX_DAYS))]
+
+
+def _rotate(stack: Data, stage: Stage) -> None:
     """Renew the secret every `rotation_days`. Everything that the last one signed stays valid until the next time."""
     secret = stack.secret.secret_arn
     function = defaults.function(
@@ -97,7 +122,6 @@ def _rotate(stack: Data, stage: Stage, folders: Layers) -> None:
         "rotate",
         stage,
         size=stage.rotate,
-        layers=defaults.loci_layers(stack, stage, folders),
         settings={},
         may=[
             defaults.allow(

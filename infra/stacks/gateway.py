@@ -1,7 +1,10 @@
 """The stack `gateway`: the function, the API in front of it, the firewall, and CloudFront if the stage has `edge`."""
 
+from typing import cast
+
 from aws_cdk import CfnOutput, Stack
 from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_logs as logs
 from aws_cdk import aws_secretsmanager as secretsmanager
 from constructs import Construct
 
@@ -34,23 +37,39 @@ class Gateway(Stack):
             if stage.domain:
                 CfnOutput(self, "PointDomainTo", value=edge.distribution_domain_name)
         function = _function(self, stage, folders, data, public_url)
-        runs.serve_runs(self, stage, data, function)
+        _query_of_tools(self, stage)
         route_everything(api, function, stage)
         if stage.localstack:
-            acknowledge(api, {"AwsSolutions-APIG3": "LocalStack has no WAF"})
             # LocalStack's API Gateway differs from AWS's, so the tests also call the function directly.
             url = function.add_function_url(auth_type=lambda_.FunctionUrlAuthType.NONE)
             CfnOutput(self, "FunctionUrl", value=url.url)
-        else:
-            protect(self, stage, api, origin_secret)
+        protect(self, stage, api, origin_secret)
         CfnOutput(self, "Endpoint", value=f"{public_url}/mcp")
         with_key = '--header "Authorization: Bearer KEY"'
         CfnOutput(self, "Connect", value=f"claude mcp add --transport http loci {public_url}/mcp {with_key}")
         CfnOutput(self, "CreateKey", value=f"loci keys create --stack {self.stack_name}")
+        CfnOutput(self, "Function", value=function.function_name)
         CfnOutput(self, "Table", value=data.table.table_name)
         CfnOutput(self, "Bucket", value=data.bucket.bucket_name)
+        if stage.sandbox:
+            CfnOutput(self, "ExecutorBucket", value=data.executors.bucket_name)
         if stage.searches:
             CfnOutput(self, "Upload", value=f"s3://{data.bucket.bucket_name}/{UPLOADS_OF_LOCAL}")
+
+
+def _query_of_tools(stack: Stack, stage: Stage) -> None:
+    """Save a query for Logs Insights with the figures of each tool: as metrics they would cost $0.60 a tool."""
+    if stage.localstack:
+        return  # it has no saved queries
+    log = cast("logs.ILogGroup", stack.node.find_child("GatewayLog"))
+    query = logs.QueryString(
+        filter_statements=['message = "call"'],
+        stats_statements=["count(*) as calls, pct(ms, 50) as p50_ms, pct(ms, 95) as p95_ms by tool, outcome"],
+        sort="calls desc",
+    )
+    logs.QueryDefinition(
+        stack, "Tools", query_definition_name=f"{stage.prefix}/tools", query_string=query, log_groups=[log]
+    )
 
 
 def _origin_secret(stack: Stack) -> str:
@@ -73,7 +92,7 @@ def _function(stack: Stack, stage: Stage, folders: Layers, data: Data, public_ur
     may = [
         *reach.permissions(stack, stage, data),
         *language.permissions(stack, stage),
-        *runs.permissions(stack, stage),
+        *runs.sending(stack, stage, data),
         defaults.allow(["secretsmanager:GetSecretValue"], [data.secret.secret_arn]),
     ]
     return defaults.function(
@@ -82,7 +101,7 @@ def _function(stack: Stack, stage: Stage, folders: Layers, data: Data, public_ur
         stage,
         size=stage.gateway.model_copy(update={"timeout_s": stage.timeout_s("gateway")}),
         layers=defaults.loci_layers(stack, stage, folders),
-        settings={**reach.settings_of(stage, data), **runs.settings_of(stack, stage), **settings},
+        settings={**reach.settings_of(stage, data), **runs.settings_of(stack, stage, data), **settings},
         may=may,
         description="Answers every MCP request of Loci",
     )

@@ -6,11 +6,11 @@ from constructs import Construct
 from infra import defaults, reach
 from infra.stacks.data import Data
 from infra.stage import Stage
-from infra.uploads import queue_name
+from infra.uploads import aside_name, queue_name
 from layers.build import Layers
 
 BATCH = 5
-"""Messages in one call. A document may take a minute to embed, and after a timeout all of them begin again."""
+"""Messages in one call. The function stops before its time ends, and leaves the rest to the next call."""
 
 
 class Ingest(Stack):
@@ -19,15 +19,21 @@ class Ingest(Stack):
     def __init__(self, scope: Construct, stage: Stage, folders: Layers, data: Data) -> None:
         super().__init__(scope, f"{stage.prefix}-ingest", description="Loci: ingests uploads")
         queue = self.format_arn(service="sqs", resource=queue_name(stage))
-        receive = ["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"]
+        aside = self.format_arn(service="sqs", resource=aside_name(stage))
+        receive = ["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ChangeMessageVisibility"]
+        aside_url = f"https://sqs.{self.region}.{self.url_suffix}/{self.account}/{aside_name(stage)}"
         function = defaults.function(
             self,
             "ingest",
             stage,
             size=stage.ingest,
             layers=defaults.loci_layers(self, stage, folders),
-            settings=reach.settings_of(stage, data),
-            may=[*reach.permissions(self, stage, data), defaults.allow(receive, [queue])],
+            settings={**reach.settings_of(stage, data), "aside_queue": aside_url},
+            may=[
+                *reach.permissions_to_ingest(self, stage, data),
+                defaults.allow(receive, [queue]),
+                defaults.allow(["sqs:SendMessage"], [aside]),
+            ],
             description="Ingests the uploads of Loci",
         )
         function.add_event_source_mapping(

@@ -1,4 +1,4 @@
-"""The stack `operations`: a dashboard, alarms and a budget."""
+"""The stack `operations`: alarms, a dashboard if the stage has one, and a budget."""
 
 from typing import cast
 
@@ -31,7 +31,8 @@ class Operations(Stack):
         for alarm in alarms.all_of(self, stage, table):
             alarm.add_alarm_action(tell)
             alarm.add_ok_action(tell)
-        dashboard(self, stage, table)
+        if stage.dashboard:
+            dashboard(self, stage, table)
         _budget(self, stage)
         CfnOutput(self, "AlarmTopic", value=topic.topic_arn)
 

@@ -20,10 +20,14 @@ from loci.scratchpad.module import scratchpad_module
 from loci.web.module import web_module
 
 if TYPE_CHECKING:
+    from loci.adapters.aws.upload_queue import UploadQueue
     from loci.code.api import Code
     from loci.documents.api import Documents
-    from loci.documents.ingest.uploads import UploadIngest
+    from loci.documents.ingest.reindex import IndexRebuild
     from loci.search.language_model import LanguageModel
+
+UPLOADS_AT_ONCE = 5
+"""As many as come in one call of the ingestion."""
 
 
 def modules(app: App) -> Sequence[Module]:
@@ -71,9 +75,10 @@ def build_app(settings: Settings | None = None) -> App:
     )
 
 
-def build_upload_ingest(settings: Settings | None = None) -> "UploadIngest":
+def build_upload_queue(settings: Settings | None = None) -> "UploadQueue":
     """Build what ingests a deployment's uploads. It signs nothing, so it needs none of the server's secrets."""
     from loci.adapters.aws.clients import Clients
+    from loci.adapters.aws.upload_queue import UploadQueue
     from loci.adapters.aws.uploads import S3Uploads
     from loci.documents.ingest.uploads import UploadIngest
     from loci.documents.parts import document_parts
@@ -82,8 +87,39 @@ def build_upload_ingest(settings: Settings | None = None) -> "UploadIngest":
     settings = settings or load_settings()
     clients = Clients()
     records, blobs = aws_stores(settings, clients)
+    adapters = for_documents(settings, records, clients, at_once=False)
+    library = document_parts(settings, records, blobs, adapters, None).library
+    ingest = UploadIngest(S3Uploads(settings.bucket or "", clients), library, Telemetry(settings.log_level))
+    # The index in the bucket writes in one go what comes at once. A domain gains nothing by it.
+    return UploadQueue(ingest, clients, settings.aside_queue, UPLOADS_AT_ONCE if settings.search == "s3" else 1)
+
+
+def build_index_rebuild(settings: Settings) -> "IndexRebuild":
+    """Build what rebuilds the index. For a deployment it signs nothing, so it needs none of the server's secrets."""
+    from loci.documents.ingest.reindex import IndexRebuild
+
+    if settings.mode == "embedded":
+        app = build_app(settings)
+        return IndexRebuild(app.documents.parts.reindex, app.api_keys.owners)
+    from loci.adapters.aws.clients import Clients
+    from loci.adapters.aws.uploads import S3Uploads
+    from loci.documents.ingest.uploads import UploadIngest
+    from loci.documents.parts import document_parts
+    from loci.runtimes.aws import aws_stores, for_documents
+
+    clients = Clients()
+    records, blobs = aws_stores(settings, clients)
     parts = document_parts(settings, records, blobs, for_documents(settings, records, clients), None)
-    return UploadIngest(S3Uploads(settings.bucket or "", clients), parts.library, Telemetry(settings.log_level))
+    uploads = UploadIngest(S3Uploads(settings.bucket or "", clients), parts.library, Telemetry(settings.log_level))
+    return IndexRebuild(parts.reindex, ApiKeys(records, time.time).owners, uploads)
+
+
+def settings_of_stack(stack: str) -> Settings:
+    """The settings of a deployment's gateway."""
+    from loci.adapters.aws.clients import Clients
+    from loci.adapters.aws.stack import gateway_settings
+
+    return Settings.model_validate(gateway_settings(stack, Clients()))
 
 
 def keys_of_stack(stack: str) -> ApiKeys:
@@ -111,14 +147,6 @@ def count_signing_secrets(settings: Settings) -> int:
     from loci.runtimes.aws import signing_secrets
 
     return len(signing_secrets(settings, Clients()))
-
-
-def rotate_secret(name: str, token: str, step: str) -> None:
-    """Do one step of the rotation of a deployment's signing secret."""
-    from loci.adapters.aws.clients import Clients
-    from loci.adapters.aws.secrets import rotate
-
-    rotate(name, token, step, Clients())
 
 
 def _adapters(settings: Settings) -> Adapters:

@@ -12,6 +12,7 @@ from typing import NoReturn
 
 from tests.bench.cold import cold
 from tests.bench.figures import Figure, as_json, table
+from tests.bench.gateway_model import gateway_model
 from tests.bench.graph import graph
 from tests.bench.imports import imports
 from tests.bench.ingestion import ingestion
@@ -21,6 +22,7 @@ from tests.bench.memory import memory
 from tests.bench.opensearch import opensearch
 from tests.bench.python_runs import python_runs
 from tests.bench.rerank import rerank
+from tests.bench.s3_search import s3_search
 from tests.bench.search import passages, search
 from tests.bench.servers import Servers, servers
 from tests.bench.typescript import typescript
@@ -41,10 +43,12 @@ PARTS: Mapping[str, Callable[[Servers], list[Figure]]] = {
     "search": search,
     "passages": passages,
     "rerank": rerank,
+    "gateway model": gateway_model,
     "graph": graph,
     "typescript": typescript,
     "python": python_runs,
     "opensearch": opensearch,
+    "s3": s3_search,
 }
 
 

@@ -28,7 +28,7 @@ from tests.support.executors import runner_packages
 from tests.support.functions import loaded
 from tests.support.invoke_api import InvokeApi, invoke_api
 from tests.support.loopback_aws import loopback_aws
-from tests.support.moto_aws import BUCKET, TABLE
+from tests.support.moto_aws import BUCKET, EXECUTORS, RUN_TABLE, TABLE
 
 FUNCTION = "loci-run-python"
 BOUNDS = Bounds(seconds=3.0, grace_seconds=0.3, memory_bytes=512 << 20, disk_bytes=64 << 20, files=2_000)
@@ -95,7 +95,7 @@ def function(folder: Path) -> Generator[Place]:
 
         move()
         try:
-            yield Place(_executors(), move, move, S3Blobs(BUCKET, Clients()))
+            yield Place(_executors(), move, move, S3Blobs(EXECUTORS, Clients()))
         finally:
             for one in handlers:
                 one.runs.close()
@@ -112,13 +112,12 @@ def _loaded(api: InvokeApi, folder: Path) -> ModuleType:
 
 def _executors() -> LambdaExecutors:
     clients = Clients()
-    blobs = S3Blobs(BUCKET, clients)
-    records = DynamoRecords(TABLE, blobs, CLOCK, clients)
+    records = DynamoRecords(TABLE, S3Blobs(BUCKET, clients), CLOCK, clients)
     return LambdaExecutors(
         Machine(FUNCTION, "LOCI_RUN_PYTHON_FUNCTION", KEY, clients),
         ExecutorRecords(records, CLOCK, lambda _: None),
-        blobs,
-        Lender(TABLE, ROLE, clients),
+        S3Blobs(EXECUTORS, clients),
+        Lender(RUN_TABLE, ROLE, clients),
         BOUNDS,
         drawing=True,
     )

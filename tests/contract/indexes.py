@@ -1,17 +1,27 @@
 """Every adapter of the document index, ready, and what the tests put into it."""
 
 import secrets
+import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from struct import pack
+from tempfile import TemporaryDirectory
 
 import pytest
 
+from loci.adapters.aws.blobs import S3Blobs
+from loci.adapters.aws.clients import Clients
 from loci.adapters.aws.index import OpenSearchIndex
+from loci.adapters.aws.index_objects import IndexObjects
 from loci.adapters.aws.opensearch import OpenSearchCluster
+from loci.adapters.aws.records import DynamoRecords
+from loci.adapters.aws.write_locks import RecordWriteLocks
 from loci.adapters.local.index import SqliteIndex
+from loci.adapters.local.records import SqliteRecords
 from loci.adapters.local.sqlite import Database
+from loci.adapters.s3_index.copies import MOST_BYTES, Copies
+from loci.adapters.s3_index.index import S3Index
 from loci.core.identity import Owner
 from loci.core.ids import content_id
 from loci.search.document_index import DocumentIndex
@@ -19,6 +29,7 @@ from loci.search.inference import Embedding
 from loci.search.ranking import EVERYTHING, Candidate, Chunk, QueryVector, TagsAndDate, Where
 from loci.search.words import index_words, query_words
 from tests.servers.java.nodes import opensearch_node
+from tests.support.moto_aws import BUCKET, TABLE, moto_aws
 
 MODEL = "small@0123456789ab"
 OTHER_MODEL = "large@ba9876543210"
@@ -53,8 +64,40 @@ def opensearch() -> Generator[Opener, None, None]:
         yield lambda _: nullcontext(index)
 
 
-ADAPTERS: dict[str, Callable[[], AbstractContextManager[Opener]]] = {"embedded": embedded, "opensearch": opensearch}
-PARAMETERS = [pytest.param("embedded"), pytest.param("opensearch", marks=pytest.mark.aws)]
+def s3_index(
+    folder: Path,
+    most_passages: int = 20_000,
+    most_bytes: int = MOST_BYTES,
+    see: Callable[[IndexObjects], object] = lambda _: None,
+    *,
+    shares_locks: bool = True,
+) -> S3Index:
+    """One in the bucket, as an environment of Lambda has it: with its own disk and memory, below the folder."""
+    clients = Clients()
+    objects = IndexObjects(BUCKET, clients)
+    see(objects)
+    folder.mkdir(exist_ok=True)
+    table = DynamoRecords(TABLE, S3Blobs(BUCKET, clients), time.time, clients)
+    locks = RecordWriteLocks(
+        table if shares_locks else SqliteRecords(Database(folder / "own.db"), time.time), time.time
+    )
+    return S3Index(Copies(objects, most_passages, parent=folder / "tmp", most_bytes=most_bytes), locks)
+
+
+@contextmanager
+def s3() -> Generator[Opener, None, None]:
+    """One bucket for many tests, each with owners of its own."""
+    with moto_aws(), TemporaryDirectory() as folder:
+        index = s3_index(Path(folder))
+        yield lambda _: nullcontext(index)
+
+
+ADAPTERS: dict[str, Callable[[], AbstractContextManager[Opener]]] = {
+    "embedded": embedded,
+    "s3": s3,
+    "opensearch": opensearch,
+}
+PARAMETERS = [pytest.param("embedded"), pytest.param("s3"), pytest.param("opensearch", marks=pytest.mark.aws)]
 
 
 def someone() -> Owner:

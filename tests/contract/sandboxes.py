@@ -16,7 +16,7 @@ from tests.support.deno import STRONGEST, sandbox
 from tests.support.functions import loaded
 from tests.support.invoke_api import InvokeApi, invoke_api
 from tests.support.loopback_aws import loopback_aws
-from tests.support.moto_aws import TABLE
+from tests.support.moto_aws import RUN_TABLE
 
 FUNCTION = "loci-run-deno"
 ROLE = "arn:aws:iam::123456789012:role/bridge"
@@ -42,7 +42,7 @@ def on(api: InvokeApi) -> LambdaSandbox:
         environment.setenv("LOCI_DENO", str(find_deno(None)))
         api.functions[FUNCTION] = loaded(Path("run_deno")).lambda_handler
     clients = Clients()
-    return LambdaSandbox(Machine(FUNCTION, "LOCI_RUN_DENO_FUNCTION", KEY, clients), Lender(TABLE, ROLE, clients))
+    return LambdaSandbox(Machine(FUNCTION, "LOCI_RUN_DENO_FUNCTION", KEY, clients), Lender(RUN_TABLE, ROLE, clients))
 
 
 ADAPTERS: dict[str, Callable[[], AbstractContextManager[Sandbox]]] = {"embedded": embedded, "function": function}

@@ -1,5 +1,7 @@
 """What only the AWS stores promise: nothing is loaded early, no answer that got lost lies, nothing large is left."""
 
+import base64
+import json
 import math
 import subprocess
 import sys
@@ -17,9 +19,11 @@ from loci.adapters.aws.records import DynamoRecords
 from loci.core.errors import Conflict, Unavailable
 from loci.core.identity import Owner
 from loci.core.stores import ABSENT, BlobStore, RecordStore
+from loci.sandbox.lambda_host.saved_state import write_object
 from tests.contract.stores import ANN, Clock, Opener, Stores, moto
 from tests.contract.test_records import text
-from tests.support.moto_aws import BUCKET, REGION, TABLE, credentials
+from tests.support.loopback_aws import loopback_aws
+from tests.support.moto_aws import BUCKET, EXECUTORS, REGION, TABLE, credentials
 
 LARGE = text(500_000)
 
@@ -239,3 +243,22 @@ def test_what_the_environment_lacks_is_told(
     monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
     with pytest.raises(Unavailable, match="the region and the credentials"):
         DynamoRecords(TABLE, S3Blobs(BUCKET), clock).get(ANN, "note", "a")
+
+
+def test_a_form_writes_one_object_of_a_limited_size(blobs: BlobStore) -> None:
+    assert isinstance(blobs, S3Blobs)
+    made = blobs.form(ANN, "executors/e/1/0000", 90, 5)
+    fields = made["fields"]
+    assert isinstance(fields, dict)
+    allowed = json.loads(base64.b64decode(str(fields["policy"])))["conditions"]
+    assert ["content-length-range", 0, 5] in allowed
+    assert {"bucket": BUCKET} in allowed
+    assert {"key": f"{ANN.key}/executors/e/1/0000"} in allowed
+
+
+def test_what_a_form_sends_is_what_the_bucket_holds() -> None:
+    with loopback_aws():
+        blobs = S3Blobs(EXECUTORS)
+        content = bytes(range(256)) + b"\r\n--not-the-boundary--\r\n"
+        write_object(blobs.form(ANN, "a", 90, 1000), content)
+        assert blobs.read(ANN, "a") == content

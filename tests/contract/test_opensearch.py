@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from typing import Any
 
 import pytest
 
@@ -32,6 +33,7 @@ from tests.contract.indexes import (
 )
 from tests.contract.stores import at_once
 from tests.support.moto_aws import credentials
+from tests.support.polling import until
 
 ANN = Owner("acme", "ann")
 
@@ -144,7 +146,7 @@ def test_a_node_that_fails_is_asked_again_and_then_unavailable(port: int) -> Non
     Asked.status = 503
     with pytest.raises(Unavailable, match="503"):
         counts(f"http://127.0.0.1:{port}")
-    assert len(Asked.seen) == 3
+    assert len(Asked.seen) == 2  # once more, and no longer than a request has
 
 
 @pytest.mark.aws
@@ -236,3 +238,60 @@ class TestOnANode:
             find(index, ANN, "river")
         put(index, ANN, chunk("a#0", "garden", embedding(1, 0)))
         assert by_vector(find(index, ANN, near=vector(1, 0))) == ["a#0"]
+
+
+@pytest.mark.aws
+def test_an_ingestion_leaves_a_new_document_to_the_interval(cluster: OpenSearchCluster, name: str) -> None:
+    index, asked = OpenSearchIndex(cluster, name, at_once=False), refreshes(cluster)
+    for number in range(3):
+        index.put(ANN, NOTES, f"a{number}", [chunk(f"a{number}#0", "ferry")], TagsAndDate(), is_new=True)
+    assert asked == []
+    until(lambda: len(by_words(find(index, ANN, "ferry"))) == 3)
+
+
+@pytest.mark.aws
+def test_whoever_writes_with_a_tool_finds_it_at_once(cluster: OpenSearchCluster, name: str) -> None:
+    index = OpenSearchIndex(cluster, name)
+    index.put(ANN, NOTES, "a", [chunk("a#0", "ferry")], TagsAndDate(), is_new=True)
+    assert by_words(find(index, ANN, "ferry")) == ["a#0"]
+
+
+@pytest.mark.aws
+@pytest.mark.parametrize("at_once", [True, False])
+def test_what_follows_an_ingestion_at_once_leaves_nothing_of_it(
+    cluster: OpenSearchCluster, name: str, *, at_once: bool
+) -> None:
+    ingesting, next_one = OpenSearchIndex(cluster, name, at_once=False), OpenSearchIndex(cluster, name, at_once=at_once)
+    for document in ("replaced", "removed"):
+        chunks = [chunk(f"{document}#{number}", "ferry") for number in range(2)]
+        ingesting.put(ANN, NOTES, document, chunks, TagsAndDate(), is_new=True)
+    next_one.put(ANN, NOTES, "replaced", [chunk("replaced#0", "train")], TagsAndDate())
+    next_one.remove(ANN, NOTES, "removed")
+    cluster.client.indices.refresh(index=name)
+    assert next_one.documents(ANN, NOTES) == {"replaced": 1}
+    assert by_words(find(next_one, ANN, "train")) == ["replaced#0"]
+
+
+@pytest.mark.aws
+def test_an_index_of_an_older_loci_gets_the_interval(cluster: OpenSearchCluster, name: str) -> None:
+    body = index_body()
+    body["settings"]["index"]["refresh_interval"] = "-1"
+    cluster.client.indices.create(index=name, body=body)
+    OpenSearchIndex(cluster, name).remove(ANN, NOTES, "a")
+    [found] = cluster.client.indices.get_settings(index=name).values()
+    assert found["settings"]["index"]["refresh_interval"] == "1s"
+
+
+def refreshes(cluster: OpenSearchCluster) -> list[str]:
+    """The requests from now on that refresh the index."""
+    seen: list[str] = []
+    transport: Any = cluster.client.transport
+    perform = transport.perform_request
+
+    def noted(method: str, url: str, params: dict[str, Any] | None = None, **more: Any) -> Any:
+        if "_refresh" in url or (params and params.get("refresh", "false") != "false"):
+            seen.append(url)
+        return perform(method, url, params=params, **more)
+
+    transport.perform_request = noted
+    return seen

@@ -3,7 +3,7 @@
 import json
 import time
 from collections.abc import Callable, Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote_plus
@@ -19,7 +19,7 @@ from loci.compose import build_app
 from loci.core.errors import LociError
 from loci.core.identity import LOCAL, Owner
 from loci.core.settings import load_settings
-from loci.documents.ingest.index_writer import IndexWriter
+from loci.documents.ingest.index_writer import COLLECTION, IndexWriter
 from loci.documents.ingest.local_files import MAX_DOCUMENT_BYTES, blob_key
 from loci.documents.ingest.uploads import UploadIngest, owner_and_path, upload_prefix
 from loci.documents.library import Library
@@ -29,6 +29,7 @@ from tests.support.moto_aws import BUCKET, moto_aws
 ANN = Owner("acme", "ann")
 OWNERS = [LOCAL, ANN, Owner("-", "-"), Owner("a b/c", "x%2Fy"), Owner("https://id.example.com", "é🙂"), Owner("", "..")]
 KEY = upload_prefix(ANN) + "notes/a.md"
+RECORDED = Path(__file__).with_name("events")
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,6 +230,51 @@ def test_a_document_that_could_not_be_embedded_is_tried_again_and_found_by_words
     assert (raised.value.code, bucket.texts()) == ("WORDS_ONLY", {"notes/a.md": "words"})
 
 
+def test_an_upload_that_the_index_has_lost_is_taken_in_again(bucket: Bucket) -> None:
+    bucket.put(KEY, "# Hello\n")
+    bucket.intake.ingest_object(KEY)
+    index = bucket.app.documents.parts.index
+    index.remove(ANN, COLLECTION, "notes-a")
+    bucket.intake.ingest_object(KEY)
+    assert index.documents(ANN, COLLECTION) == {"notes-a": 1}
+
+
+def test_uploads_that_the_catalog_does_not_know_are_missed(bucket: Bucket) -> None:
+    for key in (KEY, upload_prefix(ANN) + "new.md", upload_prefix(ANN) + ".hidden.md", upload_prefix(LOCAL) + "a.md"):
+        bucket.put(key)
+    bucket.intake.ingest_object(KEY)
+    catalog = bucket.app.documents.parts.catalog
+    [known] = catalog.documents(ANN)
+    later = replace(known, ingested_at="2999-01-01T00:00:00Z")
+    assert bucket.intake.missed(ANN, [later]) == [upload_prefix(ANN) + "new.md"]
+    assert KEY in bucket.intake.missed(ANN, [replace(known, ingested_at="2020-01-01T00:00:00Z")])
+
+
+def test_everybody_with_an_upload_is_known(bucket: Bucket) -> None:
+    for owner in OWNERS:
+        bucket.put(upload_prefix(owner) + "notes/a.md")
+    bucket.put("uploads/acme/stray.md")
+    assert set(bucket.intake.owners()) == set(OWNERS)
+
+
+def test_a_rebuild_takes_in_what_was_missed_and_what_lost_its_stored_text(bucket: Bucket) -> None:
+    new, lost = upload_prefix(ANN) + "new.md", upload_prefix(ANN) + "lost.md"
+    for key in (KEY, lost):
+        bucket.put(key, f"text of {key}")
+        bucket.intake.ingest_object(key)
+    bucket.put(new, "new")
+    parts = bucket.app.documents.parts
+    bucket.app.blobs.remove(ANN, blob_key("lost"))
+    known, version = parts.catalog.with_version(ANN, "lost")
+    assert known
+    parts.catalog.put(ANN, replace(known, ingested_at="2999-01-01T00:00:00Z"), version)  # so it is not missed
+    parts.index.remove(ANN, COLLECTION, "notes-a")
+    summary = parts.reindex.run(ANN, uploads=bucket.intake)
+    assert (summary.rebuilt, summary.unchanged, summary.is_complete) == (3, 0, True)
+    assert parts.index.documents(ANN, COLLECTION) == {"lost": 1, "new": 1, "notes-a": 1}
+    assert bucket.texts() == {"lost.md": f"text of {lost}", "new.md": "new", "notes/a.md": f"text of {KEY}"}
+
+
 def notice(key: str, bucket: str = BUCKET) -> str:
     """A notice as S3 sends it to a queue."""
     return json.dumps({"Records": [{"s3": {"bucket": {"name": bucket}, "object": {"key": quote_plus(key, safe="/")}}}]})
@@ -241,14 +287,57 @@ def test_a_notice_names_the_object_that_it_is_about(bucket: Bucket) -> None:
     assert bucket.texts(Owner("a b", "x+y")) == {"ä & b+c.md": "found"}
 
 
-@pytest.mark.parametrize("text", ['{"Service": "Amazon S3", "Event": "s3:TestEvent"}', notice(KEY, "another")])
+def event(kind: str, key: str, bucket: str = BUCKET) -> str:
+    """A message of EventBridge, as the user guide of S3 has it ("EventBridge event message structure")."""
+    told: dict[str, Any] = json.loads((RECORDED / f"{kind}.json").read_text("utf-8"))
+    told["detail"]["bucket"]["name"] = bucket
+    told["detail"]["object"]["key"] = key
+    return json.dumps(told)
+
+
+@pytest.mark.parametrize("name", ["ä & b+c.md", "100%20 sure.md", "a+b.md"])
+def test_a_message_of_eventbridge_names_the_object_as_it_is(bucket: Bucket, name: str) -> None:
+    key = upload_prefix(ANN) + name
+    bucket.put(key, "found")
+    bucket.intake.ingest_notice(event("object_created", key))
+    assert bucket.texts() == {name: "found"}
+
+
+@pytest.mark.parametrize("kind", ["delete_marker_created", "permanently_deleted"])
+def test_a_message_of_eventbridge_about_a_deletion_removes_the_document(bucket: Bucket, kind: str) -> None:
+    bucket.put(KEY)
+    bucket.intake.ingest_notice(event("object_created", KEY))
+    bucket.remove(KEY)
+    bucket.intake.ingest_notice(event(kind, KEY))
+    assert bucket.texts() == {}
+
+
+def test_messages_in_the_wrong_order_leave_the_document_as_the_object_is(bucket: Bucket) -> None:
+    bucket.put(KEY, "old")
+    bucket.put(KEY, "new")
+    for text in (event("delete_marker_created", KEY), event("object_created", KEY), notice(KEY)):
+        bucket.intake.ingest_notice(text)
+    assert bucket.texts() == {"notes/a.md": "new"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['{"Service": "Amazon S3", "Event": "s3:TestEvent"}', notice(KEY, "another"), event("object_created", KEY, "x")],
+    ids=["test", "of S3", "of EventBridge"],
+)
 def test_a_notice_of_something_else_is_passed_over(bucket: Bucket, text: str) -> None:
     bucket.put(KEY)
     bucket.intake.ingest_notice(text)
     assert bucket.texts() == {}
 
 
-@pytest.mark.parametrize("text", ["", "[]", '"x"', '{"Records": 1}', '{"Records": [{"s3": {}}]}', "{"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "[]", "{", '"x"', '{"Records": 1}', '{"Records": [{"s3": {}}]}', '"detail"', '{"detail": {}}'),
+        '{"detail": {"bucket": {"name": "loci-blobs"}, "object": {"key": 1}}}',
+    ],
+)
 def test_what_is_no_notice_is_refused(bucket: Bucket, text: str) -> None:
     with pytest.raises(LociError, match="not a notice of S3"):
         bucket.intake.ingest_notice(text)

@@ -88,24 +88,46 @@ class Deployment:
 def deploy(server: LocalStack, aws: Aws, node: Node) -> Deployment:
     """All stacks, by the command line that deploys to AWS, too."""
     with tempfile.TemporaryDirectory() as scratch, ThreadPoolExecutor() as threads:
-        assembly, outputs = Path(scratch) / "assembly", Path(scratch) / "outputs.json"
         began = time.monotonic()
         bootstrapped = threads.submit(_bootstrap, aws)  # on the other core
-        app = shlex.join([sys.executable, "-m", "infra.app"])  # the CDK gives it to a shell
-        told = ("--context", "stage=local", "--context", f"stages={json.dumps({'local': _stage(node)})}")
-        _cdk(server, "synth", "--quiet", "--app", app, "--output", assembly, *told, *STACKS)
+        assembly = synthesise(server, Path(scratch), "local", stage_on(node))
         bootstrapped.result()
         SECONDS["CDK synth, bootstrap"], began = time.monotonic() - began, time.monotonic()
-        how = ("--method", "direct", "--require-approval", "never", "--progress", "events", "--concurrency", "2")
-        _cdk(server, "deploy", "--app", assembly, *how, "--outputs-file", outputs, *STACKS)
+        outputs = bring_up(server, assembly, "local")
         SECONDS["CDK deploy"] = time.monotonic() - began
-        return Deployment(server, aws, json.loads(outputs.read_text("utf-8"))[GATEWAY])
+        return Deployment(server, aws, outputs[GATEWAY])
 
 
-def _stage(node: Node) -> dict[str, object]:
+def stage_on(node: Node, index: str = "deployed") -> dict[str, object]:
     """The stage `local` with an index on the node."""
     stage = json.loads((ROOT / "cdk.json").read_text("utf-8"))["context"]["stages"]["local"]
-    return {**stage, "search_url": node.url, "settings": {"search_index": f"{node.prefix}deployed"}}
+    return {**stage, "search_url": node.url, "settings": {"search_index": f"{node.prefix}{index}"}}
+
+
+def stacks_of(stage: str) -> tuple[str, ...]:
+    """The stacks of a stage, by what their names end in."""
+    return tuple(name.replace("local", stage) for name in STACKS)
+
+
+def synthesise(server: LocalStack, folder: Path, name: str, stage: Mapping[str, object]) -> Path:
+    """Write the templates of a stage below the folder; where they are."""
+    app = shlex.join([sys.executable, "-m", "infra.app"])  # the CDK gives it to a shell
+    told = ("--context", f"stage={name}", "--context", f"stages={json.dumps({name: stage})}")
+    _cdk(server, "synth", "--quiet", "--app", app, "--output", folder / "assembly", *told, *stacks_of(name))
+    return folder / "assembly"
+
+
+def bring_up(server: LocalStack, assembly: Path, name: str) -> dict[str, dict[str, str]]:
+    """Deploy the stacks; the outputs of each."""
+    outputs = assembly.parent / "outputs.json"
+    how = ("--method", "direct", "--require-approval", "never", "--progress", "events", "--concurrency", "2")
+    _cdk(server, "deploy", "--app", assembly, *how, "--outputs-file", outputs, *stacks_of(name))
+    return json.loads(outputs.read_text("utf-8"))
+
+
+def tear_down(server: LocalStack, assembly: Path, name: str) -> None:
+    """Destroy the stacks."""
+    _cdk(server, "destroy", "--app", assembly, "--force", *stacks_of(name))
 
 
 def _bootstrap(aws: Aws) -> None:

@@ -1,10 +1,12 @@
 """The gateway as it is deployed, whose callers' code may call one tool."""
 
+from typing import Any
+
 from loci.compose import build_app
 from loci.core.identity import Caller
 from loci.core.json import Json, JsonObject
 from loci.mcp.http.application import asgi
-from loci.mcp.lambda_handler import jobs_of, keep_alive
+from loci.mcp.lambda_handler import job_handler, keep_alive
 
 
 class Shop:
@@ -19,4 +21,9 @@ class Shop:
 
 app = build_app()
 app.code.parts.typescript.get()._tools = Shop()  # pyright: ignore[reportPrivateUsage]
-lambda_handler = keep_alive(asgi(app), jobs_of(app))
+requests, jobs = keep_alive(asgi(app)), job_handler(app)
+
+
+def lambda_handler(event: dict[str, Any], context: Any) -> Any:
+    """As the gateway and as the function of its errands: here they are one."""
+    return (jobs if "job" in event else requests)(event, context)

@@ -63,6 +63,9 @@ def machines(deployment: Deployment, new_user: NewUser) -> Iterator[Machines]:
         "LOCI_RUN_DENO_FUNCTION": deno,
         "LOCI_RUN_PYTHON_FUNCTION": python,
         "LOCI_RUN_ROLE": f"arn:aws:iam::{ACCOUNT}:role/any",
+        "LOCI_ERRAND_FUNCTION": FUNCTION,
+        "LOCI_RUN_TABLE": _only("runrows", aws("dynamodb").list_tables()["TableNames"]),
+        "LOCI_EXECUTOR_BUCKET": _only("executors", [one["Name"] for one in aws("s3").list_buckets()["Buckets"]]),
     }
     source = (ROOT / "functions" / "gateway" / "handler.py").read_text("utf-8")
     _coded(deployment, PROGRAM.read_text("utf-8"))
@@ -76,6 +79,11 @@ def machines(deployment: Deployment, new_user: NewUser) -> Iterator[Machines]:
         FunctionName=FUNCTION, Environment=was["Environment"], Timeout=was["Timeout"]
     )
     function.get_waiter("function_updated_v2").wait(FunctionName=FUNCTION, WaiterConfig={"Delay": 0.05})
+
+
+def _only(part: str, names: list[str]) -> str:
+    [name] = [one for one in names if part in one.lower()]
+    return name
 
 
 def _coded(deployment: Deployment, source: str) -> None:

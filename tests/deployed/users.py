@@ -25,15 +25,15 @@ class User:
 NewUser = Callable[[], User]
 
 
-def new_user(server: LocalStack, folder: Path) -> User:
+def new_user(server: LocalStack, folder: Path, stack: str = GATEWAY) -> User:
     """An owner whom nobody has seen before."""
     owner = Owner("acme", uuid.uuid4().hex[:8])
-    made = keys(server, folder, "create", "test", "--tenant", owner.tenant, "--subject", owner.subject)
+    made = keys(server, folder, "create", "test", "--tenant", owner.tenant, "--subject", owner.subject, stack=stack)
     return User(owner, made["id"], {"Authorization": f"Bearer {made['key']}"})
 
 
-def keys(server: LocalStack, folder: Path, command: str, *arguments: str) -> dict[str, Any]:
+def keys(server: LocalStack, folder: Path, command: str, *arguments: str, stack: str = GATEWAY) -> dict[str, Any]:
     """What `loci keys` says of a key of the deployment."""
-    done = loci(folder, "keys", command, *arguments, "--stack", GATEWAY, "--json", **server.environment())
+    done = loci(folder, "keys", command, *arguments, "--stack", stack, "--json", **server.environment())
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)

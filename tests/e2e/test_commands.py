@@ -17,6 +17,7 @@ COMMANDS = [
         ("serve",),
         ("ingest",),
         ("watch",),
+        ("reindex",),
         ("search",),
         ("graph",),
         ("forget",),

@@ -58,6 +58,20 @@ def test_each_service_is_checked_and_a_missing_search_is_a_warning(deployed: Env
     assert "small-embedder@" in found["inference"]["what"]
 
 
+def test_a_deployment_without_a_model_is_told_what_one_would_add(deployed: Environment) -> None:
+    found = doctor(deployed | {"LOCI_INFERENCE_FUNCTION": ""})
+    assert not_ok(found) == {"search"}
+    assert not {"embedder", "reranker"} & found.keys()
+    for word in ("by their words", "in other words", "model_in_gateway", "inference"):
+        assert word in found["inference"]["what"]
+
+
+def test_a_model_beside_the_function_is_checked(deployed: Environment, small_models: Path) -> None:
+    found = doctor(deployed | {"LOCI_INFERENCE_FUNCTION": "", "LOCI_MODELS": str(small_models)})
+    assert found["embedder"]["state"] == "ok"
+    assert "inference" not in found
+
+
 @pytest.mark.parametrize(
     ("setting", "name"),
     [
@@ -78,6 +92,27 @@ def test_a_domain_that_does_not_answer_is_a_fault(deployed: Environment) -> None
     found = doctor(deployed | {"LOCI_SEARCH_URL": "http://127.0.0.1:9"}, exit=1)
     assert not_ok(found) == {"search"}
     assert "cannot be reached" in found["search"]["what"]
+
+
+def test_an_index_in_the_bucket_is_checked_and_a_full_one_is_a_warning(deployed: Environment) -> None:
+    environment = deployed | {"LOCI_SEARCH": "s3", "LOCI_SEARCH_PASSAGES": "10"}
+    ann = Owner("acme", "ann")
+    app = build_app(load_settings({name.removeprefix("LOCI_").lower(): it for name, it in environment.items()}))
+    app.api_keys.create(ann, "laptop")
+    found = doctor(environment)
+    assert not_ok(found) == set()
+    assert "0 of at most 10 passages" in found["search"]["what"]
+    for number in range(8):
+        app.documents.parts.library.add(ann, f"{number}.md", b"# Plan\n\nShip it.")
+    found = doctor(environment)
+    assert not_ok(found) == {"search"}
+    assert found["search"]["state"] == "warning"
+    assert "8 of at most 10 passages" in found["search"]["what"]
+    assert "OpenSearch" in found["search"]["advice"]
+    app.documents.parts.index.remove(ann, "documents", "3")
+    assert not_ok(doctor(environment, exit=1)) == {"index of acme/ann"}
+    assert not_ok(doctor(environment, "--fix")) == {"index of acme/ann"}
+    assert not_ok(doctor(environment)) == {"search"}
 
 
 def test_settings_that_no_deployment_can_have_are_a_fault(deployed: Environment) -> None:

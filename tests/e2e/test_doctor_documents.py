@@ -38,10 +38,20 @@ def test_links_that_lead_nowhere_are_told_with_their_places(patient: Patient) ->
 # The index
 
 
-@pytest.mark.parametrize("damage", [BREAK_CHUNKS, BREAK_RECORD])
-def test_a_half_written_document_is_a_fault_and_can_be_mended(patient: Patient, damage: str) -> None:
+@pytest.mark.parametrize(
+    ("damage", "what", "advice"),
+    [
+        (BREAK_CHUNKS, "It lacks passages of 1 of 2 documents: notes/plan.md", "Run: loci reindex "),
+        (BREAK_RECORD, "1 document half written: notes/plan.md", "Run: loci doctor --fix "),
+    ],
+)
+def test_a_half_written_document_is_a_fault_and_can_be_mended(
+    patient: Patient, damage: str, what: str, advice: str
+) -> None:
     patient.sql(damage)
-    assert patient.told(exit=1)["index"]["what"] == "1 document half written: notes/plan.md"
+    told = patient.told(exit=1)["index"]
+    assert told["what"] == what
+    assert told["advice"].startswith(advice)
     assert patient.told("--fix").keys() == {"index"}
     assert patient.told() == {}
     assert [one.path for one in patient.app().documents.parts.library.documents(LOCAL)] == [
@@ -59,6 +69,17 @@ def test_a_half_written_document_without_its_file_is_left(patient: Patient) -> N
     assert patient.app().documents.parts.library.get(LOCAL, "notes-plan").chunks == 1
 
 
+def test_an_index_that_was_lost_is_a_fault_that_a_rebuild_mends(patient: Patient) -> None:
+    app = patient.app()
+    for number in range(150):
+        app.documents.parts.library.add(LOCAL, f"kept/{number}.md", b"kept")
+    patient.sql("DELETE FROM chunk", "DELETE FROM document", "DELETE FROM tag")
+    told = patient.told(exit=1)["index"]
+    assert told["what"].startswith("It lacks passages of 152 of 152 documents: kept/0.md, ")
+    assert patient.app().documents.parts.reindex.run(LOCAL).is_complete
+    assert patient.told() == {}
+
+
 def test_passages_of_unknown_documents_are_told_and_can_be_taken_out(patient: Patient) -> None:
     patient.sql(LOSE_RECORD)
     told = patient.told()["orphans"]
@@ -74,7 +95,9 @@ def test_the_documents_of_whoever_has_a_key_are_looked_at_too(patient: Patient) 
     app.api_keys.create(ANN, "laptop")
     app.documents.parts.library.add(ANN, "plan.md", b"# Plan\n\nof Ann")
     patient.sql("DELETE FROM chunk WHERE text LIKE '%of Ann%'")
-    assert patient.told(exit=1).keys() == {"index of acme/ann"}
+    told = patient.told(exit=1)
+    assert told.keys() == {"index of acme/ann"}
+    assert told["index of acme/ann"]["advice"].startswith("Run: loci reindex --tenant acme --subject ann ")
     patient.run("--fix")
     assert patient.told() == {}
 

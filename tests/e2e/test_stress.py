@@ -25,10 +25,12 @@ def test_48_writers_take_turns(base: Path) -> None:
 
 
 def test_a_mixed_crowd_is_answered_without_an_error(base: Path) -> None:
+    """And none of its kinds of calls waits for many times as long as the others."""
     with serving(base / "data") as server:
         seen = crowd(int(server.url.rpartition(":")[2]), 64, 3, mixed)
     assert seen.errors == []
     assert set(seen.by_tool) == {"write_document", "read_node_content", "scratchpad_list", "search_documents"}
+    assert at(seen.seconds, 0.99) <= 10 * at(seen.seconds, 0.5)
 
 
 def test_no_acknowledged_write_is_lost_to_a_kill(base: Path) -> None:

@@ -12,15 +12,23 @@ from tests.infra.synthesis import Stacks, assembly, synthesise
 use_packaged_node()  # before a test imports the CDK
 
 CERTIFICATE = "arn:aws:acm:us-east-1:123456789012:certificate/0f5e3a1c-1111-2222-3333-444455556666"
+RESTORED = {
+    "table": "loci-restored",
+    "bucket": "loci-restored-bucket",
+    "secret": "arn:aws:secretsmanager:eu-west-1:123456789012:secret:Secret-AbCdEf",
+}
 CHANGES: dict[str, tuple[str, dict[str, object]]] = {
+    "solo": ("solo", {}),
     "dev": ("dev", {}),
     "prod": ("prod", {"alarm_email": "ops@example.com"}),
     "local": ("local", {}),
     "on a node": ("local", {"search_url": "http://127.0.0.1:9200"}),
     "words only": ("dev", {"inference": None}),
     "no code": ("dev", {"sandbox": None}),
+    "words": ("words", {}),
     "arm64": ("dev", {"architecture": "arm64"}),
     "no search": ("dev", {"search": "none"}),
+    "in the bucket": ("dev", {"search": "s3", "inference": None}),
     "language model": (
         "dev",
         {"settings": {"language_model": "bedrock:eu.amazon.nova-lite-v1:0", "embedder": "all-MiniLM-L6-v2"}},
@@ -31,6 +39,8 @@ CHANGES: dict[str, tuple[str, dict[str, object]]] = {
         {"settings": {"oidc_issuer": "https://id.example.com", "oidc_scopes": "loci:read,loci:write"}},
     ),
 }
+APART: dict[str, tuple[str, dict[str, object]]] = {"restored": ("prod", {"existing": RESTORED})}
+"""Stages that lack what all others create."""
 Synthesised = Callable[[str], Stacks]
 FolderOf = Callable[[str], Path]
 
@@ -47,7 +57,7 @@ def stacks_of(folder_of: FolderOf) -> Synthesised:
 
     @cache
     def of(name: str) -> Stacks:
-        return synthesise(folder_of(name), *CHANGES[name])
+        return synthesise(folder_of(name), *(CHANGES | APART)[name])
 
     return of
 
@@ -68,6 +78,11 @@ def stacks(request: pytest.FixtureRequest, stacks_of: Synthesised) -> Stacks:
 @pytest.fixture
 def dev(stacks_of: Synthesised) -> Stacks:
     return stacks_of("dev")
+
+
+@pytest.fixture
+def solo(stacks_of: Synthesised) -> Stacks:
+    return stacks_of("solo")
 
 
 @pytest.fixture

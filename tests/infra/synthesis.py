@@ -34,6 +34,10 @@ class Stacks:
         return self.templates["gateway"]
 
     @property
+    def errand(self) -> Template:
+        return self.templates["errand"]
+
+    @property
     def ingest(self) -> Template:
         return self.templates["ingest"]
 
@@ -61,15 +65,16 @@ def synthesise(
     from aws_cdk import App  # starts Node
 
     said = {**STAGES[name], **changes}
-    app = App(context={**CONTEXT, "stage": name, "stages": {name: said}}, outdir=str(assembly(folder)))
+    stages = {**STAGES, name: said}
+    app = App(context={**CONTEXT, "stage": name, "stages": stages}, outdir=str(assembly(folder)))
     try:
-        define(app, lambda _: _stand_ins(folder))
+        define(app, lambda _, model: _stand_ins(folder, model))
         also(app)
         app.synth()
     except RuntimeError as error:
         # Without its traceback: pytest would take a quarter of a minute to quote the CDK's sources.
         raise Refused(str(error)) from None
-    stage = read_stage(name, {name: said})
+    stage = read_stage(name, stages)
     files = {file.name.removesuffix(".template.json"): file for file in assembly(folder).glob("*.template.json")}
     found = {name: json.loads(file.read_text("utf-8")) for name, file in files.items()}
     exports = {name: value for template in found.values() for name, value in _exports(template)}
@@ -89,10 +94,10 @@ def _exports(template: Mapping[str, Any]) -> list[tuple[str, object]]:
     return [(output["Export"]["Name"], output["Value"]) for output in outputs if "Export" in output]
 
 
-def _stand_ins(folder: Path) -> Layers:
+def _stand_ins(folder: Path, model: str | None) -> Layers:
     """Layers with nothing of ours in them: the real ones take the network and half a minute."""
-    layers = Layers(folder / "dependencies", folder / "product")
-    for layer in (layers.dependencies, layers.product):
+    layers = Layers(folder / "dependencies", folder / "product", folder / "model" if model else None)
+    for layer in filter(None, (layers.dependencies, layers.product, layers.model)):
         (layer / "python").mkdir(parents=True)
         (layer / "python" / f"{layer.name}.py").write_text("", encoding="utf-8")
     return layers

@@ -39,6 +39,11 @@ class Template:
         [found] = [resource for resource in self.resources.values() if resource["Type"] == type]
         return found
 
+    def id(self, name: str) -> str:
+        """The logical id of the resource that has this name without the CDK's hash."""
+        [found] = [id for id in self.resources if plain(id) == name]
+        return found
+
     def output(self, name: str) -> str:
         """An output's value, readable."""
         return self.read(self.document["Outputs"][name]["Value"])

@@ -1,10 +1,14 @@
 """What keeps things: safe from loss, from readers, and from who deletes a stack by mistake."""
 
+import json
+
 import pytest
 
+from loci.adapters.aws.sandbox.lambda_executors import RENEWED_AFTER
+from loci.code.python import KEPT_SECONDS
 from loci.core.settings import TABLE_EXPIRY, TABLE_KEYS
-from tests.infra.conftest import Synthesised
-from tests.infra.synthesis import Stacks
+from tests.infra.conftest import FolderOf, Synthesised
+from tests.infra.synthesis import Stacks, assembly
 from tests.infra.template import listed, plain
 
 TABLE = "AWS::DynamoDB::Table"
@@ -16,43 +20,57 @@ KEPT = {TABLE, BUCKET, SECRET, DOMAIN, "AWS::Logs::LogGroup"}
 
 
 def test_the_table_has_the_keys_that_the_adapter_uses(stacks: Stacks) -> None:
-    schema = {key["KeyType"]: key["AttributeName"] for key in stacks.data.one(TABLE)["KeySchema"]}
+    schema = {key["KeyType"]: key["AttributeName"] for key in stacks.data.of_type(TABLE)["Table"]["KeySchema"]}
     assert (schema["HASH"], schema["RANGE"]) == TABLE_KEYS
 
 
 def test_records_expire(stacks: Stacks) -> None:
-    assert stacks.data.one(TABLE)["TimeToLiveSpecification"] == {"AttributeName": TABLE_EXPIRY, "Enabled": True}
+    assert stacks.data.of_type(TABLE)["Table"]["TimeToLiveSpecification"] == {
+        "AttributeName": TABLE_EXPIRY,
+        "Enabled": True,
+    }
 
 
 def test_the_table_can_be_restored_to_any_second(stacks: Stacks) -> None:
-    assert stacks.data.one(TABLE)["PointInTimeRecoverySpecification"] == {"PointInTimeRecoveryEnabled": True}
+    assert stacks.data.of_type(TABLE)["Table"]["PointInTimeRecoverySpecification"] == {
+        "PointInTimeRecoveryEnabled": True
+    }
 
 
 def test_everything_is_encrypted_at_rest(stacks: Stacks) -> None:
-    [rule] = stacks.data.one(BUCKET)["BucketEncryption"]["ServerSideEncryptionConfiguration"]
-    assert rule["ServerSideEncryptionByDefault"] == {"SSEAlgorithm": "AES256"}
-    assert stacks.data.one(TABLE)["SSESpecification"] == {"SSEEnabled": True}
+    for bucket in stacks.data.of_type(BUCKET).values():
+        [rule] = bucket["BucketEncryption"]["ServerSideEncryptionConfiguration"]
+        assert rule["ServerSideEncryptionByDefault"] == {"SSEAlgorithm": "AES256"}
+    for table in stacks.data.of_type(TABLE).values():
+        assert table["SSESpecification"] == {"SSEEnabled": True}
 
 
-def test_nobody_can_make_the_bucket_public(stacks: Stacks) -> None:
-    blocked = stacks.data.one(BUCKET)["PublicAccessBlockConfiguration"]
+def test_nobody_can_make_a_bucket_public(stacks: Stacks) -> None:
     ways = ("BlockPublicAcls", "BlockPublicPolicy", "IgnorePublicAcls", "RestrictPublicBuckets")
-    assert blocked == dict.fromkeys(ways, True)
+    for bucket in stacks.data.of_type(BUCKET).values():
+        assert bucket["PublicAccessBlockConfiguration"] == dict.fromkeys(ways, True)
 
 
-def test_the_bucket_answers_over_tls_1_2_only(stacks: Stacks) -> None:
-    statements = stacks.data.one("AWS::S3::BucketPolicy")["PolicyDocument"]["Statement"]
+@pytest.mark.parametrize("policy", ["BucketPolicy", "ExecutorsPolicy"])
+def test_the_buckets_answer_over_tls_1_2_only(stacks: Stacks, policy: str) -> None:
+    statements = stacks.data.of_type("AWS::S3::BucketPolicy")[policy]["PolicyDocument"]["Statement"]
     refused = [statement["Condition"] for statement in statements if statement["Effect"] == "Deny"]
     assert {"Bool": {"aws:SecureTransport": "false"}} in refused
     assert {"NumericLessThan": {"s3:TlsVersion": 1.2}} in refused
 
 
 def test_old_versions_and_broken_uploads_go_away(stacks: Stacks) -> None:
-    bucket = stacks.data.one(BUCKET)
-    [rule] = bucket["LifecycleConfiguration"]["Rules"]
+    bucket = stacks.data.of_type(BUCKET)["Bucket"]
+    rule, *_ = bucket["LifecycleConfiguration"]["Rules"]
     assert bucket["VersioningConfiguration"] == {"Status": "Enabled"}
     assert rule["NoncurrentVersionExpiration"] == {"NoncurrentDays": stacks.stage.noncurrent_days}
     assert rule["AbortIncompleteMultipartUpload"] == {"DaysAfterInitiation": 1}
+
+
+def test_replaced_objects_of_the_index_go_after_a_day(stacks: Stacks) -> None:
+    _, *others = stacks.data.of_type(BUCKET)["Bucket"]["LifecycleConfiguration"]["Rules"]
+    rule = {"Prefix": "index/", "NoncurrentVersionExpiration": {"NoncurrentDays": 1}, "Status": "Enabled"}
+    assert others == ([rule] if stacks.stage.search == "s3" else [])
 
 
 def test_the_secret_is_generated(stacks: Stacks) -> None:
@@ -93,9 +111,55 @@ def test_what_keeps_something_outlives_its_stack_in_prod_only(stacks_of: Synthes
     assert found == dict.fromkeys(found, (policy, policy))
 
 
+def test_executors_files_have_no_versions_and_are_gone_after_eight_days(stacks: Stacks) -> None:
+    bucket = stacks.data.of_type(BUCKET)["Executors"]
+    [rule] = bucket["LifecycleConfiguration"]["Rules"]
+    assert "VersioningConfiguration" not in bucket
+    assert (rule["ExpirationInDays"], rule["Status"]) == (8, "Enabled")
+    assert "Prefix" not in rule
+    assert rule["AbortIncompleteMultipartUpload"] == {"DaysAfterInitiation": 1}
+
+
+def test_an_executor_ends_before_its_files_do() -> None:
+    most_days = (KEPT_SECONDS + RENEWED_AFTER) / 86_400
+    assert most_days <= 8
+
+
+def test_what_runs_write_is_limited_and_expires(stacks: Stacks) -> None:
+    table = stacks.data.of_type(TABLE)["RunRows"]
+    schema = {key["KeyType"]: key["AttributeName"] for key in table["KeySchema"]}
+    assert (schema["HASH"], schema["RANGE"]) == TABLE_KEYS
+    assert table["OnDemandThroughput"] == {"MaxReadRequestUnits": 8000, "MaxWriteRequestUnits": 2000}
+    assert table["TimeToLiveSpecification"] == {"AttributeName": TABLE_EXPIRY, "Enabled": True}
+    assert "OnDemandThroughput" not in stacks.data.of_type(TABLE)["Table"]
+
+
+def test_a_deployment_can_stop_to_run_code(stacks_of: Synthesised) -> None:
+    """An export that another stack uses cannot go, and this stack is deployed first."""
+    exports = [
+        {name for name in stacks_of(stage).data.document["Outputs"] if name.startswith("ExportsOutput")}
+        for stage in ("dev", "no code")
+    ]
+    assert exports[0] == exports[1]
+
+
+@pytest.mark.parametrize(("stage", "protected"), [("dev", False), ("prod", True), ("local", False)])
+def test_the_data_of_prod_is_protected_from_the_deletion_of_its_stack(
+    folder_of: FolderOf, stacks_of: Synthesised, stage: str, protected: bool
+) -> None:
+    stacks_of(stage)
+    manifest = json.loads((assembly(folder_of(stage)) / "manifest.json").read_text("utf-8"))
+    found = {
+        name: artifact["properties"].get("terminationProtection", False)
+        for name, artifact in manifest["artifacts"].items()
+        if artifact["type"] == "aws:cloudformation:stack"
+    }
+    assert found == {name: protected and name == f"loci-{stage}-data" for name in found}
+
+
 @pytest.mark.parametrize(("stage", "protected"), [("dev", True), ("prod", True), ("local", False)])
 def test_the_table_is_protected_in_every_account(stacks_of: Synthesised, stage: str, protected: bool) -> None:
-    assert stacks_of(stage).data.one(TABLE)["DeletionProtectionEnabled"] is protected
+    assert stacks_of(stage).data.of_type(TABLE)["Table"]["DeletionProtectionEnabled"] is protected
 
 
 def test_there_is_a_domain_where_the_stage_wants_one(stacks: Stacks) -> None:

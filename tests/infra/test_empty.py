@@ -70,7 +70,7 @@ def test_a_stage_that_retains_is_left_as_it_is() -> None:
 def test_an_unknown_stage_is_refused() -> None:
     done = _by_hand("production")
     assert done.returncode == 1
-    assert "choose one of dev, prod, local" in done.stderr
+    assert "choose one of solo, dev, prod, local" in done.stderr
 
 
 def _by_hand(stage: str, *more: str) -> subprocess.CompletedProcess[str]:

@@ -10,6 +10,11 @@ from tests.infra.synthesis import Stacks
 from tests.infra.template import Resource, Template
 
 FUNCTION = "AWS::Lambda::Function"
+NEW_ACCOUNT = 10
+"""Concurrent executions of all functions of an account that has asked for no more."""
+NEW_ACCOUNT_MB = 3008
+RUN_OF_CODE = 3
+"""The request that asks, the job that drives the run, and its machine."""
 
 
 def functions(stacks: Stacks) -> dict[str, tuple[Template, Resource]]:
@@ -33,7 +38,9 @@ def test_every_function_but_the_image_runs_on_the_interpreter_that_its_layers_ar
         if name == "Inference":
             continue
         assert (function["Runtime"], function["Handler"]) == ("python3.13", "handler.lambda_handler")
-        assert [template.read(layer) for layer in function["Layers"]] == ["<Dependencies>", "<Product>"]
+        model = {"<Model>"} if stacks.stage.model_in_gateway else set[str]()
+        layers = {template.read(layer) for layer in function.get("Layers", ())}
+        assert layers == (set() if name == "Rotate" else {"<Dependencies>", "<Product>", *model})
 
 
 def test_every_function_writes_json_into_a_log_that_ends(stacks: Stacks) -> None:
@@ -44,6 +51,46 @@ def test_every_function_writes_json_into_a_log_that_ends(stacks: Stacks) -> None
         assert template.of_type("AWS::Logs::LogGroup")[log] == {"RetentionInDays": stacks.stage.log_days}
 
 
+def test_no_log_outlives_its_stack_but_where_the_stage_retains(stacks: Stacks) -> None:
+    """A log that stays keeps its name, and the next deployment fails because that exists: so none has a name of ours.
+
+    The CDK makes a log with the name of a function for each function that has none.
+    """
+    policy = "Retain" if stacks.stage.retains else "Delete"
+    for template in stacks.templates.values():
+        for resource in template.resources.values():
+            if resource["Type"] == "AWS::Logs::LogGroup":
+                assert "LogGroupName" not in resource["Properties"]
+                assert (resource["DeletionPolicy"], resource["UpdateReplacePolicy"]) == (policy, policy)
+                assert resource["Properties"]["RetentionInDays"] == stacks.stage.log_days
+
+
+def test_every_function_has_a_log_of_its_template_and_shares_it_with_no_other(stacks: Stacks) -> None:
+    """Lambda itself creates a log that nothing deletes for a function that has none."""
+    for template in stacks.templates.values():
+        logs = [
+            template.read(function["LoggingConfig"]["LogGroup"]) for function in template.of_type(FUNCTION).values()
+        ]
+        assert set(logs) <= {f"<{name}>" for name in template.of_type("AWS::Logs::LogGroup")}
+        assert len(set(logs)) == len(logs)
+
+
+@pytest.mark.parametrize("name", ["dev", "words only", "words", "no code", "no search"])
+def test_dev_works_in_a_new_account(stacks_of: Synthesised, name: str) -> None:
+    """It has 10 concurrent executions, of which none can be reserved: AWS leaves at least so many to all functions."""
+    stacks = stacks_of(name)
+    all_of_them = [one for template in stacks.templates.values() for one in template.of_type(FUNCTION).values()]
+    assert not [one for one in all_of_them if "ReservedConcurrentExecutions" in one]
+    assert not [one for one in all_of_them if one["MemorySize"] > NEW_ACCOUNT_MB]
+    waiting = 2 if stacks.stage.infers else 1  # a function that calls the inference waits for it
+    ingesting = sum(
+        source["ScalingConfig"]["MaximumConcurrency"] * waiting
+        for template in stacks.templates.values()
+        for source in template.of_type("AWS::Lambda::EventSourceMapping").values()
+    )
+    assert ingesting + waiting + RUN_OF_CODE <= NEW_ACCOUNT
+
+
 def test_every_function_is_traced(stacks: Stacks) -> None:
     for _, function in functions(stacks).values():
         assert function["TracingConfig"] == {"Mode": "Active"}
@@ -51,10 +98,8 @@ def test_every_function_is_traced(stacks: Stacks) -> None:
 
 def test_every_function_has_the_size_of_its_stage(stacks: Stacks) -> None:
     for name, (_, function) in functions(stacks).items():
-        size, runs = stacks.stage.functions[name.lower()], stacks.stage.sandbox
-        seconds = size.timeout_s
-        if name == "Gateway":  # it also drives runs of code
-            seconds = max(seconds, runs.longest_s if runs else 0) + 1
+        size = stacks.stage.functions[name.lower()]
+        seconds = size.timeout_s + (name == "Gateway")  # the API gives up first
         assert (function["MemorySize"], function["Timeout"]) == (size.memory_mb, seconds)
         assert function.get("ReservedConcurrentExecutions") == size.reserved_concurrency
 
@@ -65,7 +110,17 @@ def test_every_variable_is_a_setting_of_loci(stacks: Stacks) -> None:
         assert set(function.get("Environment", {}).get("Variables", {})) <= known
 
 
-@pytest.mark.parametrize("name", ["Gateway", "Ingest"])
+def test_the_gateway_has_thirty_seconds_whatever_callers_run(dev: Stacks) -> None:
+    assert dev.stage.sandbox
+    assert functions(dev)["Gateway"][1]["Timeout"] == 30
+
+
+def test_an_errand_outlasts_every_run(dev: Stacks) -> None:
+    runs = dev.sandbox.of_type(FUNCTION).values()
+    assert functions(dev)["Errand"][1]["Timeout"] > max(run["Timeout"] for run in runs)
+
+
+@pytest.mark.parametrize("name", ["Gateway", "Errand", "Ingest"])
 def test_loci_accepts_what_a_function_is_told(dev: Stacks, name: str) -> None:
     template, function = functions(dev)[name]
     told = {
@@ -76,7 +131,7 @@ def test_loci_accepts_what_a_function_is_told(dev: Stacks, name: str) -> None:
     assert (settings.mode, settings.auth) == ("aws", "required")
 
 
-@pytest.mark.parametrize("name", ["Gateway", "Ingest"])
+@pytest.mark.parametrize("name", ["Gateway", "Errand", "Ingest"])
 def test_who_uses_documents_is_told_where_things_are(dev: Stacks, name: str) -> None:
     template, function = functions(dev)[name]
     variables = {name: template.read(value) for name, value in function["Environment"]["Variables"].items()}
@@ -85,18 +140,36 @@ def test_who_uses_documents_is_told_where_things_are(dev: Stacks, name: str) -> 
     assert found == ["<Table>", "<Bucket>", "https://<Domain.DomainEndpoint>", "loci-dev-inference"]
 
 
-def test_only_the_gateway_knows_where_the_signing_secret_is(stacks: Stacks) -> None:
+@pytest.mark.parametrize("name", ["Gateway", "Ingest"])
+def test_who_uses_documents_is_told_that_the_index_is_in_the_bucket(stacks_of: Synthesised, name: str) -> None:
+    stacks = stacks_of("in the bucket")
+    _, function = functions(stacks)[name]
+    variables = function["Environment"]["Variables"]
+    assert variables["LOCI_SEARCH"] == "s3"
+    assert not {"LOCI_SEARCH_URL", "LOCI_INFERENCE_FUNCTION"} & variables.keys()
+    assert stacks.data.of_type("AWS::OpenSearchService::Domain") == {}
+
+
+def test_only_who_signs_knows_where_the_signing_secret_is(stacks: Stacks) -> None:
     told = {
         name: template.read(function["Environment"]["Variables"]["LOCI_SECRETS_FROM"])
         for name, (template, function) in functions(stacks).items()
         if "LOCI_SECRETS_FROM" in function.get("Environment", {}).get("Variables", {})
     }
-    assert told == {"Gateway": "<Secret>"}
+    assert told == {"Gateway": "<Secret>"} | ({"Errand": "<Secret>"} if stacks.stage.sandbox else {})
 
 
 def test_without_a_model_nobody_is_told_of_one(stacks_of: Synthesised) -> None:
     for _, function in functions(stacks_of("words only")).values():
         assert "LOCI_INFERENCE_FUNCTION" not in function.get("Environment", {}).get("Variables", {})
+
+
+@pytest.mark.parametrize("name", ["Gateway", "Ingest"])
+def test_who_uses_documents_is_told_where_the_model_of_its_layer_is(solo: Stacks, name: str) -> None:
+    _, function = functions(solo)[name]
+    variables = function["Environment"]["Variables"]
+    assert (variables["LOCI_MODELS"], variables["LOCI_EMBEDDER"]) == ("/opt/models", "all-MiniLM-L6-v2")
+    assert "LOCI_INFERENCE_FUNCTION" not in variables
 
 
 def test_the_inference_is_told_the_models_of_the_stage(stacks_of: Synthesised) -> None:

@@ -1,14 +1,18 @@
 """The way in: the API, its log, the firewall and, where the stage wants it, CloudFront."""
 
+import inspect
 import json
+import re
 from typing import Any
 
 import pytest
 
 from loci.core.identity import LOCAL
+from loci.core.telemetry import Telemetry
 from loci.documents.ingest.uploads import upload_prefix
 from tests.infra.conftest import CERTIFICATE, Synthesised
 from tests.infra.synthesis import Stacks
+from tests.infra.template import plain
 
 STAGE = "AWS::ApiGateway::Stage"
 METHOD = "AWS::ApiGateway::Method"
@@ -71,6 +75,21 @@ def test_the_api_keeps_no_log_of_what_was_asked(stacks: Stacks) -> None:
     assert (setting["LoggingLevel"], setting["DataTraceEnabled"]) == ("OFF", False)
 
 
+def test_a_page_can_read_what_the_api_answers_itself(stacks: Stacks) -> None:
+    answers = stacks.gateway.of_type("AWS::ApiGateway::GatewayResponse").values()
+    assert {answer["ResponseType"] for answer in answers} == {"DEFAULT_4XX", "DEFAULT_5XX"}
+    for answer in answers:
+        headers = {name.rpartition(".")[2]: value for name, value in answer["ResponseParameters"].items()}
+        assert headers["Access-Control-Allow-Origin"] == "'*'"
+        assert "Retry-After" in headers["Access-Control-Expose-Headers"]
+        assert "Access-Control-Allow-Credentials" not in headers
+
+
+def test_the_api_is_deployed_with_its_own_answers(dev: Stacks) -> None:
+    waits = [plain(name) for name in dev.gateway.whole("AWS::ApiGateway::Deployment")["DependsOn"]]
+    assert {"ApiRefused", "ApiFailed"} <= set(waits)
+
+
 @pytest.mark.parametrize("stage", ["dev", "prod"])
 def test_the_firewall_keeps_no_samples_of_what_was_asked(stacks_of: Synthesised, stage: str) -> None:
     acl = stacks_of(stage).gateway.one(ACL)
@@ -87,12 +106,45 @@ def test_the_firewall_stands_at_the_api(stacks_of: Synthesised, stage: str) -> N
 
 
 def test_without_cloudfront_the_rate_counts_by_address(dev: Stacks) -> None:
-    [(name, rule)] = rules(dev).items()
+    name, rule = next(iter(rules(dev).items()))
     assert (name, rule["Action"]) == ("rate", {"Block": {}})
     assert rule["Statement"]["RateBasedStatement"] == {
         "AggregateKeyType": "IP",
-        "Limit": dev.stage.requests_per_address,
+        "Limit": 3000,
     }
+
+
+@pytest.mark.parametrize("stage", ["solo", "local"])
+def test_a_stage_can_do_without_firewall_and_cloudfront(stacks_of: Synthesised, stage: str) -> None:
+    template = stacks_of(stage).gateway
+    kinds = {resource["Type"].split("::")[1] for resource in template.resources.values()}
+    assert not {"WAFv2", "CloudFront"} & kinds
+    [setting] = template.one(STAGE)["MethodSettings"]
+    assert setting["ThrottlingRateLimit"] > 0
+
+
+def test_a_saved_query_shows_the_figures_of_each_tool(stacks: Stacks) -> None:
+    if stacks.stage.localstack:
+        return
+    query = stacks.gateway.one("AWS::Logs::QueryDefinition")
+    assert [stacks.gateway.read(group) for group in query["LogGroupNames"]] == ["<GatewayLog>"]
+    assert 'filter message = "call"' in query["QueryString"]
+    logged = inspect.signature(Telemetry.call).parameters
+    [stats] = [line for line in query["QueryString"].split("\n") if "stats" in line]
+    assert set(re.findall(r"pct\((\w+),", stats)) | set(stats.partition(" by ")[2].split(", ")) <= set(logged)
+
+
+@pytest.mark.parametrize("stage", ["dev", "prod"])
+def test_the_rate_counts_by_key_too_wherever_it_comes_from(stacks_of: Synthesised, stage: str) -> None:
+    stacks = stacks_of(stage)
+    for header in ("authorization", "x-api-key"):
+        rule = rules(stacks)[f"rate-{header}"]
+        rate = rule["Statement"]["RateBasedStatement"]
+        [key] = rate["CustomKeys"]
+        assert (rule["Action"], rate["AggregateKeyType"]) == ({"Block": {}}, "CUSTOM_KEYS")
+        assert stacks.stage.firewall
+        assert rate["Limit"] == stacks.stage.firewall.requests_per_key
+        assert key == {"Header": {"Name": header, "TextTransformations": [{"Priority": 0, "Type": "NONE"}]}}
 
 
 def test_behind_cloudfront_the_rate_counts_by_the_viewers_address(prod: Stacks) -> None:
@@ -169,18 +221,22 @@ def test_a_domain_of_ones_own_comes_with_its_certificate_and_a_new_tls(stacks_of
     assert own["ViewerCertificate"]["MinimumProtocolVersion"] == "TLSv1.2_2021"
 
 
+OUTPUTS = {"Endpoint", "Connect", "CreateKey", "Function", "Table", "Bucket"}
+
+
 @pytest.mark.parametrize(
     ("stage", "more"),
     [
-        ("dev", {"Upload"}),
-        ("no search", set[str]()),
-        ("own domain", {"Upload", "PointDomainTo"}),
+        ("dev", {"Upload", "ExecutorBucket"}),
+        ("no search", {"ExecutorBucket"}),
+        ("no code", {"Upload"}),
+        ("own domain", {"Upload", "ExecutorBucket", "PointDomainTo"}),
         ("local", {"FunctionUrl"}),
     ],
 )
 def test_the_outputs_are_what_a_client_and_an_operator_need(stacks_of: Synthesised, stage: str, more: set[str]) -> None:
     stacks = stacks_of(stage)
-    assert set(stacks.gateway.document["Outputs"]) == {"Endpoint", "Connect", "CreateKey", "Table", "Bucket", *more}
+    assert set(stacks.gateway.document["Outputs"]) == {*OUTPUTS, *more}
     assert stacks.gateway.output("CreateKey") == f"loci keys create --stack {stacks.stage.prefix}-gateway"
     assert [stacks.gateway.output(name) for name in ("Table", "Bucket")] == ["<Table>", "<Bucket>"]
 

@@ -1,26 +1,27 @@
 """Somebody is told when it goes wrong or gets dear."""
 
 import json
-import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from infra.costs import ASSUMED, Deployed, idle
+from tests.e2e.test_lambda import HANDLER, OPEN, PROGRAM, asks
 from tests.infra.conftest import Synthesised
 from tests.infra.synthesis import Stacks
+from tests.support.api_events import event
+from tests.support.serving import PATIENCE, call, clean_environment
 
+TOOLS = Path(__file__).resolve().parents[1] / "surface" / "tools.json"
 ALARM = "AWS::CloudWatch::Alarm"
-ONE_CALL = """
-from loci.core.telemetry import Telemetry
-Telemetry("ERROR").call(tool="t", owner="o", ms=1, outcome="ok", code="", asked=0, answered=0)
-"""
 EVERYWHERE = {"ApiErrors", "TableThrottles"}
 OF_THE_DOMAIN = {"SearchRed", "SearchStorage"}
 OF_UPLOADS = {"UploadsAside", "UploadsWaiting"}
 
-OF_RUNS = {"RunPythonThrottles", "RunDenoThrottles"}  # the rest is their callers' doing
+OF_RUNS = {"RunPythonThrottles", "RunDenoThrottles", "ErrandsFailed"}  # the rest is their callers' doing
 
 
 def alarms(stacks: Stacks) -> dict[str, dict[str, Any]]:
@@ -30,10 +31,10 @@ def alarms(stacks: Stacks) -> dict[str, dict[str, Any]]:
 @pytest.mark.parametrize(
     ("stage", "functions", "more"),
     [
-        ("dev", {"Gateway", "Rotate", "Ingest", "Inference"}, OF_THE_DOMAIN | OF_UPLOADS | OF_RUNS),
-        ("prod", {"Gateway", "Rotate", "Ingest", "Inference"}, OF_THE_DOMAIN | OF_UPLOADS | OF_RUNS),
-        ("words only", {"Gateway", "Rotate", "Ingest"}, OF_THE_DOMAIN | OF_UPLOADS | OF_RUNS),
-        ("no search", {"Gateway", "Rotate"}, OF_RUNS),
+        ("dev", {"Gateway", "Errand", "Rotate", "Ingest", "Inference"}, OF_THE_DOMAIN | OF_UPLOADS | OF_RUNS),
+        ("prod", {"Gateway", "Errand", "Rotate", "Ingest", "Inference"}, OF_THE_DOMAIN | OF_UPLOADS | OF_RUNS),
+        ("words only", {"Gateway", "Errand", "Rotate", "Ingest"}, OF_THE_DOMAIN | OF_UPLOADS | OF_RUNS),
+        ("no search", {"Gateway", "Errand", "Rotate"}, OF_RUNS),
         ("no code", {"Gateway", "Rotate", "Ingest", "Inference"}, OF_THE_DOMAIN | OF_UPLOADS),
     ],
 )
@@ -42,6 +43,15 @@ def test_the_alarms_watch_what_there_is(
 ) -> None:
     of_functions = {f"{function}{what}" for function in functions for what in ("Errors", "Throttles", "Duration")}
     assert set(alarms(stacks_of(stage))) == EVERYWHERE | of_functions | more
+
+
+def test_a_stage_with_few_alarms_hears_of_lost_answers_and_lost_documents(solo: Stacks) -> None:
+    assert set(alarms(solo)) == {"ApiErrors", "UploadsAside"}
+
+
+def test_a_stage_can_do_without_the_dashboard(solo: Stacks, dev: Stacks) -> None:
+    shown = [len(one.operations.of_type("AWS::CloudWatch::Dashboard")) for one in (solo, dev)]
+    assert shown == [0, 1]
 
 
 def test_every_alarm_tells_when_it_begins_and_ends(prod: Stacks) -> None:
@@ -70,6 +80,7 @@ def test_the_alarms_name_the_queues_that_are_there(prod: Stacks) -> None:
     }
     queues = prod.data.of_type("AWS::SQS::Queue")
     assert named == {
+        "ErrandsFailed": prod.errand.one("AWS::SQS::Queue")["QueueName"],
         "UploadsAside": queues["UploadsAside"]["QueueName"],
         "UploadsWaiting": queues["Uploads"]["QueueName"],
     }
@@ -85,7 +96,10 @@ def test_the_alarms_name_the_api_and_the_domain_that_are_there(prod: Stacks) -> 
 
 def test_an_alarm_comes_before_the_timeout(prod: Stacks) -> None:
     [gateway] = prod.gateway.of_type("AWS::Lambda::Function").values()
-    assert alarms(prod)["GatewayDuration"]["Threshold"] < gateway["Timeout"] * 1000
+    assert (alarms(prod)["GatewayDuration"]["Threshold"], gateway["Timeout"]) == (25_000, 30)
+    for name in ("Ingest", "Inference", "Errand"):
+        [function] = prod.templates[name.lower()].of_type("AWS::Lambda::Function").values()
+        assert alarms(prod)[f"{name}Duration"]["Threshold"] < function["Timeout"] * 1000
 
 
 def test_the_topic_lets_cloudwatch_publish_over_tls(prod: Stacks) -> None:
@@ -117,18 +131,45 @@ def test_the_budget_is_the_stages(stacks_of: Synthesised, stage: str) -> None:
 
 def test_the_dashboard_shows_every_part(prod: Stacks) -> None:
     body = prod.operations.read(prod.operations.one("AWS::CloudWatch::Dashboard")["DashboardBody"])
-    for namespace in ("AWS/ApiGateway", "AWS/Lambda", "AWS/DynamoDB", "AWS/SQS", "AWS/ES", "{Loci,service,tool}"):
+    for namespace in ("AWS/ApiGateway", "AWS/Lambda", "AWS/DynamoDB", "AWS/SQS", "AWS/ES", "Loci"):
         assert namespace in body
     widgets = json.loads(body)["widgets"]
     assert len({widget["properties"]["title"] for widget in widgets}) == len(widgets)
 
 
-def test_the_dashboard_asks_for_locis_metrics_by_the_dimensions_that_loci_gives() -> None:
-    from infra.dashboard import BY_TOOL  # imports the CDK, which takes its time
+def own_metrics(stacks: Stacks) -> set[tuple[str, str, str]]:
+    """The names and dimensions of Loci's own metrics that the dashboard shows."""
+    body = stacks.operations.read(stacks.operations.one("AWS::CloudWatch::Dashboard")["DashboardBody"])
+    lines = [line for widget in json.loads(body)["widgets"] for line in widget["properties"].get("metrics", [])]
+    return {(name, dimension, value) for [namespace, name, dimension, value, *_] in own(lines) if namespace == "Loci"}
 
-    on_lambda = {**os.environ, "AWS_LAMBDA_FUNCTION_NAME": "loci-dev-gateway"}
-    done = subprocess.run([sys.executable, "-c", ONE_CALL], env=on_lambda, capture_output=True, text=True, check=True)
-    [metrics] = json.loads(done.stdout)["_aws"]["CloudWatchMetrics"]
-    [dimensions] = metrics["Dimensions"]
-    assert f"{{{','.join([metrics['Namespace'], *sorted(dimensions)])}}}" == BY_TOOL
-    assert {metric["Name"] for metric in metrics["Metrics"]} == {"Duration", "Errors"}
+
+def own(lines: list[Any]) -> list[list[str]]:
+    return [line for line in lines if line[0] == "Loci"]
+
+
+def test_calls_of_all_tools_come_to_the_few_metrics_that_are_priced_and_shown(dev: Stacks, tmp_path: Path) -> None:
+    tools: list[str] = [tool["name"] for tool in json.loads(TOOLS.read_text("utf-8"))]
+    events = [event(asks(call(tool)), "v1") for tool in tools]
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, str(HANDLER)],
+        env=clean_environment(tmp_path, AWS_LAMBDA_FUNCTION_NAME="loci-dev-gateway", **OPEN),
+        input=json.dumps(events),
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=True,
+    )
+    lines = [json.loads(line) for line in done.stdout.splitlines() if '"_aws"' in line]
+    assert len(lines) >= len(tools)  # a metric of each call
+    sent = {
+        (metric["Name"], dimension, line[dimension])
+        for line in lines
+        for group in line["_aws"]["CloudWatchMetrics"]
+        for metric in group["Metrics"]
+        for dimensions in group["Dimensions"]
+        for dimension in dimensions
+    }
+    assert sent == {(name, "service", "loci-dev") for name in ASSUMED["metrics"]}
+    assert sent == own_metrics(dev)
+    assert idle(Deployed(()))["Loci's own metrics"] == pytest.approx(len(sent) * 0.30)

@@ -16,22 +16,33 @@ ROTATE = {
     "secretsmanager:DescribeSecret secretsmanager:GetSecretValue secretsmanager:PutSecretValue "
     "secretsmanager:UpdateSecretVersionStage": ("<Secret>",),
 }
-DOCUMENTS = {
-    "dynamodb:DeleteItem dynamodb:GetItem dynamodb:PutItem dynamodb:Query": ("<Table.Arn>",),
-    "s3:DeleteObject s3:GetObject s3:PutObject": ("<Bucket.Arn>/*",),
-    "s3:ListBucket": ("<Bucket.Arn>",),
-}
+RECORDS = "dynamodb:DeleteItem dynamodb:GetItem dynamodb:PutItem dynamodb:Query"
+OBJECTS = "s3:DeleteObject s3:GetObject s3:PutObject"
+OWNER = "?" * 32
+KINDS = ("document", "embedded", "said", "text", "turn")
+OF_INGEST = ("documents", "history", *(f"records/{kind}" for kind in KINDS))
 GATEWAY = {
     **OWN,
-    **DOCUMENTS,
+    RECORDS: ("<Table.Arn>",),
+    OBJECTS: ("<Bucket.Arn>/*",),
+    f"not {OBJECTS}": (f"<Bucket.Arn>/{OWNER}/executors/*", "<Bucket.Arn>/uploads/*"),
+    "s3:ListBucket": ("<Bucket.Arn>",),
     "logs:CreateLogStream logs:PutLogEvents": ("<GatewayLog.Arn>",),
     "secretsmanager:GetSecretValue": ("<Secret>",),
 }
-LENT_ROLE = "<AWS::Partition>:iam::<AWS::AccountId>:role/{}-run-<AWS::Region>"
+EXECUTORS = {"s3:ListBucket": ("<Bucket.Arn>", "<Executors.Arn>")}
+LENT_ROLE = "<AWS::Partition>:iam::<AWS::AccountId>:role/{}-lent-<AWS::Region>"
 HERE = "<AWS::Region>:<AWS::AccountId>"
 INGEST = {
     **OWN,
-    **DOCUMENTS,
+    f"{RECORDS} if ForAllValues:StringLike dynamodb:LeadingKeys {' '.join(f'*#{kind}' for kind in KINDS)}": (
+        "<Table.Arn>",
+    ),
+    "s3:GetObject": ("<Bucket.Arn>/uploads/*",),
+    OBJECTS: tuple(f"<Bucket.Arn>/{OWNER}/{path}/*" for path in OF_INGEST),
+    "not s3:DeleteObject s3:PutObject": ("<Bucket.Arn>/uploads/*",),
+    f"not {OBJECTS}": (f"<Bucket.Arn>/{OWNER}/executors/*",),
+    "s3:ListBucket": ("<Bucket.Arn>",),
     "logs:CreateLogStream logs:PutLogEvents": ("<IngestLog.Arn>",),
 }
 INFERENCE = {**OWN, "logs:CreateLogStream logs:PutLogEvents": ("<InferenceLog.Arn>",)}
@@ -45,17 +56,26 @@ def in_template(name: str) -> str:
 
 
 def allowed(template: Template) -> dict[str, dict[str, tuple[str, ...]]]:
-    """Role -> actions -> resources."""
+    """Role -> actions with their conditions -> resources. What is denied begins with `not`."""
     found: dict[str, dict[str, tuple[str, ...]]] = {}
     for policy in template.of_type("AWS::IAM::Policy").values():
         statements: list[dict[str, Any]] = policy["PolicyDocument"]["Statement"]
         for role in policy["Roles"]:
             of_role = found.setdefault(template.read(role), {})
             for statement in statements:
-                assert statement["Effect"] == "Allow"
-                actions = " ".join(sorted(listed(statement["Action"])))
-                of_role[actions] = tuple(template.read(resource) for resource in listed(statement["Resource"]))
+                denied = "not " if statement["Effect"] == "Deny" else ""
+                rights = denied + " ".join(sorted(listed(statement["Action"]))) + _conditions(statement)
+                assert rights not in of_role
+                of_role[rights] = tuple(sorted(map(template.read, listed(statement["Resource"]))))
     return found
+
+
+def _conditions(statement: dict[str, Any]) -> str:
+    return "".join(
+        f" if {how} {key} {' '.join(listed(values))}"
+        for how, keys in sorted(statement.get("Condition", {}).items())
+        for key, values in sorted(keys.items())
+    )
 
 
 def test_the_rotation_may_touch_its_secret_and_its_log(stacks: Stacks) -> None:
@@ -72,27 +92,59 @@ def search(stage: Stage) -> dict[str, tuple[str, ...]]:
     )
 
 
-def runs(stage: Stage) -> dict[str, tuple[str, ...]]:
-    """The functions that run code, the gateway itself for jobs, and the role that is lent."""
-    invoked = ["inference"] if stage.infers else []
-    if not stage.sandbox:
-        return {}
-    names = ["gateway", *invoked, "run_deno", "run_python"]
-    functions = tuple(f"arn:<AWS::Partition>:lambda:{HERE}:function:{stage.prefix}-{name}" for name in names)
-    return {"lambda:InvokeFunction": functions, "sts:AssumeRole": (f"arn:{LENT_ROLE.format(stage.prefix)}",)}
+def invoking(stage: Stage, *names: str) -> dict[str, tuple[str, ...]]:
+    """These functions and, if there is one, that of the models."""
+    every = sorted([*names, *(["inference"] if stage.infers else [])])
+    arns = tuple(f"arn:<AWS::Partition>:lambda:{HERE}:function:{stage.prefix}-{name}" for name in every)
+    return {"lambda:InvokeFunction": arns} if every else {}
 
 
 def test_the_gateway_may_use_the_stores_the_index_the_models_the_secret_and_its_log(stacks: Stacks) -> None:
     found = allowed(stacks.gateway)["<GatewayRole>"]
     found.pop("bedrock:InvokeModel", None)
-    assert found == GATEWAY | search(stacks.stage) | runs(stacks.stage)
+    errand = ["errand"] if stacks.stage.sandbox else []
+    of_executors = EXECUTORS | {"s3:DeleteObject": ("<Executors.Arn>/*",)} if errand else {}
+    assert found == GATEWAY | search(stacks.stage) | invoking(stacks.stage, *errand) | of_executors
+
+
+def test_an_errand_may_run_code_too_and_lend_a_role(stacks: Stacks) -> None:
+    if not stacks.stage.sandbox:
+        assert "errand" not in stacks.templates
+        return
+    log = {"logs:CreateLogStream logs:PutLogEvents": ("<ErrandLog.Arn>",)}
+    lent = {"sts:AssumeRole": (f"arn:{LENT_ROLE.format(stacks.stage.prefix)}",)}
+    found = allowed(stacks.errand)["<ErrandRole>"]
+    assert {actions: on for actions, on in found.items() if "sqs:" not in actions} == (
+        GATEWAY
+        | log
+        | search(stacks.stage)
+        | invoking(stacks.stage, "run_deno", "run_python")
+        | lent
+        | EXECUTORS
+        | {
+            "dynamodb:DeleteItem dynamodb:PutItem dynamodb:Query": ("<RunRows.Arn>",),
+            # The statements with the same actions become one.
+            OBJECTS: ("<Bucket.Arn>/*", "<Executors.Arn>/*"),
+        }
+    )
+
+
+def test_failed_errands_may_be_sent_to_their_queue_only(dev: Stacks) -> None:
+    sent = {actions: on for actions, on in allowed(dev.errand)["<ErrandRole>"].items() if "sqs:" in actions}
+    assert sent == {"sqs:GetQueueAttributes sqs:GetQueueUrl sqs:SendMessage": ("<ErrandsFailed.Arn>",)}
 
 
 def test_what_is_lent_to_runs_reaches_rows_of_the_table(dev: Stacks) -> None:
-    assert allowed(dev.gateway)["<RunRole>"] == {"dynamodb:PutItem dynamodb:Query": ("<Table.Arn>",)}
-    [role] = [one for name, one in dev.gateway.of_type("AWS::IAM::Role").items() if name == "RunRole"]
+    of_runs = "ForAllValues:StringLike dynamodb:LeadingKeys run#*"
+    assert allowed(dev.errand)["<RunRole>"] == {
+        f"dynamodb:Query if {of_runs}": ("<RunRows.Arn>",),
+        f"dynamodb:UpdateItem if ForAllValues:StringEquals dynamodb:Attributes pk sk body if {of_runs}": (
+            "<RunRows.Arn>",
+        ),
+    }
+    [role] = [one for name, one in dev.errand.of_type("AWS::IAM::Role").items() if name == "RunRole"]
     [trust] = role["AssumeRolePolicyDocument"]["Statement"]
-    assert dev.gateway.read(trust["Principal"]["AWS"]) == "<GatewayRole.Arn>"
+    assert dev.errand.read(trust["Principal"]["AWS"]) == "<ErrandRole.Arn>"
 
 
 def test_the_ingestion_may_use_the_stores_the_index_the_models_its_queue_and_its_log(stacks: Stacks) -> None:
@@ -100,8 +152,11 @@ def test_the_ingestion_may_use_the_stores_the_index_the_models_its_queue_and_its
         assert "ingest" not in stacks.templates
         return
     queue = f"arn:<AWS::Partition>:sqs:{HERE}:{stacks.stage.prefix}-ingest"
-    receive = {"sqs:DeleteMessage sqs:GetQueueAttributes sqs:ReceiveMessage": (queue,)}
-    assert allowed(stacks.ingest) == {"<IngestRole>": INGEST | search(stacks.stage) | receive}
+    receive = {"sqs:ChangeMessageVisibility sqs:DeleteMessage sqs:GetQueueAttributes sqs:ReceiveMessage": (queue,)}
+    put_aside = {"sqs:SendMessage": (f"{queue}-aside",)}
+    index = ("<Bucket.Arn>/index/*",) if stacks.stage.search == "s3" else ()
+    of_index = {OBJECTS: tuple(sorted((*INGEST[OBJECTS], *index)))}
+    assert allowed(stacks.ingest) == {"<IngestRole>": INGEST | of_index | search(stacks.stage) | receive | put_aside}
 
 
 def test_the_inference_may_write_its_log(dev: Stacks) -> None:

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from tests.infra.conftest import Synthesised
 from tests.infra.sandbox import INTERFACES
 from tests.infra.synthesis import Stacks
 from tests.infra.template import listed
 
-ROOT = Path(__file__).resolve().parents[2]
 FUNCTION = "AWS::Lambda::Function"
 HERE = "<AWS::Region>.<AWS::URLSuffix>"
 
@@ -59,23 +59,24 @@ def test_the_network_leads_nowhere(dev: Stacks) -> None:
     assert not [one for one in dev.sandbox.of_type("AWS::EC2::Subnet").values() if one.get("MapPublicIpOnLaunch")]
 
 
-def test_its_endpoints_let_through_one_part_of_the_bucket_and_rows_that_were_lent(dev: Stacks) -> None:
+def test_its_endpoints_let_through_executors_files_and_rows_that_were_lent(dev: Stacks) -> None:
     let: dict[str, dict[str, Any]] = {}
     for endpoint in dev.sandbox.of_type("AWS::EC2::VPCEndpoint").values():
         [statement] = endpoint["PolicyDocument"]["Statement"]
         let[dev.sandbox.read(endpoint["ServiceName"]).rpartition(".")[2]] = statement
     assert set(let) == {"s3", "dynamodb"}
     assert set(let["s3"]["Action"]) == {"s3:GetObject", "s3:PutObject"}
-    assert dev.sandbox.read(let["s3"]["Resource"]) == "<Bucket.Arn>/*/executors/*"
-    assert set(let["dynamodb"]["Action"]) == {"dynamodb:PutItem", "dynamodb:Query"}
-    assert dev.sandbox.read(let["dynamodb"]["Resource"]) == "<Table.Arn>"
+    assert dev.sandbox.read(let["s3"]["Resource"]) == "<Executors.Arn>/*"
+    assert set(let["dynamodb"]["Action"]) == {"dynamodb:Query", "dynamodb:UpdateItem"}
+    assert dev.sandbox.read(let["dynamodb"]["Resource"]) == "<RunRows.Arn>"
     lent = dev.sandbox.read(let["dynamodb"]["Condition"]["ArnEquals"]["aws:PrincipalArn"])
-    assert lent.endswith(":role/loci-dev-run-<AWS::Region>")
+    assert lent.endswith(":role/loci-dev-lent-<AWS::Region>")
 
 
 def test_its_resolver_knows_the_bucket_and_the_table_and_no_other_name(dev: Stacks) -> None:
     lists = dev.sandbox.of_type("AWS::Route53Resolver::FirewallDomainList")
-    assert [dev.sandbox.read(one) for one in lists["Known"]["Domains"]] == [f"<Bucket>.s3.{HERE}", f"dynamodb.{HERE}"]
+    known = [dev.sandbox.read(one) for one in lists["Known"]["Domains"]]
+    assert known == [f"<Executors>.s3.{HERE}", f"dynamodb.{HERE}"]
     assert lists["Others"]["Domains"] == ["*"]
     rules = dev.sandbox.one("AWS::Route53Resolver::FirewallRuleGroup")["FirewallRules"]
     by_priority = sorted(rules, key=lambda rule: rule["Priority"])
@@ -94,17 +95,35 @@ def test_nothing_comes_in_and_only_https_goes_out(dev: Stacks) -> None:
     assert [(rule["FromPort"], rule["ToPort"]) for rule in group["SecurityGroupEgress"]] == [(443, 443)]
 
 
-def test_a_job_is_done_once_or_never(dev: Stacks) -> None:
-    taken = dev.gateway.one("AWS::Lambda::EventInvokeConfig")
+def test_an_errand_is_done_once_or_never_and_a_failed_one_is_kept(dev: Stacks) -> None:
+    taken = dev.errand.one("AWS::Lambda::EventInvokeConfig")
+    assert dev.errand.read(taken["FunctionName"]) == "<Errand>"
     assert (taken["MaximumRetryAttempts"], taken["MaximumEventAgeInSeconds"]) == (0, 60)
+    assert dev.errand.read(taken["DestinationConfig"]["OnFailure"]["Destination"]) == "<ErrandsFailed.Arn>"
+    assert dev.gateway.of_type("AWS::Lambda::EventInvokeConfig") == {}
+
+
+def test_the_queue_of_failed_errands_is_encrypted_and_takes_requests_over_tls_only(dev: Stacks) -> None:
+    assert dev.errand.one("AWS::SQS::Queue")["SqsManagedSseEnabled"]
+    [refused] = dev.errand.one("AWS::SQS::QueuePolicy")["PolicyDocument"]["Statement"]
+    assert (refused["Effect"], refused["Condition"]) == ("Deny", {"Bool": {"aws:SecureTransport": "false"}})
+
+
+@pytest.mark.parametrize(("stage", "reserved"), [("dev", None), ("prod", 50)])
+def test_errands_take_no_room_from_requests(stacks_of: Synthesised, stage: str, reserved: int | None) -> None:
+    errand = stacks_of(stage).errand.one(FUNCTION)
+    assert errand.get("ReservedConcurrentExecutions") == reserved
 
 
 def test_the_gateway_is_told_where_they_are(dev: Stacks) -> None:
     [gateway] = dev.gateway.of_type(FUNCTION).values()
     variables = gateway["Environment"]["Variables"]
+    assert variables["LOCI_ERRAND_FUNCTION"] == dev.errand.one(FUNCTION)["FunctionName"]
     functions = [variables[f"LOCI_RUN_{name}_FUNCTION"] for name in ("PYTHON", "DENO")]
     assert functions == ["loci-dev-run_python", "loci-dev-run_deno"]
-    assert dev.gateway.read(variables["LOCI_RUN_ROLE"]).endswith(":role/loci-dev-run-<AWS::Region>")
+    assert dev.gateway.read(variables["LOCI_RUN_ROLE"]).endswith(":role/loci-dev-lent-<AWS::Region>")
+    stores = [dev.gateway.read(variables[f"LOCI_{name}"]) for name in ("RUN_TABLE", "EXECUTOR_BUCKET")]
+    assert stores == ["<RunRows>", "<Executors>"]
 
 
 @pytest.fixture(scope="module")
@@ -124,6 +143,3 @@ def test_an_image_is_built_of_its_handler_its_lock_and_the_programs(
     others = {file for file in files if not file.startswith("shared/loci/sandbox/")}
     own = {f"functions/{function}/Dockerfile", f"functions/{function}/handler.py", f"requirements/{lock}"}
     assert others == {".dockerignore", "shared/loci/__init__.py", *own}
-    lines = (ROOT / "functions" / function / "Dockerfile").read_text().splitlines()
-    copied = [line.split()[1] for line in lines if line.startswith("COPY ") and "--from" not in line]
-    assert [path for path in copied if not (context / path).exists()] == []

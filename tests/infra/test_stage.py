@@ -12,6 +12,8 @@ from infra.stage import BadStage, Stage, read_stage
 from tests.infra.conftest import CERTIFICATE
 from tests.infra.synthesis import STAGES
 
+MODEL = "all-MiniLM-L6-v2"
+
 
 def changed(**changes: object) -> dict[str, Any]:
     return {"dev": {**STAGES["dev"], **changes}}
@@ -20,6 +22,29 @@ def changed(**changes: object) -> dict[str, Any]:
 @pytest.mark.parametrize("name", STAGES)
 def test_every_stage_that_is_shipped_can_be_read(name: str) -> None:
     assert read_stage(name, STAGES).name == name
+
+
+def test_a_stage_is_like_another_but_for_what_it_says_itself() -> None:
+    words, dev = read_stage("words", STAGES), read_stage("dev", STAGES)
+    assert (words.inference, words.sandbox) == (None, None)
+    assert words == dev.model_copy(update={"name": "words", "inference": None, "sandbox": None})
+
+
+@pytest.mark.parametrize("other", ["nobody", "words", "mine", 1])
+def test_a_stage_is_like_one_that_is_there_and_whole(other: object) -> None:
+    with pytest.raises(BadStage, match="like: it must name a stage"):
+        read_stage("mine", {**STAGES, "mine": {"like": other}})
+
+
+@pytest.mark.parametrize("without", ["sandbox", ["sandboxes"], [1]])
+def test_a_stage_can_only_be_without_what_the_other_has(without: object) -> None:
+    with pytest.raises(BadStage, match="without: it must be a list of keys of a stage"):
+        read_stage("mine", {**STAGES, "mine": {"like": "dev", "without": without}})
+
+
+def test_a_stage_like_another_may_say_more() -> None:
+    mine = read_stage("mine", {**STAGES, "mine": {"like": "dev", "without": ["sandbox"], "budget_usd": 7}})
+    assert (mine.sandbox, mine.budget_usd) == (None, 7)
 
 
 @pytest.mark.parametrize(
@@ -31,6 +56,16 @@ def test_every_stage_that_is_shipped_can_be_read(name: str) -> None:
         ({"log_days": 31}, "log_days: Input should be 1, 3, 5"),
         ({"gateway": {"memory_mb": 64, "timeout_s": 29}}, "gateway.memory_mb: Input should be greater than or equal"),
         ({"gateway": {"memory_mb": "1024", "timeout_s": 29}}, "gateway.memory_mb: Input should be a valid integer"),
+        ({"edge": True, "firewall": None}, "edge needs the firewall"),
+        ({"firewall": True}, "firewall: Input should be a valid dictionary"),
+        ({"alarms": "none"}, "alarms: Input should be 'all' or 'few'"),
+        ({"model_in_gateway": "bge-small-en-v1.5"}, "model_in_gateway: Input should be 'all-MiniLM-L6-v2'"),
+        ({"model_in_gateway": MODEL}, "model_in_gateway and inference exclude each other"),
+        ({"model_in_gateway": MODEL, "inference": None, "search": "none"}, "for search, which is none"),
+        (
+            {"model_in_gateway": MODEL, "inference": None, "settings": {"embedder": "multilingual-e5-small"}},
+            "another embedder than model_in_gateway",
+        ),
         ({"opensearch": {"instance": "t3.small", "nodes": 1, "volume_gb": 10}}, "opensearch.instance: String should"),
         ({"alarm_email": "nobody"}, "alarm_email: String should match"),
         ({"settings": {"colour": "red"}}, "settings has 'colour', which is not a setting of Loci"),
@@ -38,10 +73,13 @@ def test_every_stage_that_is_shipped_can_be_read(name: str) -> None:
         ({"edge": True, "domain": "loci.example.com"}, "domain and certificate must be set together"),
         ({"domain": "loci.example.com", "certificate": CERTIFICATE}, "CloudFront: it needs edge"),
         ({"certificate": CERTIFICATE.replace("us-east-1", "eu-west-1")}, "certificate: String should match"),
-        ({"search": "serverless"}, "search: Input should be 'domain' or 'none'"),
+        ({"search": "serverless"}, "search: Input should be 'domain', 's3' or 'none'"),
         ({"search_url": "http://127.0.0.1:9200"}, "search_url is for LocalStack"),
         ({"search_url": "https://search.example.com"}, "search_url: String should match"),
         ({"ingest": {"memory_mb": 1769, "timeout_s": 300, "at_once": 1}}, "ingest.at_once: Input should be greater"),
+        ({"ingest": {"memory_mb": 1769, "timeout_s": 29, "at_once": 2}}, "ingest.timeout_s: Input should be greater"),
+        ({"errand": {"memory_mb": 1024, "timeout_s": 300}}, "errand.timeout_s must be longer than each timeout_s"),
+        ({"settings": {"errand_function": "x"}}, "the stacks set LOCI_ERRAND_FUNCTION themselves"),
         ({"settings": {"search_url": "x"}}, "settings has 'search_url': the stacks set LOCI_SEARCH_URL themselves"),
         ({"settings": {"language_model_key": "k"}}, "keep it in a secret"),
         ({"settings": {"language_model_key_from": "loci/key"}}, "it must be an ARN"),
@@ -67,7 +105,7 @@ def test_a_key_that_is_missing_is_named() -> None:
 
 
 def test_an_unknown_stage_is_refused_with_those_there_are() -> None:
-    with pytest.raises(BadStage, match=r"no stage 'production' in cdk\.json: choose one of dev, prod, local"):
+    with pytest.raises(BadStage, match=r"no stage 'production' in cdk\.json: choose one of solo, dev, prod, local"):
         read_stage("production", STAGES)
 
 

@@ -26,9 +26,9 @@ def cycle(resources: Mapping[str, Resource]) -> list[str]:
 
 
 def test_each_stage_has_its_stacks(stacks_of: Synthesised) -> None:
-    names = {name: set(stacks_of(name).templates) for name in ("dev", "prod", "local")}
-    whole = {"data", "gateway", "ingest", "inference", "sandbox", "operations"}
-    assert names == {"dev": whole, "prod": whole, "local": {"data", "gateway"}}
+    names = {name: set(stacks_of(name).templates) for name in ("solo", "dev", "prod", "local")}
+    whole = {"data", "gateway", "errand", "ingest", "inference", "sandbox", "operations"}
+    assert names == {"solo": whole - {"inference"}, "dev": whole, "prod": whole, "local": {"data", "gateway"}}
 
 
 @pytest.mark.parametrize(
@@ -36,12 +36,12 @@ def test_each_stage_has_its_stacks(stacks_of: Synthesised) -> None:
     [
         ("no search", {"ingest", "inference"}),
         ("words only", {"inference"}),
-        ("no code", {"sandbox"}),
-        ("on a node", {"inference", "sandbox", "operations"}),
+        ("no code", {"errand", "sandbox"}),
+        ("on a node", {"errand", "inference", "sandbox", "operations"}),
     ],
 )
 def test_what_nothing_is_done_for_is_left_out(stacks_of: Synthesised, stage: str, lacks: set[str]) -> None:
-    whole = {"data", "gateway", "ingest", "inference", "sandbox", "operations"}
+    whole = {"data", "gateway", "errand", "ingest", "inference", "sandbox", "operations"}
     assert set(stacks_of(stage).templates) == whole - lacks
 
 

@@ -1,36 +1,50 @@
-"""What happens to uploads: told to a queue, tried three times, put aside."""
+"""What happens to uploads: told to a queue, tried for an hour, put aside."""
 
 import pytest
 
 from infra.stage import IngestSize
+from loci.adapters.aws.upload_queue import RESERVE, SHORTEST
 from tests.infra.conftest import Synthesised
 from tests.infra.synthesis import Stacks
-from tests.infra.template import listed, plain
+from tests.infra.template import listed
 
 QUEUE = "AWS::SQS::Queue"
 BUCKET = "AWS::S3::Bucket"
 MAPPING = "AWS::Lambda::EventSourceMapping"
+RULE = "AWS::Events::Rule"
 
 
-def test_the_bucket_tells_of_what_is_written_and_removed_below_uploads(dev: Stacks) -> None:
-    told = dev.data.one(BUCKET)["NotificationConfiguration"]["QueueConfigurations"]
-    assert {one["Event"] for one in told} == {"s3:ObjectCreated:*", "s3:ObjectRemoved:*"}
-    for one in told:
-        assert dev.data.read(one["Queue"]) == "<Uploads.Arn>"
-        assert one["Filter"]["S3Key"]["Rules"] == [{"Name": "prefix", "Value": "uploads/"}]
+def test_the_bucket_tells_eventbridge_and_nobody_else(dev: Stacks) -> None:
+    told = dev.data.of_type(BUCKET)["Bucket"]["NotificationConfiguration"]
+    assert told == {"EventBridgeConfiguration": {"EventBridgeEnabled": True}}
 
 
-def test_the_bucket_waits_until_it_may_send(dev: Stacks) -> None:
-    assert "UploadsPolicy" in map(plain, listed(dev.data.whole(BUCKET)["DependsOn"]))
+def test_the_queue_gets_what_is_written_and_removed_below_uploads(dev: Stacks) -> None:
+    rule = dev.data.one(RULE)
+    [target] = rule["Targets"]
+    assert rule["State"] == "ENABLED"
+    assert rule["EventPattern"] == {
+        "source": ["aws.s3"],
+        "detail-type": ["Object Created", "Object Deleted"],
+        "detail": {
+            "bucket": {"name": [{"Ref": dev.data.id("Bucket")}]},
+            "object": {"key": [{"prefix": "uploads/"}]},
+            "reason": [{"anything-but": "Lifecycle Expiration"}],
+        },
+    }
+    assert dev.data.read(target["Arn"]) == "<Uploads.Arn>"
+    assert dev.data.read(target["DeadLetterConfig"]["Arn"]) == "<UploadsAside.Arn>"
+    assert not target.keys() & {"Input", "InputPath", "InputTransformer"}
 
 
-def test_only_buckets_of_this_stack_may_send(dev: Stacks) -> None:
+@pytest.mark.parametrize("queue", ["Uploads", "UploadsAside"])
+def test_only_the_rule_may_send(dev: Stacks, queue: str) -> None:
     policies = dev.data.of_type("AWS::SQS::QueuePolicy")
-    [allowed] = [one for one in policies["UploadsPolicy"]["PolicyDocument"]["Statement"] if one["Effect"] == "Allow"]
-    assert (allowed["Principal"], allowed["Action"]) == ({"Service": "s3.amazonaws.com"}, "sqs:SendMessage")
-    assert allowed["Condition"]["StringEquals"] == {"aws:SourceAccount": {"Ref": "AWS::AccountId"}}
-    source = dev.data.read(allowed["Condition"]["ArnLike"]["aws:SourceArn"])
-    assert source == "arn:<AWS::Partition>:s3:::loci-dev-data-*"
+    statements = policies[f"{queue}Policy"]["PolicyDocument"]["Statement"]
+    [allowed] = [one for one in statements if one["Effect"] == "Allow"]
+    assert allowed["Principal"] == {"Service": "events.amazonaws.com"}
+    assert "sqs:SendMessage" in listed(allowed["Action"])
+    assert dev.data.read(allowed["Condition"]["ArnEquals"]["aws:SourceArn"]) == "<UploadChanged.Arn>"
 
 
 def test_the_queues_are_encrypted_and_take_requests_over_tls_only(dev: Stacks) -> None:
@@ -42,10 +56,10 @@ def test_the_queues_are_encrypted_and_take_requests_over_tls_only(dev: Stacks) -
         assert refused == [{"Bool": {"aws:SecureTransport": "false"}}]
 
 
-def test_what_failed_three_times_is_put_aside_for_two_weeks(dev: Stacks) -> None:
+def test_what_failed_ten_times_is_put_aside_for_two_weeks(dev: Stacks) -> None:
     queues = dev.data.of_type(QUEUE)
     redrive = queues["Uploads"]["RedrivePolicy"]
-    assert (dev.data.read(redrive["deadLetterTargetArn"]), redrive["maxReceiveCount"]) == ("<UploadsAside.Arn>", 3)
+    assert (dev.data.read(redrive["deadLetterTargetArn"]), redrive["maxReceiveCount"]) == ("<UploadsAside.Arn>", 10)
     assert queues["UploadsAside"]["MessageRetentionPeriod"] == 14 * 24 * 3600
 
 
@@ -62,6 +76,12 @@ def test_the_queue_calls_the_ingestion_which_says_what_failed(dev: Stacks) -> No
     assert mapping["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
 
 
+def test_the_ingestion_is_told_where_it_puts_things_aside(dev: Stacks) -> None:
+    told = dev.ingest.one("AWS::Lambda::Function")["Environment"]["Variables"]["LOCI_ASIDE_QUEUE"]
+    name = dev.data.of_type(QUEUE)["UploadsAside"]["QueueName"]
+    assert dev.ingest.read(told) == f"https://sqs.<AWS::Region>.<AWS::URLSuffix>/<AWS::AccountId>/{name}"
+
+
 @pytest.mark.parametrize("stage", ["dev", "prod"])
 def test_no_more_are_taken_in_at_once_than_the_stage_says(stacks_of: Synthesised, stage: str) -> None:
     stacks = stacks_of(stage)
@@ -73,4 +93,10 @@ def test_no_more_are_taken_in_at_once_than_the_stage_says(stacks_of: Synthesised
 def test_without_an_index_nobody_is_told_of_uploads(stacks_of: Synthesised, stage: str) -> None:
     data = stacks_of(stage).data
     assert data.of_type(QUEUE) == {}
-    assert "NotificationConfiguration" not in data.one(BUCKET)
+    assert data.of_type(RULE) == {}
+    assert "NotificationConfiguration" not in data.of_type(BUCKET)["Bucket"]
+
+
+@pytest.mark.parametrize("stage", ["dev", "prod", "local"])
+def test_the_ingestion_has_time_to_begin_with_its_first_message(stacks_of: Synthesised, stage: str) -> None:
+    assert stacks_of(stage).stage.ingest.timeout_s >= 2 * (SHORTEST + RESERVE)

@@ -60,7 +60,7 @@ def app_with(files: StoredFiles, data: Path) -> Generator[App]:
     settings = load_settings({"data": data, "log_level": "ERROR"})
     app = build_app(settings)
     executors = local_executors(settings, app.records, app.blobs)
-    runner = Runner(app.records, executors, files, time.time, seconds=settings.runner_seconds)
+    runner = Runner(app.records, executors, files, time.time, app.telemetry, seconds=settings.runner_seconds)
     try:
         yield with_python(app, runner)
     finally:

@@ -23,6 +23,8 @@ class InvokeApi:
     functions: dict[str, Handler] = field(default_factory=dict[str, Handler])
     events: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     tenants: list[str] = field(default_factory=list[str])
+    throttled: set[str] = field(default_factory=set[str])
+    """Functions for which Lambda has no room."""
     under_way: list[threading.Thread] = field(default_factory=list[threading.Thread])
 
     def later(self, name: str, body: bytes) -> None:
@@ -35,6 +37,8 @@ class InvokeApi:
         """Status, headers and payload, as Lambda has them."""
         if name not in self.functions:
             return 404, {"x-amzn-ErrorType": "ResourceNotFoundException"}, b'{"Message": "Function not found"}'
+        if name in self.throttled:
+            return 429, {"x-amzn-ErrorType": "TooManyRequestsException"}, b'{"Reason": "ReservedFunctionConcurrent"}'
         if len(body) > LARGEST:
             return 413, {"x-amzn-ErrorType": "RequestTooLargeException"}, b'{"Message": "Too large"}'
         event = json.loads(body)

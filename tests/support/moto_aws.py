@@ -1,4 +1,4 @@
-"""A table, a bucket and a secret of moto's, in this process."""
+"""Tables, buckets and a secret of moto's, in this process."""
 
 import json
 import threading
@@ -22,6 +22,8 @@ read_once()
 
 TABLE = "loci-records"
 BUCKET = "loci-blobs"
+RUN_TABLE = "loci-run-rows"
+EXECUTORS = "loci-executors"
 SECRET = "loci-signing"
 REGION = "eu-south-2"  # opted in and young: the old global S3 host does not serve it
 
@@ -38,7 +40,7 @@ def moto_aws() -> Generator[None, None, None]:
 
 
 def maker() -> Callable[[], None]:
-    """Makes the table, the bucket and the secret, as the stack does."""
+    """Makes the tables, the buckets and the secret, as the stack does."""
     session = boto3.Session()
     dynamodb = session.client("dynamodb")  # pyright: ignore[reportUnknownMemberType]
     s3 = session.client("s3")  # pyright: ignore[reportUnknownMemberType]
@@ -46,8 +48,10 @@ def maker() -> Callable[[], None]:
 
     def make() -> None:
         secrets.create_secret(Name=SECRET, SecretString=json.dumps({"current": "s" * 64}))
-        s3.create_bucket(Bucket=BUCKET, CreateBucketConfiguration={"LocationConstraint": REGION})
-        create_table(dynamodb, TABLE)
+        for bucket in (BUCKET, EXECUTORS):
+            s3.create_bucket(Bucket=bucket, CreateBucketConfiguration={"LocationConstraint": REGION})
+        for table in (TABLE, RUN_TABLE):
+            create_table(dynamodb, table)
 
     return make
 

@@ -12,7 +12,12 @@ from xdist.workermanage import WorkerController  # pyright: ignore[reportMissing
 
 from tests.servers import shared
 
-TOGETHER = {"tests/deployed/": "LocalStack", "tests/servers/localstack/": "LocalStack", "tests/infra/": "CDK"}
+TOGETHER = {
+    "tests/contract/test_s3_index.py": "LocalStack",
+    "tests/deployed/": "LocalStack",
+    "tests/servers/localstack/": "LocalStack",
+    "tests/infra/": "CDK",
+}
 """Folders whose tests share what takes long to make, as a deployment does: one worker takes all that share it."""
 SECONDS = {
     "LocalStack": 3.0,

@@ -31,7 +31,7 @@ def anyio_backend() -> str:
 
 @pytest.fixture(params=["embedded", "aws"])
 def app(request: pytest.FixtureRequest, tmp_path: Path) -> Generator[App, None, None]:
-    """The whole product, on this machine and on AWS; there with an index where `opensearch` is asked for."""
+    """The whole product, on this machine and on AWS; there with an index if `opensearch` or `s3` is asked for."""
     if request.param == "embedded":
         yield build_app(load_settings({"data": tmp_path, "models": tmp_path / "models"}))
         return
@@ -39,6 +39,8 @@ def app(request: pytest.FixtureRequest, tmp_path: Path) -> Generator[App, None, 
     if request.param == "opensearch":
         node: Node = request.getfixturevalue("node")
         settings |= {"search_url": node.url, "search_index": f"{node.prefix}{secrets.token_hex(4)}"}
+    if request.param == "s3":
+        settings |= {"search": "s3"}
     with moto_aws():
         app = build_app(load_settings({**settings, "models": tmp_path / "models"}))
         yield app

@@ -7,7 +7,7 @@ import pytest
 from loci.app import App
 from loci.core.identity import LOCAL
 
-RUNTIMES = ["embedded", pytest.param("opensearch", marks=pytest.mark.aws)]
+RUNTIMES = ["embedded", *(pytest.param(name, marks=pytest.mark.aws) for name in ("opensearch", "s3"))]
 
 
 def take_in(app: App, folder: Path) -> None:

@@ -12,6 +12,7 @@ import pytest
 from loci.app import App
 from loci.core.identity import LOCAL, Owner
 from loci.documents.ingest import uploads as feeding
+from loci.documents.ingest.index_writer import COLLECTION
 from loci.mcp.http.application import asgi
 from loci.mcp.http.body import LARGEST
 from tests.attack.doors import lambda_doors
@@ -79,6 +80,17 @@ def test_nobody_sees_or_removes_what_is_another_owners(feed: Feed) -> None:
     assert listed(feed("?under=notes", owner=ANN)) == {}
     results(feed(remove=["notes/a.md"], owner=ANN))
     assert listed(feed("?under=notes")).keys() == {"notes/a.md"}
+
+
+@pytest.mark.parametrize("app", RUNTIMES, indirect=True)
+def test_what_the_index_has_lost_is_asked_for_again(app: App, feed: Feed) -> None:
+    put = [{"path": f"notes/{name}.md", "text": name} for name in ("a", "b")]
+    results(feed(put=put))
+    app.documents.parts.index.remove(LOCAL, COLLECTION, "notes-a")
+    assert listed(feed("?under=notes")) == {"notes/a.md": "", "notes/b.md": sha(b"b")}
+    results(feed(put=put))
+    assert listed(feed("?under=notes")) == {"notes/a.md": sha(b"a"), "notes/b.md": sha(b"b")}
+    assert app.documents.parts.index.documents(LOCAL, COLLECTION).keys() == {"notes-a", "notes-b"}
 
 
 @pytest.mark.parametrize("app", RUNTIMES, indirect=True)

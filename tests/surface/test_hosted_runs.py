@@ -19,7 +19,7 @@ from loci.code.typescript import TypeScript
 from loci.compose import build_app
 from loci.core.identity import LOCAL
 from loci.core.settings import Settings
-from loci.mcp.lambda_handler import jobs_of
+from loci.mcp.lambda_handler import job_handler
 from loci.mcp.server import build_server
 from tests.contract.executors import FUNCTION as RUN_PYTHON
 from tests.contract.sandboxes import FUNCTION as RUN_DENO
@@ -29,14 +29,14 @@ from tests.support.executors import runner_packages
 from tests.support.functions import loaded
 from tests.support.invoke_api import InvokeApi, invoke_api
 from tests.support.loopback_aws import loopback_aws
-from tests.support.moto_aws import BUCKET, TABLE
+from tests.support.moto_aws import BUCKET, EXECUTORS, RUN_TABLE, TABLE
 from tests.support.polling import until
 from tests.support.tool_set import ToolSet
 from tests.support.with_parts import with_patience, with_typescript
 from tests.surface.results import structured, texts
 
 pytestmark = [pytest.mark.anyio, needs_deno]
-GATEWAY = "loci-gateway"
+ERRAND = "loci-errand"
 
 
 @dataclass
@@ -67,7 +67,6 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Generator[Desk]:
     from loci.code.packages import find_deno
 
     with invoke_api() as api, loopback_aws(), pytest.MonkeyPatch.context() as environment:
-        environment.setenv("AWS_LAMBDA_FUNCTION_NAME", GATEWAY)
         environment.setenv("LOCI_DENO", str(find_deno(None)))
         environment.setenv("LOCI_RUNNER", str(runner_packages()))
         environment.setenv("TMPDIR", str(tmp_path_factory.mktemp("machines")))
@@ -81,6 +80,9 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Generator[Desk]:
             "run_python_function": RUN_PYTHON,
             "run_deno_function": RUN_DENO,
             "run_role": ROLE,
+            "run_table": RUN_TABLE,
+            "executor_bucket": EXECUTORS,
+            "errand_function": ERRAND,
             "models": tmp_path_factory.mktemp("models"),
             "runner_seconds": 20,
         }
@@ -94,8 +96,7 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Generator[Desk]:
             cache=None,
         )
         app = with_typescript(app, typescript)
-        jobs = jobs_of(app)
-        api.functions[GATEWAY] = lambda event, _: jobs[event["vertical"]](event["job"])
+        api.functions[ERRAND] = job_handler(app)
         try:
             yield Desk(app, api, tools)
         finally:
@@ -206,7 +207,7 @@ async def test_a_job_that_comes_twice_is_done_once(desk: Desk) -> None:
     await desk.told("pml_execute_code", code="await github.listCommits({limit: 1})", intent="Analyze GitHub commits")
     called = len(desk.tools.called)
     job = next(event for event in reversed(desk.api.events) if "job" in event)
-    desk.api.functions[GATEWAY](job, None)
+    desk.api.functions[ERRAND](job, None)
     assert len(desk.tools.called) == called
 
 

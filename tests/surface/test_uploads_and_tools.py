@@ -101,7 +101,7 @@ async def test_who_sends_a_folder_is_told_what_was_sent_and_not_what_tools_wrote
 async def test_a_tools_text_that_was_not_indexed_yet_is_not_lost_to_an_upload(app: App, connect: Connect) -> None:
     app.documents.parts.library.add(LOCAL, PATH, FIRST)
 
-    def fail(*_: object) -> None:
+    def fail(*_: object, **__: object) -> None:
         raise Unavailable("The index is away", "Try again")
 
     with pytest.MonkeyPatch.context() as patch:

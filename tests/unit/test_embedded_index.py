@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from loci.adapters.local import bm25, vectors
+from loci.adapters.local import bm25, index_writes, vectors
 from loci.adapters.local import index as embedded
 from loci.adapters.local.index import SqliteIndex
 from loci.adapters.local.sqlite import MIGRATIONS, Database
@@ -98,7 +98,7 @@ def test_vectors_that_do_not_fit_the_memory_are_loaded_again(
 def test_who_has_not_looked_for_long_sees_what_was_removed(
     database: Database, index: SqliteIndex, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(embedded, "MOST_GONE", 3)
+    monkeypatch.setattr(index_writes, "MOST_GONE", 3)
     reader = SqliteIndex(database)
     put(index, ANN, *[chunk(f"{n}#0", "river", embedding(1, n)) for n in range(20)])
     assert len(find(reader, ANN, near=vector(1, 0))) == 20

@@ -118,6 +118,29 @@ def test_an_error_inside_a_transaction_undoes_it(path: Path) -> None:
     assert count(database) == 1
 
 
+def test_writes_together_are_one_transaction(path: Path) -> None:
+    database = Database(path)
+    with database.together():
+        put(database, "1")
+        put(database, "2")
+        seen = list[int]()
+        in_a_thread(lambda: seen.append(count(database)))
+    assert seen == [0]
+    assert count(database) == 2
+    put(database, "3")
+    assert count(database) == 3
+
+
+def test_an_error_undoes_all_writes_together(path: Path) -> None:
+    database = Database(path)
+    with pytest.raises(ValueError), database.together():  # noqa: PT011, PT012
+        put(database, "1")
+        raise ValueError
+    assert count(database) == 0
+    put(database, "2")
+    assert count(database) == 1
+
+
 def test_a_full_disk_is_told_and_later_writes_happen(path: Path) -> None:
     database = Database(path)
     with database.read() as connection:

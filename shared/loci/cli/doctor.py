@@ -1,20 +1,34 @@
 """`loci doctor`: what works, what does not, and what to do about it."""
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import asdict
-from typing import Annotated
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from loci.cli.terminal import ConfigOption, DataOption, JsonOption, printable
+from loci.core.errors import Refused
+
+if TYPE_CHECKING:
+    from loci.core.finding import Finding
 
 STATE_WIDTH, NAME_WIDTH = 9, 12
 
 
 def doctor(
     fix: Annotated[bool, typer.Option("--fix", help="Repair what can be repaired without data loss.")] = False,
+    stack: Annotated[
+        str | None,
+        typer.Option(
+            "--stack",
+            metavar="NAME",
+            help="Check a deployment on AWS. NAME is its gateway stack, such as loci-dev-gateway.",
+            show_default=False,
+        ),
+    ] = None,
     data: DataOption = None,
     config: ConfigOption = None,
     as_json: JsonOption = False,
@@ -24,14 +38,20 @@ def doctor(
     That is the settings, the data folder, the models, the sandboxes, the index and the documents. The exit code is 1
     if there is a fault.
     """
-    from loci.compose import build_app, check_database, count_signing_secrets  # slow to load, and `--help` needs none
+    if stack is not None and (data or config):
+        raise Refused("A stack has no data folder", "Give --stack, or --data and --config, not both")
+    # Slow to load, and `--help` needs none of it.
+    from loci.compose import build_app, check_database, count_signing_secrets, settings_of_stack
     from loci.core.finding import counted
     from loci.doctor.examine import Openers, examine
 
     openers = Openers(build_app, check_database, count_signing_secrets)
     counts: Counter[str] = Counter()
     findings: list[dict[str, object]] = []
-    for one in examine({"data": data}, config, openers, fix=fix):
+    given = {"data": data} if stack is None else settings_of_stack(stack).model_dump(exclude_unset=True)
+    for one in examine(given, config, openers, fix=fix):
+        if stack is not None:
+            one = _for_stack(one, stack)
         counts[one.state] += 1
         findings.append(asdict(one))
         if not as_json:
@@ -42,6 +62,12 @@ def doctor(
         typer.echo(f"{counts['ok']} ok, {counted(counts['warning'], 'warning')}, {counted(counts['fault'], 'fault')}.")
     if counts["fault"]:
         raise typer.Exit(1)
+
+
+def _for_stack(finding: "Finding", stack: str) -> "Finding":
+    """The finding with advice that names the stack in its commands."""
+    advice = re.sub(r"\bloci (doctor|reindex)\b", rf"loci \1 --stack {stack}", finding.advice or "")
+    return replace(finding, advice=advice or None)
 
 
 def _lines(state: str, name: str, what: str, advice: str | None) -> Iterator[str]:

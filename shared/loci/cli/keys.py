@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from loci.cli.terminal import ConfigOption, DataOption, JsonOption, open_app, printable
+from loci.cli.terminal import ConfigOption, DataOption, JsonOption, open_app, owner_name
 from loci.core.errors import Refused
 from loci.core.identity import LOCAL, Owner
 from loci.mcp.auth.api_keys import ApiKey, ApiKeys
@@ -72,7 +72,7 @@ def list_open_keys(
         return
     for key in keys:
         state = f"revoked {key.revoked}" if key.revoked else "valid"
-        typer.echo(f"{key.id}  {key.created}  {state:<28}  {_owner_name(key.owner):<24}  {key.name}")
+        typer.echo(f"{key.id}  {key.created}  {state:<28}  {owner_name(key.owner):<24}  {key.name}")
     if not keys:
         typer.echo("There are no keys. Create one with: loci keys create NAME")
 
@@ -102,7 +102,3 @@ def _open_keys(stack: str | None, data: Path | None, config: Path | None) -> Api
 
 def _view(key: ApiKey) -> dict[str, object]:
     return asdict(key)
-
-
-def _owner_name(owner: Owner) -> str:
-    return printable(f"{owner.tenant}/{owner.subject}" if owner.tenant else owner.subject)

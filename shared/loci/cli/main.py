@@ -9,6 +9,7 @@ from loci.cli import keys, models, runner
 from loci.cli.doctor import doctor
 from loci.cli.documents import forget, graph, search
 from loci.cli.ingest import ingest
+from loci.cli.reindex import reindex
 from loci.cli.serve import serve
 from loci.cli.watch import watch
 from loci.core.errors import LociError
@@ -26,6 +27,7 @@ cli = typer.Typer(
 cli.command()(serve)
 cli.command()(ingest)
 cli.command()(watch)
+cli.command()(reindex)
 cli.command()(forget)
 cli.command()(search)
 cli.command()(graph)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from loci.core.finding import counted
+from loci.core.identity import Owner
 from loci.core.settings import Settings, load_settings
 
 if TYPE_CHECKING:
@@ -48,6 +49,11 @@ def open_app(
 def printable(text: str) -> str:
     """Return the text without control characters: a name or a document may hold commands to the terminal."""
     return "".join(one if one.isprintable() or one == "\t" else ascii(one)[1:-1] for one in text)
+
+
+def owner_name(owner: Owner) -> str:
+    """Return the owner's tenant and subject, for messages."""
+    return printable(f"{owner.tenant}/{owner.subject}" if owner.tenant else owner.subject)
 
 
 @contextmanager

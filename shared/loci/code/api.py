@@ -11,13 +11,14 @@ from loci.code.parts import CodeParts
 from loci.code.ports import GivenUp, never
 from loci.code.python import PythonRun
 from loci.code.typescript import TypeScriptRequest, TypeScriptRun
+from loci.core.deadline import time_left
 from loci.core.identity import Caller, Owner
 from loci.core.json import JsonObject
 
 StartedRun = PythonRun | TypeScriptRun | PendingRun
 """A run that goes on while its call waits."""
-PATIENCE = 25.0
-"""Seconds that a call waits for its run. API Gateway, in front of a deployment on AWS, gives up after 29."""
+ANSWERING = 2.0
+"""Seconds that remain of a request when its call stops waiting for a run."""
 
 
 class Code:
@@ -29,7 +30,8 @@ class Code:
     @property
     def patience(self) -> float:
         """Seconds that a call waits for its run before it answers that the run goes on."""
-        return self.parts.patience
+        left = time_left()
+        return self.parts.patience if left is None else max(0.0, min(self.parts.patience, left - ANSWERING))
 
     @property
     def starts_typescript_at_once(self) -> bool:

@@ -4,16 +4,17 @@ import json
 import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
+from contextlib import suppress
 from typing import Literal, cast
 
 from loci.code.answers import late_failure
+from loci.code.errand_slots import ErrandSlots
 from loci.code.ports import GivenUp, Jobs
-from loci.code.run_queue import MOST
 from loci.core.errors import Conflict, LociError, Unavailable
 from loci.core.identity import Caller, Owner
 from loci.core.ids import random_id
 from loci.core.json import Json, JsonObject, string
-from loci.core.stores import ABSENT, Record, RecordStore, every, read_or_none, readable
+from loci.core.stores import ABSENT, Record, RecordStore, read_or_none
 from loci.scratchpad.api import Scratchpad
 
 KIND = "run"
@@ -34,8 +35,11 @@ UnderWay = Callable[[float, str], JsonObject]
 class DetachedRuns:
     """Starts runs in another process. A run's record says what was asked, whether it is done, and who reads its end."""
 
-    def __init__(self, records: RecordStore, scratchpad: Scratchpad, jobs: Jobs, clock: Callable[[], float]) -> None:
+    def __init__(
+        self, records: RecordStore, scratchpad: Scratchpad, jobs: Jobs, clock: Callable[[], float], slots: ErrandSlots
+    ) -> None:
         self._records = records
+        self._slots = slots
         self._scratchpad = scratchpad
         self._jobs = jobs
         self._clock = clock
@@ -44,21 +48,23 @@ class DetachedRuns:
         self, caller: Caller, tool: str, request: JsonObject, seconds: float, under_way: UnderWay, given_up: GivenUp
     ) -> "PendingRun":
         """Start a run of the tool. Raises `Unavailable` if the owner has too many."""
-        now = self._clock()
-        others = readable(every(self._records, caller.owner, KIND), run_value)
-        if sum(one["state"] != DONE and _due(one) > now for one in others) >= MOST:
-            what = f"{MOST} runs of yours are under way, which is the most"
-            raise Unavailable(what, "Wait for one of them, then call again", code="SANDBOX_BUSY")
-        id, due = random_id(32), now + seconds + GRACE
+        id, due = random_id(32), self._clock() + seconds + GRACE
+        slot = self._slots.take(caller.owner, due)
         value: JsonObject = {
             "state": ASKED,
             "tool": tool,
             "caller": _caller_record(caller),
             "asked": request,
             "due_at": due,
+            "slot": [slot.key, slot.version],
         }
-        self._records.put(caller.owner, KIND, id, value, expect_version=ABSENT, expires_at=due + KEPT)
-        self._jobs.send({"run": id, "tenant": caller.owner.tenant, "subject": caller.owner.subject})
+        try:
+            self._records.put(caller.owner, KIND, id, value, expect_version=ABSENT, expires_at=due + KEPT)
+            self._jobs.send({"run": id, "tenant": caller.owner.tenant, "subject": caller.owner.subject})
+        except LociError:
+            with suppress(LociError):  # it comes free by itself when the run is due
+                self._slots.give_back(caller.owner, slot.key, slot.version)
+            raise
         return PendingRun(self, caller.owner, id, tool, seconds, under_way, given_up)
 
     def drive(self, job: JsonObject, handlers: Mapping[str, JobHandler]) -> None:
@@ -81,6 +87,15 @@ class DetachedRuns:
             end = {"error": _error_record(error)}
         finally:
             self._ended(owner, id, tool, end)
+            self._free_slot(owner, found.value)
+
+    def _free_slot(self, owner: Owner, run: JsonObject) -> None:
+        match run.get("slot"):
+            case [str(key), str(version)]:
+                with suppress(LociError):  # it comes free by itself when the run is due
+                    self._slots.give_back(owner, key, version)
+            case _:
+                return  # the run of an older Loci
 
     def read(self, owner: Owner, id: str) -> JsonObject | LociError | None:
         """Take the run's end out of its record: its answer or its error. None if it goes on."""

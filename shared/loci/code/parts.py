@@ -7,6 +7,7 @@ from functools import partial
 
 from loci.code.bridge import NoTools
 from loci.code.detached_runs import DetachedRuns
+from loci.code.errand_slots import ErrandSlots
 from loci.code.ports import Executors, Jobs, NoFiles, Sandbox
 from loci.code.python import Runner
 from loci.code.results_cache import ResultsCache
@@ -47,10 +48,11 @@ def code_parts(
     settings: Settings, records: RecordStore, scratchpad: Scratchpad, telemetry: Telemetry, adapters: CodeAdapters
 ) -> CodeParts:
     """Put the parts together."""
+    slots = ErrandSlots(records, settings.runs_at_once)
     return CodeParts(
-        Lazy(partial(_runner, settings, records, adapters)),
+        Lazy(partial(_runner, settings, records, adapters, telemetry)),
         Lazy(partial(_typescript, settings, adapters, scratchpad, telemetry)),
-        DetachedRuns(records, scratchpad, adapters.jobs, time.time) if adapters.jobs else None,
+        DetachedRuns(records, scratchpad, adapters.jobs, time.time, slots) if adapters.jobs else None,
     )
 
 
@@ -63,8 +65,8 @@ def executor_bounds(settings: Settings) -> Bounds:
     )
 
 
-def _runner(settings: Settings, records: RecordStore, adapters: CodeAdapters) -> Runner:
-    return Runner(records, adapters.executors(), NoFiles(), time.time, seconds=settings.runner_seconds)
+def _runner(settings: Settings, records: RecordStore, adapters: CodeAdapters, telemetry: Telemetry) -> Runner:
+    return Runner(records, adapters.executors(), NoFiles(), time.time, telemetry, seconds=settings.runner_seconds)
 
 
 def _typescript(settings: Settings, adapters: CodeAdapters, scratchpad: Scratchpad, telemetry: Telemetry) -> TypeScript:

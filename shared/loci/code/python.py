@@ -6,15 +6,17 @@ from functools import partial
 
 from loci.code.answers import python_answer
 from loci.code.ports import Executors, GivenUp, StoredFiles, never
-from loci.code.python_run import Ran
+from loci.code.python_run import Ran, RunFailure
 from loci.code.run_queue import LocalRun, RunQueue
 from loci.core.errors import NotFound, Refused
 from loci.core.identity import Owner
 from loci.core.stores import Record, RecordStore, every, read_or_none
+from loci.core.telemetry import Telemetry
 from loci.sandbox.supervisor.daemon_threads import DAEMON_THREADS
 
 KIND = "executor"
 TOOL = "run_memory_code"
+NOT_STARTED = "SANDBOX_START"
 BESIDE = 240.0
 """Seconds that a run in another process may take beyond the code's own."""
 ID = re.compile(r"executor-[0-9a-f]{32}")
@@ -41,6 +43,7 @@ class Runner:
         executors: Executors,
         files: StoredFiles,
         clock: Callable[[], float],
+        telemetry: Telemetry,
         *,
         seconds: float = 60.0,
     ) -> None:
@@ -48,6 +51,7 @@ class Runner:
         self._executors = executors
         self._files = files
         self._clock = clock
+        self._telemetry = telemetry
         self._queue = RunQueue()
         self.longest = seconds + BESIDE
         """Seconds that a run in another process takes at most."""
@@ -101,7 +105,10 @@ class Runner:
         if now - _used_at(record) >= MARKED_SECONDS:
             value = record.value | {"used_at": now}
             self._records.put(owner, KIND, id, value, expires_at=now + KEPT_SECONDS, durable=False)
-        return self._executors.run(owner, id, code, self._files, now + KEPT_SECONDS, given_up)
+        ran = self._executors.run(owner, id, code, self._files, now + KEPT_SECONDS, given_up)
+        if isinstance(ran.outcome, RunFailure) and ran.outcome.code == NOT_STARTED:
+            self._telemetry.not_started(language="Python", reason=ran.outcome.what)
+        return ran
 
     def _drive(self, run: PythonRun, owner: Owner, record: Record, code: str) -> None:
         """Bring a run to its end. Its call raises whatever is raised here."""

@@ -192,6 +192,8 @@ class TypeScript:
             tools=bridge.called,
             denied=ended.measured.denied,
         )
+        if isinstance(ended, Failed) and ended.code == "SANDBOX_START":
+            self._telemetry.not_started(language="TypeScript", reason=ended.message)
 
 
 def _with_refused(answer: JsonObject, paths: Readable) -> JsonObject:

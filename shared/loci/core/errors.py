@@ -5,6 +5,7 @@ LociError                 code, what happened, what to do next
 ├─ Refused                Loci understood the request and will not do it
 │  └─ Conflict            somebody else wrote first
 ├─ Unavailable            a store cannot be reached now; trying again may help
+│  └─ OutOfTime           the time of the request has ended
 └─ Misconfigured          the operator must change something before Loci can run
 
 Any other exception is a bug.
@@ -49,6 +50,10 @@ class Conflict(Refused):
 
 class Unavailable(LociError):
     default_code = "STORE_UNAVAILABLE"
+
+
+class OutOfTime(Unavailable):
+    default_code = "TOOK_TOO_LONG"
 
 
 class Misconfigured(LociError):

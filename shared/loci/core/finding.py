@@ -27,14 +27,18 @@ class Finding:
 
 def run_check(name: str, check: Callable[[], Finding | None]) -> list[Finding]:
     """Run the check and return its finding, if it had something to check. A check that fails is a fault."""
+    return run_checks(name, lambda: [one for one in [check()] if one is not None])
+
+
+def run_checks(name: str, check: Callable[[], list[Finding]]) -> list[Finding]:
+    """Run a check with several findings. If it fails, that is its only one."""
     try:
-        found = check()
+        return check()
     except LociError as error:
         return [Finding(name, "fault", error.what, error.resolution)]
     except (OSError, LookupError, TypeError, ValueError) as error:  # something other than Loci wrote the data
         why = f"{type(error).__name__}: {error}"
         return [Finding(name, "fault", f"Cannot read the stored data ({why})", "Restore the data from a backup")]
-    return [] if found is None else [found]
 
 
 def seen_twice(look: Callable[[], set[T]]) -> set[T]:

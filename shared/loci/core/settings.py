@@ -16,8 +16,18 @@ PREFIX = "LOCI_"
 # The keys of the DynamoDB table: the stack creates them, and the adapter relies on them.
 TABLE_KEYS = ("pk", "sk")
 TABLE_EXPIRY = "expires"
+RUN_PARTITIONS = "run#"
+"""The partitions of rows that are lent to runs of code begin so."""
+RUN_ATTRIBUTES = (*TABLE_KEYS, "body")
+"""The attributes of those rows that a run may write: not their expiry."""
+INGEST_KINDS = ("document", "embedded", "said", "text", "turn")
+"""The kinds of records that the ingestion of uploads uses. Its role reaches no others."""
+INGEST_BLOBS = ("documents/", "history/", *(f"records/{kind}/" for kind in INGEST_KINDS))
+"""The prefixes of the blobs that it uses, below each owner's key."""
 UPLOADS = "uploads"
 """The prefix of uploaded documents in the bucket. The stack sends an event for each change below it."""
+INDEX = "index"
+"""The prefix of the indexes in the bucket, if the bucket has them."""
 UPLOADS_OF_LOCAL = f"{UPLOADS}/-/local/"
 """The prefix of the default owner, to whom `loci keys create` gives a key if no owner is named."""
 
@@ -122,12 +132,23 @@ class Settings(BaseModel):
     code_cache: bool = Field(True, description="answer repeated TypeScript from memory if the result cannot differ")
     table: str | None = Field(None, description="on AWS: the DynamoDB table")
     bucket: str | None = Field(None, description="on AWS: the S3 bucket")
+    search: Literal["opensearch", "s3"] = Field(
+        "opensearch", description="on AWS: where the index is: in an OpenSearch domain, or (s3) in the bucket"
+    )
+    search_passages: int = Field(
+        20_000, ge=1, description="on AWS with search = s3: the most passages that an owner may have"
+    )
     search_url: str | None = Field(None, pattern=r"^https?://\S+$", description="on AWS: the OpenSearch domain")
     search_index: str = Field("loci", pattern=r"^[a-z0-9][a-z0-9_.-]*$", description="on AWS: the index in that domain")
     inference_function: str | None = Field(None, description="on AWS: the function that embeds and reranks")
     run_python_function: str | None = Field(None, description="on AWS: the function that runs callers' Python")
     run_deno_function: str | None = Field(None, description="on AWS: the function that runs callers' TypeScript")
     run_role: str | None = Field(None, description="on AWS: the role whose credentials a run of code gets")
+    run_table: str | None = Field(None, description="on AWS: the DynamoDB table whose rows are lent to runs of code")
+    executor_bucket: str | None = Field(None, description="on AWS: the S3 bucket of executors' variables and files")
+    errand_function: str | None = Field(None, description="on AWS: the function that drives runs of code")
+    runs_at_once: int = Field(8, ge=1, le=999, description="on AWS: how many runs of code an owner may have under way")
+    aside_queue: str | None = Field(None, description="on AWS: the queue for uploads that cannot be ingested")
     secrets_from: str | None = Field(
         None,
         description="on AWS: the secret in Secrets Manager with the signing secrets, if they are not set directly",

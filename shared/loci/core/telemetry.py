@@ -39,8 +39,10 @@ class Telemetry:
 
     def __init__(self, level: str = "INFO", *, plain: bool | None = None) -> None:
         function = os.environ.get("AWS_LAMBDA_FUNCTION_NAME")
-        # The function's name includes the stage: one account may hold two stages.
-        self._metrics = Metrics(namespace="Loci", service=function) if function else None
+        # Each name with each set of dimensions is a metric that costs money, so there is one dimension: the stage,
+        # with which the names of its functions begin. The log has the tools.
+        stage = function.rpartition("-")[0] or function if function else None
+        self._metrics = Metrics(namespace="Loci", service=stage) if stage else None
         self._plain = _for_people() if plain or (plain is None and sys.stderr.isatty()) else None
         self._json = Logger(service="loci", level=level, logger_handler=_Stderr(), location=None)
         self._json.setLevel(level)  # otherwise Powertools keeps the level of the process's first app
@@ -57,7 +59,6 @@ class Telemetry:
             "call", tool=tool, owner=owner, ms=round(ms, 2), outcome=outcome, code=code, asked=asked, answered=answered
         )
         if self._metrics is not None:
-            self._metrics.add_dimension(name="tool", value=tool)
             self._metrics.add_metric("Duration", MetricUnit.Milliseconds, ms)
             self._metrics.add_metric("Errors", MetricUnit.Count, 0 if outcome == "ok" else 1)
             self._metrics.flush_metrics()
@@ -65,6 +66,10 @@ class Telemetry:
     def ran(self, *, owner: str, ms: float, outcome: str, tools: Mapping[str, int], denied: int) -> None:
         """Log one run of a caller's code: which tools it called and how often, never their arguments."""
         self._say("ran", owner=owner, ms=round(ms, 2), outcome=outcome, tools=dict(tools), denied=denied)
+
+    def not_started(self, *, language: str, reason: str) -> None:
+        """Log why a sandbox did not start: on AWS its own role may not write to a log."""
+        self._say("sandbox did not start", language=language, reason=reason)
 
     def upload_seen(self, key: str, *, is_document: bool) -> None:
         """Log one upload, at debug level."""

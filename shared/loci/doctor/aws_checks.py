@@ -7,6 +7,10 @@ from loci.core.errors import Unavailable
 from loci.core.finding import Finding, counted, run_check
 from loci.core.identity import LOCAL, SYSTEM
 from loci.documents.ingest.index_writer import COLLECTION
+from loci.search.document_index import BoundedIndex
+
+NEARLY_FULL = 0.8
+"""The share of an index's room from which on it is time to move."""
 
 
 def check_aws(app: App, secrets: Callable[[], int]) -> list[Finding]:
@@ -31,7 +35,10 @@ def _bucket(app: App) -> Finding:
 
 def _search(app: App) -> Finding:
     try:
-        app.documents.parts.index.counts(LOCAL, COLLECTION)
+        index = app.documents.parts.index
+        if isinstance(index, BoundedIndex):
+            return _room(app, index)
+        index.counts(LOCAL, COLLECTION)
     except Unavailable as error:
         if app.settings.search_url is not None:
             raise
@@ -39,11 +46,35 @@ def _search(app: App) -> Finding:
     return Finding("search", "ok", f"{app.settings.search_url} answers")
 
 
+def _room(app: App, index: BoundedIndex) -> Finding:
+    """The sizes of the indexes in the bucket, and a warning before an owner's is full."""
+    rooms = {owner.key: index.room(owner) for owner in {LOCAL, *app.api_keys.owners()}}
+    fullest = max(rooms.values(), key=lambda room: room.passages)
+    megabytes = sum(room.bytes for room in rooms.values()) / 1e6
+    what = (
+        f"The index in {app.settings.bucket} has {megabytes:,.1f} MB; its fullest owner has {fullest.passages:,} of at"
+        f" most {fullest.most_passages:,} passages"
+    )
+    if fullest.passages < NEARLY_FULL * fullest.most_passages:
+        return Finding("search", "ok", what)
+    advice = 'Deploy a stage with OpenSearch ("search": "domain") on the same data, then run: loci reindex --stack NAME'
+    return Finding("search", "warning", what, advice)
+
+
 def _inference(app: App) -> Finding | None:
     name = app.settings.inference_function
-    if name is None:
-        return None
     model = app.documents.parts.embedder.model()
+    if name is None:
+        return None if model else _without_model()
     if model is None:
         return Finding("inference", "warning", f"{name} has no embedder", "Build its image with one, and deploy it")
     return Finding("inference", "ok", f"{name} answers, and embeds with {model.identity}")
+
+
+def _without_model() -> Finding:
+    """Say what a model would add. A stage without one is a choice, not a fault."""
+    what = (
+        "None: documents are found by their words. With a model a search also finds those that say it in other words, "
+        'and links similar documents: set "model_in_gateway" or "inference" in cdk.json, and deploy'
+    )
+    return Finding("inference", "ok", what)

@@ -13,7 +13,7 @@ from loci.core.errors import LociError
 from loci.core.finding import Finding, run_check
 from loci.core.settings import Settings, sourced_settings
 from loci.doctor.aws_checks import check_aws
-from loci.doctor.machine_checks import check_folder, check_models, check_secret, check_settings, check_space
+from loci.doctor.machine_checks import check_folder, check_models, check_secret, check_settings, check_space, has_models
 from loci.doctor.record_checks import check_records
 from loci.documents.checks import check_owners
 
@@ -48,7 +48,7 @@ def examine(
         yield from stores
         if not stores or any(one.state != "ok" for one in stores):
             return
-    elif settings.inference_function is None:
+    elif settings.inference_function is None and has_models(settings):
         yield from check_models(settings)
     try:
         app = openers.app(_with_throwaway_secret(settings))
@@ -61,7 +61,7 @@ def examine(
         if any(one.state == "fault" for one in on_aws):
             return
     yield from run_check("records", lambda: check_records(app, fix=fix))
-    if settings.mode == "aws" and settings.search_url is None:
+    if settings.mode == "aws" and settings.search != "s3" and settings.search_url is None:
         return
     yield from check_owners(app, fix=fix)
 

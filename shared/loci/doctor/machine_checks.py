@@ -97,6 +97,11 @@ def check_secret(folder: Path, given: int) -> Finding | None:
     return Finding("secret", "ok", f"{path}; only its user can read it")
 
 
+def has_models(settings: Settings) -> bool:
+    """Return whether an embedder is named, or any model is in the models folder."""
+    return bool(settings.embedder or ModelsFolder(settings.models_folder).names())
+
+
 def check_models(settings: Settings) -> list[Finding]:
     """Read every byte of the models that Loci uses, and report other models that are damaged."""
     models = ModelsFolder(settings.models_folder)

@@ -1,9 +1,8 @@
 """Each owner's documents in memory: tags, folders and moved uploads are found without reading every record."""
 
 import time
-from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 from loci.core.errors import Unavailable
 from loci.core.identity import Owner
@@ -12,6 +11,8 @@ from loci.documents.document import Document
 from loci.documents.graph.owner_cache import OwnerCache
 
 MAX_OWNERS = 50
+TEXTS_SECONDS = 300.0
+"""Shorter than the catalog's notes on new texts last: whatever is not in the one is in the other."""
 MAX_SECONDS = 60.0
 """Another process sees a document without any passage after so long at most: it leaves no trace in the index."""
 
@@ -45,7 +46,7 @@ class CachedDocuments:
         self._index_state = index_state
         self._clock = clock
         self._current: OwnerCache[CacheState, DocumentSnapshot] = OwnerCache(MAX_OWNERS)
-        self._carried_over: OwnerCache[CacheState, DocumentSnapshot] = OwnerCache(MAX_OWNERS)
+        self._by_text: OwnerCache[int, dict[str, list[str]]] = OwnerCache(MAX_OWNERS)
 
     def of(self, owner: Owner) -> DocumentSnapshot:
         """The owner's documents as they are now."""
@@ -54,29 +55,20 @@ class CachedDocuments:
         except Unavailable:  # records can be read without the index
             return self._read(owner, None)
 
-    def before_removal(self, owner: Owner) -> DocumentSnapshot:
-        """The owner's documents; carried over if only `removing` has changed them since they were read."""
-        return self._carried_over.get(owner, lambda: self._state(owner), lambda _, __: self.of(owner))
+    def with_text(self, owner: Owner, sha256: str) -> Sequence[str]:
+        """The ids of the documents that had a text with this hash some minutes ago.
 
-    @contextmanager
-    def removing(
-        self, owner: Owner, id: str, before: DocumentSnapshot, rewritten: Sequence[Document]
-    ) -> Generator[None]:
-        """Carry the other documents over to the next removal, if nobody else writes while the block removes this one.
-
-        `rewritten` are those whose records this process has written since `before`.
+        Many removals, in several processes, then read all documents only a few times.
         """
-        state = before.state and replace(before.state, writes=before.state.writes + len(rewritten))
-        is_known = state == self._state(owner)
-        yield
-        if state is None or not is_known:
-            return
-        with suppress(Unavailable):
-            after = self._state(owner)
-            if (after.writes, after.period) == (state.writes + 1, state.period):
-                others = {**before.documents, **{one.id: one for one in rewritten}}
-                others.pop(id, None)
-                self._carried_over.get(owner, lambda: after, lambda _, __: DocumentSnapshot(others, after))
+        period = int(self._clock() // TEXTS_SECONDS)
+        by_text = self._by_text.get(owner, lambda: period, lambda _, __: self._texts(owner))
+        return by_text.get(sha256, ())
+
+    def _texts(self, owner: Owner) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for one in self._catalog.documents(owner):
+            found.setdefault(one.sha256, []).append(one.id)
+        return found
 
     def _read(self, owner: Owner, state: CacheState | None) -> DocumentSnapshot:
         return DocumentSnapshot({one.id: one for one in self._catalog.documents(owner)}, state)

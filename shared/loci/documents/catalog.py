@@ -29,6 +29,8 @@ DOCUMENT = "document"
 ROOT = "root"
 MENTIONS = "said"
 INGESTING = "ingesting"
+TEXT = "text"
+NOTED_SECONDS = 3600.0
 MAX_PROBLEMS = 20
 
 
@@ -171,6 +173,16 @@ class Catalog:
         used = {document.root for document in self.documents(owner)}
         for id in self.roots(owner).keys() - used:
             self._records.remove(owner, ROOT, id)
+
+    def note_text(self, owner: Owner, document: Document, now: float) -> None:
+        """Note for an hour that the document has this text now: a removal finds it without reading all documents."""
+        key, until = f"{document.sha256}/{document.id}", now + NOTED_SECONDS
+        self._records.put(owner, TEXT, key, {}, expires_at=until, durable=False)
+
+    def noted_texts(self, owner: Owner, sha256: str) -> list[str]:
+        """The ids of the documents that got a text with this hash in the last hour."""
+        prefix = f"{sha256}/"
+        return [one.key.removeprefix(prefix) for one in self._records.list(owner, TEXT, prefix=prefix).records]
 
     def begin_ingest(self, owner: Owner) -> bool:
         """Note that an ingest begins. True if an earlier one never ended."""

@@ -7,10 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from loci.core.errors import LociError, NotFound, Refused
-from loci.core.finding import Finding, counted, first_names, run_check, seen_twice
+from loci.core.finding import Finding, counted, first_names, run_check, run_checks, seen_twice
 from loci.core.identity import LOCAL, Owner
 from loci.documents.document import Document, Root
 from loci.documents.host import DocumentsHost
+from loci.documents.index_checks import check_index
 from loci.documents.ingest.index_writer import COLLECTION
 from loci.documents.ingest.local_files import TEXTS, below_root, blob_key, read_file
 from loci.search.inference import EmbeddingModel, is_sound
@@ -41,8 +42,7 @@ def check_owners(app: DocumentsHost, *, fix: bool) -> list[Finding]:
 def _check_owner(app: DocumentsHost, owner: Owner, *, fix: bool) -> list[Finding]:
     found = [
         *run_check("documents", lambda: _check_documents(app, owner)),
-        *run_check("index", lambda: _check_index(app, owner, fix=fix)),
-        *run_check("orphans", lambda: _check_orphans(app, owner, fix=fix)),
+        *run_checks("index", lambda: check_index(app, owner, fix=fix)),
         *run_check("links", lambda: _check_links(app, owner)),
         *run_check("vectors", lambda: _check_vectors(app, owner, fix=fix)),
     ]
@@ -67,42 +67,6 @@ def _check_documents(app: DocumentsHost, owner: Owner) -> Finding:
         what = f"{len(faulty):,} of {len(documents):,} have a problem: {first_names(faulty)}"
         return Finding("documents", "warning", what, "Correct them, then run: loci ingest PATH")
     return Finding("documents", "ok", f"{len(documents):,}")
-
-
-def _check_index(app: DocumentsHost, owner: Owner, *, fix: bool) -> Finding:
-    """Check that the index has all passages of each document. The fix indexes the document again."""
-    half = seen_twice(lambda: _half_written(app, owner))
-    if not half:
-        passages = sum(app.documents.parts.index.documents(owner, COLLECTION).values())
-        return Finding("index", "ok", f"{counted(passages, 'passage')}, as many as the documents have")
-    what = f"{counted(len(half), 'document')} half written: {first_names([one.path for one in half])}"
-    if not fix:
-        return Finding("index", "fault", what, "Run: loci doctor --fix (if an ingest is running, let it finish first)")
-    errors: list[LociError] = []
-    for document in half:
-        try:
-            app.documents.parts.library.reindex(owner, document.id)
-        except LociError as error:
-            errors.append(error)
-    if errors:
-        what = f"{counted(len(errors), 'document')} half written: {errors[0].what}"
-        return Finding("index", "fault", what, errors[0].resolution)
-    return Finding("index", "ok", f"{what}; indexed again", fixed=True)
-
-
-def _check_orphans(app: DocumentsHost, owner: Owner, *, fix: bool) -> Finding:
-    """Check for passages of documents that have no record. The fix removes them."""
-    orphans = seen_twice(lambda: _orphans(app, owner))
-    if not orphans:
-        return Finding("orphans", "ok", "None: every passage belongs to a known document")
-    what = f"The index has passages of {counted(len(orphans), 'unknown document')}: {first_names(orphans)}"
-    if not fix:
-        return Finding("orphans", "warning", what, "To remove them, run: loci doctor --fix")
-    for id in orphans:
-        app.documents.parts.index.remove(owner, COLLECTION, id)
-        if app.documents.parts.catalog.document(owner, id):  # somebody has just ingested it
-            app.documents.parts.library.reindex(owner, id)
-    return Finding("orphans", "ok", f"{what}; removed", fixed=True)
 
 
 def _check_links(app: DocumentsHost, owner: Owner) -> Finding | None:
@@ -155,17 +119,6 @@ def _check_vectors(app: DocumentsHost, owner: Owner, *, fix: bool) -> Finding | 
     )
     advice = "Remove those documents with loci forget, then ingest them again" if fix else "Run: loci doctor --fix"
     return Finding("vectors", "warning", what, f"{advice}. A running server adds missing vectors by itself")
-
-
-def _half_written(app: DocumentsHost, owner: Owner) -> set[Document]:
-    documents = app.documents.parts.catalog.documents(owner)
-    held = app.documents.parts.index.documents(owner, COLLECTION)
-    return {one for one in documents if not one.sha256 or held.get(one.id, 0) != one.chunks}
-
-
-def _orphans(app: DocumentsHost, owner: Owner) -> set[str]:
-    held = app.documents.parts.index.documents(owner, COLLECTION).keys()
-    return held - app.documents.parts.catalog.ids(owner)
 
 
 def _damaged(app: DocumentsHost, owner: Owner, model: EmbeddingModel) -> list[str]:

@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from loci.core.errors import Conflict, NotFound, Refused, Unavailable
 from loci.core.identity import Owner
 from loci.core.stores import ABSENT, BlobStore, WriteLocks, lost_race
-from loci.documents.cached_documents import CachedDocuments, DocumentSnapshot
+from loci.documents.cached_documents import CachedDocuments
 from loci.documents.catalog import Catalog
 from loci.documents.document import DOCUMENT_ID, LOCK_WAIT_SECONDS, Document, DocumentText, lock_name
 from loci.documents.ingest.index_writer import DocumentDraft, IndexWriter, former_paths
@@ -77,12 +77,25 @@ class Library:
     def read(self, owner: Owner, name: str) -> DocumentText:
         """The document's text as it is now."""
         document = self.get(owner, name)
-        content = self._content(owner, document)
+        content = self.content(owner, document)
         sha256 = hashlib.sha256(content).hexdigest()
         try:
             return DocumentText(document, content.decode(), sha256)
         except UnicodeDecodeError:
             return DocumentText(document, content.decode(errors="replace"), sha256, is_exact=False)
+
+    def content(self, owner: Owner, document: Document) -> bytes:
+        """The document's text as it is now: the bytes of its file, or the stored ones."""
+        if document.root is None:
+            return self._blobs.read(owner, blob_key(document.id))
+        root = self._catalog.root(owner, document.root)
+        if root is None:
+            raise NotFound(
+                f"Loci no longer knows the folder of {document.path}",
+                "Ingest it again with: loci ingest FOLDER",
+                code="ROOT_NOT_FOUND",
+            )
+        return read_file(root.folder, below_root(document.path))
 
     def matching(self, owner: Owner, name: str) -> list[Document]:
         """The document of that id or path, or all below that folder. A path may be one on this machine."""
@@ -104,6 +117,10 @@ class Library:
     def is_current(self, document: Document) -> bool:
         """True if the current parser read it and the current model, if there is one, embedded it."""
         return self._writer.is_current(document)
+
+    def indexed(self, owner: Owner, documents: Iterable[Document]) -> set[str]:
+        """The ids of those that are written whole, current, and in the index."""
+        return self._writer.indexed(owner, documents)
 
     def add(self, owner: Owner, path: str, content: bytes) -> Document:
         """Store an upload, which replaces the document at its path.
@@ -128,11 +145,9 @@ class Library:
             if document is None or document.root is not None or document.uploaded_sha256 is None:
                 return
             self._keep_in_history(owner, path, self._text(owner, document.id), None, "the removal of an upload")
-            others = self._cache.before_removal(owner)
-            moved = self._pass_on_path(owner, document, others)
+            self._pass_on_path(owner, document)
             self._blobs.remove(owner, blob_key(document.id))  # first: after a crash, a second try finds the record
-            with self._cache.removing(owner, document.id, others, moved):
-                self._writer.remove(owner, document.id)
+            self._writer.remove(owner, document.id)
 
     def remove(self, owner: Owner, documents: Iterable[Document]) -> None:
         """Remove documents and their history. Files stay on disk; texts in the blob store are deleted."""
@@ -152,7 +167,7 @@ class Library:
             raise Refused(f"{path} is a file on this machine", "Choose another path", code="PATH_TAKEN")
         uploaded, now = hash_of(content), self._text(owner, entry.id)
         if held and held.uploaded_sha256 == uploaded and (now == content or self._is_from_tool(owner, path, now)):
-            is_indexed = held.sha256 == hash_of(now) and self.is_current(held)
+            is_indexed = held.sha256 == hash_of(now) and self._writer.is_indexed(owner, held)
             return held if is_indexed else self.reindex(owner, held.id)
         draft = self._writer.draft(entry.id, path, None, content, entry.version, held)
         draft = replace(draft, document=replace(draft.document, uploaded_sha256=uploaded))
@@ -173,16 +188,17 @@ class Library:
         document, version = self._catalog.with_version(owner, id)
         if document is None:
             raise self._not_found(owner, id)
-        content = self._content(owner, document)
+        content = self.content(owner, document)
         draft = self._writer.draft(id, document.path, document.root, content, version, document)
         return self._writer.write(owner, self._writer.embed_one(owner, draft))
 
-    def _pass_on_path(self, owner: Owner, gone: Document, others: DocumentSnapshot) -> list[Document]:
+    def _pass_on_path(self, owner: Owner, gone: Document) -> None:
         """Record the path as a former one of the documents with the same text: it moved there, and links follow it."""
-        moved: list[Document] = []
-        # A document without a hash was half written when it was read: its text may be the same by now.
-        alike = [one.id for one in others.documents.values() if one.sha256 in (gone.sha256, "") and one.id != gone.id]
-        for id in alike if gone.sha256 else []:
+        if not gone.sha256:
+            return
+        # Both are needed: a list of all documents is read only now and then, and the notes on new texts expire.
+        alike = {*self._cache.with_text(owner, gone.sha256), *self._catalog.noted_texts(owner, gone.sha256)}
+        for id in sorted(alike - {gone.id}):
             document, version = self._catalog.with_version(owner, id)
             if document is None or document.sha256 != gone.sha256:
                 continue
@@ -191,8 +207,6 @@ class Library:
             heir = replace(document, former=former, written_at=document.written_at or written_at)
             with suppress(Conflict):  # somebody is writing it, with another text
                 self._catalog.put(owner, heir, version)
-                moved.append(heir)
-        return moved
 
     @contextmanager
     def _locked(self, owner: Owner, path: str) -> Generator[None]:
@@ -217,18 +231,6 @@ class Library:
             return self._blobs.read(owner, blob_key(id))
         except NotFound:
             return None
-
-    def _content(self, owner: Owner, document: Document) -> bytes:
-        if document.root is None:
-            return self._blobs.read(owner, blob_key(document.id))
-        root = self._catalog.root(owner, document.root)
-        if root is None:
-            raise NotFound(
-                f"Loci no longer knows the folder of {document.path}",
-                "Ingest it again with: loci ingest FOLDER",
-                code="ROOT_NOT_FOUND",
-            )
-        return read_file(root.folder, below_root(document.path))
 
     def _at_path(self, owner: Owner, name: str) -> Document | None:
         """The document at that path, in the library or on this machine."""
@@ -265,8 +267,8 @@ class Library:
         return sorted(similar, key=lambda one: (-similarity[one], one))[:SUGGESTED_IDS]
 
 
-def _busy(name: str) -> Refused:
-    return Refused(f"Other writers keep changing {name}", "Try again when they are done", code="BUSY")
+def _busy(name: str) -> Unavailable:
+    return Unavailable(f"Other writers keep changing {name}", "Try again when they are done", code="BUSY")
 
 
 def _trigrams(text: str) -> frozenset[str]:

@@ -18,7 +18,10 @@ from loci.documents.graph.own_links import OwnLinks
 from loci.documents.graph.remarks import Remarks
 from loci.documents.graph.similarity import Similarities
 from loci.documents.ingest.folder_ingest import FolderIngest
-from loci.documents.ingest.index_writer import COLLECTION, PARSER_VERSION, IndexWriter, MissingVectors
+from loci.documents.ingest.index_writer import COLLECTION, PARSER_VERSION, IndexWriter
+from loci.documents.ingest.missing_vectors import MissingVectors
+from loci.documents.ingest.partial_embeddings import PartialEmbeddings
+from loci.documents.ingest.reindex import Reindex
 from loci.documents.ingest.uploads import ClientSync
 from loci.documents.library import Library
 from loci.documents.writing.edits import Edits
@@ -52,6 +55,7 @@ class DocumentParts:
     edits: Edits
     ingest: FolderIngest
     missing_vectors: MissingVectors
+    reindex: Reindex
     sync: ClientSync
     catalog: Catalog
     own_links: OwnLinks
@@ -74,7 +78,9 @@ def document_parts(
     is_local = settings.mode == "embedded"
     index, embedder = adapters.index, adapters.embedder
     catalog = Catalog(records)
-    writer = IndexWriter(catalog, index, embedder, time.time, parse_seconds=settings.parse_seconds)
+    partial = None if is_local else PartialEmbeddings(records, time.time)  # a laptop has the time to finish
+    seconds_to_parse = settings.parse_seconds
+    writer = IndexWriter(catalog, index, embedder, time.time, parse_seconds=seconds_to_parse, partial=partial)
     library = Library(catalog, writer, blobs, adapters.locks)
     model_name, seconds = settings.language_model or "", settings.language_model_seconds
     language_stage = LanguageStage(language_model, model_name, seconds=seconds)
@@ -89,6 +95,7 @@ def document_parts(
         edits=Edits(catalog, writer, records, blobs, adapters.locks, time.time, write_roots, own_links),
         ingest=FolderIngest(catalog, writer),
         missing_vectors=MissingVectors(catalog, writer),
+        reindex=Reindex(catalog, writer, index, library),
         sync=ClientSync(catalog, library),
         catalog=catalog,
         own_links=own_links,

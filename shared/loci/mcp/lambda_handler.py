@@ -1,28 +1,35 @@
-"""The ASGI application as an AWS Lambda handler."""
+"""The ASGI application as an AWS Lambda handler, and the jobs that such a handler sends to another function."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from mangum import Mangum
 from starlette.applications import Starlette
 
-from loci.core.json import JsonObject
+from loci.core.deadline import within
 from loci.mcp.module import Host
 
-JOB = "job"
-"""The key of an event that is a job, beside `vertical` (`adapters.aws.lambda_jobs` sends it). API Gateway makes the
-events of requests, so no caller can send one."""
-Jobs = Mapping[str, Callable[[JsonObject], None]]
+SPARE = 6.0
+"""Seconds of the function's time that a request may not use: API Gateway gives up one second before the function ends,
+and a cold start has taken some of its seconds already."""
+SHORTEST = 1.0
+Handler = Callable[[dict[str, Any], Any], Any]
 
 
-def jobs_of(host: Host) -> Jobs:
-    """How each vertical does its jobs: work that outlives its request, in an invocation of its own."""
-    return {module.name: module.job for module in host.modules if module.job}
+def job_handler(host: Host) -> Handler:
+    """A handler that does jobs: work that outlives its request (`adapters.aws.lambda_jobs` sends it)."""
+    jobs = {module.name: module.job for module in host.modules if module.job}
+
+    def handle(event: dict[str, Any], _: Any) -> None:
+        jobs[event["vertical"]](event["job"])
+
+    return handle
 
 
-def keep_alive(app: Starlette, jobs: Jobs | None = None) -> Callable[[dict[str, Any], Any], Any]:
-    """A handler that enters the app's lifespan once, on the loop that Mangum uses for every event, and does jobs.
+def keep_alive(app: Starlette) -> Handler:
+    """A handler that enters the app's lifespan once, on the loop that Mangum uses for every event.
 
     Mangum would start and stop the lifespan on every call, and the MCP session manager refuses a second
     start: every warm request would fail (python-sdk#3121).
@@ -46,6 +53,13 @@ def keep_alive(app: Starlette, jobs: Jobs | None = None) -> Callable[[dict[str, 
     requests = Mangum(app, lifespan="off")
 
     def handle(event: dict[str, Any], context: Any) -> Any:
-        return jobs[event["vertical"]](event[JOB]) if jobs and JOB in event else requests(event, context)
+        with _deadline(context):
+            return requests(event, context)
 
     return handle
+
+
+def _deadline(context: Any) -> AbstractContextManager[None]:
+    """The time of a request. None in a test that calls the handler without a context."""
+    milliseconds = getattr(context, "get_remaining_time_in_millis", None)
+    return within(max(SHORTEST, milliseconds() / 1000 - SPARE)) if milliseconds else nullcontext()

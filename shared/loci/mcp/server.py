@@ -2,9 +2,10 @@
 
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
+import anyio
 from mcp.server.caching import CacheHint
 from mcp.server.mcpserver import Context, RequestStateSecurity
 from mcp.shared.exceptions import MCPError
@@ -19,6 +20,7 @@ from mcp_types import (
     Tool,
 )
 
+from loci.core.deadline import out_of_time, time_left
 from loci.core.version import version
 from loci.mcp.answer_budget import within_budget
 from loci.mcp.caller import caller_of, principal
@@ -94,7 +96,7 @@ class LociServer(SdkServer):
             owner = caller_of(context.request_context).owner
             return await within_budget(tool, arguments, answer, owner, self._host.scratchpad)
 
-        answer = await attempt(call)
+        answer = await attempt(lambda: _in_time(call))
         self._log_call(name, arguments, context, answer, (time.perf_counter() - started) * 1000)
         return answer.result if isinstance(answer, FailedCall) else answer
 
@@ -159,6 +161,13 @@ class LociServer(SdkServer):
             asked=len(json.dumps(arguments)),
             answered=_text_size(result),
         )
+
+
+async def _in_time(call: Callable[[], Awaitable[ToolAnswer]]) -> ToolAnswer:
+    """Answer before the request's time is over, whatever the call still waits for on its thread."""
+    with anyio.move_on_after(time_left()):
+        return await call()
+    raise out_of_time()
 
 
 def _text_size(result: ToolAnswer) -> int:

@@ -12,10 +12,12 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import ParamSpec, TypeVar
 
+from loci.core.cores import cores
+
 AT_ONCE = 64
 THREADS = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="loci")
-SEARCHES = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="loci search")
-"""For calls that may wait for a model."""
+SEARCHES = ThreadPoolExecutor(max(2, cores()), thread_name_prefix="loci search")
+"""For calls that keep a core busy: more of them at once answer no sooner, and writes beside them would starve."""
 WRITES = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="loci write")
 """For calls that may wait for another writer."""
 

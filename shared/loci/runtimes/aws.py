@@ -1,6 +1,5 @@
 """Loci in an AWS account. Its clients are made at their first calls, and adapters are loaded when they are needed."""
 
-import os
 import time
 from dataclasses import replace
 from functools import partial
@@ -13,16 +12,15 @@ from loci.app import Adapters
 from loci.core.errors import Misconfigured, Unavailable
 from loci.core.settings import Settings
 from loci.core.signing import Keyring, given_secrets
-from loci.core.stores import RecordStore
+from loci.core.stores import RecordStore, WriteLocks
 
 if TYPE_CHECKING:
     from loci.adapters.aws.sandbox.lent_rows import Lender
     from loci.code.parts import CodeAdapters
     from loci.code.ports import Executors, Jobs, Sandbox
     from loci.documents.parts import DocumentAdapters
+    from loci.search.document_index import DocumentIndex
 
-OWN_FUNCTION = "AWS_LAMBDA_FUNCTION_NAME"
-"""Lambda's own variable."""
 MAX_OUTPUT_BYTES = 1 << 19
 """Of a run. The answer of a function has at most 6 MB, with the figures."""
 
@@ -32,16 +30,23 @@ def aws_adapters(settings: Settings) -> Adapters:
     clients = Clients()
     records, blobs = aws_stores(settings, clients)
     keyring = Keyring(signing_secrets(settings, clients))
-    if (settings.run_python_function or settings.run_deno_function) and settings.run_role is None:
-        raise Misconfigured("Runs of code need credentials to be lent", "Set LOCI_RUN_ROLE to the role of the stack")
+    _check_runs(settings)
     return Adapters(
         keyring=keyring,
         records=records,
         blobs=blobs,
         local_links=None,
         documents=partial(for_documents, settings, records, clients),
-        code=partial(_for_code, settings, records, blobs, keyring, clients),
+        code=partial(_for_code, settings, records, keyring, clients),
     )
+
+
+def _check_runs(settings: Settings) -> None:
+    if (settings.run_python_function or settings.run_deno_function) and not (settings.run_role and settings.run_table):
+        advice = "Set LOCI_RUN_ROLE and LOCI_RUN_TABLE to the role and the table of the stack"
+        raise Misconfigured("Runs of code need rows to be lent", advice)
+    if settings.run_python_function and not settings.executor_bucket:
+        raise Misconfigured("Executors need a bucket", "Set LOCI_EXECUTOR_BUCKET to the bucket of the stack")
 
 
 def aws_stores(settings: Settings, clients: Clients) -> tuple[RecordStore, S3Blobs]:
@@ -65,12 +70,14 @@ def signing_secrets(settings: Settings, clients: Clients) -> list[str]:
     return read_secrets(settings.secrets_from, clients)
 
 
-def for_documents(settings: Settings, records: RecordStore, clients: Clients) -> "DocumentAdapters":
-    """The index, and the models of the inference function or, if there is none, of this machine."""
-    from loci.adapters.aws.index import OpenSearchIndex
+def for_documents(
+    settings: Settings, records: RecordStore, clients: Clients, *, at_once: bool = True
+) -> "DocumentAdapters":
+    """The index, and the models of the inference function or, if there is none, of this machine.
+
+    `at_once`: a search sees a new document as soon as it is written.
+    """
     from loci.adapters.aws.inference import LambdaEmbedder, LambdaInference, LambdaReranker
-    from loci.adapters.aws.no_index import NoIndex
-    from loci.adapters.aws.opensearch import OpenSearchCluster
     from loci.adapters.aws.write_locks import RecordWriteLocks
     from loci.documents.parts import DocumentAdapters
 
@@ -81,26 +88,39 @@ def for_documents(settings: Settings, records: RecordStore, clients: Clients) ->
     else:
         inference = LambdaInference(settings.inference_function, clients)
         embedder, reranker = LambdaEmbedder(inference), LambdaReranker(inference)
-    url = settings.search_url
-    index = OpenSearchIndex(OpenSearchCluster(url), settings.search_index) if url else NoIndex()
-    return DocumentAdapters(index, embedder, reranker, RecordWriteLocks(records, time.time))
+    locks = RecordWriteLocks(records, time.time)
+    return DocumentAdapters(_index(settings, locks, clients, at_once=at_once), embedder, reranker, locks)
 
 
-def _for_code(
-    settings: Settings, records: RecordStore, blobs: S3Blobs, keyring: Keyring, clients: Clients
-) -> "CodeAdapters":
+def _index(settings: Settings, locks: WriteLocks, clients: Clients, *, at_once: bool) -> "DocumentIndex":
+    """The index in the bucket or in the domain, if there is one."""
+    if settings.search == "s3":
+        from loci.adapters.aws.index_objects import IndexObjects
+        from loci.adapters.s3_index.copies import Copies
+        from loci.adapters.s3_index.index import S3Index
+
+        return S3Index(Copies(IndexObjects(settings.bucket or "", clients), settings.search_passages), locks)
+    if settings.search_url is None:
+        from loci.adapters.aws.no_index import NoIndex
+
+        return NoIndex()
+    from loci.adapters.aws.index import OpenSearchIndex
+    from loci.adapters.aws.opensearch import OpenSearchCluster
+
+    return OpenSearchIndex(OpenSearchCluster(settings.search_url), settings.search_index, at_once=at_once)
+
+
+def _for_code(settings: Settings, records: RecordStore, keyring: Keyring, clients: Clients) -> "CodeAdapters":
     from loci.code.parts import CodeAdapters
 
     return CodeAdapters(
-        executors=partial(_executors, settings, records, blobs, keyring, clients),
+        executors=partial(_executors, settings, records, keyring, clients),
         sandbox=partial(_sandbox, settings, keyring, clients),
         jobs=_jobs(settings, clients),
     )
 
 
-def _executors(
-    settings: Settings, records: RecordStore, blobs: S3Blobs, keyring: Keyring, clients: Clients
-) -> "Executors":
+def _executors(settings: Settings, records: RecordStore, keyring: Keyring, clients: Clients) -> "Executors":
     """Python, in the function that the settings name."""
     from loci.adapters.aws.sandbox.executor_records import ExecutorRecords
     from loci.adapters.aws.sandbox.lambda_executors import LambdaExecutors
@@ -113,7 +133,7 @@ def _executors(
     return LambdaExecutors(
         Machine(function, "LOCI_RUN_PYTHON_FUNCTION", _tenant_key(keyring), clients),
         ExecutorRecords(records, time.time),
-        blobs,
+        S3Blobs(settings.executor_bucket or "", clients),
         _lender(settings, clients),
         replace(executor_bounds(settings), output_bytes=MAX_OUTPUT_BYTES),
         drawing=settings.runner_matplotlib,
@@ -133,19 +153,18 @@ def _sandbox(settings: Settings, keyring: Keyring, clients: Clients) -> "Sandbox
 
 
 def _jobs(settings: Settings, clients: Clients) -> "Jobs | None":
-    """Work that outlives its request: invocations of this function, if it is one and can run code."""
-    own = os.environ.get(OWN_FUNCTION)
-    if not own or not (settings.run_python_function or settings.run_deno_function):
+    """Work that outlives its request, done by another function. Without one, a run goes on in this process."""
+    if settings.errand_function is None:
         return None
     from loci.adapters.aws.lambda_jobs import LambdaJobs
 
-    return LambdaJobs(own, "code", clients)
+    return LambdaJobs(settings.errand_function, "code", clients)
 
 
 def _lender(settings: Settings, clients: Clients) -> "Lender":
     from loci.adapters.aws.sandbox.lent_rows import Lender
 
-    return Lender(settings.table or "", settings.run_role or "", clients)
+    return Lender(settings.run_table or "", settings.run_role or "", clients)
 
 
 def _tenant_key(keyring: Keyring) -> bytes:

@@ -1,8 +1,9 @@
 """The ports of the document index, and of the bucket that people upload documents to."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from loci.core.identity import Owner
 from loci.search.inference import Embedding
@@ -13,9 +14,26 @@ class DocumentIndex(Protocol):
     """Finds chunks by their words and by their vectors. A collection is one part of an owner's chunks."""
 
     def put(
-        self, owner: Owner, collection: str, document: str, chunks: Sequence[Chunk], tags_and_date: TagsAndDate
+        self,
+        owner: Owner,
+        collection: str,
+        document: str,
+        chunks: Sequence[Chunk],
+        tags_and_date: TagsAndDate,
+        *,
+        is_new: bool = False,
     ) -> None:
-        """Replace all chunks of the document by these, or change nothing. A later search sees them."""
+        """Replace all chunks of the document by these, or change nothing. A later search sees them.
+
+        `is_new`: nobody has written the document before. An index for many uploads may then show it a moment later.
+        """
+        ...
+
+    def together(self) -> AbstractContextManager[None]:
+        """Several writes of this thread, which may cost less together. Searches may see them when it ends.
+
+        If it ends with an error, perhaps nothing is written.
+        """
         ...
 
     def remove(self, owner: Owner, collection: str, document: str) -> None:
@@ -57,9 +75,26 @@ class DocumentIndex(Protocol):
         """A token that changes with the collection; use it to validate caches."""
         ...
 
-    def documents(self, owner: Owner, collection: str) -> dict[str, int]:
-        """The ids of all documents that have chunks, with the number of their chunks."""
+    def documents(self, owner: Owner, collection: str, among: Sequence[str] | None = None) -> dict[str, int]:
+        """The ids of all documents that have chunks, or of those `among` these, with the number of their chunks."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class IndexRoom:
+    """How much of an index with a bound an owner uses."""
+
+    passages: int
+    most_passages: int
+    bytes: int
+    """On the disk of this machine."""
+
+
+@runtime_checkable
+class BoundedIndex(Protocol):
+    """An index that holds a limited number of passages of each owner."""
+
+    def room(self, owner: Owner) -> IndexRoom: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +103,15 @@ class Upload:
 
     version: str
     content: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class ListedUpload:
+    """An uploaded object in a listing."""
+
+    key: str
+    modified: float
+    """When it was written, in seconds since 1970."""
 
 
 class Uploads(Protocol):
@@ -79,6 +123,14 @@ class Uploads(Protocol):
 
     def version(self, key: str) -> str:
         """A token that changes with the object's content; `ABSENT` if there is no such object."""
+        ...
+
+    def listed(self, prefix: str) -> Iterator[ListedUpload]:
+        """The objects whose keys begin with the prefix, in the order of their keys."""
+        ...
+
+    def folders(self, prefix: str) -> list[str]:
+        """The keys' next parts below the prefix, which ends in a slash: each with the prefix, and with its slash."""
         ...
 
     def read(self, key: str, most: int) -> Upload | None:

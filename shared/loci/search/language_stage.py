@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, TypedDict, cast
 
+from loci.core.deadline import time_for
 from loci.core.errors import Unavailable
 from loci.core.ids import random_id
 from loci.core.json import JsonObject
@@ -24,6 +25,8 @@ LONGEST_REMARK: Final = 400
 SHORTEST_QUOTATION: Final = 12
 """Characters. A shorter quotation is in too many passages to mean anything."""
 MOST_TOKENS: Final = 1500
+SHARE: Final = 3 / 4
+"""Of what is left of a request: the answer must still be written."""
 
 
 class BestPassage(TypedDict):
@@ -124,7 +127,8 @@ class LanguageStage:
         first, rest = hits[:READ], hits[READ:]
         task = prompt(query, first, room=room, new_mark=self._new_mark)
         try:
-            answer = self._model.complete(task, SCHEMA, seconds=self._seconds, most_tokens=MOST_TOKENS)
+            seconds = time_for(self._seconds, of_rest=SHARE)
+            answer = self._model.complete(task, SCHEMA, seconds=seconds, most_tokens=MOST_TOKENS)
         except Unavailable as error:
             return _unread(hits, str(error), _ms_since(began))
         judgement = cast("Judgement", answer)  # the port promises that it fits the schema

@@ -1,7 +1,7 @@
 """The search pipeline: words and vectors, fused, then read ever more closely; and a report on how it went."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from loci.core.errors import Unavailable
@@ -15,14 +15,14 @@ from loci.search.ranking import (
     EVERYTHING,
     Candidate,
     Chunk,
-    Explanation,
     Hit,
     QueryVector,
     Ranking,
     StageLog,
     Where,
 )
-from loci.search.scoring import ALPHA, Fused, best_of_each, coverage, fuse, least_relevance, never_rising, relevance
+from loci.search.scored_passage import ScoredPassage, final_scores, judge, named_first, source_of, why_found
+from loci.search.scoring import ALPHA, Fused, best_of_each, fuse, least_relevance
 from loci.search.snippet import snippet
 from loci.search.words import knows_script, query_words
 
@@ -81,36 +81,33 @@ class Search:
         near = [one for one in fused if (one.candidate.lexical_rank or NAMED + 1) <= NAMED]
         wanted = dict.fromkeys(one.candidate.chunk for one in (*ranked, *near))
         chunks = self._index.chunks(owner, collection, list(wanted))
-        named = documents_named(query, chunks.values())
-        if named:
-            also = [one for one in near if one.candidate.document in named]
-            ranked = best_of_each([*ranked, *also]) if one_each else list(dict.fromkeys([*ranked, *also]))
-        # A chunk may have been removed since it was found.
-        found = [_Scored(one, chunks[one.candidate.chunk]) for one in ranked if one.candidate.chunk in chunks]
-        for one in found:  # the best passage of each named document
-            one.named = named.pop(one.chunk.document, None)
+        found = _with_named(query, ranked, near, chunks, one_each=one_each)
         log.ran("words", f"{len(candidates)} passages of {len(found)} documents")
         found = self._late(found, question, log)
-        _judge(words, found, embedding)
+        judge(words, found, embedding)
         if max((one.fits for one in found), default=0.0) < least_relevance(embedding and embedding.scale):
             return _nothing(query, words, where, found, log)
-        found = _named_first(self._reranked(query, found, log))
+        found = named_first(self._reranked(query, found, log))
         hits = tuple(
             Hit(
                 one.chunk,
                 score,
-                _source(one, by_words=bool(words), by_vector=embedding is not None),
+                source_of(one, by_words=bool(words), by_vector=embedding is not None),
                 snippet(one.chunk.text, words, room),
-                _why(one),
+                why_found(one),
             )
-            for one, score in zip(found[: self._language_stage.depth(limit)], _scores(found), strict=False)
+            for one, score in zip(found[: self._language_stage.depth(limit)], final_scores(found), strict=False)
         )
         read = self._language_stage.read(query, hits, room=room)
         return Ranking(query, read.hits[:limit], (*log.stages, read.stage), None, read.intent, read.analysis)
 
     def _question(self, query: str, log: StageLog) -> "_Question | None":
         """The question for the vector leg; None, with the reason in the log, if that leg cannot run."""
-        model = self._embedder.model()
+        try:
+            model = self._embedder.model()
+        except Unavailable as error:
+            log.skipped("vector", str(error))
+            return None
         if model is None:
             log.skipped("vector", self._embedder.missing())
         elif not knows_script(model.scripts, query):
@@ -142,7 +139,7 @@ class Search:
             log.took("vector", question.ms, question.model.identity)
         return found
 
-    def _late(self, found: "list[_Scored]", question: "_Question | None", log: StageLog) -> "list[_Scored]":
+    def _late(self, found: list[ScoredPassage], question: "_Question | None", log: StageLog) -> list[ScoredPassage]:
         embedding = question and question.embedding
         if question is None or embedding is None:
             log.skipped("late", "the question has no vector")
@@ -159,8 +156,12 @@ class Search:
         log.ran("late", f"{len(first)} passages")
         return [first[at] for at in order] + rest
 
-    def _reranked(self, query: str, found: "list[_Scored]", log: StageLog) -> "list[_Scored]":
-        model = self._reranker.model() if self._rerank_seconds > 0 else None
+    def _reranked(self, query: str, found: list[ScoredPassage], log: StageLog) -> list[ScoredPassage]:
+        try:
+            model = self._reranker.model() if self._rerank_seconds > 0 else None
+        except Unavailable as error:
+            log.skipped("rerank", str(error))
+            return found
         if model is None:
             log.skipped("rerank", self._reranker.missing() if self._rerank_seconds > 0 else "it is switched off")
             return found
@@ -213,70 +214,19 @@ class _Question:
         return self.embedding.vector
 
 
-@dataclass(slots=True)
-class _Scored:
-    """A passage on its way through the stages, with the scores so far."""
-
-    fused: Fused
-    chunk: Chunk
-    closeness: float | None = None
-    fits: float = 0.0
-    """Its relevance before the cross-encoder has read it."""
-    late: int | None = None
-    relevance: float | None = None
-    rerank: int | None = None
-    named: int | None = None
-    """How exactly the question is the name of its document; None if it is not."""
-
-
-def _named_first(found: "Sequence[_Scored]") -> "list[_Scored]":
-    """The documents that the question names, then the others in their order."""
-    named = sorted((one for one in found if one.named is not None), key=lambda one: one.named or 0)
-    return [*named, *(one for one in found if one.named is None)]
-
-
-def _judge(words: Sequence[str], found: Sequence[_Scored], embedding: QueryEmbedding | None) -> None:
-    covered = coverage(words, {one.chunk.id: _words_in(words, one.chunk) for one in found})
-    for one in found:
-        fits = relevance(one.closeness, embedding and embedding.scale, covered[one.chunk.id])
-        one.fits = fits if one.named is None else 1.0
-
-
-def _words_in(words: Sequence[str], chunk: Chunk) -> list[str]:
-    text = f" {chunk.words} "
-    return [word for word in words if f" {word} " in text]
-
-
-def _scores(found: Sequence[_Scored]) -> list[float]:
-    """The final scores, in order: what the question names, what the reranker read, and the rest, never above that."""
-    named, others = [one.fits for one in found if one.named is not None], [one for one in found if one.named is None]
-    read = [one.relevance for one in others if one.relevance is not None]
-    ceiling = min(read, default=1.0)
-    rest = never_rising([min(one.fits, ceiling) for one in others[len(read) :]])
-    return [round(min(max(score, 0.0), 1.0), 4) for score in (*named, *read, *rest)]
-
-
-def _source(one: _Scored, *, by_words: bool, by_vector: bool) -> str:
-    legs = "hybrid" if by_words and by_vector else "vector" if by_vector else "bm25"
-    if one.rerank is None:
-        return legs
-    return "vector+rerank" if by_vector else f"{legs}+rerank"
-
-
-def _why(one: _Scored) -> Explanation:
-    candidate = one.fused.candidate
-    return Explanation(
-        words=candidate.lexical_rank,
-        vector=candidate.vector_rank,
-        fused=one.fused.rank,
-        late=one.late,
-        rerank=one.rerank,
-        bm25=candidate.bm25,
-        cosine=candidate.cosine,
-        closeness=one.closeness,
-        relevance=one.relevance,
-        name=one.named is not None,
-    )
+def _with_named(
+    query: str, ranked: Sequence[Fused], near: Sequence[Fused], chunks: Mapping[str, Chunk], *, one_each: bool
+) -> list[ScoredPassage]:
+    """The ranked passages, and those `near` whose document has the question as its name."""
+    named = documents_named(query, chunks.values())
+    if named:
+        also = [one for one in near if one.candidate.document in named]
+        ranked = best_of_each([*ranked, *also]) if one_each else list(dict.fromkeys([*ranked, *also]))
+    # A chunk may have been removed since it was found.
+    found = [ScoredPassage(one, chunks[one.candidate.chunk]) for one in ranked if one.candidate.chunk in chunks]
+    for one in found:  # the best passage of each named document
+        one.named = named.pop(one.chunk.document, None)
+    return found
 
 
 def _bits(chunk: Chunk, model: str) -> bytes:
@@ -288,13 +238,13 @@ def _under_headings(chunk: Chunk) -> str:
     return "\n".join([" > ".join(chunk.heading), chunk.text]) if chunk.heading else chunk.text
 
 
-def _nothing(query: str, words: Sequence[str], where: Where, found: Sequence[_Scored], log: StageLog) -> Ranking:
+def _nothing(query: str, words: Sequence[str], where: Where, found: Sequence[ScoredPassage], log: StageLog) -> Ranking:
     log.skipped("rerank", "there are no passages")
     log.skipped("language_model", "there are no hits")
     return Ranking(query, (), tuple(log.stages), _reason(words, where, found))
 
 
-def _reason(words: Sequence[str], where: Where, found: Sequence[_Scored]) -> str:
+def _reason(words: Sequence[str], where: Where, found: Sequence[ScoredPassage]) -> str:
     which = "document" if where == EVERYTHING else "document that fits the conditions"
     if found:
         near = ", ".join(dict.fromkeys(one.chunk.document for one in found[:NEAREST]))

@@ -191,6 +191,15 @@ def test_documents_are_listed_with_their_numbers_of_chunks(index: DocumentIndex,
     assert index.documents(ann, NOTES) == {"a": 1}
 
 
+def test_documents_are_counted_among_those_that_are_named(index: DocumentIndex, ann: Owner, bob: Owner) -> None:
+    put(index, ann, chunk("a#0", "river"), chunk("a#1", "stone"), chunk("b#0", "river"))
+    put(index, ann, chunk("elsewhere#0", "river"), collection="files")
+    put(index, bob, chunk("his#0", "river"))
+    named = ["a", "elsewhere", "his", "none", "a", *(f"none{number}" for number in range(1_200))]
+    assert index.documents(ann, NOTES, named) == {"a": 2}
+    assert index.documents(ann, NOTES, []) == {}
+
+
 def test_who_has_no_documents_gets_an_empty_list(index: DocumentIndex, ann: Owner) -> None:
     assert index.documents(ann, NOTES) == {}
 
@@ -273,3 +282,11 @@ def test_every_passage_comes_once_and_whole(index: DocumentIndex, ann: Owner, bo
     by_id = {one.id: one for one in found}
     assert [by_id[one.id] for one in kept] == kept
     assert by_id["big#0"].text == "newer"
+
+
+def test_writes_together_are_found_after_it(index: DocumentIndex, ann: Owner) -> None:
+    with index.together():
+        put(index, ann, chunk("a#0", "horses cross the river"))
+        put(index, ann, chunk("b#0", "a river of stones"))
+        index.remove(ann, NOTES, "a")
+    assert by_words(find(index, ann, "river")) == ["b#0"]

@@ -24,7 +24,7 @@ from tests.contract.sandboxes import KEY, ROLE
 from tests.contract.stores import ANN, CLOCK, START
 from tests.support.invoke_api import InvokeApi, invoke_api
 from tests.support.loopback_aws import loopback_aws
-from tests.support.moto_aws import BUCKET, TABLE
+from tests.support.moto_aws import BUCKET, RUN_TABLE, TABLE
 
 FUNCTION = "loci-run"
 ENDED: dict[str, Any] = {"logs": [], "dropped": 0, "asked": 0, "denied": 0, "ms": 1.0, "peak": 1}
@@ -48,11 +48,11 @@ def price(tool: str, arguments: JsonObject) -> Json:
 def executors(clients: Clients) -> LambdaExecutors:
     blobs = S3Blobs(BUCKET, clients)
     held = ExecutorRecords(DynamoRecords(TABLE, blobs, CLOCK, clients), CLOCK, lambda _: None)
-    lender = Lender(TABLE, ROLE, clients)
+    lender = Lender(RUN_TABLE, ROLE, clients)
     return LambdaExecutors(Machine(FUNCTION, "", KEY, clients), held, blobs, lender, Bounds(), drawing=True)
 
 
-def test_rows_that_cannot_be_removed_expire(api: InvokeApi) -> None:
+def test_a_run_answers_although_its_rows_cannot_be_removed(api: InvokeApi) -> None:
     clients = Clients()
 
     def runs(_event: object, _context: object) -> object:
@@ -61,7 +61,7 @@ def test_rows_that_cannot_be_removed_expire(api: InvokeApi) -> None:
         return FOUR
 
     api.functions[FUNCTION] = runs
-    sandbox = LambdaSandbox(Machine(FUNCTION, "", KEY, clients), Lender(TABLE, ROLE, clients))
+    sandbox = LambdaSandbox(Machine(FUNCTION, "", KEY, clients), Lender(RUN_TABLE, ROLE, clients))
     job = TypeScriptJob("2 + 2", clients=(ToolClient(("shop",), (("shop:price", ("price",)),)),))
     ended = sandbox.run(ANN, job, price)
     assert isinstance(ended, Completed)
@@ -86,3 +86,25 @@ def test_a_run_of_python_answers_although_it_cannot_be_recorded_or_tidied(api: I
     if failing == "dynamodb.PutItem":
         assert ran.condition.unsaved is not None
         assert "DynamoDB" in ran.condition.unsaved
+
+
+def test_files_that_are_as_they_were_are_saved_again_each_day(api: InvokeApi) -> None:
+    """The bucket keeps them for eight days, whoever uses them."""
+    python, asked = executors(Clients()), list[bool]()
+    id = python.open(ANN)
+    run: dict[str, Any] = {"said": {"ok": True}, "pieces": [], "seconds": 1, "interrupted": False}
+    printed = {"stdout": "", "stderr": "", "dropped": 0, "memory": 0}
+    said: dict[str, Any] = {"began": "new", "run": run | printed, "written": [], "unsaved": "x", "files": "0" * 64}
+
+    def runs(event: dict[str, Any], _context: object) -> object:
+        asked.append(event["save"]["renew"])
+        return packed_answer(said)
+
+    api.functions[FUNCTION] = runs
+    try:
+        for hours in (0, 1, 26, 27):
+            CLOCK.now = START + hours * 3600
+            python.run(ANN, id, "1", NoFiles(), CLOCK.now + 7 * 86_400)
+    finally:
+        CLOCK.now = START
+    assert asked == [False, False, True, False]

@@ -62,7 +62,7 @@ def test_of_two_layers_the_later_wins_and_the_function_before_both(aws: Aws) -> 
     assert invoke(aws, python(aws, source, layers=[first, second])).body == ["first", "second"]
 
 
-@pytest.mark.parametrize("module", ["boto3", "pydantic", "localstack", "loci"])
+@pytest.mark.parametrize("module", ["pydantic", "localstack", "loci"])
 def test_what_no_layer_brings_is_missing(aws: Aws, module: str) -> None:
     assert invoke(aws, python(aws, f"import {module}\n{ECHO}")).error == "Runtime.ImportModuleError"
 

@@ -4,7 +4,8 @@ import json
 import threading
 import time
 from collections.abc import Generator
-from dataclasses import dataclass, field
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
@@ -12,14 +13,17 @@ import pytest
 from loci.app import App
 from loci.code.answers import typescript_under_way
 from loci.code.detached_runs import DetachedRuns, PendingRun
-from loci.code.run_queue import MOST
+from loci.code.errand_slots import KIND as SLOT
+from loci.code.errand_slots import ErrandSlots
 from loci.compose import build_app
 from loci.core.errors import LociError, Refused, Unavailable
-from loci.core.identity import LOCAL, LOCAL_CALLER, Caller
+from loci.core.identity import LOCAL, LOCAL_CALLER, Caller, Owner
 from loci.core.json import JsonObject
 from loci.core.settings import load_settings
 from tests.support.damage import damage
 from tests.support.polling import until
+
+MOST = 3
 
 
 @dataclass
@@ -41,8 +45,8 @@ class Gateway:
     runs: DetachedRuns
     is_over: threading.Event = field(default_factory=threading.Event)
 
-    def begin(self, n: int = 20) -> PendingRun:
-        return self.runs.begin(LOCAL_CALLER, "tool", {"n": n}, 30, typescript_under_way, self.is_over.is_set)
+    def begin(self, n: int = 20, caller: Caller = LOCAL_CALLER) -> PendingRun:
+        return self.runs.begin(caller, "tool", {"n": n}, 30, typescript_under_way, self.is_over.is_set)
 
     def drive(self) -> None:
         self.runs.drive(self.sent.jobs[-1], {"tool": _twice})
@@ -57,7 +61,8 @@ def _twice(_: Caller, request: JsonObject) -> JsonObject:
 @pytest.fixture
 def gateway(tmp_path: Path) -> Generator[Gateway]:
     app, sent = build_app(load_settings({"data": tmp_path, "log_level": "ERROR"})), Sent()
-    yield Gateway(app, sent, DetachedRuns(app.records, app.scratchpad, sent, time.time))
+    slots = ErrandSlots(app.records, MOST)
+    yield Gateway(app, sent, DetachedRuns(app.records, app.scratchpad, sent, time.time, slots))
     app.close()
 
 
@@ -116,9 +121,61 @@ def test_nobody_looks_for_the_end_of_a_run_whose_call_is_over(gateway: Gateway) 
     until(lambda: threading.active_count() == before)
 
 
+def busy(gateway: Gateway, caller: Caller = LOCAL_CALLER) -> bool:
+    """True if one more run is refused."""
+    try:
+        gateway.begin(caller=caller).give_up()
+    except Unavailable as error:
+        return error.code == "SANDBOX_BUSY"
+    return False
+
+
 def test_an_owner_has_so_many_runs_at_most(gateway: Gateway) -> None:
-    for _ in range(MOST):
-        gateway.begin().give_up()
-    with pytest.raises(Unavailable) as busy:
-        gateway.begin()
-    assert busy.value.code == "SANDBOX_BUSY"
+    assert [busy(gateway) for _ in range(MOST + 2)] == [*[False] * MOST, True, True]
+
+
+def test_another_owner_has_runs_of_their_own(gateway: Gateway) -> None:
+    while not busy(gateway):
+        pass
+    assert not busy(gateway, caller=replace(LOCAL_CALLER, owner=Owner("acme", "ann")))
+
+
+def test_of_runs_that_begin_at_once_no_more_are_let_in(gateway: Gateway) -> None:
+    with ThreadPoolExecutor(12) as threads:
+        refused = list(threads.map(busy, [gateway] * 12))
+    assert refused.count(False) == MOST
+
+
+def test_a_run_that_ended_makes_room_for_one_more(gateway: Gateway) -> None:
+    while not busy(gateway):
+        pass
+    gateway.drive()
+    assert [busy(gateway) for _ in range(2)] == [False, True]
+
+
+def test_a_run_that_failed_makes_room_for_one_more(gateway: Gateway) -> None:
+    gateway.begin(0).give_up()
+    while not busy(gateway):
+        pass
+    gateway.runs.drive(gateway.sent.jobs[0], {"tool": _twice})
+    assert not busy(gateway)
+
+
+def test_a_run_whose_process_died_makes_room_when_it_is_due(gateway: Gateway) -> None:
+    while not busy(gateway):
+        pass
+    gateway.app.records.put(LOCAL, SLOT, "001", {}, expires_at=time.time() - 1)
+    assert [busy(gateway) for _ in range(2)] == [False, True]
+
+
+def test_a_run_that_nobody_takes_holds_no_place(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise Unavailable("Nobody takes it", "Try again", code="NOBODY")
+
+    with monkeypatch.context() as failing:
+        failing.setattr(Sent, "send", refuse)
+        for _ in range(MOST + 1):
+            with pytest.raises(Unavailable) as error:
+                gateway.begin()
+            assert error.value.code == "NOBODY"
+    assert not busy(gateway)

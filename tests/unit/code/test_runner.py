@@ -11,6 +11,7 @@ import pytest
 from loci.adapters.local.blobs import FolderBlobs
 from loci.adapters.local.executors import executor_session
 from loci.adapters.local.executors.confined_executors import MOST_HERE, QUIET_SECONDS, ConfinedExecutors
+from loci.adapters.local.executors.executor_folder import ExecutorFolder
 from loci.adapters.local.executors.executor_starter import SERVER_SECONDS, ExecutorStarter, strongest_wall
 from loci.adapters.local.records import SqliteRecords
 from loci.adapters.local.sqlite import Database
@@ -21,7 +22,9 @@ from loci.code.python_run import LostVariable, Ran, RunFailure, Stored, Value
 from loci.core.errors import LociError, NotFound, Unavailable
 from loci.core.identity import Owner
 from loci.core.signing import Keyring
+from loci.core.telemetry import Telemetry
 from loci.sandbox.supervisor.exchange import Bounds
+from loci.sandbox.supervisor.executor_process import ExecutorProcess
 from tests.support.damage import damage
 from tests.support.executors import runner_packages
 from tests.support.polling import until
@@ -79,7 +82,7 @@ class Server:
             idle_seconds=IDLE,
             kept_seconds=KEPT_SECONDS,
         )
-        self.runner = Runner(self.records, self.executors, files, clock)
+        self.runner = Runner(self.records, self.executors, files, clock, Telemetry("ERROR"))
 
     def shown(self, id: str, code: str, owner: Owner = ANN) -> str:
         ran = self.runner.run(owner, id, code)
@@ -252,7 +255,7 @@ def test_a_second_run_at_once_is_busy(server: Server) -> None:
             return super().read(owner, id)
 
     waiting = Waits({("ann", "ds-1"): Stored("a.txt", "1", b"a")})
-    waits = Runner(server.records, server.executors, waiting, Clock())
+    waits = Runner(server.records, server.executors, waiting, Clock(), Telemetry("ERROR"))
     thread = threading.Thread(target=lambda: results.append(waits.run(ANN, id, "get_memory_path('ds-1').read_text()")))
     thread.start()
     assert began.wait(20)
@@ -454,6 +457,25 @@ def test_fork_servers_are_replaced_and_executors_of_old_ones_go_on(server: Serve
     another = server.runner.create(ANN)
     assert server.shown(another, "import os\nid(os)") != before
     assert server.shown(id, "x") == "1"
+
+
+def test_a_spare_executor_is_as_old_as_the_fork_server_that_it_was_asked_of(
+    server: Server, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spawn = server.starter.spawn
+
+    def spawn_slowly(folder: ExecutorFolder) -> ExecutorProcess:
+        started = spawn(folder)
+        clock.now += SERVER_SECONDS
+        return started
+
+    with monkeypatch.context() as patch:
+        patch.setattr(server.starter, "spawn", spawn_slowly)
+        before = clock.now
+        server.starter.prepare()
+        until(lambda: clock.now > before)
+        until(lambda: not any(one.name == "executors" for one in threading.enumerate()))
+    assert server.starter.take() is None
 
 
 def test_a_stored_file_is_a_copy_that_code_cannot_change(server: Server, files: Files) -> None:

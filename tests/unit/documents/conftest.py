@@ -17,7 +17,9 @@ from loci.core.signing import Keyring
 from loci.documents.catalog import Catalog
 from loci.documents.document import Document, IngestSummary
 from loci.documents.ingest.folder_ingest import FolderIngest
-from loci.documents.ingest.index_writer import COLLECTION, IndexWriter, MissingVectors
+from loci.documents.ingest.index_writer import COLLECTION, IndexWriter
+from loci.documents.ingest.missing_vectors import MissingVectors
+from loci.documents.ingest.reindex import Reindex
 from loci.documents.library import Library
 from loci.model_store.models_folder import ModelsFolder
 from loci.search.ranking import Chunk, Where
@@ -36,12 +38,14 @@ class Desk:
     models: Path
     notes: Path
     records: RecordedRecords
+    blobs: FolderBlobs
     index: SqliteIndex
     catalog: Catalog
     writer: IndexWriter
     library: Library
     ingest: FolderIngest
     fill: MissingVectors
+    reindex: Reindex
 
     def write(self, path: str, text: str | bytes) -> Path:
         """Write a note, and make its folders."""
@@ -58,6 +62,11 @@ class Desk:
         """The documents with a word of the query."""
         words = query_words(query)
         return {one.document for one in self.index.candidates(LOCAL, COLLECTION, words, None, limit=50, where=Where())}
+
+    def lose_index(self) -> None:
+        """Lose all that the index knows, as with another index in its place."""
+        for id in self.index.documents(LOCAL, COLLECTION):
+            self.index.remove(LOCAL, COLLECTION, id)
 
     def chunks(self, id: str) -> list[Chunk]:
         """The chunks of the document in the index."""
@@ -83,17 +92,20 @@ def open_desk(folder: Path) -> Desk:
     index = SqliteIndex(database)
     writer = IndexWriter(catalog, index, OnnxEmbedder(CurrentModel(ModelsFolder(models), "embedder")), lambda: START)
     blobs = FolderBlobs(data / "blobs", Keyring(["s" * 32]).seal("link"), "http://127.0.0.1", lambda: START)
+    library = Library(catalog, writer, blobs, FolderWriteLocks(data / "turns"))
     return Desk(
         data,
         models,
         notes,
         records,
+        blobs,
         index,
         catalog,
         writer,
-        Library(catalog, writer, blobs, FolderWriteLocks(data / "turns")),
+        library,
         FolderIngest(catalog, writer),
         MissingVectors(catalog, writer),
+        Reindex(catalog, writer, index, library),
     )
 
 

@@ -9,7 +9,8 @@ from loci.core.errors import NotFound, Refused
 from loci.core.identity import LOCAL
 from loci.core.stores import ABSENT
 from loci.documents.document import WrittenLinks, ids_for
-from loci.documents.ingest.index_writer import DocumentDraft
+from loci.documents.ingest.index_writer import COLLECTION, DocumentDraft
+from loci.documents.ingest.local_files import local_path
 
 from .conftest import Desk, open_desk
 
@@ -52,6 +53,31 @@ def test_an_unchanged_folder_is_not_taken_again(modelled: Desk) -> None:
     modelled.run()
     again = modelled.run()
     assert (again.processed, again.unchanged, again.embedded) == (0, 1, 0)
+
+
+def test_a_note_that_the_index_has_lost_is_taken_again(desk: Desk) -> None:
+    for name in ("a", "b"):
+        desk.write(f"{name}.md", f"# {name}\n\nstrawberry")
+    desk.run()
+    desk.index.remove(LOCAL, COLLECTION, "notes-a")
+    again = desk.run()
+    assert (again.processed, again.unchanged) == (1, 1)
+    assert desk.found("strawberry") == {"notes-a", "notes-b"}
+
+
+def test_a_watched_note_that_the_index_has_lost_is_taken_again(desk: Desk) -> None:
+    note = desk.write("a.md", "strawberry")
+    desk.run()
+    desk.lose_index()
+    desk.ingest.update(LOCAL, local_path(str(desk.notes)), [str(note)], [])
+    assert desk.found("strawberry") == {"notes-a"}
+
+
+def test_an_upload_that_the_index_has_lost_is_taken_again(desk: Desk) -> None:
+    desk.library.add(LOCAL, "a.md", b"strawberry")
+    desk.lose_index()
+    desk.library.add(LOCAL, "a.md", b"strawberry")
+    assert desk.found("strawberry") == {"a"}
 
 
 def test_of_an_edited_note_only_the_new_passages_are_embedded(modelled: Desk) -> None:

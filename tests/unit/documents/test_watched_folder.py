@@ -171,7 +171,7 @@ def test_what_did_not_work_is_tried_again_with_the_next_look(desk: Desk, two: Wa
     note = desk.write("a.md", "blueberry")
     put = desk.index.put
 
-    def fail(*_: object) -> None:
+    def fail(*_: object, **__: object) -> None:
         raise Unavailable("The disk is full", "Make room")
 
     with pytest.MonkeyPatch.context() as patch:

@@ -18,7 +18,8 @@ Shape = Callable[[int], str]
 def faulty_growth(read: Read, shape: Shape, most: int) -> str | None:
     """The sizes, times and growth if it is too much; None if it is fine up to `most` characters.
 
-    It begins small and doubles, so a reader that is cubic is found before it takes seconds.
+    It begins small and doubles, so a reader that is cubic is found before it takes seconds. A slow reader grows too
+    much at each doubling; a step from small to large pieces of memory shows only once.
     """
     size, before = FIRST, seconds(read, shape(FIRST))
     while size < most:
@@ -26,7 +27,8 @@ def faulty_growth(read: Read, shape: Shape, most: int) -> str | None:
         now = seconds(read, double)
         if now > FLOOR_SECONDS and now > MOST_GROWTH * before:
             before, now = (min(seconds(read, text) for _ in range(REPEATS)) for text in (shape(size), double))
-            if now > FLOOR_SECONDS and now > MOST_GROWTH * before:
+            is_slow = now > FLOOR_SECONDS and now > MOST_GROWTH * before
+            if is_slow and min(seconds(read, shape(4 * size)) for _ in range(REPEATS)) > MOST_GROWTH * now:
                 return f"{size:,} characters take {before:.3f} s, {2 * size:,} take {now:.3f} s"
         size, before = 2 * size, now
     return None

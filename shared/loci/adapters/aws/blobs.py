@@ -3,12 +3,12 @@
 import re
 from collections.abc import Generator
 from contextlib import contextmanager
-from typing import Literal
 from urllib.parse import quote
 
 from loci.adapters.aws.clients import Clients, code_of, explained
 from loci.core.errors import NotFound
 from loci.core.identity import Owner
+from loci.core.json import JsonObject
 from loci.core.stores import checked_key
 
 MISSING = ("NoSuchKey", "404")  # the code of HEAD, which has no body
@@ -60,11 +60,22 @@ class S3Blobs:
                 ExpiresIn=min(seconds, LONGEST_LINK),
             )
 
-    def bare_link(self, owner: Owner, key: str, seconds: int, method: Literal["get_object", "put_object"]) -> str:
-        """A URL that reads or writes this one object. The object need not exist."""
+    def bare_link(self, owner: Owner, key: str, seconds: int) -> str:
+        """A URL that reads this one object. The object need not exist."""
         place = {"Bucket": self._bucket, "Key": _name(owner, checked_key(key))}
         with _explained(self._bucket, key):
-            return self._clients.s3.generate_presigned_url(method, Params=place, ExpiresIn=seconds)
+            return self._clients.s3.generate_presigned_url("get_object", Params=place, ExpiresIn=seconds)
+
+    def form(self, owner: Owner, key: str, seconds: int, most: int) -> JsonObject:
+        """A form that writes this one object. S3 refuses more than `most` bytes, which it cannot do with a URL."""
+        with _explained(self._bucket, key):
+            made = self._clients.s3.generate_presigned_post(
+                self._bucket,
+                _name(owner, checked_key(key)),
+                Conditions=[["content-length-range", 0, most]],
+                ExpiresIn=seconds,
+            )
+        return {"url": str(made["url"]), "fields": {name: str(value) for name, value in made["fields"].items()}}
 
 
 def _name(owner: Owner, key: str) -> str:

@@ -8,6 +8,7 @@ from functools import cached_property
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, cast
 
+from loci.core.deadline import time_for
 from loci.core.errors import Misconfigured, Unavailable
 
 if TYPE_CHECKING:
@@ -32,14 +33,15 @@ class Clients:
     @cached_property
     def dynamodb(self) -> "DynamoDBClient":
         with self._making:
-            return self._session.client("dynamodb", config=_config(seconds=10))  # pyright: ignore[reportUnknownMemberType]
+            return self._session.client("dynamodb", config=_config(seconds=3))  # pyright: ignore[reportUnknownMemberType]
 
     @cached_property
     def s3(self) -> "S3Client":
         # Only the style `virtual` presigns for the bucket's own region. Emulators do not have such host names.
         emulated = os.environ.keys() & {"AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3"}
-        style = {"addressing_style": "path" if emulated else "virtual"}
-        config = _config(seconds=20, signature_version="s3v4", s3=style)
+        # In us-east-1, too, links must have the region's host: a network that leads nowhere knows no other.
+        place = {"addressing_style": "path" if emulated else "virtual", "us_east_1_regional_endpoint": "regional"}
+        config = _config(seconds=10, signature_version="s3v4", s3=place)
         with self._making:
             return self._session.client("s3", config=config)  # pyright: ignore[reportUnknownMemberType]
 
@@ -62,9 +64,15 @@ class Clients:
 
     @cached_property
     def lambda_(self) -> "LambdaClient":
-        # A cold start loads a model, and a batch of long texts takes long.
         with self._making:
-            return self._session.client("lambda", config=_config(seconds=120))  # pyright: ignore[reportUnknownMemberType]
+            return self._session.client("lambda", config=_config(seconds=5))  # pyright: ignore[reportUnknownMemberType]
+
+    @cached_property
+    def inference(self) -> "LambdaClient":
+        # A cold start loads a model, and a batch of long texts takes long. One attempt: a search goes on by its words,
+        # and the queue repeats an upload.
+        with self._making:
+            return self._session.client("lambda", config=_config(seconds=120, attempts=1))  # pyright: ignore[reportUnknownMemberType]
 
     @cached_property
     def runs(self) -> "LambdaClient":
@@ -72,6 +80,11 @@ class Clients:
         config = _config(seconds=930, attempts=1, tcp_keepalive=True)
         with self._making:
             return self._session.client("lambda", config=config)  # pyright: ignore[reportUnknownMemberType]
+
+    @cached_property
+    def sqs(self) -> Any:
+        with self._making:
+            return cast("Any", self._session).client("sqs", config=_config(seconds=5))
 
     @cached_property
     def sts(self) -> Any:
@@ -85,7 +98,14 @@ class Clients:
         import boto3  # takes 0.3 s; a request that uses no store does without
 
         # Not the default session: two threads must not create that at once.
-        return boto3.Session()
+        session = boto3.Session()
+        session.events.register("before-send", _check_time)  # pyright: ignore[reportUnknownMemberType]
+        return session
+
+
+def _check_time(**_: object) -> None:
+    """End a request whose time is over before each of its attempts: boto3 would go on with them."""
+    time_for(1)
 
 
 def _config(*, seconds: float, attempts: int | None = None, **more: Any) -> Any:

@@ -3,11 +3,13 @@
 import time
 from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextvars import copy_context
 from typing import Any
 
 from loci.adapters.aws.index_fields import (
     FIELDS,
+    INTERVAL,
     SHARDS,
     chunk_of,
     counted,
@@ -50,15 +52,26 @@ class OpenSearchIndex:
     finds at least one version whole, and if both versions have a chunk, the newer one.
     """
 
-    def __init__(self, cluster: OpenSearchCluster, name: str, *, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self, cluster: OpenSearchCluster, name: str, *, clock: Callable[[], float] = time.time, at_once: bool = True
+    ) -> None:
         self.cluster = cluster
+        self._at_once = at_once
+        """False: a search sees a new document only after the index's own interval, which spares a refresh for each."""
         self._name = name
         self._clock = clock
         self._exists = False
         self._dimensions: set[int] = set()
 
     def put(
-        self, owner: Owner, collection: str, document: str, chunks: Sequence[Chunk], tags_and_date: TagsAndDate
+        self,
+        owner: Owner,
+        collection: str,
+        document: str,
+        chunks: Sequence[Chunk],
+        tags_and_date: TagsAndDate,
+        *,
+        is_new: bool = False,
     ) -> None:
         if not chunks:
             self.remove(owner, collection, document)
@@ -69,19 +82,27 @@ class OpenSearchIndex:
             generation = max(int(self._clock() * 1e6), before + 1)
             ids = [id_of(owner, collection, chunk.id, generation) for chunk in chunks]
             sources = (source_of(owner, collection, chunk, tags_and_date, generation) for chunk in chunks)
+            is_later = is_new and not before and not self._at_once
             try:
-                send(self.cluster.client, self._name, owner, map(put_action, ids, sources))
+                send(self.cluster.client, self._name, owner, map(put_action, ids, sources), is_later=is_later)
             except BaseException:
                 with suppress(Unavailable), self._calling():  # the next put deletes what this leaves
                     send(self.cluster.client, self._name, owner, map(delete_action, ids))
                 raise
+            if is_later:
+                return
             # Of two writers at once, each deletes what is older than the newest: one whole document stays.
             oldest, newest = self._generations(owner, collection, document)
             if oldest < newest:
                 self._delete(owner, [*_in_document(owner, collection, document), _before(newest)])
 
+    def together(self) -> AbstractContextManager[None]:
+        return nullcontext()
+
     def remove(self, owner: Owner, collection: str, document: str) -> None:
         with self._calling():
+            # What an ingestion has just written is not visible yet, and would stay.
+            self.cluster.client.indices.refresh(index=self._name)
             self._delete(owner, _in_document(owner, collection, document))
 
     def embeddings(self, owner: Owner, model: str, hashes: Sequence[str]) -> dict[str, Embedding]:
@@ -107,7 +128,7 @@ class OpenSearchIndex:
         if limit < 1:
             return []
         # The model runs while OpenSearch counts the words.
-        values = vector and THREADS.submit(vector.values)
+        values = vector and THREADS.submit(copy_context().run, vector.values)
         weights = self._weights(owner, collection, words[:MOST_WORDS]) if words else None
         _ = values and values.result()
         filters = filters_of(owner, collection, where)
@@ -172,7 +193,9 @@ class OpenSearchIndex:
             [answer] = self._answers(owner, [{**newest, **_filtered(filters_of(owner, collection, EVERYTHING))}])
         return f"{answer['aggregations']['newest']['value']} {answer['hits']['total']['value']}"
 
-    def documents(self, owner: Owner, collection: str) -> dict[str, int]:
+    def documents(self, owner: Owner, collection: str, among: Sequence[str] | None = None) -> dict[str, int]:
+        if among is not None:
+            return self._documents_among(owner, collection, among)
         found: dict[str, int] = {}
         pages: Json = {"size": AT_ONCE, "sources": [{"id": {"terms": {"field": "document"}}}]}
         listed = {"aggs": {"documents": {"composite": pages}}, **_filtered(filters_of(owner, collection, EVERYTHING))}
@@ -183,6 +206,23 @@ class OpenSearchIndex:
                 found.update((bucket["key"]["id"], bucket["doc_count"]) for bucket in page["buckets"])
                 pages["after"] = page.get("after_key")
         return found
+
+    def _documents_among(self, owner: Owner, collection: str, ids: Sequence[str]) -> dict[str, int]:
+        """In one round trip for many: a whole library may have a hundred times as many."""
+        bodies: list[Json] = [
+            {
+                "size": 0,
+                "aggs": {"documents": {"terms": {"field": "document", "size": len(some)}}},
+                **_filtered([*filters_of(owner, collection, EVERYTHING), terms("document", some)]),
+            }
+            for some in batches(list(dict.fromkeys(ids)), AT_ONCE)
+        ]
+        if not bodies:
+            return {}
+        with self._calling():
+            answers = self._answers(owner, bodies)
+        pages = [answer["aggregations"]["documents"]["buckets"] for answer in answers]
+        return {bucket["key"]: bucket["doc_count"] for page in pages for bucket in page}
 
     def _weights(self, owner: Owner, collection: str, words: Sequence[str]) -> WordWeights:
         with self._calling():
@@ -220,6 +260,8 @@ class OpenSearchIndex:
         [found] = client.indices.get_settings(index=self._name).values()
         if not is_counted(found["settings"]):
             self._count_words()
+        if found["settings"]["index"].get("refresh_interval") != INTERVAL:  # of an older Loci
+            client.indices.put_settings(index=self._name, body={"index": {"refresh_interval": INTERVAL}})
         # Creating it waits until it can be searched. If it existed, wait here: its status is yellow before that.
         client.cluster.health(index=self._name, params={"wait_for_active_shards": str(SHARDS)})
 

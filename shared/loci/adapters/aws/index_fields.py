@@ -49,12 +49,15 @@ COUNTED = (
 SIMILARITY: Json = {"words": {"type": "scripted", "script": {"source": COUNTED}}}
 
 
+INTERVAL = "1s"
+"""A search sees what an ingestion has written after so long. Other writers refresh the index themselves."""
+
+
 def index_body() -> Json:
     """The settings and fields of a new index. The fields for vectors follow when their dimensions are known."""
     return {
-        # No automatic refresh: a search between two requests of a writer sees the document as it was.
         "settings": {
-            "index": {"knn": True, "number_of_shards": SHARDS, "refresh_interval": "-1", "similarity": SIMILARITY}
+            "index": {"knn": True, "number_of_shards": SHARDS, "refresh_interval": INTERVAL, "similarity": SIMILARITY}
         },
         "mappings": {"dynamic": "strict", "_source": {"excludes": ["near_*"]}, "properties": FIELDS},
     }

@@ -14,6 +14,8 @@ MOST_WORDS = 256
 OVERSAMPLING = 2
 """HNSW is approximate. Asked for exactly the limit, it missed a quarter of the nearest of 10,000 random vectors, the
 hardest case; asked for twice the limit, a tenth."""
+LEAST_ASKED = 100
+"""As many as a search looks for: whoever wants one gets the nearest of these."""
 NAMES = ("chunk", "document", "generation")
 BM25 = f"""
 double rest = Math.floor(_score / {MOST_COUNTED + 1});
@@ -93,7 +95,8 @@ def vector_query(vector: QueryVector, filters: list[Json], limit: int) -> Json:
 
     numbers = [round(number, 7) for number in np.frombuffer(vector.values(), "<f4").tolist()]
     same_model = {"bool": {"filter": [*filters, term("model", vector.model)]}}
-    query = {"knn": {vector_field(len(numbers)): {"vector": numbers, "k": OVERSAMPLING * limit, "filter": same_model}}}
+    asked = max(LEAST_ASKED, OVERSAMPLING * limit)
+    query = {"knn": {vector_field(len(numbers)): {"vector": numbers, "k": asked, "filter": same_model}}}
     return _leg(limit, query, NAMES)
 
 

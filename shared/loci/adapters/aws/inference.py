@@ -4,10 +4,13 @@ import json
 import time
 from base64 import b64decode
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass
 from typing import Any
 
 from loci.adapters.aws.clients import Clients, explained
+from loci.core.deadline import time_for, time_left
 from loci.core.errors import Unavailable
 from loci.search.inference import Embedding, EmbeddingModel, QueryEmbedding, Scale
 
@@ -18,6 +21,12 @@ MOST_TEXTS = 64
 # No model reads more of a text.
 LONGEST_TEXT = 60_000
 SECONDS_A_MODEL_STAYS = 60.0
+SECONDS = 120.0
+SHARE = 5 / 8
+"""Of what is left of a request, for one answer: 15 s behind the API. Enough is left to search by words."""
+SECONDS_OF_REST = 10.0
+"""After an answer that did not come nobody waits for another: the rest of the request has less time."""
+CALLS = ThreadPoolExecutor(32, thread_name_prefix="inference")
 
 RESOLUTIONS = {
     "ResourceNotFoundException": "Deploy the stack, or set LOCI_INFERENCE_FUNCTION to the function it made",
@@ -43,6 +52,7 @@ class LambdaInference:
         self._clients = clients
         self._clock = clock
         self._known: _KnownModels | None = None
+        self._slow_until = 0.0
 
     def models(self) -> _KnownModels:
         known = self._known
@@ -57,12 +67,10 @@ class LambdaInference:
         return f"The function {self._function} has no {kind}. Build its image with one, and deploy it."
 
     def ask(self, what: str, **arguments: object) -> Any:
-        """The function's answer. Calling it twice does no harm, so boto3 may retry."""
+        """The function's answer."""
         payload = json.dumps({"ask": what, **arguments}).encode()
-        with explained("Lambda", f"the function {self._function}", RESOLUTIONS):
-            answer = self._clients.lambda_.invoke(FunctionName=self._function, Payload=payload)
-            result = json.loads(answer["Payload"].read())
-        if "FunctionError" in answer:
+        has_failed, result = self._in_time(payload)
+        if has_failed:
             raise Unavailable(
                 f"The function {self._function} failed ({result.get('errorMessage', 'no reason given')})",
                 "Read its log. It may need more memory or a longer timeout",
@@ -71,6 +79,31 @@ class LambdaInference:
         if error := result.get("error"):
             raise Unavailable(error["what"], error["resolution"], code=error["code"])
         return result["answer"]
+
+    def _in_time(self, payload: bytes) -> tuple[bool, Any]:
+        """Invoke the function, on a thread if the request has a deadline: a client's own timeout is always the same."""
+        if time_left() is None:
+            return self._invoke(payload)
+        seconds = time_for(SECONDS, of_rest=SHARE)
+        if self._clock() < self._slow_until:
+            raise self._too_slow("did not answer a moment ago")
+        call = CALLS.submit(copy_context().run, self._invoke, payload)
+        try:
+            return call.result(seconds)
+        except TimeoutError:
+            call.cancel()
+            self._slow_until = self._clock() + SECONDS_OF_REST
+            raise self._too_slow(f"took longer than {seconds:.0f} s") from None
+
+    def _too_slow(self, what: str) -> Unavailable:
+        advice = "Try again: it may have been starting. If it lasts, give it more memory"
+        return Unavailable(f"The function {self._function} {what}", advice, code="INFERENCE_TOO_SLOW")
+
+    def _invoke(self, payload: bytes) -> tuple[bool, Any]:
+        """True if the function failed, and what it said."""
+        with explained("Lambda", f"the function {self._function}", RESOLUTIONS):
+            answer = self._clients.inference.invoke(FunctionName=self._function, Payload=payload)
+            return "FunctionError" in answer, json.loads(answer["Payload"].read())
 
 
 class LambdaEmbedder:

@@ -1,4 +1,4 @@
-"""`Jobs` that the gateway sends itself: each is an invocation of its own, which outlives the request."""
+"""`Jobs` for the errand function: each is an invocation of its own, which outlives the request."""
 
 import json
 
@@ -6,13 +6,13 @@ from loci.adapters.aws.clients import Clients, explained
 from loci.core.json import JsonObject
 
 RESOLUTIONS = {
-    "AccessDeniedException": "Allow this role to invoke its own function",
+    "AccessDeniedException": "Allow this role to invoke that function",
     "TooManyRequestsException": "Try again in a moment, or raise the function's concurrency",
 }
 
 
 class LambdaJobs:
-    """Sends the jobs of one vertical to this process's own function (`mcp.lambda_handler` takes them)."""
+    """Sends the jobs of one vertical to the function (`mcp.lambda_handler` takes them)."""
 
     def __init__(self, function: str, vertical: str, clients: Clients) -> None:
         self._function = function

@@ -2,6 +2,7 @@
 """`DocumentIndex` for a deployment without one: every call says so."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from typing import NoReturn
 
 from loci.core.errors import Unavailable
@@ -14,8 +15,18 @@ class NoIndex:
     """Refuses every call."""
 
     def put(
-        self, owner: Owner, collection: str, document: str, chunks: Sequence[Chunk], tags_and_date: TagsAndDate
+        self,
+        owner: Owner,
+        collection: str,
+        document: str,
+        chunks: Sequence[Chunk],
+        tags_and_date: TagsAndDate,
+        *,
+        is_new: bool = False,
     ) -> None:
+        _refuse()
+
+    def together(self) -> AbstractContextManager[None]:
         _refuse()
 
     def remove(self, owner: Owner, collection: str, document: str) -> None:
@@ -48,13 +59,13 @@ class NoIndex:
     def state(self, owner: Owner, collection: str) -> str:
         _refuse()
 
-    def documents(self, owner: Owner, collection: str) -> dict[str, int]:
+    def documents(self, owner: Owner, collection: str, among: Sequence[str] | None = None) -> dict[str, int]:
         _refuse()
 
 
 def _refuse() -> NoReturn:
     raise Unavailable(
         "This deployment has no search index",
-        'Set "search" to "domain" in cdk.json and deploy, or set LOCI_SEARCH_URL',
+        'Set "search" to "s3" or "domain" in cdk.json and deploy, or set LOCI_SEARCH or LOCI_SEARCH_URL',
         code="INDEX_UNAVAILABLE",
     )

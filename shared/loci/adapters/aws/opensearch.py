@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from loci.core.deadline import time_for
 from loci.core.errors import Misconfigured, Refused, Unavailable
 from loci.core.identity import Owner
 
@@ -18,7 +19,9 @@ Json = dict[str, Any]
 """A part of a request or of an answer."""
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
-SECONDS = 20
+SECONDS = 20.0
+SHARE = 1 / 4
+"""Of the time of a request, for one answer: 6 s behind the API."""
 CONNECTIONS = 10
 LARGEST_REQUEST = 4 * 1024**2
 """Bytes. The smallest domains take 10 MiB."""
@@ -41,13 +44,20 @@ class OpenSearchCluster:
     def client(self) -> "OpenSearch":
         from opensearchpy import OpenSearch, Urllib3HttpConnection  # takes 0.2 s; only a search needs it
 
+        class InTime(Urllib3HttpConnection):
+            """Waits for each answer no longer than the request may."""
+
+            def perform_request(self, *asked: Any, timeout: float | None = None, **more: Any) -> Any:
+                seconds = time_for(timeout or SECONDS, of_all=SHARE)
+                return super().perform_request(*asked, timeout=seconds, **more)  # pyright: ignore[reportUnknownMemberType]
+
         signed: dict[str, Any] = {} if self._is_local() else {"http_auth": self._signature()}
         return OpenSearch(
             self.url,
-            connection_class=Urllib3HttpConnection,
+            connection_class=InTime,
             pool_maxsize=CONNECTIONS,
             timeout=SECONDS,
-            max_retries=2,
+            max_retries=1,
             retry_on_timeout=True,  # safe: every write has an id, so repeating it changes nothing
             retry_on_status=(429, 502, 503, 504),
             **signed,
@@ -86,8 +96,8 @@ def delete_action(id: str) -> bytes:
     return _line({"delete": {"_id": id}})
 
 
-def send(client: "OpenSearch", index: str, owner: Owner, writes: Iterable[bytes]) -> None:
-    """Send all writes in order, in as few requests as possible. Searches see them after the last."""
+def send(client: "OpenSearch", index: str, owner: Owner, writes: Iterable[bytes], *, is_later: bool = False) -> None:
+    """Send all writes in order, in as few requests as possible. Searches see them after the last, or a moment later."""
     some: list[bytes] = []
     size = 0
     for write in writes:
@@ -96,7 +106,7 @@ def send(client: "OpenSearch", index: str, owner: Owner, writes: Iterable[bytes]
             some, size = [], 0
         some.append(write)
         size += len(write)
-    _send(client, index, owner, some, refresh="true")
+    _send(client, index, owner, some, refresh="false" if is_later else "true")
 
 
 def _send(client: "OpenSearch", index: str, owner: Owner, writes: list[bytes], *, refresh: str) -> None:
@@ -122,6 +132,12 @@ def explained(what: str) -> Generator[None, None, None]:
 
     try:
         yield
+    except exceptions.ConnectionTimeout as error:
+        raise Unavailable(
+            f"OpenSearch took too long to answer for {what}",
+            "Try again, or ask for less at once. If it lasts, the domain is overloaded or too small",
+            code="SEARCH_TOO_SLOW",
+        ) from error
     except exceptions.ConnectionError as error:
         raise Unavailable(
             f"OpenSearch cannot be reached ({error.error})",
@@ -140,7 +156,8 @@ def failed(what: str, status: str, reason: str) -> Unavailable:
     """Our error for an error answer of OpenSearch."""
     if status == "404":
         return Unavailable(
-            f"OpenSearch no longer has {what}", "Ingest the documents again: Loci then creates the index again"
+            f"OpenSearch no longer has {what}",
+            "Run loci reindex: it creates the index again",
         )
     return Unavailable(
         f"OpenSearch did not serve {what} ({status}, {reason})",

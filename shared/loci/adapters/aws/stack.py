@@ -2,12 +2,39 @@
 
 from loci.adapters.aws.clients import Clients, code_of, explained
 from loci.core.errors import NotFound
+from loci.core.settings import PREFIX, Settings
 
 OUTPUTS = {"Table": "table", "Bucket": "bucket"}
+FUNCTION = "Function"
+"""The output that names the gateway's function. Its variables are all settings of the deployment."""
+OF_THE_FUNCTION = frozenset({"data", "models"})
+"""Settings that name folders of the function's own machine."""
+NO_MODELS = "/dev/null/models"
+"""A folder that cannot exist: what has no model there gets no vectors from here."""
 
 
 def settings_of(stack: str, clients: Clients) -> dict[str, object]:
     """The settings in the outputs of the gateway's stack."""
+    outputs = _outputs(stack, clients)
+    return {"mode": "aws", **{field: outputs[name] for name, field in OUTPUTS.items()}}
+
+
+def gateway_settings(stack: str, clients: Clients) -> dict[str, object]:
+    """All settings of the gateway, as its function gets them."""
+    outputs = _outputs(stack, clients)
+    if FUNCTION not in outputs:
+        raise NotFound(f"The stack {stack} is older than this Loci", "Deploy it again", code="STACK_OLD")
+    what, advice = f"the function {outputs[FUNCTION]}", "Use credentials that may do lambda:GetFunctionConfiguration"
+    with explained("Lambda", what, {"AccessDeniedException": advice}):
+        found = clients.lambda_.get_function_configuration(FunctionName=outputs[FUNCTION])
+    variables = found.get("Environment", {}).get("Variables", {})
+    named = {name.removeprefix(PREFIX).lower(): value for name, value in variables.items() if name.startswith(PREFIX)}
+    has_models = named.keys() & {"inference_function", "models"}
+    known = named.keys() & Settings.model_fields.keys() - OF_THE_FUNCTION
+    return {**{name: named[name] for name in known}, **({} if has_models else {"models": NO_MODELS})}
+
+
+def _outputs(stack: str, clients: Clients) -> dict[str, str]:
     from botocore.exceptions import ClientError
 
     with explained("CloudFormation", f"the stack {stack}", {"AccessDenied": "Use credentials that may describe it"}):
@@ -17,10 +44,10 @@ def settings_of(stack: str, clients: Clients) -> dict[str, object]:
             if code_of(error) != "ValidationError":
                 raise
             raise _unknown(f"There is no stack {stack} in this region") from None
-    outputs = {output.get("OutputKey"): output.get("OutputValue") for output in found.get("Outputs", [])}
+    outputs = {output.get("OutputKey", ""): output.get("OutputValue", "") for output in found.get("Outputs", [])}
     if not outputs.keys() >= OUTPUTS.keys():
         raise _unknown(f"The stack {stack} is not the gateway of a Loci")
-    return {"mode": "aws", **{field: outputs[name] for name, field in OUTPUTS.items()}}
+    return outputs
 
 
 def _unknown(what: str) -> NotFound:

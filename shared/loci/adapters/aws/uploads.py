@@ -1,14 +1,14 @@
-"""`Uploads` in an S3 bucket. S3 sends notices about its objects to a queue."""
+"""`Uploads` in an S3 bucket. A queue gets a notice of each change."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, TypeVar, cast
 from urllib.parse import unquote_plus
 
 from loci.adapters.aws.clients import Clients, code_of, explained
 from loci.core.errors import Refused
 from loci.core.stores import ABSENT
-from loci.search.document_index import Upload
+from loci.search.document_index import ListedUpload, Upload
 
 MISSING = ("NoSuchKey", "404")  # the code of HEAD, which has no body
 RESOLUTIONS = {
@@ -26,16 +26,39 @@ class S3Uploads:
         self._clients = clients
 
     def named(self, notice: str) -> list[str]:
-        """The keys in a message of S3 to the queue. The test message, which S3 sends first, names none."""
+        """The keys in a message of EventBridge, or of S3 itself.
+
+        S3 sent messages itself before Loci had a rule of EventBridge: they may be in the queue at the update.
+        """
         try:
-            records = cast("list[dict[str, Any]]", json.loads(notice).get("Records", []))
-            objects = [one["s3"] for one in records]
-            return [unquote_plus(one["object"]["key"]) for one in objects if one["bucket"]["name"] == self._bucket]
+            read = json.loads(notice)
+            if "detail" in read:
+                # Unlike S3, EventBridge does not encode keys.
+                objects = [(read["detail"]["bucket"]["name"], _text(read["detail"]["object"]["key"]))]
+            else:  # the test message, which S3 sent first, names none
+                records = cast("list[dict[str, Any]]", read.get("Records", []))
+                told = [one["s3"] for one in records]
+                objects = [(one["bucket"]["name"], unquote_plus(one["object"]["key"])) for one in told]
+            return [key for bucket, key in objects if bucket == self._bucket]
         except (ValueError, AttributeError, KeyError, TypeError):
             raise Refused("The message is not a notice of S3", "Delete it from the queue", code="BAD_NOTICE") from None
 
     def version(self, key: str) -> str:
         return self._found(lambda: self._clients.s3.head_object(Bucket=self._bucket, Key=key)["ETag"]) or ABSENT
+
+    def listed(self, prefix: str) -> Iterator[ListedUpload]:
+        with explained("S3", f"the bucket {self._bucket}", RESOLUTIONS):
+            pages = self._clients.s3.get_paginator("list_objects_v2").paginate(Bucket=self._bucket, Prefix=prefix)
+            for page in pages:
+                for one in page.get("Contents", []):
+                    if "Key" in one and "LastModified" in one:
+                        yield ListedUpload(one["Key"], one["LastModified"].timestamp())
+
+    def folders(self, prefix: str) -> list[str]:
+        with explained("S3", f"the bucket {self._bucket}", RESOLUTIONS):
+            lister = self._clients.s3.get_paginator("list_objects_v2")
+            pages = lister.paginate(Bucket=self._bucket, Prefix=prefix, Delimiter="/")
+            return [one["Prefix"] for page in pages for one in page.get("CommonPrefixes", []) if "Prefix" in one]
 
     def read(self, key: str, most: int) -> Upload | None:
         return self._found(lambda: self._read(key, most))
@@ -59,3 +82,9 @@ class S3Uploads:
                 if code_of(error) not in MISSING:
                     raise
                 return None
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError
+    return value

@@ -3,6 +3,8 @@
 import sqlite3
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
+from contextvars import copy_context
 from functools import partial
 
 from loci.adapters.batches import batches
@@ -18,25 +20,20 @@ from loci.adapters.local.index_rows import (
     document_condition,
     names_at,
     placeholders,
-    row_of,
 )
+from loci.adapters.local.index_writes import put_chunks, remove_chunks, scope_of
 from loci.adapters.local.sqlite import Database
 from loci.adapters.local.vectors import MatrixKey, VectorCache
-from loci.adapters.local.word_tables import add_words, make_words, remove_words
 from loci.core.identity import Owner
 from loci.search.inference import Embedding
 from loci.search.ranking import Candidate, Chunk, IndexCounts, QueryVector, TagsAndDate, Where
 
 VECTOR_MEMORY = 512 * 1024**2
 """Bytes: some 300,000 vectors of 384 dimensions."""
-MOST_GONE = 100_000
-"""Removals that the database remembers. A process that missed more of them loads all vectors again."""
 CACHED_CHUNKS = 4096
 """About 30 MB."""
 CACHED_NAMES = 8 * CACHED_CHUNKS
 THREADS = ThreadPoolExecutor(thread_name_prefix="vectors")
-
-REVISED = "UPDATE revision SET number = number + 1"
 
 
 class SqliteIndex:
@@ -53,7 +50,14 @@ class SqliteIndex:
         self._chunks = RowCache[Chunk](CACHED_CHUNKS)
 
     def put(
-        self, owner: Owner, collection: str, document: str, chunks: Sequence[Chunk], tags_and_date: TagsAndDate
+        self,
+        owner: Owner,
+        collection: str,
+        document: str,
+        chunks: Sequence[Chunk],
+        tags_and_date: TagsAndDate,
+        *,
+        is_new: bool = False,  # noqa: ARG002 (every write is visible at once)
     ) -> None:
         if not chunks:
             self.remove(owner, collection, document)
@@ -61,39 +65,14 @@ class SqliteIndex:
         # A power cut may lose the last writes, but never one that came before a write that survives. So no record
         # outlives its chunks.
         with self._database.write(durable=False) as connection:
-            connection.execute(REVISED)
-            scope = _made_scope(connection, owner, collection)
-            number = _put_document(connection, scope, document, tags_and_date)
-            new = {chunk.id: row_of(chunk) for chunk in chunks}
-            held = connection.execute(f"SELECT {COLUMNS}, number FROM chunk WHERE document = ?", (number,))  # noqa: S608
-            gone: list[int] = []
-            last = 0
-            for *row, place in held:
-                last = max(last, place)
-                if new.get(row[0]) == tuple(row):
-                    del new[row[0]]
-                else:
-                    gone.append(place)
-            _remove_chunks(connection, scope, gone)
-            connection.executemany(
-                f"INSERT INTO chunk (scope, document, {COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)",  # noqa: S608
-                ((scope, number, *row) for row in new.values()),
-            )
-            add_words(connection, scope, number, last)
+            put_chunks(connection, owner, collection, document, chunks, tags_and_date)
+
+    def together(self) -> AbstractContextManager[None]:
+        return self._database.together()
 
     def remove(self, owner: Owner, collection: str, document: str) -> None:
         with self._database.write(durable=False) as connection:
-            scope = _scope(connection, owner, collection)
-            found = connection.execute(
-                "SELECT number FROM document WHERE scope = ? AND id = ?", (scope, document)
-            ).fetchone()
-            if scope is None or found is None:
-                return
-            connection.execute(REVISED)
-            held = connection.execute("SELECT number FROM chunk WHERE document = ?", found)
-            _remove_chunks(connection, scope, [number for [number] in held])
-            connection.execute("DELETE FROM tag WHERE document = ?", found)
-            connection.execute("DELETE FROM document WHERE number = ?", found)
+            remove_chunks(connection, owner, collection, document)
 
     def embeddings(self, owner: Owner, model: str, hashes: Sequence[str]) -> dict[str, Embedding]:
         found: dict[str, Embedding] = {}
@@ -123,8 +102,8 @@ class SqliteIndex:
                 key = MatrixKey(owner.key, collection, vector.model, vector.dimensions)
                 rows = self._vectors.rows(connection, key)
                 # Runs while FTS5 finds the words: the model and numpy release the interpreter lock while they work.
-                cosines_later = THREADS.submit(lambda: rows.against(vector.values()))
-            scope = _scope(connection, owner, collection)
+                cosines_later = THREADS.submit(copy_context().run, lambda: rows.against(vector.values()))
+            scope = scope_of(connection, owner, collection)
             among = document_condition(scope or 0, where)
             by_words = dict(self._bm25.best(connection, scope, words, limit, among)) if scope else {}
             by_vector: dict[int, float] = {}
@@ -150,7 +129,7 @@ class SqliteIndex:
     def chunks(self, owner: Owner, collection: str, ids: Sequence[str]) -> dict[str, Chunk]:
         numbers: list[int] = []
         with self._database.snapshot() as connection:
-            scope = _scope(connection, owner, collection)
+            scope = scope_of(connection, owner, collection)
             for some in batches(ids, AT_ONCE):
                 sql = f"SELECT number FROM chunk WHERE scope = ? AND id IN ({placeholders(some)})"  # noqa: S608
                 numbers += _column(connection, sql, (scope or 0, *some))
@@ -164,7 +143,7 @@ class SqliteIndex:
                 rows = connection.execute(
                     f"SELECT {COLUMNS}, {DOCUMENT}, number FROM chunk WHERE scope = ? AND number > ?"  # noqa: S608
                     " ORDER BY number LIMIT ?",
-                    (_scope(connection, owner, collection), last, AT_ONCE),
+                    (scope_of(connection, owner, collection), last, AT_ONCE),
                 ).fetchall()
             yield from (chunk_of(row[:-2], row[-2]) for row in rows)
             if len(rows) < AT_ONCE:
@@ -173,7 +152,7 @@ class SqliteIndex:
 
     def counts(self, owner: Owner, collection: str) -> IndexCounts:
         with self._database.snapshot() as connection:
-            scope = _scope(connection, owner, collection)
+            scope = scope_of(connection, owner, collection)
             [documents] = connection.execute("SELECT count(*) FROM document WHERE scope = ?", (scope,)).fetchone()
             by_model: dict[str | None, int] = dict(
                 connection.execute("SELECT model, count(*) FROM chunk WHERE scope = ? GROUP BY model", (scope,))
@@ -186,52 +165,19 @@ class SqliteIndex:
             [revision] = connection.execute("SELECT number FROM revision").fetchone()
         return str(revision)
 
-    def documents(self, owner: Owner, collection: str) -> dict[str, int]:
+    def documents(self, owner: Owner, collection: str, among: Sequence[str] | None = None) -> dict[str, int]:
+        counted = (
+            "SELECT id, (SELECT count(*) FROM chunk WHERE chunk.document = document.number)"
+            " FROM document WHERE scope = ?"
+        )
+        found: dict[str, int] = {}
         with self._database.snapshot() as connection:
-            rows = connection.execute(
-                "SELECT id, (SELECT count(*) FROM chunk WHERE chunk.document = document.number)"
-                " FROM document WHERE scope = ?",
-                (_scope(connection, owner, collection),),
-            )
-            return {id: count for id, count in rows if count}
-
-
-def _scope(connection: sqlite3.Connection, owner: Owner, collection: str) -> int | None:
-    found = connection.execute(
-        "SELECT number FROM scope WHERE owner = ? AND collection = ?", (owner.key, collection)
-    ).fetchone()
-    return found and found[0]
-
-
-def _made_scope(connection: sqlite3.Connection, owner: Owner, collection: str) -> int:
-    scope = _scope(connection, owner, collection)
-    if scope is None:
-        [scope] = connection.execute(
-            "INSERT INTO scope (owner, collection) VALUES (?, ?) RETURNING number", (owner.key, collection)
-        ).fetchone()
-        make_words(connection, scope)
-    return scope
-
-
-def _put_document(connection: sqlite3.Connection, scope: int, document: str, tags_and_date: TagsAndDate) -> int:
-    """The number of the document's row, which has these tags and this date now."""
-    [number] = connection.execute(
-        "INSERT INTO document (scope, id, date) VALUES (?, ?, ?)"
-        " ON CONFLICT (scope, id) DO UPDATE SET date = excluded.date RETURNING number",
-        (scope, document, tags_and_date.date),
-    ).fetchone()
-    connection.execute("DELETE FROM tag WHERE document = ?", (number,))
-    tags = ((scope, tag, number) for tag in dict.fromkeys(tags_and_date.tags))
-    connection.executemany("INSERT INTO tag (scope, tag, document) VALUES (?, ?, ?)", tags)
-    return number
-
-
-def _remove_chunks(connection: sqlite3.Connection, scope: int, numbers: list[int]) -> None:
-    for number in numbers:
-        remove_words(connection, scope, number)
-        connection.execute("DELETE FROM chunk WHERE number = ?", (number,))
-    if numbers:
-        connection.execute("DELETE FROM gone WHERE number <= (SELECT max(number) FROM gone) - ?", (MOST_GONE,))
+            scope = scope_of(connection, owner, collection)
+            if among is None:
+                found.update(connection.execute(counted, (scope,)))
+            for some in batches(among or (), AT_ONCE):
+                found.update(connection.execute(f"{counted} AND id IN ({placeholders(some)})", (scope, *some)))
+        return {id: count for id, count in found.items() if count}
 
 
 def _ranks(scores: dict[int, float], names: dict[int, ChunkName], limit: int) -> dict[int, int]:

@@ -13,6 +13,8 @@ from loci.core.fair_queue import FairQueues
 MAPPED = 64 * 1024**2
 """Bytes of the file that are mapped into memory. Without the mapping each page costs a system call. What searches have
 read of it counts as memory of the process: if all were mapped, it would grow to the size of the file."""
+LOG_PAGES = 4_000
+"""Pages that the log keeps before they move into the file (16 MB): an ingestion changes the same ones often."""
 WAIT = 30
 """Seconds that a write waits for others."""
 MOST_FAULTS = 3
@@ -47,6 +49,9 @@ class Database:
     @contextmanager
     def snapshot(self) -> Generator[sqlite3.Connection, None, None]:
         """A connection whose reads all see the database as the first of them does."""
+        if self._is_together:
+            yield self._connection()
+            return
         with self.read() as connection:
             connection.execute("BEGIN")
             try:
@@ -61,6 +66,9 @@ class Database:
 
         The threads of this process queue for it: SQLite lets them try again at random, and some would wait for seconds.
         """
+        if self._is_together:
+            yield self._connection()
+            return
         with self._writers.turn("write", WAIT) as is_first, self.read() as connection:
             if not is_first:
                 raise Unavailable("The local database did not answer (others keep writing)", "Try again")
@@ -74,6 +82,23 @@ class Database:
                     connection.execute("ROLLBACK")
                 raise
 
+    @contextmanager
+    def together(self) -> Generator[None, None, None]:
+        """One transaction for all writes of this thread: many small ones cost several times as much.
+
+        A write inside must raise before it changes anything, or the error must end the whole.
+        """
+        with self.write():
+            self._local.together = True
+            try:
+                yield
+            finally:
+                self._local.together = False
+
+    @property
+    def _is_together(self) -> bool:
+        return getattr(self._local, "together", False)
+
     def _connection(self) -> "_Connection":
         connection: _Connection | None = getattr(self._local, "connection", None)
         if connection is None:
@@ -82,6 +107,7 @@ class Database:
             )
             _write_ahead(connection)
             connection.execute(f"PRAGMA mmap_size = {MAPPED}")
+            connection.execute(f"PRAGMA wal_autocheckpoint = {LOG_PAGES}")
             self._local.connection = connection
         return connection
 

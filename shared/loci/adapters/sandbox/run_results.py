@@ -19,6 +19,7 @@ LONGEST_NAME = 120
 FIGURES_BYTES = 4 << 20
 """All figures of a run together. An answer on Lambda has no more room."""
 PNG = b"\x89PNG\r\n\x1a\n"
+LONGEST_REASON = 500
 LONGEST_FILE_NAME = 200
 """Bytes."""
 # Characters that make a path of a name, or that a terminal or a shell takes for more than a name.
@@ -77,6 +78,9 @@ def busy(id: str, why: str) -> Refused:
 def ran_and_ended(ended: ExecutorEnded, condition: ExecutorCondition, seconds: float, limits: dict[str, Any]) -> Ran:
     """A run that ended its executor."""
     code, what, resolution = ENDED[ended.why]
+    if ended.why == "start" and ended.output.stderr:  # its last words: no code has run that could have written them
+        what = f"{what} ({clean_text(_decoded(ended.output.stderr).strip(), LONGEST_REASON)})"
+        return _ran(RunFailure(code, what, resolution), Output(), seconds, condition)
     failure = RunFailure(code, what.format(**limits), resolution)
     return _ran(failure, ended.output, seconds, condition)
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
+from functools import partial
 from itertools import count, filterfalse
 
 from loci.core.errors import Refused
@@ -66,7 +67,7 @@ class FolderIngest:
 
         from loci.documents.ingest.parallel_cutting import ParallelCutting  # 0.1 s, which a search does not pay
 
-        existing = PreloadedDocuments(known)
+        existing = PreloadedDocuments(known, partial(self._writer.indexed, owner))
         with closing(ParallelCutting[FileToCut]()) as cutting:
             run = IngestRun(owner, self._catalog, self._writer, existing, _by_hash(gone), report, cutting)
             for source in sources:
@@ -83,7 +84,7 @@ class FolderIngest:
     def update(self, owner: Owner, folder: LocalPath, files: Sequence[str], gone: Sequence[str]) -> IngestSummary:
         """Ingest these files of the folder and remove the documents of those that are gone, without a full scan."""
         by_folder = {root.folder: root for root in self._roots(owner, [folder]).values()}
-        known = DocumentsOnDemand(self._catalog, owner)
+        known = DocumentsOnDemand(self._catalog, self._writer, owner)
         inside = [one for one in _roots_inside([folder.path], by_folder) if any(is_below(file, [one]) for file in gone)]
         missing = missing_folders(inside, sorted(file for one in inside for file in scan_folder(one).files), ())
         # A second look: a file that comes and goes may have been there, or gone, only a moment ago.

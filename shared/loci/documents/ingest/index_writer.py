@@ -3,18 +3,20 @@
 import hashlib
 import random
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
-from loci.core.errors import Conflict, LociError, Unavailable
+from loci.core.deadline import is_nearly_over, out_of_time
+from loci.core.errors import Conflict, LociError, OutOfTime, Unavailable
 from loci.core.identity import Owner
 from loci.core.json import iso
 from loci.core.lazy import Lazy
 from loci.core.stores import ABSENT
 from loci.documents.catalog import Catalog
 from loci.documents.document import NO_LINKS, Document, WrittenLinks
+from loci.documents.ingest.partial_embeddings import PORTION, SPARE, PartialEmbeddings
 from loci.search.document_index import DocumentIndex
 from loci.search.inference import Embedder, Embedding
 from loci.search.ranking import Chunk, TagsAndDate
@@ -80,7 +82,10 @@ class IndexWriter:
         clock: Callable[[], float],
         pause: Callable[[float], None] = random_pause,
         parse_seconds: float = PARSE_SECONDS,
+        partial: PartialEmbeddings | None = None,
     ) -> None:
+        self._partial = partial
+        """Where the embeddings of long documents are kept until they are written. None: a try begins anew."""
         self._catalog = catalog
         self._index = index
         self._embedder = embedder
@@ -112,6 +117,16 @@ class IndexWriter:
     def is_current(self, document: Document) -> bool:
         """True if the current parser read it and the current model, if there is one, embedded it."""
         return document.parser_version == PARSER_VERSION and self.model() in (None, document.model)
+
+    def indexed(self, owner: Owner, documents: Iterable[Document]) -> set[str]:
+        """The ids of those that are written whole, current, and in the index: it can be lost, or be another one."""
+        current = {one.id: one.chunks for one in documents if one.sha256 and self.is_current(one)}
+        held = self._index.documents(owner, COLLECTION, [*current]) if current else {}
+        return {id for id, chunks in current.items() if held.get(id, 0) == chunks}
+
+    def is_indexed(self, owner: Owner, document: Document) -> bool:
+        """True if `indexed` has the document."""
+        return document.id in self.indexed(owner, [document])
 
     def draft(
         self,
@@ -183,17 +198,32 @@ class IndexWriter:
         held = self._index.embeddings(owner, model, list({chunk.hash for chunk in every}))
         missing = {chunk.hash: embedded_text(chunk.heading, chunk.text) for chunk in every if chunk.hash not in held}
         try:
-            made = dict(zip(missing, self._embedder.passages(list(missing.values())), strict=True))
+            made = self._made(owner, drafts, model, missing)
+        except OutOfTime:  # the next try goes on from here
+            raise
         except Unavailable:  # the model went away: documents can still be found by their words
+            if is_nearly_over(SPARE):
+                raise out_of_time() from None
             return EmbeddedDrafts(tuple(drafts), 0)
         if made:  # a model that was just installed may have made them
             model = next(iter(made.values())).model
         known = {hash: one for hash, one in (held | made).items() if one.model == model}
         return EmbeddedDrafts(tuple(_with_embeddings(draft, known, model) for draft in drafts), len(made))
 
+    def _made(
+        self, owner: Owner, drafts: Sequence[DocumentDraft], model: str, missing: Mapping[str, str]
+    ) -> dict[str, Embedding]:
+        if self._partial and len(drafts) == 1 and len(missing) > PORTION:
+            return self._partial.make(owner, drafts[0].document.id, model, missing, self._embedder)
+        return dict(zip(missing, self._embedder.passages(list(missing.values())), strict=True))
+
     def embed_one(self, owner: Owner, draft: DocumentDraft) -> DocumentDraft:
         """Give one draft its embeddings."""
         return self.embed(owner, [draft]).drafts[0]
+
+    def together(self) -> AbstractContextManager[None]:
+        """Several writes of this thread, which may cost less together."""
+        return self._index.together()
 
     def write(self, owner: Owner, draft: DocumentDraft) -> Document:
         """Write the document; `Conflict` if somebody else has written it since the draft's version."""
@@ -204,8 +234,13 @@ class IndexWriter:
         has_none = draft.version == ABSENT and draft.mentions == NO_LINKS  # as most new documents
         if not draft.is_indexed and not has_none:  # before the index, whose new state tells caches to read these
             self._catalog.put_mentions(owner, document.id, draft.mentions)
-        self._index.put(owner, COLLECTION, document.id, draft.chunks, TagsAndDate(document.tags, document.date))
+        if document.root is None:  # before the index, too: who removes another upload with this text looks for it
+            self._catalog.note_text(owner, document, self._clock())
+        marks, is_new = TagsAndDate(document.tags, document.date), draft.version == ABSENT
+        self._index.put(owner, COLLECTION, document.id, draft.chunks, marks, is_new=is_new)
         self._catalog.put(owner, document, version)
+        if self._partial:
+            self._partial.forget(owner, document.id)
         return document
 
     def remove(self, owner: Owner, id: str) -> None:
@@ -213,50 +248,6 @@ class IndexWriter:
         self._catalog.put_mentions(owner, id, NO_LINKS)
         self._index.remove(owner, COLLECTION, id)
         self._catalog.remove(owner, id)
-
-
-class MissingVectors:
-    """Embeds the documents that the current model has not embedded. It reads their texts from the index."""
-
-    def __init__(self, catalog: Catalog, writer: IndexWriter) -> None:
-        self._catalog = catalog
-        self._writer = writer
-
-    def run(self, owner: Owner, stop: Callable[[], bool] = lambda: False) -> int:
-        """Embed batch after batch until `stop` returns True; return the number of documents.
-
-        If it is stopped or killed, the next run goes on from there.
-        """
-        model = self._writer.model()
-        todo = [one.id for one in self._catalog.documents(owner) if one.model != model] if model else []
-        done = 0
-        for batch in self._batches(owner, todo):
-            for draft in self._writer.embed(owner, batch).drafts:
-                if draft.document.model is None:  # the model went away again
-                    return done
-                done += self._write(owner, draft)
-            if stop():
-                break
-        return done
-
-    def _batches(self, owner: Owner, ids: list[str]) -> Iterator[list[DocumentDraft]]:
-        batch: list[DocumentDraft] = []
-        for id in ids:
-            draft = self._writer.draft_from_index(owner, id)
-            if draft is not None:
-                batch.append(draft)
-            if sum(len(one.chunks) for one in batch) >= BATCH:
-                yield batch
-                batch = []
-        if batch:
-            yield batch
-
-    def _write(self, owner: Owner, draft: DocumentDraft) -> int:
-        try:
-            self._writer.write(owner, draft)
-        except Conflict:  # another writer is ingesting it, and so embeds it
-            return 0
-        return 1
 
 
 def _parser(seconds: float) -> "LimitedParser":

@@ -1,12 +1,13 @@
 """One ingest in progress: file by file, embedded in batches, then the removals."""
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from loci.core.errors import Conflict, NotFound, Refused
+from loci.core.errors import Conflict, LociError, NotFound, Refused
 from loci.core.identity import Owner
+from loci.core.lazy import Lazy
 from loci.core.stores import ABSENT
 from loci.documents.catalog import Catalog
 from loci.documents.document import (
@@ -48,13 +49,21 @@ class ExistingDocuments(Protocol):
         """True if a document has that id."""
         ...
 
+    def is_indexed(self, document: Document) -> bool:
+        """True if the document, which is one of these, is current and in the index."""
+        ...
+
 
 class PreloadedDocuments:
     """All documents, read in advance: for the ingest of a whole folder."""
 
-    def __init__(self, documents: Mapping[str, tuple[Document, str]]) -> None:
+    def __init__(
+        self, documents: Mapping[str, tuple[Document, str]], indexed: Callable[[Iterable[Document]], set[str]]
+    ) -> None:
+        """`indexed` returns the ids of those that are current and in the index."""
         self._documents = documents
         self._ids = {document.id for document, _ in documents.values()}
+        self._indexed = Lazy(lambda: indexed(document for document, _ in documents.values()))
 
     def at(self, path: str) -> tuple[Document | None, str]:
         return self._documents.get(path, (None, ABSENT))
@@ -62,12 +71,16 @@ class PreloadedDocuments:
     def has(self, id: str) -> bool:
         return id in self._ids
 
+    def is_indexed(self, document: Document) -> bool:
+        return document.id in self._indexed.get()
+
 
 @dataclass(frozen=True, slots=True)
 class DocumentsOnDemand:
     """Documents that are read one by one: for a few files of a large library."""
 
     catalog: Catalog
+    writer: IndexWriter
     owner: Owner
 
     def at(self, path: str) -> tuple[Document | None, str]:
@@ -76,6 +89,9 @@ class DocumentsOnDemand:
 
     def has(self, id: str) -> bool:
         return self.catalog.document(self.owner, id) is not None
+
+    def is_indexed(self, document: Document) -> bool:
+        return self.writer.is_indexed(self.owner, document)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +151,7 @@ class IngestRun:
             return
         document, version = self._existing.at(source.path)
         sha256 = hashlib.sha256(content).hexdigest()
-        if document and document.sha256 == sha256 and self._writer.is_current(document):
+        if document and document.sha256 == sha256 and self._existing.is_indexed(document):
             self._unchanged += 1
             self._progress(source.path)
             return
@@ -170,11 +186,25 @@ class IngestRun:
         pending, self._pending, self._pending_chunks = self._pending, [], 0
         embedded = self._writer.embed(self._owner, [draft for _, draft in pending])
         self._embedded += embedded.new_embeddings
-        for (source, _), draft in zip(pending, embedded.drafts, strict=True):
+        tried: list[tuple[SourceFile, DocumentDraft, LociError | None]] = []
+        with self._writer.together():
+            for (source, _), draft in zip(pending, embedded.drafts, strict=True):
+                tried.append((source, draft, self._failure(draft)))
+        for source, draft, failure in tried:
             try:
-                self._count(self._written(source, draft))
+                if failure is not None and not isinstance(failure, Conflict):
+                    raise failure
+                self._count(self._written_again(source, draft) if failure else draft)
             except (NotFound, Refused) as error:
                 self._fail(source.path, str(error))
+
+    def _failure(self, draft: DocumentDraft) -> LociError | None:
+        """Write the draft; return what is wrong with it, if anything is."""
+        try:
+            self._writer.write(self._owner, draft)
+        except (NotFound, Refused) as error:
+            return error
+        return None
 
     def fail(self, path: str, reason: str) -> None:
         """Count a path that cannot be ingested."""
@@ -202,14 +232,10 @@ class IngestRun:
             kept=kept,
         )
 
-    def _written(self, source: SourceFile, draft: DocumentDraft) -> DocumentDraft:
-        """The draft that was written. After a lost race the file is read again, so that its last content wins."""
-        try:
-            self._writer.write(self._owner, draft)
-        except Conflict:
-            busy = Refused("Other writers keep changing this document", "Try again when they are done", code="BUSY")
-            return self._writer.retry_on_conflict(lambda: self._write_again(source, draft), busy)
-        return draft
+    def _written_again(self, source: SourceFile, lost: DocumentDraft) -> DocumentDraft:
+        """The draft that was written after a lost race. The file is read again, so that its last content wins."""
+        busy = Refused("Other writers keep changing this document", "Try again when they are done", code="BUSY")
+        return self._writer.retry_on_conflict(lambda: self._write_again(source, lost), busy)
 
     def _write_again(self, source: SourceFile, lost: DocumentDraft) -> DocumentDraft:
         entry = self._catalog.find(self._owner, source.path)

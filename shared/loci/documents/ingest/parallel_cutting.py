@@ -1,6 +1,5 @@
 """Cuts many documents at the same time, in processes beside this one, because Python runs on one core only."""
 
-import os
 import sys
 from collections import deque
 from collections.abc import Sequence
@@ -9,6 +8,7 @@ from contextlib import suppress
 from queue import SimpleQueue
 from typing import Generic, TypeVar, cast
 
+from loci.core.cores import cores
 from loci.core.worker_process import WorkerProcess, answer_requests
 from loci.documents.content.markdown import parse
 from loci.documents.ingest.cutting import CutDocument, cut
@@ -113,11 +113,6 @@ def _started() -> WorkerProcess | None:
     with suppress(OSError):
         return WorkerProcess(PROGRAM)
     return None
-
-
-def cores() -> int:
-    """The cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def main() -> None:

@@ -1,21 +1,26 @@
 """Documents that come from elsewhere: uploads to a bucket, and the files that a client sends and keeps in step."""
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from urllib.parse import quote, unquote
 
 from loci.core.errors import LociError, Refused, Unavailable
 from loci.core.identity import Owner
+from loci.core.json import iso
 from loci.core.settings import UPLOADS
 from loci.core.stores import ABSENT
 from loci.core.telemetry import Telemetry
 from loci.documents.catalog import Catalog
+from loci.documents.document import Document
 from loci.documents.ingest.local_files import MAX_DOCUMENT_BYTES, SKIPPED_FOLDERS, is_document
 from loci.documents.library import Library
 from loci.search.document_index import Uploads
 
 NO_TENANT = "-"
+CLOCK_SKEW = 3600.0
+"""Seconds by which the clocks of S3 and of the ingestion may differ."""
 ATTEMPTS = 10
 """For an object that is replaced while it is ingested."""
 
@@ -52,6 +57,31 @@ class UploadIngest:
             if self._uploads.version(key) == version:
                 return True
         raise Unavailable(f"{key} keeps changing", "Try again when nobody replaces it", code="UPLOAD_CHANGING")
+
+    def has(self, key: str) -> bool:
+        """True if there is such an object."""
+        return self._uploads.version(key) != ABSENT
+
+    def missed(self, owner: Owner, known: Sequence[Document]) -> list[str]:
+        """The keys of the owner's uploads that are not among their `known` documents, or are newer than those."""
+        by_path = {one.path: one for one in known if one.root is None and one.uploaded_sha256 is not None}
+        prefix = upload_prefix(owner)
+        return [
+            one.key
+            for one in self._uploads.listed(prefix)
+            if _is_candidate(one.key)
+            if (document := by_path.get(one.key.removeprefix(prefix))) is None
+            or iso(one.modified + CLOCK_SKEW) > document.ingested_at
+        ]
+
+    def owners(self) -> list[Owner]:
+        """Everybody who has an upload."""
+        found: list[Owner] = []
+        for tenant in self._uploads.folders(f"{UPLOADS}/"):
+            for folder in self._uploads.folders(tenant):
+                with suppress(Refused):  # nobody's: its notice was put aside
+                    found.append(owner_and_path(f"{folder}any.md")[0])
+        return found
 
     def _apply(self, owner: Owner, path: str, key: str) -> str:
         """Make the library match the object; return the object's version."""
@@ -114,7 +144,7 @@ class UploadedDocument:
     path: str
     sha256: str
     """The hash of the upload, even if a tool has written the document since. Empty if the client should send it again:
-    it is half written, or an older parser or another model processed it."""
+    it is half written, the index lacks it, or an older parser or another model processed it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,12 +185,13 @@ class ClientSync:
         """One page of the uploaded documents below that folder, and the next `after` (None: no more pages)."""
         documents, next_after = self._catalog.page(owner, PAGE, after)
         start = f"{under.strip('/')}/"
-        found = [
-            UploadedDocument(one.path, one.uploaded_sha256 if one.sha256 and self._library.is_current(one) else "")
+        uploaded = [
+            (one, one.uploaded_sha256)
             for one in documents
             if one.root is None and one.uploaded_sha256 is not None and one.path.startswith(start)
         ]
-        return found, next_after
+        indexed = self._library.indexed(owner, [one for one, _ in uploaded])
+        return [UploadedDocument(one.path, sha256 if one.id in indexed else "") for one, sha256 in uploaded], next_after
 
     def apply(
         self, owner: Owner, sent: Sequence[SentDocument], removed: Sequence[str], is_late: Callable[[], bool]

@@ -149,6 +149,8 @@ class WriteRecovery:
             raise
         try:
             document = self.index(owner, target, unfinished, before=0)
+        except Refused as error:  # a repetition does not help, but the repair tries it when there may be room
+            return WriteOutcome(None, f"The text is written, but searches do not find it: {error}")
         except LociError as error:
             return WriteOutcome(
                 None,
@@ -181,9 +183,12 @@ class WriteRecovery:
             with self._locks.take(owner, lock_name(unfinished.path), 0) as is_locked:
                 if not is_locked or not self._journal.is_unfinished(owner, unfinished):
                     continue  # another writer is writing it now, or has just finished
-                if target is not None:
-                    self.stored_text(owner, target, unfinished.scratch).clear()
-                    self.index(owner, target, unfinished, unfinished.tries)
+                try:
+                    if target is not None:
+                        self.stored_text(owner, target, unfinished.scratch).clear()
+                        self.index(owner, target, unfinished, unfinished.tries)
+                except Refused:  # the index is full: that must not stop the writes that make room
+                    continue
                 self._journal.end(owner, unfinished)
                 repaired += 1
         return repaired
@@ -204,7 +209,7 @@ class WriteRecovery:
                 with self._own_links.following(owner, document.id):
                     self._writer.remove(owner, document.id)
             return None
-        if document is not None and document.sha256 == hash_of(content) and self._writer.is_current(document):
+        if document is not None and document.sha256 == hash_of(content) and self._writer.is_indexed(owner, document):
             return document
         root = target.root and target.root.id
         draft = self._writer.draft(known.id, target.path, root, content, known.version, document, tries)

@@ -1,5 +1,6 @@
 """Imports all packages once, with no secrets in its memory, then forks confined executors, one after the other."""
 
+import contextlib
 import fcntl
 import gc
 import importlib
@@ -99,7 +100,9 @@ def _confine(asked: dict[str, Any]) -> None:
 
 def _announce(executor: int) -> None:
     """Hand the supervisor a handle on the process: its id alone may become another's."""
-    handle = [os.pidfd_open(executor)] if hasattr(os, "pidfd_open") else []
+    handle: list[int] = []
+    with contextlib.suppress(AttributeError, OSError):  # macOS has none, and a function's machine may refuse it
+        handle.append(os.pidfd_open(executor))
     with socket.socket(fileno=os.dup(ANNOUNCED)) as supervisor:
         socket.send_fds(supervisor, [str(executor).encode()], handle)
     for one in handle:

@@ -1,9 +1,11 @@
 """Python in a function: one executor, in a machine that serves no other. Whoever invokes it keeps what must stay."""
 
 import secrets
+import subprocess
 import tempfile
 import threading
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,7 @@ from loci.sandbox.lambda_host.saved_state import (
     read_variables,
 )
 from loci.sandbox.supervisor import variables
-from loci.sandbox.supervisor.exchange import Bounds, ExecutorEnded, FileLookup
+from loci.sandbox.supervisor.exchange import Bounds, ExecutorEnded, FileLookup, failed_to_start
 from loci.sandbox.supervisor.executor_files import file_stamps, remove, written_files
 from loci.sandbox.supervisor.executor_process import ExecutorProcess
 from loci.sandbox.supervisor.fork_server_client import ForkServer, WorkFolders, interpreter
@@ -25,6 +27,7 @@ from loci.sandbox.supervisor.variables import Start, Unsaved, start_to_json
 from loci.sandbox.wall.probe import offered
 
 LARGEST_FILE = 256 << 20
+NO_START = (ExecutorEnded, OSError, subprocess.SubprocessError)
 
 Answer = dict[str, Any]
 
@@ -45,7 +48,7 @@ class PythonRuns:
 
     def prepare(self) -> None:
         """Import everything before somebody waits for it."""
-        with self._turn:
+        with self._turn, suppress(*NO_START):  # the next run tries again, and its answer says why it fails
             self._forks(drawing=True)
 
     def answer(self, event: Mapping[str, Any]) -> dict[str, str]:
@@ -70,7 +73,9 @@ class PythonRuns:
         bounds = Bounds(**event["bounds"])
         try:
             executor, start, files = self._started(event, bounds)
-        except ExecutorEnded as ended:
+        except NO_START as error:
+            why = f"{type(error).__name__}: {error}"
+            ended = error if isinstance(error, ExecutorEnded) else ExecutorEnded("start", failed_to_start(why))
             return {"began": "none", "run": end_to_json(ended, 0.0)}
         begun = {**start_to_json(start), **files}
         self._process = event["process"]  # from here on the process is not what it was
@@ -144,6 +149,8 @@ class PythonRuns:
         return {"saved": {"pieces": pieces, "size": content.size, "said": saved.said}}
 
     def _save_files(self, save: Mapping[str, Any]) -> Answer:
+        if save.get("renew"):
+            self._saved_folder.renew()
         try:
             digest = self._saved_folder.save(self._folders().work, save["files"], save["most"])
         except ObjectError as error:

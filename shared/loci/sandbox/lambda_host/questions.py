@@ -98,7 +98,7 @@ def open_line(where: Mapping[str, Any] | None, seconds: float) -> QuestionLine |
     if where is None:
         return None
     lent = LentCredentials(**where["lent"])
-    place = RowsLocation(where["url"], where["region"], where["table"], where["partition"], lent, where["expires"])
+    place = RowsLocation(where["url"], where["region"], where["table"], where["partition"], lent)
     return QuestionLine(TableRows(place), time.monotonic() + seconds)
 
 

@@ -1,12 +1,13 @@
 """An executor's variables and files on their way to the bucket and back: as bytes, which nobody opens on the way.
 
-Each object has a link that was signed for it. Nothing else of the bucket can be reached.
+Each object has a link or a form that was signed for it. Nothing else of the bucket can be reached.
 """
 
 import hashlib
 import http.client
 import io
 import os
+import secrets
 import tarfile
 import urllib.error
 import urllib.request
@@ -18,6 +19,9 @@ from loci.sandbox.supervisor.executor_files import MOST_LOOKED_AT, FileStamps, f
 
 SECONDS = 60.0
 PIECE = 16 << 20
+
+Form = Mapping[str, Any]
+"""A signed form of S3: where to send it, and its fields."""
 
 
 class ObjectError(Exception):
@@ -38,13 +42,13 @@ class CollectedVariables:
         """The next bytes."""
         self._content += content
 
-    def write(self, links: Sequence[str]) -> list[str]:
-        """Write the pieces to the links, and return their hashes; `ObjectError` if that fails."""
+    def write(self, forms: Sequence[Form]) -> list[str]:
+        """Write the pieces with the forms, and return their hashes; `ObjectError` if that fails."""
         pieces = [bytes(self._content[at : at + PIECE]) for at in range(0, len(self._content), PIECE)]
-        if len(pieces) > len(links):
-            raise ObjectError("there are more pieces than links")
-        for piece, link in zip(pieces, links, strict=False):
-            write_object(link, piece)
+        if len(pieces) > len(forms):
+            raise ObjectError("there are more pieces than forms")
+        for piece, form in zip(pieces, forms, strict=False):
+            write_object(form, piece)
         return [hashlib.sha256(piece).hexdigest() for piece in pieces]
 
 
@@ -61,7 +65,7 @@ class SavedFolder:
     """An executor's work folder, as it was last saved."""
 
     def __init__(self) -> None:
-        self._seen: FileStamps = {}
+        self._seen: FileStamps | None = {}
 
     def restore(self, folder: Path, where: Mapping[str, Any], most: int) -> None:
         """Unpack the saved files into the empty folder; `ObjectError` if they cannot be read."""
@@ -79,7 +83,11 @@ class SavedFolder:
         """Note that the folder is empty."""
         self._seen = {}
 
-    def save(self, folder: Path, link: str, most: int) -> str | None:
+    def renew(self) -> None:
+        """Save the folder the next time, even if nothing has changed: what was saved last will expire."""
+        self._seen = None
+
+    def save(self, folder: Path, form: Form, most: int) -> str | None:
         """Save the folder and return the hash; None if nothing has changed. `ObjectError` if there is too much."""
         now = {name: stamp for name, stamp in file_stamps(folder).items() if "__pycache__" not in name}
         if now == self._seen:
@@ -90,7 +98,7 @@ class SavedFolder:
             content = _archive(folder, now)
         except OSError as error:
             raise ObjectError(f"its files could not be read ({error.strerror})") from None
-        write_object(link, content)
+        write_object(form, content)
         self._seen = now
         return hashlib.sha256(content).hexdigest()
 
@@ -116,10 +124,19 @@ def read_object(url: str, most: int) -> bytes:
     return content
 
 
-def write_object(url: str, content: bytes) -> None:
-    """Write the object."""
-    headers = {"Content-Type": "application/octet-stream"}
-    _asked(urllib.request.Request(url, content, headers, method="PUT"), 1000)  # noqa: S310
+def write_object(form: Form, content: bytes) -> None:
+    """Write the object; `ObjectError` if S3 refuses it, as if it is larger than the form allows."""
+    boundary = secrets.token_hex(16)
+    parts = [
+        f'--{boundary}\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{value}\r\n'.encode()
+        for name, value in form["fields"].items()
+    ]
+    # The file comes last: S3 reads nothing behind it.
+    head = f'--{boundary}\r\nContent-Disposition: form-data; name="file"; filename="-"\r\n'
+    parts += [f"{head}Content-Type: application/octet-stream\r\n\r\n".encode(), content]
+    body = b"".join([*parts, f"\r\n--{boundary}--\r\n".encode()])
+    headers = {"Content-Type": f"multipart/form-data; boundary={boundary}"}
+    _asked(urllib.request.Request(form["url"], body, headers, method="POST"), 1000)  # noqa: S310
 
 
 def _asked(request: urllib.request.Request, most: int) -> bytes:

@@ -10,7 +10,7 @@ Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 DEEPEST = 120
 LONGEST = 10_000
 LEVELS = frozenset({"debug", "log", "info", "warn", "error"})
-
+DID_NOT_START = "The sandbox did not start"
 
 WhyBroken = Literal["timeout", "memory", "stuck", "exited", "output", "protocol", "start", "given up"]
 

@@ -21,9 +21,12 @@ class NotStartedError(Exception):
 class DenoProcess:
     """Owns the pipes of the process. `close` ends it."""
 
-    def __init__(self, descriptors: tuple[int, int, int, int], kill: Callable[[], None]) -> None:
+    def __init__(
+        self, descriptors: tuple[int, int, int, int], kill: Callable[[], None], of_launcher: Callable[[], str]
+    ) -> None:
         self.stdin, self.stdout, self.stderr, self._launcher = descriptors
         self._kill = kill
+        self._of_launcher = of_launcher
         self._buffer = bytearray()
         self._end = b""
         self._unsent = bytearray()
@@ -46,7 +49,8 @@ class DenoProcess:
                     return self
             if self.ended is not None:
                 break
-        why = self.errors.decode("utf-8", "replace").strip()[-500:] or f"it ended with {self.ended}"
+        said = self.errors.decode("utf-8", "replace").strip()[-500:]
+        why = said or self._of_launcher() or f"it ended with {self.ended}"
         self.close()
         raise NotStartedError(why)
 

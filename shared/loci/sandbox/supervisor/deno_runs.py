@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Callable
 
 from loci.sandbox.supervisor.deno_messages import (
+    DID_NOT_START,
     BadResultError,
     Broken,
     DenoJob,
@@ -62,7 +63,7 @@ class DenoRunner:
         try:
             child = self.spares.take(ProcessShape(job.memory_mb, job.read))
         except NotStartedError as error:
-            return FinishedRun(Broken("start", f"The sandbox did not start: {error}"), log, _ms(began), 0)
+            return FinishedRun(Broken("start", f"{DID_NOT_START}: {error}"), log, _ms(began), 0)
         bridge = ToolCalls(job, call, log)
         began = time.monotonic()
         try:

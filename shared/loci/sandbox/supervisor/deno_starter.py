@@ -7,12 +7,15 @@ import socket
 import struct
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Collection
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import IO
 
 from loci.sandbox.supervisor.deno_process import DenoProcess, NotStartedError
+from loci.sandbox.supervisor.last_words import last_words
 from loci.sandbox.wall.layers import Layer
 from loci.sandbox.wall.wall import Limits, Rules, View
 
@@ -65,16 +68,21 @@ class DenoStarter:
         self._lock = threading.Lock()
         self._launcher: subprocess.Popen[bytes] | None = None
         self._socket: socket.socket | None = None
+        self._errors: IO[bytes] | None = None
 
     def start(self, shape: ProcessShape) -> DenoProcess:
         """Start a process; its `ready` waits until it takes a job."""
         number = next(self._numbers)
+        try:
+            view = _view(self._deno, shape.read)
+        except OSError as error:
+            raise NotStartedError(str(error)) from None
         request: dict[str, object] = {
             "start": number,
             "command": command(self._deno, shape.heap_mb, shape.read),
             "environment": ENVIRONMENT,
             "layers": sorted(self._layers),
-            "view": asdict(_view(self._deno, shape.read)),
+            "view": asdict(view),
             "limits": asdict(_limits(shape.heap_mb)),
             "rules": asdict(_rules()),
         }
@@ -86,11 +94,11 @@ class DenoStarter:
         except OSError as error:
             for one in ours:
                 os.close(one)
-            raise NotStartedError(f"the launcher cannot be reached: {error}") from None
+            raise NotStartedError(f"the launcher cannot be reached: {self._last_words() or error}") from None
         finally:
             for one in theirs:
                 os.close(one)
-        return DenoProcess(ours, lambda: self._end(number))
+        return DenoProcess(ours, lambda: self._end(number), self._last_words)
 
     def close(self) -> None:
         """End the launcher, and every process that it started."""
@@ -100,6 +108,13 @@ class DenoStarter:
             if self._launcher is not None:
                 self._launcher.wait()
             self._socket = self._launcher = None
+            if self._errors is not None:
+                self._errors.close()
+            self._errors = None
+
+    def _last_words(self) -> str:
+        """The end of what the launcher wrote: it only writes if it fails."""
+        return last_words(self._errors) if self._errors else ""
 
     def _end(self, number: int) -> None:
         with self._lock:
@@ -124,12 +139,14 @@ class DenoStarter:
     def _start_launcher(self) -> socket.socket:
         if self._launcher is not None:
             self._launcher.wait()
+        if self._errors is None:
+            self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (it lives as long as this)
         ours, theirs = socket.socketpair()
         command = [sys.executable, "-I", "-S", str(START), "inside.deno_launcher"]
         with theirs:
             # An interpreter of its own, with an empty environment: this process has threads and secrets.
             self._launcher = subprocess.Popen(  # noqa: S603
-                command, stdin=theirs.fileno(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env={}, cwd="/"
+                command, stdin=theirs.fileno(), stdout=subprocess.DEVNULL, stderr=self._errors, env={}, cwd="/"
             )
         self._socket = ours
         return ours

@@ -11,6 +11,8 @@ from loci.sandbox.inside import frames
 MB = 1 << 20
 DISK_SECONDS = 0.2
 BEGUN_SECONDS = 0.1
+LAST_WORDS = 1000
+"""Bytes that are kept of the reason why an executor did not start."""
 
 Message = dict[str, Any]
 WhyEnded = Literal["time", "memory", "disk", "threads", "ended", "protocol", "start", "state size", "given up"]
@@ -52,6 +54,11 @@ class Output:
         room = max(0, most - len(held))
         held += content[:room]
         self.dropped += max(0, len(content) - room)
+
+
+def failed_to_start(why: str) -> Output:
+    """The output of an executor that did not start: the reason."""
+    return Output(stderr=bytearray(why.encode("utf-8", "replace")[:LAST_WORDS]))
 
 
 class ExecutorEnded(Exception):

@@ -1,6 +1,7 @@
 """Our side of one executor process: it owns the clock and the limits, never unpickles, and believes no frame."""
 
 import contextlib
+import errno
 import json
 import os
 import secrets
@@ -49,7 +50,12 @@ class ProcessHandle:
             if self._descriptor is None:
                 os.kill(self.id, number)
             elif self._descriptor >= 0:
-                signal.pidfd_send_signal(self._descriptor, number)
+                try:
+                    signal.pidfd_send_signal(self._descriptor, number)
+                except OSError as error:
+                    if error.errno not in (errno.EPERM, errno.ENOSYS):
+                        raise
+                    os.kill(self.id, number)  # the machine refuses the call
 
     def release(self) -> None:
         """Never signal it again."""

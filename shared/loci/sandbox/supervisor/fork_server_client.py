@@ -6,13 +6,16 @@ import os
 import select
 import socket
 import subprocess
+import sys
+import tempfile
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from loci.sandbox.supervisor.exchange import Bounds, ExecutorEnded, Output
+from loci.sandbox.supervisor.exchange import LAST_WORDS, Bounds, ExecutorEnded, Output, failed_to_start
 from loci.sandbox.supervisor.executor_process import ExecutorProcess, ProcessHandle
+from loci.sandbox.supervisor.last_words import last_words
 from loci.sandbox.wall.layers import Layer
 from loci.sandbox.wall.restrictions import Limits
 
@@ -52,7 +55,10 @@ def interpreter(path: Path) -> Interpreter:
     asked = (
         "import sys, json; print(json.dumps([[sys.prefix, sys.exec_prefix], [sys.base_prefix, sys.base_exec_prefix]]))"
     )
-    ran = subprocess.run([path, "-I", "-c", asked], capture_output=True, check=True, timeout=30)  # noqa: S603
+    ran = subprocess.run([path, "-I", "-c", asked], capture_output=True, check=False, timeout=30)  # noqa: S603
+    if ran.returncode:
+        said = ran.stderr.decode("utf-8", "replace").strip()[-LAST_WORDS:]
+        raise OSError(f"{path} ended with {ran.returncode}: {said}")
     own, base = json.loads(ran.stdout)
     # A virtual environment needs all of its own folder. Its base may be all of /usr: of that, only the libraries.
     needed = {one for one in own if one not in base}
@@ -80,12 +86,14 @@ class ForkServer:
         ours, its = socket.socketpair()
         names = (*STANDARD, *packages, *(DRAWING if drawing else ()), "cloudpickle")
         command = [str(python.path), "-I", str(START), "inside.fork_server", str(its.fileno()), ",".join(names)]
+        self._errors = tempfile.TemporaryFile(dir=cache)  # noqa: SIM115 (it lives as long as the process)
         with its:
             self._process = subprocess.Popen(  # noqa: S603
                 command,
                 env=_environment(cache),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,  # with stdio, this process's own stdout is the protocol
+                stderr=self._errors,
                 cwd="/",
                 pass_fds=[its.fileno()],
             )
@@ -95,9 +103,12 @@ class ForkServer:
             is_up = self._socket.recv(1) != b""
         except OSError:
             is_up = False
+        said = last_words(self._errors)
         if not is_up:
             self.close()
-            raise ExecutorEnded("start")
+            raise ExecutorEnded("start", failed_to_start(said or "its fork server said nothing"))
+        if said:  # such as a package that is not installed
+            sys.stderr.write(f"{said}\n")
         self._socket.settimeout(SPAWN_SECONDS)
 
     def spawn(self, folders: WorkFolders, bounds: Bounds) -> ExecutorProcess:
@@ -112,24 +123,29 @@ class ForkServer:
         try:
             with its:
                 self._fork(self._asked(folders, bounds), [*there, its.fileno()])
-        except OSError:
+        except OSError as error:
             with contextlib.ExitStack() as closing:
                 for one in here:
                     closing.callback(os.close, one)
                 closing.callback(ours.close)
-            raise ExecutorEnded("start") from None
+            raise ExecutorEnded("start", failed_to_start(last_words(self._errors) or str(error))) from None
         finally:
             for one in there:
                 os.close(one)
         handle = _handle(ours)
         if handle is None:
             said = _error_text(here[3])
+            if not said.stderr:  # it failed before it had an output of its own
+                said = failed_to_start(last_words(self._errors))
             for one in here:
                 os.close(one)
             raise ExecutorEnded("start", said)
         writable = (str(folders.work), str(folders.scratch))
         executor = ExecutorProcess(handle, (here[0], here[1], here[2], here[3]), writable, bounds)
-        executor.wait_until_ready(SPAWN_SECONDS)
+        try:
+            executor.wait_until_ready(SPAWN_SECONDS)
+        except ExecutorEnded as ended:  # no code has run in it
+            raise ExecutorEnded("start", ended.output) from None
         return executor
 
     @property
@@ -141,6 +157,7 @@ class ForkServer:
         self._socket.close()
         self._process.kill()
         self._process.wait()
+        self._errors.close()
 
     def _fork(self, asked: Mapping[str, object], descriptors: Sequence[int]) -> None:
         with self._turn:
@@ -198,5 +215,5 @@ def _error_text(errors: int) -> Output:
     """The last words of an executor that did not start."""
     output = Output()
     if select.select([errors], [], [], 1.0)[0]:
-        output.take("stderr", os.read(errors, 1000), 1000)
+        output.take("stderr", os.read(errors, LAST_WORDS), LAST_WORDS)
     return output

@@ -53,8 +53,12 @@ def close_others(keep: Collection[int]) -> None:
 
 
 def die_with_parent(parent: int) -> None:
-    """Be killed when the thread that started this process ends, even while stopped."""
-    kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGKILL)
+    """Be killed when the thread that started this process ends, even while stopped.
+
+    The machine of a function may refuse that. Then the process ends when it next reads from its parent.
+    """
+    with contextlib.suppress(OSError):
+        kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:  # it has already ended
         os.kill(os.getpid(), signal.SIGKILL)
 

@@ -25,7 +25,7 @@ from tests.contract.sandboxes import KEY, ROLE
 from tests.contract.stores import ANN, BOB, CLOCK, START
 from tests.support.invoke_api import InvokeApi, invoke_api
 from tests.support.loopback_aws import loopback_aws
-from tests.support.moto_aws import BUCKET, TABLE
+from tests.support.moto_aws import BUCKET, RUN_TABLE, TABLE
 
 FUNCTION = "loci-run"
 SHOP = ToolClient(("shop",), (("shop:price", ("price",)),))
@@ -81,14 +81,14 @@ def clients(api: InvokeApi) -> Clients:
 
 @pytest.fixture
 def sandbox(clients: Clients) -> LambdaSandbox:
-    return LambdaSandbox(Machine(FUNCTION, "", KEY, clients), Lender(TABLE, ROLE, clients))
+    return LambdaSandbox(Machine(FUNCTION, "", KEY, clients), Lender(RUN_TABLE, ROLE, clients))
 
 
 @pytest.fixture
 def executors(clients: Clients) -> LambdaExecutors:
     blobs = S3Blobs(BUCKET, clients)
     held = ExecutorRecords(DynamoRecords(TABLE, blobs, CLOCK, clients), CLOCK, lambda _: None)
-    lender = Lender(TABLE, ROLE, clients)
+    lender = Lender(RUN_TABLE, ROLE, clients)
     return LambdaExecutors(Machine(FUNCTION, "", KEY, clients), held, blobs, lender, Bounds(), drawing=True)
 
 
@@ -162,7 +162,7 @@ def test_machines_of_owners_and_of_executors_are_others(
 
 def test_a_loan_is_for_one_runs_rows_and_ends_with_it() -> None:
     [statement] = json.loads(policy("run#1", 1_700_000_000))["Statement"]
-    assert statement["Action"] == ["dynamodb:PutItem", "dynamodb:Query"]
+    assert statement["Action"] == ["dynamodb:Query", "dynamodb:UpdateItem"]
     assert statement["Condition"] == {
         "ForAllValues:StringEquals": {"dynamodb:LeadingKeys": ["run#1"]},
         "Null": {"dynamodb:LeadingKeys": "false"},

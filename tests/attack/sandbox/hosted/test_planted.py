@@ -31,11 +31,11 @@ PLANTED = {
 
 @pytest.fixture
 def kept() -> Iterator[tuple[str, list[bytes]]]:
-    """Where the files of the work folder are put, and what came there."""
+    """Where the files of the work folder are sent, and what came there."""
     bodies: list[bytes] = []
 
     class Bucket(BaseHTTPRequestHandler):
-        def do_PUT(self) -> None:
+        def do_POST(self) -> None:
             bodies.append(self.rfile.read(int(self.headers["Content-Length"])))
             self.send_response(200)
             self.end_headers()
@@ -70,7 +70,10 @@ def test_what_is_planted_is_not_followed(
     known = (
         f"import os, socket; SECRET, SUPERVISOR = {str(secret)!r}, {os.getpid()}; open('mine.txt', 'w').write('x')\n"
     )
-    same: dict[str, object] = {"executor": name, "save": {"puts": [], "files": link, "most": 1 << 20}}
+    same: dict[str, object] = {
+        "executor": name,
+        "save": {"puts": [], "files": {"url": link, "fields": {}}, "most": 1 << 20},
+    }
     told = unpacked_answer(runs.answer(order(known + PLANTED[name], **same)))
     assert told["run"]["said"]["ok"], told
     assert ["mine.txt", 1] in told["written"]

@@ -55,7 +55,7 @@ def test_python_runs(runs: python_function.PythonRuns) -> None:
 
 def test_what_cannot_be_kept_is_told_and_python_goes_on(runs: python_function.PythonRuns) -> None:
     told = unpacked_answer(runs.answer(order("x = 1", executor="kept")))
-    assert "more pieces than links" in told["unsaved"]
+    assert "more pieces than forms" in told["unsaved"]
     again = unpacked_answer(runs.answer(order("print(x)", executor="kept", expected="1", process="2")))
     assert (again["began"], again["run"]["stdout"]) == ("kept", "1\n")
 

@@ -28,6 +28,7 @@ class KnownExecutor:
     """The name of its process after that run. A machine whose process has another name has an older one."""
     files: tuple[str, str] | None = None
     """Its work folder: the run that saved it last, and the hash of what was saved."""
+    files_saved_at: float = 0.0
     files_unsaved: bool = False
 
 
@@ -40,6 +41,7 @@ class RunTurn:
     owner: Owner
     id: str
     keep_until: float
+    began_at: float
 
 
 class ExecutorRecords:
@@ -60,10 +62,11 @@ class ExecutorRecords:
             if (read_or_none(found, _busy_until) or 0.0) <= self._clock():
                 known = read_or_none(found, known_executor) or KnownExecutor()
                 try:
-                    written = self._put(owner, id, known, found, self._clock() + seconds, keep_until)
+                    now = self._clock()
+                    written = self._put(owner, id, known, found, now + seconds, keep_until)
                 except Conflict:
                     continue
-                return RunTurn(known, written.version, owner, id, keep_until)
+                return RunTurn(known, written.version, owner, id, keep_until, now)
             self._pause(PAUSE)
             waited += PAUSE
         raise run_results.busy(id, "runs other code")
@@ -94,6 +97,7 @@ class ExecutorRecords:
             "snapshot": snapshot_to_json(snapshot) if snapshot else None,
             "names": list[Json](known.variables.names),
             "files": list[Json](known.files) if known.files else None,
+            "files_saved_at": known.files_saved_at,
             "files_unsaved": known.files_unsaved,
         }
         version = over.version if over else ABSENT
@@ -113,4 +117,5 @@ def known_executor(record: Record) -> KnownExecutor:
     run, digest = cast("tuple[str, str]", value.get("files") or ("", ""))
     files = (run, digest) if run else None
     unsaved = value.get("files_unsaved") is True
-    return KnownExecutor(variables, str(value["process"]), files, unsaved)
+    saved_at = float(str(value.get("files_saved_at", 0.0)))
+    return KnownExecutor(variables, str(value["process"]), files, saved_at, unsaved)

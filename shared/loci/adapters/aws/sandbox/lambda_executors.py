@@ -1,4 +1,4 @@
-"""`Executors` in functions: each in a machine of its own, which may go. What must stay lies in the bucket."""
+"""`Executors` in functions: each in a machine of its own, which may go. What must stay lies in a bucket."""
 
 import secrets
 import time
@@ -23,13 +23,15 @@ from loci.core.identity import Owner
 from loci.core.ids import content_id, random_id
 from loci.core.json import Json, JsonObject
 from loci.sandbox.lambda_host.function_answer import run_from_json
-from loci.sandbox.supervisor.exchange import MB, Bounds, ExecutorEnded
+from loci.sandbox.supervisor.exchange import MB, Bounds, ExecutorEnded, failed_to_start
 from loci.sandbox.supervisor.variables import Kept, start_from_json
 
 MOST_SAVED = 50 * MB
 """Bytes of variables that are saved before a run is answered."""
 GRACE = 180.0
 """Seconds besides a run's own: its machine may have to be started, and its variables restored and saved."""
+RENEWED_AFTER = 24 * 3600.0
+"""Seconds after which files are saved again, although they are as they were: the bucket keeps them for eight days."""
 NOT_READ: JsonObject = {"missing": "Loci failed to read this file"}
 
 
@@ -112,15 +114,19 @@ class LambdaExecutors:
     def _event(self, turn: RunTurn, code: str, generation: str, seconds: int) -> dict[str, object]:
         owner, id, snapshot = turn.owner, turn.id, turn.known.variables.snapshot
 
-        def link(of: str, number: int, *, put: bool) -> str:
-            method = "put_object" if put else "get_object"
-            return self._blobs.bare_link(owner, piece_key(id, of, number), seconds, method)
+        def link(key: str) -> str:
+            return self._blobs.bare_link(owner, key, seconds)
 
-        puts = [link(generation, number, put=True) for number in range(-(-MOST_SAVED // PIECE) + 1)]
-        put_files = self._blobs.bare_link(owner, _files_key(id, generation), seconds, "put_object")
+        puts: list[Json] = [
+            self._blobs.form(owner, piece_key(id, generation, number), seconds, PIECE)
+            for number in range(-(-MOST_SAVED // PIECE) + 1)
+        ]
+        # An archive is larger than its files: a machine that restores one takes as much.
+        put_files = self._blobs.form(owner, _files_key(id, generation), seconds, 2 * MOST_SAVED)
         files = turn.known.files
+        renew = files is not None and turn.began_at - turn.known.files_saved_at > RENEWED_AFTER
         state = snapshot and [
-            {"get": link(snapshot.generation, number, put=False), "sha256": digest}
+            {"get": link(piece_key(id, snapshot.generation, number)), "sha256": digest}
             for number, digest in enumerate(snapshot.pieces)
         ]
         return {
@@ -131,10 +137,8 @@ class LambdaExecutors:
             "expected": turn.known.process or None,
             "process": generation,
             "state": state,
-            "files": files
-            and {"get": self._blobs.bare_link(owner, _files_key(id, files[0]), seconds, "get_object")}
-            | {"sha256": files[1]},
-            "save": {"puts": puts, "files": put_files, "most": MOST_SAVED},
+            "files": files and {"get": link(_files_key(id, files[0])), "sha256": files[1]},
+            "save": {"puts": puts, "files": put_files, "most": MOST_SAVED, "renew": renew},
         }
 
     def _judged(self, turn: RunTurn, answer: dict[str, Any], generation: str) -> tuple[Ran, KnownExecutor]:
@@ -152,7 +156,7 @@ class LambdaExecutors:
         variables = KnownVariables(run_results.names(run.said, condition.kept), known.variables.snapshot)
         after = replace(known, variables=variables, process=generation, files_unsaved=False)
         if "files" in answer:
-            after = replace(after, files=(generation, str(answer["files"])[:64]))
+            after = replace(after, files=(generation, str(answer["files"])[:64]), files_saved_at=turn.began_at)
         if "saved" in answer:
             after = replace(after, variables=replace(variables, snapshot=_checked(answer["saved"], generation)))
         else:
@@ -163,9 +167,13 @@ class LambdaExecutors:
         return run_results.ran(run, condition, limits, made), after
 
     def _machine_ended(self, error: MachineError, turn: RunTurn, seconds: float) -> Ran:
+        limits = run_results.limits(self._bounds)
+        if error.is_start:
+            ended = ExecutorEnded("start", failed_to_start(error.why))
+            return run_results.ran_and_ended(ended, ExecutorCondition("lost"), seconds, limits)
         ended = ExecutorEnded("time" if error.is_time else "memory" if error.is_memory else "ended")
         condition = condition_after_end(turn.known.variables.condition(Kept()), ended.why)
-        ran = run_results.ran_and_ended(ended, condition, seconds, run_results.limits(self._bounds))
+        ran = run_results.ran_and_ended(ended, condition, seconds, limits)
         assert isinstance(ran.outcome, RunFailure)  # noqa: S101
         return replace(ran, outcome=replace(ran.outcome, what=clean_text(f"{ran.outcome.what} ({error.why})")))
 
@@ -221,7 +229,7 @@ class _StoredFileLinks:
             key = f"{blobs_of(self._turn.id)}{self._run}/files/{folder}"
             self._blobs.write(owner, key, stored.content)
             return {
-                "get": self._blobs.bare_link(owner, key, self._seconds, "get_object"),
+                "get": self._blobs.bare_link(owner, key, self._seconds),
                 "folder": folder,
                 "name": run_results.safe_name(stored.name),
             }

@@ -14,6 +14,7 @@ from loci.code.typescript_run import Completed, Failed, TypeScriptJob
 from loci.core.identity import Owner
 from loci.core.json import Json, JsonObject
 from loci.sandbox.supervisor.deno_messages import (
+    DID_NOT_START,
     BadResultError,
     Broken,
     DenoJob,
@@ -65,6 +66,8 @@ class LambdaSandbox:
         try:
             return _judged(self._machine.ask(owner, "typescript", {"order": asked, "line": where}))
         except MachineError as error:
+            if error.is_start:
+                return FinishedRun(Broken("start", clean_text(f"{DID_NOT_START}: {error.why}", 500)), RunLog(), 0.0, 0)
             why: WhyBroken = "timeout" if error.is_time else "memory" if error.is_memory else "exited"
             return FinishedRun(Broken(why, clean_text(f"The code ended the sandbox ({error.why})")), RunLog(), 0.0, 0)
         except (BadResultError, ValueError, TypeError, KeyError, AttributeError):

@@ -1,4 +1,9 @@
-"""One run's rows in the table, as whoever began the run reaches them; and the loan of them to its machine."""
+"""One run's rows, as whoever began the run reaches them; and the loan of them to its machine.
+
+A machine can write rows, but neither remove them nor say when they expire: else hostile code could fill the table. What
+it writes is removed after its run, and again once its credentials have expired: whoever lends rows notes the loan, and
+ends loans that are over.
+"""
 
 import json
 import time
@@ -11,32 +16,47 @@ from loci.adapters.aws.clients import Clients, explained
 from loci.core.errors import Unavailable
 from loci.core.ids import random_id
 from loci.core.json import Json, JsonObject
-from loci.core.settings import TABLE_EXPIRY, TABLE_KEYS
+from loci.core.settings import RUN_PARTITIONS, TABLE_EXPIRY, TABLE_KEYS
 from loci.sandbox.lambda_host.run_rows import LentCredentials
 
 if TYPE_CHECKING:
+    from types_boto3_dynamodb.type_defs import AttributeValueTypeDef as Attribute
     from types_boto3_dynamodb.type_defs import QueryInputTypeDef as Query
 
 PARTITION, SORT = TABLE_KEYS
 SHORTEST_LOAN = 900
 """Seconds: STS lends for no shorter time. The loan's own policy ends it with the run."""
 KEPT_SECONDS = 3600
-"""Rows that were not removed expire so long after their run."""
+"""So long after the latest end of its run, a loan ends."""
+MOST_REMOVED = 1000
+"""Rows of a loan that are removed at a time; the next lender removes the rest."""
+MOST_ENDED = 2
+"""Loans that a lender ends: more than the one that it makes."""
+LOANS = "loans"
+"""The partition of the notes. A machine reaches only partitions of runs."""
 RESOLUTIONS = {
-    "ResourceNotFoundException": "Deploy the stack, or set LOCI_TABLE to the table it made",
+    "ResourceNotFoundException": "Deploy the stack, or set LOCI_RUN_TABLE to the table it made",
     "AccessDeniedException": "Allow this role to use the table, and to assume the role of LOCI_RUN_ROLE",
     "AccessDenied": "Allow this role to use the table, and to assume the role of LOCI_RUN_ROLE",
 }
 
 
 class RunRows:
-    """Rows below a partition that no record can have, since an owner's key is hexadecimal."""
+    """The rows of one partition of the table."""
 
     def __init__(self, table: str, clients: Clients, partition: str, expires: int) -> None:
         self._table = table
         self._clients = clients
         self._partition = partition
         self._expires = expires
+        self._note = f"{expires:012}/{partition}"
+
+    def begin(self) -> None:
+        """Note the loan, so that another lender can end it."""
+        with self._explained():
+            self._clients.dynamodb.put_item(
+                TableName=self._table, Item={PARTITION: {"S": LOANS}, SORT: {"S": self._note}}
+            )
 
     def put(self, sort: str, body: bytes) -> None:
         with self._explained():
@@ -51,23 +71,36 @@ class RunRows:
             )
 
     def starting(self, prefix: str) -> list[bytes]:
-        return [body for _, body in self._found(prefix)]
+        return [bytes(item.get("body", {}).get("B", b"")) for item in self._found(prefix)]
 
     def close(self) -> None:
         """Do nothing: boto3 keeps its connections."""
 
     def remove(self) -> None:
-        """Remove the rows: the run is over. Rows that cannot be removed now expire: no failure here costs the run its
-        answer."""
+        """Remove the rows: the run is over. Rows that cannot be removed now go when the loan ends: no failure here
+        costs the run its answer."""
         with suppress(Unavailable):
-            for sort, _ in self._found(""):
-                with self._explained():
-                    self._clients.dynamodb.delete_item(
-                        TableName=self._table, Key={PARTITION: {"S": self._partition}, SORT: {"S": sort}}
-                    )
+            self._remove()
 
-    def _found(self, prefix: str) -> list[tuple[str, bytes]]:
-        found: list[tuple[str, bytes]] = []
+    def end(self) -> None:
+        """Remove the rows again, and the note if nothing is left. `Unavailable` if that fails."""
+        if self._remove() < MOST_REMOVED:
+            self._delete(LOANS, self._note)
+
+    def _remove(self) -> int:
+        names = [str(item[SORT].get("S")) for item in self._found("", MOST_REMOVED)]
+        for name in names:
+            self._delete(self._partition, name)
+        return len(names)
+
+    def _delete(self, partition: str, sort: str) -> None:
+        with self._explained():
+            key: dict[str, Attribute] = {PARTITION: {"S": partition}, SORT: {"S": sort}}
+            self._clients.dynamodb.delete_item(TableName=self._table, Key=key)
+
+    def _found(self, prefix: str, names_only: int | None = None) -> "list[dict[str, Attribute]]":
+        """The rows in order, or the names of the first so many."""
+        found: list[dict[str, Attribute]] = []
         query: Query = {
             "TableName": self._table,
             "ConsistentRead": True,
@@ -77,11 +110,14 @@ class RunRows:
         if prefix:
             query["KeyConditionExpression"] = f"{PARTITION} = :pk AND begins_with({SORT}, :prefix)"
             query["ExpressionAttributeValues"] = {":pk": {"S": self._partition}, ":prefix": {"S": prefix}}
+        if names_only is not None:
+            query["ProjectionExpression"] = SORT
         while True:
             with self._explained():
                 answer = self._clients.dynamodb.query(**query)
-            for item in answer["Items"]:
-                found.append((str(item[SORT].get("S")), bytes(item.get("body", {}).get("B", b""))))
+            found += answer["Items"]
+            if names_only is not None and len(found) >= names_only:
+                return found[:names_only]
             if "LastEvaluatedKey" not in answer:
                 return found
             query["ExclusiveStartKey"] = answer["LastEvaluatedKey"]
@@ -109,7 +145,10 @@ class Lender:
 
     def lend(self, seconds: float) -> Loan:
         """Lend new rows, for so long."""
-        partition, until = f"run#{random_id(32)}", self.clock() + seconds
+        self._end_loans()
+        partition, until = f"{RUN_PARTITIONS}{random_id(32)}", self.clock() + seconds
+        rows = RunRows(self.table, self.clients, partition, int(until) + KEPT_SECONDS)
+        rows.begin()
         with explained("STS", "credentials for a run", RESOLUTIONS):
             answer = self.clients.sts.assume_role(
                 RoleArn=self.role,
@@ -120,7 +159,6 @@ class Lender:
         given = answer["Credentials"]
         lent = LentCredentials(given["AccessKeyId"], given["SecretAccessKey"], given["SessionToken"])
         meta = self.clients.dynamodb.meta
-        expires = int(until) + KEPT_SECONDS
         credentials: dict[str, Json] = asdict(lent)
         where: JsonObject = {
             "url": meta.endpoint_url,
@@ -128,17 +166,29 @@ class Lender:
             "table": self.table,
             "partition": partition,
             "lent": credentials,
-            "expires": expires,
         }
-        return Loan(RunRows(self.table, self.clients, partition, expires), where)
+        return Loan(rows, where)
+
+    def _end_loans(self) -> None:
+        """End the oldest loans whose credentials have long expired. What fails is tried again by the next lender."""
+        now = f"{int(self.clock()):012}"
+        with suppress(Unavailable), explained("DynamoDB", f"the table {self.table}", RESOLUTIONS):
+            answer = self.clients.dynamodb.query(
+                TableName=self.table,
+                KeyConditionExpression=f"{PARTITION} = :pk AND {SORT} < :now",
+                ExpressionAttributeValues={":pk": {"S": LOANS}, ":now": {"S": now}},
+                Limit=MOST_ENDED,
+            )
+            for item in answer["Items"]:
+                expires, _, partition = str(item[SORT].get("S")).partition("/")
+                RunRows(self.table, self.clients, partition, int(expires)).end()
 
 
 def policy(partition: str, until: float) -> str:
     """The part of its role's rights that the loan allows: these rows, until then."""
     moment = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(until))
-    statement: dict[str, Json] = {
+    rows: dict[str, Json] = {
         "Effect": "Allow",
-        "Action": ["dynamodb:PutItem", "dynamodb:Query"],
         "Resource": "*",  # the role names the table
         "Condition": {
             "ForAllValues:StringEquals": {"dynamodb:LeadingKeys": [partition]},
@@ -146,4 +196,6 @@ def policy(partition: str, until: float) -> str:
             "DateLessThan": {"aws:CurrentTime": moment},
         },
     }
+    # The role limits the attributes of an update.
+    statement = {**rows, "Action": ["dynamodb:Query", "dynamodb:UpdateItem"]}
     return json.dumps({"Version": "2012-10-17", "Statement": [statement]})

@@ -15,6 +15,8 @@ RESOLUTIONS = {
     "TooManyRequestsException": "Try again in a moment, or raise the function's concurrency",
     "RequestTooLargeException": "Send less: code and its context have at most 6 MB together",
 }
+NOT_STARTED = ("Runtime.ImportModuleError", "Runtime.UserCodeSyntaxError", "Runtime.HandlerNotFound")
+"""Lambda's names for a handler that cannot be loaded: it ran no code."""
 
 
 class MachineError(Exception):
@@ -27,6 +29,10 @@ class MachineError(Exception):
     @property
     def is_time(self) -> bool:
         return "timed out" in self.why.lower()
+
+    @property
+    def is_start(self) -> bool:
+        return self.why.startswith(NOT_STARTED)
 
     @property
     def is_memory(self) -> bool:

@@ -172,10 +172,10 @@ class ExecutorStarter:
         return ForkServer(python, self._layers(), cache, drawing=self._drawing, packages=self._packages)
 
     def _fill(self) -> None:
-        folder = self.new_folder()
+        folder, born = self.new_folder(), self._clock()  # before: its fork server may be replaced meanwhile
         try:
             folder.take()
-            spare = SpareExecutor(folder, self.spawn(folder), self._clock())
+            spare = SpareExecutor(folder, self.spawn(folder), born)
         except (Unavailable, OSError):  # the next call says why
             folder.remove()
             return

@@ -1,12 +1,12 @@
 """Runs a model that is in memory."""
 
-import os
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from loci.adapters.local.inference.tokenizer import Encoded
+from loci.core.cores import cores
 from loci.core.errors import Unavailable
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ class ModelSession:
         failures = vars(import_module("onnxruntime.capi.onnxruntime_pybind11_state")).values()
 
         options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = _processors()
+        options.intra_op_num_threads = cores()
         options.inter_op_num_threads = 1
         options.log_severity_level = 3  # errors only: the warnings are about other people's graphs
         # Both keep the memory of the longest batch so far, for each shape: memory would only grow.
@@ -64,8 +64,3 @@ class ModelSession:
         inputs = {"input_ids": ids, "attention_mask": mask, "token_type_ids": types}
         [output] = self._session.run([self._output], {name: inputs[name] for name in self._inputs})
         return output, mask
-
-
-def _processors() -> int:
-    """The number of processors that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

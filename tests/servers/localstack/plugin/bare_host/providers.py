@@ -35,9 +35,11 @@ dynamodbstreams = _on_moto("dynamodbstreams")
 
 @aws_provider(api="s3", name="own_objects")
 def s3() -> Service:
-    """LocalStack's own, with objects of ours."""
+    """LocalStack's own, with objects of ours and the keys that AWS sends."""
     from localstack.services.s3.provider import S3Provider  # as above
 
+    from bare_host.events import send_keys_as_they_are
     from bare_host.objects import Objects
 
+    send_keys_as_they_are()
     return Service.for_provider(S3Provider(Objects()))

@@ -1,0 +1,6 @@
+"""The errand function: it drives the runs of code that the gateway sends it, and answers their tool calls."""
+
+from loci.compose import build_app
+from loci.mcp.lambda_handler import job_handler
+
+lambda_handler = job_handler(build_app())

@@ -1,0 +1,91 @@
+"""What 1,000 searches, runs of code and documents cost, by the assumptions in `prices.toml`."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from infra.costs import ASSUMED, GB, MB_PER_GB, MILLION, ONE_MILLION, THOUSAND, Costs, Deployed
+
+UNITS = ("row_read", "row_write", "object_read", "object_write")
+
+
+def searches(deployed: Deployed) -> Costs:
+    """Return the costs of 1,000 searches."""
+    assumed = ASSUMED["search"]
+    seconds = assumed["gateway_s"] + (assumed["model_s"] if deployed.model_is_in_gateway else 0)
+    waited = assumed["inference_s"] if deployed.function("inference") else 0
+    return _thousand(
+        {
+            **_request(deployed, assumed),
+            "functions": deployed.runs("gateway", seconds + waited) + deployed.runs("inference", waited),
+            "table and bucket": _of(assumed, "row_read")
+            + (_of(assumed, "object_read") if deployed.index_is_in_s3 else 0),
+        }
+    )
+
+
+def runs(deployed: Deployed) -> Costs:
+    """Return the costs of 1,000 runs of code: the gateway waits for each, and drives it in another invocation."""
+    if deployed.function("run_python") is None:
+        return {}
+    assumed = ASSUMED["run"]
+    memory = (deployed.function("run_python") or {})["MemorySize"] / MB_PER_GB
+    driver = "errand" if deployed.function("errand") else "gateway"
+    of_gateway = deployed.runs("gateway", assumed["seconds"]) + deployed.runs(driver, assumed["seconds"])
+    return _thousand(
+        {
+            **_request(deployed, assumed),
+            "functions": of_gateway + deployed.runs("run_python", assumed["seconds"]),
+            "tenant isolation": assumed["new_machines"] * memory * GB["tenant"],
+            "table and bucket": sum(_of(assumed, unit) for unit in UNITS),
+            "names that are looked up": assumed["dns_queries"] * MILLION["dns_query"] / ONE_MILLION,
+        }
+    )
+
+
+def documents(deployed: Deployed) -> Costs:
+    """Return the costs of 1,000 uploads, from the bucket to the index."""
+    if deployed.function("ingest") is None:
+        return {}
+    assumed = ASSUMED["document"]
+    waited = assumed["inference_s"] if deployed.function("inference") else 0
+    seconds = assumed["ingest_s"] + waited + (assumed["model_s"] if deployed.model_is_in_gateway else 0)
+    index = ("index_read", "object_read"), ("index_write", "object_write")
+    of_index = sum(assumed[f"{name}s"] * MILLION[price] / ONE_MILLION for name, price in index)
+    return _thousand(
+        {
+            "event and queue": (MILLION["event"] + assumed["queue"] * MILLION["queue"]) / ONE_MILLION,
+            "functions": deployed.runs("ingest", seconds) + deployed.runs("inference", waited),
+            "table and bucket": sum(_of(assumed, unit) for unit in UNITS)
+            + (of_index if deployed.index_is_in_s3 else 0),
+            "log": assumed["log_gb"] * GB["log"],
+            "traces": MILLION["trace"] / ONE_MILLION,
+        }
+    )
+
+
+def stored(deployed: Deployed) -> Costs:
+    """Return the costs of keeping those 1,000 documents for a month."""
+    assumed = ASSUMED["document"]
+    in_bucket = assumed["object_gb"] + (assumed["index_gb"] if deployed.index_is_in_s3 else 0)
+    return _thousand({"table and bucket": assumed["row_gb"] * GB["row_month"] + in_bucket * GB["object_month"]})
+
+
+def _request(deployed: Deployed, assumed: Mapping[str, Any]) -> Costs:
+    """Return what every request costs before a function works on it, and what is written of it."""
+    costs = {"API Gateway": MILLION["api"] / ONE_MILLION}
+    if deployed.has("AWS::WAFv2::WebACL"):
+        costs["firewall"] = MILLION["web_acl"] / ONE_MILLION
+    if deployed.has("AWS::CloudFront::Distribution"):
+        costs["CloudFront"] = (MILLION["cdn"] + MILLION["cdn_function"]) / ONE_MILLION
+    costs["log"] = assumed["log_gb"] * GB["log"]
+    costs["traces"] = MILLION["trace"] / ONE_MILLION
+    costs["transfer out"] = assumed["out_gb"] * GB["out"]
+    return costs
+
+
+def _of(assumed: Mapping[str, Any], unit: str) -> float:
+    return assumed[f"{unit}s"] * MILLION[unit] / ONE_MILLION
+
+
+def _thousand(costs: Costs) -> Costs:
+    return {what: amount * THOUSAND for what, amount in costs.items()}

@@ -1,0 +1,118 @@
+"""The objects of the index in the bucket: for each owner the newest changes, and the base that they follow.
+
+Every read and write of the changes names the version that it knows, so nobody overwrites what they have not read.
+"""
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from loci.adapters.aws.clients import Clients, code_of, explained
+from loci.core.errors import NotFound
+from loci.core.identity import Owner
+from loci.core.settings import INDEX
+from loci.core.stores import ABSENT, lost_race
+
+CHANGES = "changes"
+BASE = "base-"
+AT_ONCE = 1 << 20
+UNCHANGED = ("304", "NotModified")
+MISSING = ("NoSuchKey", "404")
+# 409: two writes at the same moment; 404: the object that was to be replaced is gone.
+LOST = ("PreconditionFailed", "412", "ConditionalRequestConflict", "409", *MISSING)
+RESOLUTIONS = {
+    "NoSuchBucket": "Deploy the stack, or set LOCI_BUCKET to the bucket it made",
+    "AccessDenied": f"Allow this role to list the bucket, and to get, put and delete its objects below {INDEX}/",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """An object as it was at one moment."""
+
+    version: str
+    content: bytes
+
+
+class IndexObjects:
+    """The objects below `index/` in a bucket. Nothing of AWS is loaded before the first call."""
+
+    def __init__(self, bucket: str, clients: Clients) -> None:
+        self._bucket = bucket
+        self._clients = clients
+
+    def newer_changes(self, owner: Owner, known: str) -> Stored | None:
+        """The owner's changes; None if they are still those of the `known` version. Of version `ABSENT`: none yet."""
+        from botocore.exceptions import ClientError  # with boto3, at the first call
+
+        s3, place = self._clients.s3, _name(owner, CHANGES)
+        with self._explained():
+            try:
+                if known:
+                    found = s3.get_object(Bucket=self._bucket, Key=place, IfNoneMatch=known)
+                else:
+                    found = s3.get_object(Bucket=self._bucket, Key=place)
+                return Stored(found["ETag"], found["Body"].read())
+            except ClientError as error:
+                if code_of(error) in UNCHANGED:
+                    return None
+                if code_of(error) not in MISSING:
+                    raise
+        return None if known == ABSENT else Stored(ABSENT, b"")
+
+    def write_changes(self, owner: Owner, content: bytes, expected: str) -> str:
+        """Replace the changes of the `expected` version and return the new one; `Conflict` if they are others now."""
+        from botocore.exceptions import ClientError
+
+        s3, place = self._clients.s3, _name(owner, CHANGES)
+        with self._explained():
+            try:
+                if expected:
+                    written = s3.put_object(Bucket=self._bucket, Key=place, Body=content, IfMatch=expected)
+                else:
+                    written = s3.put_object(Bucket=self._bucket, Key=place, Body=content, IfNoneMatch="*")
+                return written["ETag"]
+            except ClientError as error:
+                if code_of(error) not in LOST:
+                    raise
+        raise lost_race("index")
+
+    def read_base(self, owner: Owner, base: str, into: Path) -> None:
+        """Write the base into the file; raise `NotFound` if it is gone."""
+        from botocore.exceptions import ClientError
+
+        with self._explained():
+            try:
+                found = self._clients.s3.get_object(Bucket=self._bucket, Key=_name(owner, BASE + base))
+            except ClientError as error:
+                if code_of(error) not in MISSING:
+                    raise
+                raise NotFound("The base of the index is gone", "Read the changes again") from None
+            with into.open("xb") as file:
+                for piece in found["Body"].iter_chunks(AT_ONCE):
+                    file.write(piece)
+
+    def write_base(self, owner: Owner, base: str, file: Path) -> None:
+        """Store the file as the base."""
+        with self._explained(), file.open("rb") as content:
+            self._clients.s3.put_object(Bucket=self._bucket, Key=_name(owner, BASE + base), Body=content)
+
+    def remove_bases(self, owner: Owner, but: str) -> None:
+        """Remove all bases but one: those of before, and those of writers that were killed."""
+        with self._explained():
+            pages = self._clients.s3.get_paginator("list_objects_v2")
+            for page in pages.paginate(Bucket=self._bucket, Prefix=_name(owner, BASE)):
+                for found in page.get("Contents", ()):
+                    name = found.get("Key", "")
+                    if name != _name(owner, BASE + but):
+                        self._clients.s3.delete_object(Bucket=self._bucket, Key=name)
+
+    @contextmanager
+    def _explained(self) -> Generator[None, None, None]:
+        with explained("S3", f"the index in the bucket {self._bucket}", RESOLUTIONS):
+            yield
+
+
+def _name(owner: Owner, part: str) -> str:
+    return f"{INDEX}/{owner.key}/{part}"

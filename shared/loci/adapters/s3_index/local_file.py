@@ -1,0 +1,88 @@
+"""The SQLite index of one owner, in a file that goes when nobody uses it any more."""
+
+import sqlite3
+import weakref
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from loci.adapters.local.index import SqliteIndex
+from loci.adapters.local.index_writes import put_chunks, remove_chunks
+from loci.adapters.local.sqlite import Database
+from loci.adapters.s3_index.changes import Change
+from loci.core.identity import Owner
+
+LEAST_FREE = 0.25
+"""The share of free pages from which on the file is vacuumed before it is uploaded."""
+BESIDE = ("", "-wal", "-shm")
+
+
+class LocalFile:
+    """An index on this machine. Searches may use it while one thread at a time writes."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._database = Database(path)
+        self.index = SqliteIndex(self._database)
+        # A search that still uses the index keeps it, and so the file.
+        weakref.finalize(self.index, _delete, path)
+
+    def write(self, owner: Owner, changes: Sequence[Change], publish: Callable[[int, int], None]) -> bool:
+        """Make the changes, call `publish` with the passages before and after them, and keep them if it returns.
+
+        False if they change nothing. Then `publish` is not called.
+        """
+        with self._database.write(durable=False) as connection:
+            before = _passages(connection)
+            done = [_make(connection, owner, change) for change in changes]
+            if any(done):
+                publish(before, _passages(connection))
+        return any(done)
+
+    def passages(self) -> int:
+        """The number of passages of all collections."""
+        with self._database.read() as connection:
+            return _passages(connection)
+
+    def whole(self) -> Path:
+        """The file with all that was written to it. Nobody may write until it has been read."""
+        with self._database.read() as connection:
+            [pages], [free] = (
+                connection.execute(f"PRAGMA {name}").fetchone() for name in ("page_count", "freelist_count")
+            )
+            if free > LEAST_FREE * pages:
+                connection.execute("VACUUM")
+            [is_busy, *_] = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            if not is_busy:
+                return self._path
+            copy = self._path.with_suffix(".copy")  # a search is reading: the write-ahead log cannot be emptied now
+            copy.unlink(missing_ok=True)
+            connection.execute("VACUUM INTO ?", (str(copy),))
+            return copy
+
+    def bytes(self) -> int:
+        """The room that it takes on the disk."""
+        with suppress(FileNotFoundError):  # the last connection is just being closed
+            return sum(file.stat().st_size for file in _files(self._path))
+        return 0
+
+
+def _make(connection: sqlite3.Connection, owner: Owner, change: Change) -> bool:
+    if not change.chunks:
+        return remove_chunks(connection, owner, change.collection, change.document)
+    put_chunks(connection, owner, change.collection, change.document, change.chunks, change.tags_and_date)
+    return True
+
+
+def _passages(connection: sqlite3.Connection) -> int:
+    [count] = connection.execute("SELECT coalesce(sum(chunks), 0) FROM scope").fetchone()
+    return count
+
+
+def _files(path: Path) -> list[Path]:
+    return [file for end in BESIDE if (file := Path(f"{path}{end}")).exists()]
+
+
+def _delete(path: Path) -> None:
+    for file in (*_files(path), path.with_suffix(".copy")):
+        file.unlink(missing_ok=True)

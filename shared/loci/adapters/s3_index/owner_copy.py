@@ -1,0 +1,176 @@
+"""One owner's index on this machine, in step with the objects in the bucket."""
+
+import threading
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from uuid import uuid4
+
+from loci.adapters.aws.index_objects import IndexObjects, Stored
+from loci.adapters.local.index import SqliteIndex
+from loci.adapters.s3_index.changes import Change, Changes, new_base
+from loci.adapters.s3_index.local_file import LocalFile
+from loci.core.errors import Conflict, NotFound, Refused, Unavailable
+from loci.core.identity import Owner
+from loci.core.stores import ABSENT
+
+TRIES = 10
+"""For a writer that others overtake, although it has the lock: theirs ended while they wrote."""
+LEAST_FOLDED, MOST_FOLDED = 1 << 20, 8 << 20
+"""Bytes: changes that are larger go into the base. Each write sends all of them, each fold the whole base."""
+SHARE = 1 / 16
+"""Of the base: with more changes than that it is written again, within the bounds above."""
+KEPT = 1 / 4
+"""Of the changes that a fold writes into the base: they stay for those who lag behind."""
+
+
+class OwnerCopy:
+    """Reads what others wrote before each use, and writes what nobody else has overwritten."""
+
+    def __init__(self, owner: Owner, objects: IndexObjects, folder: Path, most_passages: int) -> None:
+        self._owner = owner
+        self._objects = objects
+        self._folder = folder
+        self._most_passages = most_passages
+        self._lock = threading.Lock()
+        self._checked = float("-inf")
+        self._version = ABSENT
+        self._changes = Changes()
+        self._file: LocalFile | None = None
+
+    def current(self) -> SqliteIndex:
+        """The index with everything that was written before this call."""
+        asked = time.monotonic()
+        with self._lock:
+            if self._checked < asked:  # else another thread has just asked, and its answer is as new
+                self._refresh()
+            return self._held().index
+
+    def recent(self) -> SqliteIndex:
+        """The index as this process saw it last. Others may have written since."""
+        with self._lock:
+            if self._file is None:
+                self._refresh()
+            return self._held().index
+
+    def state(self) -> str:
+        """A token that changes with each write."""
+        self.current()
+        return self._changes.last.hex()
+
+    def write(self, changes: Sequence[Change]) -> None:
+        """Make the changes for everybody, or none of them."""
+        with self._lock:
+            for _ in range(TRIES):
+                self._refresh()
+                with suppress(Conflict):
+                    self._write(changes)
+                    break
+            else:
+                raise busy()
+            if self._changes.size > self._most_changes():
+                with suppress(Conflict, Unavailable):  # the next write tries it again
+                    self._fold()
+
+    def bytes(self) -> int:
+        """The room that it takes on this machine."""
+        file = self._file  # no lock: who asks does not wait for a write
+        return file.bytes() if file else 0
+
+    def passages(self) -> int:
+        """The number of passages of all collections."""
+        self.current()
+        with self._lock:
+            return self._held().passages()
+
+    def _held(self) -> LocalFile:
+        if self._file is None:
+            self._file = self._empty()
+        return self._file
+
+    def _write(self, changes: Sequence[Change]) -> None:
+        after = self._changes.with_more(changes)
+        versions: list[str] = []
+
+        def publish(before: int, now: int) -> None:
+            if now > max(self._most_passages, before):
+                raise full(self._most_passages, now)
+            versions.append(self._objects.write_changes(self._owner, after.content, self._version))
+
+        if self._held().write(self._owner, changes, publish):
+            self._version, self._changes = versions[0], after
+
+    def _refresh(self) -> None:
+        """Bring the file up to date with the bucket."""
+        began = time.monotonic()
+        missed: str | None = None
+        for _ in range(TRIES):
+            found = self._objects.newer_changes(self._owner, self._version)
+            if found is None:
+                break
+            try:
+                # If the base is gone and the changes are still the same, it is lost: the changes can still be found.
+                self._follow(found, without_base=found.version == missed)
+                break
+            except NotFound:  # most likely somebody has just folded, and the changes name another base by now
+                missed = found.version
+        else:
+            raise busy()
+        self._checked = began
+
+    def _follow(self, found: Stored, *, without_base: bool) -> None:
+        changes = Changes() if found.version == ABSENT else Changes(found.content)
+        missing = changes.since(self._changes.last) if self._file is not None else None
+        file = self._file
+        if file is None or missing is None:
+            if changes.base is None or without_base:
+                file, missing = self._empty(), changes.all()
+            else:
+                file, missing = self._fetched(changes.base), changes.since_base()
+        if missing:
+            file.write(self._owner, missing, lambda _, __: None)
+        self._file, self._version, self._changes = file, found.version, changes
+
+    def _fetched(self, base: str) -> LocalFile:
+        path = self._new_path()
+        try:
+            self._objects.read_base(self._owner, base, path)
+        except BaseException:
+            path.unlink(missing_ok=True)
+            raise
+        return LocalFile(path)
+
+    def _empty(self) -> LocalFile:
+        return LocalFile(self._new_path())
+
+    def _new_path(self) -> Path:
+        return self._folder / f"{uuid4().hex}.db"
+
+    def _most_changes(self) -> float:
+        return min(max(LEAST_FOLDED, self._held().bytes() * SHARE), MOST_FOLDED)
+
+    def _fold(self) -> None:
+        """Write the base anew, with all changes in it."""
+        base = new_base()
+        after = self._changes.folded(base, KEPT * self._most_changes())
+        file = self._held().whole()
+        self._objects.write_base(self._owner, base, file)
+        self._version = self._objects.write_changes(self._owner, after.content, self._version)
+        self._changes = after
+        self._objects.remove_bases(self._owner, but=base)
+
+
+def busy() -> Unavailable:
+    """Others keep writing."""
+    return Unavailable("The index in the bucket did not answer (others keep writing)", "Try again", code="INDEX_BUSY")
+
+
+def full(most: int, now: int) -> Refused:
+    """The owner has too many passages for this index."""
+    return Refused(
+        f"The index in the bucket holds at most {most:,} passages of an owner, and this would make {now:,}",
+        "Remove documents, or deploy a stage with OpenSearch ("
+        '"search": "domain" in cdk.json) on the same data and run: loci reindex --stack NAME',
+        code="INDEX_FULL",
+    )

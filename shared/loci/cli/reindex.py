@@ -1,0 +1,113 @@
+"""`loci reindex`: rebuild the search index from the stored texts, on this machine or in a deployment on AWS."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from loci.cli.terminal import ConfigOption, DataOption, JsonOption, kept_line, owner_name, short_list, shown_progress
+from loci.core.errors import Refused
+from loci.core.finding import counted
+from loci.core.identity import LOCAL, Owner
+from loci.core.settings import load_settings
+
+if TYPE_CHECKING:
+    from loci.documents.ingest.reindex import IndexRebuild, ReindexSummary
+
+INTERRUPTED = 130
+
+
+def reindex(
+    stack: Annotated[
+        str | None,
+        typer.Option(
+            "--stack",
+            metavar="NAME",
+            help="Rebuild the index of a deployment on AWS. NAME is its gateway stack, such as loci-dev-gateway.",
+            show_default=False,
+        ),
+    ] = None,
+    tenant: Annotated[
+        str | None, typer.Option(help="The tenant of the owner. Needs --subject.", show_default=False)
+    ] = None,
+    subject: Annotated[
+        str | None,
+        typer.Option(
+            help="The subject of the owner. Default: you, the person who uses this machine.", show_default=False
+        ),
+    ] = None,
+    every: Annotated[
+        bool, typer.Option("--all", help="All owners who have, or had, an API key, or who have uploads.")
+    ] = False,
+    data: DataOption = None,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Rebuild the search index from the stored texts.
+
+    Do this after the index was lost or replaced, or after the embedder changed. Loci reads every text and writes what
+    the index lacks, or has from another text or model. You can stop the command at any time: the next run goes on from
+    there. Servers may go on meanwhile. If a text cannot be read, the exit code is 1.
+    """
+    named = _named(tenant, subject, every=every)
+    rebuild = _open(stack, data, config)
+    owners = [named] if named else rebuild.owners()
+    done: list[tuple[Owner, ReindexSummary]] = []
+    try:
+        for owner in owners:
+            if len(owners) > 1:
+                typer.echo(owner_name(owner), err=True)
+            with shown_progress() as progress:
+                done.append((owner, rebuild.run(owner, progress)))
+    except KeyboardInterrupt:
+        typer.echo("Stopped. The same command goes on from here.", err=True)
+        raise typer.Exit(INTERRUPTED) from None
+    finally:
+        if done:
+            typer.echo(json.dumps([_view(*one) for one in done]) if as_json else _text(done))
+    if not all(summary.is_complete for _, summary in done):
+        raise typer.Exit(1)
+
+
+def _named(tenant: str | None, subject: str | None, *, every: bool) -> Owner | None:
+    """The one owner; None for all of them."""
+    if (tenant is None) != (subject is None) or tenant == "" or subject == "":
+        raise Refused("An owner has both a tenant and a subject", "Give both --tenant and --subject, or neither")
+    if every and tenant is not None:
+        raise Refused("--all already means every owner", "Give --all, or --tenant and --subject, not both")
+    if every:
+        return None
+    return LOCAL if tenant is None or subject is None else Owner(tenant, subject)
+
+
+def _open(stack: str | None, data: Path | None, config: Path | None) -> "IndexRebuild":
+    if stack is not None and (data or config):
+        raise Refused(
+            "The documents of a stack are not in a data folder", "Give --stack, or --data and --config, not both"
+        )
+    from loci.compose import build_index_rebuild, settings_of_stack  # slow to load, and `--help` does not need it
+
+    return build_index_rebuild(load_settings({"data": data}, config) if stack is None else settings_of_stack(stack))
+
+
+def _view(owner: Owner, summary: "ReindexSummary") -> dict[str, object]:
+    return {"tenant": owner.tenant, "subject": owner.subject, **asdict(summary)}
+
+
+def _text(done: Sequence[tuple[Owner, "ReindexSummary"]]) -> str:
+    rebuilt, unchanged = sum(one.rebuilt for _, one in done), sum(one.unchanged for _, one in done)
+    lines = [f"{rebuilt:,} rebuilt, {unchanged:,} were up to date."]
+    if unknown := sum(one.unknown for _, one in done):
+        lines.append(f"Removed the passages of {counted(unknown, 'unknown document')}.")
+    for owner, summary in done:
+        of = f" of {owner_name(owner)}" if len(done) > 1 else ""
+        lines += [kept_line(one) for one in summary.kept]
+        lines += short_list(f"Removed{of}, as their files are gone", summary.removed)
+        lines += short_list(
+            f"Found by words only{of}, as the model failed: run the command again", summary.without_vectors
+        )
+        lines += short_list(f"Failed{of}", [f"{one.path}: {one.reason}" for one in summary.failed])
+    return "\n".join(lines)

@@ -1,0 +1,106 @@
+"""`loci doctor`: the catalog and the index, compared."""
+
+import shlex
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from loci.core.errors import LociError
+from loci.core.finding import Finding, counted, first_names
+from loci.core.identity import Owner
+from loci.core.stores import ABSENT
+from loci.documents.host import DocumentsHost
+from loci.documents.ingest.index_writer import COLLECTION
+
+FEW = 100
+"""Documents that may differ because somebody is just writing them. If more differ, nobody looks a second time."""
+
+
+def check_index(app: DocumentsHost, owner: Owner, *, fix: bool) -> list[Finding]:
+    """Compare the catalog with the index. The fix indexes documents again, and removes passages of unknown ones."""
+    found = _compare(app, owner)
+    return [_whole(app, owner, found, fix=fix), _known(app, owner, found, fix=fix)]
+
+
+def _whole(app: DocumentsHost, owner: Owner, found: "_Comparison", *, fix: bool) -> Finding:
+    """Report the documents of which the index has not all passages."""
+    wrong = [*found.half_written, *found.lacking]
+    if not wrong:
+        return Finding("index", "ok", f"{counted(found.passages, 'passage')}, as many as the documents have")
+    parts = [
+        f"{counted(len(found.half_written), 'document')} half written: {first_names(found.half_written.values())}"
+        if found.half_written
+        else "",
+        f"It lacks passages of {len(found.lacking):,} of {counted(found.documents, 'document')}:"
+        f" {first_names(found.lacking.values())}"
+        if found.lacking
+        else "",
+    ]
+    what = ". ".join(filter(None, parts))
+    if not fix:
+        advice = f"Run: {_reindex(owner)}" if found.lacking else "Run: loci doctor --fix"
+        return Finding("index", "fault", what, f"{advice} (if an ingest is running, let it finish first)")
+    errors: list[LociError] = []
+    for id in wrong:
+        try:
+            app.documents.parts.library.reindex(owner, id)
+        except LociError as error:
+            errors.append(error)
+    if errors:
+        what = f"{counted(len(errors), 'document')} cannot be indexed: {errors[0].what}"
+        return Finding("index", "fault", what, errors[0].resolution)
+    return Finding("index", "ok", f"{what}; indexed again", fixed=True)
+
+
+def _known(app: DocumentsHost, owner: Owner, found: "_Comparison", *, fix: bool) -> Finding:
+    """Report the passages of documents that have no record."""
+    if not found.unknown:
+        return Finding("orphans", "ok", "None: every passage belongs to a known document")
+    what = f"The index has passages of {counted(len(found.unknown), 'unknown document')}: {first_names(found.unknown)}"
+    if not fix:
+        return Finding("orphans", "warning", what, "To remove them, run: loci doctor --fix")
+    for id in found.unknown:
+        app.documents.parts.index.remove(owner, COLLECTION, id)
+        if app.documents.parts.catalog.document(owner, id):  # somebody has just ingested it
+            app.documents.parts.library.reindex(owner, id)
+    return Finding("orphans", "ok", f"{what}; removed", fixed=True)
+
+
+@dataclass(frozen=True, slots=True)
+class _Comparison:
+    """The differences between the catalog and the index of an owner. Documents have their ids and paths."""
+
+    documents: int
+    passages: int
+    half_written: Mapping[str, str]
+    lacking: Mapping[str, str]
+    unknown: Collection[str]
+
+
+def _compare(app: DocumentsHost, owner: Owner) -> _Comparison:
+    """Read both once, and the documents that differ a second time: somebody may just be writing a few."""
+    parts = app.documents.parts
+    known = {one.id: one for one in parts.catalog.documents(owner)}
+    held = parts.index.documents(owner, COLLECTION)
+    wrong = {id: one for id, one in known.items() if not one.sha256 or held.get(id, 0) != one.chunks}
+    unknown = held.keys() - known.keys()
+    unknown -= parts.catalog.ids(owner) if unknown else set()  # with those whose records are damaged
+    if 0 < len(wrong) <= FEW:
+        again = [one for id in wrong if (one := parts.catalog.document(owner, id))]
+        now = parts.index.documents(owner, COLLECTION, list(wrong))
+        wrong = {one.id: one for one in again if not one.sha256 or now.get(one.id, 0) != one.chunks}
+    if 0 < len(unknown) <= FEW:
+        there = parts.index.documents(owner, COLLECTION, list(unknown)).keys()
+        unknown = {id for id in there if parts.catalog.with_version(owner, id)[1] == ABSENT}
+    return _Comparison(
+        documents=len(known),
+        passages=sum(held.values()),
+        half_written={id: one.path for id, one in wrong.items() if not one.sha256},
+        lacking={id: one.path for id, one in wrong.items() if one.sha256},
+        unknown=unknown,
+    )
+
+
+def _reindex(owner: Owner) -> str:
+    """The command that rebuilds the owner's index."""
+    names = ["--tenant", owner.tenant, "--subject", owner.subject] if owner.tenant else []
+    return shlex.join(["loci", "reindex", *names])

@@ -1,0 +1,281 @@
+"""Rebuild an owner's index from the stored texts, after it was lost or replaced, or after the embedder changed."""
+
+import hashlib
+import shlex
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, TypeVar
+
+from loci.core.errors import Conflict, LociError, NotFound, Refused, Unavailable
+from loci.core.identity import LOCAL, Owner
+from loci.core.stores import ABSENT
+from loci.documents.catalog import Catalog
+from loci.documents.document import Document, FileFailure, MissingFolder
+from loci.documents.ingest.index_writer import BATCH, COLLECTION, DocumentDraft, IndexWriter, Progress, no_progress
+from loci.documents.ingest.lost_files import LostFiles
+from loci.documents.ingest.uploads import UploadIngest, upload_prefix
+from loci.documents.library import Library
+from loci.search.document_index import DocumentIndex
+
+if TYPE_CHECKING:
+    from loci.documents.content.limited_parser import Tries
+
+AT_ONCE = 500
+"""Documents that the index is asked for at once."""
+READERS = 8
+"""Texts that are read ahead: a bucket far away answers slowly."""
+PAUSES = (1.0, 5.0, 15.0)
+"""Seconds before each further try, if a service is overloaded."""
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class ReindexSummary:
+    """The outcome of a rebuild."""
+
+    rebuilt: int = 0
+    unchanged: int = 0
+    """Documents that the index had already, from the same text, parser and model."""
+    removed: tuple[str, ...] = ()
+    """The paths of documents whose files are gone."""
+    unknown: int = 0
+    """Documents that only the index knew: their passages were removed."""
+    without_vectors: tuple[str, ...] = ()
+    """The paths of documents that the model failed to embed."""
+    failed: tuple[FileFailure, ...] = ()
+    kept: tuple[MissingFolder, ...] = ()
+
+    @property
+    def is_complete(self) -> bool:
+        """True if the index now has everything that the catalog knows."""
+        return not (self.failed or self.kept or self.without_vectors)
+
+
+class Reindex:
+    """Writes what the index lacks, or has from another text, parser or model. The rest stays as it is.
+
+    So a run that was stopped or killed goes on where it was. Others may read and write meanwhile: each document is
+    written only if nobody else has written it since it was read.
+    """
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        writer: IndexWriter,
+        index: DocumentIndex,
+        library: Library,
+        pause: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._catalog = catalog
+        self._writer = writer
+        self._index = index
+        self._library = library
+        self._pause = pause
+
+    def run(
+        self, owner: Owner, progress: Progress = no_progress, uploads: UploadIngest | None = None
+    ) -> ReindexSummary:
+        """Rebuild the index of one owner. With `uploads`, begin with those that the catalog does not know."""
+        run = _Run()
+        missed = uploads.missed(owner, self._catalog.documents(owner)) if uploads else []
+        every = len(missed) + len(self._catalog.ids(owner))
+        for key in missed:
+            self._take_upload(owner, key, uploads, run)
+            progress(run.next(), every, key)
+        documents = list(self._catalog.with_versions(owner))
+        files = LostFiles.of([one for one, _ in documents], self._catalog.roots(owner))
+        every = len(missed) + len(documents)
+        try:
+            for start in range(0, len(documents), AT_ONCE):
+                some = documents[start : start + AT_ONCE]
+                indexed = self._patiently(lambda some=some: self._writer.indexed(owner, [one for one, _ in some]))
+                for document, version, content in self._texts(owner, some):
+                    if document.root is None and document.path in run.taken:
+                        pass
+                    elif isinstance(content, LociError):
+                        self._without_text(owner, document, content, files, uploads, run)
+                    elif document.id in indexed and document.sha256 == hashlib.sha256(content).hexdigest():
+                        run.unchanged += 1
+                    else:
+                        self._draft(owner, document, version, content, run)
+                    progress(run.next(), every, document.path)
+            self._flush(owner, run)
+        finally:
+            if run.is_careful is not None:
+                self._catalog.end_ingest(owner)
+        run.unknown = self._remove_unknown(owner)
+        return run.summary(files.missing)
+
+    def _take_upload(self, owner: Owner, key: str, uploads: UploadIngest | None, run: "_Run") -> None:
+        if uploads is None:
+            return
+        path = key.removeprefix(upload_prefix(owner))
+        before = self._catalog.find(owner, path).version
+        try:
+            self._patiently(lambda: uploads.ingest_object(key))
+        except Unavailable as error:
+            if error.code != "WORDS_ONLY":
+                raise
+            run.without_vectors.append(key)
+        except Refused as error:
+            run.failed.append(FileFailure(key, str(error)))
+        else:
+            if self._catalog.find(owner, path).version != before:
+                run.taken.add(path)
+                run.rebuilt += 1
+
+    def _texts(
+        self, owner: Owner, documents: Sequence[tuple[Document, str]]
+    ) -> Iterator[tuple[Document, str, bytes | LociError]]:
+        """Each document with its version and its text, or with the reason why there is none."""
+        waiting = deque[tuple[Document, str, Future[bytes]]]()
+        left = iter(documents)
+        with ThreadPoolExecutor(READERS, thread_name_prefix="texts") as threads:
+            while True:
+                for document, version in left:
+                    waiting.append((document, version, threads.submit(self._library.content, owner, document)))
+                    if len(waiting) > READERS:
+                        break
+                if not waiting:
+                    return
+                document, version, reading = waiting.popleft()
+                try:
+                    yield document, version, reading.result()
+                except (NotFound, Refused) as error:
+                    yield document, version, error
+
+    def _without_text(
+        self,
+        owner: Owner,
+        document: Document,
+        error: LociError,
+        files: LostFiles,
+        uploads: UploadIngest | None,
+        run: "_Run",
+    ) -> None:
+        """Do what an ingest does: remove the document of a file that is gone, keep those of a folder that is gone."""
+        key = f"{upload_prefix(owner)}{document.path}"
+        if document.root is None and uploads and uploads.has(key):
+            self._take_upload(owner, key, uploads, run)
+        elif document.id in files.kept or self._catalog.with_version(owner, document.id)[1] == ABSENT:
+            return  # `ReindexSummary.kept` names the folder, or somebody has just removed the document
+        elif document.id in files.gone:
+            self._writer.remove(owner, document.id)
+            run.removed.append(document.path)
+        elif document.id in files.moved:
+            what = f"It has another name now. Run: loci ingest {shlex.quote(files.moved[document.id])}"
+            run.failed.append(FileFailure(document.path, what))
+        else:
+            run.failed.append(FileFailure(document.path, str(error)))
+
+    def _draft(self, owner: Owner, document: Document, version: str, content: bytes, run: "_Run") -> None:
+        draft = self._writer.draft(
+            document.id, document.path, document.root, content, version, document, self._tries(owner, run)
+        )
+        if draft.document.sha256 == document.sha256:  # its text is as old as before
+            draft = replace(draft, document=replace(draft.document, ingested_at=document.ingested_at))
+        run.drafts.append(draft)
+        if sum(max(1, len(one.chunks)) for one in run.drafts) >= BATCH:
+            self._flush(owner, run)
+
+    def _flush(self, owner: Owner, run: "_Run") -> None:
+        drafts, run.drafts = run.drafts, []
+        for draft in self._patiently(lambda: self._writer.embed(owner, drafts)).drafts:
+            path = draft.document.path
+            try:
+                written = self._patiently(lambda draft=draft: self._written(owner, draft))
+            except (NotFound, Refused) as error:
+                run.failed.append(FileFailure(path, str(error)))
+                continue
+            run.rebuilt += written is not None
+            if written is not None and self._writer.model() not in (None, written.model):
+                run.without_vectors.append(path)
+
+    def _written(self, owner: Owner, draft: DocumentDraft) -> Document | None:
+        """The document that was written; None if somebody has removed it meanwhile."""
+        try:
+            return self._writer.write(owner, draft)
+        except Conflict:  # somebody has written it, perhaps only its record
+            if self._catalog.document(owner, draft.document.id) is None:
+                return None
+            return self._library.reindex(owner, draft.document.id)
+
+    def _remove_unknown(self, owner: Owner) -> int:
+        held = self._patiently(lambda: self._index.documents(owner, COLLECTION))
+        unknown = held.keys() - self._catalog.ids(owner)
+        for id in unknown:
+            self._index.remove(owner, COLLECTION, id)
+            if self._catalog.document(owner, id):  # somebody has just ingested it
+                self._library.reindex(owner, id)
+        return len(unknown)
+
+    def _tries(self, owner: Owner, run: "_Run") -> "Tries":
+        from loci.documents.content.limited_parser import Tries  # 0.1 s, which a search does not pay
+
+        if run.is_careful is None:
+            run.is_careful = self._catalog.begin_ingest(owner)
+        return Tries(is_careful=run.is_careful)
+
+    def _patiently(self, call: Callable[[], T]) -> T:
+        for seconds in PAUSES:
+            try:
+                return call()
+            except Unavailable as error:
+                if error.code == "WORDS_ONLY":
+                    raise
+                self._pause(seconds)
+        return call()
+
+
+@dataclass(slots=True)
+class _Run:
+    """What happened so far."""
+
+    done: int = 0
+    rebuilt: int = 0
+    unchanged: int = 0
+    unknown: int = 0
+    taken: set[str] = field(default_factory=set[str])
+    """The paths of documents that were written from their uploads."""
+    is_careful: bool | None = None
+    removed: list[str] = field(default_factory=list[str])
+    without_vectors: list[str] = field(default_factory=list[str])
+    failed: list[FileFailure] = field(default_factory=list[FileFailure])
+    drafts: list[DocumentDraft] = field(default_factory=list[DocumentDraft])
+
+    def next(self) -> int:
+        self.done += 1
+        return self.done
+
+    def summary(self, kept: tuple[MissingFolder, ...]) -> ReindexSummary:
+        return ReindexSummary(
+            self.rebuilt,
+            self.unchanged,
+            tuple(self.removed),
+            self.unknown,
+            tuple(self.without_vectors),
+            tuple(self.failed),
+            kept,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class IndexRebuild:
+    """The rebuild of all owners' indexes on one runtime."""
+
+    reindex: Reindex
+    key_owners: Callable[[], list[Owner]]
+    """Returns the owners who have an API key, or had one."""
+    uploads: UploadIngest | None = None
+
+    def owners(self) -> list[Owner]:
+        """The default owner, and all who have a key or an upload. Others are known only by the tokens they bring."""
+        uploaders = self.uploads.owners() if self.uploads else []
+        return list(dict.fromkeys([LOCAL, *self.key_owners(), *uploaders]))
+
+    def run(self, owner: Owner, progress: Progress = no_progress) -> ReindexSummary:
+        """Rebuild the index of one owner."""
+        return self.reindex.run(owner, progress, self.uploads)

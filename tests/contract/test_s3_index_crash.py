@@ -1,0 +1,142 @@
+"""The index in the bucket after kills: what was acknowledged is there, whole, and the next write works."""
+
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from loci.adapters.s3_index.index import S3Index
+from loci.core.identity import Owner
+from loci.search.ranking import Where
+from tests.contract.indexes import (
+    MODEL,
+    NOTES,
+    by_vector,
+    by_words,
+    chunk,
+    embedding,
+    find,
+    put,
+    s3_index,
+    someone,
+    vector,
+)
+from tests.support.killed import killed_writer
+from tests.support.loopback_aws import loopback_aws
+
+ANN = Owner("acme", "ann")
+CHUNKS = 5
+
+IMPORTS = """
+import itertools, os, signal, sys
+from pathlib import Path
+from loci.adapters.s3_index import index as s3, owner_copy
+from loci.core.identity import Owner
+from loci.search.ranking import TagsAndDate
+from tests.contract.indexes import NOTES, chunk, embedding, put, s3_index
+from tests.contract.s3_objects import watch
+owner_copy.LEAST_FOLDED = owner_copy.MOST_FOLDED = 1_500
+s3.LOCK_WAIT = 0.1
+owner, objects = Owner("acme", sys.argv[3]), []
+index = s3_index(Path(sys.argv[1]), see=objects.append)
+wire = watch(objects[0])
+"""
+WRITER = f"""{IMPORTS}
+for number in itertools.count(int(sys.argv[2])):
+    text = f"river number{{number}} " + os.urandom(100).hex()
+    whole = [chunk(f"d{{number}}#{{n}}", text, embedding(1, n)) for n in range({CHUNKS})]
+    put(index, owner, *whole, marks=TagsAndDate((f"tag{{number}}",), "2026-01-01"))
+    put(index, owner, *[chunk(f"last#{{n}}", f"garden turn{{number}}", embedding(1, n)) for n in range(1 + number % 7)])
+    print(number, flush=True)
+"""
+# Ends itself in the moment before one of its requests is sent.
+ENDING = f"""{IMPORTS}
+wanted = int(sys.argv[2])
+def end(sent):
+    if len(wire.sent) > wanted:
+        os.kill(os.getpid(), signal.SIGKILL)
+wire.before = end
+for number in range(4):
+    text = f"river {{os.urandom(400).hex()}}"
+    put(index, owner, *[chunk(f"d{{number}}#{{n}}", text, embedding(1, n)) for n in range({CHUNKS})])
+    print(number, flush=True)
+print("all", flush=True)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """What the killed writers left, and the last number that was acknowledged."""
+
+    index: S3Index
+    folder: Path
+    acknowledged: int
+
+
+@pytest.fixture(scope="module", autouse=True)
+def aws() -> Iterator[None]:
+    """For this process and those that it starts."""
+    with loopback_aws():
+        yield
+
+
+@pytest.fixture(scope="module", params=[4, pytest.param(20, marks=pytest.mark.exhaustive)], ids="{} kills".format)
+def left(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Left:
+    folder = tmp_path_factory.mktemp("killed")
+    acknowledged = -1
+    for turn in range(request.param):
+        start = acknowledged + 1
+        acknowledged = killed_writer(WRITER, folder, str(start), ANN.subject, after=start + turn % 3)
+    return Left(s3_index(folder), folder, acknowledged)
+
+
+def test_every_acknowledged_document_is_whole_after_kills(left: Left) -> None:
+    for number in range(left.acknowledged + 1):
+        wanted = {f"d{number}#{n}" for n in range(CHUNKS)}
+        assert left.index.chunks(ANN, NOTES, list(wanted)).keys() == wanted
+        found = find(left.index, ANN, f"number{number}", vector(1, 0), where=Where(any_tags=(f"tag{number}",)))
+        assert set(by_words(found)) == set(by_vector(found)) == wanted
+
+
+def test_the_document_that_was_being_replaced_is_whole_after_kills(left: Left) -> None:
+    kept = left.index.chunks(ANN, NOTES, [f"last#{n}" for n in range(10)])
+    [text] = {one.text for one in kept.values()}
+    turn = int(text.removeprefix("garden turn"))
+    assert turn in (left.acknowledged, left.acknowledged + 1)
+    assert kept.keys() == {f"last#{n}" for n in range(1 + turn % 7)}
+
+
+def test_what_is_counted_is_what_is_found_after_kills(left: Left) -> None:
+    counts = left.index.counts(ANN, NOTES)
+    found = find(left.index, ANN, "river garden", vector(1, 0), limit=100_000)
+    assert len(by_words(found)) == len(by_vector(found)) == counts.chunks == counts.embedded[MODEL]
+
+
+def test_the_folders_of_killed_processes_are_removed_by_the_next(left: Left) -> None:
+    left.index.counts(ANN, NOTES)
+    assert len([one for one in (left.folder / "tmp").iterdir() if one.is_dir()]) == 1
+
+
+# ENDING asks some twenty times.
+@pytest.mark.parametrize(
+    "request_number", [pytest.param(n, marks=() if n % 4 == 2 else pytest.mark.exhaustive) for n in range(24)]
+)
+def test_a_kill_before_any_request_loses_nothing(tmp_path: Path, request_number: int) -> None:
+    ann = someone()
+    command = [sys.executable, "-c", ENDING, tmp_path, str(request_number), ann.subject]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    acknowledged = ended.stdout.split()
+    assert ended.returncode == -signal.SIGKILL or acknowledged[-1] == "all", ended.stderr
+    index = s3_index(tmp_path)
+    held = index.documents(ann, NOTES)
+    done = {f"d{number}" for number in acknowledged if number != "all"}
+    assert done <= held.keys()
+    assert len(held.keys() - done) <= 1
+    assert set(held.values()) <= {CHUNKS}
+    assert len(by_words(find(index, ann, "river", limit=100))) == CHUNKS * len(held)
+    put(index, ann, chunk("next#0", "river", embedding(1, 0)))
+    assert "next" in s3_index(tmp_path).documents(ann, NOTES)

@@ -1,0 +1,166 @@
+"""`loci reindex`, run as a command."""
+
+import json
+import os
+import secrets
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from loci.app import App
+from loci.compose import build_app
+from loci.core.identity import LOCAL, Owner
+from loci.core.settings import load_settings
+from loci.documents.ingest.index_writer import COLLECTION
+from tests.servers.java.nodes import opensearch_node
+from tests.support.held import indexed
+from tests.support.loopback_aws import loopback_aws
+from tests.support.moto_aws import BUCKET, SECRET, TABLE
+from tests.support.serving import LOCI, call, clean_environment, loci, post, serving
+
+MANY = 600
+ANN = Owner("acme", "ann")
+
+
+def opened(data: Path) -> App:
+    return build_app(load_settings({"data": data, "models": data.parent / "models"}))
+
+
+def lose_index(data: Path) -> None:
+    """Leave nothing in the index, as with another one in its place."""
+    index = opened(data).documents.parts.index
+    for owner in (LOCAL, ANN):
+        for id in index.documents(owner, COLLECTION):
+            index.remove(owner, COLLECTION, id)
+
+
+def told(data: Path, *arguments: str, exit: int = 0) -> list[dict[str, Any]]:
+    ended = loci(data, "reindex", "--json", *arguments)
+    assert ended.returncode == exit, ended.stderr
+    return json.loads(ended.stdout)
+
+
+def test_what_was_lost_is_found_again(data: Path, notes: Path) -> None:
+    loci(data, "ingest", str(notes))
+    lose_index(data)
+    assert indexed(data, "safari") == set()
+    ended = loci(data, "reindex")
+    assert (ended.returncode, ended.stdout) == (0, "2 rebuilt, 0 were up to date.\n")
+    assert ended.stderr == "1 of 2\n2 of 2\n"
+    assert indexed(data, "safari") == {"notes-briefs-auth"}
+    assert loci(data, "reindex").stdout == "0 rebuilt, 2 were up to date.\n"
+
+
+def test_a_text_that_cannot_be_read_is_named_and_the_exit_code_is_1(data: Path, notes: Path) -> None:
+    loci(data, "ingest", str(notes))
+    (notes / "plan.md").unlink()
+    (notes / "plan.md").symlink_to(notes.parent)
+    ended = loci(data, "reindex")
+    assert ended.returncode == 1
+    assert "Failed:\n  notes/plan.md: " in ended.stdout
+
+
+def test_the_owner_who_is_named_is_rebuilt_or_all_of_them(data: Path, notes: Path) -> None:
+    app = opened(data)
+    app.api_keys.create(ANN, "laptop")
+    app.documents.parts.library.add(ANN, "of-ann.md", b"# Ann")
+    loci(data, "ingest", str(notes))
+    lose_index(data)
+    assert [one["rebuilt"] for one in told(data, "--tenant", "acme", "--subject", "ann")] == [1]
+    assert [(one["subject"], one["rebuilt"], one["unchanged"]) for one in told(data, "--all")] == [
+        ("local", 2, 0),
+        ("ann", 0, 1),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("--tenant", "acme"), "both a tenant and a subject"),
+        (("--all", "--tenant", "acme", "--subject", "ann"), "--all already means every owner"),
+        (("--stack", "loci-dev-gateway", "--data", "x"), "not in a data folder"),
+    ],
+)
+def test_options_that_do_not_fit_together_are_refused(data: Path, arguments: tuple[str, ...], says: str) -> None:
+    ended = loci(data, "reindex", *arguments)
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert says in ended.stderr
+
+
+@pytest.mark.parametrize(("ending", "code"), [(signal.SIGINT, 130), (signal.SIGKILL, -signal.SIGKILL)])
+def test_a_run_that_was_ended_goes_on_from_there(data: Path, notes: Path, ending: signal.Signals, code: int) -> None:
+    for number in range(MANY):
+        (notes / f"{number}.md").write_text(f"# Note {number}\n\nstrawberry\n")
+    loci(data, "ingest", str(notes))
+    lose_index(data)
+    with subprocess.Popen(
+        [*LOCI, "reindex"], env=clean_environment(data), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stderr is not None
+        for _ in range(5):  # of ten lines: more than the first batch is written
+            process.stderr.readline()
+        process.send_signal(ending)
+        process.stderr.read()
+    assert process.returncode == code
+    held = len(opened(data).documents.parts.index.documents(LOCAL, COLLECTION))
+    [rest] = told(data)
+    assert 0 < held < MANY + 2
+    assert rest["rebuilt"] + rest["unchanged"] == MANY + 2
+    assert held - 1 <= rest["unchanged"] <= held  # the last one may be half written
+    assert len(opened(data).documents.parts.index.documents(LOCAL, COLLECTION)) == MANY + 2
+
+
+def test_a_running_server_finds_what_is_rebuilt_and_goes_on_writing(data: Path, notes: Path) -> None:
+    loci(data, "ingest", str(notes))
+    with serving(data) as server:
+
+        def ask(tool: str, **arguments: object) -> Any:
+            return post(f"{server.url}/mcp", call(tool, arguments)).message()["result"]["structuredContent"]
+
+        def ids(query: str) -> list[str]:
+            return [row["id"] for row in ask("search_documents", query=query)["results"]]
+
+        assert ids("safari") == ["notes-briefs-auth"]
+        lose_index(data)
+        ask("write_document", path="notes/new.md", mode="create", content="# New\n\nraspberry\n")
+        assert loci(data, "reindex").returncode == 0
+        assert (ids("safari"), ids("raspberry")) == (["notes-briefs-auth"], ["notes-new"])
+
+
+@pytest.fixture
+def deployed(tmp_path: Path) -> Iterator[dict[str, str]]:
+    """The variables of a deployment without models."""
+    with opensearch_node() as node, loopback_aws():
+        yield {
+            **{name: value for name, value in os.environ.items() if name.startswith("AWS_")},
+            "LOCI_MODE": "aws",
+            "LOCI_TABLE": TABLE,
+            "LOCI_BUCKET": BUCKET,
+            "LOCI_SECRETS_FROM": SECRET,
+            "LOCI_SEARCH_URL": node.url,
+            "LOCI_SEARCH_INDEX": f"{node.prefix}first",
+            "LOCI_MODELS": str(tmp_path / "models"),
+        }
+
+
+def app_of(environment: dict[str, str]) -> App:
+    settings = {name.lower().removeprefix("loci_"): value for name, value in environment.items()}
+    return build_app(load_settings({name: value for name, value in settings.items() if not name.startswith("aws_")}))
+
+
+@pytest.mark.aws
+def test_a_fresh_index_is_filled_from_the_stored_texts(deployed: dict[str, str], tmp_path: Path) -> None:
+    fresh = deployed | {"LOCI_SEARCH_INDEX": deployed["LOCI_SEARCH_INDEX"].replace("first", "second")}
+    ann = Owner("acme", secrets.token_hex(8))
+    first = app_of(deployed).documents
+    first.parts.library.add(ann, "kept.md", b"# Kept\n\nstrawberry")
+    first.write(ann, "written.md", "create", "# Written\n\nstrawberry\n", heading=None, expected_hash=None)
+    named = ("--tenant", ann.tenant, "--subject", ann.subject)
+    ended = loci(tmp_path / "data", "reindex", *named, **fresh)
+    assert (ended.returncode, ended.stdout) == (0, "2 rebuilt, 0 were up to date.\n"), ended.stderr
+    found = app_of(fresh).documents.search(ann, "strawberry", limit=5, room=100)
+    assert {hit.chunk.document for hit in found.hits} == {"kept", "written"}
