@@ -22,6 +22,8 @@ class Seen:
 
     seconds: list[float] = field(default_factory=list[float])
     by_tool: dict[str, list[float]] = field(default_factory=dict[str, list[float]])
+    by_client: dict[int, int] = field(default_factory=dict[int, int])
+    """How many answers each client got."""
     errors: list[str] = field(default_factory=list[str])
     elapsed: float = 0.0
 
@@ -30,7 +32,8 @@ class Seen:
         """Answered calls a second."""
         return len(self.seconds) / self.elapsed
 
-    def add(self, tool: str, seconds: float) -> None:
+    def add(self, client: int, tool: str, seconds: float) -> None:
+        self.by_client[client] = self.by_client.get(client, 0) + 1
         self.seconds.append(seconds)
         self.by_tool.setdefault(tool, []).append(seconds)
 
@@ -68,7 +71,7 @@ async def _client(port: int, client: int, end: float, next_call: Next, seen: See
             tool, arguments = next_call(client, number)
             number += 1
             try:
-                seen.add(tool, await connection.call(tool_call(WIRE, tool, arguments).raw()))
+                seen.add(client, tool, await connection.call(tool_call(WIRE, tool, arguments).raw()))
             except ValueError as error:  # the tool answered with an error
                 seen.errors.append(str(error)[-300:])
 

@@ -1,6 +1,8 @@
-"""The event loop serves everybody: no request makes it wait for a store."""
+"""The event loop serves everybody: no request makes it wait for a store, and searches wait for each other."""
 
 import asyncio
+import threading
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -12,14 +14,17 @@ from loci.adapters.local.records import SqliteRecords
 from loci.adapters.local.sqlite import Database
 from loci.app import App
 from loci.compose import build_app
+from loci.core.cores import cores
 from loci.core.identity import LOCAL_CALLER, SYSTEM, Owner
 from loci.core.settings import load_settings
+from loci.documents.api import Documents
 from loci.mcp.auth.api_keys import ApiKeys
 from loci.mcp.http.application import asgi
 from loci.mcp.http.refusal import Refusal
 from loci.mcp.http.sessions import KIND, SECONDS, Sessions
 from tests.attack.doors import LambdaDoor, lambda_doors
 from tests.attack.wire import begun, legacy, rpc
+from tests.surface.conftest import Connect
 
 
 class Watched:
@@ -84,3 +89,30 @@ def test_a_session_ends_after_thirty_days_and_is_forgotten_with_its_end(tmp_path
     for id in (left, ended):
         with pytest.raises(Refusal, match="Session not found"):
             sessions.check(id, LOCAL_CALLER)
+
+
+@pytest.mark.anyio
+async def test_only_as_many_searches_run_at_once_as_there_are_threads_for_them(
+    app: App, connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The others wait. If all ran, a write beside them would get its share of a core among dozens."""
+    running = most = 0
+    counting = threading.Lock()
+    search = Documents.search
+
+    def watched(*args: Any, **kwargs: Any) -> Any:
+        nonlocal running, most
+        with counting:
+            running += 1
+            most = max(most, running)
+        time.sleep(0.05)
+        try:
+            return search(*args, **kwargs)
+        finally:
+            with counting:
+                running -= 1
+
+    monkeypatch.setattr(Documents, "search", watched)
+    async with connect() as client:
+        await asyncio.gather(*(client.call_tool("search_documents", {"query": "a word"}) for _ in range(24)))
+    assert most == max(2, cores())
