@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from loci.code.parts import CodeAdapters
     from loci.documents.api import Documents
     from loci.documents.parts import DocumentAdapters
+    from loci.files.api import Files
+    from loci.files.parts import FileAdapters
     from loci.mcp.module import Module
 
 
@@ -29,6 +31,7 @@ class Adapters:
     blobs: BlobStore
     local_links: LocalLinks | None
     documents: "Callable[[], DocumentAdapters]"
+    files: "Callable[[DocumentAdapters], FileAdapters]"
     code: "Callable[[], CodeAdapters]"
 
 
@@ -48,6 +51,7 @@ class App:
     scratchpad: Scratchpad
     api_keys: ApiKeys
     lazy_documents: "Lazy[Documents]"
+    lazy_files: "Lazy[Files]"
     lazy_code: "Lazy[Code]"
     list_modules: "Callable[[App], Sequence[Module]]"
 
@@ -55,6 +59,11 @@ class App:
     def documents(self) -> "Documents":
         """Documents: searched, linked, written."""
         return self.lazy_documents.get()
+
+    @property
+    def files(self) -> "Files":
+        """Files: added, read, searched."""
+        return self.lazy_files.get()
 
     @property
     def code(self) -> "Code":

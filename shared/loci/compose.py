@@ -13,6 +13,7 @@ from loci.core.settings import Settings, load_settings
 from loci.core.stores import RecordStore
 from loci.core.telemetry import Telemetry
 from loci.documents.module import documents_module
+from loci.files.module import files_module
 from loci.mcp.auth.api_keys import ApiKeys
 from loci.mcp.module import Module
 from loci.scratchpad.api import Scratchpad
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from loci.code.api import Code
     from loci.documents.api import Documents
     from loci.documents.ingest.reindex import IndexRebuild
+    from loci.files.api import Files
     from loci.search.language_model import LanguageModel
 
 UPLOADS_AT_ONCE = 5
@@ -32,7 +34,13 @@ UPLOADS_AT_ONCE = 5
 
 def modules(app: App) -> Sequence[Module]:
     """Every vertical. A vertical that is not in this list is not served."""
-    return [scratchpad_module(app.scratchpad), documents_module(app), code_module(app), web_module(app)]
+    return [
+        scratchpad_module(app.scratchpad),
+        documents_module(app),
+        files_module(app),
+        code_module(app),
+        web_module(app),
+    ]
 
 
 def build_app(settings: Settings | None = None) -> App:
@@ -45,20 +53,34 @@ def build_app(settings: Settings | None = None) -> App:
     telemetry = Telemetry(settings.log_level)
     scratchpad = Scratchpad(adapters.records, adapters.blobs, time.time)
 
+    language_model = Lazy(lambda: [_language_model(settings, adapters.records)])
+    for_documents = Lazy(adapters.documents)  # files share its index and its models
+
     def documents() -> "Documents":
         from loci.documents.api import Documents
         from loci.documents.parts import document_parts
 
-        language_model = _language_model(settings, adapters.records)
-        return Documents(
-            document_parts(settings, adapters.records, adapters.blobs, adapters.documents(), language_model)
-        )
+        [model] = language_model.get()
+        return Documents(document_parts(settings, adapters.records, adapters.blobs, for_documents.get(), model))
+
+    def files() -> "Files":
+        from loci.files.api import Files
+        from loci.files.parts import file_parts
+
+        [model] = language_model.get()
+        shared = adapters.files(for_documents.get())
+        return Files(file_parts(settings, adapters.records, adapters.blobs, shared, model))
+
+    lazy_files = Lazy(files)
 
     def code() -> "Code":
         from loci.code.api import Code
         from loci.code.parts import code_parts
+        from loci.code.stored_files import FilesForCode
 
-        return Code(code_parts(settings, adapters.records, scratchpad, telemetry, adapters.code()))
+        return Code(
+            code_parts(settings, adapters.records, scratchpad, telemetry, adapters.code(), FilesForCode(lazy_files.get))
+        )
 
     return App(
         settings=settings,
@@ -70,6 +92,7 @@ def build_app(settings: Settings | None = None) -> App:
         scratchpad=scratchpad,
         api_keys=ApiKeys(adapters.records, time.time),
         lazy_documents=Lazy(documents),
+        lazy_files=lazy_files,
         lazy_code=Lazy(code),
         list_modules=modules,
     )

@@ -8,7 +8,7 @@ from functools import partial
 from loci.code.bridge import NoTools
 from loci.code.detached_runs import DetachedRuns
 from loci.code.errand_slots import ErrandSlots
-from loci.code.ports import Executors, Jobs, NoFiles, Sandbox
+from loci.code.ports import Executors, Jobs, Sandbox, StoredFiles
 from loci.code.python import Runner
 from loci.code.results_cache import ResultsCache
 from loci.code.typescript import TypeScript
@@ -45,12 +45,17 @@ class CodeParts:
 
 
 def code_parts(
-    settings: Settings, records: RecordStore, scratchpad: Scratchpad, telemetry: Telemetry, adapters: CodeAdapters
+    settings: Settings,
+    records: RecordStore,
+    scratchpad: Scratchpad,
+    telemetry: Telemetry,
+    adapters: CodeAdapters,
+    files: StoredFiles,
 ) -> CodeParts:
     """Put the parts together."""
     slots = ErrandSlots(records, settings.runs_at_once)
     return CodeParts(
-        Lazy(partial(_runner, settings, records, adapters, telemetry)),
+        Lazy(partial(_runner, settings, records, adapters, files, telemetry)),
         Lazy(partial(_typescript, settings, adapters, scratchpad, telemetry)),
         DetachedRuns(records, scratchpad, adapters.jobs, time.time, slots) if adapters.jobs else None,
     )
@@ -65,8 +70,10 @@ def executor_bounds(settings: Settings) -> Bounds:
     )
 
 
-def _runner(settings: Settings, records: RecordStore, adapters: CodeAdapters, telemetry: Telemetry) -> Runner:
-    return Runner(records, adapters.executors(), NoFiles(), time.time, telemetry, seconds=settings.runner_seconds)
+def _runner(
+    settings: Settings, records: RecordStore, adapters: CodeAdapters, files: StoredFiles, telemetry: Telemetry
+) -> Runner:
+    return Runner(records, adapters.executors(), files, time.time, telemetry, seconds=settings.runner_seconds)
 
 
 def _typescript(settings: Settings, adapters: CodeAdapters, scratchpad: Scratchpad, telemetry: Telemetry) -> TypeScript:

@@ -1,11 +1,10 @@
 """The ports of code: what runs it, and what it needs."""
 
 from collections.abc import Callable
-from typing import NoReturn, Protocol
+from typing import Protocol
 
 from loci.code.python_run import Ran, Stored
 from loci.code.typescript_run import Completed, Failed, TypeScriptJob
-from loci.core.errors import NotFound
 from loci.core.identity import Owner
 from loci.core.json import Json, JsonObject
 
@@ -53,13 +52,6 @@ class StoredFiles(Protocol):
     def read(self, owner: Owner, id: str) -> Stored:
         """Read the file as it is now. Raises `NotFound` if the owner has no file with this id."""
         ...
-
-
-class NoFiles:
-    """Stored files while Loci stores none."""
-
-    def read(self, owner: Owner, id: str) -> NoReturn:  # noqa: ARG002 (the port's names)
-        raise NotFound(f"There is no stored file {id!r}", "Use an id that a search gave", code="MEMORY_NOT_FOUND")
 
 
 class Executors(Protocol):

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from loci.code.parts import CodeAdapters
     from loci.code.ports import Executors, Jobs, Sandbox
     from loci.documents.parts import DocumentAdapters
+    from loci.files.parts import FileAdapters
+    from loci.files.ports import FileReader
     from loci.search.document_index import DocumentIndex
 
 MAX_OUTPUT_BYTES = 1 << 19
@@ -37,6 +39,7 @@ def aws_adapters(settings: Settings) -> Adapters:
         blobs=blobs,
         local_links=None,
         documents=partial(for_documents, settings, records, clients),
+        files=partial(_for_files, settings),
         code=partial(_for_code, settings, records, keyring, clients),
     )
 
@@ -90,6 +93,16 @@ def for_documents(
         embedder, reranker = LambdaEmbedder(inference), LambdaReranker(inference)
     locks = RecordWriteLocks(records, time.time)
     return DocumentAdapters(_index(settings, locks, clients, at_once=at_once), embedder, reranker, locks)
+
+
+def _for_files(settings: Settings, shared: "DocumentAdapters") -> "FileAdapters":
+    from loci.files.parts import FileAdapters
+
+    return FileAdapters(shared.index, shared.embedder, shared.reranker, shared.locks, partial(_file_reader, settings))
+
+
+def _file_reader(settings: Settings) -> "FileReader":  # noqa: ARG001
+    raise Unavailable("This deployment has no function that reads files", "Add texts", code="NO_READER")
 
 
 def _index(settings: Settings, locks: WriteLocks, clients: Clients, *, at_once: bool) -> "DocumentIndex":

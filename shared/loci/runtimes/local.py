@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from loci.code.parts import CodeAdapters
     from loci.code.ports import Executors, Sandbox
     from loci.documents.parts import DocumentAdapters
+    from loci.files.parts import FileAdapters
+    from loci.files.ports import FileReader
 
 DATABASE = "loci.db"
 
@@ -42,6 +44,7 @@ def local_adapters(settings: Settings) -> "Adapters":
         blobs=blobs,
         local_links=blobs,
         documents=partial(_for_documents, settings, database),
+        files=partial(_for_files, settings, blobs),
         code=partial(_for_code, settings, records, blobs),
     )
 
@@ -67,6 +70,22 @@ def _for_documents(settings: Settings, database: "Database") -> "DocumentAdapter
 
     embedder, reranker = local_inference(settings)
     return DocumentAdapters(SqliteIndex(database), embedder, reranker, FolderWriteLocks(settings.data / "turns"))
+
+
+def _for_files(settings: Settings, blobs: BlobStore, shared: "DocumentAdapters") -> "FileAdapters":
+    from loci.files.parts import FileAdapters
+
+    reader = partial(_file_reader, settings, blobs)
+    return FileAdapters(shared.index, shared.embedder, shared.reranker, shared.locks, reader)
+
+
+def _file_reader(settings: Settings, blobs: BlobStore) -> "FileReader":
+    """Reads files in confined processes of this machine, with the runner's packages."""
+    from loci.adapters.local.confined_reader import ConfinedReader
+    from loci.adapters.local.executors.executor_starter import strongest_wall
+
+    layers = partial(strongest_wall, allow_none=settings.allow_unsandboxed)
+    return ConfinedReader(settings.data.absolute() / "readers", settings.runner_folder, blobs, layers)
 
 
 def _for_code(settings: Settings, records: RecordStore, blobs: BlobStore) -> "CodeAdapters":

@@ -6,9 +6,10 @@ from types import ModuleType
 
 
 def start(program: str, arguments: list[str]) -> None:
-    """Run it. Of Loci only this folder can be imported, under the names that it has there."""
+    """Run it. Of Loci only this folder and what reads files can be imported, under the names that they have there."""
     here = __file__.rpartition("/")[0] or "."
-    for name, path in (("loci", []), ("loci.sandbox", [here])):
+    readers = f"{here}/../files/extract"
+    for name, path in (("loci", []), ("loci.sandbox", [here]), ("loci.files", []), ("loci.files.extract", [readers])):
         package = ModuleType(name)
         package.__path__ = path
         sys.modules[name] = package

@@ -14,7 +14,6 @@ from loci.adapters.aws.sandbox.lambda_executors import LambdaExecutors
 from loci.adapters.aws.sandbox.lambda_sandbox import LambdaSandbox
 from loci.adapters.aws.sandbox.lent_rows import Lender
 from loci.adapters.aws.sandbox.machine import Machine
-from loci.code.ports import NoFiles
 from loci.code.python_run import RunFailure
 from loci.code.typescript_run import Completed, ToolClient, TypeScriptJob
 from loci.core.json import Json, JsonObject
@@ -25,6 +24,7 @@ from tests.contract.stores import ANN, CLOCK, START
 from tests.support.invoke_api import InvokeApi, invoke_api
 from tests.support.loopback_aws import loopback_aws
 from tests.support.moto_aws import BUCKET, RUN_TABLE, TABLE
+from tests.support.no_files import NoFiles
 
 FUNCTION = "loci-run"
 ENDED: dict[str, Any] = {"logs": [], "dropped": 0, "asked": 0, "denied": 0, "ms": 1.0, "peak": 1}

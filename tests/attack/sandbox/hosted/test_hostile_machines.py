@@ -14,7 +14,6 @@ from loci.adapters.aws.sandbox.lambda_executors import LambdaExecutors
 from loci.adapters.aws.sandbox.lambda_sandbox import LambdaSandbox
 from loci.adapters.aws.sandbox.lent_rows import Lender, policy
 from loci.adapters.aws.sandbox.machine import Machine
-from loci.code.ports import NoFiles
 from loci.code.python_run import Ran, RunFailure
 from loci.code.typescript_run import Failed, ToolClient, TypeScriptJob
 from loci.core.json import Json, JsonObject
@@ -26,6 +25,7 @@ from tests.contract.stores import ANN, BOB, CLOCK, START
 from tests.support.invoke_api import InvokeApi, invoke_api
 from tests.support.loopback_aws import loopback_aws
 from tests.support.moto_aws import BUCKET, RUN_TABLE, TABLE
+from tests.support.no_files import NoFiles
 
 FUNCTION = "loci-run"
 SHOP = ToolClient(("shop",), (("shop:price", ("price",)),))

@@ -1,0 +1,24 @@
+"""Why a file cannot be read, and how much of one is."""
+
+from dataclasses import dataclass
+
+
+class Unreadable(Exception):
+    """The file cannot be read; the text says why, and `advice` what to do."""
+
+    def __init__(self, what: str, advice: str, code: str = "FILE_UNREADABLE") -> None:
+        super().__init__(what)
+        self.advice = advice
+        self.code = code
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much of one file is read."""
+
+    pages: int = 2_000
+    rows: int = 200_000
+    """Of all sheets."""
+    cells: int = 4_000_000
+    unpacked_bytes: int = 512 << 20
+    """Of a packed file, such as a workbook."""

@@ -1,0 +1,102 @@
+"""The nouns of the lake: a file, its versions, and where a version came from."""
+
+from dataclasses import asdict, dataclass, replace
+from typing import Literal, cast
+
+from loci.core.ids import content_id
+from loci.core.json import Json, JsonObject, string
+from loci.core.stores import Record
+
+Status = Literal["pending", "running", "okay", "error"]
+Kind = Literal["excel_file", "pdf_file", "txt_file"]
+"""The three types that the reference knows."""
+SHEETS = frozenset({"xlsx", "xls", "ods", "csv", "tsv"})
+
+
+@dataclass(frozen=True, slots=True)
+class FileVersion:
+    """One content of a file."""
+
+    number: int
+    """Counts from 1."""
+    sha256: str
+    bytes: int
+    added_at: str
+    status: Status = "pending"
+    reason: str | None = None
+    """Why it could not be read."""
+    format: str | None = None
+    chunks: int = 0
+    figures: int = 0
+    tables: int = 0
+    sheets: tuple[str, ...] = ()
+    pages: int | None = None
+    summary: str = ""
+    remarks: tuple[str, ...] = ()
+    model: str | None = None
+    """The model that embedded its passages."""
+    lineage: JsonObject | None = None
+    """Where it came from, if code made it: the code, its inputs, the time."""
+
+    def as_json(self) -> JsonObject:
+        """The version as a record holds it."""
+        return cast("JsonObject", asdict(self) | {"sheets": list(self.sheets), "remarks": list(self.remarks)})
+
+
+@dataclass(frozen=True, slots=True)
+class StoredFile:
+    """A file in the lake. A file that comes again under its name is a new version of it."""
+
+    id: str
+    name: str
+    newest: FileVersion
+    """The version that was added last, perhaps not read yet."""
+    current: FileVersion | None
+    """The newest version that was read: searches find it. None: none was read yet."""
+    record_version: str
+
+    @property
+    def shown(self) -> FileVersion:
+        """The version whose facts are told."""
+        return self.current or self.newest
+
+    @property
+    def kind(self) -> Kind:
+        """Its type, as the reference counts files."""
+        format = self.shown.format or self.name.rpartition(".")[2].lower()
+        return "pdf_file" if format == "pdf" else "excel_file" if format in SHEETS else "txt_file"
+
+    def as_json(self) -> JsonObject:
+        """The file as a record holds it."""
+        current: Json = self.current and self.current.as_json()
+        return {"name": self.name, "newest": self.newest.as_json(), "current": current}
+
+    def read_as(self, version: FileVersion) -> "StoredFile":
+        """The file after its newest version was read."""
+        return replace(self, newest=version, current=version if version.status == "okay" else self.current)
+
+
+def file_id(name: str) -> str:
+    """The id of the owner's file with this name."""
+    return f"ds-{content_id(name, length=20)}"
+
+
+def stored_file(record: Record) -> StoredFile:
+    """The file in this record."""
+    current = record.value["current"]
+    return StoredFile(
+        id=record.key,
+        name=string(record.value["name"]),
+        newest=version_of(record.value["newest"]),
+        current=None if current is None else version_of(current),
+        record_version=record.version,
+    )
+
+
+def version_of(value: Json) -> FileVersion:
+    """The version that a record holds as this JSON."""
+    if not isinstance(value, dict):
+        raise TypeError("this is no version of a file")
+    known = {name: one for name, one in value.items() if name in FileVersion.__dataclass_fields__}
+    known |= {name: tuple(cast("list[str]", known.get(name) or ())) for name in ("sheets", "remarks")}  # type: ignore[dict-item]
+    return FileVersion(**known)  # type: ignore[arg-type]

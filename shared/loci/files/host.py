@@ -1,0 +1,13 @@
+"""The product, as the doors to files see it: tools, pages and checks."""
+
+from typing import Protocol
+
+from loci.files.api import Files
+from loci.mcp.module import Host
+
+
+class FilesHost(Host, Protocol):
+    """The server's side, and the files themselves."""
+
+    @property
+    def files(self) -> Files: ...

@@ -1,0 +1,40 @@
+"""Files, as the server offers them. Nothing here loads the vertical itself."""
+
+from typing import TYPE_CHECKING
+
+from loci.mcp.module import Module
+from loci.mcp.tool import LociTool
+from loci.mcp.tool_catalog import ToolFamily, tool_family
+
+if TYPE_CHECKING:
+    from loci.files.host import FilesHost
+
+INSTRUCTIONS = """
+
+Files hold workbooks, PDFs and texts:
+- get_memorylake_metadata: at the start, or when the user asks which files there are.
+- search_memory: for what stands in files; each result has the passages, with page, cells or lines to cite.
+- create_memory_code_runner, then run_memory_code: to compute on a file; get_memory_path(id, name) is its path there."""
+
+
+def files_module(app: "FilesHost") -> Module:
+    """Everything of files but their commands."""
+    return Module(name="files", surfaces=frozenset({"files"}), tools=_tools(app), instructions=INSTRUCTIONS)
+
+
+def _tools(app: "FilesHost") -> list[ToolFamily]:
+    def search() -> list[LociTool]:
+        from loci.files.tools.search_tools import search_tools
+
+        return search_tools(app)
+
+    def lake() -> list[LociTool]:
+        from loci.files.tools.lake_tools import lake_tools
+
+        return lake_tools(app)
+
+    on = ("files",)
+    return [
+        tool_family(search, "get_memorylake_metadata", "search_memory", "fetch_memory", surfaces=on),
+        tool_family(lake, "add_memory", "ingestion_status", "delete_memory", surfaces=on),
+    ]

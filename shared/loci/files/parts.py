@@ -1,0 +1,63 @@
+"""The parts of the files vertical, put together on the adapters of a runtime."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from loci.core.lazy import Lazy
+from loci.core.settings import Settings
+from loci.core.stores import BlobStore, RecordStore, WriteLocks
+from loci.files.finder import FileFinder
+from loci.files.ingest import FileIngest
+from loci.files.lake import Lake
+from loci.files.ports import FileReader
+from loci.search.document_index import DocumentIndex
+from loci.search.inference import Embedder, Reranker
+from loci.search.language_model import LanguageModel
+from loci.search.language_stage import LanguageStage
+from loci.search.search import Search
+
+
+@dataclass(frozen=True, slots=True)
+class FileAdapters:
+    """The ports that files need besides the stores, on one runtime."""
+
+    index: DocumentIndex
+    embedder: Embedder
+    reranker: Reranker
+    locks: WriteLocks
+    reader: Callable[[], FileReader]
+    """Made at the first file that needs a parser."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileParts:
+    """Everything that `Files` is made of."""
+
+    lake: Lake
+    ingest: FileIngest
+    finder: FileFinder
+    embedder: Embedder
+    index: DocumentIndex
+
+
+def file_parts(
+    settings: Settings,
+    records: RecordStore,
+    blobs: BlobStore,
+    adapters: FileAdapters,
+    language_model: LanguageModel | None,
+) -> FileParts:
+    """Put the parts together."""
+    lake = Lake(records, blobs, time.time)
+    model_name, seconds = settings.language_model or "", settings.language_model_seconds
+    stage = LanguageStage(language_model, model_name, seconds=seconds)
+    search = Search(adapters.index, adapters.embedder, adapters.reranker, stage, rerank_seconds=settings.rerank_seconds)
+    reader = Lazy(adapters.reader)
+    return FileParts(
+        lake=lake,
+        ingest=FileIngest(lake, adapters.index, adapters.embedder, reader.get, adapters.locks),
+        finder=FileFinder(lake, search),
+        embedder=adapters.embedder,
+        index=adapters.index,
+    )

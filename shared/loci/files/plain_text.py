@@ -1,0 +1,51 @@
+"""Reads plain texts and markdown. They need no parser, so they need no wall: they are found at once."""
+
+from loci.core.errors import Refused
+from loci.files.reading import Format, Reading, TextSection
+
+PLAIN: dict[str, Format] = {"txt": "txt", "text": "txt", "log": "txt", "md": "md", "markdown": "md"}
+
+
+def is_plain(name: str) -> bool:
+    """True if a file with this name is a plain text."""
+    return name.rpartition(".")[2].lower() in PLAIN
+
+
+def read_plain(name: str, content: bytes) -> Reading:
+    """What is in the text: sections between empty lines, under their headings."""
+    text = decoded(content)
+    if not text.strip():
+        raise Refused("The file is empty", "Add it again with text in it", code="FILE_EMPTY")
+    sections: list[TextSection] = []
+    heading: tuple[str, ...] = ()
+    block: list[str] = []
+    first = 1
+    is_markdown = PLAIN[name.rpartition(".")[2].lower()] == "md"
+
+    def flush() -> None:
+        body = "\n".join(block)
+        if body.strip():
+            sections.append(TextSection(text=body, heading=heading, first_line=first))
+
+    for number, line in enumerate(text.split("\n"), 1):
+        marks = len(line) - len(line.lstrip("#")) if is_markdown else 0
+        if 0 < marks <= 6 and line[marks : marks + 1] == " ":
+            flush()
+            heading = (*heading[: marks - 1], line[marks:].strip().rstrip("#").strip()[:500])
+            block, first = [], number + 1
+        else:
+            block.append(line)
+    flush()
+    return Reading(format=PLAIN[name.rpartition(".")[2].lower()], sections=tuple(sections))
+
+
+def decoded(content: bytes) -> str:
+    """The text of a file: UTF-8, UTF-16 with its mark, else Latin-1; every kind of line end becomes a line feed."""
+    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
+        text = content.decode("utf-16", "replace")
+    else:
+        try:
+            text = content.decode("utf-8-sig")
+        except UnicodeDecodeError:
+            text = content.decode("cp1252", "replace")
+    return text.replace("\r\n", "\n").replace("\r", "\n")

@@ -1,0 +1,78 @@
+"""A reading: what was read out of a file. It comes from behind the wall, so it is checked before anything uses it."""
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+LONGEST_NAME = 500
+MOST_COLUMNS = 16_384
+Name = Annotated[str, Field(max_length=LONGEST_NAME)]
+Number = Annotated[int, Field(ge=1)]
+"""Counts from 1."""
+Part = Annotated[float, Field(ge=-1, le=2)]
+Format = Literal["xlsx", "xls", "ods", "csv", "tsv", "pdf", "txt", "md", "html", "docx", "pptx", "json"]
+
+
+class Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class TextSection(Strict):
+    """A piece of running text, with the place where it stands."""
+
+    kind: Literal["text"] = "text"
+    text: str
+    heading: tuple[Name, ...] = ()
+    page: Number | None = None
+    box: tuple[Part, Part, Part, Part] | None = None
+    """Left, top, right, bottom, as parts of the page."""
+    slide: Number | None = None
+    first_line: Number | None = None
+    """Of a text file."""
+
+
+class TableSection(Strict):
+    """A table: its header and its rows, with the place of its top left cell."""
+
+    kind: Literal["table"] = "table"
+    title: Name = ""
+    """The words above the table."""
+    sheet: Name | None = None
+    page: Number | None = None
+    box: tuple[Part, Part, Part, Part] | None = None
+    slide: Number | None = None
+    first_row: Annotated[int, Field(ge=0)] = 0
+    """The row of the header in its sheet, counted from 0; of the first row if there is no header."""
+    first_column: Annotated[int, Field(ge=0)] = 0
+    header: Annotated[tuple[str, ...], Field(max_length=MOST_COLUMNS)] = ()
+    rows: tuple[tuple[str, ...], ...]
+
+
+Section = Annotated[TextSection | TableSection, Field(discriminator="kind")]
+
+
+class Reading(Strict):
+    """Everything that was read out of one file."""
+
+    format: Format
+    sections: tuple[Section, ...]
+    sheets: tuple[Name, ...] = ()
+    """All sheets of a workbook, also empty ones."""
+    pages: int | None = None
+    figures: Annotated[int, Field(ge=0)] = 0
+    remarks: tuple[Name, ...] = ()
+    """What could not be read, or was left out, and why."""
+
+    @property
+    def tables(self) -> tuple[TableSection, ...]:
+        """The tables, in the order of the file."""
+        return tuple(one for one in self.sections if isinstance(one, TableSection))
+
+
+class Answer(Strict):
+    """What the program behind the wall says: a reading, or why there is none."""
+
+    reading: Reading | None = None
+    unreadable: Name | None = None
+    advice: Name | None = None
+    code: Annotated[str | None, Field(pattern="^[A-Z_]{1,40}$")] = None
