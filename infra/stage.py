@@ -145,6 +145,10 @@ class Stage(Part):
         """The prefix of the names of its resources."""
         return f"loci-{self.name}"
 
+    def function_name(self, name: str) -> str:
+        """Return a function's name. Other stacks use it: a reference would be an export, and lock the function."""
+        return f"{self.prefix}-{name}"
+
     @property
     def retains(self) -> bool:
         """True if its table and bucket stay when the stacks are deleted."""
