@@ -8,7 +8,7 @@ from aws_cdk import aws_logs as logs
 from aws_cdk import aws_secretsmanager as secretsmanager
 from constructs import Construct
 
-from infra import defaults, language, reach, runs
+from infra import defaults, runs, tool_calls
 from infra.acknowledged import acknowledge
 from infra.distribution import distribution
 from infra.firewall import protect
@@ -88,20 +88,13 @@ def _origin_secret(stack: Stack) -> str:
 
 
 def _function(stack: Stack, stage: Stage, folders: Layers, data: Data, public_url: str) -> lambda_.IFunction:
-    settings = {"public_url": public_url, "secrets_from": data.secret.secret_arn}
-    may = [
-        *reach.permissions(stack, stage, data),
-        *language.permissions(stack, stage),
-        *runs.sending(stack, stage, data),
-        defaults.allow(["secretsmanager:GetSecretValue"], [data.secret.secret_arn]),
-    ]
     return defaults.function(
         stack,
         "gateway",
         stage,
         size=stage.gateway.model_copy(update={"timeout_s": stage.timeout_s("gateway")}),
         layers=defaults.loci_layers(stack, stage, folders),
-        settings={**reach.settings_of(stage, data), **runs.settings_of(stack, stage, data), **settings},
-        may=may,
+        settings={**tool_calls.settings_of(stack, stage, data), "public_url": public_url},
+        may=[*tool_calls.permissions(stack, stage, data), *runs.sending(stack, stage, data)],
         description="Answers every MCP request of Loci",
     )
