@@ -166,7 +166,7 @@ def function(
     The code is either the folder, with layers, or an image.
     """
     construct = in_template(name)
-    log = log_group(stack, f"{construct}Log", stage)
+    log = log_group(stack, log_name(name), stage)
     role = iam.Role(stack, f"{construct}Role", assumed_by=service("lambda.amazonaws.com"))
     for statement in (allow(["logs:CreateLogStream", "logs:PutLogEvents"], [log.log_group_arn]), *may):
         role.add_to_policy(statement)
@@ -198,6 +198,16 @@ def function(
 def in_template(name: str) -> str:
     """Return a function's name as in the templates: `RunPython` for `run_python`."""
     return name.title().replace("_", "")
+
+
+def log_name(function: str) -> str:
+    """Return the name of a function's log as in the templates."""
+    return f"{in_template(function)}Log"
+
+
+def log_of(stack: Stack, function: str) -> logs.ILogGroup:
+    """Return the log of the function, which this stack has."""
+    return cast("logs.ILogGroup", stack.node.find_child(log_name(function)))
 
 
 def environment(settings: Mapping[str, str]) -> dict[str, str]:

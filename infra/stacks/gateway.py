@@ -1,10 +1,7 @@
 """The stack `gateway`: the function, the API in front of it, the firewall, and CloudFront if the stage has `edge`."""
 
-from typing import cast
-
 from aws_cdk import CfnOutput, Stack
 from aws_cdk import aws_lambda as lambda_
-from aws_cdk import aws_logs as logs
 from aws_cdk import aws_secretsmanager as secretsmanager
 from constructs import Construct
 
@@ -37,7 +34,6 @@ class Gateway(Stack):
             if stage.domain:
                 CfnOutput(self, "PointDomainTo", value=edge.distribution_domain_name)
         function = _function(self, stage, folders, data, public_url)
-        _query_of_tools(self, stage)
         route_everything(api, function, stage)
         if stage.localstack:
             # LocalStack's API Gateway differs from AWS's, so the tests also call the function directly.
@@ -55,21 +51,6 @@ class Gateway(Stack):
             CfnOutput(self, "ExecutorBucket", value=data.executors.bucket_name)
         if stage.searches:
             CfnOutput(self, "Upload", value=f"s3://{data.bucket.bucket_name}/{UPLOADS_OF_LOCAL}")
-
-
-def _query_of_tools(stack: Stack, stage: Stage) -> None:
-    """Save a query for Logs Insights with the figures of each tool: as metrics they would cost $0.60 a tool."""
-    if stage.localstack:
-        return  # it has no saved queries
-    log = cast("logs.ILogGroup", stack.node.find_child("GatewayLog"))
-    query = logs.QueryString(
-        filter_statements=['message = "call"'],
-        stats_statements=["count(*) as calls, pct(ms, 50) as p50_ms, pct(ms, 95) as p95_ms by tool, outcome"],
-        sort="calls desc",
-    )
-    logs.QueryDefinition(
-        stack, "Tools", query_definition_name=f"{stage.prefix}/tools", query_string=query, log_groups=[log]
-    )
 
 
 def _origin_secret(stack: Stack) -> str:
