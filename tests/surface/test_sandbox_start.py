@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -18,18 +18,16 @@ from mcp_types import CallToolResult
 from loci.app import App
 from loci.code.packages import find_deno
 from loci.compose import build_app
-from loci.core.settings import Settings
 from loci.mcp.lambda_handler import job_handler
 from loci.mcp.server import build_server
 from tests.contract.executors import FUNCTION as RUN_PYTHON
 from tests.contract.sandboxes import FUNCTION as RUN_DENO
-from tests.contract.sandboxes import ROLE
 from tests.support.deno import needs_deno
 from tests.support.executors import runner_packages
 from tests.support.functions import FUNCTIONS
 from tests.support.invoke_api import InvokeApi, invoke_api
 from tests.support.loopback_aws import loopback_aws
-from tests.support.moto_aws import BUCKET, EXECUTORS, RUN_TABLE, TABLE
+from tests.surface.hosted import ERRAND, hosted
 from tests.surface.results import structured, texts
 
 pytestmark = [
@@ -37,7 +35,6 @@ pytestmark = [
     needs_deno,
     pytest.mark.skipif(not sys.platform.startswith("linux"), reason="functions run on Linux"),
 ]
-ERRAND = "loci-errand"
 ROOT = FUNCTIONS.parent
 LIBRARY = "error while loading shared libraries: libpython3.13.so.1.0: cannot open shared object file"
 # As Lambda's own runtime for Python tells it: a handler that cannot be imported fails at each call.
@@ -130,21 +127,7 @@ class Gateway:
 @pytest.fixture(scope="module")
 def gateway(tmp_path_factory: pytest.TempPathFactory) -> Generator[Gateway]:
     with invoke_api() as api, loopback_aws():
-        told: Mapping[str, object] = {
-            "mode": "aws",
-            "table": TABLE,
-            "bucket": BUCKET,
-            "secrets": ("s" * 40,),
-            "run_python_function": RUN_PYTHON,
-            "run_deno_function": RUN_DENO,
-            "run_role": ROLE,
-            "run_table": RUN_TABLE,
-            "executor_bucket": EXECUTORS,
-            "errand_function": ERRAND,
-            "models": tmp_path_factory.mktemp("models"),
-            "runner_matplotlib": False,
-        }
-        app = build_app(Settings.model_validate(told))
+        app = build_app(hosted(tmp_path_factory.mktemp("models"), runner_matplotlib=False))
         api.functions[ERRAND] = job_handler(app)
         yield Gateway(app, api)
 
