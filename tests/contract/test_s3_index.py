@@ -2,6 +2,7 @@
 
 import random
 import secrets
+import tracemalloc
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -191,6 +192,18 @@ def test_the_state_changes_with_the_writes_of_others_and_with_nothing_else(
     assert len(set(seen)) == 4
     find(here.index, ann, "river")
     assert here.index.state(ann, NOTES) == there.index.state(ann, NOTES) == seen[-1]
+
+
+def test_the_state_is_told_without_copying_the_changes(here: Environment, ann: Owner) -> None:
+    with folding_often(1 << 30):
+        put(here.index, ann, chunk("a#0", "".join(noise() for _ in range(3_000))))
+    before = here.index.state(ann, NOTES)
+    tracemalloc.start()
+    try:
+        assert here.index.state(ann, NOTES) == before
+        assert tracemalloc.get_traced_memory()[1] < 1_000_000
+    finally:
+        tracemalloc.stop()
 
 
 def test_the_state_outlives_a_fold(here: Environment, there: Environment, ann: Owner) -> None:
