@@ -53,8 +53,9 @@ for number in itertools.count(int(sys.argv[2])):
     put(index, owner, *[chunk(f"last#{{n}}", f"garden turn{{number}}", embedding(1, n)) for n in range(1 + number % 7)])
     print(number, flush=True)
 """
-# Ends itself in the moment before one of its requests is sent.
+# Ends itself in the moment before one of its requests is sent. Each of its writes folds.
 ENDING = f"""{IMPORTS}
+owner_copy.LEAST_FOLDED = owner_copy.MOST_FOLDED = 1
 wanted = int(sys.argv[2])
 def end(sent):
     if len(wire.sent) > wanted:
@@ -121,9 +122,9 @@ def test_the_folders_of_killed_processes_are_removed_by_the_next(left: Left) -> 
     assert len([one for one in (left.folder / "tmp").iterdir() if one.is_dir()]) == 1
 
 
-# ENDING asks some twenty times.
+# ENDING asks some thirty times.
 @pytest.mark.parametrize(
-    "request_number", [pytest.param(n, marks=() if n % 4 == 2 else pytest.mark.exhaustive) for n in range(24)]
+    "request_number", [pytest.param(n, marks=() if n % 4 == 2 else pytest.mark.exhaustive) for n in range(32)]
 )
 def test_a_kill_before_any_request_loses_nothing(tmp_path: Path, request_number: int) -> None:
     ann = someone()

@@ -98,7 +98,7 @@ class Changes:
 
     def _header(self) -> tuple[bytes, bytes, bytes]:
         if not self.content.startswith(FORMAT) or len(self.content) < len(FORMAT) + HEADER.size:
-            raise _unreadable("another version of Loci wrote it, or it is damaged")
+            raise unreadable("another version of Loci wrote it, or it is damaged")
         return HEADER.unpack_from(self.content, len(FORMAT))
 
     def _blocks(self) -> Iterator[tuple[bytes, int, int]]:
@@ -106,16 +106,20 @@ class Changes:
         at = len(FORMAT) + HEADER.size
         while at < len(self.content):
             if len(self.content) < at + BLOCK.size:
-                raise _unreadable("it ends too soon")
+                raise unreadable("it ends too soon")
             mark, size = BLOCK.unpack_from(self.content, at)
             start = at + BLOCK.size
             at = start + size
             yield mark, start, at
 
 
-def new_base() -> str:
-    """A name that no other base has."""
-    return secrets.token_hex(16)
+def unreadable(why: str) -> Misconfigured:
+    """The objects in the bucket are damaged, or of another version of Loci."""
+    return Misconfigured(
+        f"The index in the bucket cannot be read ({why})",
+        "Update Loci. If that does not help, delete the objects below index/, and run: loci reindex --stack NAME",
+        code="INDEX_DAMAGED",
+    )
 
 
 def _framed(mark: bytes, block: bytes) -> bytes:
@@ -141,7 +145,7 @@ def _change(block: bytes) -> Change:
         collection, document, tags, date, chunks = json.loads(zlib.decompress(block))
         return Change(collection, document, [_chunk(document, one) for one in chunks], TagsAndDate(tuple(tags), date))
     except (ValueError, TypeError, zlib.error) as error:
-        raise _unreadable(str(error)) from error
+        raise unreadable(str(error)) from error
 
 
 def _chunk(document: str, stored: list[Any]) -> Chunk:
@@ -152,11 +156,3 @@ def _chunk(document: str, stored: list[Any]) -> Chunk:
 
 def _text(value: bytes) -> str:
     return b64encode(value).decode("ascii")
-
-
-def _unreadable(why: str) -> Misconfigured:
-    return Misconfigured(
-        f"The index in the bucket cannot be read ({why})",
-        "Update Loci. If that does not help, delete the objects below index/, and run: loci reindex --stack NAME",
-        code="INDEX_DAMAGED",
-    )
