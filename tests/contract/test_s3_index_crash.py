@@ -35,8 +35,9 @@ wire = watch(objects[0])
 WRITER = f"""{IMPORTS}
 put_until_killed(index, owner, int(sys.argv[2]), lambda: os.urandom(100).hex())
 """
-# Ends itself in the moment before one of its requests is sent.
+# Ends itself in the moment before one of its requests is sent. Each of its writes folds.
 ENDING = f"""{IMPORTS}
+owner_copy.LEAST_FOLDED = owner_copy.MOST_FOLDED = 1
 wanted = int(sys.argv[2])
 def end(sent):
     if len(wire.sent) > wanted:
@@ -93,9 +94,9 @@ def test_the_folders_of_killed_processes_are_removed_by_the_next(left: Left) -> 
     assert len([one for one in (left.folder / "tmp").iterdir() if one.is_dir()]) == 1
 
 
-# ENDING asks some twenty times.
+# ENDING asks some thirty times.
 @pytest.mark.parametrize(
-    "request_number", [pytest.param(n, marks=() if n % 4 == 2 else pytest.mark.exhaustive) for n in range(24)]
+    "request_number", [pytest.param(n, marks=() if n % 4 == 2 else pytest.mark.exhaustive) for n in range(32)]
 )
 def test_a_kill_before_any_request_loses_nothing(tmp_path: Path, request_number: int) -> None:
     ann = someone()

@@ -14,6 +14,7 @@ from tests.servers import shared
 
 TOGETHER = {
     "tests/contract/test_s3_index.py": "LocalStack",
+    "tests/contract/test_s3_index_folds.py": "LocalStack",
     "tests/deployed/": "LocalStack",
     "tests/servers/localstack/": "LocalStack",
     "tests/infra/": "CDK",
