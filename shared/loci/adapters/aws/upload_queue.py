@@ -24,7 +24,7 @@ class UploadQueue:
 
     def __init__(self, ingest: UploadIngest, clients: Clients, aside: str | None, at_once: int) -> None:
         self.at_once = at_once
-        """How many messages to take at a time."""
+        """The number of messages to take at a time."""
         self._ingest = ingest
         self._clients = clients
         self._aside = aside
