@@ -16,7 +16,7 @@ OWNER = "?" * 32
 """An owner's key, with which the names of their objects begin."""
 
 MODELS = "/opt/models"
-"""Where Lambda puts the folder `models` of a layer."""
+"""The path at which Lambda puts the folder `models` of a layer."""
 
 
 def settings_of(stage: Stage, data: Data) -> dict[str, str]:

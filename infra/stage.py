@@ -82,7 +82,7 @@ class InferenceSize(FunctionSize):
 
 
 class Existing(Part):
-    """What the stage uses instead of creating it: the restored data of an earlier deployment."""
+    """The restored data of an earlier deployment, which the stage uses instead of creating its own."""
 
     table: str | None = Field(None, pattern=r"^[a-zA-Z0-9_.-]{3,255}$")
     bucket: str | None = Field(None, pattern=r"^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$")

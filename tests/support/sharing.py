@@ -1,4 +1,4 @@
-"""How the workers of a run share the tests out, and a folder through which they share what is made once."""
+"""Shares the tests out among the workers of a run, with a folder through which they share what is made once."""
 
 import shutil
 import tempfile
