@@ -1,6 +1,6 @@
 """The alarms of a stage."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from aws_cdk import Stack
 from aws_cdk.aws_cloudwatch import Alarm, ComparisonOperator, IMetric, MathExpression, TreatMissingData
@@ -15,9 +15,10 @@ LOW_STORAGE = 0.2
 MB_PER_GB = 1024
 LONGEST_WAIT_S = 3600
 TABLE_OPERATIONS = ("GetItem", "PutItem", "DeleteItem", "Query")
+RUN_OPERATIONS = ("PutItem", "UpdateItem", "DeleteItem", "Query")
 
 
-def all_of(stack: Stack, stage: Stage, table: str) -> Iterator[Alarm]:
+def all_of(stack: Stack, stage: Stage, table: str, run_rows: str) -> Iterator[Alarm]:
     """Create every alarm of the stage. A few are those that tell of an answer or a document that was lost."""
     failures = metrics.of_api(stage, "5XXError")
     yield _above(stack, "ApiErrors", failures, API_ERRORS, "The API answers with 5xx")
@@ -33,7 +34,11 @@ def all_of(stack: Stack, stage: Stage, table: str) -> Iterator[Alarm]:
         failed = metrics.of_queue(runs.failed_name(stage), "ApproximateNumberOfMessagesVisible", "Maximum")
         what = "Runs of code failed before they ended: the queue has their ids, and the log of errand says why"
         yield _above(stack, "ErrandsFailed", failed, 1, what)
-    yield _above(stack, "TableThrottles", _throttles(table), 1, "DynamoDB refuses requests: the load grows too fast")
+        refused = _throttles(run_rows, RUN_OPERATIONS)
+        what = "DynamoDB slows runs of code: together they have reached the limits of their table"
+        yield _above(stack, "RunTableThrottles", refused, 1, what)
+    refused = _throttles(table, TABLE_OPERATIONS)
+    yield _above(stack, "TableThrottles", refused, 1, "DynamoDB refuses requests: the load grows too fast")
     if stage.search == "domain":
         yield from _domain(stack, stage)
 
@@ -62,8 +67,8 @@ def _waiting(stack: Stack, stage: Stage) -> Alarm:
     return _above(stack, "UploadsWaiting", age, LONGEST_WAIT_S, "Uploads have waited for an hour: raise ingest.at_once")
 
 
-def _throttles(table: str) -> MathExpression:
-    by_operation = [metrics.of_table(table, "ThrottledRequests", operation) for operation in TABLE_OPERATIONS]
+def _throttles(table: str, operations: Sequence[str]) -> MathExpression:
+    by_operation = [metrics.of_table(table, "ThrottledRequests", operation) for operation in operations]
     using: dict[str, IMetric] = {f"m{index}": metric for index, metric in enumerate(by_operation)}
     return MathExpression(
         expression=" + ".join(f"FILL({name}, 0)" for name in using),

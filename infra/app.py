@@ -17,6 +17,8 @@ def define(app: "App", layers: Callable[[Arch, str | None], Layers]) -> None:
     from aws_cdk import Stack, Validations  # importing the CDK starts Node, which must be found first
     from cdk_nag import AwsSolutionsChecks
 
+    from infra.defaults import log_of
+    from infra.runs import ERRAND
     from infra.stacks.data import Data
     from infra.stacks.errand import Errand
     from infra.stacks.gateway import Gateway
@@ -29,6 +31,7 @@ def define(app: "App", layers: Callable[[Arch, str | None], Layers]) -> None:
     folders = layers(stage.architecture, stage.model_in_gateway)
     data = Data(app, stage)
     users: list[Stack] = [Gateway(app, stage, folders, data)]
+    calls = [log_of(users[0], "gateway")]
     if stage.searches:
         users.append(Ingest(app, stage, folders, data))
     if stage.sandbox:
@@ -36,6 +39,7 @@ def define(app: "App", layers: Callable[[Arch, str | None], Layers]) -> None:
         errand.add_stack_dependency(Sandbox(app, stage, data, stage.sandbox))
         users[0].add_stack_dependency(errand)
         users.append(errand)
+        calls.append(log_of(errand, ERRAND))
     for user in users:
         user.add_stack_dependency(data)  # on existing data they have no reference to it
     if stage.inference and stage.infers:
@@ -43,7 +47,7 @@ def define(app: "App", layers: Callable[[Arch, str | None], Layers]) -> None:
         for user in users:
             user.add_stack_dependency(inference)
     if not stage.localstack:  # LocalStack has no dashboards and no budgets, and nobody would get its alarms
-        Operations(app, stage, data)
+        Operations(app, stage, data, calls)
     Validations.of(app).add_plugins(AwsSolutionsChecks())
 
 

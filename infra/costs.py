@@ -1,4 +1,4 @@
-"""What a stage costs by the list prices in `prices.toml`: idle, counted in its templates, and for what it does."""
+"""The costs of a stage by the list prices in `prices.toml`: idle, counted in its templates, and for what it does."""
 
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -23,7 +23,7 @@ class UnknownPrice(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Deployed:
-    """What the templates of a stage deploy: the type and the properties of each resource."""
+    """All that the templates of a stage deploy: the type and the properties of each resource."""
 
     resources: tuple[tuple[str, Resource], ...]
 

@@ -1,4 +1,4 @@
-"""What 1,000 searches, runs of code and documents cost, by the assumptions in `prices.toml`."""
+"""The costs of 1,000 searches, runs of code and documents, by the assumptions in `prices.toml`."""
 
 from collections.abc import Mapping
 from typing import Any

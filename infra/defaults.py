@@ -1,22 +1,29 @@
-"""The definition of every function, and what all stacks share."""
+"""The definition of every function, bucket, table and queue, and what all stacks share."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
 from aws_cdk import Duration, RemovalPolicy, Stack
+from aws_cdk import aws_dynamodb as dynamodb
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
+from aws_cdk import aws_s3 as s3
+from aws_cdk import aws_sqs as sqs
 
 from infra.acknowledged import acknowledge
 from infra.stage import FunctionSize, Stage
 from layers.build import Layers
-from loci.core.settings import PREFIX, Settings
+from loci.core.settings import PREFIX, TABLE_EXPIRY, TABLE_KEYS, Settings
 
 FUNCTIONS = Path(__file__).resolve().parent.parent / "functions"
 RUNTIME = lambda_.Runtime.PYTHON_3_13
 ARCHITECTURES = {"x86_64": lambda_.Architecture.X86_64, "arm64": lambda_.Architecture.ARM_64}
+
+UPLOAD = Duration.days(1)
+"""A multipart upload that is not complete by then never will be."""
+MESSAGE_KEPT = Duration.days(14)  # the longest that SQS keeps one
 
 
 def removal(stage: Stage) -> RemovalPolicy:
@@ -47,6 +54,74 @@ def log_group(stack: Stack, name: str, stage: Stage) -> logs.LogGroup:
     log = logs.LogGroup(stack, name, removal_policy=removal(stage))
     cast("logs.CfnLogGroup", log.node.default_child).retention_in_days = stage.log_days
     return log
+
+
+def bucket(
+    stack: Stack, name: str, stage: Stage, *, rules: Sequence[s3.LifecycleRule], versioned: bool | None = None
+) -> s3.Bucket:
+    """Create a bucket for Loci's own functions: private, encrypted, and reached over TLS only."""
+    return s3.Bucket(
+        stack,
+        name,
+        block_public_access=s3.BlockPublicAccess.BLOCK_ALL,
+        object_ownership=s3.ObjectOwnership.BUCKET_OWNER_ENFORCED,
+        encryption=s3.BucketEncryption.S3_MANAGED,
+        enforce_ssl=True,
+        minimum_tls_version=1.2,
+        versioned=versioned,
+        lifecycle_rules=rules,
+        removal_policy=removal(stage),
+    )
+
+
+def table(
+    stack: Stack,
+    name: str,
+    stage: Stage,
+    *,
+    recovers: bool = False,
+    protected: bool | None = None,
+    most_read: int | None = None,
+    most_written: int | None = None,
+) -> dynamodb.Table:
+    """Create a table with the keys and the expiry that the adapter relies on. Its units are paid by request."""
+    partition, sort = TABLE_KEYS
+    recovery = dynamodb.PointInTimeRecoverySpecification(point_in_time_recovery_enabled=True)
+    return dynamodb.Table(
+        stack,
+        name,
+        partition_key=dynamodb.Attribute(name=partition, type=dynamodb.AttributeType.STRING),
+        sort_key=dynamodb.Attribute(name=sort, type=dynamodb.AttributeType.STRING),
+        time_to_live_attribute=TABLE_EXPIRY,
+        billing_mode=dynamodb.BillingMode.PAY_PER_REQUEST,
+        max_read_request_units=most_read,
+        max_write_request_units=most_written,
+        encryption=dynamodb.TableEncryption.AWS_MANAGED,
+        point_in_time_recovery_specification=recovery if recovers else None,
+        deletion_protection=protected,
+        removal_policy=removal(stage),
+    )
+
+
+def queue(
+    stack: Stack,
+    id: str,
+    name: str,
+    *,
+    hidden: Duration | None = None,
+    dead_letters: sqs.DeadLetterQueue | None = None,
+) -> sqs.Queue:
+    """Create a queue that is encrypted, and reached over TLS only. A message that was received stays hidden so long."""
+    return sqs.Queue(
+        stack,
+        id,
+        queue_name=name,
+        encryption=sqs.QueueEncryption.SQS_MANAGED,
+        enforce_ssl=True,
+        retention_period=MESSAGE_KEPT,
+        visibility_timeout=hidden,
+        dead_letter_queue=dead_letters,
+    )
 
 
 def loci_layers(stack: Stack, stage: Stage, folders: Layers) -> list[lambda_.LayerVersion]:
@@ -91,7 +166,7 @@ def function(
     The code is either the folder, with layers, or an image.
     """
     construct = in_template(name)
-    log = log_group(stack, f"{construct}Log", stage)
+    log = log_group(stack, log_name(name), stage)
     role = iam.Role(stack, f"{construct}Role", assumed_by=service("lambda.amazonaws.com"))
     for statement in (allow(["logs:CreateLogStream", "logs:PutLogEvents"], [log.log_group_arn]), *may):
         role.add_to_policy(statement)
@@ -99,7 +174,7 @@ def function(
     made = lambda_.Function(
         stack,
         construct,
-        function_name=f"{stage.prefix}-{name}",
+        function_name=stage.function_name(name),
         description=description,
         runtime=lambda_.Runtime.FROM_IMAGE if image else RUNTIME,
         architecture=ARCHITECTURES[stage.architecture],
@@ -123,6 +198,16 @@ def function(
 def in_template(name: str) -> str:
     """Return a function's name as in the templates: `RunPython` for `run_python`."""
     return name.title().replace("_", "")
+
+
+def log_name(function: str) -> str:
+    """Return the name of a function's log as in the templates."""
+    return f"{in_template(function)}Log"
+
+
+def log_of(stack: Stack, function: str) -> logs.ILogGroup:
+    """Return the log of the function, which this stack has."""
+    return cast("logs.ILogGroup", stack.node.find_child(log_name(function)))
 
 
 def environment(settings: Mapping[str, str]) -> dict[str, str]:

@@ -40,7 +40,7 @@ class Isolated:
         made = lambda_.Function(
             self.stack,
             construct,
-            function_name=runs.function_name(self.stage, name),
+            function_name=self.stage.function_name(name),
             description=description,
             runtime=lambda_.Runtime.FROM_IMAGE,
             handler=lambda_.Handler.FROM_IMAGE,
@@ -141,7 +141,7 @@ def _role(stack: Stack, stage: Stage, name: str) -> iam.Role:
     """Create a role with which Lambda connects the function to its network. The function itself may do nothing."""
     role = iam.Role(stack, f"{defaults.in_template(name)}Role", assumed_by=defaults.service("lambda.amazonaws.com"))
     role.add_to_policy(defaults.allow(INTERFACES, ["*"]))
-    here = stack.format_arn(service="lambda", resource=f"function:{runs.function_name(stage, name)}")
+    here = stack.format_arn(service="lambda", resource=f"function:{stage.function_name(name)}")
     role.add_to_policy(
         iam.PolicyStatement(
             effect=iam.Effect.DENY,

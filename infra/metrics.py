@@ -11,7 +11,7 @@ PERIOD = Duration.minutes(5)
 
 def of_function(stage: Stage, name: str, metric: str, statistic: str = "Sum") -> Metric:
     """Return a metric of the function."""
-    return _metric("AWS/Lambda", metric, statistic, {"FunctionName": f"{stage.prefix}-{name}"})
+    return _metric("AWS/Lambda", metric, statistic, {"FunctionName": stage.function_name(name)})
 
 
 def of_calls(stage: Stage, metric: str, statistic: str = "Sum") -> Metric:

@@ -16,7 +16,7 @@ OWNER = "?" * 32
 """An owner's key, with which the names of their objects begin."""
 
 MODELS = "/opt/models"
-"""Where Lambda puts the folder `models` of a layer."""
+"""The path at which Lambda puts the folder `models` of a layer."""
 
 
 def settings_of(stage: Stage, data: Data) -> dict[str, str]:
@@ -36,13 +36,8 @@ def settings_of(stage: Stage, data: Data) -> dict[str, str]:
     if stage.model_in_gateway:
         settings |= {"models": MODELS, "embedder": stage.model_in_gateway}
     if stage.infers:
-        settings["inference_function"] = inference_name(stage)
+        settings["inference_function"] = stage.function_name("inference")
     return settings
-
-
-def inference_name(stage: Stage) -> str:
-    """Return the name of the inference function: a reference would be an export, and lock the function."""
-    return f"{stage.prefix}-inference"
 
 
 def permissions(stack: Stack, stage: Stage, data: Data) -> list[iam.PolicyStatement]:
@@ -88,7 +83,7 @@ def _search(stack: Stack, stage: Stage) -> list[iam.PolicyStatement]:
         statements.append(allow(search.VERBS, [paths]))
         acknowledge(stack, {f"AwsSolutions-IAM5[Resource::{quoted(stack, paths)}]": "The paths of Loci's domain"})
     if stage.infers:
-        function = stack.format_arn(service="lambda", resource=f"function:{inference_name(stage)}")
+        function = stack.format_arn(service="lambda", resource=f"function:{stage.function_name('inference')}")
         statements.append(allow(["lambda:InvokeFunction"], [function]))
     return statements
 

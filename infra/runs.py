@@ -10,7 +10,7 @@ from aws_cdk import aws_lambda_destinations as destinations
 from aws_cdk import aws_sqs as sqs
 
 from infra.acknowledged import acknowledge
-from infra.defaults import allow
+from infra.defaults import allow, queue
 from infra.reach import OBJECTS, exported
 from infra.stacks.data import Data
 from infra.stage import SandboxSize, Stage
@@ -20,14 +20,8 @@ ERRAND = "errand"
 
 LENT = ["dynamodb:Query", "dynamodb:UpdateItem"]
 """The rights of a run's supervisor. Each loan limits them to the rows of that run."""
-KEPT_DAYS = 14  # the longest that SQS keeps a message
 WAITING_S = 60
 """An errand that has not begun by then never begins: nobody waits for it any more."""
-
-
-def function_name(stage: Stage, name: str) -> str:
-    """Return the name of a function that runs code: a reference would be an export, and lock the function."""
-    return f"{stage.prefix}-{name}"
 
 
 def settings_of(stack: Stack, stage: Stage, data: Data) -> dict[str, str]:
@@ -35,8 +29,8 @@ def settings_of(stack: Stack, stage: Stage, data: Data) -> dict[str, str]:
     if stage.sandbox is None:
         return {}
     return {
-        **{f"{name}_function": function_name(stage, name) for name in stage.sandbox.functions},
-        "errand_function": function_name(stage, ERRAND),
+        **{f"{name}_function": stage.function_name(name) for name in stage.sandbox.functions},
+        "errand_function": stage.function_name(ERRAND),
         "run_role": role_arn(stack, stage),
         "run_table": data.run_rows.table_name,
         "executor_bucket": data.executors.bucket_name,
@@ -73,7 +67,7 @@ def driving(stack: Stack, stage: Stage, data: Data, sandbox: SandboxSize) -> lis
 
 
 def _invoking(stack: Stack, stage: Stage, names: Iterable[str]) -> iam.PolicyStatement:
-    functions = [stack.format_arn(service="lambda", resource=f"function:{function_name(stage, one)}") for one in names]
+    functions = [stack.format_arn(service="lambda", resource=f"function:{stage.function_name(one)}") for one in names]
     return allow(["lambda:InvokeFunction"], functions)
 
 
@@ -84,14 +78,7 @@ def failed_name(stage: Stage) -> str:
 
 def serve_runs(stack: Stack, stage: Stage, data: Data, errand: lambda_.IFunction) -> None:
     """Create the role that an errand lends, and have each errand done once: soon or never. A failed one is kept."""
-    failed = sqs.Queue(
-        stack,
-        "ErrandsFailed",
-        queue_name=failed_name(stage),
-        encryption=sqs.QueueEncryption.SQS_MANAGED,
-        enforce_ssl=True,
-        retention_period=Duration.days(KEPT_DAYS),
-    )
+    failed = queue(stack, "ErrandsFailed", failed_name(stage))
     acknowledge(failed, {"AwsSolutions-SQS3": "It is where failed errands end: nothing receives its messages"})
     errand.configure_async_invoke(
         retry_attempts=0,

@@ -82,7 +82,7 @@ class InferenceSize(FunctionSize):
 
 
 class Existing(Part):
-    """What the stage uses instead of creating it: the restored data of an earlier deployment."""
+    """The restored data of an earlier deployment, which the stage uses instead of creating its own."""
 
     table: str | None = Field(None, pattern=r"^[a-zA-Z0-9_.-]{3,255}$")
     bucket: str | None = Field(None, pattern=r"^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$")
@@ -144,6 +144,10 @@ class Stage(Part):
     def prefix(self) -> str:
         """The prefix of the names of its resources."""
         return f"loci-{self.name}"
+
+    def function_name(self, name: str) -> str:
+        """Return a function's name. Other stacks use it: a reference would be an export, and lock the function."""
+        return f"{self.prefix}-{name}"
 
     @property
     def retains(self) -> bool:

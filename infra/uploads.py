@@ -9,11 +9,11 @@ from aws_cdk import aws_events_targets as targets
 from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_sqs as sqs
 
+from infra import defaults
 from infra.stage import Stage
 from loci.core.settings import UPLOADS
 
 TRIES = 10  # with the pauses between them, an hour
-KEPT_DAYS = 14  # the longest that SQS keeps a message
 TIMEOUTS = 6  # a message comes again after so many timeouts of the function, as AWS recommends
 
 
@@ -29,11 +29,10 @@ def aside_name(stage: Stage) -> str:
 
 def tell_of_uploads(stack: Stack, stage: Stage, bucket: s3.IBucket) -> None:
     """Send a message for each object that is written or removed below the prefix."""
-    aside = sqs.DeadLetterQueue(
-        max_receive_count=TRIES, queue=cast("sqs.IQueue", _queue(stack, "UploadsAside", aside_name(stage)))
-    )
-    waiting = Duration.seconds(TIMEOUTS * stage.ingest.timeout_s)
-    queue = _queue(stack, "Uploads", queue_name(stage), visibility_timeout=waiting, dead_letter_queue=aside)
+    failed = defaults.queue(stack, "UploadsAside", aside_name(stage))
+    aside = sqs.DeadLetterQueue(max_receive_count=TRIES, queue=cast("sqs.IQueue", failed))
+    hidden = Duration.seconds(TIMEOUTS * stage.ingest.timeout_s)
+    queue = defaults.queue(stack, "Uploads", queue_name(stage), hidden=hidden, dead_letters=aside)
     if stage.existing.bucket:
         CfnOutput(stack, "NotifyUploads", value=_notify(bucket))
     else:
@@ -66,23 +65,3 @@ def _notify(bucket: s3.IBucket) -> str:
     put = "aws s3api put-bucket-notification-configuration"
     told = json.dumps({"EventBridgeConfiguration": {}})
     return f"{put} --bucket {bucket.bucket_name} --notification-configuration '{told}'"
-
-
-def _queue(
-    stack: Stack,
-    id: str,
-    name: str,
-    *,
-    visibility_timeout: Duration | None = None,
-    dead_letter_queue: sqs.DeadLetterQueue | None = None,
-) -> sqs.Queue:
-    return sqs.Queue(
-        stack,
-        id,
-        queue_name=name,
-        encryption=sqs.QueueEncryption.SQS_MANAGED,
-        enforce_ssl=True,
-        retention_period=Duration.days(KEPT_DAYS),
-        visibility_timeout=visibility_timeout,
-        dead_letter_queue=dead_letter_queue,
-    )

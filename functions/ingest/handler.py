@@ -1,6 +1,5 @@
 """The ingestion function: it ingests the uploads that the messages of the queue name."""
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from aws_lambda_powertools.utilities.batch import (
@@ -31,13 +30,11 @@ queue = Queue(EventType.SQS, raise_on_entire_batch_failure=False)
 
 
 def lambda_handler(event: dict[str, Any], context: Any) -> Any:
-    def take_in(id: str, body: str) -> None:
-        uploads.take(id, body, context.get_remaining_time_in_millis() / 1000 if context else SECONDS)
+    def seconds() -> float:
+        return context.get_remaining_time_in_millis() / 1000 if context else SECONDS
 
-    with ThreadPoolExecutor(uploads.at_once) as threads:
-        taken = {one["messageId"]: threads.submit(take_in, one["messageId"], one["body"]) for one in event["Records"]}
+    def ended(record: SQSRecord) -> None:
+        outcome(record.message_id)
 
-        def ended(record: SQSRecord) -> None:
-            taken[record.message_id].result()
-
+    with uploads.taking({one["messageId"]: one["body"] for one in event["Records"]}, seconds) as outcome:
         return process_partial_response(event, ended, queue, context)

@@ -15,11 +15,10 @@ from infra.run_stores import executor_bucket, run_table
 from infra.search import search
 from infra.stage import Stage
 from infra.uploads import tell_of_uploads
-from loci.core.settings import INDEX, TABLE_EXPIRY, TABLE_KEYS
+from loci.core.settings import INDEX
 
 SECRET_LENGTH = 64
 INDEX_DAYS = 1  # the fewest that S3 accepts
-UPLOAD_DAYS = 1  # a multipart upload that is not complete after a day never will be
 
 
 class Data(Stack):
@@ -44,21 +43,8 @@ class Data(Stack):
 def _table(stack: Stack, stage: Stage) -> dynamodb.ITable:
     if stage.existing.table:
         return dynamodb.Table.from_table_name(stack, "Table", stage.existing.table)
-    partition, sort = TABLE_KEYS
-    made = dynamodb.Table(
-        stack,
-        "Table",
-        partition_key=dynamodb.Attribute(name=partition, type=dynamodb.AttributeType.STRING),
-        sort_key=dynamodb.Attribute(name=sort, type=dynamodb.AttributeType.STRING),
-        time_to_live_attribute=TABLE_EXPIRY,
-        billing_mode=dynamodb.BillingMode.PAY_PER_REQUEST,
-        encryption=dynamodb.TableEncryption.AWS_MANAGED,
-        point_in_time_recovery_specification=dynamodb.PointInTimeRecoverySpecification(
-            point_in_time_recovery_enabled=True
-        ),
-        deletion_protection=not stage.localstack,  # `make destroy` turns it off, after it has asked
-        removal_policy=defaults.removal(stage),
-    )
+    protected = not stage.localstack  # `make destroy` turns it off, after it has asked
+    made = defaults.table(stack, "Table", stage, recovers=True, protected=protected)
     return cast("dynamodb.ITable", made)
 
 
@@ -83,25 +69,12 @@ def _secret(stack: Stack, stage: Stage) -> secretsmanager.ISecret:
 def _bucket(stack: Stack, stage: Stage) -> s3.IBucket:
     if stage.existing.bucket:
         return s3.Bucket.from_bucket_name(stack, "Bucket", stage.existing.bucket)
-    bucket = s3.Bucket(
-        stack,
-        "Bucket",
-        block_public_access=s3.BlockPublicAccess.BLOCK_ALL,
-        object_ownership=s3.ObjectOwnership.BUCKET_OWNER_ENFORCED,
-        encryption=s3.BucketEncryption.S3_MANAGED,
-        enforce_ssl=True,
-        minimum_tls_version=1.2,
-        versioned=True,
-        lifecycle_rules=[
-            s3.LifecycleRule(
-                noncurrent_version_expiration=Duration.days(stage.noncurrent_days),
-                expired_object_delete_marker=True,
-                abort_incomplete_multipart_upload_after=Duration.days(UPLOAD_DAYS),
-            ),
-            *_rules_of_index(stage),
-        ],
-        removal_policy=defaults.removal(stage),
+    old = s3.LifecycleRule(
+        noncurrent_version_expiration=Duration.days(stage.noncurrent_days),
+        expired_object_delete_marker=True,
+        abort_incomplete_multipart_upload_after=defaults.UPLOAD,
     )
+    bucket = defaults.bucket(stack, "Bucket", stage, rules=[old, *_rules_of_index(stage)], versioned=True)
     reason = "Only Loci's own functions reach it; an access log would contain the names of people's files"
     acknowledge(bucket, {"AwsSolutions-S1": reason})
     return cast("s3.IBucket", bucket)

@@ -3,7 +3,7 @@
 from aws_cdk import Stack
 from constructs import Construct
 
-from infra import defaults, reach, runs
+from infra import defaults, runs, tool_calls
 from infra.stacks.data import Data
 from infra.stage import SandboxSize, Stage
 from layers.build import Layers
@@ -20,16 +20,8 @@ class Errand(Stack):
             stage,
             size=stage.errand,
             layers=defaults.loci_layers(self, stage, folders),
-            settings={
-                **reach.settings_of(stage, data),
-                **runs.settings_of(self, stage, data),
-                "secrets_from": data.secret.secret_arn,
-            },
-            may=[
-                *reach.permissions(self, stage, data),
-                *runs.driving(self, stage, data, sandbox),
-                defaults.allow(["secretsmanager:GetSecretValue"], [data.secret.secret_arn]),
-            ],
+            settings=tool_calls.settings_of(self, stage, data),
+            may=[*tool_calls.permissions(self, stage, data), *runs.driving(self, stage, data, sandbox)],
             description="Drives runs of code for Loci, and answers their tool calls",
         )
         runs.serve_runs(self, stage, data, function)

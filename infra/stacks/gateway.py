@@ -1,14 +1,11 @@
 """The stack `gateway`: the function, the API in front of it, the firewall, and CloudFront if the stage has `edge`."""
 
-from typing import cast
-
 from aws_cdk import CfnOutput, Stack
 from aws_cdk import aws_lambda as lambda_
-from aws_cdk import aws_logs as logs
 from aws_cdk import aws_secretsmanager as secretsmanager
 from constructs import Construct
 
-from infra import defaults, language, reach, runs
+from infra import defaults, runs, tool_calls
 from infra.acknowledged import acknowledge
 from infra.distribution import distribution
 from infra.firewall import protect
@@ -37,7 +34,6 @@ class Gateway(Stack):
             if stage.domain:
                 CfnOutput(self, "PointDomainTo", value=edge.distribution_domain_name)
         function = _function(self, stage, folders, data, public_url)
-        _query_of_tools(self, stage)
         route_everything(api, function, stage)
         if stage.localstack:
             # LocalStack's API Gateway differs from AWS's, so the tests also call the function directly.
@@ -57,21 +53,6 @@ class Gateway(Stack):
             CfnOutput(self, "Upload", value=f"s3://{data.bucket.bucket_name}/{UPLOADS_OF_LOCAL}")
 
 
-def _query_of_tools(stack: Stack, stage: Stage) -> None:
-    """Save a query for Logs Insights with the figures of each tool: as metrics they would cost $0.60 a tool."""
-    if stage.localstack:
-        return  # it has no saved queries
-    log = cast("logs.ILogGroup", stack.node.find_child("GatewayLog"))
-    query = logs.QueryString(
-        filter_statements=['message = "call"'],
-        stats_statements=["count(*) as calls, pct(ms, 50) as p50_ms, pct(ms, 95) as p95_ms by tool, outcome"],
-        sort="calls desc",
-    )
-    logs.QueryDefinition(
-        stack, "Tools", query_definition_name=f"{stage.prefix}/tools", query_string=query, log_groups=[log]
-    )
-
-
 def _origin_secret(stack: Stack) -> str:
     """Return the secret that CloudFront shows the firewall, as a reference: no template contains its value."""
     secret = secretsmanager.Secret(
@@ -88,20 +69,13 @@ def _origin_secret(stack: Stack) -> str:
 
 
 def _function(stack: Stack, stage: Stage, folders: Layers, data: Data, public_url: str) -> lambda_.IFunction:
-    settings = {"public_url": public_url, "secrets_from": data.secret.secret_arn}
-    may = [
-        *reach.permissions(stack, stage, data),
-        *language.permissions(stack, stage),
-        *runs.sending(stack, stage, data),
-        defaults.allow(["secretsmanager:GetSecretValue"], [data.secret.secret_arn]),
-    ]
     return defaults.function(
         stack,
         "gateway",
         stage,
         size=stage.gateway.model_copy(update={"timeout_s": stage.timeout_s("gateway")}),
         layers=defaults.loci_layers(stack, stage, folders),
-        settings={**reach.settings_of(stage, data), **runs.settings_of(stack, stage, data), **settings},
-        may=may,
+        settings={**tool_calls.settings_of(stack, stage, data), "public_url": public_url},
+        may=[*tool_calls.permissions(stack, stage, data), *runs.sending(stack, stage, data)],
         description="Answers every MCP request of Loci",
     )

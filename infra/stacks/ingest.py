@@ -8,9 +8,7 @@ from infra.stacks.data import Data
 from infra.stage import Stage
 from infra.uploads import aside_name, queue_name
 from layers.build import Layers
-
-BATCH = 5
-"""Messages in one call. The function stops before its time ends, and leaves the rest to the next call."""
+from loci.core.settings import UPLOADS_A_CALL
 
 
 class Ingest(Stack):
@@ -39,7 +37,7 @@ class Ingest(Stack):
         function.add_event_source_mapping(
             "Uploads",
             event_source_arn=queue,
-            batch_size=BATCH,
+            batch_size=UPLOADS_A_CALL,
             max_concurrency=stage.ingest.at_once,
             report_batch_item_failures=True,
         )

@@ -1,5 +1,6 @@
-"""The stack `operations`: alarms, a dashboard if the stage has one, and a budget."""
+"""The stack `operations`: alarms, a dashboard if the stage has one, a query of the calls of tools, and a budget."""
 
+from collections.abc import Sequence
 from typing import cast
 
 from aws_cdk import CfnOutput, Stack
@@ -7,6 +8,7 @@ from aws_cdk import aws_budgets as budgets
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_cloudwatch_actions as actions
 from aws_cdk import aws_iam as iam
+from aws_cdk import aws_logs as logs
 from aws_cdk import aws_sns as sns
 from aws_cdk import aws_sns_subscriptions as subscriptions
 from constructs import Construct
@@ -21,20 +23,36 @@ BUDGET_WARNINGS = (("ACTUAL", 80), ("FORECASTED", 100))  # percent of the amount
 
 
 class Operations(Stack):
-    """Watches the other stacks by the names of their resources: a reference would be an export, and lock them."""
+    """Watches the other stacks by the names of their resources: a reference would be an export, and lock them.
 
-    def __init__(self, scope: Construct, stage: Stage, data: Data) -> None:
+    Only the tables and the logs of calls are references, because CloudFormation names them. None is ever replaced.
+    """
+
+    def __init__(self, scope: Construct, stage: Stage, data: Data, calls: Sequence[logs.ILogGroup]) -> None:
         super().__init__(scope, f"{stage.prefix}-operations", description="Loci: dashboard, alarms, budget")
-        table = data.table.table_name  # the one reference: a table is never replaced
+        table = data.table.table_name
         topic = _topic(self, stage)
         tell = cast("cloudwatch.IAlarmAction", actions.SnsAction(cast("sns.ITopic", topic)))
-        for alarm in alarms.all_of(self, stage, table):
+        for alarm in alarms.all_of(self, stage, table, data.run_rows.table_name):
             alarm.add_alarm_action(tell)
             alarm.add_ok_action(tell)
         if stage.dashboard:
             dashboard(self, stage, table)
+        _query_of_tools(self, stage, calls)
         _budget(self, stage)
         CfnOutput(self, "AlarmTopic", value=topic.topic_arn)
+
+
+def _query_of_tools(stack: Stack, stage: Stage, calls: Sequence[logs.ILogGroup]) -> None:
+    """Save a query for Logs Insights with the figures of each tool: as metrics they would cost $0.60 a tool."""
+    query = logs.QueryString(
+        filter_statements=['message = "call"'],
+        stats_statements=["count(*) as calls, pct(ms, 50) as p50_ms, pct(ms, 95) as p95_ms by tool, outcome"],
+        sort="calls desc",
+    )
+    logs.QueryDefinition(
+        stack, "Tools", query_definition_name=f"{stage.prefix}/tools", query_string=query, log_groups=calls
+    )
 
 
 def _topic(stack: Stack, stage: Stage) -> sns.Topic:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from loci.app import Adapters, App
 from loci.code.module import code_module
 from loci.core.lazy import Lazy
-from loci.core.settings import Settings, load_settings
+from loci.core.settings import UPLOADS_A_CALL, Settings, load_settings
 from loci.core.stores import RecordStore
 from loci.core.telemetry import Telemetry
 from loci.documents.module import documents_module
@@ -27,9 +27,6 @@ if TYPE_CHECKING:
     from loci.documents.ingest.reindex import IndexRebuild
     from loci.files.api import Files
     from loci.search.language_model import LanguageModel
-
-UPLOADS_AT_ONCE = 5
-"""As many as come in one call of the ingestion."""
 
 
 def modules(app: App) -> Sequence[Module]:
@@ -113,8 +110,8 @@ def build_upload_queue(settings: Settings | None = None) -> "UploadQueue":
     adapters = for_documents(settings, records, clients, at_once=False)
     library = document_parts(settings, records, blobs, adapters, None).library
     ingest = UploadIngest(S3Uploads(settings.bucket or "", clients), library, Telemetry(settings.log_level))
-    # The index in the bucket writes in one go what comes at once. A domain gains nothing by it.
-    return UploadQueue(ingest, clients, settings.aside_queue, UPLOADS_AT_ONCE if settings.search == "s3" else 1)
+    # The index in the bucket writes in one go what comes at once: all of a call. A domain gains nothing by it.
+    return UploadQueue(ingest, clients, settings.aside_queue, UPLOADS_A_CALL if settings.search == "s3" else 1)
 
 
 def build_index_rebuild(settings: Settings) -> "IndexRebuild":

@@ -1,7 +1,8 @@
 """Environments that share a bucket, and what they send to S3."""
 
+import secrets
 from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -11,8 +12,11 @@ from botocore.awsrequest import AWSPreparedRequest
 
 from loci.adapters.aws.index_objects import IndexObjects
 from loci.adapters.s3_index import owner_copy
+from loci.adapters.s3_index.copies import MOST_BYTES
+from loci.adapters.s3_index.index import S3Index
+from tests.contract.indexes import s3_index
 from tests.servers.localstack.shared import shared
-from tests.support.moto_aws import BUCKET, TABLE, create_table
+from tests.support.moto_aws import BUCKET, TABLE, create_table, moto_aws
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +58,15 @@ class Wire:
         return sum(one.method == method and one.part.startswith(part) for one in self.sent)
 
 
+# LocalStack has its own S3, apart from moto's: both must take the conditions as AWS does.
+BUCKETS = ["moto", pytest.param("localstack", marks=pytest.mark.aws)]
+
+
+def bucket_on(server: str) -> AbstractContextManager[None]:
+    """The table and an empty bucket on one of `BUCKETS`."""
+    return moto_aws() if server == "moto" else localstack_aws()
+
+
 @contextmanager
 def localstack_aws() -> Generator[None, None, None]:
     """The table and an empty versioned bucket on LocalStack, which boto3 finds in here."""
@@ -75,6 +88,28 @@ def localstack_aws() -> Generator[None, None, None]:
             for one in [*found.get("Versions", []), *found.get("DeleteMarkers", [])]:
                 s3.delete_object(Bucket=BUCKET, Key=one.get("Key", ""), VersionId=one.get("VersionId", ""))
             s3.delete_bucket(Bucket=BUCKET)
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """One environment of a function: its index, its disk and its requests."""
+
+    index: S3Index
+    folder: Path
+    wire: Wire
+
+
+def environment(
+    folder: Path, *, most_passages: int = 20_000, most_bytes: int = MOST_BYTES, shares_locks: bool = True
+) -> Environment:
+    found: list[IndexObjects] = []
+    index = s3_index(folder, most_passages, most_bytes, found.append, shares_locks=shares_locks)
+    return Environment(index, folder, watch(found[0]))
+
+
+def noise() -> str:
+    """A text that does not shrink."""
+    return f"river {secrets.token_hex(500)}"
 
 
 def watch(objects: IndexObjects) -> Wire:
@@ -103,3 +138,8 @@ def folding_often(size: int = 20_000) -> Generator[None, None, None]:
 def files_below(folder: Path) -> int:
     """The bytes of all files in the folder."""
     return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+
+
+def of_base(objects: Mapping[str, int]) -> int:
+    """The bytes of those that are no changes."""
+    return sum(size for name, size in objects.items() if name != "changes")

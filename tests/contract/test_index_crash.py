@@ -12,31 +12,24 @@ import pytest
 from loci.adapters.local.index import SqliteIndex
 from loci.adapters.local.sqlite import Database
 from loci.core.identity import Owner
-from loci.search.ranking import Where
-from tests.contract.indexes import MODEL, NOTES, by_vector, by_words, chunk, embedding, find, put, vector
+from tests.contract.indexes import by_vector, by_words, chunk, embedding, find, put, vector
+from tests.contract.kills import counts_are_what_is_found, documents_are_whole, replaced_document_is_whole
 from tests.support.killed import killed_writer
 
 ANN = Owner("acme", "ann")
-CHUNKS = 5
 
 IMPORTS = """
-import itertools, sys
+import sys
 from pathlib import Path
 from loci.adapters.local.index import SqliteIndex
 from loci.adapters.local.sqlite import Database
 from loci.core.identity import Owner
-from loci.search.ranking import TagsAndDate
 from tests.contract.indexes import NOTES, chunk, embedding, put
+from tests.contract.kills import put_until_killed
 index, owner = SqliteIndex(Database(Path(sys.argv[1]) / "loci.db")), Owner("acme", "ann")
 """
 WRITER = f"""{IMPORTS}
-for number in itertools.count(int(sys.argv[2])):
-    text = f"river number{{number}} " + "stone " * 200
-    whole = [chunk(f"d{{number}}#{{n}}", text, embedding(1, n)) for n in range({CHUNKS})]
-    put(index, owner, *whole, marks=TagsAndDate((f"tag{{number}}",), "2026-01-01"))
-    # One that is replaced all the time, by fewer or more: the kill is likely to come in the middle.
-    put(index, owner, *[chunk(f"last#{{n}}", f"garden turn{{number}}", embedding(1, n)) for n in range(1 + number % 7)])
-    print(number, flush=True)
+put_until_killed(index, owner, int(sys.argv[2]), lambda: "stone " * 200)
 """
 OBEDIENT = f"""{IMPORTS}
 print("ready", flush=True)
@@ -81,26 +74,15 @@ def test_words_and_chunks_are_in_step_after_kills(left: Left) -> None:
 
 
 def test_every_acknowledged_document_is_whole_after_kills(left: Left) -> None:
-    for number in range(left.acknowledged + 1):
-        wanted = {f"d{number}#{n}" for n in range(CHUNKS)}
-        assert left.index.chunks(ANN, NOTES, list(wanted)).keys() == wanted
-        found = find(left.index, ANN, f"number{number}", vector(1, 0), where=Where(any_tags=(f"tag{number}",)))
-        assert set(by_words(found)) == set(by_vector(found)) == wanted
+    documents_are_whole(left.index, ANN, left.acknowledged)
 
 
 def test_the_document_that_was_being_replaced_is_whole_after_kills(left: Left) -> None:
-    kept = left.index.chunks(ANN, NOTES, [f"last#{n}" for n in range(10)])
-    [text] = {one.text for one in kept.values()}
-    turn = int(text.removeprefix("garden turn"))
-    assert turn in (left.acknowledged, left.acknowledged + 1)
-    assert kept.keys() == {f"last#{n}" for n in range(1 + turn % 7)}
-    assert set(by_words(find(left.index, ANN, "garden"))) == kept.keys()
+    replaced_document_is_whole(left.index, ANN, left.acknowledged)
 
 
 def test_what_is_counted_is_what_is_found_after_kills(left: Left) -> None:
-    counts = left.index.counts(ANN, NOTES)
-    found = find(left.index, ANN, "river garden", vector(1, 0), limit=100_000)
-    assert len(by_words(found)) == len(by_vector(found)) == counts.chunks == counts.embedded[MODEL]
+    counts_are_what_is_found(left.index, ANN)
 
 
 def test_the_next_put_is_found_after_kills(left: Left) -> None:

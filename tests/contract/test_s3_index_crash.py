@@ -11,33 +11,20 @@ import pytest
 
 from loci.adapters.s3_index.index import S3Index
 from loci.core.identity import Owner
-from loci.search.ranking import Where
-from tests.contract.indexes import (
-    MODEL,
-    NOTES,
-    by_vector,
-    by_words,
-    chunk,
-    embedding,
-    find,
-    put,
-    s3_index,
-    someone,
-    vector,
-)
+from tests.contract.indexes import NOTES, by_words, chunk, embedding, find, put, s3_index, someone
+from tests.contract.kills import CHUNKS, counts_are_what_is_found, documents_are_whole, replaced_document_is_whole
 from tests.support.killed import killed_writer
 from tests.support.loopback_aws import loopback_aws
 
 ANN = Owner("acme", "ann")
-CHUNKS = 5
 
 IMPORTS = """
-import itertools, os, signal, sys
+import os, signal, sys
 from pathlib import Path
 from loci.adapters.s3_index import index as s3, owner_copy
 from loci.core.identity import Owner
-from loci.search.ranking import TagsAndDate
-from tests.contract.indexes import NOTES, chunk, embedding, put, s3_index
+from tests.contract.indexes import chunk, embedding, put, s3_index
+from tests.contract.kills import put_until_killed
 from tests.contract.s3_objects import watch
 owner_copy.LEAST_FOLDED = owner_copy.MOST_FOLDED = 1_500
 s3.LOCK_WAIT = 0.1
@@ -46,15 +33,11 @@ index = s3_index(Path(sys.argv[1]), see=objects.append)
 wire = watch(objects[0])
 """
 WRITER = f"""{IMPORTS}
-for number in itertools.count(int(sys.argv[2])):
-    text = f"river number{{number}} " + os.urandom(100).hex()
-    whole = [chunk(f"d{{number}}#{{n}}", text, embedding(1, n)) for n in range({CHUNKS})]
-    put(index, owner, *whole, marks=TagsAndDate((f"tag{{number}}",), "2026-01-01"))
-    put(index, owner, *[chunk(f"last#{{n}}", f"garden turn{{number}}", embedding(1, n)) for n in range(1 + number % 7)])
-    print(number, flush=True)
+put_until_killed(index, owner, int(sys.argv[2]), lambda: os.urandom(100).hex())
 """
-# Ends itself in the moment before one of its requests is sent.
+# Ends itself in the moment before one of its requests is sent. Each of its writes folds.
 ENDING = f"""{IMPORTS}
+owner_copy.LEAST_FOLDED = owner_copy.MOST_FOLDED = 1
 wanted = int(sys.argv[2])
 def end(sent):
     if len(wire.sent) > wanted:
@@ -95,25 +78,15 @@ def left(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 
 def test_every_acknowledged_document_is_whole_after_kills(left: Left) -> None:
-    for number in range(left.acknowledged + 1):
-        wanted = {f"d{number}#{n}" for n in range(CHUNKS)}
-        assert left.index.chunks(ANN, NOTES, list(wanted)).keys() == wanted
-        found = find(left.index, ANN, f"number{number}", vector(1, 0), where=Where(any_tags=(f"tag{number}",)))
-        assert set(by_words(found)) == set(by_vector(found)) == wanted
+    documents_are_whole(left.index, ANN, left.acknowledged)
 
 
 def test_the_document_that_was_being_replaced_is_whole_after_kills(left: Left) -> None:
-    kept = left.index.chunks(ANN, NOTES, [f"last#{n}" for n in range(10)])
-    [text] = {one.text for one in kept.values()}
-    turn = int(text.removeprefix("garden turn"))
-    assert turn in (left.acknowledged, left.acknowledged + 1)
-    assert kept.keys() == {f"last#{n}" for n in range(1 + turn % 7)}
+    replaced_document_is_whole(left.index, ANN, left.acknowledged)
 
 
 def test_what_is_counted_is_what_is_found_after_kills(left: Left) -> None:
-    counts = left.index.counts(ANN, NOTES)
-    found = find(left.index, ANN, "river garden", vector(1, 0), limit=100_000)
-    assert len(by_words(found)) == len(by_vector(found)) == counts.chunks == counts.embedded[MODEL]
+    counts_are_what_is_found(left.index, ANN)
 
 
 def test_the_folders_of_killed_processes_are_removed_by_the_next(left: Left) -> None:
@@ -121,9 +94,9 @@ def test_the_folders_of_killed_processes_are_removed_by_the_next(left: Left) -> 
     assert len([one for one in (left.folder / "tmp").iterdir() if one.is_dir()]) == 1
 
 
-# ENDING asks some twenty times.
+# ENDING asks some thirty times.
 @pytest.mark.parametrize(
-    "request_number", [pytest.param(n, marks=() if n % 4 == 2 else pytest.mark.exhaustive) for n in range(24)]
+    "request_number", [pytest.param(n, marks=() if n % 4 == 2 else pytest.mark.exhaustive) for n in range(32)]
 )
 def test_a_kill_before_any_request_loses_nothing(tmp_path: Path, request_number: int) -> None:
     ann = someone()

@@ -15,7 +15,6 @@ from typing import Any, cast
 import pytest
 from botocore.awsrequest import AWSResponse
 
-from infra.stacks.ingest import BATCH
 from infra.uploads import TRIES
 from loci.adapters.aws.clients import Clients
 from loci.adapters.aws.upload_queue import UploadQueue
@@ -24,7 +23,7 @@ from loci.app import App
 from loci.compose import build_app
 from loci.core.errors import Unavailable
 from loci.core.identity import LOCAL
-from loci.core.settings import load_settings
+from loci.core.settings import UPLOADS_A_CALL, load_settings
 from loci.documents.ingest.uploads import UploadIngest, upload_prefix
 from tests.support.event_front import ROOT
 from tests.support.lambda_worker import Context
@@ -62,7 +61,7 @@ class Queue:
         """The messages of the next call; time passes until there are some."""
         self.now = max(self.now, self.waiting[0][0])
         taken: list[str] = []
-        while self.waiting and len(taken) < BATCH and self.waiting[0][0] <= self.now:
+        while self.waiting and len(taken) < UPLOADS_A_CALL and self.waiting[0][0] <= self.now:
             _, key = heapq.heappop(self.waiting)
             self.received[key] = self.received.get(key, 0) + 1
             if self.received[key] > TRIES:

@@ -72,11 +72,11 @@ class Deployment:
 
     def forget_environments(self) -> None:
         """The next request finds none: every environment of the gateway has another configuration."""
-        function = self.aws("lambda")
-        variables = function.get_function_configuration(FunctionName=FUNCTION)["Environment"]["Variables"]
+        function, name = self.aws("lambda"), self.outputs["Function"]
+        variables = function.get_function_configuration(FunctionName=name)["Environment"]["Variables"]
         variables["FRESH"] = uuid.uuid4().hex
-        function.update_function_configuration(FunctionName=FUNCTION, Environment={"Variables": variables})
-        function.get_waiter("function_updated_v2").wait(FunctionName=FUNCTION, WaiterConfig={"Delay": 0.05})
+        function.update_function_configuration(FunctionName=name, Environment={"Variables": variables})
+        function.get_waiter("function_updated_v2").wait(FunctionName=name, WaiterConfig={"Delay": 0.05})
 
     def together(self, times: int, door: Door, message: object, headers: Mapping[str, str]) -> list[Answer]:
         """The answers to requests sent at once: each is served by an environment of its own."""

@@ -1,4 +1,4 @@
-"""A language model on AWS: the gateway may invoke it and no other, and reads the key of one that has a key."""
+"""A language model on AWS: what serves tool calls may invoke it and no other, and read the key of one that has one."""
 
 from pathlib import Path
 
@@ -13,9 +13,12 @@ OWN = "arn:aws:bedrock:eu-west-1:123456789012:application-inference-profile/abc"
 KEY = "arn:aws:secretsmanager:eu-west-1:123456789012:secret:openai-AbCdEf"
 
 
-def statements(folder: Path, action: str, **settings: str) -> list[tuple[list[str], object]]:
-    """What the gateway may do by this action: the resources, and under which condition."""
-    template = synthesise(folder, "dev", {"settings": settings}).gateway
+SERVING = pytest.mark.parametrize("stack", ["gateway", "errand"])  # a run of code calls tools, too
+
+
+def statements(folder: Path, stack: str, action: str, **settings: str) -> list[tuple[list[str], object]]:
+    """What the stack's function may do by this action: the resources, and under which condition."""
+    template = synthesise(folder, "dev", {"settings": settings}).templates[stack]
     return [
         ([template.read(one) for one in listed(statement["Resource"])], statement.get("Condition"))
         for _, statement in template.statements()
@@ -23,6 +26,7 @@ def statements(folder: Path, action: str, **settings: str) -> list[tuple[list[st
     ]
 
 
+@SERVING
 @pytest.mark.parametrize(
     ("model", "expected"),
     [
@@ -52,18 +56,20 @@ def statements(folder: Path, action: str, **settings: str) -> list[tuple[list[st
     ],
     ids=["a model", "a profile across regions", "a profile of one's own"],
 )
-def test_the_gateway_may_invoke_the_model_of_the_stage(
-    tmp_path: Path, model: str, expected: list[tuple[list[str], object]]
+def test_what_serves_tool_calls_may_invoke_the_model_of_the_stage(
+    tmp_path: Path, stack: str, model: str, expected: list[tuple[list[str], object]]
 ) -> None:
-    found = statements(tmp_path, "bedrock:InvokeModel", language_model=f"bedrock:{model}")
+    found = statements(tmp_path, stack, "bedrock:InvokeModel", language_model=f"bedrock:{model}")
     assert [(sorted(resources), condition) for resources, condition in found] == expected
 
 
-def test_without_a_model_of_bedrock_nothing_may_be_invoked(tmp_path: Path) -> None:
-    assert statements(tmp_path, "bedrock:InvokeModel", language_model="openai:gpt-5-mini") == []
+@SERVING
+def test_without_a_model_of_bedrock_nothing_may_be_invoked(tmp_path: Path, stack: str) -> None:
+    assert statements(tmp_path, stack, "bedrock:InvokeModel", language_model="openai:gpt-5-mini") == []
 
 
-def test_the_gateway_may_read_the_key_of_the_model(tmp_path: Path) -> None:
+@SERVING
+def test_what_serves_tool_calls_may_read_the_key_of_the_model(tmp_path: Path, stack: str) -> None:
     settings = {"language_model": "openai:gpt-5-mini", "language_model_key_from": KEY}
-    [(resources, _)] = statements(tmp_path, "secretsmanager:GetSecretValue", **settings)
+    [(resources, _)] = statements(tmp_path, stack, "secretsmanager:GetSecretValue", **settings)
     assert set(resources) == {"<Secret>", KEY}

@@ -1,6 +1,8 @@
 """Somebody is told when it goes wrong or gets dear."""
 
+import inspect
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -9,9 +11,11 @@ from typing import Any
 import pytest
 
 from infra.costs import ASSUMED, Deployed, idle
+from loci.core.telemetry import Telemetry
 from tests.e2e.test_lambda import HANDLER, OPEN, PROGRAM, asks
 from tests.infra.conftest import Synthesised
 from tests.infra.synthesis import Stacks
+from tests.infra.template import listed
 from tests.support.api_events import event
 from tests.support.serving import PATIENCE, call, clean_environment
 
@@ -20,8 +24,8 @@ ALARM = "AWS::CloudWatch::Alarm"
 EVERYWHERE = {"ApiErrors", "TableThrottles"}
 OF_THE_DOMAIN = {"SearchRed", "SearchStorage"}
 OF_UPLOADS = {"UploadsAside", "UploadsWaiting"}
-
-OF_RUNS = {"RunPythonThrottles", "RunDenoThrottles", "ErrandsFailed"}  # the rest is their callers' doing
+OF_RUNS = {"RunPythonThrottles", "RunDenoThrottles", "RunTableThrottles", "ErrandsFailed"}
+"""The rest is their callers' doing."""
 
 
 def alarms(stacks: Stacks) -> dict[str, dict[str, Any]]:
@@ -84,6 +88,36 @@ def test_the_alarms_name_the_queues_that_are_there(prod: Stacks) -> None:
         "UploadsAside": queues["UploadsAside"]["QueueName"],
         "UploadsWaiting": queues["Uploads"]["QueueName"],
     }
+
+
+def test_the_alarms_watch_every_request_that_a_role_may_send_to_a_table(prod: Stacks) -> None:
+    allowed = {
+        (template.read(table), action.removeprefix("dynamodb:"))
+        for template in prod.templates.values()
+        for _, statement in template.statements()
+        if statement["Effect"] == "Allow"
+        for action in listed(statement["Action"])
+        if action.startswith("dynamodb:")
+        for table in listed(statement["Resource"])
+    }
+    watched: set[tuple[str, str]] = set()
+    for alarm in alarms(prod).values():
+        for metric in (one["MetricStat"]["Metric"] for one in alarm.get("Metrics", []) if "MetricStat" in one):
+            of = {one["Name"]: prod.operations.read(one["Value"]) for one in metric["Dimensions"]}
+            watched.add((of["TableName"].replace(">", ".Arn>"), of["Operation"]))
+    assert watched == allowed
+
+
+def test_a_saved_query_shows_the_figures_of_each_tool_of_clients_and_of_code(stacks: Stacks) -> None:
+    if stacks.stage.localstack:
+        return
+    query = stacks.operations.one("AWS::Logs::QueryDefinition")
+    of_runs = ["<ErrandLog>"] if stacks.stage.sandbox else []
+    assert [stacks.operations.read(group) for group in query["LogGroupNames"]] == ["<GatewayLog>", *of_runs]
+    assert 'filter message = "call"' in query["QueryString"]
+    logged = inspect.signature(Telemetry.call).parameters
+    [stats] = [line for line in query["QueryString"].split("\n") if "stats" in line]
+    assert set(re.findall(r"pct\((\w+),", stats)) | set(stats.partition(" by ")[2].split(", ")) <= set(logged)
 
 
 def test_the_alarms_name_the_api_and_the_domain_that_are_there(prod: Stacks) -> None:

@@ -46,7 +46,6 @@ INGEST = {
     "logs:CreateLogStream logs:PutLogEvents": ("<IngestLog.Arn>",),
 }
 INFERENCE = {**OWN, "logs:CreateLogStream logs:PutLogEvents": ("<InferenceLog.Arn>",)}
-MODEL = "amazon.nova-lite-v1:0"
 # API Gateway asks for it by name, once in an account and region.
 MANAGED = ("arn:<AWS::Partition>:iam::aws:policy/service-role/AmazonAPIGatewayPushToCloudWatchLogs",)
 
@@ -92,6 +91,14 @@ def search(stage: Stage) -> dict[str, tuple[str, ...]]:
     )
 
 
+def served(stage: Stage) -> dict[str, tuple[str, ...]]:
+    """What tool calls reach: the index, the models, and the language model of Bedrock if the stage has one."""
+    _, profiled, id = stage.settings.get("language_model", "").partition("bedrock:")
+    model = f"arn:<AWS::Partition>:bedrock:*::foundation-model/{id.partition('.')[2]}"
+    profile = f"arn:<AWS::Partition>:bedrock:{HERE}:inference-profile/{id}"
+    return search(stage) | ({"bedrock:InvokeModel": (model, profile)} if profiled else {})
+
+
 def invoking(stage: Stage, *names: str) -> dict[str, tuple[str, ...]]:
     """These functions and, if there is one, that of the models."""
     every = sorted([*names, *(["inference"] if stage.infers else [])])
@@ -101,10 +108,9 @@ def invoking(stage: Stage, *names: str) -> dict[str, tuple[str, ...]]:
 
 def test_the_gateway_may_use_the_stores_the_index_the_models_the_secret_and_its_log(stacks: Stacks) -> None:
     found = allowed(stacks.gateway)["<GatewayRole>"]
-    found.pop("bedrock:InvokeModel", None)
     errand = ["errand"] if stacks.stage.sandbox else []
     of_executors = EXECUTORS | {"s3:DeleteObject": ("<Executors.Arn>/*",)} if errand else {}
-    assert found == GATEWAY | search(stacks.stage) | invoking(stacks.stage, *errand) | of_executors
+    assert found == GATEWAY | served(stacks.stage) | invoking(stacks.stage, *errand) | of_executors
 
 
 def test_an_errand_may_run_code_too_and_lend_a_role(stacks: Stacks) -> None:
@@ -117,7 +123,7 @@ def test_an_errand_may_run_code_too_and_lend_a_role(stacks: Stacks) -> None:
     assert {actions: on for actions, on in found.items() if "sqs:" not in actions} == (
         GATEWAY
         | log
-        | search(stacks.stage)
+        | served(stacks.stage)
         | invoking(stacks.stage, "run_deno", "run_python")
         | lent
         | EXECUTORS

@@ -51,7 +51,7 @@ def event(request: Request, version: Version) -> dict[str, Any]:
 
 
 def response(answer: object, version: Version) -> Response:
-    """What the client sees of a handler's answer."""
+    """The part of a handler's answer that the client sees."""
     match answer:
         case {"errorType": str()}:
             return _failure(502, version)
@@ -68,7 +68,7 @@ def response(answer: object, version: Version) -> Response:
 
 
 def timed_out(version: Version) -> Response:
-    """What the client sees when the function takes too long."""
+    """The answer that the client sees if the function takes too long."""
     return _failure(504 if version == "v1" else 503, version)
 
 

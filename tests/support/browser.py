@@ -64,11 +64,11 @@ class Browser:
         return self._ask("GET", "/url")
 
     def run(self, script: str, *arguments: object) -> Any:
-        """What the script returns, once it is there where it is a promise."""
+        """The value that the script returns. If that is a promise, wait for its value."""
         return self._ask("POST", "/execute/sync", {"script": script, "args": arguments})
 
     def until(self, script: str, *arguments: object) -> Any:
-        """What the expression gives, as soon as that is true."""
+        """The value of the expression, as soon as that is true."""
         return until(lambda: self.run(f"return {script}", *arguments) or None, PATIENCE)
 
     def type(self, css: str, text: str) -> None:
@@ -103,7 +103,7 @@ class Browser:
         return [one["request"]["url"] for one in sent if not one["documentURL"].startswith("chrome:")]
 
     def complaints(self) -> list[str]:
-        """What the console says is wrong."""
+        """The errors in the console."""
         log = cast("list[dict[str, str]]", self._ask("POST", "/se/log", {"type": "browser"}))
         return [entry["message"] for entry in log if entry["level"] in ("SEVERE", "WARNING")]
 

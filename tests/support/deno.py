@@ -47,7 +47,7 @@ def no_tool(tool: str, arguments: JsonObject) -> Json:
 
 @dataclass
 class Given:
-    """What a run is given besides its code."""
+    """The things that a run is given besides its code."""
 
     context: JsonObject = field(default_factory=dict[str, Json])
     timeout_ms: int = 10_000
@@ -58,28 +58,28 @@ class Given:
 
 
 def run(sandbox: DenoSandbox, code: str, given: Given | None = None) -> Completed | Failed:
-    """What became of the code."""
+    """Run the code, and return its outcome."""
     with_ = given or Given()
     limits = RunLimits(with_.timeout_ms, with_.memory_mb, with_.read)
     return sandbox.run(LOCAL, TypeScriptJob(code, with_.context, limits, with_.clients), with_.call)
 
 
 def value(sandbox: DenoSandbox, code: str, given: Given | None = None) -> Json:
-    """What the code gave."""
+    """The value of the code."""
     ended = run(sandbox, code, given)
     assert isinstance(ended, Completed), ended
     return ended.value
 
 
 def steady(sandbox: DenoSandbox, code: str) -> bool:
-    """Whether what the code gave would be the same the next time."""
+    """True if the code would give the same the next time."""
     ended = run(sandbox, code)
     assert isinstance(ended, Completed), ended
     return ended.steady
 
 
 def failed(sandbox: DenoSandbox, code: str, given: Given | None = None) -> Failed:
-    """How the code failed."""
+    """The failure of the code."""
     ended = run(sandbox, code, given)
     assert isinstance(ended, Failed), ended
     return ended

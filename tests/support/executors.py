@@ -93,14 +93,14 @@ def no_files(memory_id: str, memory_name: str) -> dict[str, str]:
 
 
 def printed(executor: ExecutorProcess, code: str) -> str:
-    """What the code prints."""
+    """The text that the code prints."""
     reply = executor.run(code, no_files)
     assert reply.said["ok"], reply.said
     return bytes(reply.output.stdout).decode()
 
 
 def tried(executor: ExecutorProcess, code: str) -> tuple[ExecutorReply | ExecutorEnded, Output]:
-    """How the code ended, and what came out of it."""
+    """The end of the code, and its output."""
     try:
         reply = executor.run(code, no_files)
     except ExecutorEnded as why:

@@ -1,4 +1,4 @@
-"""What a data folder holds, whoever writes to it meanwhile."""
+"""The contents of a data folder, whoever writes to it meanwhile."""
 
 from pathlib import Path
 

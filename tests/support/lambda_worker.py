@@ -21,7 +21,7 @@ Handler = Callable[[dict[str, Any], "Context"], object]
 
 @dataclass(frozen=True)
 class Context:
-    """What Lambda hands to a handler beside the event."""
+    """The object that Lambda hands to a handler beside the event."""
 
     function_name: str
     deadline: float

@@ -10,7 +10,7 @@ BEGIN, ANSWER = "==== ", " => "
 
 @dataclass(frozen=True, order=True, slots=True)
 class Answer:
-    """What a link means."""
+    """The meaning of a link."""
 
     relation: str
     target: str

@@ -18,7 +18,7 @@ class ModelHub:
     url: str = ""
     files: dict[str, bytes] = field(default_factory=dict[str, bytes])
     sent_instead: dict[str, bytes] = field(default_factory=dict[str, bytes])
-    """What comes although the headers promise the file."""
+    """The bytes that come although the headers promise the file."""
     cuts: list[int] = field(default_factory=list[int])
     """After how many bytes the next large answers break off."""
     ranges: bool = True

@@ -8,7 +8,7 @@ T = TypeVar("T")
 
 
 def until(condition: Callable[[], T | None], seconds: float = 30) -> T:
-    """What the condition gives as soon as it is true; a test that waits longer has failed."""
+    """The value of the condition as soon as it is true; a test that waits longer has failed."""
     end = time.monotonic() + seconds
     while not (found := condition()):
         assert time.monotonic() < end, f"not within {seconds} s"

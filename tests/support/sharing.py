@@ -1,4 +1,4 @@
-"""How the workers of a run share the tests out, and a folder through which they share what is made once."""
+"""Shares the tests out among the workers of a run, with a folder through which they share what is made once."""
 
 import shutil
 import tempfile
@@ -14,6 +14,7 @@ from tests.servers import shared
 
 TOGETHER = {
     "tests/contract/test_s3_index.py": "LocalStack",
+    "tests/contract/test_s3_index_folds.py": "LocalStack",
     "tests/deployed/": "LocalStack",
     "tests/servers/localstack/": "LocalStack",
     "tests/infra/": "CDK",

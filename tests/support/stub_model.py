@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal, cast
 from loci.core.json import JsonObject
 
 TOKENS = 700
-"""What each answer says that it cost."""
+"""The tokens that each answer says it cost."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,7 +39,7 @@ def walled(
     interpreter: str = sys.executable,
     before: Sequence[str] = (),
 ) -> subprocess.CompletedProcess[str]:
-    """How the code ended that ran behind these layers, and what it printed. `refused` tells why something failed."""
+    """The end and the output of the code behind these layers. `refused` tells why something failed."""
     given = [str(SHARED), ",".join(layers), "-", str(work), *map(str, readable)]
     command = [*before, interpreter, "-I", "-c", BEHIND + code, *given]
     return subprocess.run(command, capture_output=True, text=True, timeout=30, env={"HOME": "/"}, check=False)

@@ -18,25 +18,23 @@ from loci.app import App
 from loci.code.typescript import TypeScript
 from loci.compose import build_app
 from loci.core.identity import LOCAL
-from loci.core.settings import Settings
 from loci.mcp.lambda_handler import job_handler
 from loci.mcp.server import build_server
 from tests.contract.executors import FUNCTION as RUN_PYTHON
 from tests.contract.sandboxes import FUNCTION as RUN_DENO
-from tests.contract.sandboxes import ROLE
 from tests.support.deno import needs_deno
 from tests.support.executors import runner_packages
 from tests.support.functions import loaded
 from tests.support.invoke_api import InvokeApi, invoke_api
 from tests.support.loopback_aws import loopback_aws
-from tests.support.moto_aws import BUCKET, EXECUTORS, RUN_TABLE, TABLE
+from tests.support.moto_aws import TABLE
 from tests.support.polling import until
 from tests.support.tool_set import ToolSet
 from tests.support.with_parts import with_patience, with_typescript
+from tests.surface.hosted import ERRAND, hosted
 from tests.surface.results import structured, texts
 
 pytestmark = [pytest.mark.anyio, needs_deno]
-ERRAND = "loci-errand"
 
 
 @dataclass
@@ -72,21 +70,7 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Generator[Desk]:
         environment.setenv("TMPDIR", str(tmp_path_factory.mktemp("machines")))
         deno, python = loaded(Path("run_deno")), loaded(Path("run_python"))
         api.functions |= {RUN_DENO: deno.lambda_handler, RUN_PYTHON: python.lambda_handler}
-        told = {
-            "mode": "aws",
-            "table": TABLE,
-            "bucket": BUCKET,
-            "secrets": ("s" * 40,),
-            "run_python_function": RUN_PYTHON,
-            "run_deno_function": RUN_DENO,
-            "run_role": ROLE,
-            "run_table": RUN_TABLE,
-            "executor_bucket": EXECUTORS,
-            "errand_function": ERRAND,
-            "models": tmp_path_factory.mktemp("models"),
-            "runner_seconds": 20,
-        }
-        app = build_app(Settings.model_validate(told))
+        app = build_app(hosted(tmp_path_factory.mktemp("models"), runner_seconds=20))
         tools = ToolSet(tmp_path_factory.mktemp("files"))
         typescript = TypeScript(
             app.code.parts.typescript.get()._sandbox,  # pyright: ignore[reportPrivateUsage]

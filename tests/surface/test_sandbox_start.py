@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -18,18 +18,16 @@ from mcp_types import CallToolResult
 from loci.app import App
 from loci.code.packages import find_deno
 from loci.compose import build_app
-from loci.core.settings import Settings
 from loci.mcp.lambda_handler import job_handler
 from loci.mcp.server import build_server
 from tests.contract.executors import FUNCTION as RUN_PYTHON
 from tests.contract.sandboxes import FUNCTION as RUN_DENO
-from tests.contract.sandboxes import ROLE
 from tests.support.deno import needs_deno
 from tests.support.executors import runner_packages
 from tests.support.functions import FUNCTIONS
 from tests.support.invoke_api import InvokeApi, invoke_api
 from tests.support.loopback_aws import loopback_aws
-from tests.support.moto_aws import BUCKET, EXECUTORS, RUN_TABLE, TABLE
+from tests.surface.hosted import ERRAND, hosted
 from tests.surface.results import structured, texts
 
 pytestmark = [
@@ -37,9 +35,9 @@ pytestmark = [
     needs_deno,
     pytest.mark.skipif(not sys.platform.startswith("linux"), reason="functions run on Linux"),
 ]
-ERRAND = "loci-errand"
 ROOT = FUNCTIONS.parent
 LIBRARY = "error while loading shared libraries: libpython3.13.so.1.0: cannot open shared object file"
+FULL = "No space left on device"
 # As Lambda's own runtime for Python tells it: a handler that cannot be imported fails at each call.
 PROGRAM = """
 import json, sys
@@ -52,6 +50,9 @@ try:
     function = lambda_worker.load(handler)
 except ImportError as error:
     why = {"errorType": "Runtime.ImportModuleError", "errorMessage": f"Unable to import module 'handler': {error}"}
+    function = lambda event, context: why
+except Exception as error:
+    why = {"errorType": type(error).__name__, "errorMessage": str(error)}
     function = lambda event, context: why
 lambda_worker.work(function, events, answers, 60.0)
 """
@@ -130,21 +131,7 @@ class Gateway:
 @pytest.fixture(scope="module")
 def gateway(tmp_path_factory: pytest.TempPathFactory) -> Generator[Gateway]:
     with invoke_api() as api, loopback_aws():
-        told: Mapping[str, object] = {
-            "mode": "aws",
-            "table": TABLE,
-            "bucket": BUCKET,
-            "secrets": ("s" * 40,),
-            "run_python_function": RUN_PYTHON,
-            "run_deno_function": RUN_DENO,
-            "run_role": ROLE,
-            "run_table": RUN_TABLE,
-            "executor_bucket": EXECUTORS,
-            "errand_function": ERRAND,
-            "models": tmp_path_factory.mktemp("models"),
-            "runner_matplotlib": False,
-        }
-        app = build_app(Settings.model_validate(told))
+        app = build_app(hosted(tmp_path_factory.mktemp("models"), runner_matplotlib=False))
         api.functions[ERRAND] = job_handler(app)
         yield Gateway(app, api)
 
@@ -179,11 +166,56 @@ def without_sessions(name: str, folder: Path) -> AbstractContextManager[Handler]
     return function(of(name), folder, refused="setsid")
 
 
+def with_a_handler_that_raises(name: str, folder: Path) -> AbstractContextManager[Handler]:
+    """A handler that fails when it is imported, with another error than that of an import."""
+    handler = folder / "handler.py"
+    handler.write_text(f'raise OSError("{FULL}")\n' + of(name).read_text())
+    return function(handler, folder)
+
+
+@contextmanager
+def without_an_interpreter(_: str, folder: Path) -> Generator[Handler]:
+    """A machine whose own interpreter ends before it takes an event. Lambda starts it again for each event."""
+    bootstrap = folder / "bootstrap"
+    bootstrap.write_text("#!/bin/sh\nexit 127\n")
+    bootstrap.chmod(0o755)
+
+    def ask(_event: dict[str, Any], _context: object) -> Any:
+        raise exit_error(subprocess.run([bootstrap], check=False).returncode)
+
+    yield ask
+
+
+@contextmanager
+def without_permission(_: str, folder: Path) -> Generator[Handler]:
+    """A machine that may not execute its entry point."""
+    entry = folder / "entry.sh"
+    entry.write_text("")
+
+    def ask(_event: dict[str, Any], _context: object) -> Any:
+        try:
+            subprocess.run([entry], check=False)
+        except PermissionError:
+            why = f"RequestId: 1 Error: fork/exec {entry}: permission denied"
+            raise type("Runtime.InvalidEntrypoint", (FunctionFailed,), {})(why) from None
+
+    yield ask
+
+
+def exit_error(status: int) -> FunctionFailed:
+    """Lambda's words for a machine whose interpreter has ended, whenever it did."""
+    why = f"RequestId: 1 Error: Runtime exited with error: exit status {status}"
+    return type("Runtime.ExitError", (FunctionFailed,), {})(why)
+
+
 CAUSES = {
     "import": (without_a_module, "No module named 'loci.sandbox.supervisor."),
     "program": (without_a_program, "No such file or directory"),
     "library": (without_libpython, LIBRARY),
     "syscall": (without_sessions, "Operation not permitted"),
+    "handler": (with_a_handler_that_raises, FULL),
+    "interpreter": (without_an_interpreter, "exit status 127"),
+    "permission": (without_permission, "permission denied"),
 }
 
 
@@ -230,3 +262,23 @@ async def test_an_executor_that_is_signalled_by_its_id_is_still_ended(gateway: G
         assert structured(first)["error"]["code"].startswith("SANDBOX_")
         again = await gateway.ask("run_memory_code", executor_id=id, code="2 + 2")
         assert structured(again)["result"]["value"] == "4"
+
+
+@pytest.mark.parametrize("name", [RUN_PYTHON, RUN_DENO])
+async def test_code_that_ends_its_machine_is_no_start_that_failed(
+    gateway: Gateway, name: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with function(of(name), tmp_path) as handler:
+
+        def ended_by_its_run(event: dict[str, Any], context: object) -> Any:
+            if "code" in event or "order" in event:
+                raise exit_error(1)
+            return handler(event, context)
+
+        gateway.put(name, ended_by_its_run)
+        if name == RUN_DENO:
+            result = await gateway.ask("pml_execute_code", code="3 + 4")  # no other test's, which would be known
+        else:
+            result = await gateway.two_and_two(name)
+    assert structured(result)["error"]["code"] == "SANDBOX_EXITED"
+    assert "sandbox did not start" not in capfd.readouterr().err

@@ -25,7 +25,7 @@ BATCH_DOCUMENTS, BATCH_BYTES = 32, 192 * 1024
 """About how much goes into one request: a function can embed that many documents in good time."""
 BATCH_REMOVALS = 200
 TRIES = 4
-"""How often to send documents again if the server asks to send all of them later."""
+"""The number of times to send documents again if the server asks to send all of them later."""
 OVERHEAD_BYTES = 100
 """The part of a request that is not a document."""
 

@@ -1,4 +1,4 @@
-"""How many runs of an owner other processes drive at once: each run holds a slot, which comes free by itself."""
+"""Limits the runs of an owner that other processes drive at once: each run holds a slot, which comes free by itself."""
 
 from loci.core.errors import Conflict, Unavailable
 from loci.core.identity import Owner

@@ -16,6 +16,10 @@ from loci.core.ids import random_id
 OLDEST_DENO = (2, 9, 8)
 """Older versions have known ways around their own permissions."""
 INSTALL_DENO = "Install it beside Loci: pip install 'loci-mcp[sandbox]' (in a checkout: make setup). Or set LOCI_DENO"
+NOT_STARTED = "SANDBOX_START"
+"""The code of a run that did not begin, because its interpreter did not."""
+LONGEST_REASON = 500
+VERSION = re.compile(r"deno (\d{1,9})\.(\d{1,9})\.(\d{1,9})")
 STAMP = "loci.lock"
 # An installed Loci has its copy beside this file. A checkout has the one that `make lock` writes.
 LOCKS = (Path(__file__).with_name("runner.lock"), Path(__file__).parents[3] / "requirements" / "runner.lock")
@@ -43,13 +47,20 @@ def find_deno(given: Path | None) -> Path:
 def deno_version(deno: Path) -> tuple[int, ...]:
     """The version that this Deno reports. Raises `Unavailable` if it does not run."""
     try:
-        told = subprocess.run(  # noqa: S603
-            [deno, "--version"], env={"NO_COLOR": "1"}, capture_output=True, text=True, timeout=20, check=True
-        ).stdout
+        ran = subprocess.run(  # noqa: S603
+            [deno, "--version"], env={"NO_COLOR": "1"}, capture_output=True, text=True, timeout=20, check=False
+        )
     except (OSError, subprocess.SubprocessError) as error:
-        raise Unavailable(f"{deno} does not run ({error})", INSTALL_DENO, code="SANDBOX_UNAVAILABLE") from None
-    numbers = re.search(r"deno (\d+)\.(\d+)\.(\d+)", told)
+        raise _not_started(deno, str(error)) from None
+    if ran.returncode:
+        said = ran.stderr.strip()[-LONGEST_REASON:]
+        raise _not_started(deno, f"it ended with {ran.returncode}{f': {said}' if said else ''}")
+    numbers = VERSION.search(ran.stdout)
     return tuple(map(int, numbers.groups())) if numbers else (0,)
+
+
+def _not_started(deno: Path, why: str) -> Unavailable:
+    return Unavailable(f"{deno} did not start ({why})", INSTALL_DENO, code=NOT_STARTED)
 
 
 def state(folder: Path) -> State:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from functools import partial
 
 from loci.code.answers import python_answer
+from loci.code.packages import NOT_STARTED
 from loci.code.ports import Executors, GivenUp, StoredFiles, never
 from loci.code.python_run import Ran, RunFailure
 from loci.code.run_queue import LocalRun, RunQueue
@@ -16,7 +17,6 @@ from loci.sandbox.supervisor.daemon_threads import DAEMON_THREADS
 
 KIND = "executor"
 TOOL = "run_memory_code"
-NOT_STARTED = "SANDBOX_START"
 BESIDE = 240.0
 """Seconds that a run in another process may take beyond the code's own."""
 ID = re.compile(r"executor-[0-9a-f]{32}")

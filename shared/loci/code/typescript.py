@@ -17,6 +17,7 @@ from loci.code.answers import (
     whole_characters,
 )
 from loci.code.bridge import Bridge, ToolDoor, clients
+from loci.code.packages import NOT_STARTED
 from loci.code.ports import GivenUp, Sandbox, never
 from loci.code.read_paths import Readable, readable
 from loci.code.results_cache import ResultsCache, key_of
@@ -174,6 +175,8 @@ class TypeScript:
             with self._queue.turn(caller.owner.key):
                 ended = self._sandbox.run(caller.owner, job, bridge.call, given_up)
         except LociError as error:
+            if error.code == NOT_STARTED:
+                self._telemetry.not_started(language="TypeScript", reason=error.what)
             return error
         self._report(caller, ended, bridge)
         match ended:
@@ -192,7 +195,7 @@ class TypeScript:
             tools=bridge.called,
             denied=ended.measured.denied,
         )
-        if isinstance(ended, Failed) and ended.code == "SANDBOX_START":
+        if isinstance(ended, Failed) and ended.code == NOT_STARTED:
             self._telemetry.not_started(language="TypeScript", reason=ended.message)
 
 

@@ -53,6 +53,24 @@ def first_names(names: Collection[str]) -> str:
     return f"{shown} and {len(names) - SHOWN:,} more" if len(names) > SHOWN else shown
 
 
+@dataclass(slots=True)
+class FirstNames:
+    """The first of many names, of which no more are held, and the number of all."""
+
+    count: int = 0
+    first: tuple[str, ...] = ()
+
+    def add(self, name: str) -> None:
+        """Count the name, and hold it if it is one of the first."""
+        self.count += 1
+        self.first = tuple(sorted((*self.first, name))[:SHOWN])
+
+    def __str__(self) -> str:
+        """The first names in order, and how many more there are."""
+        more = self.count - len(self.first)
+        return ", ".join(self.first) + (f" and {more:,} more" if more else "")
+
+
 def counted(number: int, noun: str) -> str:
     """The number with its noun, as in `1 document`, `2 documents`."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -26,6 +26,8 @@ INGEST_BLOBS = ("documents/", "history/", *(f"records/{kind}/" for kind in INGES
 """The prefixes of the blobs that it uses, below each owner's key."""
 UPLOADS = "uploads"
 """The prefix of uploaded documents in the bucket. The stack sends an event for each change below it."""
+UPLOADS_A_CALL = 5
+"""The most uploads in one call of the ingestion, which stops before its time ends, and leaves the rest to the next."""
 INDEX = "index"
 """The prefix of the indexes in the bucket, if the bucket has them."""
 UPLOADS_OF_LOCAL = f"{UPLOADS}/-/local/"

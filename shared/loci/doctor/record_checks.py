@@ -33,7 +33,7 @@ OF_OWNERS: dict[str, Callable[[Record], object]] = {
     python.KIND: python.used_at,
     detached_runs.KIND: detached_runs.run_value,
 }
-"""How each kind is read. The other kinds expire, and their next write replaces a damaged record."""
+"""The readers of each kind. The other kinds expire, and their next write replaces a damaged record."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ def _mend(app: App, one: DamagedRecord) -> None:
             else:
                 app.records.remove(one.owner, one.kind, one.key)
         case write_recovery.UNFINISHED:
-            for document in app.documents.parts.catalog.documents(one.owner):
+            for document in app.documents.parts.catalog.each(one.owner):
                 if content_id(document.path, length=32) == one.key:
                     app.documents.parts.library.reindex(one.owner, document.id)
             app.records.remove(one.owner, one.kind, one.key)

@@ -24,7 +24,7 @@ class CacheState:
     index: str
     """A token that changes with the passages, whichever process writes them."""
     writes: int
-    """How often this process has written records of documents."""
+    """The number of times that this process wrote records of documents."""
     period: int
 
 

@@ -54,7 +54,7 @@ class Catalog:
 
     @property
     def writes(self) -> int:
-        """How often this process has written document records, or tried to. Use it to validate caches."""
+        """The number of times that this process wrote document records, or tried to. Use it to validate caches."""
         return self._writes
 
     def document(self, owner: Owner, id: str) -> Document | None:
@@ -73,6 +73,10 @@ class Catalog:
     def documents(self, owner: Owner) -> list[Document]:
         """All documents, ordered by id."""
         return [document for document, _ in self.with_versions(owner)]
+
+    def each(self, owner: Owner) -> Iterator[Document]:
+        """All documents, ordered by id, read page by page: only those of a page are held."""
+        return (document for document, _ in self.with_versions(owner))
 
     def with_versions(self, owner: Owner) -> Iterator[tuple[Document, str]]:
         """All documents, each with the version that `put` compares."""

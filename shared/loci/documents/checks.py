@@ -4,10 +4,11 @@ import hashlib
 import shlex
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 
 from loci.core.errors import LociError, NotFound, Refused
-from loci.core.finding import Finding, counted, first_names, run_check, run_checks, seen_twice
+from loci.core.finding import Finding, FirstNames, counted, first_names, run_check, run_checks, seen_twice
 from loci.core.identity import LOCAL, Owner
 from loci.documents.document import Document, Root
 from loci.documents.host import DocumentsHost
@@ -29,7 +30,7 @@ def check_owners(app: DocumentsHost, *, fix: bool) -> list[Finding]:
             owner
             for owner in others
             if app.documents.parts.index.counts(owner, COLLECTION).chunks
-            or app.documents.parts.catalog.documents(owner)
+            or next(app.documents.parts.catalog.each(owner), None)
         ]
     except LociError as error:
         return [*found, Finding("owners", "fault", error.what, error.resolution)]
@@ -41,7 +42,7 @@ def check_owners(app: DocumentsHost, *, fix: bool) -> list[Finding]:
 
 def _check_owner(app: DocumentsHost, owner: Owner, *, fix: bool) -> list[Finding]:
     found = [
-        *run_check("documents", lambda: _check_documents(app, owner)),
+        *run_check("documents", lambda: check_documents(app, owner)),
         *run_checks("index", lambda: check_index(app, owner, fix=fix)),
         *run_check("links", lambda: _check_links(app, owner)),
         *run_check("vectors", lambda: _check_vectors(app, owner, fix=fix)),
@@ -56,17 +57,20 @@ def _check_owner(app: DocumentsHost, owner: Owner, *, fix: bool) -> list[Finding
     return found
 
 
-def _check_documents(app: DocumentsHost, owner: Owner) -> Finding:
+def check_documents(app: DocumentsHost, owner: Owner) -> Finding:
     """Count the documents, and report those that were ingested with a problem."""
-    documents = app.documents.parts.library.documents(owner)
+    documents, faulty = 0, FirstNames()
+    for one in app.documents.parts.catalog.each(owner):
+        documents += 1
+        if one.problems:
+            faulty.add(f"{one.path} ({one.problems[0]})")
     if not documents:
         is_local = app.settings.mode == "embedded"
         return Finding("documents", "ok", f"None yet{'. Ingest some with: loci ingest PATH' if is_local else ''}")
-    faulty = [f"{one.path} ({one.problems[0]})" for one in documents if one.problems]
-    if faulty:
-        what = f"{len(faulty):,} of {len(documents):,} have a problem: {first_names(faulty)}"
+    if faulty.count:
+        what = f"{faulty.count:,} of {documents:,} have a problem: {faulty}"
         return Finding("documents", "warning", what, "Correct them, then run: loci ingest PATH")
-    return Finding("documents", "ok", f"{len(documents):,}")
+    return Finding("documents", "ok", f"{documents:,}")
 
 
 def _check_links(app: DocumentsHost, owner: Owner) -> Finding | None:
@@ -123,14 +127,11 @@ def _check_vectors(app: DocumentsHost, owner: Owner, *, fix: bool) -> Finding | 
 
 def _damaged(app: DocumentsHost, owner: Owner, model: EmbeddingModel) -> list[str]:
     """The documents with a vector that no model can have made."""
-    ids = [
-        f"{id}#{number}"
-        for id, count in app.documents.parts.index.documents(owner, COLLECTION).items()
-        for number in range(count)
-    ]
+    held = app.documents.parts.index.documents(owner, COLLECTION)
+    ids = (f"{id}#{number}" for id, count in held.items() for number in range(count))
     found: dict[str, None] = {}
-    for start in range(0, len(ids), CHUNKS_AT_ONCE):
-        for one in app.documents.parts.index.chunks(owner, COLLECTION, ids[start : start + CHUNKS_AT_ONCE]).values():
+    while some := list(islice(ids, CHUNKS_AT_ONCE)):
+        for one in app.documents.parts.index.chunks(owner, COLLECTION, some).values():
             embedding = one.embedding
             if embedding and embedding.model == model.identity and not is_sound(embedding, model.dimensions):
                 found[one.document] = None
@@ -164,20 +165,23 @@ def check_folders(app: DocumentsHost, owner: Owner) -> Finding | None:
 def check_files(app: DocumentsHost, owner: Owner) -> Finding | None:
     """Check that each file is as it was at its ingest. `check_folders` reports the folders that are gone."""
     roots = app.documents.parts.catalog.roots(owner)
-    documents = [one for one in app.documents.parts.catalog.documents(owner) if one.root is not None]
-    if not documents:
+    files, folders = 0, set[str]()
+    faults = {name: FirstNames() for name in ("changed", "gone", "unreadable", "in no known folder")}
+    for one in app.documents.parts.catalog.each(owner):
+        if one.root is None:
+            continue
+        files += 1
+        if fault := _fault(one, roots):
+            faults[fault].add(one.path)
+            folders |= {roots[one.root].folder} if one.root in roots else set()
+    if not files:
         return None
-    faults = {one: fault for one in documents if (fault := _fault(one, roots))}
-    if not faults:
-        return Finding("files", "ok", f"{counted(len(documents), 'file')}, unchanged since their ingest")
-    parts = [
-        f"{len(paths):,} {name} ({first_names(paths)})"
-        for name in ("changed", "gone", "unreadable", "in no known folder")
-        if (paths := [one.path for one, fault in faults.items() if fault == name])
-    ]
-    folders = sorted({roots[one.root].folder for one in faults if one.root in roots})
-    advice = f"Run: loci ingest {shlex.join(folders)}" if folders else "Remove the documents with: loci forget ID"
-    return Finding("files", "warning", f"Of {len(documents):,} files {', '.join(parts)}", advice)
+    parts = [f"{names.count:,} {fault} ({names})" for fault, names in faults.items() if names.count]
+    if not parts:
+        return Finding("files", "ok", f"{counted(files, 'file')}, unchanged since their ingest")
+    known = shlex.join(sorted(folders))
+    advice = f"Run: loci ingest {known}" if folders else "Remove the documents with: loci forget ID"
+    return Finding("files", "warning", f"Of {files:,} files {', '.join(parts)}", advice)
 
 
 def check_texts(app: DocumentsHost, owner: Owner) -> Finding | None:
@@ -226,12 +230,12 @@ def _fault(document: Document, roots: Mapping[str, Root]) -> str | None:
 
 
 def _uploaded_ids(app: DocumentsHost, owner: Owner) -> set[str]:
-    return {one.id for one in app.documents.parts.catalog.documents(owner) if one.root is None}
+    return {one.id for one in app.documents.parts.catalog.each(owner) if one.root is None}
 
 
 def _damaged_ids(app: DocumentsHost, owner: Owner) -> set[str]:
     catalog = app.documents.parts.catalog
-    return catalog.ids(owner) - {one.id for one in catalog.documents(owner)}
+    return catalog.ids(owner).difference(one.id for one in catalog.each(owner))
 
 
 def _text_ids(app: DocumentsHost, owner: Owner) -> set[str]:

@@ -201,7 +201,7 @@ RELATIONS: Final[tuple[Relation, ...]] = get_args(Relation)
 RELATION_ALIASES: Final[Mapping[str, Relation]] = {"cites": "references", "links_to": "references"}
 """Amalfa's names for relations."""
 Form = Literal["name", "path"]
-"""How a target is written: as a name, which may be anywhere, or as a path from the document that has the link."""
+"""The form of a target: a name, which may be anywhere, or a path from the document that has the link."""
 
 
 @dataclass(frozen=True, slots=True)

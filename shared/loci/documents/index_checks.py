@@ -8,6 +8,7 @@ from loci.core.errors import LociError
 from loci.core.finding import Finding, counted, first_names
 from loci.core.identity import Owner
 from loci.core.stores import ABSENT
+from loci.documents.document import Document
 from loci.documents.host import DocumentsHost
 from loci.documents.ingest.index_writer import COLLECTION
 
@@ -79,25 +80,43 @@ class _Comparison:
 def _compare(app: DocumentsHost, owner: Owner) -> _Comparison:
     """Read both once, and the documents that differ a second time: somebody may just be writing a few."""
     parts = app.documents.parts
-    known = {one.id: one for one in parts.catalog.documents(owner)}
+    documents, wrong = 0, list[_Wrong]()
     held = parts.index.documents(owner, COLLECTION)
-    wrong = {id: one for id, one in known.items() if not one.sha256 or held.get(id, 0) != one.chunks}
-    unknown = held.keys() - known.keys()
+    unknown = set(held)
+    for one in parts.catalog.each(owner):
+        documents += 1
+        unknown.discard(one.id)
+        wrong += _wrong(one, held)
     unknown -= parts.catalog.ids(owner) if unknown else set()  # with those whose records are damaged
     if 0 < len(wrong) <= FEW:
-        again = [one for id in wrong if (one := parts.catalog.document(owner, id))]
-        now = parts.index.documents(owner, COLLECTION, list(wrong))
-        wrong = {one.id: one for one in again if not one.sha256 or now.get(one.id, 0) != one.chunks}
+        again = [one for former in wrong if (one := parts.catalog.document(owner, former.id))]
+        now = parts.index.documents(owner, COLLECTION, [one.id for one in wrong])
+        wrong = [found for one in again for found in _wrong(one, now)]
     if 0 < len(unknown) <= FEW:
         there = parts.index.documents(owner, COLLECTION, list(unknown)).keys()
         unknown = {id for id in there if parts.catalog.with_version(owner, id)[1] == ABSENT}
     return _Comparison(
-        documents=len(known),
+        documents=documents,
         passages=sum(held.values()),
-        half_written={id: one.path for id, one in wrong.items() if not one.sha256},
-        lacking={id: one.path for id, one in wrong.items() if one.sha256},
+        half_written={one.id: one.path for one in wrong if one.is_half_written},
+        lacking={one.id: one.path for one in wrong if not one.is_half_written},
         unknown=unknown,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Wrong:
+    """A document that is half written, or that the index has not whole."""
+
+    id: str
+    path: str
+    is_half_written: bool
+
+
+def _wrong(one: Document, held: Mapping[str, int]) -> list[_Wrong]:
+    if one.sha256 and held.get(one.id, 0) == one.chunks:
+        return []
+    return [_Wrong(one.id, one.path, not one.sha256)]
 
 
 def _reindex(owner: Owner) -> str:

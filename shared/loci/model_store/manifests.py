@@ -46,7 +46,7 @@ class Wheel:
 
 @dataclass(frozen=True, slots=True)
 class Embeds:
-    """How to use an embedder, and the vectors that it makes."""
+    """The way to use an embedder, and the vectors that it makes."""
 
     dimensions: int
     pooling: Literal["cls", "mean"]

@@ -20,9 +20,9 @@ CAPACITY = 10 * 1024 * 1024
 MOST_ENTRIES = 10_000
 """Entries of an owner: each takes at least this part of the capacity."""
 TRIES = 5
-"""How often an entry is written or read anew if somebody else writes it at the same time."""
+"""The number of times that an entry is written or read anew if somebody else writes it at the same time."""
 LOOKS = 16
-"""How often the entries are counted while the capacity fills: other servers may keep entries of the same owner."""
+"""The entries are counted so often while the capacity fills: other servers may keep entries of the same owner."""
 ID = re.compile(r"[0-9a-f]{12}")
 
 

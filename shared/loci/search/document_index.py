@@ -82,7 +82,7 @@ class DocumentIndex(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class IndexRoom:
-    """How much of an index with a bound an owner uses."""
+    """The part of an index with a bound that an owner uses."""
 
     passages: int
     most_passages: int

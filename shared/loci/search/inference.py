@@ -29,7 +29,7 @@ class EmbeddingModel:
     """Its name and the first 12 characters of its file's SHA-256, as in `bge-small-en-v1.5@828e1496d7fa`."""
     dimensions: int
     longest: int
-    """How many tokens of a text the model reads. It ignores the rest."""
+    """The number of tokens of a text that the model reads. It ignores the rest."""
     scripts: tuple[str, ...]
     """The writing systems it was trained on, as Unicode names them: `LATIN`, `CJK UNIFIED`, …; empty: all."""
 
@@ -48,7 +48,7 @@ class Embedding:
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """How to read one model's late-interaction closeness."""
+    """The way to read one model's late-interaction closeness."""
 
     unrelated: float
     """The usual closeness of a passage that has nothing to do with the question."""

@@ -15,7 +15,7 @@ LONGEST_WHOLE = 100
 LONGEST_NAME = 1_000
 NOT_IN_A_NAME = re.compile(r"[\W_]+")
 AS_WRITTEN, AS_NAME, AS_ALIAS = range(3)
-"""How exactly a name fits, best first."""
+"""The degrees to which a name fits, best first."""
 
 
 @lru_cache(maxsize=10_000)

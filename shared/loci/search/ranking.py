@@ -89,7 +89,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class IndexCounts:
-    """How much of one collection is in the index."""
+    """The size of one collection in the index."""
 
     documents: int
     chunks: int
@@ -135,7 +135,7 @@ class StageLog:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """How a result got its rank. Ranks count from 1; null: that stage did not rank it."""
+    """The ranks that gave a result its place. Ranks count from 1; null: that stage did not rank it."""
 
     # The search tools return it as it is: this docstring and the descriptions are in their output schemas.
 

@@ -21,7 +21,7 @@ class ScoredPassage:
     relevance: float | None = None
     rerank: int | None = None
     named: int | None = None
-    """How exactly the question is the name of its document; None if it is not."""
+    """The degree to which the question is the name of its document; None if it is not."""
 
 
 def named_first(found: "Sequence[ScoredPassage]") -> "list[ScoredPassage]":

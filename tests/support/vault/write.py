@@ -26,7 +26,7 @@ class Note:
     path: str
     """Below the vault's folder."""
     title: str
-    """What Loci must call it."""
+    """The name that Loci must give it."""
     content: bytes
     aliases: tuple[str, ...] = field(default=())
     description: str = ""

@@ -104,8 +104,19 @@ def reader(use: Use) -> Read:
 
 def test_the_patterns_are_found() -> None:
     names = {use.name for use in uses()}
-    assert {"loci.documents.content.links.WIKI", "loci.search.words.RUN"} <= names
+    assert {"loci.documents.content.links.WIKI", "loci.search.words.RUN", "loci.search.inference.PIECE"} <= names
+    leftovers = "loci.documents.writing.leftovers"  # it hands its patterns on to a function
+    assert {f"{leftovers}.BESIDE_DOCUMENTS", f"{leftovers}.IN_DATA"} <= names
     assert len(names) > 60
+
+
+def test_no_module_makes_patterns_under_another_name() -> None:
+    for path in HOME.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            assert not (isinstance(node, ast.ImportFrom) and node.module in ("re", "regex")), path
+            assert not (isinstance(node, ast.Import) and any(one.name == "re" and one.asname for one in node.names)), (
+                path
+            )
 
 
 def slow(most: int, around: Sequence[tuple[str, str]] = AROUND) -> list[str]:

@@ -7,22 +7,8 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 from contextvars import copy_context
 from typing import Any
 
-from loci.adapters.aws.index_fields import (
-    FIELDS,
-    INTERVAL,
-    SHARDS,
-    chunk_of,
-    counted,
-    embedding_of,
-    filters_of,
-    id_of,
-    index_body,
-    is_counted,
-    source_of,
-    term,
-    terms,
-    vector_fields,
-)
+from loci.adapters.aws.index_creation import CreatedIndex
+from loci.adapters.aws.index_fields import chunk_of, embedding_of, filters_of, id_of, source_of, term, terms
 from loci.adapters.aws.index_queries import (
     MOST_WORDS,
     WordWeights,
@@ -60,8 +46,7 @@ class OpenSearchIndex:
         """False: a search sees a new document only after the index's own interval, which spares a refresh for each."""
         self._name = name
         self._clock = clock
-        self._exists = False
-        self._dimensions: set[int] = set()
+        self._created = CreatedIndex(cluster, name)
 
     def put(
         self,
@@ -234,46 +219,11 @@ class OpenSearchIndex:
         """Make sure that the index exists, with fields for vectors of these lengths; turn errors into ours."""
         try:
             with explained(f"the index {self._name}"):
-                if not self._exists:
-                    self._create()
-                    self._exists = True
-                for missing in set(dimensions) - self._dimensions:
-                    fields = {"properties": vector_fields(missing)}
-                    self.cluster.client.indices.put_mapping(index=self._name, body=fields)
-                    self._dimensions.add(missing)
+                self._created.ensure(dimensions)
                 yield
         except Unavailable:
-            self._exists, self._dimensions = False, set()  # somebody may have deleted it: the next call looks
+            self._created.look_again()  # somebody may have deleted it
             raise
-
-    def _create(self) -> None:
-        from opensearchpy.exceptions import RequestError
-
-        client = self.cluster.client
-        if not client.indices.exists(index=self._name):
-            try:
-                client.indices.create(index=self._name, body=index_body())
-                return
-            except RequestError as error:
-                if error.error != "resource_already_exists_exception":  # another process was faster
-                    raise
-        [found] = client.indices.get_settings(index=self._name).values()
-        if not is_counted(found["settings"]):
-            self._count_words()
-        if found["settings"]["index"].get("refresh_interval") != INTERVAL:  # of an older Loci
-            client.indices.put_settings(index=self._name, body={"index": {"refresh_interval": INTERVAL}})
-        # Creating it waits until it can be searched. If it existed, wait here: its status is yellow before that.
-        client.cluster.health(index=self._name, params={"wait_for_active_shards": str(SHARDS)})
-
-    def _count_words(self) -> None:
-        """Bring an index of an older Loci up to date. For a moment it is closed, and searches fail."""
-        indices = self.cluster.client.indices
-        indices.put_mapping(index=self._name, body={"properties": {"length": FIELDS["length"]}})
-        indices.close(index=self._name)
-        try:
-            indices.put_settings(index=self._name, body=counted())
-        finally:
-            indices.open(index=self._name)
 
     def _generations(self, owner: Owner, collection: str, document: str) -> tuple[int, int]:
         """The oldest and the newest generation of the document's chunks; 0 if it has none."""

@@ -38,8 +38,8 @@ FIELDS: Json = {
 }
 SHARDS = 1
 MOST_COUNTED, LONGEST = 255, 65_535
-"""How often a word may be in a chunk, and how many words a chunk may have, and it still matters to the score. Scores
-have 24 bits, and both numbers together are one score."""
+"""The largest count of a word in a chunk, and the largest number of its words, that matter to the score. Scores have 24
+bits, and both numbers together are one score."""
 # Not BM25, which counts the words of all owners. This tells the two numbers of BM25 that are the chunk's: how often the
 # word is there, and the chunk's length, backwards, because OpenSearch refuses scores that rise with it.
 # `index_queries` does the rest with the owner's own counts.

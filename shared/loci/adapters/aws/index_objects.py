@@ -1,4 +1,4 @@
-"""The objects of the index in the bucket: for each owner the newest changes, and the base that they follow.
+"""The objects of the index in the bucket: for each owner the newest changes, and the base that they follow, in pieces.
 
 Every read and write of the changes names the version that it knows, so nobody overwrites what they have not read.
 """
@@ -6,7 +6,6 @@ Every read and write of the changes names the version that it knows, so nobody o
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 
 from loci.adapters.aws.clients import Clients, code_of, explained
 from loci.core.errors import NotFound
@@ -16,7 +15,7 @@ from loci.core.stores import ABSENT, lost_race
 
 CHANGES = "changes"
 BASE = "base-"
-AT_ONCE = 1 << 20
+PIECE = "piece-"
 UNCHANGED = ("304", "NotModified")
 MISSING = ("NoSuchKey", "404")
 # 409: two writes at the same moment; 404: the object that was to be replaced is gone.
@@ -78,35 +77,39 @@ class IndexObjects:
                     raise
         raise lost_race("index")
 
-    def read_base(self, owner: Owner, base: str, into: Path) -> None:
-        """Write the base into the file; raise `NotFound` if it is gone."""
+    def read(self, owner: Owner, name: str, span: tuple[int, int] | None = None) -> bytes:
+        """The object, or its bytes from the first place up to the second; raise `NotFound` if it is gone."""
         from botocore.exceptions import ClientError
 
+        s3, place = self._clients.s3, _name(owner, name)
         with self._explained():
             try:
-                found = self._clients.s3.get_object(Bucket=self._bucket, Key=_name(owner, BASE + base))
+                if span is None:
+                    return s3.get_object(Bucket=self._bucket, Key=place)["Body"].read()
+                part = f"bytes={span[0]}-{span[1] - 1}"
+                return s3.get_object(Bucket=self._bucket, Key=place, Range=part)["Body"].read()
             except ClientError as error:
                 if code_of(error) not in MISSING:
                     raise
-                raise NotFound("The base of the index is gone", "Read the changes again") from None
-            with into.open("xb") as file:
-                for piece in found["Body"].iter_chunks(AT_ONCE):
-                    file.write(piece)
+        raise NotFound("The base of the index is gone", "Read the changes again")
 
-    def write_base(self, owner: Owner, base: str, file: Path) -> None:
-        """Store the file as the base."""
-        with self._explained(), file.open("rb") as content:
-            self._clients.s3.put_object(Bucket=self._bucket, Key=_name(owner, BASE + base), Body=content)
+    def write(self, owner: Owner, name: str, content: bytes) -> None:
+        """Store an object under a name that is new."""
+        with self._explained():
+            self._clients.s3.put_object(Bucket=self._bucket, Key=_name(owner, name), Body=content)
 
-    def remove_bases(self, owner: Owner, but: str) -> None:
-        """Remove all bases but one: those of before, and those of writers that were killed."""
+    def names(self, owner: Owner) -> list[str]:
+        """The names of all objects of the owner."""
         with self._explained():
             pages = self._clients.s3.get_paginator("list_objects_v2")
-            for page in pages.paginate(Bucket=self._bucket, Prefix=_name(owner, BASE)):
-                for found in page.get("Contents", ()):
-                    name = found.get("Key", "")
-                    if name != _name(owner, BASE + but):
-                        self._clients.s3.delete_object(Bucket=self._bucket, Key=name)
+            found = pages.paginate(Bucket=self._bucket, Prefix=_name(owner, ""))
+            keys = [one.get("Key", "") for page in found for one in page.get("Contents", ())]
+        return [key.removeprefix(_name(owner, "")) for key in keys]
+
+    def remove(self, owner: Owner, name: str) -> None:
+        """Remove the object."""
+        with self._explained():
+            self._clients.s3.delete_object(Bucket=self._bucket, Key=_name(owner, name))
 
     @contextmanager
     def _explained(self) -> Generator[None, None, None]:

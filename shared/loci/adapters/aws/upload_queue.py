@@ -1,7 +1,9 @@
 """The queue of uploads: what fails comes again later and later, and what can never be ingested goes aside at once."""
 
 import random
-from contextlib import suppress
+from collections.abc import Callable, Generator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 
 from loci.adapters.aws.clients import Clients, explained
 from loci.core.deadline import within
@@ -23,15 +25,31 @@ class UploadQueue:
     """Ingests the uploads that messages name."""
 
     def __init__(self, ingest: UploadIngest, clients: Clients, aside: str | None, at_once: int) -> None:
-        self.at_once = at_once
-        """How many messages to take at a time."""
+        self._at_once = at_once
         self._ingest = ingest
         self._clients = clients
         self._aside = aside
         """The address of the queue that messages are put aside in; without one, every failure comes again."""
 
-    def take(self, id: str, notice: str, seconds: float) -> None:
-        """Ingest what the message names, in so many seconds. If this raises, the message must come again."""
+    @contextmanager
+    def taking(self, notices: Mapping[str, str], seconds: Callable[[], float]) -> Generator[Callable[[str], None]]:
+        """Ingest what these messages name, some at a time, in the seconds that are left when each begins.
+
+        The block gets a function that waits for the message with this id. If it raises, the message must come again.
+        """
+        with ThreadPoolExecutor(self._at_once) as threads:
+
+            def take(id: str) -> None:
+                self._take(id, notices[id], seconds())
+
+            taken = {id: threads.submit(take, id) for id in notices}
+
+            def outcome(id: str) -> None:
+                taken[id].result()
+
+            yield outcome
+
+    def _take(self, id: str, notice: str, seconds: float) -> None:
         if seconds < SHORTEST + RESERVE:
             raise OutOfTime("There is no time left for this upload", "The next call begins with it")
         try:

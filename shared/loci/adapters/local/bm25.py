@@ -66,7 +66,7 @@ class Bm25:
         return found if len(found) >= limit and found[-1][1] > bound else query.run()
 
     def _counts(self, connection: sqlite3.Connection, scope: int, total: int, words: Sequence[str]) -> dict[str, int]:
-        """How many of the scope's `total` chunks have each of the words."""
+        """The number of the scope's `total` chunks that have each of the words."""
         known = self._scopes.get(scope)
         if known is None or abs(total - known.total) > 0.05 * known.total:
             known = self._scopes[scope] = _WordCounts(total)
@@ -80,7 +80,7 @@ class Bm25:
 
 @dataclass(frozen=True, slots=True)
 class _WordCounts:
-    """How many chunks of a scope had a word when the scope had so many chunks."""
+    """The number of chunks of a scope that had a word when the scope had so many chunks."""
 
     total: int
     counts: dict[str, int] = field(default_factory=dict[str, int])

@@ -6,7 +6,7 @@ import struct
 import zlib
 from base64 import b64decode, b64encode
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from loci.core.errors import Misconfigured
@@ -41,18 +41,20 @@ class Changes:
     """The newest changes, oldest first: at least all since the base."""
 
     content: bytes = FORMAT + HEADER.pack(NOTHING, NOTHING, NOTHING)
+    last: bytes = field(init=False)
+    """The mark of the last change. Every search asks for it."""
+
+    def __post_init__(self) -> None:
+        _, last, _ = self._header()
+        for mark, _, _ in self._blocks():
+            last = mark
+        object.__setattr__(self, "last", last)
 
     @property
     def base(self) -> str | None:
         """The name of the base; None if the changes begin with an empty index."""
         base, _, _ = self._header()
         return None if base == NOTHING else base.hex()
-
-    @property
-    def last(self) -> bytes:
-        """The mark of the last change."""
-        _, in_base, _ = self._header()
-        return [in_base, *(mark for mark, _ in self._blocks())][-1]
 
     @property
     def size(self) -> int:
@@ -69,15 +71,15 @@ class Changes:
         _, _, before = self._header()
         is_after = mark == before
         found: list[Change] = []
-        for one, block in self._blocks():
+        for one, start, end in self._blocks():
             if is_after:
-                found.append(_change(block))
+                found.append(_change(self.content[start:end]))
             is_after = is_after or one == mark
         return found if is_after else None
 
     def all(self) -> list[Change]:
         """Every change that is here."""
-        return [_change(block) for _, block in self._blocks()]
+        return [_change(self.content[start:end]) for _, start, end in self._blocks()]
 
     def with_more(self, changes: Sequence[Change]) -> "Changes":
         """These and the new ones, each with a mark that no other has."""
@@ -85,32 +87,39 @@ class Changes:
 
     def folded(self, base: str, keep: float) -> "Changes":
         """The last of the changes, of so many bytes, after a base that has all of them."""
-        kept: list[bytes] = []
-        blocks = list(self._blocks())
-        while blocks and sum(map(len, kept)) + BLOCK.size + len(blocks[-1][1]) <= keep:
-            kept.append(_framed(*blocks.pop()))
         _, _, before = self._header()
-        header = HEADER.pack(bytes.fromhex(base), self.last, blocks[-1][0] if blocks else before)
-        return Changes(b"".join([FORMAT, header, *reversed(kept)]))
+        end = first = len(self.content)
+        for mark, start, _ in reversed(list(self._blocks())):
+            if end - (start - BLOCK.size) > keep:
+                before = mark
+                break
+            first = start - BLOCK.size
+        return Changes(FORMAT + HEADER.pack(bytes.fromhex(base), self.last, before) + self.content[first:])
 
     def _header(self) -> tuple[bytes, bytes, bytes]:
         if not self.content.startswith(FORMAT) or len(self.content) < len(FORMAT) + HEADER.size:
-            raise _unreadable("another version of Loci wrote it, or it is damaged")
+            raise unreadable("another version of Loci wrote it, or it is damaged")
         return HEADER.unpack_from(self.content, len(FORMAT))
 
-    def _blocks(self) -> Iterator[tuple[bytes, bytes]]:
+    def _blocks(self) -> Iterator[tuple[bytes, int, int]]:
+        """The mark of each change, and from where to where its block is in the content: blocks may be large."""
         at = len(FORMAT) + HEADER.size
         while at < len(self.content):
             if len(self.content) < at + BLOCK.size:
-                raise _unreadable("it ends too soon")
+                raise unreadable("it ends too soon")
             mark, size = BLOCK.unpack_from(self.content, at)
-            at += BLOCK.size + size
-            yield mark, self.content[at - size : at]
+            start = at + BLOCK.size
+            at = start + size
+            yield mark, start, at
 
 
-def new_base() -> str:
-    """A name that no other base has."""
-    return secrets.token_hex(16)
+def unreadable(why: str) -> Misconfigured:
+    """The objects in the bucket are damaged, or of another version of Loci."""
+    return Misconfigured(
+        f"The index in the bucket cannot be read ({why})",
+        "Update Loci. If that does not help, delete the objects below index/, and run: loci reindex --stack NAME",
+        code="INDEX_DAMAGED",
+    )
 
 
 def _framed(mark: bytes, block: bytes) -> bytes:
@@ -136,7 +145,7 @@ def _change(block: bytes) -> Change:
         collection, document, tags, date, chunks = json.loads(zlib.decompress(block))
         return Change(collection, document, [_chunk(document, one) for one in chunks], TagsAndDate(tuple(tags), date))
     except (ValueError, TypeError, zlib.error) as error:
-        raise _unreadable(str(error)) from error
+        raise unreadable(str(error)) from error
 
 
 def _chunk(document: str, stored: list[Any]) -> Chunk:
@@ -147,11 +156,3 @@ def _chunk(document: str, stored: list[Any]) -> Chunk:
 
 def _text(value: bytes) -> str:
     return b64encode(value).decode("ascii")
-
-
-def _unreadable(why: str) -> Misconfigured:
-    return Misconfigured(
-        f"The index in the bucket cannot be read ({why})",
-        "Update Loci. If that does not help, delete the objects below index/, and run: loci reindex --stack NAME",
-        code="INDEX_DAMAGED",
-    )

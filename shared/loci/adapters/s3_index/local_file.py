@@ -3,7 +3,7 @@
 import sqlite3
 import weakref
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
 from loci.adapters.local.index import SqliteIndex
@@ -12,8 +12,8 @@ from loci.adapters.local.sqlite import Database
 from loci.adapters.s3_index.changes import Change
 from loci.core.identity import Owner
 
-LEAST_FREE = 0.25
-"""The share of free pages from which on the file is vacuumed before it is uploaded."""
+SECTOR = 512
+"""The unit of `st_blocks`. The size would count free pages, too, which are holes in a file that was fetched."""
 BESIDE = ("", "-wal", "-shm")
 
 
@@ -47,23 +47,19 @@ class LocalFile:
     def whole(self) -> Path:
         """The file with all that was written to it. Nobody may write until it has been read."""
         with self._database.read() as connection:
-            [pages], [free] = (
-                connection.execute(f"PRAGMA {name}").fetchone() for name in ("page_count", "freelist_count")
-            )
-            if free > LEAST_FREE * pages:
-                connection.execute("VACUUM")
             [is_busy, *_] = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
             if not is_busy:
                 return self._path
             copy = self._path.with_suffix(".copy")  # a search is reading: the write-ahead log cannot be emptied now
             copy.unlink(missing_ok=True)
-            connection.execute("VACUUM INTO ?", (str(copy),))
+            with closing(sqlite3.connect(copy)) as target:
+                connection.backup(target)  # page by page, so that equal blocks stay equal
             return copy
 
     def bytes(self) -> int:
         """The room that it takes on the disk."""
         with suppress(FileNotFoundError):  # the last connection is just being closed
-            return sum(file.stat().st_size for file in _files(self._path))
+            return sum(file.stat().st_blocks * SECTOR for file in _files(self._path))
         return 0
 
 

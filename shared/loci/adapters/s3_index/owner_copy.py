@@ -9,7 +9,10 @@ from uuid import uuid4
 
 from loci.adapters.aws.index_objects import IndexObjects, Stored
 from loci.adapters.local.index import SqliteIndex
-from loci.adapters.s3_index.changes import Change, Changes, new_base
+from loci.adapters.s3_index.base import Base, new_name
+from loci.adapters.s3_index.bases import Bases
+from loci.adapters.s3_index.blocks import Blocks
+from loci.adapters.s3_index.changes import Change, Changes
 from loci.adapters.s3_index.local_file import LocalFile
 from loci.core.errors import Conflict, NotFound, Refused, Unavailable
 from loci.core.identity import Owner
@@ -18,9 +21,9 @@ from loci.core.stores import ABSENT
 TRIES = 10
 """For a writer that others overtake, although it has the lock: theirs ended while they wrote."""
 LEAST_FOLDED, MOST_FOLDED = 1 << 20, 8 << 20
-"""Bytes: changes that are larger go into the base. Each write sends all of them, each fold the whole base."""
+"""Bytes: changes that are larger go into the base. Each write sends all of them, and a fold about twice as much."""
 SHARE = 1 / 16
-"""Of the base: with more changes than that it is written again, within the bounds above."""
+"""Of the base: more changes than that are folded into it, within the bounds above."""
 KEPT = 1 / 4
 """Of the changes that a fold writes into the base: they stay for those who lag behind."""
 
@@ -37,7 +40,10 @@ class OwnerCopy:
         self._checked = float("-inf")
         self._version = ABSENT
         self._changes = Changes()
+        self._bases = Bases(owner, objects)
         self._file: LocalFile | None = None
+        self._followed: str | None = None
+        """The base that the file was fetched from or written as. Others may have written another since."""
 
     def current(self) -> SqliteIndex:
         """The index with everything that was written before this call."""
@@ -122,20 +128,20 @@ class OwnerCopy:
     def _follow(self, found: Stored, *, without_base: bool) -> None:
         changes = Changes() if found.version == ABSENT else Changes(found.content)
         missing = changes.since(self._changes.last) if self._file is not None else None
-        file = self._file
+        file, followed = self._file, self._followed
         if file is None or missing is None:
             if changes.base is None or without_base:
-                file, missing = self._empty(), changes.all()
+                file, followed, missing = self._empty(), None, changes.all()
             else:
-                file, missing = self._fetched(changes.base), changes.since_base()
+                file, followed, missing = self._fetched(changes.base), changes.base, changes.since_base()
         if missing:
             file.write(self._owner, missing, lambda _, __: None)
-        self._file, self._version, self._changes = file, found.version, changes
+        self._file, self._followed, self._version, self._changes = file, followed, found.version, changes
 
     def _fetched(self, base: str) -> LocalFile:
         path = self._new_path()
         try:
-            self._objects.read_base(self._owner, base, path)
+            self._bases.fetch(base, path, near=self._file.whole() if self._file else None)
         except BaseException:
             path.unlink(missing_ok=True)
             raise
@@ -151,14 +157,35 @@ class OwnerCopy:
         return min(max(LEAST_FOLDED, self._held().bytes() * SHARE), MOST_FOLDED)
 
     def _fold(self) -> None:
-        """Write the base anew, with all changes in it."""
-        base = new_base()
+        """Write a base that has all changes in it, sharing what it can with the one before."""
+        before, base = self._replaced(), new_name()
         after = self._changes.folded(base, KEPT * self._most_changes())
-        file = self._held().whole()
-        self._objects.write_base(self._owner, base, file)
+        # Listed before the changes are written: if that succeeds, nobody else has folded since, and nobody needs those
+        # of these that the new base does not. Objects that are written later may be of the next fold.
+        there = self._bases.names()
+        with Blocks(self._held().whole()) as blocks:
+            needed = self._bases.write(base, before, blocks, there)
         self._version = self._objects.write_changes(self._owner, after.content, self._version)
-        self._changes = after
-        self._objects.remove_bases(self._owner, but=base)
+        self._changes, self._followed = after, base
+        self._bases.remove([one for one in there if one not in needed])
+
+    def _replaced(self) -> Base:
+        """The base that a fold replaces, with a file here that follows it.
+
+        Two files with the same passages differ in their blocks, unless one was made from the other. If another
+        environment has folded, its file is taken over, or each of the two would send again what the other has sent.
+        """
+        base = self._changes.base
+        if base is None:
+            return Base()
+        try:
+            if base != self._followed:
+                file = self._fetched(base)
+                file.write(self._owner, self._changes.since_base(), lambda _, __: None)
+                self._file, self._followed = file, base
+            return self._bases.read(base)
+        except NotFound:  # it was lost: this fold brings back what is here
+            return Base()
 
 
 def busy() -> Unavailable:

@@ -45,7 +45,7 @@ ENDED: dict[WhyEnded, tuple[str, str, str]] = {
         START_AGAIN,
     ),
     "protocol": ("SANDBOX_PROTOCOL", "The executor broke the protocol, and was ended", START_AGAIN),
-    "start": ("SANDBOX_START", "The executor did not start", "Try again"),
+    "start": ("SANDBOX_START", "The executor did not start", "Try again; if it keeps failing, run: loci doctor"),
     "given up": (
         "SANDBOX_CANCELLED",
         "The call was cancelled, and the code did not stop when it was interrupted",

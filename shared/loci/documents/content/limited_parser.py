@@ -28,7 +28,7 @@ PROGRAM = "loci.documents.content.limited_parser"
 
 @dataclass(slots=True)
 class Tries:
-    """How often a document has been tried already."""
+    """The number of times that a document was tried already."""
 
     before: int = 0
     save: Callable[[int], None] = field(default=lambda _: None)

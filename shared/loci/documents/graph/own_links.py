@@ -29,7 +29,7 @@ class NamesState:
 
     index: str
     writes: int
-    """How often this process has written records of documents."""
+    """The number of times that this process wrote records of documents."""
 
 
 class KnownNames:

@@ -24,7 +24,7 @@ NEGLIGIBLE: Final = 1e-4
 """Smaller amounts walk no further: this bounds the work, however large the graph is."""
 HALF_LIFE_DAYS: Final = 365.0
 RECENT_BONUS: Final = 0.3
-"""How much more the newest document is worth than the oldest."""
+"""The newest document is worth so much more than the oldest."""
 HIT_BONUS: Final = 0.5
 """The score of a document for being a hit itself, on top of what the random walks give it."""
 MINIMUM_SCORE: Final = 0.05

@@ -1,4 +1,4 @@
-"""How similar documents are, and the terms that tell each document from the others."""
+"""The similarity of documents, and the terms that tell each document from the others."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
 from loci.core.deadline import is_nearly_over, out_of_time
-from loci.core.errors import Conflict, LociError, OutOfTime, Unavailable
+from loci.core.errors import Conflict, LociError, NotFound, OutOfTime, Refused, Unavailable
 from loci.core.identity import Owner
 from loci.core.json import iso
 from loci.core.lazy import Lazy
@@ -85,7 +85,7 @@ class IndexWriter:
         partial: PartialEmbeddings | None = None,
     ) -> None:
         self._partial = partial
-        """Where the embeddings of long documents are kept until they are written. None: a try begins anew."""
+        """Keeps the embeddings of long documents until they are written. None: a try begins anew."""
         self._catalog = catalog
         self._index = index
         self._embedder = embedder
@@ -242,6 +242,13 @@ class IndexWriter:
         if self._partial:
             self._partial.forget(owner, document.id)
         return document
+
+    def try_write(self, owner: Owner, draft: DocumentDraft) -> Document | NotFound | Refused:
+        """Write the document, or return the error that concerns only this one: others are written together with it."""
+        try:
+            return self.write(owner, draft)
+        except (NotFound, Refused) as error:
+            return error
 
     def remove(self, owner: Owner, id: str) -> None:
         """Remove the document from index and catalog."""

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from loci.core.errors import Conflict, LociError, NotFound, Refused
+from loci.core.errors import Conflict, NotFound, Refused
 from loci.core.identity import Owner
 from loci.core.lazy import Lazy
 from loci.core.stores import ABSENT
@@ -186,25 +186,23 @@ class IngestRun:
         pending, self._pending, self._pending_chunks = self._pending, [], 0
         embedded = self._writer.embed(self._owner, [draft for _, draft in pending])
         self._embedded += embedded.new_embeddings
-        tried: list[tuple[SourceFile, DocumentDraft, LociError | None]] = []
         with self._writer.together():
-            for (source, _), draft in zip(pending, embedded.drafts, strict=True):
-                tried.append((source, draft, self._failure(draft)))
-        for source, draft, failure in tried:
-            try:
-                if failure is not None and not isinstance(failure, Conflict):
-                    raise failure
-                self._count(self._written_again(source, draft) if failure else draft)
-            except (NotFound, Refused) as error:
-                self._fail(source.path, str(error))
+            written = [self._writer.try_write(self._owner, draft) for draft in embedded.drafts]
+        for (source, _), draft, outcome in zip(pending, embedded.drafts, written, strict=True):
+            match outcome:
+                case Document():
+                    self._count(draft)
+                case Conflict():
+                    self._resolve(source, draft)
+                case NotFound() | Refused():
+                    self._fail(source.path, str(outcome))
 
-    def _failure(self, draft: DocumentDraft) -> LociError | None:
-        """Write the draft; return what is wrong with it, if anything is."""
+    def _resolve(self, source: SourceFile, lost: DocumentDraft) -> None:
+        """Write a document whose draft lost a race."""
         try:
-            self._writer.write(self._owner, draft)
+            self._count(self._written_again(source, lost))
         except (NotFound, Refused) as error:
-            return error
-        return None
+            self._fail(source.path, str(error))
 
     def fail(self, path: str, reason: str) -> None:
         """Count a path that cannot be ingested."""

@@ -11,7 +11,7 @@ from loci.documents.ingest.local_files import file_of, is_below, missing_folders
 
 @dataclass(frozen=True, slots=True)
 class LostFiles:
-    """What became of files that are no longer where their documents say."""
+    """The documents whose files are no longer there: they are gone, may have moved, or their folder is gone."""
 
     gone: frozenset[str] = frozenset()
     """The ids of documents whose files were deleted."""

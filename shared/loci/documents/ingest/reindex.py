@@ -4,9 +4,11 @@ import hashlib
 import shlex
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from loci.core.errors import Conflict, LociError, NotFound, Refused, Unavailable
@@ -53,6 +55,11 @@ class ReindexSummary:
         """True if the index now has everything that the catalog knows."""
         return not (self.failed or self.kept or self.without_vectors)
 
+    def __add__(self, other: "ReindexSummary") -> "ReindexSummary":
+        """Both together."""
+        names = [one.name for one in fields(self)]
+        return ReindexSummary(**{name: getattr(self, name) + getattr(other, name) for name in names})
+
 
 class Reindex:
     """Writes what the index lacks, or has from another text, parser or model. The rest stays as it is.
@@ -98,7 +105,7 @@ class Reindex:
                     elif isinstance(content, LociError):
                         self._without_text(owner, document, content, files, uploads, run)
                     elif document.id in indexed and document.sha256 == hashlib.sha256(content).hexdigest():
-                        run.unchanged += 1
+                        run.summary += ReindexSummary(unchanged=1)
                     else:
                         self._draft(owner, document, version, content, run)
                     progress(run.next(), every, document.path)
@@ -106,8 +113,7 @@ class Reindex:
         finally:
             if run.is_careful is not None:
                 self._catalog.end_ingest(owner)
-        run.unknown = self._remove_unknown(owner)
-        return run.summary(files.missing)
+        return run.summary + ReindexSummary(unknown=self._remove_unknown(owner), kept=files.missing)
 
     def _take_upload(self, owner: Owner, key: str, uploads: UploadIngest | None, run: "_Run") -> None:
         if uploads is None:
@@ -119,13 +125,13 @@ class Reindex:
         except Unavailable as error:
             if error.code != "WORDS_ONLY":
                 raise
-            run.without_vectors.append(key)
+            run.summary += ReindexSummary(without_vectors=(key,))
         except Refused as error:
-            run.failed.append(FileFailure(key, str(error)))
+            run.fail(key, str(error))
         else:
             if self._catalog.find(owner, path).version != before:
                 run.taken.add(path)
-                run.rebuilt += 1
+                run.summary += ReindexSummary(rebuilt=1)
 
     def _texts(
         self, owner: Owner, documents: Sequence[tuple[Document, str]]
@@ -164,12 +170,12 @@ class Reindex:
             return  # `ReindexSummary.kept` names the folder, or somebody has just removed the document
         elif document.id in files.gone:
             self._writer.remove(owner, document.id)
-            run.removed.append(document.path)
+            run.summary += ReindexSummary(removed=(document.path,))
         elif document.id in files.moved:
             what = f"It has another name now. Run: loci ingest {shlex.quote(files.moved[document.id])}"
-            run.failed.append(FileFailure(document.path, what))
+            run.fail(document.path, what)
         else:
-            run.failed.append(FileFailure(document.path, str(error)))
+            run.fail(document.path, str(error))
 
     def _draft(self, owner: Owner, document: Document, version: str, content: bytes, run: "_Run") -> None:
         draft = self._writer.draft(
@@ -182,26 +188,37 @@ class Reindex:
             self._flush(owner, run)
 
     def _flush(self, owner: Owner, run: "_Run") -> None:
-        drafts, run.drafts = run.drafts, []
-        for draft in self._patiently(lambda: self._writer.embed(owner, drafts)).drafts:
-            path = draft.document.path
-            try:
-                written = self._patiently(lambda draft=draft: self._written(owner, draft))
-            except (NotFound, Refused) as error:
-                run.failed.append(FileFailure(path, str(error)))
-                continue
-            run.rebuilt += written is not None
-            if written is not None and self._writer.model() not in (None, written.model):
-                run.without_vectors.append(path)
+        unwritten, run.drafts = run.drafts, []
+        drafts = self._patiently(lambda: self._writer.embed(owner, unwritten)).drafts
+        with self._together():
+            written = [self._patiently(partial(self._writer.try_write, owner, draft)) for draft in drafts]
+        for draft, outcome in zip(drafts, written, strict=True):
+            if isinstance(outcome, Conflict):  # somebody has written it, perhaps only its record
+                outcome = self._patiently(partial(self._written_again, owner, draft.document.id))
+            match outcome:
+                case None:
+                    pass
+                case Document():
+                    is_embedded = self._writer.model() in (None, outcome.model)
+                    run.summary += ReindexSummary(1, without_vectors=() if is_embedded else (outcome.path,))
+                case NotFound() | Refused():
+                    run.fail(draft.document.path, str(outcome))
 
-    def _written(self, owner: Owner, draft: DocumentDraft) -> Document | None:
-        """The document that was written; None if somebody has removed it meanwhile."""
+    @contextmanager
+    def _together(self) -> Generator[None]:
+        """Several writes, which may cost less together. Others may keep writing for a while before they begin."""
+        with ExitStack() as writes:
+            self._patiently(lambda: writes.enter_context(self._writer.together()))
+            yield
+
+    def _written_again(self, owner: Owner, id: str) -> Document | NotFound | Refused | None:
+        """The document as it is now, indexed; None if somebody has removed it meanwhile."""
+        if self._catalog.document(owner, id) is None:
+            return None
         try:
-            return self._writer.write(owner, draft)
-        except Conflict:  # somebody has written it, perhaps only its record
-            if self._catalog.document(owner, draft.document.id) is None:
-                return None
-            return self._library.reindex(owner, draft.document.id)
+            return self._library.reindex(owner, id)
+        except (NotFound, Refused) as error:
+            return error
 
     def _remove_unknown(self, owner: Owner) -> int:
         held = self._patiently(lambda: self._index.documents(owner, COLLECTION))
@@ -232,34 +249,22 @@ class Reindex:
 
 @dataclass(slots=True)
 class _Run:
-    """What happened so far."""
+    """A rebuild that has begun."""
 
+    summary: ReindexSummary = ReindexSummary()
+    """The outcome so far."""
     done: int = 0
-    rebuilt: int = 0
-    unchanged: int = 0
-    unknown: int = 0
     taken: set[str] = field(default_factory=set[str])
     """The paths of documents that were written from their uploads."""
     is_careful: bool | None = None
-    removed: list[str] = field(default_factory=list[str])
-    without_vectors: list[str] = field(default_factory=list[str])
-    failed: list[FileFailure] = field(default_factory=list[FileFailure])
     drafts: list[DocumentDraft] = field(default_factory=list[DocumentDraft])
 
     def next(self) -> int:
         self.done += 1
         return self.done
 
-    def summary(self, kept: tuple[MissingFolder, ...]) -> ReindexSummary:
-        return ReindexSummary(
-            self.rebuilt,
-            self.unchanged,
-            tuple(self.removed),
-            self.unknown,
-            tuple(self.without_vectors),
-            tuple(self.failed),
-            kept,
-        )
+    def fail(self, path: str, reason: str) -> None:
+        self.summary += ReindexSummary(failed=(FileFailure(path, reason),))
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,7 @@ class UnfinishedWrite:
     scratch: str
     """The name of the file beside it that will replace it."""
     tries: int = 1
-    """How often it was tried to parse the document, this time included."""
+    """The number of times that Loci tried to parse the document, this time included."""
 
     @property
     def key(self) -> str:

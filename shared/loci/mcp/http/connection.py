@@ -11,7 +11,7 @@ BOTH_LENGTHS = "Content-Length and Transfer-Encoding: send only one of them."
 
 
 def uvicorn_config(application: ASGIApp, log_level: str = "warning") -> uvicorn.Config:
-    """How uvicorn serves Loci."""
+    """The settings with which uvicorn serves Loci."""
     return uvicorn.Config(
         application,
         http=Connection,

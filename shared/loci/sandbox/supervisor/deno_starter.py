@@ -75,8 +75,8 @@ class DenoStarter:
         number = next(self._numbers)
         try:
             view = _view(self._deno, shape.read)
-        except OSError as error:
-            raise NotStartedError(str(error)) from None
+        except (OSError, ValueError, struct.error) as error:
+            raise NotStartedError(f"{self._deno} cannot be started: {error}") from None
         request: dict[str, object] = {
             "start": number,
             "command": command(self._deno, shape.heap_mb, shape.read),

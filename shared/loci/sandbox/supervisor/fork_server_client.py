@@ -58,8 +58,11 @@ def interpreter(path: Path) -> Interpreter:
     ran = subprocess.run([path, "-I", "-c", asked], capture_output=True, check=False, timeout=30)  # noqa: S603
     if ran.returncode:
         said = ran.stderr.decode("utf-8", "replace").strip()[-LAST_WORDS:]
-        raise OSError(f"{path} ended with {ran.returncode}: {said}")
-    own, base = json.loads(ran.stdout)
+        raise OSError(f"{path} ended with {ran.returncode}{f': {said}' if said else ''}")
+    try:
+        own, base = json.loads(ran.stdout)
+    except ValueError:
+        raise OSError(f"{path} is no Python: it does not say which folders it needs") from None
     # A virtual environment needs all of its own folder. Its base may be all of /usr: of that, only the libraries.
     needed = {one for one in own if one not in base}
     needed |= {f"{one}/{part}" for one in base for part in ("lib", "lib64", "local/lib", "share/zoneinfo")}
@@ -106,7 +109,8 @@ class ForkServer:
         said = last_words(self._errors)
         if not is_up:
             self.close()
-            raise ExecutorEnded("start", failed_to_start(said or "its fork server said nothing"))
+            status = self._process.returncode
+            raise ExecutorEnded("start", failed_to_start(said or f"its fork server ended with {status}"))
         if said:  # such as a package that is not installed
             sys.stderr.write(f"{said}\n")
         self._socket.settimeout(SPAWN_SECONDS)
@@ -136,7 +140,7 @@ class ForkServer:
         if handle is None:
             said = _error_text(here[3])
             if not said.stderr:  # it failed before it had an output of its own
-                said = failed_to_start(last_words(self._errors))
+                said = failed_to_start(last_words(self._errors) or "it ended before its wall was up")
             for one in here:
                 os.close(one)
             raise ExecutorEnded("start", said)
@@ -145,7 +149,8 @@ class ForkServer:
         try:
             executor.wait_until_ready(SPAWN_SECONDS)
         except ExecutorEnded as ended:  # no code has run in it
-            raise ExecutorEnded("start", ended.output) from None
+            why = f"it was not ready after {SPAWN_SECONDS:g} s" if ended.why == "time" else f"it stopped: {ended.why}"
+            raise ExecutorEnded("start", ended.output if ended.output.stderr else failed_to_start(why)) from None
         return executor
 
     @property

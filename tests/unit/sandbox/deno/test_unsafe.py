@@ -38,11 +38,18 @@ def test_who_accepts_the_risk_runs_behind_denos_own_permissions_and_reads_nothin
             run(made, "1", Given(read=("/etc",)))
 
 
-@pytest.mark.parametrize("says", ["echo 'deno 2.5.1 (stable)'", "echo 'something else'", "exit 1"])
-def test_a_deno_that_will_not_do_is_not_used(tmp_path: Path, says: str) -> None:
+@pytest.mark.parametrize(
+    ("says", "code"),
+    [
+        ("echo 'deno 2.5.1 (stable)'", "SANDBOX_UNAVAILABLE"),
+        ("echo 'something else'", "SANDBOX_UNAVAILABLE"),
+        ("exit 1", "SANDBOX_START"),
+    ],
+)
+def test_a_deno_that_will_not_do_is_not_used(tmp_path: Path, says: str, code: str) -> None:
     with pytest.raises(Unavailable) as refused:
         find_deno(_deno(tmp_path, says))
-    assert refused.value.code == "SANDBOX_UNAVAILABLE"
+    assert refused.value.code == code
     assert "pip install" in refused.value.resolution
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from loci.adapters.aws.clients import Clients, explained
+from loci.core.errors import LociError
 from loci.core.identity import Owner
 from loci.sandbox.lambda_host.function_answer import unpacked_answer
 
@@ -15,28 +16,35 @@ RESOLUTIONS = {
     "TooManyRequestsException": "Try again in a moment, or raise the function's concurrency",
     "RequestTooLargeException": "Send less: code and its context have at most 6 MB together",
 }
-NOT_STARTED = ("Runtime.ImportModuleError", "Runtime.UserCodeSyntaxError", "Runtime.HandlerNotFound")
-"""Lambda's names for a handler that cannot be loaded: it ran no code."""
+NOT_STARTED = (
+    *("Runtime.ImportModuleError", "Runtime.UserCodeSyntaxError", "Runtime.HandlerNotFound"),
+    *("Runtime.MalformedHandlerName", "Runtime.InvalidEntrypoint", "Runtime.InvalidWorkingDir"),
+)
+"""Lambda's names for a program or a handler that cannot be loaded: it ran no code."""
+PING = {"ping": True}
+"""The event that runs no code. A machine that starts answers it."""
 
 
 class MachineError(Exception):
     """The machine ended, or its answer makes no sense. `why` is in Lambda's own words."""
 
-    def __init__(self, why: str) -> None:
+    def __init__(self, why: str, *, is_start: bool = False) -> None:
         super().__init__(why)
         self.why = why
+        self.is_start = is_start
+        """True if no code can have run: the machine does not start."""
 
     @property
     def is_time(self) -> bool:
         return "timed out" in self.why.lower()
 
     @property
-    def is_start(self) -> bool:
-        return self.why.startswith(NOT_STARTED)
-
-    @property
     def is_memory(self) -> bool:
         return "OutOfMemory" in self.why or "signal: killed" in self.why
+
+
+class _FunctionError(MachineError):
+    """Lambda answers instead of the function."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +58,25 @@ class Machine:
 
     def ask(self, owner: Owner, of: str, event: object) -> dict[str, Any]:
         """Invoke the function in this tenant's machine. `MachineError` if there is no answer that makes sense."""
+        try:
+            return self._asked(owner, of, event)
+        except _FunctionError as error:
+            is_start = error.why.startswith(NOT_STARTED)
+            if not is_start and not error.is_time and not error.is_memory:
+                is_start = not self._starts(owner, of)
+            raise MachineError(error.why, is_start=is_start) from None
+
+    def _starts(self, owner: Owner, of: str) -> bool:
+        """True unless a new machine of this tenant fails, too. Lambda has one name for both: `Runtime.ExitError`."""
+        try:
+            self._asked(owner, of, PING)
+        except _FunctionError:
+            return False
+        except (MachineError, LociError):  # it answers something, or nobody can tell
+            return True
+        return True
+
+    def _asked(self, owner: Owner, of: str, event: object) -> dict[str, Any]:
         tenant = hmac.digest(self.key, f"{owner.key}/{of}".encode(), "sha256").hex()
         advice = {code: text.format(setting=self.setting) for code, text in RESOLUTIONS.items()}
         with explained("Lambda", f"the function {self.function}", advice):
@@ -60,7 +87,7 @@ class Machine:
         try:
             said = json.loads(body)
             if "FunctionError" in answer:
-                raise MachineError(f"{said.get('errorType')}: {said.get('errorMessage')}"[:300])
+                raise _FunctionError(f"{said.get('errorType')}: {said.get('errorMessage')}"[:300])
             return unpacked_answer(said)
         except (ValueError, RecursionError, AttributeError) as error:
             raise MachineError(f"its answer makes no sense: {error}"[:300]) from None

@@ -74,7 +74,13 @@ class ExecutorSession:
             if not is_mine:
                 raise run_results.busy(self.id, "runs other code")
             self._keep_until = keep_until
-            executor, condition = self._started()
+            try:
+                executor, condition = self._started()
+            except ExecutorEnded as ended:
+                self._end()
+                return run_results.ran_and_ended(
+                    ended, ExecutorCondition("lost"), 0.0, run_results.limits(self._bounds)
+                )
             self._folder.touch(self._clock())
             work = self._folder.work_folders.work
             before, began = file_stamps(work), time.monotonic()

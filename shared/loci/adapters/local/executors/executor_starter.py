@@ -10,7 +10,7 @@ from pathlib import Path
 
 from loci.adapters.local.executors.executor_folder import ExecutorFolder
 from loci.core.errors import Unavailable
-from loci.sandbox.supervisor.exchange import Bounds, ExecutorEnded
+from loci.sandbox.supervisor.exchange import Bounds, ExecutorEnded, failed_to_start
 from loci.sandbox.supervisor.executor_process import ExecutorProcess
 from loci.sandbox.supervisor.fork_server_client import PACKAGES, ForkServer, interpreter
 from loci.sandbox.wall.layers import Layer
@@ -118,16 +118,11 @@ class ExecutorStarter:
         return ExecutorFolder(self._folder / f"{PREFIX}{secrets.token_hex(16)}")
 
     def spawn(self, folder: ExecutorFolder) -> ExecutorProcess:
-        """Start an executor in this folder, which the caller has locked. `Unavailable` if it does not start."""
+        """Start an executor in this folder, which the caller has locked. `ExecutorEnded` if it does not start."""
         try:
             return self._server().spawn(folder.work_folders, self._bounds)
-        except ExecutorEnded as stopped:
-            said = bytes(stopped.output.stderr).decode(errors="replace").strip()
-            raise Unavailable(
-                f"No executor started{f' ({said[:200]})' if said else ''}",
-                "Try again; if it fails again, run: loci doctor",
-                code="SANDBOX_START",
-            ) from None
+        except (OSError, subprocess.SubprocessError) as error:
+            raise ExecutorEnded("start", failed_to_start(str(error))) from None
 
     def close(self) -> None:
         """End all executors and their fork servers."""
@@ -163,12 +158,7 @@ class ExecutorStarter:
     def _started(self) -> ForkServer:
         cache = self._folder / "cache"
         cache.mkdir(parents=True, exist_ok=True, mode=0o700)
-        try:
-            python = interpreter(runner_python(self._runner))
-        except (OSError, subprocess.SubprocessError) as error:
-            raise Unavailable(
-                f"The runner's Python does not start ({error})", "Run: loci runner install", code="SANDBOX_UNAVAILABLE"
-            ) from None
+        python = interpreter(runner_python(self._runner))
         return ForkServer(python, self._layers(), cache, drawing=self._drawing, packages=self._packages)
 
     def _fill(self) -> None:
@@ -176,7 +166,7 @@ class ExecutorStarter:
         try:
             folder.take()
             spare = SpareExecutor(folder, self.spawn(folder), born)
-        except (Unavailable, OSError):  # the next call says why
+        except (ExecutorEnded, Unavailable, OSError):  # the next call says why
             folder.remove()
             return
         with self._turn:
