@@ -4,12 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from loci.core.errors import Refused, Unavailable
-from loci.core.identity import Owner
+from loci.core.identity import LOCAL, Owner
 from loci.core.json import JsonObject
 from loci.files.file import FileVersion, StoredFile
 from loci.files.finder import FoundFiles, Scope
+from loci.files.lake import checked_name
 from loci.files.parts import FileParts
 from loci.files.plain_text import is_plain
+from loci.files.ports import UploadTicket
 from loci.files.query import ParsedQuery
 from loci.files.upkeep import FileUpkeep
 
@@ -76,6 +78,25 @@ class Files:
         file, is_new = self.parts.ingest.accept(owner, name, content, lineage)
         is_done = file.newest.status in ("okay", "error")
         return file if is_done and not is_new else self._read(owner, file, wait)
+
+    def add_local(self, owner: Owner, path: str, name: str | None = None, *, wait: float | None = None) -> StoredFile:
+        """Add a file of this machine, for the person who uses it, from a folder that the operator allows."""
+        if self.parts.local_paths is None or owner != LOCAL:
+            raise Refused(
+                "Only the person at the machine of a server can name paths of it",
+                "Send the text, or ask for an upload",
+                code="PATH_NOT_ALLOWED",
+            )
+        own_name, content = self.parts.local_paths.read(path)
+        return self.add(owner, name or own_name, content, wait=wait)
+
+    def begin_upload(self, owner: Owner, name: str, bytes: int) -> UploadTicket:
+        """Let the caller send a file of at most so many bytes by an HTTP request of its own."""
+        name = checked_name(name)
+        self.check_size(name, bytes)
+        if self.parts.uploads is None:
+            raise Refused("This server takes no uploads", "Send the text, or run: loci add FILE", code="NO_UPLOADS")
+        return self.parts.uploads.begin(owner, name, bytes)
 
     def check_size(self, name: str, size: int) -> None:
         """Raise `Refused` if a file is too large for the lake."""

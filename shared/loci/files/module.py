@@ -2,7 +2,9 @@
 
 from typing import TYPE_CHECKING
 
-from loci.mcp.module import Module
+from starlette.types import ASGIApp
+
+from loci.mcp.module import Module, ModuleRoute
 from loci.mcp.tool import LociTool
 from loci.mcp.tool_catalog import ToolFamily, tool_family
 
@@ -19,7 +21,19 @@ Files hold workbooks, PDFs and texts:
 
 def files_module(app: "FilesHost") -> Module:
     """Everything of files but their commands."""
-    return Module(name="files", surfaces=frozenset({"files"}), tools=_tools(app), instructions=INSTRUCTIONS)
+
+    def route(is_open: bool) -> ASGIApp:
+        from loci.files.http_route import UploadRoute
+
+        return UploadRoute(app, is_open=is_open)
+
+    return Module(
+        name="files",
+        surfaces=frozenset({"files"}),
+        tools=_tools(app),
+        instructions=INSTRUCTIONS,
+        routes=[ModuleRoute("/files/{token}", route)],
+    )
 
 
 def _tools(app: "FilesHost") -> list[ToolFamily]:

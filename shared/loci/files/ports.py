@@ -36,3 +36,21 @@ class FileUploads(Protocol):
     def begin(self, owner: Owner, name: str, bytes: int) -> UploadTicket:
         """Let whoever holds the ticket send a file of at most so many bytes under this name."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedUpload:
+    """A file whose bytes may come."""
+
+    owner: Owner
+    name: str
+    bytes: int
+    """At most."""
+
+
+class LocalUploads(FileUploads, Protocol):
+    """The local server's side: it takes the bytes itself."""
+
+    def expected(self, token: str) -> ExpectedUpload:
+        """The file that a URL of `begin` is for; raises `NotFound` if the URL expired or was tampered with."""
+        ...
