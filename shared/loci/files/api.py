@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from loci.core.errors import Refused, Unavailable
 from loci.core.identity import LOCAL, Owner
 from loci.core.json import JsonObject
+from loci.files.citations import CheckedCitation
+from loci.files.differences import Change, changes
 from loci.files.file import FileVersion, StoredFile
 from loci.files.finder import FoundFiles, Scope
 from loci.files.lake import checked_name
@@ -37,6 +39,18 @@ class FileContent:
     name: str
     version: str
     content: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The places in which two versions of a file differ."""
+
+    file: StoredFile
+    older: FileVersion
+    newer: FileVersion
+    changes: tuple[Change, ...]
+    """The first ones."""
+    total: int
 
 
 class Files:
@@ -140,6 +154,22 @@ class Files:
     def versions_at(self, owner: Owner, time: str) -> dict[str, FileVersion]:
         """The version of each file that was current at this time, by the file's id."""
         return self.parts.versions.at(owner, time)
+
+    def compare(
+        self, owner: Owner, id: str, older: int | None = None, newer: int | None = None, limit: int = 50
+    ) -> Difference:
+        """The first differences between two versions of a file: by default the current one and the one before it."""
+        file = self.parts.lake.get(owner, id)
+        versions = self.parts.versions
+        after = versions.get(owner, file, newer)
+        before = versions.get(owner, file, older if older is not None else versions.before(owner, file, after))
+        readings = [self.parts.lake.reading(owner, id, one) for one in (before, after)]
+        found = [*changes(*readings)]
+        return Difference(file, before, after, tuple(found[:limit]), len(found))
+
+    def verify(self, owner: Owner, chunk_id: str, text: str) -> CheckedCitation:
+        """Check that a text stands where a passage says that it does."""
+        return self.parts.citations.check(owner, chunk_id, text)
 
     def _read(self, owner: Owner, file: StoredFile, wait: float | None) -> StoredFile:
         try:

@@ -16,6 +16,7 @@ INSTRUCTIONS = """
 Files hold workbooks, PDFs and texts:
 - get_memorylake_metadata: at the start, or when the user asks which files there are.
 - search_memory: for what stands in files; each result has the passages, with page, cells or lines to cite.
+- verify_citation: before you cite a text or a number; diff_versions: for what changed in a file.
 - create_memory_code_runner, then run_memory_code: to compute on a file; get_memory_path(id, name) is its path there."""
 
 
@@ -47,8 +48,14 @@ def _tools(app: "FilesHost") -> list[ToolFamily]:
 
         return lake_tools(app)
 
+    def versions() -> list[LociTool]:
+        from loci.files.tools.version_tools import version_tools
+
+        return version_tools(app)
+
     on = ("files",)
     return [
         tool_family(search, "get_memorylake_metadata", "search_memory", "fetch_memory", surfaces=on),
         tool_family(lake, "add_memory", "ingestion_status", "delete_memory", surfaces=on),
+        tool_family(versions, "diff_versions", "verify_citation", surfaces=on),
     ]

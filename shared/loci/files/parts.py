@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from loci.core.lazy import Lazy
 from loci.core.settings import Settings
 from loci.core.stores import BlobStore, RecordStore, WriteLocks
+from loci.files.citations import Citations
 from loci.files.finder import FileFinder
 from loci.files.ingest import FileIngest
 from loci.files.lake import Lake
@@ -41,6 +42,7 @@ class FileParts:
 
     lake: Lake
     versions: Versions
+    citations: Citations
     ingest: FileIngest
     queue: ReadingQueue | None
     """Reads files beside the calls that bring them. None: this process may stand still after an answer."""
@@ -74,6 +76,7 @@ def file_parts(
     return FileParts(
         lake=lake,
         versions=versions,
+        citations=Citations(lake, versions, adapters.index),
         ingest=ingest,
         queue=ReadingQueue(ingest) if is_local else None,
         uploads=adapters.uploads,
