@@ -168,6 +168,11 @@ class Settings(BaseModel):
         15, gt=0, description="an executor that is idle for this long is saved and ended"
     )
     runner_matplotlib: bool = Field(True, description="allow Python code to draw with matplotlib")
+    file_roots: Annotated[tuple[Folder, ...], BeforeValidator(_split)] = Field(
+        (), description="folders from which add_memory may take files of this machine; on AWS always none"
+    )
+    file_versions: int = Field(20, ge=0, le=500, description="how many older versions of a file Loci keeps")
+    file_mb: int = Field(100, ge=1, le=5000, description="the largest file that Loci accepts")
     allow_unsandboxed: bool = Field(
         False, description="run callers' code even if this machine cannot sandbox it: a risk"
     )
