@@ -10,7 +10,7 @@ from loci.core.stores import BlobStore, RecordStore, WriteLocks
 from loci.files.finder import FileFinder
 from loci.files.ingest import FileIngest
 from loci.files.lake import Lake
-from loci.files.ports import FileReader, FileUploads
+from loci.files.ports import FileJobs, FileReader, FileUploads
 from loci.files.reading_queue import ReadingQueue
 from loci.files.versions import Versions
 from loci.search.document_index import DocumentIndex
@@ -31,6 +31,8 @@ class FileAdapters:
     reader: Callable[[], FileReader]
     """Made at the first file that needs a parser."""
     uploads: FileUploads | None = None
+    jobs: FileJobs | None = None
+    """None: this process reads files itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,7 @@ class FileParts:
     queue: ReadingQueue | None
     """Reads files beside the calls that bring them. None: this process may stand still after an answer."""
     uploads: FileUploads | None
+    jobs: FileJobs | None
     finder: FileFinder
     embedder: Embedder
     index: DocumentIndex
@@ -71,6 +74,7 @@ def file_parts(
         ingest=ingest,
         queue=ReadingQueue(ingest) if settings.mode == "embedded" else None,
         uploads=adapters.uploads,
+        jobs=adapters.jobs,
         finder=FileFinder(lake, search),
         embedder=adapters.embedder,
         index=adapters.index,

@@ -36,3 +36,14 @@ class FileUploads(Protocol):
     def begin(self, owner: Owner, name: str, bytes: int) -> UploadTicket:
         """Let whoever holds the ticket send a file of at most so many bytes under this name."""
         ...
+
+
+class FileJobs(Protocol):
+    """Has files read by another process: this one may stand still after its answer."""
+
+    def send(self, owner: Owner, id: str) -> None:
+        """Have the file read, and its passages embedded, soon and perhaps more than once.
+
+        Raises `Unavailable` if nobody takes it.
+        """
+        ...

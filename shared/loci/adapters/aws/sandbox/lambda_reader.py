@@ -11,7 +11,7 @@ from loci.adapters.aws.blobs import S3Blobs
 from loci.adapters.aws.sandbox.machine import Machine, MachineError
 from loci.adapters.sandbox.file_answers import checked, stopped
 from loci.core.deadline import time_left
-from loci.core.errors import NotFound, OutOfTime, Unavailable
+from loci.core.errors import NotFound, OutOfTime, Refused, Unavailable
 from loci.core.identity import Owner
 from loci.core.ids import random_id
 from loci.core.settings import READS
@@ -115,3 +115,15 @@ def _broken(why: str) -> Unavailable:
         "Try again, or see the log of extract",
         code="READER_FAILED",
     )
+
+
+class NoReader:
+    """A deployment without the function."""
+
+    def read(self, owner: Owner, blob: str, name: str) -> Reading:  # noqa: ARG002
+        """Refuse it."""
+        raise Refused(
+            f"{name} needs a parser, and this deployment has none",
+            "Deploy the function extract, or add the file as a text",
+            code="NO_READER",
+        )
