@@ -98,11 +98,13 @@ def build_app(settings: Settings | None = None) -> App:
 def build_upload_queue(settings: Settings | None = None) -> "UploadQueue":
     """Build what ingests a deployment's uploads. It signs nothing, so it needs none of the server's secrets."""
     from loci.adapters.aws.clients import Clients
+    from loci.adapters.aws.file_arrivals import FileArrivals
     from loci.adapters.aws.upload_queue import UploadQueue
     from loci.adapters.aws.uploads import S3Uploads
     from loci.documents.ingest.uploads import UploadIngest
     from loci.documents.parts import document_parts
-    from loci.runtimes.aws import aws_stores, for_documents
+    from loci.files.parts import file_parts
+    from loci.runtimes.aws import aws_stores, for_documents, for_files
 
     settings = settings or load_settings()
     clients = Clients()
@@ -110,8 +112,11 @@ def build_upload_queue(settings: Settings | None = None) -> "UploadQueue":
     adapters = for_documents(settings, records, clients, at_once=False)
     library = document_parts(settings, records, blobs, adapters, None).library
     ingest = UploadIngest(S3Uploads(settings.bucket or "", clients), library, Telemetry(settings.log_level))
+    of_files = file_parts(settings, records, blobs, for_files(settings, blobs, clients, adapters, ingests=True), None)
+    files = FileArrivals(settings.bucket or "", blobs, clients, of_files.ingest, of_files.largest)
     # The index in the bucket writes in one go what comes at once: all of a call. A domain gains nothing by it.
-    return UploadQueue(ingest, clients, settings.aside_queue, UPLOADS_A_CALL if settings.search == "s3" else 1)
+    at_once = UPLOADS_A_CALL if settings.search == "s3" else 1
+    return UploadQueue(ingest, clients, settings.aside_queue, at_once, files)
 
 
 def build_index_rebuild(settings: Settings) -> "IndexRebuild":

@@ -20,14 +20,18 @@ RUN_PARTITIONS = "run#"
 """The partitions of rows that are lent to runs of code begin so."""
 RUN_ATTRIBUTES = (*TABLE_KEYS, "body")
 """The attributes of those rows that a run may write: not their expiry."""
-INGEST_KINDS = ("document", "embedded", "said", "text", "turn")
+INGEST_KINDS = ("document", "embedded", "file", "file_version", "said", "text", "turn")
 """The kinds of records that the ingestion of uploads uses. Its role reaches no others."""
-INGEST_BLOBS = ("documents/", "history/", *(f"records/{kind}/" for kind in INGEST_KINDS))
+INGEST_BLOBS = ("documents/", "files/", "history/", *(f"records/{kind}/" for kind in INGEST_KINDS))
 """The prefixes of the blobs that it uses, below each owner's key."""
 UPLOADS = "uploads"
 """The prefix of uploaded documents in the bucket. The stack sends an event for each change below it."""
 UPLOADS_A_CALL = 5
 """The most uploads in one call of the ingestion, which stops before its time ends, and leaves the rest to the next."""
+FILES_IN = "files-in"
+"""The prefix of files on their way into the lake."""
+READS = "reads"
+"""The folder, below each owner's key, of files that are being read: in the bucket that the function for it reaches."""
 INDEX = "index"
 """The prefix of the indexes in the bucket, if the bucket has them."""
 UPLOADS_OF_LOCAL = f"{UPLOADS}/-/local/"
@@ -148,8 +152,10 @@ class Settings(BaseModel):
     run_role: str | None = Field(None, description="on AWS: the role whose credentials a run of code gets")
     run_table: str | None = Field(None, description="on AWS: the DynamoDB table whose rows are lent to runs of code")
     executor_bucket: str | None = Field(None, description="on AWS: the S3 bucket of executors' variables and files")
+    extract_function: str | None = Field(None, description="on AWS: the function that reads files")
     errand_function: str | None = Field(None, description="on AWS: the function that drives runs of code")
     runs_at_once: int = Field(8, ge=1, le=999, description="on AWS: how many runs of code an owner may have under way")
+    ingest_queue: str | None = Field(None, description="on AWS: the queue of what is to be ingested")
     aside_queue: str | None = Field(None, description="on AWS: the queue for uploads that cannot be ingested")
     secrets_from: str | None = Field(
         None,

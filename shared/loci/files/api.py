@@ -1,6 +1,7 @@
 """Files: the one door. MCP tools, commands and pages call these methods and nothing behind them."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from loci.core.errors import Refused, Unavailable
@@ -13,7 +14,7 @@ from loci.files.finder import FoundFiles, Scope
 from loci.files.lake import checked_name
 from loci.files.parts import FileParts
 from loci.files.plain_text import is_plain
-from loci.files.ports import UploadTicket
+from loci.files.ports import FileJobs, UploadTicket
 from loci.files.query import ParsedQuery
 from loci.files.upkeep import FileUpkeep
 
@@ -172,9 +173,23 @@ class Files:
         return self.parts.citations.check(owner, chunk_id, text)
 
     def _read(self, owner: Owner, file: StoredFile, wait: float | None) -> StoredFile:
+        if self.parts.jobs is not None:
+            return self._hand_over(owner, file, self.parts.jobs)
         try:
             if self.parts.queue is None or is_plain(file.name):
                 return self.parts.ingest.run(owner, file.id)
             return self.parts.queue.begin(owner, file.id).result(wait)
         except (Unavailable, TimeoutError):  # it waits, and its reason says why
             return self.parts.lake.get(owner, file.id)
+
+    def _hand_over(self, owner: Owner, file: StoredFile, jobs: FileJobs) -> StoredFile:
+        """Plain texts are found at once, by their words. The rest is done by another process."""
+        if not is_plain(file.name):
+            jobs.send(owner, file.id)
+            return self.parts.lake.get(owner, file.id)
+        with suppress(Unavailable):  # the other process tries it again
+            self.parts.ingest.run(owner, file.id)
+        file = self.parts.lake.get(owner, file.id)
+        if file.newest.status == "pending" or self.parts.embedder.model() is not None:
+            jobs.send(owner, file.id)
+        return file

@@ -9,7 +9,7 @@ from loci.core.json import JsonObject
 from loci.core.stores import WriteLocks
 from loci.files.cutting import cut, summary
 from loci.files.file import FileVersion, StoredFile, file_id
-from loci.files.lake import Lake, checked_name, content_key
+from loci.files.lake import Lake, RemoteContent, checked_name, content_key
 from loci.files.plain_text import is_plain, read_plain
 from loci.files.ports import FileReader
 from loci.files.reading import Reading
@@ -44,7 +44,7 @@ class FileIngest:
         self._locks = locks
 
     def accept(
-        self, owner: Owner, name: str, content: bytes, lineage: JsonObject | None = None
+        self, owner: Owner, name: str, content: bytes | RemoteContent, lineage: JsonObject | None = None
     ) -> tuple[StoredFile, bool]:
         """Keep the content, as the lake does. From then on nothing loses it; `run` reads it."""
         before = self._lake.held(owner, file_id(checked_name(name)))

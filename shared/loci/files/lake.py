@@ -5,7 +5,7 @@ import hashlib
 import io
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from pydantic import ValidationError
 
@@ -25,6 +25,16 @@ LOCK_SECONDS = 30.0
 ATTEMPTS = 10
 """For a record that others write meanwhile."""
 MOST_NAMED = 5
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteContent:
+    """Bytes of a file that lie elsewhere. The store copies them, and they never pass through this process."""
+
+    sha256: str
+    bytes: int
+    copy: Callable[[str], None]
+    """Copies them to this key of the owner's blobs."""
 
 
 class Lake:
@@ -64,7 +74,7 @@ class Lake:
         return (one for one in readable(every(self._records, owner, KIND), stored_file) if one.is_removed)
 
     def add(
-        self, owner: Owner, name: str, content: bytes, lineage: JsonObject | None = None
+        self, owner: Owner, name: str, content: bytes | RemoteContent, lineage: JsonObject | None = None
     ) -> tuple[StoredFile, bool]:
         """Keep the content as the file's newest version; False if it was that already, and was read or will be.
 
@@ -72,15 +82,20 @@ class Lake:
         could not be read.
         """
         name = checked_name(name)
-        digest = hashlib.sha256(content).hexdigest()
+        is_here = isinstance(content, bytes)
+        digest = hashlib.sha256(content).hexdigest() if is_here else content.sha256
+        size = len(content) if is_here else content.bytes
         id = file_id(name)
         with self.turn(owner, id):
             for _ in range(ATTEMPTS):
                 before = self.held(owner, id)
-                after = _after(before, id, name, digest, len(content), iso(self._clock()), lineage)
+                after = _after(before, id, name, digest, size, iso(self._clock()), lineage)
                 if before is not None and after.newest == before.newest:
                     return before, False
-                self._blobs.write(owner, content_key(id, digest), content)
+                if is_here:
+                    self._blobs.write(owner, content_key(id, digest), content)
+                else:
+                    content.copy(content_key(id, digest))
                 with suppress(Conflict):  # its reading was written meanwhile
                     kept = self.put(owner, after)
                     if before is not None and before.newest.status != "okay":

@@ -12,7 +12,7 @@ from loci.files.finder import FileFinder
 from loci.files.ingest import FileIngest
 from loci.files.lake import Lake
 from loci.files.local_paths import LocalPaths
-from loci.files.ports import FileReader, FileUploads, LocalUploads
+from loci.files.ports import FileJobs, FileReader, FileUploads, LocalUploads
 from loci.files.reading_queue import ReadingQueue
 from loci.files.versions import Versions
 from loci.search.document_index import DocumentIndex
@@ -34,6 +34,8 @@ class FileAdapters:
     """Made at the first file that needs a parser."""
     uploads: FileUploads | None = None
     local_uploads: LocalUploads | None = None
+    jobs: FileJobs | None = None
+    """None: this process reads files itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,7 @@ class FileParts:
     local_uploads: LocalUploads | None
     local_paths: LocalPaths | None
     """None: there are no files beside the server."""
+    jobs: FileJobs | None
     finder: FileFinder
     embedder: Embedder
     index: DocumentIndex
@@ -82,6 +85,7 @@ def file_parts(
         uploads=adapters.uploads,
         local_uploads=adapters.local_uploads,
         local_paths=LocalPaths(settings.file_roots, largest) if is_local else None,
+        jobs=adapters.jobs,
         finder=FileFinder(lake, search),
         embedder=adapters.embedder,
         index=adapters.index,

@@ -54,3 +54,14 @@ class LocalUploads(FileUploads, Protocol):
     def expected(self, token: str) -> ExpectedUpload:
         """The file that a URL of `begin` is for; raises `NotFound` if the URL expired or was tampered with."""
         ...
+
+
+class FileJobs(Protocol):
+    """Has files read by another process: this one may stand still after its answer."""
+
+    def send(self, owner: Owner, id: str) -> None:
+        """Have the file read, and its passages embedded, soon and perhaps more than once.
+
+        Raises `Unavailable` if nobody takes it.
+        """
+        ...

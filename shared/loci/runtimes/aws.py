@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from loci.files.ports import FileReader
     from loci.search.document_index import DocumentIndex
 
+EXTRACT_TENANTS = b"extract"
 MAX_OUTPUT_BYTES = 1 << 19
 """Of a run. The answer of a function has at most 6 MB, with the figures."""
 
@@ -39,7 +40,7 @@ def aws_adapters(settings: Settings) -> Adapters:
         blobs=blobs,
         local_links=None,
         documents=partial(for_documents, settings, records, clients),
-        files=partial(_for_files, settings),
+        files=partial(for_files, settings, blobs, clients),
         code=partial(_for_code, settings, records, keyring, clients),
     )
 
@@ -95,14 +96,39 @@ def for_documents(
     return DocumentAdapters(_index(settings, locks, clients, at_once=at_once), embedder, reranker, locks)
 
 
-def _for_files(settings: Settings, shared: "DocumentAdapters") -> "FileAdapters":
+def for_files(
+    settings: Settings, blobs: S3Blobs, clients: Clients, shared: "DocumentAdapters", *, ingests: bool = False
+) -> "FileAdapters":
+    """The index and the models of documents, and what takes files in.
+
+    `ingests`: this process is the ingestion, which reads them. Others send it what is to be read.
+    """
+    from loci.adapters.aws.file_jobs import QueueFileJobs
+    from loci.adapters.aws.file_uploads import S3FileUploads
     from loci.files.parts import FileAdapters
 
-    return FileAdapters(shared.index, shared.embedder, shared.reranker, shared.locks, partial(_file_reader, settings))
+    queue = None if ingests else settings.ingest_queue
+    return FileAdapters(
+        shared.index,
+        shared.embedder,
+        shared.reranker,
+        shared.locks,
+        partial(_file_reader, settings, blobs, clients),
+        uploads=S3FileUploads(settings.bucket or "", clients) if queue else None,
+        jobs=QueueFileJobs(queue, clients) if queue else None,
+    )
 
 
-def _file_reader(settings: Settings) -> "FileReader":  # noqa: ARG001
-    raise Unavailable("This deployment has no function that reads files", "Add texts", code="NO_READER")
+def _file_reader(settings: Settings, blobs: S3Blobs, clients: Clients) -> "FileReader":
+    """Reads files in the function that the settings name."""
+    from loci.adapters.aws.sandbox.lambda_reader import LambdaReader, NoReader
+    from loci.adapters.aws.sandbox.machine import Machine
+
+    if settings.extract_function is None or settings.executor_bucket is None:
+        return NoReader()
+    # The ingestion knows no secret. The names of its tenants need not be secret either: only its role may invoke.
+    machine = Machine(settings.extract_function, "LOCI_EXTRACT_FUNCTION", EXTRACT_TENANTS, clients)
+    return LambdaReader(machine, blobs, S3Blobs(settings.executor_bucket, clients))
 
 
 def _index(settings: Settings, locks: WriteLocks, clients: Clients, *, at_once: bool) -> "DocumentIndex":

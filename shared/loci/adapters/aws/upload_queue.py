@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 
 from loci.adapters.aws.clients import Clients, explained
+from loci.adapters.aws.file_arrivals import FileArrivals
 from loci.core.deadline import within
 from loci.core.errors import Conflict, OutOfTime, Refused, Unavailable
 from loci.documents.ingest.uploads import UploadIngest
@@ -24,9 +25,17 @@ RESOLUTIONS = {"AccessDenied": "Allow this role to send to the aside queue, and 
 class UploadQueue:
     """Ingests the uploads that messages name."""
 
-    def __init__(self, ingest: UploadIngest, clients: Clients, aside: str | None, at_once: int) -> None:
+    def __init__(
+        self,
+        ingest: UploadIngest,
+        clients: Clients,
+        aside: str | None,
+        at_once: int,
+        files: FileArrivals | None = None,
+    ) -> None:
         self._at_once = at_once
         self._ingest = ingest
+        self._files = files
         self._clients = clients
         self._aside = aside
         """The address of the queue that messages are put aside in; without one, every failure comes again."""
@@ -54,7 +63,8 @@ class UploadQueue:
             raise OutOfTime("There is no time left for this upload", "The next call begins with it")
         try:
             with within(seconds - RESERVE):
-                self._ingest.ingest_notice(notice)
+                if self._files is None or not self._files.take(notice):
+                    self._ingest.ingest_notice(notice)
         except Conflict:
             raise
         except Refused as error:

@@ -6,26 +6,19 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 from loci.adapters.local.executors.executor_folder import ExecutorFolder
 from loci.adapters.local.executors.executor_starter import ExecutorStarter
-from loci.core.errors import Refused
+from loci.adapters.sandbox.file_answers import checked, stopped
 from loci.core.identity import Owner
 from loci.core.stores import BlobStore
-from loci.files.reading import Answer, Reading
+from loci.files.reading import Reading
 from loci.sandbox.supervisor.exchange import MB, Bounds, ExecutorEnded
+from loci.sandbox.supervisor.fork_server_client import READERS
 from loci.sandbox.wall.layers import Layer
 
-PACKAGES = ("loci.files.extract.program", "pypdfium2", "python_calamine")
 ANSWER = "reading.json"
 LARGEST_ANSWER = 512 * MB
 BOUNDS = Bounds(seconds=120.0, memory_bytes=1536 * MB, disk_bytes=1024 * MB)
-ENDED = {
-    "time": "it takes too long to read",
-    "memory": "it needs too much memory to be read",
-    "disk": "too much was read out of it",
-}
 
 
 class ConfinedReader:
@@ -33,7 +26,7 @@ class ConfinedReader:
 
     def __init__(self, folder: Path, runner: Path, blobs: BlobStore, layers: Callable[[], frozenset[Layer]]) -> None:
         self._blobs = blobs
-        self._starter = ExecutorStarter(folder, runner, BOUNDS, layers=layers, drawing=False, packages=PACKAGES)
+        self._starter = ExecutorStarter(folder, runner, BOUNDS, layers=layers, drawing=False, packages=READERS)
 
     def read(self, owner: Owner, blob: str, name: str) -> Reading:
         """Read the file that lies in the blob store under this key."""
@@ -56,31 +49,13 @@ class ConfinedReader:
             process.run(code, lambda _id, _name: {"missing": "no other file"})
             return checked(_content(answer), name)
         except ExecutorEnded as ended:
-            why = ENDED.get(ended.why, "the program that reads it has crashed")
-            raise Refused(
-                f"{name} cannot be read: {why}", "Split it into smaller files, or save it again", code="FILE_UNREADABLE"
-            ) from None
+            raise stopped(name, ended.why) from None
         finally:
             process.end()
 
     def close(self) -> None:
         """End all processes."""
         self._starter.close()
-
-
-def checked(said: bytes, name: str) -> Reading:
-    """The reading in this answer. Raises `Refused` with the reason if nothing could be read."""
-    try:
-        answer = Answer.model_validate_json(said)
-    except ValidationError:
-        answer = Answer()
-    if answer.reading is None:
-        raise Refused(
-            f"{name}: {answer.unreadable or 'the program that reads it gave no answer'}",
-            answer.advice or "Save it again in its own program",
-            code=answer.code or "FILE_UNREADABLE",
-        )
-    return answer.reading
 
 
 def _content(path: Path) -> bytes:

@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from urllib.parse import quote, unquote
 
 from loci.core.errors import LociError, Refused, Unavailable
 from loci.core.identity import Owner
@@ -12,13 +11,13 @@ from loci.core.json import iso
 from loci.core.settings import UPLOADS
 from loci.core.stores import ABSENT
 from loci.core.telemetry import Telemetry
+from loci.core.upload_keys import owner_and_rest, owner_prefix
 from loci.documents.catalog import Catalog
 from loci.documents.document import Document
 from loci.documents.ingest.local_files import MAX_DOCUMENT_BYTES, SKIPPED_FOLDERS, is_document
 from loci.documents.library import Library
 from loci.search.document_index import Uploads
 
-NO_TENANT = "-"
 CLOCK_SKEW = 3600.0
 """Seconds by which the clocks of S3 and of the ingestion may differ."""
 ATTEMPTS = 10
@@ -99,23 +98,12 @@ class UploadIngest:
 
 def upload_prefix(owner: Owner) -> str:
     """The first part of the keys of the owner's uploads."""
-    tenant = quote(owner.tenant, safe="") or NO_TENANT
-    tenant = "%2D" if owner.tenant == NO_TENANT else tenant
-    return f"{UPLOADS}/{tenant}/{quote(owner.subject, safe='')}/"
+    return owner_prefix(UPLOADS, owner)
 
 
 def owner_and_path(key: str) -> tuple[Owner, str]:
-    """The owner of the upload and the path of its document.
-
-    Refused if `upload_prefix` would write the key in another way: so no two keys are the same document.
-    """
-    _, tenant, subject, path = [*key.split("/", 3), "", "", ""][:4]
-    try:
-        owner = Owner("" if tenant == NO_TENANT else unquote(tenant), unquote(subject))
-    except ValueError:
-        raise _misplaced(key) from None
-    if key != upload_prefix(owner) + path or not path:
-        raise _misplaced(key)
+    """The owner of the upload and the path of its document. Refused if there can be no such upload."""
+    owner, path = owner_and_rest(UPLOADS, key)
     if {"", ".", ".."} & set(path.split("/")):
         what = f"{key!r} has an empty part, or . or .., in its path"
         raise Refused(what, "Upload it without //, . and ..", code="BAD_PATH")
@@ -127,11 +115,6 @@ def _is_candidate(key: str) -> bool:
     names = key.split("/")[3:]
     is_hidden = any((one.startswith(".") and one.strip(".")) or one in SKIPPED_FOLDERS for one in names)
     return is_document(key) and not key.endswith("/") and not is_hidden
-
-
-def _misplaced(key: str) -> Refused:
-    advice = f"Upload it below {UPLOADS}/TENANT/SUBJECT/, both names percent-encoded, and - for an empty tenant"
-    return Refused(f"{key!r} names no owner", advice, code="BAD_UPLOAD_KEY")
 
 
 PAGE = 1000

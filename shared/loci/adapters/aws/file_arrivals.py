@@ -1,0 +1,101 @@
+"""Files that people sent to the bucket, and files that wait to be read: messages of the queue name both."""
+
+import hashlib
+import json
+from collections.abc import Generator
+from contextlib import closing, contextmanager
+from typing import Any
+
+from loci.adapters.aws.blobs import MISSING, S3Blobs
+from loci.adapters.aws.clients import Clients, code_of, explained
+from loci.core.errors import NotFound, Refused
+from loci.core.identity import Owner
+from loci.core.settings import FILES_IN
+from loci.core.upload_keys import owner_and_rest
+from loci.files.ingest import FileIngest
+from loci.files.lake import RemoteContent
+
+PIECE = 1 << 20
+RESOLUTIONS = {"AccessDenied": "Allow this role to list the bucket, and to get and delete what lies in files-in/"}
+
+
+class FileArrivals:
+    """Brings files into the lake. It looks at the object as it is now, so notices may repeat, be late or unordered."""
+
+    def __init__(self, bucket: str, blobs: S3Blobs, clients: Clients, ingest: FileIngest, largest: int) -> None:
+        self._bucket = bucket
+        self._blobs = blobs
+        self._clients = clients
+        self._ingest = ingest
+        self._largest = largest
+
+    def take(self, notice: str) -> bool:
+        """Do what the message says; False if it is about no file. After `Unavailable` another try may help."""
+        match _parsed(notice):
+            case {"file": {"tenant": str(tenant), "subject": str(subject), "id": str(id)}}:
+                self._read(Owner(tenant, subject), id)
+            case {"detail": {"bucket": {"name": str(bucket)}, "object": {"key": str(key)}}} if key.startswith(
+                f"{FILES_IN}/"
+            ):
+                if bucket == self._bucket:
+                    self._arrived(key)
+            case _:
+                return False
+        return True
+
+    def _arrived(self, key: str) -> None:
+        """Keep the file, read it, and then remove the object: a crash before that begins again."""
+        found = self._content(key)
+        if found is None:  # it was taken in already
+            return
+        digest, size = found
+        owner, rest = owner_and_rest(FILES_IN, key)
+        name = rest.partition("/")[2]
+        if size > self._largest:
+            raise Refused(f"{name[:255]!r} has {size >> 20} MB", "Raise file_mb", code="FILE_TOO_LARGE")
+
+        def copy(target: str) -> None:
+            self._blobs.take_in(owner, target, key)
+
+        file, _ = self._ingest.accept(owner, name, RemoteContent(digest, size, copy))
+        self._read(owner, file.id)
+        with self._explained():
+            self._clients.s3.delete_object(Bucket=self._bucket, Key=key)
+
+    def _read(self, owner: Owner, id: str) -> None:
+        """Words first: searches find them while the vectors are made."""
+        try:
+            self._ingest.run(owner, id)
+            self._ingest.embed(owner, id)
+        except NotFound:  # somebody has removed it
+            return
+
+    def _content(self, key: str) -> tuple[str, int] | None:
+        """The size and the hash of the object, which is read piece by piece; None if it is gone."""
+        from botocore.exceptions import ClientError  # with boto3, at the first call
+
+        digest, size = hashlib.sha256(), 0
+        with self._explained():
+            try:
+                answer = self._clients.s3.get_object(Bucket=self._bucket, Key=key)
+            except ClientError as error:
+                if code_of(error) in MISSING:
+                    return None
+                raise
+            with closing(answer["Body"]) as body:
+                for piece in body.iter_chunks(PIECE):
+                    digest.update(piece)
+                    size += len(piece)
+        return digest.hexdigest(), size
+
+    @contextmanager
+    def _explained(self) -> Generator[None]:
+        with explained("S3", f"the bucket {self._bucket}", RESOLUTIONS):
+            yield
+
+
+def _parsed(notice: str) -> Any:
+    try:
+        return json.loads(notice)
+    except ValueError:
+        return None
