@@ -15,7 +15,7 @@ def read_workbook(path: str, limits: Limits) -> dict[str, Any]:
     import python_calamine
 
     try:
-        book = python_calamine.CalamineWorkbook.from_path(path)
+        book = python_calamine.CalamineWorkbook.from_path(path)  # pyright: ignore[reportUnknownMemberType]
     except python_calamine.PasswordError as error:
         raise Unreadable("The workbook has a password", "Save it without one", "FILE_ENCRYPTED") from error
     sections: list[dict[str, Any]] = []
