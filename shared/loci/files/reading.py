@@ -2,7 +2,10 @@
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from loci.core.errors import Refused
+from loci.core.settings import Settings
 
 LONGEST_NAME = 500
 MOST_COLUMNS = 16_384
@@ -44,8 +47,15 @@ class TableSection(Strict):
     first_row: Annotated[int, Field(ge=0)] = 0
     """The row of the header in its sheet, counted from 0; of the first row if there is no header."""
     first_column: Annotated[int, Field(ge=0)] = 0
+    header_rows: Annotated[int, Field(ge=1, le=9)] = 1
+    """How many rows of the sheet the header takes, if there is one."""
     header: Annotated[tuple[str, ...], Field(max_length=MOST_COLUMNS)] = ()
     rows: tuple[tuple[str, ...], ...]
+
+    @property
+    def below_header(self) -> int:
+        """The row of `rows[0]` in its sheet, counted from 0."""
+        return self.first_row + (self.header_rows if self.header else 0)
 
 
 Section = Annotated[TextSection | TableSection, Field(discriminator="kind")]
@@ -69,6 +79,17 @@ class Reading(Strict):
         return tuple(one for one in self.sections if isinstance(one, TableSection))
 
 
+def read_limits(settings: Settings) -> dict[str, int]:
+    """How much of one file is read, as the program behind the wall is told."""
+    return {
+        "pages": settings.files_pages,
+        "rows": settings.files_rows,
+        "cells": settings.files_cells,
+        "sheets": settings.files_sheets,
+        "unpacked_bytes": settings.files_unpacked_mb << 20,
+    }
+
+
 class Answer(Strict):
     """What the program behind the wall says: a reading, or why there is none."""
 
@@ -76,3 +97,18 @@ class Answer(Strict):
     unreadable: Name | None = None
     advice: Name | None = None
     code: Annotated[str | None, Field(pattern="^[A-Z_]{1,40}$")] = None
+
+
+def checked_reading(said: bytes, name: str) -> Reading:
+    """The reading in this answer. Raises `Refused` with the reason if nothing could be read."""
+    try:
+        answer = Answer.model_validate_json(said)
+    except ValidationError:
+        answer = Answer()
+    if answer.reading is None:
+        raise Refused(
+            f"{name}: {answer.unreadable or 'the program that reads it gave no valid answer'}",
+            answer.advice or "Save it again in its own program",
+            code=answer.code or "FILE_UNREADABLE",
+        )
+    return answer.reading
