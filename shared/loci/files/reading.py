@@ -2,9 +2,8 @@
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
-from loci.core.errors import Refused
 from loci.core.settings import Settings
 
 LONGEST_NAME = 500
@@ -97,18 +96,3 @@ class Answer(Strict):
     unreadable: Name | None = None
     advice: Name | None = None
     code: Annotated[str | None, Field(pattern="^[A-Z_]{1,40}$")] = None
-
-
-def checked_reading(said: bytes, name: str) -> Reading:
-    """The reading in this answer. Raises `Refused` with the reason if nothing could be read."""
-    try:
-        answer = Answer.model_validate_json(said)
-    except ValidationError:
-        answer = Answer()
-    if answer.reading is None:
-        raise Refused(
-            f"{name}: {answer.unreadable or 'the program that reads it gave no valid answer'}",
-            answer.advice or "Save it again in its own program",
-            code=answer.code or "FILE_UNREADABLE",
-        )
-    return answer.reading

@@ -8,28 +8,22 @@ from pathlib import Path
 
 from loci.adapters.local.executors.executor_folder import ExecutorFolder
 from loci.adapters.local.executors.executor_starter import PREFIX, ExecutorStarter
-from loci.core.errors import Refused, Unavailable
+from loci.adapters.sandbox.file_answers import checked, stopped
+from loci.core.errors import Unavailable
 from loci.core.identity import Owner
 from loci.core.stores import BlobStore
 from loci.files.ports import GivenUp, never
-from loci.files.reading import Reading, checked_reading
+from loci.files.reading import Reading
 from loci.sandbox.supervisor.exchange import MB, Bounds, ExecutorEnded
+from loci.sandbox.supervisor.fork_server_client import READERS
 from loci.sandbox.wall.layers import Layer
 
-# Those that nearly every file needs. Their parsers are loaded for each file: that takes less than reading it.
-PACKAGES = ("loci.files.extract.program", "python_calamine", "zipfile", "tempfile", "mmap", "json")
 ANSWER = "reading.json"
 LARGEST_ANSWER = 512 * MB
 BOUNDS = Bounds(seconds=120.0, memory_bytes=1536 * MB, disk_bytes=1024 * MB, memory_requests=0)
 AT_ONCE = 2
 WAIT_SECONDS = 600.0
 LOOK_SECONDS = 0.1
-ENDED = {
-    "time": ("it takes too long to read", "FILE_TOO_LARGE"),
-    "memory": ("it needs too much memory to be read", "FILE_TOO_LARGE"),
-    "disk": ("too much was read out of it", "FILE_TOO_LARGE"),
-}
-CRASHED = ("the program that reads it has crashed", "FILE_UNREADABLE")
 OUT_OF_MEMORY = (b"memory allocation of", b"MemoryError", b"out of memory", b"bad_alloc")
 """What parsers in Rust, Python and C say before they end."""
 
@@ -51,7 +45,7 @@ class ConfinedReader:
         self._folder = folder
         self._blobs = blobs
         self._limits = dict(limits or {})
-        self._starter = ExecutorStarter(folder, runner, bounds, layers=layers, drawing=False, packages=PACKAGES)
+        self._starter = ExecutorStarter(folder, runner, bounds, layers=layers, drawing=False, packages=READERS)
         self._free = threading.BoundedSemaphore(at_once)
         self._swept = threading.Event()
 
@@ -89,16 +83,16 @@ class ConfinedReader:
             if given_up():
                 raise Unavailable(f"The reading of {name} was given up", "Start it again", code="GIVEN_UP")
             if reply.interrupted:
-                raise _unreadable(name, *ENDED["time"])
+                raise stopped(name, "time")
             said = _content(answer)
             if not said and _is_out_of_memory(reply.said, reply.output.stderr):
-                raise _unreadable(name, *ENDED["memory"])
-            return checked_reading(said, name)
+                raise stopped(name, "memory")
+            return checked(said, name)
         except ExecutorEnded as ended:
             if ended.why == "given up":
                 raise Unavailable(f"The reading of {name} was given up", "Start it again", code="GIVEN_UP") from None
             said_it = any(one in ended.output.stderr for one in OUT_OF_MEMORY)
-            raise _unreadable(name, *ENDED.get("memory" if said_it else ended.why, CRASHED)) from None
+            raise stopped(name, "memory" if said_it else ended.why) from None
         finally:
             process.end()
 
@@ -120,10 +114,6 @@ class ConfinedReader:
             left = ExecutorFolder(path)
             if left.take():
                 left.remove()
-
-
-def _unreadable(name: str, why: str, code: str) -> Refused:
-    return Refused(f"{name} cannot be read: {why}", "Split it into smaller files, or save it again", code=code)
 
 
 def _is_out_of_memory(said: Mapping[str, object], errors: bytearray) -> bool:
