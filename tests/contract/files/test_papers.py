@@ -1,37 +1,16 @@
 """PDFs, read by the program behind the wall: their text, and where it stands."""
 
 import contextlib
-from collections.abc import Callable, Iterator
 
 import pytest
 from reportlab.lib import colors
 from reportlab.pdfgen.canvas import Canvas
 from reportlab.platypus import TableStyle
 
-from loci.adapters.local.confined_reader import ConfinedReader
 from loci.core.errors import Refused
-from loci.core.identity import LOCAL
 from loci.files.reading import Reading, TextSection
-from tests.contract.stores import in_folder
-from tests.support.deno import STRONGEST
-from tests.support.executors import runner_packages
+from tests.contract.files.conftest import Read
 from tests.support.files import papers
-
-Read = Callable[[str, bytes], Reading]
-
-
-@pytest.fixture(scope="module")
-def read(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Read]:
-    folder = tmp_path_factory.mktemp("papers")
-    blobs = in_folder(folder).blobs
-    reader = ConfinedReader(folder / "readers", runner_packages(), blobs, lambda: STRONGEST)
-
-    def reading(name: str, content: bytes) -> Reading:
-        blobs.write(LOCAL, "one", content)
-        return reader.read(LOCAL, "one", name)
-
-    yield reading
-    reader.close()
 
 
 def _texts(reading: Reading) -> list[TextSection]:

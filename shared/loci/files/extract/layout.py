@@ -71,12 +71,8 @@ def line_of(run: Sequence[tuple[int, Box]], hyphens: frozenset[int], *, upright:
 
 def union(boxes: Sequence[Box]) -> Box:
     """The smallest box around all of them."""
-    return (
-        min(one[0] for one in boxes),
-        min(one[1] for one in boxes),
-        max(one[2] for one in boxes),
-        max(one[3] for one in boxes),
-    )
+    left, top, right, bottom = zip(*boxes, strict=True)
+    return min(left), min(top), max(right), max(bottom)
 
 
 def in_reading_order(lines: Sequence[Line], depth: int = 0) -> list[Line]:

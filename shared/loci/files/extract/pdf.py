@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from loci.files.extract.layout import Block, Box, Line, Sizes, in_reading_order, paragraphs
+from loci.files.extract.outline import with_header
 from loci.files.extract.pdf_page import Page, PageReader
 from loci.files.extract.ruled_tables import RuledTable, ruled_tables
 from loci.files.extract.unreadable import Limits, Unreadable
@@ -96,14 +97,12 @@ def sections_of(page: Page, number: int, flow: Flow) -> list[dict[str, Any]]:
         place = {"page": number, "box": _part(block.box, page), "heading": flow.heading}
         if block.lines[0].table is not None:
             table = tables[block.lines[0].table]
-            header = 1 if _is_header(table.rows[0]) else 0
             del place["heading"]
             sections.append(
                 {
                     "kind": "table",
                     "title": above[:500],
-                    "header": table.rows[0] if header else [],
-                    "rows": table.rows[header:],
+                    **with_header(table.rows),
                     **place,
                 }
             )
@@ -126,11 +125,6 @@ def _blocks(page: Page, tables: list[RuledTable], sizes: Sizes) -> list[Block]:
 def _title(block: Block) -> str:
     """The words of this block that may be the title of a table below it."""
     return " ".join(block.text.split()) if len(block.text) < 200 else ""
-
-
-def _is_header(row: list[str]) -> bool:
-    named = [cell for cell in row if cell]
-    return 2 * len(named) > len(row) and not any(cell.strip("-+ .,%$€£()0123456789") == "" for cell in named)
 
 
 def _part(box: Box, page: Page) -> list[float]:

@@ -15,6 +15,7 @@ THIN = 3.0
 """Points: a drawn rectangle that is thinner is a line."""
 HYPHENS = frozenset({0x02, 0xFFFE})
 """What PDFium reports for a hyphen at the end of a line."""
+SPACES = frozenset({0, 9, 32, 160})
 WIDE_GAP = 2.0
 """A gap of so many line heights separates cells or columns, not words."""
 
@@ -68,6 +69,8 @@ class PageReader:
 
     def _box(self, left: float, bottom: float, right: float, top: float) -> Box:
         a, b, c, d, e, f = self._turn
+        if a > 0 > d and b == c == 0:  # nearly every page, and this is done for every glyph
+            return a * left + e, d * top + f, a * right + e, d * bottom + f
         x0, y0 = a * left + c * bottom + e, b * left + d * bottom + f
         x1, y1 = a * right + c * top + e, b * right + d * top + f
         return min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1)
@@ -75,7 +78,7 @@ class PageReader:
     def _read_text(self) -> None:
         text = self._page.get_textpage()
         handle, raw = text.raw, self._raw
-        unicode, loose, generated = raw.FPDFText_GetUnicode, raw.FPDFText_GetLooseCharBox, raw.FPDFText_IsGenerated
+        unicode, loose = raw.FPDFText_GetUnicode, raw.FPDFText_GetLooseCharBox
         area = raw.FS_RECTF()
         run: list[tuple[int, Box]] = []
         upright = True
@@ -86,7 +89,7 @@ class PageReader:
                 self._end_line(run, upright)
                 run, space = [], False
                 continue
-            if code in (0, 32, 9, 160) or (generated(handle, at) == 1 and code not in HYPHENS):
+            if code in SPACES:
                 space = True
                 continue
             if not loose(handle, at, area):

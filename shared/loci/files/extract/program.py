@@ -4,12 +4,15 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from loci.files.extract import kinds, pdf, sheets
+from loci.files.extract import docx, html, kinds, pdf, pptx, sheets
 from loci.files.extract.unreadable import Limits, Unreadable
 
 Read = Callable[[str, Limits], dict[str, Any]]
 READERS: dict[str, Read] = {
     "pdf": pdf.read,
+    "docx": docx.read,
+    "pptx": pptx.read,
+    "html": html.read,
     "xlsx": sheets.read_workbook,
     "xls": sheets.read_workbook,
     "ods": sheets.read_workbook,
