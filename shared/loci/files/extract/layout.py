@@ -15,7 +15,7 @@ MOST_LINES = 2_000
 COLUMN_CHARACTERS = 16
 """On the median line of a column of text. Cells of a table are shorter."""
 NARROWEST_GUTTER = 6.0
-MOST_ACROSS = 0.34
+MOST_ACROSS = 0.7
 """Of the lines: so many may run across both columns, such as a title."""
 WIDE = ((0x2E80, 0x9FFF), (0xFF00, 0xFFEF))
 HEADING_SIZE = 1.15
@@ -61,6 +61,8 @@ class Block:
 
 def line_of(run: Sequence[tuple[int, Box]], hyphens: frozenset[int], *, upright: bool) -> Line:
     """The line of these glyphs, in the order in which they were drawn."""
+    if len(run) > 3 and not any(code & 0xFF for code, _ in run if code != ord(" ")):
+        run = [(code >> 8 or code, box) for code, box in run]  # the font's table of letters has its bytes swapped
     units = "".join(HYPHEN if code in hyphens else chr(code) for code, _ in run)
     text = units.encode("utf-16", "surrogatepass").decode("utf-16", "replace") if not units.isascii() else units
     boxes = [box for _, box in run]

@@ -16,7 +16,7 @@ THIN = 3.0
 HYPHENS = frozenset({0x02, 0xFFFE})
 """What PDFium reports for a hyphen at the end of a line."""
 SPACES = frozenset({0, 9, 32, 160})
-WIDE_GAP = 2.0
+WIDE_GAP = 1.2
 """A gap of so many line heights separates cells or columns, not words."""
 
 
