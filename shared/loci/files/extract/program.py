@@ -22,8 +22,14 @@ def reader(kind: str) -> Read:
             from loci.files.extract.json_tree import read_json as read
         case "pdf":
             from loci.files.extract.pdf import read
+        case "docx":
+            from loci.files.extract.docx import read
+        case "pptx":
+            from loci.files.extract.pptx import read
+        case "html":
+            from loci.files.extract.html import read
         case _:
-            raise Unreadable(f"Files of type {kind} cannot be read yet", kinds.TYPES, "FILE_TYPE")
+            raise Unreadable(f"Files of type {kind} cannot be read", kinds.TYPES, "FILE_TYPE")
     return read
 
 

@@ -1,0 +1,168 @@
+"""Reads web pages: headings, paragraphs, lists and tables, with the lines of the file where they begin."""
+
+import re
+from typing import Any
+
+from lxml import etree
+
+from loci.files.extract.outline import Outline
+from loci.files.extract.unreadable import Limits, Unreadable
+
+SILENT = frozenset({"script", "style", "template", "noscript", "svg", "math", "head", "iframe", "object", "select"})
+BLOCK_NAMES = (
+    "html body div p section article aside main header footer nav ul ol li dl dt dd blockquote pre figure figcaption "
+    "form fieldset address hr details summary center h1 h2 h3 h4 h5 h6 caption table thead tbody tfoot tr td th"
+)
+BLOCKS = frozenset(BLOCK_NAMES.split())
+CHARSET = re.compile(rb"<meta[^>]{0,200}charset\s*=\s*[\"']?\s*([\w-]+)", re.IGNORECASE)
+MARKS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
+LARGEST = 64 << 20
+DEEPEST = 200
+MOST_COLUMNS = 1_000
+
+
+def read(path: str, limits: Limits) -> dict[str, Any]:  # noqa: ARG001 (every reader takes them)
+    """The text of the page by blocks, and its tables."""
+    with open(path, "rb") as opened:  # noqa: PTH123
+        content = opened.read(LARGEST + 1)
+    remarks = [f"Only the first {LARGEST >> 20} MB were read"] if len(content) > LARGEST else []
+    text = decoded(content[:LARGEST])
+    parser = etree.HTMLParser(encoding="utf-8", no_network=True, huge_tree=False, remove_comments=True, remove_pis=True)
+    root = etree.fromstring(text.encode("utf-8", "replace"), parser) if text.strip("\0 \r\n\t") else None
+    if root is None:
+        raise Unreadable("The page is empty", "Add it again with something in it", "FILE_EMPTY")
+    page = Page()
+    title = root.find(".//title")
+    if title is not None and (title.text or "").strip():
+        page.outline.at(first_line=title.sourceline or 1)
+        page.outline.head(0, title.text)
+    page.block(root, 0)
+    page.flush()
+    page.outline.close()
+    if not page.outline.sections:
+        raise Unreadable("The page has no text", "Add it again with text in it", "NO_TEXT")
+    return {"sections": page.outline.sections, "figures": page.outline.figures, "remarks": remarks}
+
+
+def decoded(content: bytes) -> str:
+    """The text of the page: as its byte order mark says, its `meta` element, or its bytes."""
+    for mark, encoding in MARKS:
+        if content.startswith(mark):
+            return content.decode(encoding, "replace")
+    said = CHARSET.search(content[:4096])
+    for encoding in (said[1].decode() if said else "utf-8", "utf-8"):
+        try:
+            return content.decode(encoding)
+        except (UnicodeDecodeError, LookupError):
+            continue
+    return content.decode("cp1252", "replace")
+
+
+class Page:
+    """A page while it is read. Words are collected until their block ends."""
+
+    def __init__(self) -> None:
+        self.outline = Outline()
+        self._words: list[str] = []
+        self._line = 1
+        self._mark = ""
+
+    def flush(self) -> None:
+        """The block ends."""
+        lines = [" ".join(line.split()) for line in "".join(self._words).split("\n")]
+        text = "\n".join(line for line in lines if line)
+        self._words = []
+        if text:
+            self.outline.at(first_line=self._line)
+            self.outline.say(self._mark + text)
+            self._mark = ""
+
+    def block(self, element: Any, depth: int) -> None:
+        """The element, with everything in it."""
+        tag = element.tag if isinstance(element.tag, str) else ""
+        if not tag or tag in SILENT or element.get("hidden") is not None or depth > DEEPEST:
+            return
+        if tag in BLOCKS:
+            self.flush()
+        if len(tag) == 2 and tag[0] == "h" and tag[1] in "123456":
+            self.outline.at(first_line=element.sourceline or 1)
+            self.outline.head(int(tag[1]), shown(element))
+        elif tag == "table" and not _lays_out(element):
+            caption = element.find("caption")
+            head = element.find("thead")
+            self.outline.at(first_line=element.sourceline or 1)
+            rows = [row for row in element.iter("tr") if next(row.iterancestors("table")) is element]
+            title = "" if caption is None else shown(caption)
+            is_header = head is not None or (bool(rows) and all(cell.tag == "th" for cell in rows[0]))
+            self.outline.figures += sum(1 for _ in element.iter("img"))
+            self.outline.table(_cells(rows), title, header=is_header or None)
+        elif tag == "pre":
+            self.outline.at(first_line=element.sourceline or 1)
+            self.outline.say("".join(element.itertext()).strip("\n"))
+        else:
+            self._children(element, tag, depth)
+        if tag in BLOCKS:
+            self.flush()
+
+    def _children(self, element: Any, tag: str, depth: int) -> None:
+        if tag == "img":
+            self.outline.figures += 1
+        elif tag == "br":
+            self._words.append("\n")
+        elif tag == "li":
+            self._mark = "- "
+        self._add(element.text, element)
+        for child in element:
+            self.block(child, depth + 1)
+            self._add(child.tail, child)
+
+    def _add(self, text: str | None, element: Any) -> None:
+        if text and text.strip() and not "".join(self._words).strip():
+            self._line = element.sourceline or 1
+        if text:
+            self._words.append(text.replace("\n", " "))
+
+
+def shown(element: Any) -> str:
+    """The words of the element in one line, without scripts."""
+    parts: list[str] = []
+    for one in element.iter():
+        quiet = not isinstance(one.tag, str) or one.tag in SILENT or next(one.iterancestors(*SILENT), None) is not None
+        if one.tag in BLOCKS or one.tag == "br":
+            parts.append(" ")
+        if not quiet:
+            parts.append(one.text or "")
+        if one is not element:
+            parts += [" " if one.tag in BLOCKS else "", one.tail or ""]
+    return " ".join("".join(parts).split())
+
+
+def _lays_out(table: Any) -> bool:
+    """True if the table holds other tables or headings: then it only places parts of the page."""
+    return next(iter(table.iterdescendants("table", "h1", "h2", "h3")), None) is not None
+
+
+def _cells(rows: list[Any]) -> list[list[str]]:
+    """The cells as a grid. A cell that spans several stands in the first of them."""
+    taken: dict[tuple[int, int], str] = {}
+    grid: list[list[str]] = []
+    for y, row in enumerate(rows):
+        x = 0
+        line: list[str] = []
+        for cell in (one for one in row if one.tag in ("td", "th")):
+            while (y, x) in taken and x < MOST_COLUMNS:
+                line.append("")
+                x += 1
+            wide, high = _span(cell.get("colspan")), _span(cell.get("rowspan"))
+            for below in range(1, min(high, len(rows) - y)):
+                taken |= {(y + below, x + beside): "" for beside in range(wide)}
+            line += [shown(cell), *[""] * (wide - 1)]
+            x += wide
+            if x >= MOST_COLUMNS:
+                break
+        grid.append(line)
+    return grid
+
+
+def _span(text: str | None) -> int:
+    return max(1, min(int(text), MOST_COLUMNS)) if text and text.isascii() and text.isdigit() else 1

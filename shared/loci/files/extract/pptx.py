@@ -1,0 +1,104 @@
+"""Reads slides: their titles, texts and tables, and the speaker's notes."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from loci.files.extract.office_package import A, P, Package, R
+from loci.files.extract.outline import Outline
+from loci.files.extract.unreadable import Limits, Unreadable
+
+TITLES = frozenset({"title", "ctrTitle"})
+PAGE_MARKS = frozenset({"sldNum", "dt", "ftr", "hdr", "sldImg"})
+"""Placeholders that say the same on each slide."""
+FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
+
+
+def read(path: str, limits: Limits) -> dict[str, Any]:
+    """The texts of the slides in their order."""
+    package = Package(path, limits)
+    main = next((name for kind, name in package.links("").values() if kind == "officeDocument"), "ppt/presentation.xml")
+    links = package.links(main)
+    slides = [links.get(one.get(f"{R}id") or "", ("", ""))[1] for one in package.xml(main).iter(f"{P}sldId")]
+    outline = Outline()
+    remarks: list[str] = []
+    hidden: list[str] = []
+    for number, name in enumerate(slides[: limits.pages], 1):
+        if not package.has(name):
+            remarks.append(f"Slide {number} is missing in the file")
+            continue
+        slide = package.xml(name)
+        if slide.get("show") == "0":
+            hidden.append(str(number))
+        outline.restart()
+        outline.at(slide=number)
+        Slide(package, name, slide, outline).read()
+    outline.close()
+    if hidden:
+        remarks.append("Hidden slides were read too: " + ", ".join(hidden)[:400])
+    if len(slides) > limits.pages:
+        remarks.append(f"Only the first {limits.pages:,} of {len(slides):,} slides were read")
+    if not outline.sections:
+        raise Unreadable("The slides have no text", "Add it again with text in it", "NO_TEXT")
+    return {"pages": len(slides), "sections": outline.sections, "figures": outline.figures, "remarks": remarks}
+
+
+class Slide:
+    """One slide while it is read."""
+
+    def __init__(self, package: Package, name: str, slide: Any, outline: Outline) -> None:
+        self._package = package
+        self._links = package.links(name)
+        self._slide = slide
+        self._outline = outline
+
+    def read(self) -> None:
+        """The title, then everything else in the order of the file, then the notes."""
+        shapes = list(_shapes(self._slide))
+        for shape in shapes:
+            if _placeholder(shape) in TITLES:
+                self._outline.head(1, _text(shape))
+        for shape in shapes:
+            if _placeholder(shape) not in TITLES | PAGE_MARKS:
+                self._shape(shape)
+        for kind, name in self._links.values():
+            if not self._package.has(name):
+                continue
+            if kind == "diagramData":
+                self._outline.say("\n".join(filter(str.strip, _paragraphs(self._package.xml(name)))))
+            elif kind == "notesSlide":
+                notes = [one for one in _shapes(self._package.xml(name)) if _placeholder(one) not in PAGE_MARKS]
+                self._outline.say("\n".join(filter(str.strip, map(_text, notes))), "Notes")
+
+    def _shape(self, shape: Any) -> None:
+        if shape.tag == f"{P}pic":
+            self._outline.figures += 1
+        elif shape.tag == f"{P}graphicFrame":
+            table = next(shape.iter(f"{A}tbl"), None)
+            if table is None:
+                self._outline.figures += 1
+            else:
+                self._outline.table([[_text(cell) for cell in row.iter(f"{A}tc")] for row in table.iter(f"{A}tr")])
+        else:
+            self._outline.say(_text(shape))
+
+
+def _shapes(slide: Any) -> Iterator[Any]:
+    """Shapes, pictures, tables and charts, also of groups."""
+    for tag in slide.iter(f"{P}sp", f"{P}pic", f"{P}graphicFrame"):
+        if next(tag.iterancestors(FALLBACK), None) is None:
+            yield tag
+
+
+def _placeholder(shape: Any) -> str:
+    """The part that it plays on the slide: title, body, sldNum; empty if none."""
+    mark = next(shape.iter(f"{P}ph"), None)
+    return "" if mark is None else mark.get("type") or "body"
+
+
+def _text(shape: Any) -> str:
+    return "\n".join(_paragraphs(shape)).strip()
+
+
+def _paragraphs(shape: Any) -> Iterator[str]:
+    for paragraph in shape.iter(f"{A}p"):
+        yield "".join("\n" if part.tag == f"{A}br" else part.text or "" for part in paragraph.iter(f"{A}t", f"{A}br"))
