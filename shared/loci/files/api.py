@@ -5,10 +5,11 @@ from dataclasses import dataclass
 
 from loci.core.identity import Owner
 from loci.core.json import JsonObject
-from loci.files.file import StoredFile
-from loci.files.finder import FoundFiles, Scope
+from loci.files.file import FileVersion, StoredFile
+from loci.files.finder import FoundFiles
 from loci.files.parts import FileParts
-from loci.files.query import ParsedQuery
+from loci.files.scope import Scope, checked_scope
+from loci.search.asked import Asked
 
 SAMPLE = 20
 LINK_SECONDS = 3600
@@ -47,9 +48,9 @@ class Files:
         excel, pdf = kinds.count("excel_file"), kinds.count("pdf_file")
         return Overview(len(files), excel, pdf, len(files) - excel - pdf, tuple(files[:SAMPLE]))
 
-    def search(self, owner: Owner, query: ParsedQuery, *, limit: int, scope: Scope) -> FoundFiles:
+    def search(self, owner: Owner, asked: Asked, *, limit: int, scope: Scope) -> FoundFiles:
         """The files that answer the question, each with the passages that do."""
-        return self.parts.finder.find(owner, query, limit=limit, scope=scope)
+        return self.parts.finder.find(owner, asked, limit=limit, scope=checked_scope(scope))
 
     def add(self, owner: Owner, name: str, content: bytes, lineage: JsonObject | None = None) -> StoredFile:
         """Add a file, or a new version of it. Nothing happens if the lake has the same content already."""
@@ -69,6 +70,20 @@ class Files:
     def link(self, owner: Owner, file: StoredFile) -> str:
         """A URL for downloading the file."""
         return self.parts.lake.link(owner, file.id, file.newest, LINK_SECONDS)
+
+    def versions(self, owner: Owner, id: str) -> list[FileVersion]:
+        """The versions of a file that were read, oldest first."""
+        file = self.parts.lake.get(owner, id)
+        return [*self.parts.lake.history(owner, id), *([file.current] if file.current else [])]
+
+    def known(self, owner: Owner, ids: Sequence[str]) -> dict[str, StoredFile | None]:
+        """The files with these ids; None for an id that no file has."""
+        return {id: self.parts.lake.known(owner, id) for id in ids}
+
+    def close(self) -> None:
+        """End what reads files: the server stops."""
+        if reader := self.parts.reader.made:
+            reader.close()
 
     def remove(self, owner: Owner, ids: Sequence[str]) -> list[StoredFile]:
         """Remove files, with all their versions."""

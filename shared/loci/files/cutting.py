@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from loci.files.locators import Locator, cell_range
+from loci.files.locators import Locator, cell_range, sheet_label
 from loci.files.reading import Reading, Section, TableSection, TextSection
 from loci.search.passages import LONGEST, Block, Count, embedded_text, passages
 from loci.search.ranking import Chunk
@@ -97,11 +97,16 @@ def _cells(table: TableSection, first: int, end: int) -> Locator:
     top = table.first_row if first == 0 else below + first
     bottom = below + end - 1 if end else table.first_row
     width = max(len(table.header), *(len(row) for row in table.rows[first:end]), 1)
-    return Locator(sheet=table.sheet, cells=cell_range(top, bottom, table.first_column, table.first_column + width - 1))
+    cells = cell_range(top, bottom, table.first_column, table.first_column + width - 1)
+    return Locator(sheet=table.sheet, cells=cells, rows=tuple(range(below + first, below + end)))
 
 
 def _line(cells: Sequence[str]) -> str:
     return " | ".join(" ".join(one.split())[:CELL_CHARACTERS] for one in cells)
+
+
+def _labels(where: Locator) -> list[str]:
+    return [] if where.sheet is None else [sheet_label(where.sheet)]
 
 
 def _chunk(document: str, name: str, number: int, piece: Piece) -> Chunk:
@@ -116,5 +121,5 @@ def _chunk(document: str, name: str, number: int, piece: Piece) -> Chunk:
         last_line=piece.where.lines[1] if piece.where.lines else 0,
         text=piece.text,
         hash=hashlib.sha256(embedded_text(piece.heading, piece.text).encode()).hexdigest(),
-        words=" ".join([*index_words(" ".join(above)), *index_words(piece.text)]),
+        words=" ".join([*index_words(" ".join(above)), *index_words(piece.text), *_labels(piece.where)]),
     )

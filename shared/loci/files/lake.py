@@ -4,6 +4,7 @@ import gzip
 import hashlib
 import io
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 
 from pydantic import ValidationError
 
@@ -38,6 +39,12 @@ class Lake:
                 f"There is no file {id[:80]!r}", "Use an id that search_memory gave", code="MEMORY_NOT_FOUND"
             )
         return found
+
+    def known(self, owner: Owner, id: str) -> StoredFile | None:
+        """The file with this id, if there is one."""
+        with suppress(NotFound):
+            return self.get(owner, id)
+        return None
 
     def find(self, owner: Owner, name: str) -> StoredFile | None:
         """The file with this name, if there is one."""
@@ -79,6 +86,16 @@ class Lake:
         """The older versions of a file that were read, oldest first."""
         page = self._records.list(owner, HISTORY, prefix=f"{id}/", limit=1000)
         return list(readable(page.records, lambda record: version_of(record.value)))
+
+    def versions_at(self, owner: Owner, time: str) -> dict[str, FileVersion]:
+        """The version of each file that was current at this time, by the file's id."""
+        found: dict[str, FileVersion] = {}
+        for file in self.files(owner):
+            known = [*self.history(owner, file.id), *([file.current] if file.current else [])]
+            then = [one for one in known if one.added_at <= time]
+            if then:
+                found[file.id] = then[-1]
+        return found
 
     def content(self, owner: Owner, id: str, version: FileVersion) -> bytes:
         """The bytes of a version, as they came."""

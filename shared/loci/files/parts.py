@@ -39,6 +39,7 @@ class FileParts:
     finder: FileFinder
     embedder: Embedder
     index: DocumentIndex
+    reader: Lazy[FileReader]
 
 
 def file_parts(
@@ -57,7 +58,8 @@ def file_parts(
     return FileParts(
         lake=lake,
         ingest=FileIngest(lake, adapters.index, adapters.embedder, reader.get, adapters.locks),
-        finder=FileFinder(lake, search),
+        finder=FileFinder(lake, search, lake.versions_at),
         embedder=adapters.embedder,
         index=adapters.index,
+        reader=reader,
     )
