@@ -12,6 +12,7 @@ from typing import NoReturn
 
 from tests.bench.cold import cold
 from tests.bench.figures import Figure, as_json, table
+from tests.bench.file_search import file_search
 from tests.bench.gateway_model import gateway_model
 from tests.bench.graph import graph
 from tests.bench.imports import imports
@@ -42,6 +43,7 @@ PARTS: Mapping[str, Callable[[Servers], list[Figure]]] = {
     "writing": writing,
     "search": search,
     "passages": passages,
+    "file search": file_search,
     "rerank": rerank,
     "gateway model": gateway_model,
     "graph": graph,

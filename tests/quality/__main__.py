@@ -137,7 +137,7 @@ def _beside(here: float, there: float | None) -> str:
 
 def _answers(searched: Searched, tenant: str, one: Retrieval, texts: dict[str, Text], question: Question) -> list[str]:
     ranking = searched.search.find(
-        _owner(tenant, question.scope), COLLECTION, question.text, limit=DEPTH, one_each=not one.has_passages
+        _owner(tenant, question.scope), COLLECTION, question.text, limit=DEPTH, each=None if one.has_passages else 1
     )
     ids = [id for hit in ranking.hits for id in _items(texts[f"{question.scope}/{hit.chunk.document}"], hit)]
     return list(dict.fromkeys(ids))[:DEPTH]

@@ -49,6 +49,9 @@ class Caller:
     scopes: frozenset[str] = field(default_factory=frozenset[str])
     expires: float | None = field(default=None, compare=False)
     """When their credential expires, if that is known."""
+    over_http: bool = field(default=True, compare=False)
+    """False: over stdio. There may be no server that answers a link."""
 
 
 LOCAL_CALLER = Caller(LOCAL, "local")
+STDIO_CALLER = Caller(LOCAL, "local", over_http=False)

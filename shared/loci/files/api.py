@@ -10,13 +10,14 @@ from loci.core.json import JsonObject
 from loci.files.citations import CheckedCitation
 from loci.files.differences import Change, changes
 from loci.files.file import FileVersion, StoredFile
-from loci.files.finder import FoundFiles, Scope
+from loci.files.finder import FoundFiles
 from loci.files.lake import checked_name
 from loci.files.parts import FileParts
 from loci.files.plain_text import is_plain
 from loci.files.ports import FileJobs, UploadTicket
-from loci.files.query import ParsedQuery
+from loci.files.scope import Scope, checked_scope
 from loci.files.upkeep import FileUpkeep
+from loci.search.asked import Asked
 
 SAMPLE = 20
 LINK_SECONDS = 3600
@@ -68,9 +69,9 @@ class Files:
         excel, pdf = kinds.count("excel_file"), kinds.count("pdf_file")
         return Overview(len(files), excel, pdf, len(files) - excel - pdf, tuple(files[:SAMPLE]))
 
-    def search(self, owner: Owner, query: ParsedQuery, *, limit: int, scope: Scope) -> FoundFiles:
+    def search(self, owner: Owner, asked: Asked, *, limit: int, scope: Scope) -> FoundFiles:
         """The files that answer the question, each with the passages that do."""
-        return self.parts.finder.find(owner, query, limit=limit, scope=scope)
+        return self.parts.finder.find(owner, asked, limit=limit, scope=checked_scope(scope))
 
     def listed(self, owner: Owner) -> list[StoredFile]:
         """All files, by their names."""
@@ -140,6 +141,15 @@ class Files:
     def link(self, owner: Owner, file: StoredFile) -> str:
         """A URL for downloading the file."""
         return self.parts.lake.link(owner, file.id, file.newest, LINK_SECONDS)
+
+    def known(self, owner: Owner, ids: Sequence[str]) -> dict[str, StoredFile | None]:
+        """The files with these ids; None for an id that no file has."""
+        return {id: self.parts.lake.known(owner, id) for id in ids}
+
+    def close(self) -> None:
+        """End what reads files: the server stops."""
+        if reader := self.parts.reader.made:
+            reader.close()
 
     def remove(self, owner: Owner, ids: Sequence[str]) -> list[StoredFile]:
         """Remove files, with all their versions. If one of them is unknown, none is removed."""

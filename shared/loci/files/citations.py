@@ -8,11 +8,11 @@ from loci.core.errors import NotFound, Refused
 from loci.core.identity import Owner
 from loci.files.differences import place_in, table_rows
 from loci.files.file import FileVersion, StoredFile
-from loci.files.ingest import COLLECTION
 from loci.files.lake import Lake
 from loci.files.locators import CELLS, Locator, cell_range, locator_of
 from loci.files.reading import Reading, TableSection, TextSection
-from loci.files.versions import PAST, Versions
+from loci.files.scope import COLLECTION, PAST
+from loci.files.versions import Versions
 from loci.search.document_index import DocumentIndex
 
 CHUNK_ID = re.compile(r"(?P<file>ds-[0-9a-f]+)(@(?P<version>\d{1,6}))?#\d{1,6}")

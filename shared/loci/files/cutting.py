@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from loci.files.locators import Piece
+from loci.files.locators import Locator, Piece, sheet_label
 from loci.files.reading import Reading, Section, TableSection, TextSection
 from loci.files.table_cutting import table_pieces
 from loci.files.text_cutting import text_pieces
@@ -57,6 +57,10 @@ def _pieces(group: Sequence[Section], count: Count, longest: int) -> Iterator[Pi
             yield from table_pieces(one, count, longest)
 
 
+def _labels(where: Locator) -> list[str]:
+    return [] if where.sheet is None else [sheet_label(where.sheet)]
+
+
 def _chunk(document: str, name: str, number: int, piece: Piece) -> Chunk:
     above = [name, *piece.heading]
     return Chunk(
@@ -69,5 +73,5 @@ def _chunk(document: str, name: str, number: int, piece: Piece) -> Chunk:
         last_line=piece.where.lines[1] if piece.where.lines else 0,
         text=piece.text,
         hash=hashlib.sha256(embedded_text(piece.heading, piece.text).encode()).hexdigest(),
-        words=" ".join([*index_words(" ".join(above)), *index_words(piece.text)]),
+        words=" ".join([*index_words(" ".join(above)), *index_words(piece.text), *_labels(piece.where)]),
     )

@@ -1,27 +1,28 @@
 """Finds passages of files, and sorts them by the files they are in."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from loci.core.errors import Unavailable
 from loci.core.identity import Owner
-from loci.files.file import StoredFile
-from loci.files.ingest import COLLECTION
+from loci.files.file import FileVersion, StoredFile
 from loci.files.lake import Lake
 from loci.files.locators import Locator, locator_of
-from loci.files.query import ParsedQuery
-from loci.search.ranking import Stage, Where
+from loci.files.match import Match, match_of
+from loci.files.scope import COLLECTION, Scope, VersionsAt
+from loci.files.shown import shown
+from loci.search.asked import Asked
+from loci.search.ranking import Hit, Stage, Where
 from loci.search.search import Search
 
-Match = Literal["strong", "possible", "none"]
 AnswerStatus = Literal["ok", "empty", "indexing", "unavailable"]
-STRONG = 0.5
-"""From this score on a passage is probably about the question."""
 EACH = 3
 """Passages of one file."""
 SHOWN = 400
 """Characters of a passage."""
+NO_FILE = "The lake has no file. Add one with add_memory, or: loci add FILE"
+OTHER_WORDS = "Ask with other words, or see with get_memorylake_metadata which files there are"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,10 @@ class FoundPassage:
     chunk_id: str
     text: str
     where: Locator
+    columns: str | None
+    """The header of the table that the text is of, if it is not in the text."""
     heading: tuple[str, ...]
+    match: Match
     score: float
 
 
@@ -40,26 +44,12 @@ class FoundFile:
     """A file with the passages that fit, best first."""
 
     file: StoredFile
+    version: FileVersion
     passages: tuple[FoundPassage, ...]
 
     @property
     def match(self) -> Match:
-        return match_of(self.passages[0].score)
-
-
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """Which files a search looks at. Nothing set: all of them."""
-
-    ids: tuple[str, ...] = ()
-    kinds: tuple[str, ...] = ()
-    """Types of the reference, such as pdf_file, or formats, such as csv."""
-    sheets: tuple[str, ...] = ()
-    since: str | None = None
-    until: str | None = None
-    """When they were added: YYYY-MM-DD, inclusive."""
-    as_of: str | None = None
-    """What was known at this time, such as 2026-05-01T12:00:00Z."""
+        return self.passages[0].match
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,57 +58,86 @@ class FoundFiles:
 
     files: tuple[FoundFile, ...]
     status: AnswerStatus
-    reason: str | None
-    stages: tuple[Stage, ...]
-    waiting: int
-    """Files that are not read yet."""
+    scope: Scope
+    reason: str | None = None
+    """Why there is none, and what to do next."""
+    stages: tuple[Stage, ...] = ()
+    unknown: tuple[str, ...] = ()
+    """Ids in the scope that no file has."""
+
+    @property
+    def match(self) -> Match:
+        """Of the best file."""
+        return self.files[0].match if self.files else "none"
 
 
 class FileFinder:
     """One search over the passages of all files of an owner."""
 
-    def __init__(self, lake: Lake, search: Search) -> None:
+    def __init__(self, lake: Lake, search: Search, versions_at: VersionsAt) -> None:
         self._lake = lake
         self._search = search
+        self._versions_at = versions_at
 
-    def find(self, owner: Owner, query: ParsedQuery, *, limit: int, scope: Scope) -> FoundFiles:
+    def find(self, owner: Owner, asked: Asked, *, limit: int, scope: Scope) -> FoundFiles:
         """The files that fit best, each with its best passages."""
-        files = {one.id: one for one in self._lake.files(owner)}
-        waiting = sum(one.newest.status in ("pending", "running") for one in files.values())
-        if not files:
-            advice = "The lake has no file. Add one with add_memory, or: loci add FILE"
-            return FoundFiles((), "empty", advice, (), 0)
-        where = Where(
-            any_tags=tuple(f"kind:{one}" if one.endswith("_file") else f"type:{one}" for one in scope.kinds),
-            all_tags=tuple(f"file:{one}" for one in scope.ids[:1]) if len(scope.ids) == 1 else (),
-            since=scope.since,
-            until=scope.until,
-        )
+        unknown = tuple(id for id in scope.ids if self._lake.known(owner, id) is None)
+        versions: Mapping[str, FileVersion] = {}
+        parts = [(COLLECTION, scope.where)]
+        if scope.as_of is not None:
+            versions = self._versions_at(owner, scope.as_of)
+            parts = scope.parts({one.id: one for one in self._lake.files(owner)}, versions)
         try:
-            ranking = self._search.find(
-                owner, COLLECTION, query.asked, limit=limit * EACH, room=SHOWN, where=where, one_each=False
-            )
+            hits, stages = self._hits(owner, asked, parts, limit)
         except Unavailable as error:
-            return FoundFiles((), "unavailable", str(error), (), waiting)
-        found: dict[str, list[FoundPassage]] = {}
-        for hit in ranking.hits:
-            if hit.chunk.document in files:
-                place = locator_of(hit.chunk.path.rpartition("#")[2])
-                passages = found.setdefault(hit.chunk.document, [])
-                if len(passages) < EACH:
-                    passages.append(FoundPassage(hit.chunk.id, hit.snippet, place, hit.chunk.heading, hit.score))
-        answer = tuple(FoundFile(files[id], tuple(passages)) for id, passages in found.items())[:limit]
-        if answer:
-            return FoundFiles(answer, "ok", None, ranking.stages, waiting)
-        status: AnswerStatus = "indexing" if waiting else "empty"
-        return FoundFiles((), status, ranking.reason, ranking.stages, waiting)
+            return FoundFiles(
+                (), "unavailable", scope, f"{error}. This says nothing about the files: search again later"
+            )
+        found: dict[str, list[Hit]] = {}
+        for hit in hits:
+            found.setdefault(hit.chunk.document, []).append(hit)
+        files: list[FoundFile] = []
+        for document, its in found.items():
+            id, _, _ = document.partition("@")
+            file = self._lake.known(owner, id)
+            if file is not None and len(files) < limit:
+                files.append(FoundFile(file, versions.get(id, file.shown), tuple(_passage(one, asked) for one in its)))
+        if files:
+            return FoundFiles(tuple(files), "ok", scope, None, stages, unknown)
+        return replace(self._empty(owner, scope, unknown), stages=stages)
+
+    def _hits(
+        self, owner: Owner, asked: Asked, parts: Sequence[tuple[str, Where]], limit: int
+    ) -> tuple[list[Hit], tuple[Stage, ...]]:
+        """The best passages of all parts. Scores are on one scale, so they can be sorted together."""
+        hits: list[Hit] = []
+        stages: tuple[Stage, ...] = ()
+        for collection, where in parts:
+            ranking = self._search.find(owner, collection, asked, limit=limit, room=SHOWN, where=where, each=EACH)
+            hits, stages = [*hits, *ranking.hits], (*stages, *ranking.stages)
+        return (sorted(hits, key=lambda one: -one.score) if len(parts) > 1 else hits), stages
+
+    def _empty(self, owner: Owner, scope: Scope, unknown: tuple[str, ...]) -> FoundFiles:
+        files = [one for one in self._lake.files(owner) if not scope.ids or one.id in scope.ids]
+        if unknown and not files:
+            which = ", ".join(one[:80] for one in unknown[:3])
+            reason = f"There is no file {which}. Use ids that search_memory or get_memorylake_metadata gave"
+            return FoundFiles((), "empty", scope, reason, unknown=unknown)
+        if not files:
+            return FoundFiles((), "empty", scope, NO_FILE)
+        waiting = [one.name for one in files if one.newest.status in ("pending", "running")]
+        if waiting:
+            names = ", ".join(waiting[:3]) + (f" and {len(waiting) - 3} more" if len(waiting) > 3 else "")
+            reason = f"Nothing fits among what was read, and not all is read: {names}. Ask again after ingestion_status"
+            return FoundFiles((), "indexing", scope, f"{reason} says okay", unknown=unknown)
+        if scope == Scope():
+            return FoundFiles((), "empty", scope, f"No file is about it. {OTHER_WORDS}")
+        reason = f"No file in this scope is about it. Search without conditions. {OTHER_WORDS}"
+        return FoundFiles((), "empty", scope, reason, unknown=unknown)
 
 
-def match_of(score: float) -> Match:
-    """How sure a score makes it that the passage is about the question."""
-    return "strong" if score >= STRONG else "possible" if score > 0 else "none"
-
-
-def best_match(files: Sequence[FoundFile]) -> Match:
-    """The best of all files; none if there is no file."""
-    return files[0].match if files else "none"
+def _passage(hit: Hit, asked: Asked) -> FoundPassage:
+    chunk = hit.chunk
+    part = shown(chunk, locator_of(chunk.path.rpartition("#")[2]), asked.words, SHOWN)
+    match = match_of(hit.score, hit.source)
+    return FoundPassage(chunk.id, part.text, part.where, part.columns, chunk.heading, match, hit.score)

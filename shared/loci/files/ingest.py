@@ -13,12 +13,12 @@ from loci.files.lake import Lake, RemoteContent, checked_name, content_key
 from loci.files.plain_text import is_plain, read_plain
 from loci.files.ports import FileReader
 from loci.files.reading import Reading
+from loci.files.scope import COLLECTION
 from loci.files.versions import Versions
 from loci.search.document_index import DocumentIndex
 from loci.search.inference import Embedder
 from loci.search.ranking import Chunk, TagsAndDate
 
-COLLECTION = "files"
 LOCK_SECONDS = 5.0
 BATCH = 128
 """Passages that are embedded together."""

@@ -60,6 +60,11 @@ class Lake:
             raise _unknown(unknown)
         return [one for one in found.values() if one is not None]
 
+    def known(self, owner: Owner, id: str) -> StoredFile | None:
+        """The file with this id, if there is one."""
+        found = self.held(owner, id)
+        return None if found is None or found.is_removed else found
+
     def held(self, owner: Owner, id: str) -> StoredFile | None:
         """The file with this id, also one that is being removed."""
         record = self._records.get(owner, KIND, id) if id else None

@@ -4,6 +4,9 @@ import re
 from dataclasses import dataclass
 from urllib.parse import quote, unquote
 
+from loci.core.ids import content_id
+from loci.search.names import MARK
+
 Box = tuple[float, float, float, float]
 """Left, top, right, bottom, as parts of the page's width and height."""
 CELLS = re.compile(r"[A-Z]{1,3}[1-9]\d{0,6}(:[A-Z]{1,3}[1-9]\d{0,6})?")
@@ -19,6 +22,8 @@ class Locator:
     cells: str | None = None
     slide: int | None = None
     lines: tuple[int, int] | None = None
+    rows: tuple[int, ...] | None = None
+    """The rows of the sheet, counted from 0, that the last lines of the passage are. A header may be above them."""
 
     @property
     def label(self) -> str:
@@ -50,6 +55,8 @@ class Locator:
             parts.append(f"slide={self.slide}")
         if self.lines is not None:
             parts.append(f"lines={self.lines[0]}-{self.lines[1]}")
+        if self.rows is not None:
+            parts.append(f"rows={_runs(self.rows)}")
         return "&".join(parts)
 
 
@@ -76,6 +83,7 @@ def locator_of(fragment: str) -> Locator:
         cells=cells,
         slide=_number(parts.get("slide")),
         lines=None if lines is None else _span(lines),
+        rows=_rows(parts["rows"]) if "rows" in parts else None,
     )
 
 
@@ -83,6 +91,18 @@ def cell_range(first_row: int, last_row: int, first_column: int, last_column: in
     """Cells as spreadsheets name them, from numbers that count from 0."""
     first, last = f"{column_name(first_column)}{first_row + 1}", f"{column_name(last_column)}{last_row + 1}"
     return first if first == last else f"{first}:{last}"
+
+
+def cells_in(cells: str) -> tuple[int, int, int, int]:
+    """The first row, last row, first column and last column of cells, counted from 0."""
+    first, _, last = cells.partition(":")
+    (top, left), (bottom, right) = _cell(first), _cell(last or first)
+    return top, bottom, left, right
+
+
+def sheet_label(sheet: str) -> str:
+    """The word in the index that all passages of sheets with this name have. No question has it."""
+    return f"{MARK}{MARK}sheet_{content_id(sheet.strip().casefold(), length=20)}"
 
 
 def column_name(number: int) -> str:
@@ -95,6 +115,14 @@ def column_name(number: int) -> str:
     return name
 
 
+def _cell(name: str) -> tuple[int, int]:
+    letters = name.rstrip("0123456789")
+    column = 0
+    for one in letters:
+        column = column * 26 + ord(one) - ord("A") + 1
+    return int(name[len(letters) :]) - 1, column - 1
+
+
 def _number(text: str | None) -> int | None:
     return None if text is None else int(text)
 
@@ -102,6 +130,21 @@ def _number(text: str | None) -> int | None:
 def _span(text: str) -> tuple[int, int]:
     first, last = text.split("-")
     return int(first), int(last)
+
+
+def _runs(rows: tuple[int, ...]) -> str:
+    """The numbers, with neighbours together: 3-7,9-9."""
+    runs: list[list[int]] = []
+    for one in rows:
+        if runs and runs[-1][1] == one - 1:
+            runs[-1][1] = one
+        else:
+            runs.append([one, one])
+    return ",".join(f"{first}-{last}" for first, last in runs)
+
+
+def _rows(text: str) -> tuple[int, ...]:
+    return tuple(row for run in text.split(",") if run for row in range(_span(run)[0], _span(run)[1] + 1))
 
 
 def _box(text: str | None) -> Box | None:

@@ -58,6 +58,7 @@ class FileParts:
     index: DocumentIndex
     largest: int
     """Bytes of a file."""
+    reader: Lazy[FileReader]
 
 
 def file_parts(
@@ -86,8 +87,9 @@ def file_parts(
         local_uploads=adapters.local_uploads,
         local_paths=LocalPaths(settings.file_roots, largest) if is_local else None,
         jobs=adapters.jobs,
-        finder=FileFinder(lake, search),
+        finder=FileFinder(lake, search, versions.at),
         embedder=adapters.embedder,
         index=adapters.index,
         largest=largest,
+        reader=reader,
     )

@@ -25,6 +25,10 @@ class FileReader(Protocol):
         """
         ...
 
+    def close(self) -> None:
+        """End all processes."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class UploadTicket:

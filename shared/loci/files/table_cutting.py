@@ -1,7 +1,7 @@
 """Cuts tables into passages: rows together as long as they fit, each passage under the header, with its cells."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 from loci.files.locators import Locator, Piece, cell_range
@@ -89,7 +89,10 @@ def _packed(
 def _piece(table: TableSection, columns: Columns, heading: tuple[str, ...], rows: Sequence[Row]) -> Piece:
     shown = [line for _, line, _ in rows]
     text = "\n".join([columns.header, *shown] if columns.header else shown)
-    return Piece(text, heading, _where(table, (rows[0][0], rows[-1][0]), columns.first, columns.end))
+    where = _where(table, (rows[0][0], rows[-1][0]), columns.first, columns.end)
+    if table.sheet is not None:
+        where = replace(where, rows=tuple(table.below_header + number for number, _, _ in rows))
+    return Piece(text, heading, where)
 
 
 def _where(table: TableSection, rows: tuple[int, int] | None, first: int, end: int) -> Locator:

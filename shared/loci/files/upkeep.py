@@ -5,8 +5,8 @@ from contextlib import suppress
 
 from loci.core.errors import LociError, NotFound, Unavailable
 from loci.core.identity import Owner
-from loci.files.ingest import COLLECTION
 from loci.files.parts import FileParts
+from loci.files.scope import COLLECTION
 
 
 class FileUpkeep:

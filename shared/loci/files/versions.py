@@ -8,12 +8,12 @@ from loci.core.identity import Owner
 from loci.files.cutting import cut
 from loci.files.file import FileVersion, StoredFile
 from loci.files.lake import Lake
+from loci.files.scope import PAST
 from loci.search.document_index import DocumentIndex
 from loci.search.inference import Embedder
 from loci.search.passages import LONGEST
 from loci.search.ranking import Chunk, TagsAndDate
 
-PAST = "files_past"
 """The collection of the passages that newer versions replaced."""
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from mcp.server.context import ServerRequestContext
 
-from loci.core.identity import LOCAL_CALLER, Caller
+from loci.core.identity import STDIO_CALLER, Caller
 
 SCOPE_KEY = "loci.caller"
 """The key in the ASGI scope under which the gatekeeper leaves the caller."""
@@ -13,7 +13,7 @@ SCOPE_KEY = "loci.caller"
 def caller_of(context: ServerRequestContext[Any, Any]) -> Caller:
     """The caller of a request: over HTTP the one that the gatekeeper recognised, over stdio the local person."""
     request = context.request
-    return LOCAL_CALLER if request is None else request.scope[SCOPE_KEY]
+    return STDIO_CALLER if request is None else request.scope[SCOPE_KEY]
 
 
 def principal(context: ServerRequestContext[Any, Any]) -> str:

@@ -56,8 +56,8 @@ class DocumentIndex(Protocol):
     ) -> list[Candidate]:
         """The `limit` best chunks by BM25 over the words, together with the `limit` nearest to the vector.
 
-        A chunk without any of the words has no rank by words. A chunk without an embedding of the vector's model has
-        no rank by vector. Chunks with equal scores are ordered by id.
+        A word that comes twice counts twice. A chunk without any of the words has no rank by words. A chunk without
+        an embedding of the vector's model has no rank by vector. Chunks with equal scores are ordered by id.
         """
         ...
 

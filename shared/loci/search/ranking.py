@@ -46,6 +46,11 @@ class TagsAndDate:
 class Where:
     """The conditions of a search. A document must meet every one that is set."""
 
+    documents: tuple[str, ...] = ()
+    """Only these."""
+    no_documents: tuple[str, ...] = ()
+    any_words: tuple[str, ...] = ()
+    """Words of which the passage itself, not only its document, has one."""
     any_tags: tuple[str, ...] = ()
     all_tags: tuple[str, ...] = ()
     no_tags: tuple[str, ...] = ()

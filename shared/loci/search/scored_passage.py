@@ -39,7 +39,7 @@ def judge(words: Sequence[str], found: Sequence[ScoredPassage], embedding: Query
 
 def _words_in(words: Sequence[str], chunk: Chunk) -> list[str]:
     text = f" {chunk.words} "
-    return [word for word in words if f" {word} " in text]
+    return [word for word in dict.fromkeys(words) if f" {word} " in text]
 
 
 def final_scores(found: Sequence[ScoredPassage]) -> list[float]:

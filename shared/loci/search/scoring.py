@@ -1,6 +1,7 @@
 """The arithmetic of scores: two legs fused into one ranking, and a passage's relevance from 0 to 1."""
 
 import math
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -54,21 +55,29 @@ def fuse(candidates: Sequence[Candidate], alpha: float) -> list[Fused]:
     return [Fused(one, value, rank) for rank, (value, one) in enumerate(scored, 1)]
 
 
-def best_of_each(ranked: Iterable[Fused]) -> list[Fused]:
-    """The best chunk of each document, in order."""
-    first: dict[str, Fused] = {}
+def best_of_each(ranked: Iterable[Fused], each: int | None = 1) -> list[Fused]:
+    """The best `each` chunks of each document, in order; all of them if it is None."""
+    counts: Counter[str] = Counter()
+    best: list[Fused] = []
     for one in ranked:
-        first.setdefault(one.candidate.document, one)
-    return list(first.values())
+        counts[one.candidate.document] += 1
+        if each is None or counts[one.candidate.document] <= each:
+            best.append(one)
+    return best
 
 
 def coverage(words: Sequence[str], passages: Mapping[str, Collection[str]]) -> dict[str, float]:
-    """For each passage the share of the question's words that it has. A word counts more if fewer passages have it.
+    """For each passage the share of the question's words that it has.
+
+    A word counts more if fewer passages have it, and twice if it comes twice.
 
     Call it with all candidates: a word that all of them have says little about any, and one that none of them has
     counts against all.
     """
-    weights = {word: _rarity(sum(word in found for found in passages.values()), len(passages)) for word in words}
+    weights = {
+        word: times * _rarity(sum(word in found for found in passages.values()), len(passages))
+        for word, times in Counter(words).items()
+    }
     total = sum(weights.values())
     return {
         id: sum(weight for word, weight in weights.items() if word in found) / total if total else 0.0

@@ -1,22 +1,22 @@
 """The search pipeline: words and vectors, fused, then read ever more closely; and a report on how it went."""
 
-import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import TypeVar
 
 from loci.core.errors import Unavailable
 from loci.core.identity import Owner
+from loci.search.asked import Asked
+from loci.search.candidates import CANDIDATES, Look
 from loci.search.document_index import DocumentIndex
-from loci.search.inference import Embedder, EmbeddingModel, QueryEmbedding, Reranker
+from loci.search.inference import Embedder, Reranker
 from loci.search.language_stage import LanguageStage
 from loci.search.late_interaction import closeness, reorder
-from loci.search.names import documents_named, name_word
+from loci.search.names import documents_named
+from loci.search.question import Question
 from loci.search.ranking import (
     EVERYTHING,
-    Candidate,
     Chunk,
     Hit,
-    QueryVector,
     Ranking,
     StageLog,
     Where,
@@ -24,14 +24,13 @@ from loci.search.ranking import (
 from loci.search.scored_passage import ScoredPassage, final_scores, judge, named_first, source_of, why_found
 from loci.search.scoring import ALPHA, Fused, best_of_each, fuse, least_relevance
 from loci.search.snippet import snippet
-from loci.search.words import knows_script, query_words
+from loci.search.words import knows_script
 
-CANDIDATES = 50
-"""Candidates of each leg, whatever the limit: a request for three gets the best three of these."""
 LATE = 32
 """Passages that go through late interaction."""
 NAMED = 10
 """Passages, the best by words, that may have the question as the name of their document."""
+T = TypeVar("T")
 NEAREST = 3
 """Documents that the reason names if nothing fits."""
 
@@ -58,36 +57,38 @@ class Search:
         self,
         owner: Owner,
         collection: str,
-        query: str,
+        query: str | Asked,
         *,
         limit: int,
         room: int = 300,
         where: Where = EVERYTHING,
-        one_each: bool = True,
+        each: int | None = 1,
     ) -> Ranking:
         """The best passages, each shown in `room` characters.
 
-        By default one of each of the `limit` best documents. With `one_each=False` the `limit` best of all passages.
+        At most `each` of each of the `limit` best documents. With `each=None` the `limit` best of all passages.
         """
         log = StageLog()
-        words = query_words(query)
+        asked = Asked.plainly(query) if isinstance(query, str) else query
+        query, words = asked.text, asked.words
         question = self._question(query, log)
-        name = name_word(query)
-        asked = [*words, name] if name else words
-        candidates = self._candidates(owner, collection, asked, where, question, log)
+        look = Look(self._index, owner, collection, asked, question, where)
+        candidates = look.candidates(limit, each, log)
         embedding = question and question.embedding
         fused = fuse(candidates, ALPHA if embedding else 0.0)
-        ranked = (best_of_each(fused) if one_each else fused)[: max(CANDIDATES, limit)]
+        ranked = best_of_each(fused, each)[: max(CANDIDATES, limit * (each or 1))]
         near = [one for one in fused if (one.candidate.lexical_rank or NAMED + 1) <= NAMED]
         wanted = dict.fromkeys(one.candidate.chunk for one in (*ranked, *near))
         chunks = self._index.chunks(owner, collection, list(wanted))
-        found = _with_named(query, ranked, near, chunks, one_each=one_each)
+        found = _with_named(query, ranked, near, chunks, each)
         log.ran("words", f"{len(candidates)} passages of {len(found)} documents")
         found = self._late(found, question, log)
         judge(words, found, embedding)
         if max((one.fits for one in found), default=0.0) < least_relevance(embedding and embedding.scale):
             return _nothing(query, words, where, found, log)
         found = named_first(self._reranked(query, found, log))
+        scored = list(zip(found, final_scores(found), strict=True))
+        deep = self._language_stage.depth(limit)
         hits = tuple(
             Hit(
                 one.chunk,
@@ -96,12 +97,13 @@ class Search:
                 snippet(one.chunk.text, words, room),
                 why_found(one),
             )
-            for one, score in zip(found[: self._language_stage.depth(limit)], final_scores(found), strict=False)
+            for one, score in _of_the_best(scored, [one.chunk.document for one in found], deep, each)
         )
         read = self._language_stage.read(query, hits, room=room)
-        return Ranking(query, read.hits[:limit], (*log.stages, read.stage), None, read.intent, read.analysis)
+        shown = _of_the_best(read.hits, [hit.chunk.document for hit in read.hits], limit, each)
+        return Ranking(query, tuple(shown), (*log.stages, read.stage), None, read.intent, read.analysis)
 
-    def _question(self, query: str, log: StageLog) -> "_Question | None":
+    def _question(self, query: str, log: StageLog) -> Question | None:
         """The question for the vector leg; None, with the reason in the log, if that leg cannot run."""
         try:
             model = self._embedder.model()
@@ -113,33 +115,10 @@ class Search:
         elif not knows_script(model.scripts, query):
             log.skipped("vector", f"{model.identity} was not trained on this script")
         else:
-            return _Question(self._embedder, model, query)
+            return Question(self._embedder, model, query)
         return None
 
-    def _candidates(
-        self,
-        owner: Owner,
-        collection: str,
-        words: Sequence[str],
-        where: Where,
-        question: "_Question | None",
-        log: StageLog,
-    ) -> list[Candidate]:
-        """The candidates by words and, if the model answers, by the vector."""
-        log.start()
-        try:
-            vector = question and question.vector
-            found = self._index.candidates(owner, collection, words, vector, limit=CANDIDATES, where=where)
-        except Unavailable:
-            if question is None or question.failure is None:
-                raise
-            log.skipped("vector", str(question.failure))
-            return self._index.candidates(owner, collection, words, None, limit=CANDIDATES, where=where)
-        if question and question.embedding:
-            log.took("vector", question.ms, question.model.identity)
-        return found
-
-    def _late(self, found: list[ScoredPassage], question: "_Question | None", log: StageLog) -> list[ScoredPassage]:
+    def _late(self, found: list[ScoredPassage], question: Question | None, log: StageLog) -> list[ScoredPassage]:
         embedding = question and question.embedding
         if question is None or embedding is None:
             log.skipped("late", "the question has no vector")
@@ -185,43 +164,22 @@ class Search:
         return read + rest
 
 
-@dataclass(slots=True)
-class _Question:
-    """The question, embedded once, when the index asks for its vector: perhaps in another thread."""
-
-    embedder: Embedder
-    model: EmbeddingModel
-    query: str
-    embedding: QueryEmbedding | None = None
-    failure: Unavailable | None = None
-    ms: float = 0.0
-
-    @property
-    def vector(self) -> QueryVector:
-        return QueryVector(self.model.identity, self.model.dimensions, self._values)
-
-    def _values(self) -> bytes:
-        if self.embedding is None:
-            began = time.perf_counter()
-            try:
-                embedding = self.embedder.query(self.query)
-                if embedding.model != self.model.identity:
-                    raise Unavailable("The embedding model has just changed", "Search again", code="MODEL_CHANGED")
-            except Unavailable as error:
-                self.failure = error
-                raise
-            self.embedding, self.ms = embedding, (time.perf_counter() - began) * 1000
-        return self.embedding.vector
+def _of_the_best(ranked: Sequence[T], documents: Sequence[str], limit: int, each: int | None) -> list[T]:
+    """Those of the `limit` best documents, or the `limit` best of all. `documents` says which one each is of."""
+    if each is None:
+        return list(ranked[:limit])
+    best = set(list(dict.fromkeys(documents))[:limit])
+    return [one for one, document in zip(ranked, documents, strict=True) if document in best]
 
 
 def _with_named(
-    query: str, ranked: Sequence[Fused], near: Sequence[Fused], chunks: Mapping[str, Chunk], *, one_each: bool
+    query: str, ranked: Sequence[Fused], near: Sequence[Fused], chunks: Mapping[str, Chunk], each: int | None
 ) -> list[ScoredPassage]:
     """The ranked passages, and those `near` whose document has the question as its name."""
     named = documents_named(query, chunks.values())
     if named:
         also = [one for one in near if one.candidate.document in named]
-        ranked = best_of_each([*ranked, *also]) if one_each else list(dict.fromkeys([*ranked, *also]))
+        ranked = best_of_each(dict.fromkeys([*ranked, *also]), each)
     # A chunk may have been removed since it was found.
     found = [ScoredPassage(one, chunks[one.candidate.chunk]) for one in ranked if one.candidate.chunk in chunks]
     for one in found:  # the best passage of each named document

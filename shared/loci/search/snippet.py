@@ -10,9 +10,20 @@ ELLIPSIS = "…"
 
 def snippet(text: str, words: Collection[str], room: int) -> str:
     """At most `room` characters of the text, where most of the words are: verbatim, with an ellipsis for a cut."""
-    text = text.strip()
+    begin, end = span(text, words, room)
+    return f"{ELLIPSIS if text[:begin].strip() else ''}{text[begin:end]}{ELLIPSIS if text[end:].strip() else ''}"
+
+
+def span(text: str, words: Collection[str], room: int) -> tuple[int, int]:
+    """The start and the end of a snippet in its text. There is room for an ellipsis on both sides of a cut."""
+    before = len(text) - len(text.lstrip())
+    start, end = _span(text.strip(), words, room)
+    return before + start, before + end
+
+
+def _span(text: str, words: Collection[str], room: int) -> tuple[int, int]:
     if len(text) <= room:
-        return text
+        return 0, len(text)
     positions = sorted(word_positions(text, frozenset(words)), key=lambda one: one[1])
     begins = [begin for _, begin, _ in positions]
 
@@ -23,10 +34,11 @@ def snippet(text: str, words: Collection[str], room: int) -> str:
     start = max(_starts(text, room), key=lambda at: (count(at), -at))
     end = start + room
     head, tail = ELLIPSIS if start else "", ELLIPSIS if end < len(text) else ""
-    span = text[start : end - len(head) - len(tail)]
-    if tail and " " in span:
-        span = span[: span.rindex(" ")]
-    return f"{head}{span.strip()}{tail}"
+    found = text[start : end - len(head) - len(tail)]
+    if tail and " " in found:
+        found = found[: found.rindex(" ")]
+    begin = start + len(found) - len(found.lstrip())
+    return begin, begin + len(found.strip())
 
 
 def _starts(text: str, room: int) -> list[int]:

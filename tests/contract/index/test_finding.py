@@ -25,6 +25,12 @@ from tests.contract.indexes import (
 # Words
 
 
+def scores(index: DocumentIndex, owner: Owner, *words: str) -> dict[str, float]:
+    """The score of each chunk that has any of these words."""
+    found = index.candidates(owner, NOTES, words, None, limit=50, where=Where())
+    return {one.chunk: one.bm25 for one in found if one.bm25 is not None}
+
+
 def test_a_chunk_is_found_by_one_of_its_words(index: DocumentIndex, ann: Owner) -> None:
     put(index, ann, chunk("a#0", "horses cross the river"), chunk("b#0", "stones in a garden"))
     assert by_words(find(index, ann, "river")) == ["a#0"]
@@ -45,6 +51,20 @@ def test_a_rare_word_weighs_more_than_a_common_one(index: DocumentIndex, ann: Ow
     common = [chunk(f"{number:02}#0", "garden wall stone tree") for number in range(20)]
     put(index, ann, *common, chunk("rare#0", "quixotic wall stone tree"))
     assert by_words(find(index, ann, "garden quixotic"))[0] == "rare#0"
+
+
+def test_a_word_that_comes_twice_counts_twice(index: DocumentIndex, ann: Owner) -> None:
+    put(index, ann, chunk("a#0", "river and wall"), chunk("b#0", "stone and wall"))
+    put(index, ann, *[chunk(f"c{number}#0", "garden of trees") for number in range(20)])
+    once, twice = scores(index, ann, "river", "stone"), scores(index, ann, "river", "stone", "stone")
+    assert twice["a#0"] == once["a#0"]
+    assert twice["b#0"] == pytest.approx(2 * once["b#0"])  # pyright: ignore[reportUnknownMemberType]
+
+
+def test_the_same_words_in_another_order_have_the_same_scores(index: DocumentIndex, ann: Owner) -> None:
+    put(index, ann, chunk("a#0", "river and wall"), *[chunk(f"c{number}#0", "a garden wall") for number in range(9)])
+    one, other = scores(index, ann, "river", "wall", "river"), scores(index, ann, "wall", "river", "river")
+    assert one == pytest.approx(other)  # pyright: ignore[reportUnknownMemberType]
 
 
 @pytest.mark.parametrize(
@@ -233,6 +253,11 @@ MARKED = {
         (Where(since="2026-01-02", until="2026-01-31"), {"blue"}),
         (Where(any_tags=("blue",), no_tags=("red",), since="2026-01-01"), {"blue"}),
         (Where(any_tags=("green",)), set[str]()),
+        (Where(documents=("red", "plain", "unknown")), {"red", "plain"}),
+        (Where(documents=("unknown",)), set[str]()),
+        (Where(no_documents=("red", "plain")), {"blue", "both"}),
+        (Where(documents=("red", "blue"), no_documents=("red",)), {"blue"}),
+        (Where(documents=("red", "blue"), any_tags=("blue",)), {"blue"}),
         (Where(since="2027-01-01"), set[str]()),
     ],
 )
@@ -241,6 +266,21 @@ def test_both_legs_give_only_what_fits(index: DocumentIndex, ann: Owner, where: 
         put(index, ann, chunk(f"{document}#0", "river", EAST), marks=marks)
     found = find(index, ann, "river", vector(1, 0), where=where)
     assert set(by_words(found)) == set(by_vector(found)) == {f"{document}#0" for document in fitting}
+
+
+def test_a_condition_may_be_about_the_passage_itself(index: DocumentIndex, ann: Owner) -> None:
+    chunks = [chunk(f"a#{n}", f"river {word}", EAST) for n, word in enumerate(["stone", "tree", "wall", "tree stone"])]
+    put(index, ann, *chunks)
+    for words, fitting in (("stone",), ["a#0", "a#3"]), (("wall", "tree"), ["a#1", "a#2", "a#3"]), (("x",), []):
+        found = find(index, ann, "river", vector(1, 0), where=Where(any_words=words))
+        assert sorted(by_words(found)) == sorted(by_vector(found)) == fitting
+
+
+def test_a_thousand_documents_may_be_named(index: DocumentIndex, ann: Owner) -> None:
+    put(index, ann, chunk("a#0", "river", EAST), chunk("b#0", "river", EAST))
+    many = tuple(f"other{number}" for number in range(2000))
+    assert by_words(find(index, ann, "river", vector(1, 0), where=Where(documents=(*many, "a")))) == ["a#0"]
+    assert by_words(find(index, ann, "river", vector(1, 0), where=Where(no_documents=(*many, "a")))) == ["b#0"]
 
 
 def test_the_limit_counts_only_what_fits(index: DocumentIndex, ann: Owner) -> None:

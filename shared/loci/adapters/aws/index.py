@@ -1,6 +1,7 @@
 """`DocumentIndex` in OpenSearch: one index for all owners. Every request has the owner's filter and routing."""
 
 import time
+from collections import Counter
 from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
@@ -114,7 +115,7 @@ class OpenSearchIndex:
             return []
         # The model runs while OpenSearch counts the words.
         values = vector and THREADS.submit(copy_context().run, vector.values)
-        weights = self._weights(owner, collection, words[:MOST_WORDS]) if words else None
+        weights = self._weights(owner, collection, words) if words else None
         _ = values and values.result()
         filters = filters_of(owner, collection, where)
         legs: list[Json] = []
@@ -210,9 +211,11 @@ class OpenSearchIndex:
         return {bucket["key"]: bucket["doc_count"] for page in pages for bucket in page}
 
     def _weights(self, owner: Owner, collection: str, words: Sequence[str]) -> WordWeights:
+        counted = Counter(words)
+        asked = {word: counted[word] for word in [*counted][:MOST_WORDS]}
         with self._calling():
-            [answer] = self._answers(owner, [counts_query(words, filters_of(owner, collection, EVERYTHING))])
-        return weights_of(answer, words)
+            [answer] = self._answers(owner, [counts_query(asked, filters_of(owner, collection, EVERYTHING))])
+        return weights_of(answer, asked)
 
     @contextmanager
     def _calling(self, dimensions: Collection[int] = ()) -> Generator[None, None, None]:

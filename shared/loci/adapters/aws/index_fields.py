@@ -145,6 +145,12 @@ def embedding_of(source: Json) -> Embedding:
 def filters_of(owner: Owner, collection: str, where: Where) -> list[Json]:
     """The filters that every chunk of a search must pass: the owner's, the collection's, and the conditions."""
     filters = [term("owner", owner.key), term("collection", collection)]
+    if where.documents:
+        filters.append(terms("document", where.documents))
+    if where.no_documents:
+        filters.append({"bool": {"must_not": [terms("document", where.no_documents)]}})
+    if where.any_words:
+        filters.append(terms("words", where.any_words))
     if where.any_tags:
         filters.append(terms("tags", where.any_tags))
     filters.extend(term("tags", tag) for tag in where.all_tags)

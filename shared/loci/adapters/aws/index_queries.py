@@ -2,7 +2,7 @@
 
 import math
 from base64 import b64decode
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from loci.adapters.aws.index_fields import LONGEST, MOST_COUNTED, cosine_of, term, vector_field
@@ -45,11 +45,11 @@ class WordWeights:
     """An owner's own statistics of the question's words."""
 
     rarities: Mapping[str, float]
-    """The inverse document frequency of each word that the owner has."""
+    """The inverse document frequency of each word that the owner has, as often as the question has it."""
     average_length: float
 
 
-def counts_query(words: Sequence[str], filters: list[Json]) -> Json:
+def counts_query(words: Collection[str], filters: list[Json]) -> Json:
     """The query for an owner's own statistics of these words."""
     return {
         "size": 0,
@@ -62,13 +62,13 @@ def counts_query(words: Sequence[str], filters: list[Json]) -> Json:
     }
 
 
-def weights_of(answer: Json, words: Sequence[str]) -> WordWeights:
-    """The statistics in the answer to `counts_query`."""
+def weights_of(answer: Json, words: Mapping[str, int]) -> WordWeights:
+    """The statistics in the answer to `counts_query`. A word that comes twice in the question counts twice."""
     total = answer["hits"]["total"]["value"]
     counts = [bucket["doc_count"] for bucket in answer["aggregations"]["words"]["buckets"]]
     rarities = {
-        word: math.log(1 + (total - count + 0.5) / (count + 0.5))
-        for word, count in zip(words, counts, strict=True)
+        word: times * math.log(1 + (total - count + 0.5) / (count + 0.5))
+        for (word, times), count in zip(words.items(), counts, strict=True)
         if count
     }
     return WordWeights(rarities, answer["aggregations"]["length"]["value"] or SOME_LENGTH)

@@ -43,26 +43,31 @@ class Bm25:
         words: Sequence[str],
         limit: int,
         among: DocumentCondition | None,
+        having: Sequence[str] = (),
     ) -> Scored:
-        """The numbers of the `limit` best chunks with their scores, and of some that score the same as the last."""
-        asked = list(dict.fromkeys(word.replace("\0", " ") for word in words))
+        """The numbers of the `limit` best chunks with their scores, and of some that score the same as the last.
+
+        Only in the documents `among`, and only chunks `having` one of those words, if they are given.
+        """
+        asked = [word.replace("\0", " ") for word in words]
         if not asked or limit < 1:
             return []
         [total] = connection.execute("SELECT chunks FROM scope WHERE number = ?", (scope,)).fetchone()
         if len(asked) <= MOST_WORDS and total < FEWEST_GATED:
-            return _WordQuery(connection, scope, asked, limit, among).run()
-        counts = self._counts(connection, scope, total, asked[: 4 * MOST_WORDS])
+            return _WordQuery(connection, scope, asked, limit, among, having).run()
+        counts = self._counts(connection, scope, total, list(dict.fromkeys(asked))[: 4 * MOST_WORDS])
         known = sorted((word for word in counts if counts[word]), key=counts.__getitem__)[:MOST_WORDS]
         if not known:
             return []
         # In the question's order: another order of adding changes the last bits of a score, and so the order of equals.
-        query = _WordQuery(connection, scope, sorted(known, key=asked.index), limit, among)
+        wanted = [word for word in asked if word in known]
+        query = _WordQuery(connection, scope, wanted, limit, among, having)
         common = [word for word in known[2:] if counts[word] > RARE * total]
         if not common or total < FEWEST_GATED:
             return query.run()
         found = query.run(known[: len(known) - len(common)])
         # A chunk with only common words scores at most (k1 + 1) times the rarity of each.
-        bound = sum(2.2 * _rarity(counts[word], total) for word in common)
+        bound = sum(2.2 * wanted.count(word) * _rarity(counts[word], total) for word in common)
         return found if len(found) >= limit and found[-1][1] > bound else query.run()
 
     def _counts(self, connection: sqlite3.Connection, scope: int, total: int, words: Sequence[str]) -> dict[str, int]:
@@ -96,12 +101,14 @@ class _WordQuery:
         words: Sequence[str],
         limit: int,
         among: DocumentCondition | None,
+        having: Sequence[str],
     ) -> None:
         self._connection = connection
         self._table = words_of(scope)
         self._words = words
         self._limit = limit
         self._among = among
+        self._having = having
 
     def run(self, rare: Sequence[str] = ()) -> Scored:
         sql, values = SCORED, [_match(self._words)]
@@ -110,6 +117,8 @@ class _WordQuery:
             sql, values = sql + GATED, [*values, _match(rare)]
         if self._among is not None:
             sql, values = sql + FILTERED.replace("{documents}", self._among.sql), [*values, *self._among.values]
+        if self._having:
+            sql, values = sql + GATED, [*values, _match(self._having)]
         most = self._limit + EQUALS
         found = self._rows(sql + BEST, (*values, most))
         if len(found) == most and found[-1][1] == found[self._limit - 1][1]:
@@ -119,6 +128,13 @@ class _WordQuery:
 
     def _rows(self, sql: str, values: Sequence[str | int]) -> Scored:
         return self._connection.execute(sql.format(words=self._table), values).fetchall()
+
+
+def having_any(connection: sqlite3.Connection, scope: int, words: Sequence[str]) -> list[int]:
+    """The numbers of the chunks that have one of the words."""
+    table = words_of(scope)
+    sql = f"SELECT rowid FROM {table} WHERE {table} MATCH ?"  # noqa: S608
+    return [number for [number] in connection.execute(sql, (_match(words),))]
 
 
 def _count(connection: sqlite3.Connection, scope: int, word: str) -> int:
@@ -134,7 +150,7 @@ def _match(words: Sequence[str]) -> str:
 
 def _quoted(word: str) -> str:
     """The word, quoted for FTS5. Any character is safe."""
-    return '"' + word.replace('"', '""') + '"'
+    return '"' + word.replace("\0", " ").replace('"', '""') + '"'
 
 
 def _rarity(count: int, total: int) -> float:

@@ -8,7 +8,7 @@ from contextvars import copy_context
 from functools import partial
 
 from loci.adapters.batches import batches
-from loci.adapters.local.bm25 import Bm25
+from loci.adapters.local.bm25 import Bm25, having_any
 from loci.adapters.local.index_rows import (
     AT_ONCE,
     COLUMNS,
@@ -105,12 +105,13 @@ class SqliteIndex:
                 cosines_later = THREADS.submit(copy_context().run, lambda: rows.against(vector.values()))
             scope = scope_of(connection, owner, collection)
             among = document_condition(scope or 0, where)
-            by_words = dict(self._bm25.best(connection, scope, words, limit, among)) if scope else {}
+            by_words = dict(self._bm25.best(connection, scope, words, limit, among, where.any_words)) if scope else {}
             by_vector: dict[int, float] = {}
             cosines = cosines_later and cosines_later.result()
             if cosines is not None:
                 documents = None if among is None else _column(connection, among.sql, among.values)
-                by_vector = cosines.nearest(limit, documents)
+                having = having_any(connection, scope, where.any_words) if scope and where.any_words else None
+                by_vector = cosines.nearest(limit, documents, having)
             names = self._names.get(by_words.keys() | by_vector.keys(), partial(names_at, connection))
         word_ranks, vector_ranks = _ranks(by_words, names, limit), _ranks(by_vector, names, limit)
         if cosines is not None:

@@ -68,6 +68,11 @@ def document_condition(scope: int, where: Where) -> DocumentCondition | None:
     """The documents of the scope that meet the conditions; None if no condition is set."""
     clauses: list[tuple[str, tuple[str | int, ...]]] = []
     tagged = "SELECT document FROM tag WHERE scope = ? AND tag"
+    # One parameter, however many they are: SQLite limits their number.
+    if where.documents:
+        clauses.append(("id IN (SELECT value FROM json_each(?))", (json.dumps(where.documents),)))
+    if where.no_documents:
+        clauses.append(("id NOT IN (SELECT value FROM json_each(?))", (json.dumps(where.no_documents),)))
     if where.any_tags:
         clauses.append((f"number IN ({tagged} IN ({placeholders(where.any_tags)}))", (scope, *where.any_tags)))
     clauses.extend((f"number IN ({tagged} = ?)", (scope, tag)) for tag in where.all_tags)

@@ -43,13 +43,17 @@ class Cosines:
     values: "Floats"
     """`NOWHERE` for removed chunks."""
 
-    def nearest(self, limit: int, among: Sequence[int] | None) -> dict[int, float]:
-        """The `limit` nearest chunks by number, and all as near as the last of them; only in the documents `among`."""
+    def nearest(self, limit: int, among: Sequence[int] | None, chunks: Sequence[int] | None = None) -> dict[int, float]:
+        """The `limit` nearest chunks by number, and all as near as the last of them.
+
+        Only in the documents `among`, and only of these `chunks`, if they are given.
+        """
         import numpy as np
 
         values = self.values
-        if among is not None:
-            values = np.where(np.isin(self.documents, np.array(among, np.int64)), values, np.float32(NOWHERE))
+        for numbers, wanted in ((self.documents, among), (self.numbers, chunks)):
+            if wanted is not None:
+                values = np.where(np.isin(numbers, np.array(wanted, np.int64)), values, np.float32(NOWHERE))
         if limit < 1 or not len(values):
             return {}
         last = np.partition(values, -limit)[-limit] if limit < len(values) else values.min()

@@ -4,100 +4,18 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from loci.core.errors import Refused
+from loci.core.errors import NotFound, Refused
 from loci.core.identity import Caller
-from loci.files.api import Overview
-from loci.files.file import Kind, Status, StoredFile
-from loci.files.finder import AnswerStatus, FoundFile, FoundPassage, Match, Scope, best_match
 from loci.files.host import FilesHost
-from loci.files.query import ParsedQuery, parsed
+from loci.files.query import parsed
+from loci.files.scope import Scope
+from loci.files.tools.file_views import FetchedView, MetadataAnswer, MissingView, fetched, overview
+from loci.files.tools.search_views import MOST_TOKENS, TOKENS, SearchAnswer, search_answer
 from loci.mcp.threads import SEARCHES
 from loci.mcp.tool import LociTool, loci_tool
+from loci.search.asked import Asked
 
-SUMMARY_IN_LIST = 120
-
-
-class Sample(BaseModel):
-    id: str = Field(description="for fetch_memory and get_memory_path()")
-    name: str
-    type: Kind
-    num_chunks: int
-    num_figures: int
-    num_tables: int
-    sheet_names: list[str] | None = Field(default=None, description="of a workbook")
-    format: str | None = Field(description="xlsx, csv, pdf, md, …; null: not read yet")
-    status: Status
-    version: int
-
-
-class Metadata(BaseModel):
-    total_files: int
-    total_excel_files: int
-    total_pdf_files: int
-    total_txt_files: int
-    sample_memories: list[Sample] = Field(description="the newest files, 20 at most")
-
-
-class MetadataAnswer(BaseModel):
-    result: Metadata
-
-
-class LocatorView(BaseModel):
-    label: str = Field(description="as to be cited: page 3, Costs!A5:F17, lines 10-20")
-    page: int | None = None
-    box: tuple[float, float, float, float] | None = Field(
-        default=None, description="left, top, right, bottom, as parts of the page"
-    )
-    sheet: str | None = None
-    cells: str | None = None
-    slide: int | None = None
-    lines: tuple[int, int] | None = None
-
-
-class PassageView(BaseModel):
-    text: str
-    locator: LocatorView
-    chunk_id: str
-    heading: str | None = None
-
-
-class FoundView(BaseModel):
-    id: str = Field(description="for fetch_memory and get_memory_path()")
-    name: str
-    summary: str
-    match: Match
-    passages: list[PassageView]
-
-
-class SearchView(BaseModel):
-    results: list[FoundView]
-    n: int = Field(description="how many files are in results")
-    match: Match = Field(description="of the best result; none: nothing in the files is about it")
-    status: AnswerStatus = Field(description="empty and indexing say why in `reason`; unavailable: search again later")
-    reason: str | None = None
-    scope: str = Field(description="which files were searched")
-
-
-class SearchAnswer(BaseModel):
-    result: SearchView
-
-
-class MemoryView(BaseModel):
-    id: str
-    name: str
-    source_type: Kind
-    summary: str
-    presigned_url: str | None = Field(
-        description="for downloading it within an hour; null: this server is not reachable"
-    )
-    format: str | None = None
-    status: Status
-    version: int
-    bytes: int
-    num_chunks: int
-    num_figures: int
-    num_tables: int
-    sheet_names: list[str] | None = None
+Day = Annotated[str, Field(max_length=40, description="such as 2026-05-01; inclusive")]
 
 
 class QueryFields(BaseModel):
@@ -106,9 +24,9 @@ class QueryFields(BaseModel):
     model_config = ConfigDict(extra="ignore")
 
     bm25_cleaned_query: str = Field("", description="the question without stop words and punctuation")
-    named_entities: list[str] = Field([], description="people, organisations, places, products")
+    named_entities: list[str] = Field([], description="people, organisations, places, products: they weigh more")
     bm25_keywords: list[str] = Field([], description="the important words, with all named entities")
-    bm25_boost_keywords: list[str] = Field([], description="3 to 5 words that matter most")
+    bm25_boost_keywords: list[str] = Field([], description="3 to 5 words that matter most: they weigh more")
     rewritten_query_for_dense_model: str = Field("", description="the question as a sentence, with synonyms")
 
 
@@ -122,7 +40,7 @@ def search_tools(app: FilesHost) -> list[LociTool]:
 
         Example: get_memorylake_metadata()
         """
-        return MetadataAnswer(result=_metadata(app.files.overview(caller.owner)))
+        return MetadataAnswer(result=overview(app.files.overview(caller.owner)))
 
     def search_memory(
         parsed_query: Annotated[
@@ -134,132 +52,68 @@ def search_tools(app: FilesHost) -> list[LociTool]:
         types: Annotated[
             list[str], Field(max_length=20, description="only excel_file, pdf_file, txt_file, or formats such as csv")
         ] = [],  # noqa: B006
+        sheet: Annotated[str | None, Field(max_length=500, description="only sheets with this name")] = None,
+        added_since: Day | None = None,
+        added_until: Day | None = None,
+        as_of: Annotated[
+            str | None, Field(max_length=40, description="search what was known then: 2026-05-01T12:00:00Z, or a date")
+        ] = None,
+        max_tokens: Annotated[
+            int, Field(ge=200, le=MOST_TOKENS, description="of the answer; the last passages go first")
+        ] = TOKENS,
     ) -> SearchAnswer:
         """Search the contents of all files, by words and by meaning. Each result has its passages and where they are.
 
         Cite a passage by its locator: a page of a PDF, cells of a sheet, lines of a text. `match` says how well the
-        answer fits; if it is none, say that the files have nothing about it.
+        answer fits; if it is none, say that the files have nothing about it. To compute on a file use run_memory_code.
 
         Example: search_memory(parsed_query="travel costs in May")
         """
-        query = _parsed(parsed_query)
-        scope = Scope(ids=tuple(memory_ids), kinds=tuple(types))
-        found = app.files.search(caller.owner, query, limit=limit, scope=scope)
-        return SearchAnswer(
-            result=SearchView(
-                results=[_found(one) for one in found.files],
-                n=len(found.files),
-                match=best_match(found.files),
-                status=found.status,
-                reason=found.reason,
-                scope="all files" if scope == Scope() else "the files that fit the filters",
-            )
-        )
+        scope = Scope(tuple(memory_ids), tuple(types), sheet, added_since, added_until, as_of)
+        found = app.files.search(caller.owner, _asked(parsed_query), limit=limit, scope=scope)
+        return search_answer(found, max_tokens)
 
     def fetch_memory(
         memory_ids: Annotated[list[str], Field(min_length=1, max_length=100, description="from search_memory")],
         caller: Caller,
-    ) -> dict[str, MemoryView]:
-        """Fetch the facts about files by their ids: summary, counts, status, and a link for downloading each.
+    ) -> dict[str, FetchedView | MissingView]:
+        """Fetch the facts about files by their ids: summary, counts, versions, and a link for downloading each.
 
         Example: fetch_memory(memory_ids=["ds-0f…"])
         """
-        files = app.files.status(caller.owner, list(dict.fromkeys(memory_ids)))
-        return {one.id: _memory(one, app.files.link(caller.owner, one)) for one in files}
+        found: dict[str, FetchedView | MissingView] = {}
+        for id, file in app.files.known(caller.owner, memory_ids).items():
+            if file is None:
+                found[id] = MissingView(id=id, reason="No file has this id. search_memory gives ids that exist")
+                continue
+            link = app.files.link(caller.owner, file) if caller.over_http else None
+            found[id] = fetched(file, app.files.versions(caller.owner, id), link)
+        if all(isinstance(one, MissingView) for one in found.values()):
+            what = ", ".join(one[:80] for one in list(found)[:3])
+            raise NotFound(f"There is no file {what}", "Use ids that search_memory gave", code="MEMORY_NOT_FOUND")
+        return found
 
     return [
         loci_tool(get_memorylake_metadata, title="Say which files there are", quick=True),
-        loci_tool(search_memory, title="Search files", quick=True, threads=SEARCHES),
+        # It keeps to max_tokens itself.
+        loci_tool(search_memory, title="Search files", quick=True, threads=SEARCHES, budget=None),
         loci_tool(fetch_memory, title="Fetch facts about files", quick=True),
     ]
 
 
-def _parsed(given: QueryFields | str) -> ParsedQuery:
+def _asked(given: QueryFields | str) -> Asked:
     if isinstance(given, str):
-        query = parsed(rewritten=given)
+        asked = parsed(rewritten=given)
     else:
-        query = parsed(
+        asked = parsed(
             cleaned=given.bm25_cleaned_query,
             entities=given.named_entities,
             keywords=given.bm25_keywords,
             boosts=given.bm25_boost_keywords,
             rewritten=given.rewritten_query_for_dense_model,
         )
-    if not query.asked.strip():
+    if not asked.text.strip():
         raise Refused(
             "The question is empty", 'Ask something, such as parsed_query="travel costs in May"', code="EMPTY_QUERY"
         )
-    return query
-
-
-def _metadata(overview: Overview) -> Metadata:
-    return Metadata(
-        total_files=overview.total,
-        total_excel_files=overview.excel,
-        total_pdf_files=overview.pdf,
-        total_txt_files=overview.txt,
-        sample_memories=[_sample(one) for one in overview.sample],
-    )
-
-
-def _sample(file: StoredFile) -> Sample:
-    version = file.shown
-    return Sample(
-        id=file.id,
-        name=file.name,
-        type=file.kind,
-        num_chunks=version.chunks,
-        num_figures=version.figures,
-        num_tables=version.tables,
-        sheet_names=list(version.sheets) or None,
-        format=version.format,
-        status=file.newest.status,
-        version=file.newest.number,
-    )
-
-
-def _found(found: FoundFile) -> FoundView:
-    return FoundView(
-        id=found.file.id,
-        name=found.file.name,
-        summary=found.file.shown.summary[:SUMMARY_IN_LIST],
-        match=found.match,
-        passages=[_passage(one) for one in found.passages],
-    )
-
-
-def _passage(found: FoundPassage) -> PassageView:
-    where = found.where
-    return PassageView(
-        text=found.text,
-        locator=LocatorView(
-            label=where.label,
-            page=where.page,
-            box=where.box,
-            sheet=where.sheet,
-            cells=where.cells,
-            slide=where.slide,
-            lines=where.lines,
-        ),
-        chunk_id=found.chunk_id,
-        heading=" > ".join(found.heading) or None,
-    )
-
-
-def _memory(file: StoredFile, link: str | None) -> MemoryView:
-    version = file.shown
-    return MemoryView(
-        id=file.id,
-        name=file.name,
-        source_type=file.kind,
-        summary=version.summary,
-        presigned_url=link,
-        format=version.format,
-        status=file.newest.status,
-        version=file.newest.number,
-        bytes=file.newest.bytes,
-        num_chunks=version.chunks,
-        num_figures=version.figures,
-        num_tables=version.tables,
-        sheet_names=list(version.sheets) or None,
-    )
+    return asked

@@ -43,6 +43,9 @@ class LambdaReader:
         self._bounds = bounds
         self._limits = limits
 
+    def close(self) -> None:
+        """Do nothing: no process runs here."""
+
     def read(self, owner: Owner, blob: str, name: str, given_up: GivenUp = never) -> Reading:  # noqa: ARG002
         """Read the file that lies in the blob store under this key."""
         run = f"{READS}/{random_id()}"
@@ -128,3 +131,6 @@ class NoReader:
             "Deploy the function extract, or add the file as a text",
             code="NO_READER",
         )
+
+    def close(self) -> None:
+        """Do nothing: no process runs here."""

@@ -1,0 +1,133 @@
+"""What the tools say about files: the overview, and the facts about one."""
+
+from typing import Literal
+
+from pydantic import BaseModel, Field
+
+from loci.files.api import Overview
+from loci.files.file import FileVersion, Kind, Status, StoredFile
+
+
+def is_none(value: object) -> bool:
+    """True for a field that an answer leaves out."""
+    return value is None
+
+
+class Sample(BaseModel):
+    id: str = Field(description="for fetch_memory and get_memory_path()")
+    name: str
+    type: Kind
+    num_chunks: int
+    num_figures: int
+    num_tables: int
+    sheet_names: list[str] | None = Field(default=None, description="of a workbook", exclude_if=is_none)
+    format: str | None = Field(description="xlsx, csv, pdf, md, …; null: not read yet")
+    status: Status
+    version: int
+
+
+class Metadata(BaseModel):
+    total_files: int
+    total_excel_files: int
+    total_pdf_files: int
+    total_txt_files: int
+    sample_memories: list[Sample] = Field(description="the newest files, 20 at most")
+
+
+class MetadataAnswer(BaseModel):
+    result: Metadata
+
+
+class VersionView(BaseModel):
+    version: int
+    added_at: str
+    bytes: int
+
+
+class FetchedView(BaseModel):
+    """A file."""
+
+    id: str
+    name: str
+    source_type: Kind
+    summary: str
+    presigned_url: str | None = Field(
+        description="for downloading it within an hour; null: no server of Loci can be reached for it"
+    )
+    format: str | None
+    status: Status = Field(description="of the newest version")
+    reason: str | None = Field(default=None, description="why it was not read", exclude_if=is_none)
+    version: int
+    added_at: str
+    bytes: int
+    num_chunks: int
+    num_figures: int
+    num_tables: int
+    num_pages: int | None = Field(default=None, exclude_if=is_none)
+    sheet_names: list[str] | None = Field(default=None, exclude_if=is_none)
+    remarks: list[str] | None = Field(default=None, description="what could not be read of it", exclude_if=is_none)
+    history: list[VersionView] = Field(description="the versions that were read, oldest first")
+
+
+class MissingView(BaseModel):
+    """Instead of a file, if no file has the id."""
+
+    id: str
+    name: None = None
+    source_type: None = None
+    summary: None = None
+    presigned_url: None = None
+    status: Literal["unknown"] = "unknown"
+    reason: str
+
+
+def overview(overview: Overview) -> Metadata:
+    """The overview, as the reference shows it."""
+    return Metadata(
+        total_files=overview.total,
+        total_excel_files=overview.excel,
+        total_pdf_files=overview.pdf,
+        total_txt_files=overview.txt,
+        sample_memories=[_sample(one) for one in overview.sample],
+    )
+
+
+def fetched(file: StoredFile, versions: list[FileVersion], link: str | None) -> FetchedView:
+    """The facts about a file."""
+    shown, newest = file.shown, file.newest
+    return FetchedView(
+        id=file.id,
+        name=file.name,
+        source_type=file.kind,
+        summary=shown.summary,
+        presigned_url=link,
+        format=shown.format,
+        status=newest.status,
+        reason=newest.reason,
+        version=newest.number,
+        added_at=newest.added_at,
+        bytes=newest.bytes,
+        num_chunks=shown.chunks,
+        num_figures=shown.figures,
+        num_tables=shown.tables,
+        num_pages=shown.pages,
+        sheet_names=list(shown.sheets) or None,
+        remarks=list(shown.remarks) or None,
+        history=[VersionView(version=one.number, added_at=one.added_at, bytes=one.bytes) for one in versions],
+    )
+
+
+def _sample(file: StoredFile) -> Sample:
+    version = file.shown
+    return Sample(
+        id=file.id,
+        name=file.name,
+        type=file.kind,
+        num_chunks=version.chunks,
+        num_figures=version.figures,
+        num_tables=version.tables,
+        sheet_names=list(version.sheets) or None,
+        format=version.format,
+        status=file.newest.status,
+        version=file.newest.number,
+    )

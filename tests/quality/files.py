@@ -1,0 +1,150 @@
+"""How well questions about files are answered, end to end through the tools: `python -m tests.quality.files FOLDER`.
+
+FOLDER has retrieval sets, whose tables become workbooks and whose passages become text files. Each file is added as any
+file is, read behind the wall, and searched through `tools/call`. It fails if too few answers are found or shown, or if
+`match` is too sure of questions that another set answers.
+"""
+
+import argparse
+import asyncio
+import logging
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from mcp import Client
+
+from loci.app import App
+from loci.compose import build_app
+from loci.core.errors import Refused
+from loci.core.identity import LOCAL
+from loci.core.settings import load_settings
+from loci.mcp.server import build_server
+from tests.quality.file_sets import AskedFile, FileSet, file_sets_in, holds
+
+DEPTH, SHOWN_OF = 10, 5
+FOREIGN = ("cranfield", "cosqa-code")
+"""Sets whose questions no file answers."""
+RECALL = {"fetaqa-tables-dev": 0.95, "cmrc-zh-trial": 0.99}
+EVIDENCE = 0.90
+SURE = 0.05
+"""Of foreign questions that may be called a strong match."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """How one question was answered."""
+
+    found: bool
+    shown: bool
+    match: str
+    ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One set, with or without a model."""
+
+    recall: float
+    evidence: float
+    strong: float
+    """Of the questions that are answered."""
+    none: float
+    foreign_strong: float
+    foreign_none: float
+    ms: float
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.quality.files", description=(__doc__ or "").split("\n\n")[0])
+    parser.add_argument("folder", type=Path, help="where the sets are")
+    parser.add_argument("--models", type=Path, help="a models folder; words alone without it")
+    parser.add_argument("--data", type=Path, help="keep the lake there, and use what it has")
+    parser.add_argument("--only", action="append", default=[], metavar="NAME", help="only the set in this folder")
+    parser.add_argument("--most", type=int, default=0, help="so many questions of each set")
+    given = parser.parse_args()
+    logging.disable(logging.INFO)  # a line a call
+    print("| set | files | recall@10 | evidence shown at 5 | strong | none | foreign: strong | none | ms |")
+    print("|---|--:|--:|--:|--:|--:|--:|--:|--:|")
+    good = True
+    for one in file_sets_in(given.folder, given.only):
+        with tempfile.TemporaryDirectory() as spare:
+            data = given.data / one.name if given.data else Path(spare)
+            models = given.models or Path(spare) / "no models"
+            with closing(build_app(load_settings({"data": data, "models": models}))) as app:
+                added(app, one)
+                foreign = [text for name in FOREIGN for text in _questions(given.folder, name)][
+                    :: 5 if given.most else 1
+                ]
+                measured = asyncio.run(_measured(app, one, foreign, given.most))
+        print(_row(one, measured), flush=True)
+        good = good and measured.recall >= RECALL.get(one.name, 0) and measured.evidence >= EVIDENCE
+        good = good and measured.foreign_strong <= SURE
+    return int(not good)
+
+
+def added(app: App, files: FileSet) -> None:
+    """Add the files that the lake does not have, and embed them."""
+    for name, content in files.files.items():
+        try:
+            file = app.files.add(LOCAL, name, content)
+        except Refused as error:
+            raise SystemExit(f"{name} was refused: {error}") from error
+        if file.newest.status != "okay":
+            raise SystemExit(f"{name} was not read: {file.newest.reason}")
+        app.files.parts.ingest.embed(LOCAL, file.id)
+
+
+async def _measured(app: App, files: FileSet, foreign: Sequence[str], most: int) -> Measured:
+    questions = files.questions[: most or None]
+    async with Client(build_server(app, "files")) as client:
+        answered = [await _answered(client, one) for one in questions]
+        others = [(await _search(client, text, DEPTH))["match"] for text in foreign[: most or None]]
+    has_evidence = [got for got, one in zip(answered, questions, strict=True) if one.evidence]
+    return Measured(
+        statistics.mean(one.found for one in answered),
+        statistics.mean(one.shown for one in has_evidence),
+        statistics.mean(one.match == "strong" for one in answered),
+        statistics.mean(one.match == "none" for one in answered),
+        statistics.mean(one == "strong" for one in others) if others else 0.0,
+        statistics.mean(one == "none" for one in others) if others else 0.0,
+        statistics.median(one.ms for one in answered),
+    )
+
+
+async def _answered(client: Client, question: AskedFile) -> Answered:
+    began = time.perf_counter()
+    answer = await _search(client, question.text, DEPTH)
+    ms = (time.perf_counter() - began) * 1000
+    found = {one["name"] for one in answer["results"]}
+    five = await _search(client, question.text, SHOWN_OF)
+    passages = [passage for one in five["results"] if one["name"] in question.names for passage in one["passages"]]
+    shown = any(holds(passage, question) for passage in passages)
+    return Answered(bool(found & question.names), shown, answer["match"], ms)
+
+
+async def _search(client: Client, text: str, limit: int) -> dict[str, Any]:
+    answer = await client.call_tool("search_memory", {"parsed_query": text, "limit": limit})
+    return cast("dict[str, Any]", answer.structured_content)["result"]
+
+
+def _questions(folder: Path, name: str) -> list[str]:
+    from tests.quality.sets import sets_in
+
+    return [one.text for found in sets_in(folder, [name]) for one in found.questions]
+
+
+def _row(one: FileSet, got: Measured) -> str:
+    shares = (got.recall, got.evidence, got.strong, got.none, got.foreign_strong, got.foreign_none)
+    cells = [one.name, f"{len(one.files):,}", *(f"{share:.3f}" for share in shares), f"{got.ms:.0f}"]
+    return f"| {' | '.join(cells)} |"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
