@@ -10,6 +10,7 @@ from loci.code.detached_runs import PendingRun
 from loci.code.parts import CodeParts
 from loci.code.ports import GivenUp, never
 from loci.code.python import PythonRun
+from loci.code.table_queries import TableAnswer
 from loci.code.typescript import TypeScriptRequest, TypeScriptRun
 from loci.core.deadline import time_left
 from loci.core.identity import Caller, Owner
@@ -68,6 +69,10 @@ class Code:
         seconds, asked = request.timeout_ms / 1000, request.as_json()
         return detached_runs.begin(caller, typescript.TOOL, asked, seconds, typescript_under_way, given_up)
 
+    def query_tables(self, owner: Owner, memory_id: str, sql: str, limit: int) -> TableAnswer:
+        """The tables of a stored file, and what SQL says about them."""
+        return self.parts.tables.ask(owner, memory_id, sql, limit)
+
     def do_job(self, job: JsonObject) -> None:
         """Drive a run that another process started, to its end. The job says which run."""
         if self.parts.detached_runs is not None:
@@ -87,6 +92,8 @@ class Code:
         for language in (self.parts.python.made, self.parts.typescript.made):
             if language is not None:
                 language.close()
+        if executors := self.parts.executors.made:
+            executors.close()
 
     def _python_job(self, caller: Caller, request: JsonObject) -> JsonObject:
         return python_answer(self.parts.python.get().run(caller.owner, str(request["id"]), str(request["code"])))

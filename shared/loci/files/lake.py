@@ -95,7 +95,7 @@ class Lake:
 
     def reading(self, owner: Owner, id: str, version: FileVersion) -> Reading:
         """What was read out of a version."""
-        packed = self._blobs.read(owner, reading_key(id, version.sha256))
+        packed = self.packed_reading(owner, id, version)
         try:
             with gzip.GzipFile(fileobj=io.BytesIO(packed)) as opened:
                 return Reading.model_validate_json(opened.read(LARGEST_READING))
@@ -103,6 +103,10 @@ class Lake:
             raise Refused(
                 f"What was read out of {id} is damaged", f"Read it again: loci files read {id}", code="READING_DAMAGED"
             ) from error
+
+    def packed_reading(self, owner: Owner, id: str, version: FileVersion) -> bytes:
+        """What was read out of a version, as it is stored: JSON, compressed."""
+        return self._blobs.read(owner, reading_key(id, version.sha256))
 
     def remove(self, owner: Owner, file: StoredFile) -> None:
         """Remove the file, all its versions and what was read out of them."""
