@@ -15,6 +15,7 @@ from loci.code.typescript import TypeScriptRequest, TypeScriptRun
 from loci.core.deadline import time_left
 from loci.core.identity import Caller, Owner
 from loci.core.json import JsonObject
+from loci.files.file import StoredFile
 
 StartedRun = PythonRun | TypeScriptRun | PendingRun
 """A run that goes on while its call waits."""
@@ -72,6 +73,11 @@ class Code:
     def query_tables(self, owner: Owner, memory_id: str, sql: str, limit: int) -> TableAnswer:
         """The tables of a stored file, and what SQL says about them."""
         return self.parts.tables.ask(owner, memory_id, sql, limit)
+
+    def save_artifact(self, owner: Owner, executor_id: str, file: str, name: str | None = None) -> StoredFile:
+        """Keep a file that code made among the stored files, with its lineage."""
+        made = self.parts.python.get().made_file(owner, executor_id, file, self.parts.largest_artifact)
+        return self.parts.files().add(owner, name or file, made.content, made.lineage)
 
     def do_job(self, job: JsonObject) -> None:
         """Drive a run that another process started, to its end. The job says which run."""

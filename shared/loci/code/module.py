@@ -39,7 +39,7 @@ def code_module(app: "CodeHost") -> Module:
         name="code",
         tools=[
             tool_family(python, "create_memory_code_runner", "run_memory_code", surfaces=("files",)),
-            tool_family(files, "query_table", surfaces=("files",)),
+            tool_family(files, "query_table", "save_artifact", surfaces=("files",)),
             tool_family(typescript, "pml:execute_code", surfaces=("tools",)),
         ],
         job=job,

@@ -46,6 +46,10 @@ class CodeParts:
     executors: Lazy[Executors]
     detached_runs: DetachedRuns | None
     """Drives runs in other processes. None: this process drives them."""
+    files: Callable[[], Files]
+    """The stored files, made at the first need."""
+    largest_artifact: int
+    """Bytes of a file that code made and that may be stored."""
     patience: float = PATIENCE
 
 
@@ -66,6 +70,8 @@ def code_parts(
         TableQueries(executors.get, files, time.time),
         executors,
         DetachedRuns(records, scratchpad, adapters.jobs, time.time, slots) if adapters.jobs else None,
+        files,
+        settings.artifact_mb * MB,
     )
 
 

@@ -161,6 +161,7 @@ class Settings(BaseModel):
     runner_idle_minutes: float = Field(
         15, gt=0, description="an executor that is idle for this long is saved and ended"
     )
+    artifact_mb: int = Field(25, ge=1, le=100, description="the largest file of Python code that save_artifact stores")
     runner_matplotlib: bool = Field(True, description="allow Python code to draw with matplotlib")
     allow_unsandboxed: bool = Field(
         False, description="run callers' code even if this machine cannot sandbox it: a risk"

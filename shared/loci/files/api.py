@@ -34,6 +34,8 @@ class FileContent:
     name: str
     version: str
     content: bytes
+    number: int = 0
+    """Which version it is."""
 
 
 class Files:
@@ -66,7 +68,7 @@ class Files:
         """The bytes of a file, for code that computes on it."""
         file = self.parts.lake.get(owner, id)
         version = file.newest
-        return FileContent(file.name, version.sha256, self.parts.lake.content(owner, id, version))
+        return FileContent(file.name, version.sha256, self.parts.lake.content(owner, id, version), version.number)
 
     def tables(self, owner: Owner, id: str) -> FileContent:
         """What was read out of a file, compressed, for SQL about its tables. Raises `Refused` if it has no table."""

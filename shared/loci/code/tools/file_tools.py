@@ -7,6 +7,7 @@ from pydantic import BaseModel, Field, JsonValue
 from loci.code.api import CodeHost
 from loci.code.table_queries import ColumnOfTable, KnownTable
 from loci.core.identity import Caller
+from loci.files.file import Status
 from loci.mcp.threads import WRITES
 from loci.mcp.tool import LociTool, loci_tool
 
@@ -24,8 +25,21 @@ class RowsAnswer(BaseModel):
     result: RowsView
 
 
+class SavedView(BaseModel):
+    id: str = Field(description="for fetch_memory and get_memory_path()")
+    name: str
+    status: Status = Field(description="okay: it can be found; error: it is kept, and `reason` says why it is not read")
+    reason: str | None
+    version: int
+    lineage: dict[str, JsonValue] = Field(description="the code that made it, its inputs and the time")
+
+
+class SavedAnswer(BaseModel):
+    result: SavedView
+
+
 def file_tools(app: CodeHost) -> list[LociTool]:
-    """`query_table`."""
+    """`query_table` and `save_artifact`."""
 
     def query_table(
         memory_id: Annotated[str, Field(description="the file, from search_memory")],
@@ -45,4 +59,32 @@ def file_tools(app: CodeHost) -> list[LociTool]:
         view = RowsView(columns=answer.columns, rows=answer.rows, more=answer.more, tables=answer.tables)
         return RowsAnswer(result=view)
 
-    return [loci_tool(query_table, title="Ask a table in SQL", threads=WRITES)]
+    def save_artifact(
+        executor_id: Annotated[str, Field(description="from create_memory_code_runner")],
+        file: Annotated[str, Field(min_length=1, max_length=1000, description="its name in the work folder")],
+        caller: Caller,
+        name: Annotated[str | None, Field(max_length=255, description="the name it gets; else its own")] = None,
+    ) -> SavedAnswer:
+        """Keep a file that run_memory_code wrote: it becomes a stored file, which search_memory finds.
+
+        It has a lineage: the code that made it, the stored files that the code read, and the time. If a stored file has
+        the name already, it gets a new version. `artifacts` in the answer of run_memory_code names the files of a run.
+
+        Example: save_artifact(executor_id="executor-0f…", file="totals.csv", name="totals-2026.csv")
+        """
+        stored = app.code.save_artifact(caller.owner, executor_id, file, name)
+        newest = stored.newest
+        view = SavedView(
+            id=stored.id,
+            name=stored.name,
+            status=newest.status,
+            reason=newest.reason,
+            version=newest.number,
+            lineage=newest.lineage or {},
+        )
+        return SavedAnswer(result=view)
+
+    return [
+        loci_tool(query_table, title="Ask a table in SQL", threads=WRITES),
+        loci_tool(save_artifact, title="Keep a file that code made", writes=True),
+    ]

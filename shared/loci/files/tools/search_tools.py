@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from loci.core.errors import Refused
 from loci.core.identity import Caller
@@ -98,6 +98,9 @@ class MemoryView(BaseModel):
     num_figures: int
     num_tables: int
     sheet_names: list[str] | None = None
+    lineage: dict[str, JsonValue] | None = Field(
+        default=None, description="where it came from, if code made it: its code, inputs and time"
+    )
 
 
 class QueryFields(BaseModel):
@@ -258,6 +261,7 @@ def _memory(file: StoredFile, link: str | None) -> MemoryView:
         status=file.newest.status,
         version=file.newest.number,
         bytes=file.newest.bytes,
+        lineage=file.newest.lineage,
         num_chunks=version.chunks,
         num_figures=version.figures,
         num_tables=version.tables,
