@@ -73,11 +73,8 @@ def build_app(settings: Settings | None = None) -> App:
     def code() -> "Code":
         from loci.code.api import Code
         from loci.code.parts import code_parts
-        from loci.code.stored_files import FilesForCode
 
-        return Code(
-            code_parts(settings, adapters.records, scratchpad, telemetry, adapters.code(), FilesForCode(lazy_files.get))
-        )
+        return Code(code_parts(settings, adapters.records, scratchpad, telemetry, adapters.code(), lazy_files.get))
 
     return App(
         settings=settings,

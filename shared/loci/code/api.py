@@ -10,10 +10,12 @@ from loci.code.detached_runs import PendingRun
 from loci.code.parts import CodeParts
 from loci.code.ports import GivenUp, never
 from loci.code.python import PythonRun
+from loci.code.table_queries import TableAnswer
 from loci.code.typescript import TypeScriptRequest, TypeScriptRun
 from loci.core.deadline import time_left
 from loci.core.identity import Caller, Owner
 from loci.core.json import JsonObject
+from loci.files.file import StoredFile
 
 StartedRun = PythonRun | TypeScriptRun | PendingRun
 """A run that goes on while its call waits."""
@@ -68,6 +70,15 @@ class Code:
         seconds, asked = request.timeout_ms / 1000, request.as_json()
         return detached_runs.begin(caller, typescript.TOOL, asked, seconds, typescript_under_way, given_up)
 
+    def query_tables(self, owner: Owner, memory_id: str, sql: str, limit: int) -> TableAnswer:
+        """The tables of a stored file, and what SQL says about them."""
+        return self.parts.tables.ask(owner, memory_id, sql, limit)
+
+    def save_artifact(self, owner: Owner, executor_id: str, file: str, name: str | None = None) -> StoredFile:
+        """Keep a file that code made among the stored files, with its lineage."""
+        made = self.parts.python.get().made_file(owner, executor_id, file, self.parts.largest_artifact)
+        return self.parts.files().add(owner, name or file, made.content, made.lineage)
+
     def do_job(self, job: JsonObject) -> None:
         """Drive a run that another process started, to its end. The job says which run."""
         if self.parts.detached_runs is not None:
@@ -87,6 +98,8 @@ class Code:
         for language in (self.parts.python.made, self.parts.typescript.made):
             if language is not None:
                 language.close()
+        if executors := self.parts.executors.made:
+            executors.close()
 
     def _python_job(self, caller: Caller, request: JsonObject) -> JsonObject:
         return python_answer(self.parts.python.get().run(caller.owner, str(request["id"]), str(request["code"])))

@@ -27,6 +27,11 @@ def code_module(app: "CodeHost") -> Module:
 
         return typescript_tools(app)
 
+    def files() -> list[LociTool]:
+        from loci.code.tools.file_tools import file_tools
+
+        return file_tools(app)
+
     def job(job: JsonObject) -> None:
         app.code.do_job(job)
 
@@ -34,6 +39,7 @@ def code_module(app: "CodeHost") -> Module:
         name="code",
         tools=[
             tool_family(python, "create_memory_code_runner", "run_memory_code", surfaces=("files",)),
+            tool_family(files, "query_table", "save_artifact", surfaces=("files",)),
             tool_family(typescript, "pml:execute_code", surfaces=("tools",)),
         ],
         job=job,

@@ -11,11 +11,14 @@ from loci.code.errand_slots import ErrandSlots
 from loci.code.ports import Executors, Jobs, Sandbox, StoredFiles
 from loci.code.python import Runner
 from loci.code.results_cache import ResultsCache
+from loci.code.stored_files import FilesForCode
+from loci.code.table_queries import TableQueries
 from loci.code.typescript import TypeScript
 from loci.core.lazy import Lazy
 from loci.core.settings import Settings
 from loci.core.stores import RecordStore
 from loci.core.telemetry import Telemetry
+from loci.files.api import Files
 from loci.sandbox.supervisor.exchange import MB, Bounds
 from loci.scratchpad.api import Scratchpad
 
@@ -39,8 +42,14 @@ class CodeParts:
 
     python: Lazy[Runner]
     typescript: Lazy[TypeScript]
+    tables: TableQueries
+    executors: Lazy[Executors]
     detached_runs: DetachedRuns | None
     """Drives runs in other processes. None: this process drives them."""
+    files: Callable[[], Files]
+    """The stored files, made at the first need."""
+    largest_artifact: int
+    """Bytes of a file that code made and that may be stored."""
     patience: float = PATIENCE
 
 
@@ -50,14 +59,19 @@ def code_parts(
     scratchpad: Scratchpad,
     telemetry: Telemetry,
     adapters: CodeAdapters,
-    files: StoredFiles,
+    files: Callable[[], Files],
 ) -> CodeParts:
     """Put the parts together."""
+    executors = Lazy(adapters.executors)
     slots = ErrandSlots(records, settings.runs_at_once)
     return CodeParts(
-        Lazy(partial(_runner, settings, records, adapters, files, telemetry)),
+        Lazy(partial(_runner, settings, records, executors, FilesForCode(files), telemetry)),
         Lazy(partial(_typescript, settings, adapters, scratchpad, telemetry)),
+        TableQueries(executors.get, files, time.time),
+        executors,
         DetachedRuns(records, scratchpad, adapters.jobs, time.time, slots) if adapters.jobs else None,
+        files,
+        settings.artifact_mb * MB,
     )
 
 
@@ -71,9 +85,9 @@ def executor_bounds(settings: Settings) -> Bounds:
 
 
 def _runner(
-    settings: Settings, records: RecordStore, adapters: CodeAdapters, files: StoredFiles, telemetry: Telemetry
+    settings: Settings, records: RecordStore, executors: Lazy[Executors], files: StoredFiles, telemetry: Telemetry
 ) -> Runner:
-    return Runner(records, adapters.executors(), files, time.time, telemetry, seconds=settings.runner_seconds)
+    return Runner(records, executors.get(), files, time.time, telemetry, seconds=settings.runner_seconds)
 
 
 def _typescript(settings: Settings, adapters: CodeAdapters, scratchpad: Scratchpad, telemetry: Telemetry) -> TypeScript:

@@ -74,6 +74,13 @@ class Executors(Protocol):
         """
         ...
 
+    def read_file(self, owner: Owner, id: str, name: str, most: int) -> bytes:
+        """A file of the executor's work folder, as its last run left it.
+
+        Raises `NotFound`, with the reason, if there is none, or if it is no plain file or has more bytes than `most`.
+        """
+        ...
+
     def forget(self, owner: Owner, id: str) -> None:
         """Remove everything of the executor. An id that does not exist is no error."""
         ...

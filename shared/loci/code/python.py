@@ -2,15 +2,18 @@
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 
 from loci.code.answers import python_answer
 from loci.code.packages import NOT_STARTED
 from loci.code.ports import Executors, GivenUp, StoredFiles, never
 from loci.code.python_run import Ran, RunFailure
+from loci.code.run_history import NotedFiles, RunHistory
 from loci.code.run_queue import LocalRun, RunQueue
 from loci.core.errors import NotFound, Refused
 from loci.core.identity import Owner
+from loci.core.json import JsonObject
 from loci.core.stores import Record, RecordStore, every, read_or_none
 from loci.core.telemetry import Telemetry
 from loci.sandbox.supervisor.daemon_threads import DAEMON_THREADS
@@ -28,6 +31,14 @@ MARKED_SECONDS = 60.0
 """Seconds between two marks that an executor was used."""
 MOST = 100
 """Executors of an owner. One more takes the place of the one that was idle for longest."""
+
+
+@dataclass(frozen=True, slots=True)
+class MadeFile:
+    """A file that code made: its bytes, and where it comes from."""
+
+    content: bytes
+    lineage: JsonObject
 
 
 class PythonRun(LocalRun):
@@ -53,6 +64,7 @@ class Runner:
         self._clock = clock
         self._telemetry = telemetry
         self._queue = RunQueue()
+        self._history = RunHistory(records)
         self.longest = seconds + BESIDE
         """Seconds that a run in another process takes at most."""
 
@@ -77,6 +89,13 @@ class Runner:
         run = PythonRun(given_up)
         DAEMON_THREADS.start(partial(self._drive, run, owner, record, code))
         return run
+
+    def made_file(self, owner: Owner, id: str, name: str, most: int) -> MadeFile:
+        """A file that code left in the work folder, and where it comes from."""
+        self.check(owner, id, "")
+        name = name.removeprefix("./")
+        content = self._executors.read_file(owner, id, name, most)
+        return MadeFile(content, self._history.lineage(owner, id, name))
 
     def close(self) -> None:
         """Save and end every executor: the server stops."""
@@ -105,7 +124,9 @@ class Runner:
         if now - _used_at(record) >= MARKED_SECONDS:
             value = record.value | {"used_at": now}
             self._records.put(owner, KIND, id, value, expires_at=now + KEPT_SECONDS, durable=False)
-        ran = self._executors.run(owner, id, code, self._files, now + KEPT_SECONDS, given_up)
+        files = NotedFiles(self._files)
+        ran = self._executors.run(owner, id, code, files, now + KEPT_SECONDS, given_up)
+        self._history.note(owner, id, code, files.read_ones.values(), ran.files, at=now, until=now + KEPT_SECONDS)
         if isinstance(ran.outcome, RunFailure) and ran.outcome.code == NOT_STARTED:
             self._telemetry.not_started(language="Python", reason=ran.outcome.what)
         return ran

@@ -77,3 +77,5 @@ class Stored:
     name: str
     version: str
     content: bytes
+    number: int = 0
+    """Counts the versions of the file from 1, if somebody does."""

@@ -16,4 +16,4 @@ class FilesForCode:
     def read(self, owner: Owner, id: str) -> Stored:
         """The file as it is now."""
         found = self._files().read(owner, id)
-        return Stored(found.name, found.version, found.content)
+        return Stored(found.name, found.version, found.content, found.number)

@@ -169,6 +169,7 @@ class Settings(BaseModel):
     runner_idle_minutes: float = Field(
         15, gt=0, description="an executor that is idle for this long is saved and ended"
     )
+    artifact_mb: int = Field(25, ge=1, le=100, description="the largest file of Python code that save_artifact stores")
     runner_matplotlib: bool = Field(True, description="allow Python code to draw with matplotlib")
     files_seconds: float = Field(120, gt=0, le=900, description="how long the reading of one file may take")
     files_memory_mb: int = Field(1536, ge=128, description="the most memory that reading a file may take")

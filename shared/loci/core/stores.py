@@ -121,11 +121,11 @@ class RecordStore(Protocol):
         ...
 
 
-def every(records: RecordStore, owner: Owner, kind: str) -> Iterator[Record]:
-    """Yield all records of a kind, fetched page by page."""
+def every(records: RecordStore, owner: Owner, kind: str, prefix: str = "") -> Iterator[Record]:
+    """Yield all records of a kind whose keys begin so, fetched page by page."""
     after: str | None = None
     while True:
-        page = records.list(owner, kind, limit=500, after=after)
+        page = records.list(owner, kind, prefix=prefix, limit=500, after=after)
         yield from page.records
         after = page.next
         if after is None:

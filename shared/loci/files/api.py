@@ -1,5 +1,6 @@
 """Files: the one door. MCP tools, commands and pages call these methods and nothing behind them."""
 
+import hashlib
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -41,6 +42,8 @@ class FileContent:
     name: str
     version: str
     content: bytes
+    number: int = 0
+    """Which version it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +139,19 @@ class Files:
         """The bytes of a file, for code that computes on it."""
         file = self.parts.lake.get(owner, id)
         version = file.newest
-        return FileContent(file.name, version.sha256, self.parts.lake.content(owner, id, version))
+        return FileContent(file.name, version.sha256, self.parts.lake.content(owner, id, version), version.number)
+
+    def tables(self, owner: Owner, id: str) -> FileContent:
+        """What was read out of a file, compressed, for SQL about its tables. Raises `Refused` if it has no table."""
+        file = self.parts.lake.get(owner, id)
+        version = file.current
+        if version is None:
+            what = f"{file.name} is not read: {file.newest.reason or file.newest.status}"
+            raise Refused(what, "Look at ingestion_status", code="FILE_NOT_READ")
+        if not version.tables:
+            raise Refused(f"{file.name} has no table", "Use search_memory for its text", code="NO_TABLES")
+        packed = self.parts.lake.packed_reading(owner, id, version)
+        return FileContent(file.name, hashlib.sha256(packed).hexdigest(), packed)
 
     def link(self, owner: Owner, file: StoredFile) -> str:
         """A URL for downloading the file."""

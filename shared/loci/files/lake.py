@@ -167,7 +167,7 @@ class Lake:
 
     def reading(self, owner: Owner, id: str, version: FileVersion) -> Reading:
         """What was read out of a version."""
-        packed = self._blobs.read(owner, reading_key(id, version.sha256))
+        packed = self.packed_reading(owner, id, version)
         try:
             with gzip.GzipFile(fileobj=io.BytesIO(packed)) as opened:
                 return Reading.model_validate_json(opened.read(LARGEST_READING))
@@ -179,6 +179,10 @@ class Lake:
     def forget_version(self, owner: Owner, id: str, version: FileVersion) -> None:
         """Remove what was known of an older version."""
         self._records.remove(owner, HISTORY, f"{id}/{version.number:06}")
+
+    def packed_reading(self, owner: Owner, id: str, version: FileVersion) -> bytes:
+        """What was read out of a version, as it is stored: JSON, compressed."""
+        return self._blobs.read(owner, reading_key(id, version.sha256))
 
     def remove(self, owner: Owner, file: StoredFile) -> None:
         """Remove the file, all its versions and what was read out of them. Its record goes last."""

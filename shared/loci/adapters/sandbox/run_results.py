@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from loci.code.python_run import ExecutorCondition, LostVariable, Made, Ran, RunFailure, Value
-from loci.core.errors import Refused
+from loci.core.errors import NotFound, Refused
 from loci.sandbox.inside.notebook import LARGEST_FIGURE, MOST_FIGURES
 from loci.sandbox.supervisor.exchange import Bounds, ExecutorEnded, ExecutorReply, Output, WhyEnded
 
@@ -104,6 +104,15 @@ def saved(said: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[LostVariable,
             parts = cast("dict[str, Any]", one)
             lost.append(LostVariable(clean_text(parts.get("name"), LONGEST_NAME), clean_text(parts.get("reason"), 200)))
     return tuple(_texts(said.get("kept"))), tuple(lost)
+
+
+def no_file(name: str, why: str) -> NotFound:
+    """The error for a file of a work folder that cannot be handed out."""
+    return NotFound(
+        f"The work folder has no file {clean_text(name, 200)!r} to save: {why}",
+        "Use the name of an artifact of kind file, as run_memory_code told it",
+        code="ARTIFACT_NOT_FOUND",
+    )
 
 
 def safe_name(name: str) -> str:

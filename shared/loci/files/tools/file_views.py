@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, JsonValue
 
 from loci.files.api import Overview
 from loci.files.file import FileVersion, Kind, Status, StoredFile
@@ -66,6 +66,9 @@ class FetchedView(BaseModel):
     num_pages: int | None = Field(default=None, exclude_if=is_none)
     sheet_names: list[str] | None = Field(default=None, exclude_if=is_none)
     remarks: list[str] | None = Field(default=None, description="what could not be read of it", exclude_if=is_none)
+    lineage: dict[str, JsonValue] | None = Field(
+        default=None, description="if code made it: the code, its inputs and the time", exclude_if=is_none
+    )
     history: list[VersionView] = Field(description="the versions that were read, oldest first")
 
 
@@ -113,6 +116,7 @@ def fetched(file: StoredFile, versions: list[FileVersion], link: str | None) -> 
         num_pages=shown.pages,
         sheet_names=list(shown.sheets) or None,
         remarks=list(shown.remarks) or None,
+        lineage=newest.lineage,
         history=[VersionView(version=one.number, added_at=one.added_at, bytes=one.bytes) for one in versions],
     )
 

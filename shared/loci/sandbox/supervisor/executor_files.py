@@ -3,6 +3,7 @@
 The code may have made anything in its folders, so no link is ever followed.
 """
 
+import errno
 import os
 import secrets
 import stat
@@ -71,6 +72,39 @@ def written_files(before: FileStamps, after: FileStamps) -> list[tuple[str, int]
     """Files that are new or changed: their printable names and their sizes."""
     new = sorted(name for name, held in after.items() if before.get(name) != held and "__pycache__" not in name)
     return [(name.encode("utf-8", "replace").decode("utf-8", "replace"), after[name][0]) for name in new[:MOST_NAMED]]
+
+
+class NoSuchFileError(Exception):
+    """There is no such file, or it may not be read. The text says which."""
+
+
+def read_file(folder: Path, name: str, most: int) -> bytes:
+    """Read a file of the folder: a plain file, behind no link; `NoSuchFileError` if it is none or too large.
+
+    The code may change its folder meanwhile, so each part of the path is opened in the one before.
+    """
+    parts = name.split("/")
+    if len(parts) > DEEPEST or any(part in ("", ".", "..") or "\0" in part for part in parts):
+        raise NoSuchFileError("it is no path in the work folder")
+    opened: list[int] = []
+    try:
+        opened.append(os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW))
+        for part in parts[:-1]:
+            opened.append(os.open(part, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=opened[-1]))
+        # Without O_NONBLOCK a pipe would be waited for.
+        opened.append(os.open(parts[-1], os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=opened[-1]))
+        held = os.fstat(opened[-1])
+        if not stat.S_ISREG(held.st_mode):
+            raise NoSuchFileError("it is no plain file")
+        if held.st_size > most:
+            raise NoSuchFileError(f"it has {held.st_size:,} bytes; the most is {most:,}")
+        with open(os.dup(opened[-1]), "rb") as reading:
+            return reading.read(most)
+    except OSError as error:
+        raise NoSuchFileError("there is none" if error.errno == errno.ENOENT else str(error.strerror)) from None
+    finally:
+        for one in opened:
+            os.close(one)
 
 
 def remove(folder: str) -> None:

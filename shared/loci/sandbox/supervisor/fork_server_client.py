@@ -25,6 +25,7 @@ SPAWN_SECONDS = 20.0
 PACKAGES = (
     *("numpy", "pandas", "openpyxl", "xlrd", "scipy.stats", "sklearn.ensemble", "sklearn.linear_model"),
     *("sklearn.metrics", "sklearn.model_selection", "sklearn.preprocessing", "xgboost", "threadpoolctl"),
+    "loci.sandbox.inside.table_query",
 )
 DRAWING = ("matplotlib.pyplot",)
 READERS = ("loci.files.extract.program", "pypdfium2", "python_calamine")

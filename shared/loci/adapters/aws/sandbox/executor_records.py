@@ -84,6 +84,10 @@ class ExecutorRecords:
         """True if it can still be called."""
         return self._records.get(owner, KIND, id) is not None
 
+    def known(self, owner: Owner, id: str) -> KnownExecutor:
+        """The executor as its last run left it."""
+        return read_or_none(self._records.get(owner, KIND, id), known_executor) or KnownExecutor()
+
     def remove(self, owner: Owner, id: str) -> None:
         self._records.remove(owner, KIND, id)
 

@@ -12,6 +12,7 @@ from loci.adapters.aws.sandbox.executor_records import ExecutorRecords, KnownExe
 from loci.adapters.aws.sandbox.lent_rows import Lender
 from loci.adapters.aws.sandbox.machine import Machine, MachineError
 from loci.adapters.aws.sandbox.run_questions import answering
+from loci.adapters.aws.sandbox.work_archive import file_in_archive
 from loci.adapters.sandbox import run_results
 from loci.adapters.sandbox.executor_state import KnownVariables, condition_after_end
 from loci.adapters.sandbox.run_results import clean_text
@@ -80,6 +81,14 @@ class LambdaExecutors:
         finally:
             unsaved = self._end(turn, known, generation)
         return replace(ran, condition=replace(ran.condition, unsaved=unsaved)) if unsaved else ran
+
+    def read_file(self, owner: Owner, id: str, name: str, most: int) -> bytes:
+        known = self._held.known(owner, id)
+        if known.files is None:
+            why = "its files were too many or too large to be kept" if known.files_unsaved else "it is empty"
+            raise run_results.no_file(name, why)
+        content = self._blobs.read(owner, _files_key(id, known.files[0]))
+        return file_in_archive(content, name, most)
 
     def forget(self, owner: Owner, id: str) -> None:
         self._held.remove(owner, id)

@@ -17,7 +17,7 @@ from loci.core.errors import LociError
 from loci.core.identity import Owner
 from loci.sandbox.supervisor import variables
 from loci.sandbox.supervisor.exchange import Bounds, ExecutorEnded
-from loci.sandbox.supervisor.executor_files import file_stamps, written_files
+from loci.sandbox.supervisor.executor_files import NoSuchFileError, file_stamps, read_file, written_files
 from loci.sandbox.supervisor.executor_process import ExecutorProcess
 from loci.sandbox.supervisor.variables import UnreadableError, Unsaved
 
@@ -98,6 +98,21 @@ class ExecutorSession:
             condition = replace(condition, unsaved=self._why_unsaved if self._known.names else None)
             made = tuple(Made(name, size) for name, size in written_files(before, file_stamps(work)))
             return run_results.ran(reply, condition, run_results.limits(self._bounds), made)
+
+    def read_file(self, name: str, most: int) -> bytes:
+        """A file of the work folder. `Refused` while code runs."""
+        with self._taken(BUSY_SECONDS) as is_mine:
+            if not is_mine:
+                raise run_results.busy(self.id, "runs other code")
+            if not self._folder.take():
+                raise run_results.busy(self.id, "is used by another Loci on this machine")
+            try:
+                return read_file(self._folder.work_folders.work, name, most)
+            except NoSuchFileError as error:
+                raise run_results.no_file(name, str(error)) from None
+            finally:
+                if self._executor is None:
+                    self._folder.release()
 
     def save(self) -> None:
         """Save the variables between two runs, unless code runs now or they are too large for that."""

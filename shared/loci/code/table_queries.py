@@ -1,0 +1,147 @@
+"""Questions in SQL about the tables of stored files. They are answered behind the wall, in an executor of the owner."""
+
+import re
+import threading
+from collections.abc import Callable
+from pathlib import PurePath
+
+from pydantic import BaseModel, Field, JsonValue, ValidationError
+
+from loci.code.ports import Executors
+from loci.code.python_run import Ran, RunFailure, Stored
+from loci.core.errors import NotFound, Refused, Unavailable
+from loci.core.identity import Owner
+from loci.core.ids import content_id
+from loci.core.json import Json, JsonObject
+from loci.files.api import Files
+
+SECONDS = 10.0
+"""That SQL may take. API Gateway ends a request after 29, and a machine may have to be started first."""
+SEATS = 4
+"""Questions of an owner at a time. Each has an executor, which stays for the next one."""
+KEPT_SECONDS = 24 * 3600.0
+LONGEST_SQL = 20_000
+MOST_SHOWN = 20
+"""Tables in an error."""
+
+
+class ColumnOfTable(BaseModel):
+    name: str
+    type: str = Field(description="as DuckDB names it, such as BIGINT, DECIMAL(18,2), DATE, VARCHAR")
+
+
+class KnownTable(BaseModel):
+    """A table of the file, as SQL names it."""
+
+    name: str = Field(description="t1, t2, …: in the order of the file")
+    alias: str = Field(description="another name for it: of its title, sheet or file")
+    title: str = ""
+    sheet: str | None = None
+    page: int | None = None
+    slide: int | None = None
+    rows: int
+    columns: list[ColumnOfTable]
+
+
+class TableAnswer(BaseModel):
+    """The answer to a question in SQL. It comes from behind the wall."""
+
+    tables: list[KnownTable]
+    columns: list[ColumnOfTable] = []
+    rows: list[list[JsonValue]] = []
+    more: bool = False
+    error: str | None = None
+    is_time: bool = False
+
+
+class TableQueries:
+    """Asks in the owner's executors. Each keeps the tables of the file that it was asked about last."""
+
+    def __init__(
+        self, executors: Callable[[], Executors], files: Callable[[], Files], clock: Callable[[], float]
+    ) -> None:
+        self._executors = executors
+        self._files = files
+        self._clock = clock
+        self._seats: dict[str, set[int]] = {}
+        self._lock = threading.Lock()
+
+    def ask(self, owner: Owner, memory_id: str, sql: str, limit: int) -> TableAnswer:
+        """The tables of the file, and the rows that answer, if anything is asked."""
+        if len(sql) > LONGEST_SQL:
+            raise Refused(f"The SQL is longer than {LONGEST_SQL:,} characters", "Shorten it", code="SQL_TOO_LONG")
+        files = self._files()
+        read = files.tables(owner, memory_id)
+        stem = PurePath(read.name).stem
+        asked = f"(get_memory_path({memory_id!r}), {stem!r}, {sql!r}, {limit}, {SECONDS})"
+        code = f'__import__("loci.sandbox.inside.table_query", fromlist=["run"]).run{asked}'
+        only = _OnlyFile(memory_id, Stored("reading.json.gz", read.version, read.content))
+        answer = _checked(self._run(owner, code, only))
+        if answer.error is not None:
+            raise _refused(answer)
+        return answer
+
+    def _run(self, owner: Owner, code: str, only: "_OnlyFile") -> Ran:
+        tried: list[int] = []
+        try:
+            while True:
+                tried.append(self._seat(owner))
+                id = f"executor-{content_id(owner.key, 'tables', str(tried[-1]), length=32)}"
+                try:
+                    return self._executors().run(owner, id, code, only, self._clock() + KEPT_SECONDS)
+                except Refused as error:  # another Loci asks in it
+                    if error.code != "EXECUTOR_BUSY" or len(tried) == SEATS:
+                        raise
+        finally:
+            with self._lock:
+                self._seats[owner.key] -= set(tried)
+
+    def _seat(self, owner: Owner) -> int:
+        with self._lock:
+            taken = self._seats.setdefault(owner.key, set())
+            free = next((one for one in range(SEATS) if one not in taken), None)
+            if free is None:
+                raise Unavailable(
+                    f"{SEATS} questions of yours are being answered", "Ask again when one is done", code="SANDBOX_BUSY"
+                )
+            taken.add(free)
+            return free
+
+
+class _OnlyFile:
+    """`StoredFiles` with what was read out of one file."""
+
+    def __init__(self, id: str, stored: Stored) -> None:
+        self._id = id
+        self._stored = stored
+
+    def read(self, owner: Owner, id: str) -> Stored:  # noqa: ARG002 (names of the port)
+        if id != self._id:
+            raise NotFound(f"There is no file {id[:80]!r}", "Use the id of the file", code="MEMORY_NOT_FOUND")
+        return self._stored
+
+
+def _checked(ran: Ran) -> TableAnswer:
+    if isinstance(ran.outcome, RunFailure):
+        raise Unavailable(
+            f"The tables could not be asked: {ran.outcome.what}",
+            "Ask for less, or use run_memory_code",
+            code="SQL_FAILED",
+        )
+    try:
+        return TableAnswer.model_validate_json(ran.stdout)
+    except ValidationError:
+        raise Unavailable("The tables gave no answer", "Ask again", code="SQL_FAILED") from None
+
+
+def _refused(answer: TableAnswer) -> Refused:
+    shown = "; ".join(
+        f"{one.name} or {one.alias} ({', '.join(column.name for column in one.columns)})"
+        for one in answer.tables[:MOST_SHOWN]
+    )
+    if answer.is_time:
+        return Refused(f"{answer.error}", "Ask for less, such as fewer rows or joins", code="SQL_TIMEOUT")
+    tables: list[Json] = [one.model_dump(exclude_defaults=True) for one in answer.tables[:MOST_SHOWN]]
+    details: JsonObject = {"tables": tables}
+    what = re.sub(r"\s*\n\s*\^\s*$", "", answer.error or "").strip()
+    return Refused(what, f"Correct the SQL (DuckDB's). The tables are {shown}", code="SQL_ERROR", details=details)

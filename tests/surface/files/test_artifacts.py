@@ -1,0 +1,145 @@
+"""Code in the runner sees the lake, and what it makes goes back there with its lineage. On this machine and on AWS."""
+
+from collections.abc import Generator
+from typing import Any
+
+import pytest
+from mcp import Client
+from mcp_types import CallToolResult
+
+from loci.app import App
+from loci.core.identity import LOCAL, Owner
+from loci.mcp.server import build_server
+from tests.support.computing import computing
+from tests.surface.results import structured, texts
+
+pytestmark = pytest.mark.anyio
+NOTES = b"# Trip\n\nThe train to Berlin costs 40 euros.\n"
+COUNT = """
+text = get_memory_path('{id}', 'trip.md').read_text()
+with open('words.md', 'w') as made:
+    made.write(f'The trip has {{len(text.split())}} words.')
+"""
+TRAPS = """
+import contextlib, os
+for make, of in ((os.symlink, ('/etc/passwd', 'link.md')), (os.symlink, ('/etc', 'folder')), (os.mkfifo, ('pipe.md',))):
+    with contextlib.suppress(OSError):  # the wall allows none of them
+        make(*of)
+os.makedirs('inner', exist_ok=True)
+open('inner/deep.md', 'w').write('deep down')
+open('large.md', 'w').write('x' * (2 << 20))
+"""
+
+
+@pytest.fixture(scope="module", params=["embedded", "aws"])
+def app(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Generator[App]:
+    """Loci with the runner's packages, which stores artifacts of one megabyte."""
+    with computing(request.param, tmp_path_factory, artifact_mb=1) as app:
+        yield app
+
+
+async def called(app: App, tool: str, **arguments: object) -> CallToolResult:
+    async with Client(build_server(app, "files"), mode="2026-07-28") as client:
+        return await client.call_tool(tool, arguments)
+
+
+async def told(app: App, tool: str, **arguments: object) -> dict[str, Any]:
+    answer = await called(app, tool, **arguments)
+    assert not answer.is_error, texts(answer)
+    return structured(answer)
+
+
+async def executor(app: App) -> str:
+    return (await told(app, "create_memory_code_runner"))["result"]["executor_id"]
+
+
+async def printed(app: App, id: str, code: str) -> str:
+    return (await told(app, "run_memory_code", executor_id=id, code=code))["result"]["stdout"].strip()
+
+
+async def test_code_reads_a_stored_file_by_its_id_whatever_the_name(app: App) -> None:
+    file = app.files.add(LOCAL, "trip.md", NOTES)
+    id = await executor(app)
+    for asked in (f"'{file.id}', 'trip.md'", f"'{file.id}', 'another.xlsx'", f"'{file.id}'"):
+        code = f"path = get_memory_path({asked})\nprint(path.name, path.read_bytes() == {NOTES!r})"
+        assert await printed(app, id, code) == "trip.md True"
+
+
+async def test_code_cannot_change_a_stored_file(app: App) -> None:
+    file = app.files.add(LOCAL, "trip.md", NOTES)
+    code = f"get_memory_path('{file.id}', 'trip.md').write_text('mine')"
+    answer = await called(app, "run_memory_code", executor_id=await executor(app), code=code)
+    assert answer.is_error
+    assert app.files.read(LOCAL, file.id).content == NOTES
+
+
+async def test_code_sees_the_newest_version_and_no_removed_file(app: App) -> None:
+    file = app.files.add(LOCAL, "diary.md", b"Monday: rain.\n")
+    id, code = await executor(app), "print(get_memory_path('{id}', 'diary.md').read_text())"
+    assert await printed(app, id, code.format(id=file.id)) == "Monday: rain."
+    app.files.add(LOCAL, "diary.md", b"Tuesday: sun.\n")
+    assert await printed(app, id, code.format(id=file.id)) == "Tuesday: sun."
+    app.files.remove(LOCAL, [file.id])
+    answer = await called(app, "run_memory_code", executor_id=id, code=code.format(id=file.id))
+    assert structured(answer)["error"]["code"] == "CODE_ERROR"
+    assert "MEMORY_NOT_FOUND" in structured(answer)["error"]["message"]
+
+
+async def test_code_does_not_see_another_owners_file(app: App) -> None:
+    theirs = app.files.add(Owner("acme", "bob"), "secret.md", b"Bob's.\n")
+    code = f"get_memory_path('{theirs.id}', 'secret.md')"
+    answer = await called(app, "run_memory_code", executor_id=await executor(app), code=code)
+    assert "MEMORY_NOT_FOUND" in structured(answer)["error"]["message"]
+
+
+async def test_a_file_that_code_made_is_stored_with_its_lineage(app: App) -> None:
+    file = app.files.add(LOCAL, "trip.md", NOTES)
+    id, code = await executor(app), COUNT.format(id=file.id)
+    await printed(app, id, code)
+    saved = (await told(app, "save_artifact", executor_id=id, file="words.md", name="words-of-the-trip.md"))["result"]
+    assert (saved["name"], saved["status"], saved["version"]) == ("words-of-the-trip.md", "okay", 1)
+    lineage = (await told(app, "fetch_memory", memory_ids=[saved["id"]]))[saved["id"]]["lineage"]
+    assert (lineage["executor_id"], lineage["file"], lineage["code"]) == (id, "words.md", code)
+    assert [(one["id"], one["name"], one["version"]) for one in lineage["inputs"]] == [(file.id, "trip.md", 1)]
+    assert lineage["made_at"].endswith("Z")
+    found = (await told(app, "search_memory", parsed_query="how many words has the trip"))["result"]["results"]
+    assert saved["id"] in [one["id"] for one in found]
+
+
+async def test_the_lineage_knows_what_earlier_runs_have_read(app: App) -> None:
+    file = app.files.add(LOCAL, "trip.md", NOTES)
+    id = await executor(app)
+    await printed(app, id, f"text = get_memory_path('{file.id}').read_text()")
+    write = "open('upper.md', 'w').write(text.upper())"
+    await printed(app, id, write)
+    saved = (await told(app, "save_artifact", executor_id=id, file="./upper.md"))["result"]
+    assert saved["lineage"]["code"] == write
+    assert [one["id"] for one in saved["lineage"]["inputs"]] == [file.id]
+
+
+async def test_only_plain_files_of_the_work_folder_are_stored(app: App) -> None:
+    id = await executor(app)
+    await printed(app, id, TRAPS)
+    for name in (
+        "link.md",
+        "folder/passwd",
+        "pipe.md",
+        "inner",
+        "inner/../../x",
+        "/etc/passwd",
+        "none.md",
+        "..",
+        "a\0b",
+    ):
+        answer = await called(app, "save_artifact", executor_id=id, file=name)
+        assert structured(answer)["error"]["code"] == "ARTIFACT_NOT_FOUND", name
+    large = structured(await called(app, "save_artifact", executor_id=id, file="large.md"))["error"]["message"]
+    assert "2,097,152 bytes; the most is 1,048,576" in large
+    deep = (await told(app, "save_artifact", executor_id=id, file="inner/deep.md"))["result"]
+    assert deep["name"] == "deep.md"
+    assert app.files.read(LOCAL, deep["id"]).content == b"deep down"
+
+
+async def test_there_is_nothing_to_store_of_an_unknown_executor(app: App) -> None:
+    answer = await called(app, "save_artifact", executor_id=f"executor-{'0' * 32}", file="x.md")
+    assert structured(answer)["error"]["code"] == "EXECUTOR_NOT_FOUND"
