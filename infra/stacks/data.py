@@ -15,10 +15,11 @@ from infra.run_stores import executor_bucket, run_table
 from infra.search import search
 from infra.stage import Stage
 from infra.uploads import tell_of_uploads
-from loci.core.settings import INDEX, TABLE_EXPIRY, TABLE_KEYS
+from loci.core.settings import FILES_IN, INDEX, TABLE_EXPIRY, TABLE_KEYS
 
 SECRET_LENGTH = 64
 INDEX_DAYS = 1  # the fewest that S3 accepts
+ARRIVING_DAYS = 14  # as long as the queue keeps the message about a file
 UPLOAD_DAYS = 1  # a multipart upload that is not complete after a day never will be
 
 
@@ -97,6 +98,12 @@ def _bucket(stack: Stack, stage: Stage) -> s3.IBucket:
                 noncurrent_version_expiration=Duration.days(stage.noncurrent_days),
                 expired_object_delete_marker=True,
                 abort_incomplete_multipart_upload_after=Duration.days(UPLOAD_DAYS),
+            ),
+            # What the ingestion has taken in is in the lake, and removed here.
+            s3.LifecycleRule(
+                prefix=f"{FILES_IN}/",
+                expiration=Duration.days(ARRIVING_DAYS),
+                noncurrent_version_expiration=Duration.days(INDEX_DAYS),
             ),
             *_rules_of_index(stage),
         ],

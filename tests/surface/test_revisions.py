@@ -12,6 +12,7 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from loci.compose import build_app
 from loci.core.identity import Owner
 from loci.core.settings import load_settings
+from loci.files.file import file_id
 from loci.mcp.http.application import asgi
 from tests.attack.doors import UvicornDoor, uvicorn_door
 from tests.attack.wire import MODERN, Ask, initialize, legacy, modern, rpc
@@ -22,6 +23,7 @@ from tests.surface.ferries import BREAD, BRIEF, DEBRIEF, HARBOUR, NOTES
 pytestmark = needs_deno
 MANY = 20
 LONG = "a folder with a name that is long " * 5
+TIDE = file_id("tide.md")
 PLOT = "import matplotlib.pyplot as plt\n_ = plt.plot([1, 3, 2])"
 FRAME = ("resultType", "_meta", "cacheScope", "ttlMs")
 """What the newest revision alone puts around every result."""
@@ -72,6 +74,15 @@ REQUESTS: dict[str, Request] = {
     "tag": tool("inject_tags", file_path=BREAD, tags=["food"]),
     "undo": tool("undo_write", path="notes/new.md"),
     "undo what was not written": tool("undo_write", path="notes/moon.md"),
+    # Files: versions and citations
+    "a file": tool("add_memory", name="tide.md", text="# Tide\n\nIt rises at six.\n"),
+    "a new version": tool("add_memory", name="tide.md", text="# Tide\n\nIt rises at seven.\n"),
+    "a file, two ways at once": tool("add_memory", name="tide.md", text="x", path="/tide.md"),
+    "files that wait": tool("ingestion_status"),
+    "what changed": tool("diff_versions", memory_id=TIDE),
+    "a citation": tool("verify_citation", chunk_id=f"{TIDE}#0", text="at seven"),
+    "a citation of nothing": tool("verify_citation", chunk_id="ds-0#0", text="at seven"),
+    "a removal": tool("delete_memory", memory_ids=[TIDE]),
     # Code
     "TypeScript": tool("pml_execute_code", code="console.log('six'); [context.by as number, 7]", context={"by": 6}),
     "TypeScript that throws": tool("pml_execute_code", code="null.x"),
@@ -104,6 +115,8 @@ REQUESTS: dict[str, Request] = {
     "no method": Request("harbour/list"),
 }
 FAILING = {
+    "a file, two ways at once",
+    "a citation of nothing",
     "search without a query",
     "search with a bad limit",
     "a search in no time",

@@ -1,17 +1,21 @@
 """Files: the one door. MCP tools, commands and pages call these methods and nothing behind them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 
 from loci.core.errors import Refused, Unavailable
-from loci.core.identity import Owner
+from loci.core.identity import LOCAL, Owner
 from loci.core.json import JsonObject
+from loci.files.citations import CheckedCitation
+from loci.files.differences import Change, changes
 from loci.files.file import FileVersion, StoredFile
 from loci.files.finder import FoundFiles, Scope
+from loci.files.lake import checked_name, content_key
 from loci.files.parts import FileParts
 from loci.files.plain_text import is_plain
-from loci.files.ports import FileJobs
+from loci.files.ports import FileJobs, UploadTicket
 from loci.files.query import ParsedQuery
 from loci.files.upkeep import FileUpkeep
 
@@ -36,7 +40,26 @@ class FileContent:
 
     name: str
     version: str
-    content: bytes
+    blob: str
+    """Its key in the blob store."""
+    load: Callable[[], bytes]
+
+    @property
+    def content(self) -> bytes:
+        """The bytes, read now."""
+        return self.load()
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The places in which two versions of a file differ."""
+
+    file: StoredFile
+    older: FileVersion
+    newer: FileVersion
+    changes: tuple[Change, ...]
+    """The first ones."""
+    total: int
 
 
 class Files:
@@ -79,6 +102,25 @@ class Files:
         is_done = file.newest.status in ("okay", "error")
         return file if is_done and not is_new else self._read(owner, file, wait)
 
+    def add_local(self, owner: Owner, path: str, name: str | None = None, *, wait: float | None = None) -> StoredFile:
+        """Add a file of this machine, for the person who uses it, from a folder that the operator allows."""
+        if self.parts.local_paths is None or owner != LOCAL:
+            raise Refused(
+                "Only the person at the machine of a server can name paths of it",
+                "Send the text, or ask for an upload",
+                code="PATH_NOT_ALLOWED",
+            )
+        own_name, content = self.parts.local_paths.read(path)
+        return self.add(owner, name or own_name, content, wait=wait)
+
+    def begin_upload(self, owner: Owner, name: str, bytes: int) -> UploadTicket:
+        """Let the caller send a file of at most so many bytes by an HTTP request of its own."""
+        name = checked_name(name)
+        self.check_size(name, bytes)
+        if self.parts.uploads is None:
+            raise Refused("This server takes no uploads", "Send the text, or run: loci add FILE", code="NO_UPLOADS")
+        return self.parts.uploads.begin(owner, name, bytes)
+
     def check_size(self, name: str, size: int) -> None:
         """Raise `Refused` if a file is too large for the lake."""
         if size > self.parts.largest:
@@ -101,7 +143,12 @@ class Files:
         """The bytes of a file, for code that computes on it."""
         file = self.parts.lake.get(owner, id)
         version = file.newest
-        return FileContent(file.name, version.sha256, self.parts.lake.content(owner, id, version))
+        return FileContent(
+            file.name,
+            version.sha256,
+            content_key(id, version.sha256),
+            partial(self.parts.lake.content, owner, id, version),
+        )
 
     def link(self, owner: Owner, file: StoredFile) -> str:
         """A URL for downloading the file."""
@@ -121,6 +168,22 @@ class Files:
     def versions_at(self, owner: Owner, time: str) -> dict[str, FileVersion]:
         """The version of each file that was current at this time, by the file's id."""
         return self.parts.versions.at(owner, time)
+
+    def compare(
+        self, owner: Owner, id: str, older: int | None = None, newer: int | None = None, limit: int = 50
+    ) -> Difference:
+        """The first differences between two versions of a file: by default the current one and the one before it."""
+        file = self.parts.lake.get(owner, id)
+        versions = self.parts.versions
+        after = versions.get(owner, file, newer)
+        before = versions.get(owner, file, older if older is not None else versions.before(owner, file, after))
+        readings = [self.parts.lake.reading(owner, id, one) for one in (before, after)]
+        found = [*changes(*readings)]
+        return Difference(file, before, after, tuple(found[:limit]), len(found))
+
+    def verify(self, owner: Owner, chunk_id: str, text: str) -> CheckedCitation:
+        """Check that a text stands where a passage says that it does."""
+        return self.parts.citations.check(owner, chunk_id, text)
 
     def _read(self, owner: Owner, file: StoredFile, wait: float | None) -> StoredFile:
         if self.parts.jobs is not None:

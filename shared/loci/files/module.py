@@ -2,7 +2,9 @@
 
 from typing import TYPE_CHECKING
 
-from loci.mcp.module import Module
+from starlette.types import ASGIApp
+
+from loci.mcp.module import Module, ModuleRoute
 from loci.mcp.tool import LociTool
 from loci.mcp.tool_catalog import ToolFamily, tool_family
 
@@ -14,12 +16,25 @@ INSTRUCTIONS = """
 Files hold workbooks, PDFs and texts:
 - get_memorylake_metadata: at the start, or when the user asks which files there are.
 - search_memory: for what stands in files; each result has the passages, with page, cells or lines to cite.
+- verify_citation: before you cite a text or a number; diff_versions: for what changed in a file.
 - create_memory_code_runner, then run_memory_code: to compute on a file; get_memory_path(id, name) is its path there."""
 
 
 def files_module(app: "FilesHost") -> Module:
     """Everything of files but their commands."""
-    return Module(name="files", surfaces=frozenset({"files"}), tools=_tools(app), instructions=INSTRUCTIONS)
+
+    def route(is_open: bool) -> ASGIApp:
+        from loci.files.http_route import UploadRoute
+
+        return UploadRoute(app, is_open=is_open)
+
+    return Module(
+        name="files",
+        surfaces=frozenset({"files"}),
+        tools=_tools(app),
+        instructions=INSTRUCTIONS,
+        routes=[ModuleRoute("/files/{token}", route)],
+    )
 
 
 def _tools(app: "FilesHost") -> list[ToolFamily]:
@@ -33,8 +48,14 @@ def _tools(app: "FilesHost") -> list[ToolFamily]:
 
         return lake_tools(app)
 
+    def versions() -> list[LociTool]:
+        from loci.files.tools.version_tools import version_tools
+
+        return version_tools(app)
+
     on = ("files",)
     return [
         tool_family(search, "get_memorylake_metadata", "search_memory", "fetch_memory", surfaces=on),
         tool_family(lake, "add_memory", "ingestion_status", "delete_memory", surfaces=on),
+        tool_family(versions, "diff_versions", "verify_citation", surfaces=on),
     ]

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from loci.core.lazy import Lazy
 from loci.core.settings import Settings
 from loci.core.stores import BlobStore, RecordStore, WriteLocks
+from loci.files.citations import Citations
 from loci.files.finder import FileFinder
 from loci.files.ingest import FileIngest
 from loci.files.lake import Lake
-from loci.files.ports import FileJobs, FileReader, FileUploads
+from loci.files.local_paths import LocalPaths
+from loci.files.ports import FileJobs, FileReader, FileUploads, LocalUploads
 from loci.files.reading_queue import ReadingQueue
 from loci.files.versions import Versions
 from loci.search.document_index import DocumentIndex
@@ -31,6 +33,7 @@ class FileAdapters:
     reader: Callable[[], FileReader]
     """Made at the first file that needs a parser."""
     uploads: FileUploads | None = None
+    local_uploads: LocalUploads | None = None
     jobs: FileJobs | None = None
     """None: this process reads files itself."""
 
@@ -41,11 +44,15 @@ class FileParts:
 
     lake: Lake
     versions: Versions
+    citations: Citations
     ingest: FileIngest
     queue: ReadingQueue | None
     """Reads files beside the calls that bring them. None: this process may stand still after an answer."""
     uploads: FileUploads | None
     jobs: FileJobs | None
+    local_uploads: LocalUploads | None
+    local_paths: LocalPaths | None
+    """None: there are no files beside the server."""
     finder: FileFinder
     embedder: Embedder
     index: DocumentIndex
@@ -63,6 +70,7 @@ def file_parts(
     """Put the parts together."""
     lake = Lake(records, blobs, adapters.locks, time.time)
     versions = Versions(lake, adapters.index, adapters.embedder, settings.file_versions)
+    is_local, largest = settings.mode == "embedded", settings.file_mb << 20
     model_name, seconds = settings.language_model or "", settings.language_model_seconds
     stage = LanguageStage(language_model, model_name, seconds=seconds)
     search = Search(adapters.index, adapters.embedder, adapters.reranker, stage, rerank_seconds=settings.rerank_seconds)
@@ -71,12 +79,15 @@ def file_parts(
     return FileParts(
         lake=lake,
         versions=versions,
+        citations=Citations(lake, versions, adapters.index),
         ingest=ingest,
-        queue=ReadingQueue(ingest) if settings.mode == "embedded" else None,
+        queue=ReadingQueue(ingest) if is_local else None,
         uploads=adapters.uploads,
         jobs=adapters.jobs,
+        local_uploads=adapters.local_uploads,
+        local_paths=LocalPaths(settings.file_roots, largest) if is_local else None,
         finder=FileFinder(lake, search),
         embedder=adapters.embedder,
         index=adapters.index,
-        largest=settings.file_mb << 20,
+        largest=largest,
     )

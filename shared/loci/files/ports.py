@@ -47,3 +47,21 @@ class FileJobs(Protocol):
         Raises `Unavailable` if nobody takes it.
         """
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedUpload:
+    """A file whose bytes may come."""
+
+    owner: Owner
+    name: str
+    bytes: int
+    """At most."""
+
+
+class LocalUploads(FileUploads, Protocol):
+    """The local server's side: it takes the bytes itself."""
+
+    def expected(self, token: str) -> ExpectedUpload:
+        """The file that a URL of `begin` is for; raises `NotFound` if the URL expired or was tampered with."""
+        ...

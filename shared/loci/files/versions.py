@@ -43,6 +43,14 @@ class Versions:
             )
         return found
 
+    def before(self, owner: Owner, file: StoredFile, version: FileVersion) -> int:
+        """The number of the version before this one."""
+        older = [one.number for one in self.of(owner, file) if one.number < version.number]
+        if not older:
+            what = f"{file.name} has no version before {version.number}"
+            raise NotFound(what, "Nothing is known that it could differ from", code="VERSION_NOT_FOUND")
+        return older[-1]
+
     def at(self, owner: Owner, time: str) -> dict[str, FileVersion]:
         """The version of each file that was current at this time, by the file's id. Times are as 2026-05-01T12:00:00Z.
 

@@ -176,6 +176,7 @@ def _executors(settings: Settings, records: RecordStore, keyring: Keyring, clien
         _lender(settings, clients),
         replace(executor_bounds(settings), output_bytes=MAX_OUTPUT_BYTES),
         drawing=settings.runner_matplotlib,
+        lake=S3Blobs(settings.bucket or "", clients),
     )
 
 

@@ -44,7 +44,7 @@ def local_adapters(settings: Settings) -> "Adapters":
         blobs=blobs,
         local_links=blobs,
         documents=partial(_for_documents, settings, database),
-        files=partial(_for_files, settings, blobs),
+        files=partial(_for_files, settings, blobs, keyring),
         code=partial(_for_code, settings, records, blobs),
     )
 
@@ -72,11 +72,13 @@ def _for_documents(settings: Settings, database: "Database") -> "DocumentAdapter
     return DocumentAdapters(SqliteIndex(database), embedder, reranker, FolderWriteLocks(settings.data / "turns"))
 
 
-def _for_files(settings: Settings, blobs: BlobStore, shared: "DocumentAdapters") -> "FileAdapters":
+def _for_files(settings: Settings, blobs: BlobStore, keyring: Keyring, shared: "DocumentAdapters") -> "FileAdapters":
+    from loci.adapters.local.file_uploads import SealedUploads
     from loci.files.parts import FileAdapters
 
     reader = partial(_file_reader, settings, blobs)
-    return FileAdapters(shared.index, shared.embedder, shared.reranker, shared.locks, reader)
+    uploads = SealedUploads(keyring.seal("file upload"), settings.base_url, time.time)
+    return FileAdapters(shared.index, shared.embedder, shared.reranker, shared.locks, reader, uploads, uploads)
 
 
 def _file_reader(settings: Settings, blobs: BlobStore) -> "FileReader":

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 
 from loci.core.errors import NotFound, Refused
+from loci.core.opening import open_file, open_folder
 from loci.documents.document import FileFailure, MissingFolder, Root
-from loci.documents.ingest.opening import open_file, open_folder
 
 TEXTS = "documents/"
 """The first part of the blob keys of documents' texts."""

@@ -9,12 +9,12 @@ from pathlib import Path
 
 from loci.core.errors import Conflict, NotFound, Refused
 from loci.core.identity import LOCAL, Owner
+from loci.core.opening import FILE, FOLDER, open_folder
 from loci.core.stores import BlobStore
 from loci.documents.catalog import Catalog
 from loci.documents.document import Root
 from loci.documents.ingest import local_files
 from loci.documents.ingest.local_files import blob_key, checked_path, file_of, path_of, root_of
-from loci.documents.ingest.opening import FILE, FOLDER, open_folder
 
 OPEN_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 

@@ -1,0 +1,185 @@
+"""Checks citations: does this text stand at that place of that version of a file?"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from loci.core.errors import NotFound, Refused
+from loci.core.identity import Owner
+from loci.files.differences import place_in, table_rows
+from loci.files.file import FileVersion, StoredFile
+from loci.files.ingest import COLLECTION
+from loci.files.lake import Lake
+from loci.files.locators import CELLS, Locator, cell_range, locator_of
+from loci.files.reading import Reading, TableSection, TextSection
+from loci.files.versions import PAST, Versions
+from loci.search.document_index import DocumentIndex
+
+CHUNK_ID = re.compile(r"(?P<file>ds-[0-9a-f]+)(@(?P<version>\d{1,6}))?#\d{1,6}")
+AROUND = 200
+"""Characters of true text on each side."""
+MOST_ELSEWHERE = 5
+OTHER_VERSIONS = 5
+GAP = r"[\s|]+"
+QUOTES, APOSTROPHES, DASHES = '"“”„«»', "'’‘‚`´", "-–—‑−"  # noqa: RUF001
+ENDS = f"{QUOTES}{APOSTROPHES}… \t\r\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Occurrence:
+    """A place where the text stands, and the true text there."""
+
+    where: Locator
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedCitation:
+    """What became of a citation."""
+
+    file: StoredFile
+    version: FileVersion
+    cited: Locator
+    """The place of the passage."""
+    is_true: bool
+    actual: str
+    """The text around it at that place; if it does not stand there, the passage."""
+    elsewhere: tuple[Occurrence, ...]
+    """Other places of this version that have it, if the cited one does not."""
+    other_versions: tuple[int, ...]
+    """Versions of the file that have it, if this one does not."""
+
+
+class Citations:
+    """Looks in what was read out of each version."""
+
+    def __init__(self, lake: Lake, versions: Versions, index: DocumentIndex) -> None:
+        self._lake = lake
+        self._versions = versions
+        self._index = index
+
+    def check(self, owner: Owner, chunk_id: str, text: str) -> CheckedCitation:
+        """Look for the text at the place of the passage; if it is not there, in the rest of the file."""
+        named = CHUNK_ID.fullmatch(chunk_id)
+        if named is None:
+            raise _unknown(chunk_id)
+        file = self._lake.get(owner, named["file"])
+        number = int(named["version"]) if named["version"] else None
+        version = self._versions.get(owner, file, number)
+        held = self._index.chunks(owner, COLLECTION if number is None else PAST, [chunk_id]).get(chunk_id)
+        if held is None:
+            raise _unknown(chunk_id)
+        cited = locator_of(held.path.rpartition("#")[2])
+        wanted = pattern_of(text)
+        reading = self._lake.reading(owner, file.id, version)
+        found = list(occurrences(reading, wanted))
+        there = [one for one in found if _covers(cited, one.where)]
+        in_passage = wanted.search(held.text)
+        if there or in_passage is not None:
+            actual = there[0].text if there else _around(held.text, in_passage)
+            return CheckedCitation(file, version, cited, True, actual, (), ())
+        others = () if found else tuple(self._others(owner, file, version, wanted))
+        return CheckedCitation(
+            file, version, cited, False, held.text[: 4 * AROUND], tuple(found[:MOST_ELSEWHERE]), others
+        )
+
+    def _others(self, owner: Owner, file: StoredFile, version: FileVersion, wanted: re.Pattern[str]) -> Iterator[int]:
+        known = [one for one in self._versions.of(owner, file) if one.number != version.number]
+        for one in reversed(known[-OTHER_VERSIONS:]):
+            try:
+                reading = self._lake.reading(owner, file.id, one)
+            except (NotFound, Refused):  # damaged
+                continue
+            if next(occurrences(reading, wanted), None) is not None:
+                yield one.number
+
+
+def pattern_of(text: str) -> re.Pattern[str]:
+    """Finds the text whatever its spaces, line ends, quotation marks and dashes; whole words and numbers only."""
+    words = text.strip(ENDS).split()
+    words = [one for one in words if one != "|"]
+    if not words:
+        raise Refused("There is no text to check", "Give the words that you cite", code="EMPTY_TEXT")
+    found = GAP.join("".join(map(_character, word)) for word in words)
+    first, last = words[0][0], words[-1][-1]
+    before = r"(?<![A-Za-z0-9_])(?<!\d[.,])" if first.isascii() and first.isalnum() else ""
+    after = r"(?![A-Za-z0-9_])(?![.,]\d)" if last.isascii() and last.isalnum() else ""
+    return re.compile(f"{before}{found}{after}", re.IGNORECASE)
+
+
+def _character(one: str) -> str:
+    for alike in (QUOTES, APOSTROPHES, DASHES):
+        if one in alike:
+            return f"[{re.escape(alike)}]"
+    return re.escape(one)
+
+
+def occurrences(reading: Reading, wanted: re.Pattern[str]) -> Iterator[Occurrence]:
+    """Every place that has the text: of a table the cell or else the row, of a text the lines or the page."""
+    for section in reading.sections:
+        if isinstance(section, TextSection):
+            for match in wanted.finditer(section.text):
+                yield Occurrence(place_in(section, match.start(), match.end()), _around(section.text, match))
+        else:
+            yield from _in_table(section, wanted)
+
+
+def _in_table(table: TableSection, wanted: re.Pattern[str]) -> Iterator[Occurrence]:
+    for row in table_rows(table):
+        match = wanted.search(row.text)
+        if match is None:
+            continue
+        where = row.where
+        hits = [at for at, cell in enumerate(row.cells) if wanted.search(cell)]
+        if table.sheet is not None and hits:
+            column = row.column + hits[0]
+            where = Locator(sheet=table.sheet, cells=cell_range(row.row, row.row, column, column))
+        yield Occurrence(where, _around(row.text, match))
+
+
+def _around(text: str, match: re.Match[str] | None) -> str:
+    if match is None:
+        return ""
+    return text[max(0, match.start() - AROUND) : match.end() + AROUND].strip()
+
+
+def _covers(cited: Locator, found: Locator) -> bool:
+    """True if the cited place has the found one: the same page or slide, cells among its cells, lines among its."""
+    if cited.sheet is not None:
+        return cited.sheet == found.sheet and _cells_cover(cited.cells, found.cells)
+    if cited.page is not None or cited.slide is not None:
+        return (cited.page, cited.slide) == (found.page, found.slide)
+    if cited.lines is not None and found.lines is not None:
+        return cited.lines[0] <= found.lines[0] and found.lines[1] <= cited.lines[1]
+    return cited == Locator()
+
+
+def _cells_cover(outer: str | None, inner: str | None) -> bool:
+    if outer is None or inner is None:
+        return True
+    left, top, right, bottom = _corners(outer)
+    inner_left, inner_top, inner_right, inner_bottom = _corners(inner)
+    return left <= inner_left and top <= inner_top and inner_right <= right and inner_bottom <= bottom
+
+
+def _corners(cells: str) -> tuple[int, int, int, int]:
+    if not CELLS.fullmatch(cells):
+        raise ValueError("no such cells")
+    first, _, last = cells.partition(":")
+    return (*_column_and_row(first), *_column_and_row(last or first))
+
+
+def _column_and_row(cell: str) -> tuple[int, int]:
+    letters = cell.rstrip("0123456789")
+    column = 0
+    for one in letters:
+        column = column * 26 + ord(one) - ord("A") + 1
+    return column, int(cell[len(letters) :])
+
+
+def _unknown(chunk_id: str) -> NotFound:
+    return NotFound(
+        f"There is no passage {chunk_id[:80]!r}",
+        "Use a chunk_id that search_memory gave; if the file changed since, search again",
+        code="PASSAGE_NOT_FOUND",
+    )

@@ -1,0 +1,158 @@
+"""The tools that compare versions of files, and check citations."""
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, Field
+
+from loci.core.identity import Caller
+from loci.files.differences import Change
+from loci.files.host import FilesHost
+from loci.files.locators import Locator
+from loci.mcp.tool import LociTool, loci_tool
+
+LONGEST_TEXT = 500
+
+
+class VersionView(BaseModel):
+    version: int
+    added_at: str
+    bytes: int
+
+
+class PlaceView(BaseModel):
+    label: str = Field(description="as to be cited: page 3, Costs!B7, lines 10-20")
+    page: int | None = None
+    sheet: str | None = None
+    cells: str | None = None
+    slide: int | None = None
+    lines: tuple[int, int] | None = None
+
+
+class ChangeView(BaseModel):
+    kind: Literal["changed", "added", "removed"]
+    what: Literal["cell", "row", "paragraph"]
+    locator: PlaceView = Field(description="in the newer version; of something removed, in the older one")
+    before: str | None
+    after: str | None
+
+
+class DifferenceView(BaseModel):
+    id: str
+    name: str
+    older: VersionView
+    newer: VersionView
+    changes: list[ChangeView]
+    n: int = Field(description="how many places differ")
+    more: int = Field(description="how many of them are not in `changes`")
+
+
+class DifferenceAnswer(BaseModel):
+    result: DifferenceView
+
+
+class OccurrenceView(BaseModel):
+    locator: PlaceView
+    text: str
+
+
+class CitationView(BaseModel):
+    verified: bool = Field(description="true: the text stands at that place of that version")
+    id: str
+    name: str
+    version: int
+    is_current: bool = Field(description="false: a newer version of the file has replaced this one")
+    locator: PlaceView = Field(description="the place that was checked")
+    actual: str = Field(description="the true text there")
+    elsewhere: list[OccurrenceView] = Field(description="where this version has the text instead")
+    other_versions: list[int] = Field(description="versions of the file that have it, if this one does not")
+
+
+class CitationAnswer(BaseModel):
+    result: CitationView
+
+
+def version_tools(app: FilesHost) -> list[LociTool]:
+    """`diff_versions` and `verify_citation`."""
+
+    def diff_versions(
+        memory_id: Annotated[str, Field(description="the file")],
+        caller: Caller,
+        older: Annotated[int | None, Field(ge=1, description="a version; none: the one before the newer")] = None,
+        newer: Annotated[int | None, Field(ge=1, description="a version; none: the current one")] = None,
+        limit: Annotated[int, Field(ge=1, le=200, description="changes in the answer")] = 50,
+    ) -> DifferenceAnswer:
+        """Say what changed between two versions of a file: each cell with its value before and after, or paragraphs.
+
+        Use it when the user asks what is new in a file, or if two answers about it differ.
+
+        Example: diff_versions(memory_id="ds-0f…", older=1, newer=3)
+        """
+        found = app.files.compare(caller.owner, memory_id, older, newer, limit)
+        return DifferenceAnswer(
+            result=DifferenceView(
+                id=found.file.id,
+                name=found.file.name,
+                older=VersionView(version=found.older.number, added_at=found.older.added_at, bytes=found.older.bytes),
+                newer=VersionView(version=found.newer.number, added_at=found.newer.added_at, bytes=found.newer.bytes),
+                changes=[_change(one) for one in found.changes],
+                n=found.total,
+                more=found.total - len(found.changes),
+            )
+        )
+
+    def verify_citation(
+        chunk_id: Annotated[str, Field(max_length=80, description="of the passage that you cite")],
+        text: Annotated[str, Field(min_length=1, max_length=2000, description="the words or the value that you cite")],
+        caller: Caller,
+    ) -> CitationAnswer:
+        """Check that a text stands on the page, in the cells or in the lines that you cite, before you cite it.
+
+        Spaces, line ends, quotation marks and capitals do not matter; words and numbers must be whole. If the text is
+        not there, the answer has the true text, and the places that have it.
+
+        Example: verify_citation(chunk_id="ds-0f…#3", text="1,240 euros")
+        """
+        found = app.files.verify(caller.owner, chunk_id, text)
+        return CitationAnswer(
+            result=CitationView(
+                verified=found.is_true,
+                id=found.file.id,
+                name=found.file.name,
+                version=found.version.number,
+                is_current=found.file.current is not None and found.file.current.number == found.version.number,
+                locator=_place(found.cited),
+                actual=found.actual,
+                elsewhere=[OccurrenceView(locator=_place(one.where), text=one.text) for one in found.elsewhere],
+                other_versions=list(found.other_versions),
+            )
+        )
+
+    return [
+        loci_tool(diff_versions, title="Compare versions of a file", quick=True),
+        loci_tool(verify_citation, title="Check a citation", quick=True),
+    ]
+
+
+def _change(change: Change) -> ChangeView:
+    return ChangeView(
+        kind=change.kind,
+        what=change.what,
+        locator=_place(change.where),
+        before=_cut(change.before),
+        after=_cut(change.after),
+    )
+
+
+def _cut(text: str | None) -> str | None:
+    return text if text is None or len(text) <= LONGEST_TEXT else f"{text[: LONGEST_TEXT - 1]}…"
+
+
+def _place(where: Locator) -> PlaceView:
+    return PlaceView(
+        label=where.label,
+        page=where.page,
+        sheet=where.sheet,
+        cells=where.cells,
+        slide=where.slide,
+        lines=where.lines,
+    )

@@ -1,0 +1,52 @@
+"""The states of a file, as the tools tell them."""
+
+from typing import Any
+
+import pytest
+
+from loci.app import App
+from loci.core.identity import LOCAL
+from tests.surface.conftest import Connect
+from tests.surface.results import structured, texts
+
+pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("app", ["embedded", "s3"], indirect=True)]
+
+
+async def call(connect: Connect, tool: str, **arguments: object) -> Any:
+    async with connect("files") as client:
+        answer = await client.call_tool(tool, arguments)
+    assert not answer.is_error, texts(answer)
+    return structured(answer)["result"]
+
+
+async def test_a_version_that_cannot_be_read_leaves_the_one_before_it_found(connect: Connect) -> None:
+    [first] = await call(connect, "add_memory", name="trip.md", text="Ann buys the tickets.")
+    [second] = await call(connect, "add_memory", name="trip.md", text=" \n")
+    assert (second["status"], second["version"], second["found_version"]) == ("error", 2, 1)
+    assert "The file is empty" in second["reason"]
+    [told] = await call(connect, "ingestion_status", memory_ids=[first["id"]])
+    assert told == second
+    found = await call(connect, "search_memory", parsed_query="tickets")
+    assert [one["id"] for one in found["results"]] == [first["id"]]
+    [back] = await call(connect, "add_memory", name="trip.md", text="Ann buys the tickets.")
+    assert (back["status"], back["version"]) == ("okay", 1)
+
+
+async def test_the_same_content_again_changes_nothing(connect: Connect) -> None:
+    [first] = await call(connect, "add_memory", name="trip.md", text="Ann buys the tickets.")
+    assert await call(connect, "add_memory", name="trip.md", text="Ann buys the tickets.") == [first]
+
+
+async def test_all_files_that_are_not_read_are_told_if_none_is_named(connect: Connect) -> None:
+    await call(connect, "add_memory", name="trip.md", text="Ann buys the tickets.")
+    [empty] = await call(connect, "add_memory", name="empty.md", text=" ")
+    assert await call(connect, "ingestion_status") == [empty]
+
+
+async def test_nothing_is_removed_if_one_of_the_ids_is_unknown(connect: Connect, app: App) -> None:
+    [file] = await call(connect, "add_memory", name="trip.md", text="Ann buys the tickets.")
+    async with connect("files") as client:
+        answer = await client.call_tool("delete_memory", {"memory_ids": ["ds-1", file["id"], "ds-2"]})
+    assert answer.is_error
+    assert "There are no files 'ds-1', 'ds-2'" in texts(answer)[0]
+    assert [one.id for one in app.files.listed(LOCAL)] == [file["id"]]
