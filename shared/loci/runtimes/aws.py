@@ -124,8 +124,10 @@ def _file_reader(settings: Settings, blobs: S3Blobs, clients: Clients) -> "FileR
     from loci.adapters.aws.sandbox.lambda_reader import LambdaReader, NoReader
     from loci.adapters.aws.sandbox.machine import Machine
 
-    if settings.extract_function is None or settings.executor_bucket is None:
+    if settings.extract_function is None:
         return NoReader()
+    if settings.executor_bucket is None:
+        raise Misconfigured("Files that are read need a bucket", "Set LOCI_EXECUTOR_BUCKET to the bucket of the stack")
     # The ingestion knows no secret. The names of its tenants need not be secret either: only its role may invoke.
     machine = Machine(settings.extract_function, "LOCI_EXTRACT_FUNCTION", EXTRACT_TENANTS, clients)
     return LambdaReader(machine, blobs, S3Blobs(settings.executor_bucket, clients))
