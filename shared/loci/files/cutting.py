@@ -1,12 +1,14 @@
 """Cuts a reading into passages: running text as documents are cut, tables by rows, each piece under its header."""
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import groupby
 
-from loci.files.locators import Locator, Piece
-from loci.files.reading import Reading, Section, TextSection
+from loci.files.locators import Piece
+from loci.files.reading import Reading, Section, TableSection, TextSection
 from loci.files.table_cutting import table_pieces
-from loci.search.passages import LONGEST, Block, Count, embedded_text, passages
+from loci.files.text_cutting import text_pieces
+from loci.search.passages import LONGEST, Count, embedded_text
 from loci.search.ranking import Chunk
 from loci.search.words import index_words
 
@@ -17,8 +19,8 @@ SUMMARY_CHARACTERS = 400
 def cut(document: str, name: str, reading: Reading, count: Count, longest: int = LONGEST) -> list[Chunk]:
     """The passages of a file as chunks for the index, numbered from 0. The path of each ends with its place."""
     pieces: list[Piece] = []
-    for section in reading.sections:
-        pieces.extend(_pieces(section, count, longest))
+    for group in _groups(reading.sections):
+        pieces.extend(_pieces(group, count, longest))
         if len(pieces) >= MOST_PASSAGES:
             break
     return [_chunk(document, name, number, piece) for number, piece in enumerate(pieces[:MOST_PASSAGES])]
@@ -38,25 +40,21 @@ def summary(reading: Reading) -> str:
     return " ".join(part for part in parts if part.strip())[:SUMMARY_CHARACTERS].strip()
 
 
-def _pieces(section: Section, count: Count, longest: int) -> Iterator[Piece]:
-    if isinstance(section, TextSection):
-        yield from _of_text(section, count, longest)
-    else:
-        yield from table_pieces(section, count, longest)
+def _groups(sections: Sequence[Section]) -> Iterator[Sequence[Section]]:
+    """Paragraphs of one page or slide together, and each table by itself."""
+    for _, group in groupby(enumerate(sections), key=lambda one: _place(*one)):
+        yield [section for _, section in group]
 
 
-def _of_text(section: TextSection, count: Count, longest: int) -> Iterator[Piece]:
-    text = section.text
-    if not text.strip():
-        return
-    for one in passages(text, [Block(0, len(text), section.heading)], count, longest):
-        piece = text[one.start : one.end]
-        lines = None
-        if section.first_line is not None:
-            first = section.first_line + text.count("\n", 0, one.start)
-            lines = (first, first + piece.rstrip("\n").count("\n"))
-        where = Locator(page=section.page, box=section.box, slide=section.slide, lines=lines)
-        yield Piece(piece, section.heading, where)
+def _place(number: int, section: Section) -> tuple[int | None, ...]:
+    return (section.page, section.slide) if isinstance(section, TextSection) else (None, None, number)
+
+
+def _pieces(group: Sequence[Section], count: Count, longest: int) -> Iterator[Piece]:
+    yield from text_pieces([one for one in group if isinstance(one, TextSection)], count, longest)
+    for one in group:
+        if isinstance(one, TableSection):
+            yield from table_pieces(one, count, longest)
 
 
 def _chunk(document: str, name: str, number: int, piece: Piece) -> Chunk:
