@@ -168,6 +168,14 @@ class Settings(BaseModel):
         15, gt=0, description="an executor that is idle for this long is saved and ended"
     )
     runner_matplotlib: bool = Field(True, description="allow Python code to draw with matplotlib")
+    files_seconds: float = Field(120, gt=0, le=900, description="how long the reading of one file may take")
+    files_memory_mb: int = Field(1536, ge=128, description="the most memory that reading a file may take")
+    files_at_once: int = Field(2, ge=1, le=32, description="how many files are read at the same time")
+    files_pages: int = Field(2_000, ge=1, description="how many pages of a file are read")
+    files_rows: int = Field(200_000, ge=1, description="how many rows of a file are read, all sheets together")
+    files_cells: int = Field(4_000_000, ge=1, description="how many filled cells of a file are read")
+    files_sheets: int = Field(1_000, ge=1, description="how many sheets of a workbook are read")
+    files_unpacked_mb: int = Field(512, ge=1, description="the most that a packed file, such as xlsx, may unpack to")
     file_roots: Annotated[tuple[Folder, ...], BeforeValidator(_split)] = Field(
         (), description="folders from which add_memory may take files of this machine; on AWS always none"
     )

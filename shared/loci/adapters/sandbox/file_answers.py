@@ -20,7 +20,7 @@ def checked(said: bytes, name: str) -> Reading:
         answer = Answer()
     if answer.reading is None:
         raise Refused(
-            f"{name}: {answer.unreadable or 'the program that reads it gave no answer'}",
+            f"{name}: {answer.unreadable or 'the program that reads it gave no valid answer'}",
             answer.advice or "Save it again in its own program",
             code=answer.code or "FILE_UNREADABLE",
         )
@@ -29,7 +29,9 @@ def checked(said: bytes, name: str) -> Reading:
 
 def stopped(name: str, why: str) -> Refused:
     """The error of a file whose program was ended."""
-    told = ENDED.get(why, "the program that reads it has crashed")
+    told = ENDED.get(why)
     return Refused(
-        f"{name} cannot be read: {told}", "Split it into smaller files, or save it again", code="FILE_UNREADABLE"
+        f"{name} cannot be read: {told or 'the program that reads it has crashed'}",
+        "Split it into smaller files" if told else "Open it in its own program and save it again",
+        code="FILE_TOO_LARGE" if told else "FILE_UNREADABLE",
     )

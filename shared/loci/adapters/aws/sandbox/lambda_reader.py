@@ -15,6 +15,7 @@ from loci.core.errors import NotFound, OutOfTime, Refused, Unavailable
 from loci.core.identity import Owner
 from loci.core.ids import random_id
 from loci.core.settings import READS
+from loci.files.ports import GivenUp, never
 from loci.files.reading import Reading
 from loci.sandbox.supervisor.exchange import MB, Bounds
 
@@ -42,7 +43,7 @@ class LambdaReader:
         self._bounds = bounds
         self._limits = limits
 
-    def read(self, owner: Owner, blob: str, name: str) -> Reading:
+    def read(self, owner: Owner, blob: str, name: str, given_up: GivenUp = never) -> Reading:  # noqa: ARG002
         """Read the file that lies in the blob store under this key."""
         run = f"{READS}/{random_id()}"
         file, reading = f"{run}/file", f"{run}/reading"

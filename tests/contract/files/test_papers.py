@@ -1,0 +1,171 @@
+"""PDFs, read by the program behind the wall: their text, and where it stands."""
+
+import contextlib
+from collections.abc import Callable, Iterator
+
+import pytest
+from reportlab.lib import colors
+from reportlab.pdfgen.canvas import Canvas
+from reportlab.platypus import TableStyle
+
+from loci.adapters.local.confined_reader import ConfinedReader
+from loci.core.errors import Refused
+from loci.core.identity import LOCAL
+from loci.files.reading import Reading, TextSection
+from tests.contract.stores import in_folder
+from tests.support.deno import STRONGEST
+from tests.support.executors import runner_packages
+from tests.support.files import papers
+
+Read = Callable[[str, bytes], Reading]
+
+
+@pytest.fixture(scope="module")
+def read(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Read]:
+    folder = tmp_path_factory.mktemp("papers")
+    blobs = in_folder(folder).blobs
+    reader = ConfinedReader(folder / "readers", runner_packages(), blobs, lambda: STRONGEST)
+
+    def reading(name: str, content: bytes) -> Reading:
+        blobs.write(LOCAL, "one", content)
+        return reader.read(LOCAL, "one", name)
+
+    yield reading
+    reader.close()
+
+
+def _texts(reading: Reading) -> list[TextSection]:
+    return [one for one in reading.sections if isinstance(one, TextSection)]
+
+
+def _text(reading: Reading) -> str:
+    return "\n".join(one.text for one in _texts(reading))
+
+
+def test_each_paragraph_has_its_page_and_box(read: Read) -> None:
+    reading = read(
+        "a.pdf", papers.drawn(papers.line("First about bridges"), papers.line("Second about ports", 300, 100))
+    )
+    [first, second] = _texts(reading)
+    assert (first.text, first.page, second.text, second.page) == ("First about bridges", 1, "Second about ports", 2)
+    assert first.box == pytest.approx((72 / 595, 130 / 842, 180 / 595, 145 / 842), abs=0.02)
+    assert second.box == pytest.approx((300 / 595, 730 / 842, 405 / 595, 745 / 842), abs=0.02)
+
+
+@pytest.mark.parametrize("degrees", [0, 90, 180, 270])
+def test_a_turned_page_has_boxes_as_it_is_shown(read: Read, degrees: int) -> None:
+    [section] = _texts(read("a.pdf", papers.turned(degrees)))
+    assert section.text == "Turned page about the harbour"
+    assert section.box is not None
+    left, top, right, bottom = section.box
+    assert left < 0.12
+    assert top < 0.1
+    assert right - left > 3 * (bottom - top)
+
+
+def test_columns_are_read_one_after_the_other(read: Read) -> None:
+    text = _text(read("a.pdf", papers.two_columns()))
+    places = [text.index(f"Paragraph {at} begins") for at in range(14)] + [len(text)]
+    assert places == sorted(places)
+    assert all(text.rindex(f"It ends {at}.", 0, places[at + 1]) > places[at] for at in range(14))
+
+
+def test_columns_that_are_drawn_row_by_row_are_read_one_after_the_other(read: Read) -> None:
+    text = _text(read("a.pdf", papers.columns_row_by_row()))
+    assert text.startswith("A title that runs")
+    assert text.index("left19") < text.index("right0")
+
+
+def test_a_ruled_table_has_its_title_its_header_and_its_cells(read: Read) -> None:
+    reading = read("a.pdf", papers.table())
+    [table] = reading.tables
+    assert [list(table.header), *map(list, table.rows)] == papers.CITIES
+    assert (table.title, table.page) == ("Table 1: Costs of trips", 1)
+    assert table.box is not None
+    text = _text(reading)
+    assert "Berlin" not in text
+    assert text.index("Costs of trips") < text.index("After the table")
+
+
+@pytest.mark.parametrize(
+    "commands",
+    [
+        [("INNERGRID", (0, 0), (-1, -1), 1, colors.black)],
+        [("BOX", (0, 0), (-1, -1), 1, colors.black), ("INNERGRID", (0, 0), (-1, -1), 0.25, colors.grey)],
+        [("LINEAFTER", (0, 0), (-2, -1), 1, colors.black), ("LINEBELOW", (0, 0), (-1, 0), 1, colors.black)],
+    ],
+    ids=["open sides", "thin rules", "rules after columns and below the header"],
+)
+def test_a_table_is_found_however_it_is_ruled(read: Read, commands: list[tuple[object, ...]]) -> None:
+    [table] = read("a.pdf", papers.table(style=TableStyle(commands))).tables  # pyright: ignore[reportArgumentType]
+    assert [list(table.header), *map(list, table.rows)] == papers.CITIES
+
+
+def test_a_cell_that_spans_columns_stands_in_the_first(read: Read) -> None:
+    rows = [["Trips", "", ""], *papers.CITIES]
+    style = TableStyle([("GRID", (0, 0), (-1, -1), 1, colors.black), ("SPAN", (0, 0), (2, 0))])
+    [table] = read("a.pdf", papers.table(rows, style)).tables
+    assert [list(row) for row in (table.header, *table.rows) if row] == rows
+
+
+def test_a_frame_around_text_is_no_table(read: Read) -> None:
+    def draw(canvas: Canvas) -> None:
+        canvas.rect(50, 650, 400, 100)
+        papers.line("Framed words about tides", 60, 700)(canvas)
+
+    reading = read("a.pdf", papers.drawn(draw))
+    assert (reading.tables, _text(reading)) == ((), "Framed words about tides")
+
+
+def test_a_heading_stands_above_what_follows_it(read: Read) -> None:
+    texts = _texts(read("a.pdf", papers.table()))
+    assert [one.heading for one in texts] == [("Travel",)] * len(texts)
+
+
+def test_a_word_that_was_cut_at_the_end_of_a_line_is_whole(read: Read) -> None:
+    assert "the infrastructure of" in _text(read("a.pdf", papers.hyphenated()))
+
+
+def test_chinese_lines_are_joined_without_a_space(read: Read) -> None:
+    assert "百分之十二" in _text(read("a.pdf", papers.chinese()))
+
+
+def test_a_line_that_runs_upwards_is_a_paragraph_of_its_own(read: Read) -> None:
+    texts = [one.text for one in _texts(read("a.pdf", papers.upwards()))]
+    assert "This margin runs upwards" in texts
+
+
+@pytest.mark.parametrize("bits", [40, 128])
+def test_a_pdf_that_is_encrypted_with_an_empty_password_is_read(read: Read, bits: int) -> None:
+    assert _text(read("a.pdf", papers.encrypted("", bits))) == "A secret about lighthouses"
+
+
+def test_a_pdf_with_a_password_says_so(read: Read) -> None:
+    with pytest.raises(Refused, match="has a password") as refused:
+        read("a.pdf", papers.encrypted("sesame", 128))
+    assert refused.value.code == "FILE_ENCRYPTED"
+
+
+def test_a_damaged_pdf_says_so(read: Read) -> None:
+    with pytest.raises(Refused, match="damaged") as refused:
+        read("a.pdf", b"%PDF-1.7\n" + b"\0garbage" * 500)
+    assert refused.value.code == "FILE_DAMAGED"
+
+
+def test_a_cut_pdf_never_takes_the_reader_down(read: Read) -> None:
+    whole = papers.two_columns()
+    for part in range(1, 10):
+        with contextlib.suppress(Refused):
+            assert read("a.pdf", whole[: len(whole) * part // 10]).pages
+    assert read("a.pdf", whole).pages == 1
+
+
+def test_pages_without_text_are_named(read: Read) -> None:
+    reading = read("a.pdf", papers.drawn(papers.line("Words"), papers.picture, papers.picture, papers.line("More")))
+    assert reading.figures == 2
+    assert [one for one in reading.remarks if one.startswith("Pages 2-3 without text")]
+
+
+def test_values_of_a_form_are_read(read: Read) -> None:
+    text = _text(read("a.pdf", papers.form()))
+    assert "ship: Marigold" in text

@@ -1,0 +1,161 @@
+"""PDFs whose text, places and tables are known."""
+
+import io
+from collections.abc import Callable, Sequence
+
+from reportlab.lib import colors
+from reportlab.lib.pagesizes import A4
+from reportlab.lib.pdfencrypt import StandardEncryption
+from reportlab.lib.styles import getSampleStyleSheet
+from reportlab.pdfbase import pdfmetrics
+from reportlab.pdfbase.cidfonts import UnicodeCIDFont
+from reportlab.pdfgen.canvas import Canvas
+from reportlab.platypus import BaseDocTemplate, Flowable, Frame, PageTemplate, Paragraph, Table, TableStyle
+
+WIDTH, HEIGHT = A4
+STYLES = getSampleStyleSheet()
+SENTENCE = "The committee met in the spring and agreed that the repairs of the northern bridge would be paid. "
+CITIES = [["City", "Year", "Cost"], ["Berlin", "2024", "40"], ["Paris", "2023", "55"], ["Rome", "2022", "61"]]
+GRID = TableStyle([("GRID", (0, 0), (-1, -1), 1, colors.black)])
+
+
+def drawn(*pages: Callable[[Canvas], None], encrypted: StandardEncryption | None = None) -> bytes:
+    """A PDF with these pages."""
+    out = io.BytesIO()
+    canvas = Canvas(out, pagesize=A4, encrypt=encrypted, invariant=1)
+    for page in pages:
+        page(canvas)
+        canvas.showPage()
+    canvas.save()
+    return out.getvalue()
+
+
+def line(text: str, x: float = 72, y: float = 700, size: float = 12) -> Callable[[Canvas], None]:
+    """A page with one line."""
+
+    def draw(canvas: Canvas) -> None:
+        canvas.setFont("Helvetica", size)
+        canvas.drawString(x, y, text)
+
+    return draw
+
+
+def flowing(*flowables: Flowable, columns: int = 1) -> bytes:
+    """A PDF with these paragraphs and tables, in so many columns."""
+    out = io.BytesIO()
+    wide = (WIDTH - 80) / columns
+    frames = [Frame(40 + at * wide, 40, wide - 12, HEIGHT - 80) for at in range(columns)]
+    document = BaseDocTemplate(out, pagesize=A4, invariant=1)
+    document.addPageTemplates(PageTemplate(frames=frames))
+    document.build(list(flowables))
+    return out.getvalue()
+
+
+def paragraph(text: str, style: str = "BodyText") -> Paragraph:
+    """A paragraph, or a heading."""
+    return Paragraph(text, STYLES[style])
+
+
+def two_columns() -> bytes:
+    """Fourteen numbered paragraphs: the first column ends within the eighth."""
+    return flowing(*(paragraph(f"Paragraph {at} begins. {SENTENCE * 3} It ends {at}.") for at in range(14)), columns=2)
+
+
+def columns_row_by_row() -> bytes:
+    """Two columns under a title, drawn row by row across both, as some programs write them."""
+
+    def draw(canvas: Canvas) -> None:
+        canvas.setFont("Helvetica-Bold", 18)
+        canvas.drawString(60, 780, "A title that runs across both of the columns of the page")
+        canvas.setFont("Helvetica", 10)
+        for at in range(20):
+            canvas.drawString(60, 740 - 12 * at, f"left{at} words of the left column go on")
+            canvas.drawString(320, 740 - 12 * at, f"right{at} words of the right column go on")
+
+    return drawn(draw)
+
+
+def table(rows: Sequence[Sequence[str]] = CITIES, style: TableStyle = GRID) -> bytes:
+    """A heading, a paragraph, a ruled table with its title, and a paragraph."""
+    return flowing(
+        paragraph("Travel", "Heading1"),
+        paragraph(SENTENCE * 4),
+        paragraph("Table 1: Costs of trips"),
+        Table([list(row) for row in rows], style=style),
+        paragraph("After the table. " + SENTENCE),
+    )
+
+
+def turned(degrees: int) -> bytes:
+    """A page that is shown turned, with one line that stands near its own top left corner as it is shown."""
+
+    def draw(canvas: Canvas) -> None:
+        canvas.setPageRotation(degrees)
+        # The library makes the page itself broad if it is turned by 90 or 270, so that it is shown upright.
+        canvas.translate(*{0: (0, 0), 90: (HEIGHT, 0), 180: (WIDTH, HEIGHT), 270: (0, WIDTH)}[degrees])
+        canvas.rotate(degrees)
+        canvas.drawString(60, HEIGHT - 60, "Turned page about the harbour")
+
+    return drawn(draw)
+
+
+def upwards() -> bytes:
+    """A line that runs upwards at the left edge, beside two that are level."""
+
+    def draw(canvas: Canvas) -> None:
+        canvas.drawString(72, 700, "A level line about cranes")
+        canvas.drawString(72, 680, "Another level line about quays")
+        canvas.saveState()
+        canvas.translate(40, 300)
+        canvas.rotate(90)
+        canvas.drawString(0, 0, "This margin runs upwards")
+        canvas.restoreState()
+
+    return drawn(draw)
+
+
+def chinese() -> bytes:
+    """Two Chinese lines of one paragraph."""
+    pdfmetrics.registerFont(UnicodeCIDFont("STSong-Light"))  # pyright: ignore[reportUnknownMemberType]
+
+    def draw(canvas: Canvas) -> None:
+        canvas.setFont("STSong-Light", 12)
+        canvas.drawString(72, 700, "北京的预算在二零二四年增加了百分之")
+        canvas.drawString(72, 685, "十二,主要用于修建桥梁和港口的道路")
+
+    return drawn(draw)
+
+
+def hyphenated() -> bytes:
+    """A word that is cut at the end of a line."""
+
+    def draw(canvas: Canvas) -> None:
+        canvas.drawString(72, 700, "They talked for long about the infra-")
+        canvas.drawString(72, 686, "structure of the northern harbour town.")
+
+    return drawn(draw)
+
+
+def encrypted(user: str, bits: int) -> bytes:
+    """A line that is encrypted with this password and so many bits."""
+    return drawn(line("A secret about lighthouses"), encrypted=StandardEncryption(user, "owner", strength=bits))
+
+
+def picture(canvas: Canvas) -> None:
+    """A page that is a picture of a line."""
+    from PIL import Image, ImageDraw
+    from reportlab.lib.utils import ImageReader
+
+    image = Image.new("L", (1240, 400), 255)
+    ImageDraw.Draw(image).text((60, 120), "Scanned lighthouse report", fill=0, font_size=70)
+    canvas.drawImage(ImageReader(image), 40, 500, 500, 161)  # pyright: ignore[reportUnknownMemberType]
+
+
+def form() -> bytes:
+    """A form with a field that is filled in."""
+
+    def draw(canvas: Canvas) -> None:
+        canvas.drawString(72, 700, "Name of the ship")
+        canvas.acroForm.textfield(name="ship", value="Marigold", x=200, y=690, width=200, height=20)  # pyright: ignore
+
+    return drawn(draw)
