@@ -123,6 +123,7 @@ def _file_reader(settings: Settings, blobs: S3Blobs, clients: Clients) -> "FileR
     """Reads files in the function that the settings name."""
     from loci.adapters.aws.sandbox.lambda_reader import LambdaReader, NoReader
     from loci.adapters.aws.sandbox.machine import Machine
+    from loci.files.reading import read_limits
 
     if settings.extract_function is None:
         return NoReader()
@@ -130,7 +131,8 @@ def _file_reader(settings: Settings, blobs: S3Blobs, clients: Clients) -> "FileR
         raise Misconfigured("Files that are read need a bucket", "Set LOCI_EXECUTOR_BUCKET to the bucket of the stack")
     # The ingestion knows no secret. The names of its tenants need not be secret either: only its role may invoke.
     machine = Machine(settings.extract_function, "LOCI_EXTRACT_FUNCTION", EXTRACT_TENANTS, clients)
-    return LambdaReader(machine, blobs, S3Blobs(settings.executor_bucket, clients))
+    lent = S3Blobs(settings.executor_bucket, clients)
+    return LambdaReader(machine, blobs, lent, limits=read_limits(settings))
 
 
 def _index(settings: Settings, locks: WriteLocks, clients: Clients, *, at_once: bool) -> "DocumentIndex":

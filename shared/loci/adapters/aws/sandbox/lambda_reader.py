@@ -121,7 +121,7 @@ def _broken(why: str) -> Unavailable:
 class NoReader:
     """A deployment without the function."""
 
-    def read(self, owner: Owner, blob: str, name: str) -> Reading:  # noqa: ARG002
+    def read(self, owner: Owner, blob: str, name: str, given_up: GivenUp = never) -> Reading:  # noqa: ARG002
         """Refuse it."""
         raise Refused(
             f"{name} needs a parser, and this deployment has none",
