@@ -41,7 +41,7 @@ def settings_of(stage: Stage, data: Data) -> dict[str, str]:
     if stage.searches:
         settings["ingest_queue"] = queue_url(stage)
     if stage.reads_files:
-        settings["extract_function"] = stage.function_name("extract")
+        settings |= {"extract_function": stage.function_name("extract"), "executor_bucket": data.executors.bucket_name}
     return settings
 
 

@@ -15,10 +15,11 @@ from infra.run_stores import executor_bucket, run_table
 from infra.search import search
 from infra.stage import Stage
 from infra.uploads import tell_of_uploads
-from loci.core.settings import INDEX
+from loci.core.settings import FILES_IN, INDEX
 
 SECRET_LENGTH = 64
 INDEX_DAYS = 1  # the fewest that S3 accepts
+ARRIVING_DAYS = 14  # as long as the queue keeps the message about a file
 
 
 class Data(Stack):
@@ -74,7 +75,13 @@ def _bucket(stack: Stack, stage: Stage) -> s3.IBucket:
         expired_object_delete_marker=True,
         abort_incomplete_multipart_upload_after=defaults.UPLOAD,
     )
-    bucket = defaults.bucket(stack, "Bucket", stage, rules=[old, *_rules_of_index(stage)], versioned=True)
+    # What the ingestion has taken in is in the lake, and removed here.
+    arriving = s3.LifecycleRule(
+        prefix=f"{FILES_IN}/",
+        expiration=Duration.days(ARRIVING_DAYS),
+        noncurrent_version_expiration=Duration.days(INDEX_DAYS),
+    )
+    bucket = defaults.bucket(stack, "Bucket", stage, rules=[old, arriving, *_rules_of_index(stage)], versioned=True)
     reason = "Only Loci's own functions reach it; an access log would contain the names of people's files"
     acknowledge(bucket, {"AwsSolutions-S1": reason})
     return cast("s3.IBucket", bucket)

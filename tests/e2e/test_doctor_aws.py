@@ -52,7 +52,7 @@ def not_ok(findings: Findings) -> set[str]:
 
 def test_each_service_is_checked_and_a_missing_search_is_a_warning(deployed: Environment) -> None:
     found = doctor(deployed)
-    assert list(found) == ["table", "bucket", "secret", "search", "inference", "records"]
+    assert list(found) == ["table", "bucket", "secret", "search", "inference", "reader", "records"]
     assert found["search"]["state"] == "warning"
     assert not_ok(found) == {"search"}
     assert "small-embedder@" in found["inference"]["what"]
@@ -64,6 +64,11 @@ def test_a_deployment_without_a_model_is_told_what_one_would_add(deployed: Envir
     assert not {"embedder", "reranker"} & found.keys()
     for word in ("by their words", "in other words", "model_in_gateway", "inference"):
         assert word in found["inference"]["what"]
+
+
+def test_a_deployment_says_what_reads_files_and_how_to_get_it(deployed: Environment) -> None:
+    assert '"extract" in cdk.json' in doctor(deployed)["reader"]["what"]
+    assert doctor(deployed | {"LOCI_EXTRACT_FUNCTION": "loci-extract"})["reader"]["what"] == "loci-extract reads files"
 
 
 def test_a_model_beside_the_function_is_checked(deployed: Environment, small_models: Path) -> None:

@@ -6,6 +6,7 @@ import json
 import secrets
 import urllib.request
 from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
@@ -117,7 +118,13 @@ def arrived(key: str, what: str = "Object Created") -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def deployed(tmp_path_factory: pytest.TempPathFactory) -> Generator[Deployed]:
-    folder = tmp_path_factory.mktemp("files")
+    with deployment(tmp_path_factory.mktemp("no-models")) as made:
+        yield made
+
+
+@contextmanager
+def deployment(models: Path) -> Generator[Deployed]:
+    """The gateway, the ingestion and its reader, with the models in this folder."""
     with pytest.MonkeyPatch.context() as environment, invoke_api() as api, loopback_aws():
         client: Any = cast("Any", boto3).client
         sqs = client("sqs")
@@ -129,7 +136,7 @@ def deployed(tmp_path_factory: pytest.TempPathFactory) -> Generator[Deployed]:
             "table": TABLE,
             "bucket": BUCKET,
             "search": "s3",
-            "models": str(folder / "models"),
+            "models": str(models),
             "ingest_queue": queue,
             "extract_function": FUNCTION,
             "file_mb": "1",

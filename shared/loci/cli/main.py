@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from loci.cli import keys, models, runner
+from loci.cli import files, keys, models, runner
+from loci.cli.add import add
 from loci.cli.doctor import doctor
 from loci.cli.documents import forget, graph, search
 from loci.cli.ingest import ingest
@@ -26,12 +27,14 @@ cli = typer.Typer(
 )
 cli.command()(serve)
 cli.command()(ingest)
+cli.command()(add)
 cli.command()(watch)
 cli.command()(reindex)
 cli.command()(forget)
 cli.command()(search)
 cli.command()(graph)
 cli.command()(doctor)
+cli.add_typer(files.cli, name="files")
 cli.add_typer(models.cli, name="models")
 cli.add_typer(keys.cli, name="keys")
 cli.add_typer(runner.cli, name="runner")

@@ -1,5 +1,6 @@
 """Python sessions that keep their state, and the result of one run in them."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -71,11 +72,19 @@ class Ran:
 
 
 @dataclass(frozen=True, slots=True)
+class InBlobs:
+    """Content that lies in the blob store. Whoever can copies it there, so that it need not pass through here."""
+
+    key: str
+    read: Callable[[], bytes]
+
+
+@dataclass(frozen=True, slots=True)
 class Stored:
     """A stored file, as code may read it. A new version means new content."""
 
     name: str
     version: str
-    content: bytes
+    content: bytes | InBlobs
     number: int = 0
     """Counts the versions of the file from 1, if somebody does."""

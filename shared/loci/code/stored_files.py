@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from loci.code.python_run import Stored
+from loci.code.python_run import InBlobs, Stored
 from loci.core.identity import Owner
 from loci.files.api import Files
 
@@ -16,4 +16,4 @@ class FilesForCode:
     def read(self, owner: Owner, id: str) -> Stored:
         """The file as it is now."""
         found = self._files().read(owner, id)
-        return Stored(found.name, found.version, found.content, found.number)
+        return Stored(found.name, found.version, InBlobs(found.blob, found.load), found.number)

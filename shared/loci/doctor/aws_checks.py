@@ -21,6 +21,7 @@ def check_aws(app: App, secrets: Callable[[], int]) -> list[Finding]:
         *run_check("secret", lambda: Finding("secret", "ok", f"{counted(secrets(), 'signing secret')} accepted")),
         *run_check("search", lambda: _search(app)),
         *run_check("inference", lambda: _inference(app)),
+        *run_check("reader", lambda: _reader(app)),
     ]
 
 
@@ -78,3 +79,15 @@ def _without_model() -> Finding:
         'and links similar documents: set "model_in_gateway" or "inference" in cdk.json, and deploy'
     )
     return Finding("inference", "ok", what)
+
+
+def _reader(app: App) -> Finding:
+    """Say what reads files. A stage without it is a choice, too."""
+    name = app.settings.extract_function
+    if name is not None:
+        return Finding("reader", "ok", f"{name} reads files")
+    what = (
+        "None: Loci reads only plain texts and Markdown. To read workbooks, PDFs and others, "
+        'set "extract" in cdk.json, and deploy'
+    )
+    return Finding("reader", "ok", what)

@@ -16,6 +16,7 @@ from loci.doctor.aws_checks import check_aws
 from loci.doctor.machine_checks import check_folder, check_models, check_secret, check_settings, check_space, has_models
 from loci.doctor.record_checks import check_records
 from loci.documents.checks import check_owners
+from loci.files.checks import check_files
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +65,7 @@ def examine(
     if settings.mode == "aws" and settings.search != "s3" and settings.search_url is None:
         return
     yield from check_owners(app, fix=fix)
+    yield from check_files(app, fix=fix)
 
 
 def _machine(settings: Settings) -> Iterator[Finding]:

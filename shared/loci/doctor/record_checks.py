@@ -16,6 +16,9 @@ from loci.documents.document import Document
 from loci.documents.ingest.index_writer import COLLECTION
 from loci.documents.ingest.local_files import blob_key
 from loci.documents.writing import history, write_recovery
+from loci.files import lake
+from loci.files.file import stored_file
+from loci.files.ingest import COLLECTION as FILES
 from loci.mcp.auth import api_keys
 from loci.scratchpad import api as scratchpad
 
@@ -32,6 +35,8 @@ OF_OWNERS: dict[str, Callable[[Record], object]] = {
     scratchpad.PROMISED: scratchpad.promised_until,
     python.KIND: python.used_at,
     detached_runs.KIND: detached_runs.run_value,
+    lake.KIND: stored_file,
+    lake.HISTORY: lake.version_in,
 }
 """The readers of each kind. The other kinds expire, and their next write replaces a damaged record."""
 
@@ -65,7 +70,7 @@ def check_records(app: App, *, fix: bool) -> Finding:
     left: list[str] = []
     for one in damaged:
         try:
-            _mend(app, one)
+            (_mend_file if one.kind in (lake.KIND, lake.HISTORY) else _mend)(app, one)
         except LociError as error:
             left.append(f"{one}: {error}")
     if left:
@@ -158,3 +163,15 @@ def _mend_document(app: App, owner: Owner, id: str) -> None:
     )
     parts.catalog.put(owner, half_written, version)
     parts.library.reindex(owner, id)
+
+
+def _mend_file(app: App, one: DamagedRecord) -> None:
+    """Add the file again if the index knows its name, and only one content is there. Of a version the record goes."""
+    contents = [key for key in app.blobs.list(one.owner, f"{lake.FOLDER}{one.key}/") if not key.endswith(".reading")]
+    if one.kind == lake.HISTORY or not contents:
+        app.records.remove(one.owner, one.kind, one.key)
+        return
+    held = app.files.parts.index.chunks(one.owner, FILES, [f"{one.key}#0"]).get(f"{one.key}#0")
+    if held is None or len(contents) > 1:
+        raise LociError("Its name or its newest content is not known", "Add the file again: loci add FILE")
+    app.files.add(one.owner, held.title, app.blobs.read(one.owner, contents[0]))

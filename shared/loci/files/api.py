@@ -1,9 +1,10 @@
 """Files: the one door. MCP tools, commands and pages call these methods and nothing behind them."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 
 from loci.core.errors import Refused, Unavailable
 from loci.core.identity import LOCAL, Owner
@@ -12,7 +13,7 @@ from loci.files.citations import CheckedCitation
 from loci.files.differences import Change, changes
 from loci.files.file import FileVersion, StoredFile
 from loci.files.finder import FoundFiles
-from loci.files.lake import checked_name
+from loci.files.lake import checked_name, content_key, reading_key
 from loci.files.parts import FileParts
 from loci.files.plain_text import is_plain
 from loci.files.ports import FileJobs, UploadTicket
@@ -41,9 +42,16 @@ class FileContent:
 
     name: str
     version: str
-    content: bytes
+    blob: str
+    """Its key in the blob store."""
+    load: Callable[[], bytes]
     number: int = 0
     """Which version it is."""
+
+    @property
+    def content(self) -> bytes:
+        """The bytes, read now."""
+        return self.load()
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +147,13 @@ class Files:
         """The bytes of a file, for code that computes on it."""
         file = self.parts.lake.get(owner, id)
         version = file.newest
-        return FileContent(file.name, version.sha256, self.parts.lake.content(owner, id, version), version.number)
+        return FileContent(
+            file.name,
+            version.sha256,
+            content_key(id, version.sha256),
+            partial(self.parts.lake.content, owner, id, version),
+            version.number,
+        )
 
     def tables(self, owner: Owner, id: str) -> FileContent:
         """What was read out of a file, compressed, for SQL about its tables. Raises `Refused` if it has no table."""
@@ -151,7 +165,8 @@ class Files:
         if not version.tables:
             raise Refused(f"{file.name} has no table", "Use search_memory for its text", code="NO_TABLES")
         packed = self.parts.lake.packed_reading(owner, id, version)
-        return FileContent(file.name, hashlib.sha256(packed).hexdigest(), packed)
+        digest = hashlib.sha256(packed).hexdigest()
+        return FileContent(file.name, digest, reading_key(id, version.sha256), lambda: packed, version.number)
 
     def link(self, owner: Owner, file: StoredFile) -> str:
         """A URL for downloading the file."""

@@ -2,6 +2,7 @@
 
 from typing import Protocol
 
+from loci.core.stores import BlobStore
 from loci.files.api import Files
 from loci.mcp.module import Host
 
@@ -9,5 +10,7 @@ from loci.mcp.module import Host
 class FilesHost(Host, Protocol):
     """The server's side, and the files themselves."""
 
+    @property
+    def blobs(self) -> BlobStore: ...
     @property
     def files(self) -> Files: ...

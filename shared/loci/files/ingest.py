@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 
+from loci.core.deadline import is_nearly_over, out_of_time
 from loci.core.errors import Conflict, NotFound, Refused, Unavailable
 from loci.core.identity import Owner
 from loci.core.json import JsonObject
@@ -22,6 +23,8 @@ from loci.search.ranking import Chunk, TagsAndDate
 LOCK_SECONDS = 5.0
 BATCH = 128
 """Passages that are embedded together."""
+TIME_TO_KEEP = 0.2
+"""Of a call's time."""
 
 
 class FileIngest:
@@ -82,8 +85,12 @@ class FileIngest:
             chunks = [*self._index.chunks(owner, COLLECTION, ids).values()]
             if len(chunks) < current.chunks:
                 raise Unavailable("The file is not in the index", f"Run: loci files read {id}", code="NOT_INDEXED")
-            chunks = self._embedded(owner, model.identity, sorted(chunks, key=lambda one: ids.index(one.id)))
-            self._index.put(owner, COLLECTION, id, chunks, _facts(file, current))
+            chunks.sort(key=lambda one: int(one.id.rpartition("#")[2]))
+
+            def put(some: list[Chunk]) -> None:
+                self._index.put(owner, COLLECTION, id, some, _facts(file, current))
+
+            put(self._embedded(owner, model.identity, chunks, put))
             embedded = replace(current, model=model.identity)
             return self._lake.change(owner, id, lambda one: one.read_as(embedded))
 
@@ -141,11 +148,17 @@ class FileIngest:
         self._index.put(owner, COLLECTION, file.id, chunks, _facts(file, read))
         return read
 
-    def _embedded(self, owner: Owner, model: str, chunks: list[Chunk]) -> list[Chunk]:
+    def _embedded(
+        self, owner: Owner, model: str, chunks: list[Chunk], keep: Callable[[list[Chunk]], None]
+    ) -> list[Chunk]:
+        """The passages with their vectors. If the time is nearly over, keep those there are: the next try goes on."""
         held = self._index.embeddings(owner, model, [one.hash for one in chunks])
         missing = {one.hash: one for one in chunks if one.hash not in held}
         waiting = [*missing.values()]
         for at in range(0, len(waiting), BATCH):
+            if at and is_nearly_over(TIME_TO_KEEP):
+                keep([replace(one, embedding=held.get(one.hash)) for one in chunks])
+                raise out_of_time()
             some = waiting[at : at + BATCH]
             made = self._embedder.passages([_embedded_text(one) for one in some])
             held |= {one.hash: embedding for one, embedding in zip(some, made, strict=True)}

@@ -12,7 +12,17 @@ from pydantic import ValidationError
 from loci.core.errors import Conflict, NotFound, Refused, Unavailable
 from loci.core.identity import Owner
 from loci.core.json import JsonObject, iso
-from loci.core.stores import ABSENT, BlobStore, RecordStore, WriteLocks, every, lost_race, read_or_none, readable
+from loci.core.stores import (
+    ABSENT,
+    BlobStore,
+    Record,
+    RecordStore,
+    WriteLocks,
+    every,
+    lost_race,
+    read_or_none,
+    readable,
+)
 from loci.files.file import FileVersion, StoredFile, file_id, stored_file, version_of
 from loci.files.reading import Reading
 
@@ -93,8 +103,11 @@ class Lake:
         id = file_id(name)
         with self.turn(owner, id):
             for _ in range(ATTEMPTS):
-                before = self.held(owner, id)
+                record = self._records.get(owner, KIND, id)
+                before = read_or_none(record, stored_file)
                 after = _after(before, id, name, digest, size, iso(self._clock()), lineage)
+                if record is not None and before is None:  # damaged: the file begins anew
+                    after = replace(after, record_version=record.version)
                 if before is not None and after.newest == before.newest:
                     return before, False
                 if is_here:
@@ -142,13 +155,13 @@ class Lake:
     def history(self, owner: Owner, id: str) -> list[FileVersion]:
         """The older versions of a file that were read, oldest first."""
         page = self._records.list(owner, HISTORY, prefix=f"{id}/", limit=1000)
-        return list(readable(page.records, lambda record: version_of(record.value)))
+        return list(readable(page.records, version_in))
 
     def histories(self, owner: Owner) -> dict[str, list[FileVersion]]:
         """The older versions of all files, by the ids of the files."""
         found: dict[str, list[FileVersion]] = {}
         for record in every(self._records, owner, HISTORY):
-            for version in readable([record], lambda one: version_of(one.value)):
+            for version in readable([record], version_in):
                 found.setdefault(record.key.partition("/")[0], []).append(version)
         return found
 
@@ -225,6 +238,11 @@ def _unknown(ids: Sequence[str]) -> NotFound:
     more = f" and {len(ids) - MOST_NAMED} more" if len(ids) > MOST_NAMED else ""
     advice = "Use an id that search_memory or get_memorylake_metadata gave"
     return NotFound(f"{what}{more}", advice, code="MEMORY_NOT_FOUND", details={"unknown": list(ids)})
+
+
+def version_in(record: Record) -> FileVersion:
+    """The older version in this record."""
+    return version_of(record.value)
 
 
 def content_key(id: str, sha256: str) -> str:

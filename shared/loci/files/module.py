@@ -1,5 +1,6 @@
 """Files, as the server offers them. Nothing here loads the vertical itself."""
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from starlette.types import ASGIApp
@@ -9,6 +10,7 @@ from loci.mcp.tool import LociTool
 from loci.mcp.tool_catalog import ToolFamily, tool_family
 
 if TYPE_CHECKING:
+    from loci.core.finding import Finding
     from loci.files.host import FilesHost
 
 INSTRUCTIONS = """
@@ -28,12 +30,18 @@ def files_module(app: "FilesHost") -> Module:
 
         return UploadRoute(app, is_open=is_open)
 
+    def checks(fix: bool) -> "Iterable[Finding]":
+        from loci.files.checks import check_files
+
+        return check_files(app, fix=fix)
+
     return Module(
         name="files",
         surfaces=frozenset({"files"}),
         tools=_tools(app),
         instructions=INSTRUCTIONS,
         routes=[ModuleRoute("/files/{token}", route)],
+        checks=checks,
     )
 
 

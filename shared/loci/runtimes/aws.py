@@ -123,12 +123,16 @@ def _file_reader(settings: Settings, blobs: S3Blobs, clients: Clients) -> "FileR
     """Reads files in the function that the settings name."""
     from loci.adapters.aws.sandbox.lambda_reader import LambdaReader, NoReader
     from loci.adapters.aws.sandbox.machine import Machine
+    from loci.files.reading import read_limits
 
-    if settings.extract_function is None or settings.executor_bucket is None:
+    if settings.extract_function is None:
         return NoReader()
+    if settings.executor_bucket is None:
+        raise Misconfigured("Files that are read need a bucket", "Set LOCI_EXECUTOR_BUCKET to the bucket of the stack")
     # The ingestion knows no secret. The names of its tenants need not be secret either: only its role may invoke.
     machine = Machine(settings.extract_function, "LOCI_EXTRACT_FUNCTION", EXTRACT_TENANTS, clients)
-    return LambdaReader(machine, blobs, S3Blobs(settings.executor_bucket, clients))
+    lent = S3Blobs(settings.executor_bucket, clients)
+    return LambdaReader(machine, blobs, lent, limits=read_limits(settings))
 
 
 def _index(settings: Settings, locks: WriteLocks, clients: Clients, *, at_once: bool) -> "DocumentIndex":
@@ -176,6 +180,7 @@ def _executors(settings: Settings, records: RecordStore, keyring: Keyring, clien
         _lender(settings, clients),
         replace(executor_bounds(settings), output_bytes=MAX_OUTPUT_BYTES),
         drawing=settings.runner_matplotlib,
+        lake=S3Blobs(settings.bucket or "", clients),
     )
 
 

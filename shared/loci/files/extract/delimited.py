@@ -16,6 +16,8 @@ SEPARATORS = ",;\t|"
 NONE = "\x1f"
 """Stands in no text, so it separates nothing."""
 LOOKED_AT = 200
+LEAST, LEAST_BELOW_ONE = 0.5, 0.8
+"""The share of the rows that have the same number of cells; below a first row with one cell, such as a title."""
 LARGEST_CELL = 16 << 20
 
 
@@ -58,13 +60,15 @@ def separator(text: str) -> str:
     for one in SEPARATORS:
         try:
             lines = csv.reader(io.StringIO(text[: 1 << 18], newline=""), delimiter=one, skipinitialspace=True)
-            widths = Counter(len(row) for row in islice(lines, LOOKED_AT) if row)
+            found = [len(row) for row in islice(lines, LOOKED_AT) if row]
         except csv.Error:
             continue
+        widths = Counter(found)
         width, times = max(widths.items(), key=lambda pair: (pair[0] > 1, pair[1]), default=(1, 0))
-        if width < 2:
+        share = times / max(1, len(found))
+        if width < 2 or share < (LEAST if found[0] > 1 else LEAST_BELOW_ONE):
             continue
-        share = times / widths.total() + min(width, 20) / 1000
+        share += min(width, 20) / 1000  # of two that fit equally well, the one with more cells
         if share > score:
             best, score = one, share
-    return best if score >= 0.5 else NONE
+    return best

@@ -4,33 +4,24 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from loci.files.extract import kinds
+from loci.files.extract import delimited, docx, html, json_tree, kinds, pdf, pptx, sheets
 from loci.files.extract.unreadable import Limits, Unreadable
 
 Read = Callable[[str, Limits], dict[str, Any]]
+# Behind the wall this folder cannot be read any more, so all of it is imported before. Their parsers can be.
+READERS: dict[str, Read] = {
+    "xlsx": sheets.read_workbook,
+    "xls": sheets.read_workbook,
+    "ods": sheets.read_workbook,
+    "csv": delimited.read_csv,
+    "tsv": delimited.read_csv,
+    "json": json_tree.read_json,
+    "pdf": pdf.read,
+    "docx": docx.read,
+    "pptx": pptx.read,
+    "html": html.read,
+}
 LONGEST_REASON = 300
-
-
-def reader(kind: str) -> Read:
-    """The function that reads files of this kind. Its parser is loaded only now."""
-    match kind:
-        case "xlsx" | "xls" | "ods":
-            from loci.files.extract.sheets import read_workbook as read
-        case "csv" | "tsv":
-            from loci.files.extract.delimited import read_csv as read
-        case "json":
-            from loci.files.extract.json_tree import read_json as read
-        case "pdf":
-            from loci.files.extract.pdf import read
-        case "docx":
-            from loci.files.extract.docx import read
-        case "pptx":
-            from loci.files.extract.pptx import read
-        case "html":
-            from loci.files.extract.html import read
-        case _:
-            raise Unreadable(f"Files of type {kind} cannot be read", kinds.TYPES, "FILE_TYPE")
-    return read
 
 
 def run(path: str, name: str, answer: str, limits: dict[str, int] | None = None) -> None:
@@ -38,7 +29,10 @@ def run(path: str, name: str, answer: str, limits: dict[str, int] | None = None)
     said: dict[str, Any]
     try:
         kind = kinds.kind_of(path, name)
-        said = {"reading": {"format": kind, **reader(kind)(path, Limits(**(limits or {})))}}
+        read = READERS.get(kind)
+        if read is None:
+            raise Unreadable(f"Files of type {kind} cannot be read yet", kinds.TYPES, "FILE_TYPE")
+        said = {"reading": {"format": kind, **read(path, Limits(**(limits or {})))}}
     except Unreadable as error:
         said = {"unreadable": str(error)[:LONGEST_REASON], "advice": error.advice, "code": error.code}
     except MemoryError:

@@ -15,7 +15,7 @@ from loci.sandbox.lambda_host.saved_state import (
     CollectedVariables,
     ObjectError,
     SavedFolder,
-    read_object,
+    copy_object,
     read_variables,
 )
 from loci.sandbox.supervisor import variables
@@ -179,7 +179,7 @@ class PythonRuns:
         path = self._folders().memory / answer["folder"] / answer["name"]
         if not path.is_file():
             arriving = self._folder / secrets.token_hex(8)
-            arriving.write_bytes(read_object(answer["get"], LARGEST_FILE))
+            copy_object(answer["get"], arriving, LARGEST_FILE)
             arriving.chmod(0o444)
             path.parent.mkdir(exist_ok=True, mode=0o755)
             arriving.replace(path)

@@ -18,7 +18,7 @@ from loci.adapters.sandbox.executor_state import KnownVariables, condition_after
 from loci.adapters.sandbox.run_results import clean_text
 from loci.adapters.sandbox.snapshots import BLOBS, PIECE, VariablesSnapshot, blobs_of, id_of, piece_key
 from loci.code.ports import GivenUp, StoredFiles, never
-from loci.code.python_run import ExecutorCondition, LostVariable, Made, Ran, RunFailure
+from loci.code.python_run import ExecutorCondition, InBlobs, LostVariable, Made, Ran, RunFailure
 from loci.core.errors import LociError, Unavailable
 from loci.core.identity import Owner
 from loci.core.ids import content_id, random_id
@@ -49,6 +49,7 @@ class LambdaExecutors:
         *,
         drawing: bool,
         clock: Callable[[], float] = time.monotonic,
+        lake: S3Blobs | None = None,
     ) -> None:
         self._machine = machine
         self._held = held
@@ -57,6 +58,8 @@ class LambdaExecutors:
         self._bounds = bounds
         self._drawing = drawing
         self._clock = clock
+        self._lake = lake
+        """The blobs of stored files: S3 copies them to where the machine can read them."""
 
     def open(self, owner: Owner) -> str:
         """Make its id. Its machine is started by its first run."""
@@ -109,7 +112,7 @@ class LambdaExecutors:
         seconds = int(self._bounds.seconds + GRACE)
         loan = self._lender.lend(seconds)
         event = {**self._event(turn, code, generation, seconds), "line": loan.where}
-        links = _StoredFileLinks(turn, files, self._blobs, seconds, generation)
+        links = _StoredFileLinks(turn, files, self._blobs, self._lake, seconds, generation)
         try:
             with answering(loan.rows, links, self._bounds.memory_requests, NOT_READ):
                 answer = self._machine.ask(turn.owner, turn.id, event)
@@ -221,11 +224,14 @@ class LambdaExecutors:
 class _StoredFileLinks:
     """Answers requests for stored files with links to copies in the bucket."""
 
-    def __init__(self, turn: RunTurn, files: StoredFiles, blobs: S3Blobs, seconds: int, run: str) -> None:
+    def __init__(
+        self, turn: RunTurn, files: StoredFiles, blobs: S3Blobs, lake: S3Blobs | None, seconds: int, run: str
+    ) -> None:
         self._turn = turn
         self._run = run
         self._files = files
         self._blobs = blobs
+        self._lake = lake
         self._seconds = seconds
 
     def __call__(self, asked: Any) -> dict[str, Json]:
@@ -236,7 +242,7 @@ class _StoredFileLinks:
             stored = self._files.read(owner, id)
             folder = content_id(id, stored.version)
             key = f"{blobs_of(self._turn.id)}{self._run}/files/{folder}"
-            self._blobs.write(owner, key, stored.content)
+            self._put(owner, key, stored.content)
             return {
                 "get": self._blobs.bare_link(owner, key, self._seconds),
                 "folder": folder,
@@ -244,6 +250,14 @@ class _StoredFileLinks:
             }
         except LociError as error:
             return {"missing": f"{error.code}: {error}"}
+
+    def _put(self, owner: Owner, key: str, content: bytes | InBlobs) -> None:
+        if isinstance(content, bytes):
+            self._blobs.write(owner, key, content)
+        elif self._lake is None:
+            self._blobs.write(owner, key, content.read())
+        else:
+            self._lake.copy(owner, content.key, self._blobs, key)
 
 
 def _files_key(id: str, run: str) -> str:

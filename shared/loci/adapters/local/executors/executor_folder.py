@@ -135,7 +135,8 @@ class StoredFileCopies:
             return path
         # The executor sees it whole or not at all: it cannot reach the folder in which it is written.
         arriving = self._folder.path / ARRIVING / secrets.token_hex(8)
-        arriving.write_bytes(stored.content)
+        content = stored.content
+        arriving.write_bytes(content if isinstance(content, bytes) else content.read())
         arriving.chmod(0o444)
         folder.mkdir(exist_ok=True, mode=0o755)
         return arriving.replace(path)

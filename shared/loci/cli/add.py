@@ -1,0 +1,214 @@
+"""`loci add`: put files into the lake, and say what was read out of each."""
+
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from loci.cli.terminal import ConfigOption, DataOption, JsonOption, open_app, printable, shown_progress
+from loci.core.errors import LociError, Refused
+from loci.core.finding import counted
+from loci.core.identity import LOCAL
+from loci.core.settings import Settings
+
+if TYPE_CHECKING:
+    from loci.files.api import Files
+    from loci.files.file import FileVersion, StoredFile
+
+STDIN = "-"
+READABLE = frozenset(
+    (
+        "xlsx",
+        "xlsm",
+        "xls",
+        "ods",
+        "csv",
+        "tsv",
+        "pdf",
+        "docx",
+        "pptx",
+        "html",
+        "htm",
+        "json",
+        "md",
+        "markdown",
+        "txt",
+        "text",
+        "log",
+    )
+)
+"""The endings of the files that --recursive takes. A file that is named is tried whatever its ending is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """What became of one file."""
+
+    path: str
+    file: "StoredFile | None"
+    reason: str | None
+    """Why it was not read."""
+    is_new: bool
+
+    @property
+    def line(self) -> str:
+        """For people."""
+        if self.file is None or self.reason is not None:
+            return f"{self.path}: {self.reason}"
+        facts = self.file.newest
+        parts = [facts.format or "", f"version {facts.number}"]
+        parts += [counted(facts.pages, "page")] if facts.pages else []
+        parts += [counted(len(facts.sheets), "sheet")] if facts.sheets else []
+        parts += [counted(facts.tables, "table")] if facts.tables else []
+        parts += [counted(facts.chunks, "passage")]
+        unchanged = "" if self.is_new else "; unchanged"
+        remarks = "".join(f"\n    {one}" for one in facts.remarks)
+        return f"{self.file.name}  {self.file.id}  ({', '.join(parts)}{unchanged}){remarks}"
+
+
+def add(
+    paths: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="FILE...",
+            help="Files: xlsx, xls, ods, csv, tsv, pdf, docx, pptx, html, json, md, txt. - reads one.",
+        ),
+    ],
+    recursive: Annotated[
+        bool,
+        typer.Option(
+            "--recursive", "-r", help="Add the files in folders too, if they look readable and are not hidden."
+        ),
+    ] = False,
+    name: Annotated[
+        str | None,
+        typer.Option("--name", metavar="NAME", help="The name of the file, if there is only one.", show_default=False),
+    ] = None,
+    data: DataOption = None,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Add files to the lake, to be searched, cited and computed on.
+
+    A file that has the name of an older one becomes its new version. The same content again changes nothing. A running
+    server sees the result at once. The exit code is 1 if a file could not be read; the summary says why.
+
+    Examples: loci add report.pdf 'costs/*.xlsx'; loci add -r ~/papers; pbpaste | loci add - --name notes.md
+    """
+    if name is not None and len(paths) != 1:
+        raise Refused("--name is for one file", "Add the others without it", code="TOO_MANY_FILES")
+    if name is None and STDIN in paths:
+        raise Refused("A file from standard input needs a name", "Add --name NAME.md", code="NAME_MISSING")
+    files = open_app(data, config, _need_data_folder).files
+    wanted = [*_expanded(paths, recursive=recursive)]
+    before = {one.id: one.newest for one in files.listed(LOCAL)}
+    done: list[Added] = []
+    with shown_progress() as progress:
+        for number, path in enumerate(wanted, 1):
+            done.append(_added(files, path, name, before))
+            progress(number, len(wanted), path)
+    files.upkeep.embed_missing(LOCAL)
+    typer.echo(json.dumps({"files": [_view(one) for one in done]}) if as_json else _text(done))
+    if any(one.reason for one in done):
+        raise typer.Exit(1)
+
+
+def _need_data_folder(settings: Settings) -> None:
+    if settings.mode != "embedded":
+        raise Refused(
+            "On AWS, files come through the endpoint",
+            "Send them with add_memory: it gives a URL for each",
+            code="NOT_EMBEDDED",
+        )
+
+
+def _expanded(paths: Sequence[str], *, recursive: bool) -> Iterator[str]:
+    """The files behind the arguments: a pattern that the shell left alone, and the files in folders, in order."""
+    for path in paths:
+        found = Path(path).expanduser()
+        if path == STDIN or found.is_file():
+            yield path
+        elif found.is_dir():
+            if not recursive:
+                raise Refused(f"{path} is a folder", "To add the files in it: loci add --recursive", code="IS_A_FOLDER")
+            yield from map(str, _walked(found))
+        elif any(one in path for one in "*?["):
+            pattern = found.relative_to(found.anchor) if found.is_absolute() else found
+            matches = sorted(Path(found.anchor or ".").glob(str(pattern)))
+            if not matches:
+                raise Refused(f"No file is named like {path}", "Correct the pattern", code="NO_SUCH_PATH")
+            yield from (str(one) for one in matches if one.is_file())
+        else:
+            yield path  # it is told that it is missing
+
+
+def _walked(folder: Path) -> Iterator[Path]:
+    for one in sorted(folder.iterdir()):
+        if one.name.startswith(".") or one.is_symlink():
+            continue
+        if one.is_dir():
+            yield from _walked(one)
+        elif one.is_file() and one.suffix.lower().lstrip(".") in READABLE:
+            yield one
+
+
+def _added(files: "Files", path: str, name: str | None, before: "Mapping[str, FileVersion]") -> Added:
+    try:
+        content, own_name = _content(files, path)
+        file = files.add(LOCAL, name or own_name, content)
+    except LociError as error:
+        return Added(path, None, str(error), is_new=False)
+    status = file.newest.status
+    reason = None if status == "okay" else file.newest.reason or f"It is {status}"
+    return Added(path, file, reason, is_new=not _is_same(before.get(file.id), file.newest))
+
+
+def _is_same(before: "FileVersion | None", after: "FileVersion") -> bool:
+    return before is not None and (before.number, before.sha256) == (after.number, after.sha256)
+
+
+def _content(files: "Files", path: str) -> tuple[bytes, str]:
+    if path == STDIN:
+        return sys.stdin.buffer.read(), STDIN
+    found = Path(path).expanduser()
+    try:
+        files.check_size(path, found.stat().st_size)
+        return found.read_bytes(), found.name
+    except OSError as error:
+        raise Refused(f"Cannot read it ({error.strerror})", "Correct the path or its permissions") from None
+
+
+def _view(one: Added) -> dict[str, object]:
+    file = one.file
+    if file is None:
+        return {"path": one.path, "id": None, "status": "error", "reason": one.reason}
+    newest = file.newest
+    return {
+        "path": one.path,
+        "id": file.id,
+        "name": file.name,
+        "status": newest.status,
+        "reason": one.reason,
+        "version": newest.number,
+        "format": newest.format,
+        "pages": newest.pages,
+        "sheets": list(newest.sheets),
+        "tables": newest.tables,
+        "passages": newest.chunks,
+        "remarks": list(newest.remarks),
+    }
+
+
+def _text(done: Sequence[Added]) -> str:
+    good = [one for one in done if one.reason is None]
+    bad = [one for one in done if one.reason is not None]
+    lines = ["\n".join(map(printable, one.line.split("\n"))) for one in good]
+    lines += ["Not read:", *(f"  {printable(one.line)}" for one in bad)] if bad else []
+    passages = sum(one.file.newest.chunks for one in good if one.file)
+    return "\n".join(
+        [*lines, f"{counted(len(good), 'file')} read, {counted(passages, 'passage')}; {len(bad)} not read."]
+    )

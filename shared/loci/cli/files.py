@@ -1,0 +1,205 @@
+"""`loci files`: list, show, search, read again and forget the files of the lake."""
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from loci.cli.terminal import ConfigOption, DataOption, JsonOption, open_app, printable
+from loci.core.errors import LociError, NotFound, Refused
+from loci.core.finding import counted
+from loci.core.identity import LOCAL
+
+if TYPE_CHECKING:
+    from loci.files.api import Files
+    from loci.files.file import FileVersion, StoredFile
+    from loci.files.finder import FoundPassage
+
+cli = typer.Typer(name="files", help="The files of the lake.", no_args_is_help=True)
+NAMED = 10
+"""Files that `forget` names in its question."""
+
+NamesArgument = Annotated[list[str], typer.Argument(metavar="NAME|ID...", help="Names or ids of files.")]
+
+
+@cli.command("list")
+def list_files(
+    data: DataOption = None,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List the files, with what was read out of each."""
+    files = open_app(data, config).files.listed(LOCAL)
+    if as_json:
+        typer.echo(json.dumps({"files": [_view(one) for one in files]}))
+        return
+    for one in files:
+        typer.echo(printable(_line(one)))
+    if not files:
+        typer.echo("There are no files yet. Add some with: loci add FILE")
+
+
+@cli.command()
+def show(
+    name: Annotated[str, typer.Argument(metavar="NAME|ID", help="The name or the id of a file.")],
+    data: DataOption = None,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show a file: its status, its versions, its sheets and what could not be read."""
+    files = open_app(data, config).files
+    [file] = _found(files, [name])
+    versions = files.versions(LOCAL, file.id)
+    if as_json:
+        typer.echo(json.dumps({**_view(file), "versions": [_version_view(one) for one in versions]}))
+        return
+    shown = file.shown
+    lines = [_line(file), f"  {shown.summary}" if shown.summary else ""]
+    lines += [f"  Sheets: {', '.join(shown.sheets)}"] if shown.sheets else []
+    lines += [f"  Remark: {one}" for one in shown.remarks]
+    lines += [f"  Version {one.number}  {one.added_at}  {one.bytes:,} bytes  {one.sha256[:12]}" for one in versions]
+    typer.echo("\n".join(printable(line) for line in lines if line))
+
+
+@cli.command()
+def search(
+    query: Annotated[str, typer.Argument(help="The question, in plain words.")],
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=50, help="The most files to show.")] = 5,
+    data: DataOption = None,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Search the files, as the tool search_memory does: each with its passages, and where they stand."""
+    from loci.files.finder import Scope  # slow to load, and `--help` does not need it
+    from loci.files.query import parsed
+
+    files = open_app(data, config).files
+    found = files.search(LOCAL, parsed(rewritten=query), limit=limit, scope=Scope())
+    if as_json:
+        results = [
+            {"id": one.file.id, "name": one.file.name, "passages": [_passage_view(part) for part in one.passages]}
+            for one in found.files
+        ]
+        typer.echo(json.dumps({"results": results, "status": found.status, "reason": found.reason}))
+        return
+    for place, one in enumerate(found.files, 1):
+        typer.echo(printable(f"{place}. {one.file.name}  {one.file.id}"))
+        for part in one.passages:
+            typer.echo(printable(f"   {part.where.label}: {' '.join(part.text.split())}"))
+    if not found.files:
+        typer.echo(found.reason or "Nothing was found.")
+
+
+@cli.command()
+def read(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="[NAME|ID]...", help="Names or ids of files.", show_default=False)
+    ] = None,
+    every: Annotated[bool, typer.Option("--all", help="Read all files again.")] = False,
+    data: DataOption = None,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Read files again, as after a newer Loci or a changed limit. Without names: those that are not read yet.
+
+    The exit code is 1 if a file could not be read.
+    """
+    files = open_app(data, config).files
+    if names and every:
+        raise Refused("Name files or give --all, not both", "Leave one of them out", code="BAD_ARGUMENTS")
+    wanted = _found(files, names) if names else files.listed(LOCAL) if every else files.waiting(LOCAL)
+    done: list[StoredFile] = []
+    for one in wanted:
+        try:
+            done.append(files.read_again(LOCAL, one.id))
+        except LociError as error:
+            typer.echo(printable(f"{one.name}: {error}"), err=True)
+    files.upkeep.embed_missing(LOCAL)
+    failed = len(wanted) - sum(one.newest.status == "okay" for one in done)
+    if as_json:
+        typer.echo(json.dumps({"files": [_view(one) for one in done]}))
+    else:
+        typer.echo("\n".join([*(printable(_line(one)) for one in done), f"{len(wanted) - failed} read, {failed} not."]))
+    if failed:
+        raise typer.Exit(1)
+
+
+@cli.command()
+def forget(
+    names: NamesArgument,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask first.")] = False,
+    data: DataOption = None,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Remove files from the lake, with all their versions. It asks first.
+
+    The files that you added them from stay where they are.
+    """
+    files = open_app(data, config).files
+    found = _found(files, names)
+    if not yes:
+        lines = [f"Loci will remove {counted(len(found), 'file')} with all versions:"]
+        lines += [f"  {printable(one.name)}  ({one.id})" for one in found[:NAMED]]
+        lines += [f"  and {len(found) - NAMED:,} more"] if len(found) > NAMED else []
+        typer.echo("\n".join(lines), err=True)
+        typer.confirm("Forget them?", abort=True, err=True)
+    removed = files.remove(LOCAL, [one.id for one in found])
+    if as_json:
+        typer.echo(json.dumps({"forgotten": sorted(one.id for one in removed)}))
+    else:
+        typer.echo(f"Forgot {counted(len(removed), 'file')}.")
+
+
+def _found(files: "Files", names: Sequence[str]) -> "list[StoredFile]":
+    """The files with these names or ids, each once. If some are unknown, the error names them."""
+    known = {one.name: one for one in files.listed(LOCAL)}
+    known |= {one.id: one for one in known.values()}
+    if unknown := [one for one in names if one not in known]:
+        advice = "`loci files list` lists their names"
+        raise NotFound(f"There is no file {', '.join(map(repr, unknown))}", advice, code="MEMORY_NOT_FOUND")
+    return [*{known[one].id: known[one] for one in names}.values()]
+
+
+def _line(file: "StoredFile") -> str:
+    newest, shown = file.newest, file.shown
+    parts = [shown.format or "?", f"version {shown.number}", counted(shown.chunks, "passage")]
+    parts += [counted(shown.tables, "table")] if shown.tables else []
+    told = ""
+    if newest.status != "okay":
+        told = f"  version {newest.number} {newest.status}" + (f": {newest.reason}" if newest.reason else "")
+    return f"{file.name}  {file.id}  ({', '.join(parts)}){told}"
+
+
+def _view(file: "StoredFile") -> dict[str, object]:
+    return {
+        "id": file.id,
+        "name": file.name,
+        "type": file.kind,
+        "status": file.newest.status,
+        "reason": file.newest.reason,
+        "found_version": file.current.number if file.current else None,
+        **_version_view(file.newest),
+    }
+
+
+def _version_view(version: "FileVersion") -> dict[str, object]:
+    return {
+        "version": version.number,
+        "added_at": version.added_at,
+        "bytes": version.bytes,
+        "sha256": version.sha256,
+        "format": version.format,
+        "passages": version.chunks,
+        "tables": version.tables,
+        "figures": version.figures,
+        "sheets": list(version.sheets),
+        "pages": version.pages,
+        "remarks": list(version.remarks),
+        "lineage": version.lineage,
+    }
+
+
+def _passage_view(passage: "FoundPassage") -> dict[str, object]:
+    return {"chunk_id": passage.chunk_id, "where": passage.where.label, "text": passage.text, "score": passage.score}

@@ -1,0 +1,98 @@
+"""`loci add` and `loci files`, run as commands."""
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.serving import LOCI, clean_environment, loci
+
+
+@pytest.fixture
+def papers(tmp_path: Path) -> Path:
+    folder = tmp_path / "papers"
+    (folder / "more" / ".hidden").mkdir(parents=True)
+    (folder / "trip.md").write_text("# Trip\n\nAnn buys the tickets.\n")
+    (folder / "more" / "notes.txt").write_text("Bob packs.\n")
+    (folder / "more" / "photo.png").write_bytes(b"\x89PNG")
+    (folder / "more" / ".hidden" / "x.md").write_text("x")
+    return folder
+
+
+def added(data: Path, *arguments: str) -> dict[str, Any]:
+    ended = loci(data, "add", *arguments, "--json")
+    assert ended.returncode == 0, ended.stderr + ended.stdout
+    return {one["path"].rpartition("/")[2]: one for one in json.loads(ended.stdout)["files"]}
+
+
+def test_people_read_what_was_read_and_what_was_not(data: Path, papers: Path) -> None:
+    (papers / "empty.md").write_text("")
+    ended = loci(data, "add", str(papers / "trip.md"), str(papers / "empty.md"), str(papers / "absent.md"))
+    assert ended.returncode == 1
+    first, *rest = ended.stdout.splitlines()
+    assert first.startswith("trip.md  ds-")
+    assert first.endswith("(md, version 1, 1 passage)")
+    assert rest == [
+        "Not read:",
+        f"  {papers}/empty.md: The file is empty. Add it again with text in it.",
+        f"  {papers}/absent.md: Cannot read it (No such file or directory). Correct the path or its permissions.",
+        "1 file read, 1 passage; 2 not read.",
+    ]
+    assert ended.stderr == "1 of 3\n2 of 3\n3 of 3\n"
+
+
+def test_the_same_file_again_is_unchanged_and_another_content_a_new_version(data: Path, papers: Path) -> None:
+    trip = str(papers / "trip.md")
+    assert added(data, trip)["trip.md"]["version"] == 1
+    assert "; unchanged)" in loci(data, "add", trip).stdout
+    Path(trip).write_text("Bob buys them.\n")
+    assert added(data, trip)["trip.md"]["version"] == 2
+
+
+def test_a_folder_needs_recursive_which_takes_what_looks_readable(data: Path, papers: Path) -> None:
+    refused = loci(data, "add", str(papers))
+    assert refused.returncode == 1
+    assert "is a folder" in refused.stderr
+    assert "--recursive" in refused.stderr
+    assert added(data, "-r", str(papers)).keys() == {"trip.md", "notes.txt"}
+
+
+def test_a_pattern_that_the_shell_left_alone_is_expanded(data: Path, papers: Path) -> None:
+    assert added(data, f"{papers}/*.md").keys() == {"trip.md"}
+    assert "No file is named like" in loci(data, "add", f"{papers}/*.pdf").stderr
+
+
+def test_standard_input_is_a_file_that_needs_a_name(data: Path) -> None:
+    assert "Add --name" in loci(data, "add", "-").stderr
+    told = subprocess.run(
+        [*LOCI, "add", "-", "--name", "notes.md"],
+        env=clean_environment(data),
+        input=b"Ann buys the tickets.\n",
+        capture_output=True,
+        check=True,
+    )
+    assert b"notes.md  ds-" in told.stdout
+
+
+def test_files_are_listed_shown_searched_and_forgotten(data: Path, papers: Path) -> None:
+    id = added(data, str(papers / "trip.md"))["trip.md"]["id"]
+    assert loci(data, "files", "list").stdout == f"trip.md  {id}  (md, version 1, 1 passage)\n"
+    shown = json.loads(loci(data, "files", "show", "trip.md", "--json").stdout)
+    assert (shown["id"], [one["version"] for one in shown["versions"]]) == (id, [1])
+    found = loci(data, "files", "search", "who buys tickets").stdout
+    assert found.startswith(f"1. trip.md  {id}\n")
+    assert "Ann buys the tickets." in found
+    assert "There is no file 'x.md'" in loci(data, "files", "forget", "-y", "x.md", "trip.md").stderr
+    assert loci(data, "files", "forget", "-y", id).stdout == "Forgot 1 file.\n"
+    assert loci(data, "files", "list").stdout.startswith("There are no files yet.")
+
+
+def test_what_could_not_be_read_is_read_again_on_request(data: Path, papers: Path) -> None:
+    (papers / "empty.md").write_text("")
+    loci(data, "add", str(papers / "empty.md"), str(papers / "trip.md"))
+    again = loci(data, "files", "read")
+    assert (again.returncode, again.stdout.splitlines()[-1]) == (1, "0 read, 1 not.")
+    every = loci(data, "files", "read", "--all")
+    assert every.stdout.splitlines()[-1] == "1 read, 1 not."
