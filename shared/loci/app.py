@@ -79,3 +79,5 @@ class App:
         """End what runs: the server stops."""
         if code := self.lazy_code.made:
             code.close()
+        if files := self.lazy_files.made:
+            files.close()

@@ -70,6 +70,11 @@ class Files:
         """A URL for downloading the file."""
         return self.parts.lake.link(owner, file.id, file.newest, LINK_SECONDS)
 
+    def close(self) -> None:
+        """End what reads files: the server stops."""
+        if reader := self.parts.reader.made:
+            reader.close()
+
     def remove(self, owner: Owner, ids: Sequence[str]) -> list[StoredFile]:
         """Remove files, with all their versions."""
         files = self.status(owner, ids)

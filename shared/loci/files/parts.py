@@ -39,6 +39,7 @@ class FileParts:
     finder: FileFinder
     embedder: Embedder
     index: DocumentIndex
+    reader: Lazy[FileReader]
 
 
 def file_parts(
@@ -60,4 +61,5 @@ def file_parts(
         finder=FileFinder(lake, search),
         embedder=adapters.embedder,
         index=adapters.index,
+        reader=reader,
     )

@@ -15,3 +15,7 @@ class FileReader(Protocol):
         Raises `Refused`, with the reason, if it cannot be read; `Unavailable` if files cannot be read safely now.
         """
         ...
+
+    def close(self) -> None:
+        """End all processes."""
+        ...

@@ -1,7 +1,9 @@
 """PDFs, read by the program behind the wall: their text, and where it stands."""
 
 import contextlib
+import json
 import shutil
+from pathlib import Path
 
 import pytest
 from reportlab.lib import colors
@@ -9,9 +11,12 @@ from reportlab.pdfgen.canvas import Canvas
 from reportlab.platypus import TableStyle
 
 from loci.core.errors import Refused
+from loci.files.extract import program
 from loci.files.reading import Reading, TextSection
 from tests.contract.files.conftest import Read
 from tests.support.files import papers
+
+ENCRYPTED = Path(papers.__file__).with_name("encrypted")
 
 
 def _texts(reading: Reading) -> list[TextSection]:
@@ -118,6 +123,22 @@ def test_a_line_that_runs_upwards_is_a_paragraph_of_its_own(read: Read) -> None:
 @pytest.mark.parametrize("bits", [40, 128])
 def test_a_pdf_that_is_encrypted_with_an_empty_password_is_read(read: Read, bits: int) -> None:
     assert _text(read("a.pdf", papers.encrypted("", bits))) == "A secret about lighthouses"
+
+
+@pytest.mark.parametrize("name", ["aes128", "aes256"])
+def test_a_pdf_that_qpdf_encrypted_with_an_empty_password_is_read(read: Read, name: str) -> None:
+    content = (ENCRYPTED / f"{name}.pdf").read_bytes()
+    assert b"/Encrypt" in content
+    assert _text(read("a.pdf", content)) == "A secret about lighthouses"
+
+
+def test_only_so_many_pages_are_read(tmp_path: Path) -> None:
+    paper, answer = tmp_path / "paper", tmp_path / "answer"
+    paper.write_bytes(papers.drawn(*(papers.line(f"Number {at}") for at in range(5))))
+    program.run(str(paper), "a.pdf", str(answer), {"pages": 2})
+    reading = Reading.model_validate(json.loads(answer.read_text("utf-8"))["reading"])
+    assert [one.text for one in _texts(reading)] == ["Number 0", "Number 1"]
+    assert (reading.pages, reading.remarks) == (5, ("Only the first 2 of 5 pages were read",))
 
 
 def test_a_pdf_with_a_password_says_so(read: Read) -> None:
