@@ -1,5 +1,6 @@
 """Reads PDFs: text by paragraphs with page and box, and tables that are drawn with lines."""
 
+import time
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,6 +13,8 @@ from loci.files.extract.unreadable import Limits, Unreadable
 
 PRIVATE = 0.3
 """Of the characters: if so many have no meaning, the fonts of the file do not say which letters they draw."""
+SECONDS = 80.0
+"""Whoever waits for the answer waits 120 s: what was read until then is better than nothing."""
 SHOWN_PAGES = 20
 SEARCHABLE = "Make it searchable, for example with: ocrmypdf in.pdf out.pdf"
 INSTALL = f"Install tesseract where Loci runs, and add it again. Or {SEARCHABLE[0].lower()}{SEARCHABLE[1:]}"
@@ -37,7 +40,12 @@ def read(path: str, limits: Limits) -> dict[str, Any]:
     document = opened(path)
     count = len(document)
     flow = Flow()
-    for number in range(1, min(count, limits.pages) + 1):
+    ends = time.monotonic() + SECONDS
+    last = min(count, limits.pages)
+    for number in range(1, last + 1):
+        if time.monotonic() > ends:
+            last = number - 1
+            break
         try:
             _read_page(document, number, flow)
         except Exception:  # noqa: BLE001 (a page may be damaged in any way; the others can be read)
@@ -46,7 +54,7 @@ def read(path: str, limits: Limits) -> dict[str, Any]:
         if flow.broken:
             raise Unreadable("No page of the PDF can be read", "Save it again", "FILE_DAMAGED")
         raise _without_text(flow.figures)
-    remarks = [f"Only the first {limits.pages:,} of {count:,} pages were read"] if count > limits.pages else []
+    remarks = [f"Only the first {last:,} of {count:,} pages were read"] if last < count else []
     return {"pages": count, "figures": flow.figures, "sections": flow.sections, "remarks": remarks + _remarks(flow)}
 
 
