@@ -42,8 +42,8 @@ def _function(stack: Stack, stage: Stage, name: str) -> Iterator[Alarm]:
     called = in_template(name)
     throttles = metrics.of_function(stage, name, "Throttles")
     yield _above(stack, f"{called}Throttles", throttles, 1, f"Lambda refuses to run {name}: raise its concurrency")
-    if stage.sandbox and name in stage.sandbox.functions:
-        return  # its time and its failures depend on the callers' code
+    if name in stage.isolated:
+        return  # its time and its failures depend on the callers' code and files
     what = "The signing secret was not renewed" if name == "rotate" else f"The function {name} fails"
     yield _above(stack, f"{called}Errors", metrics.of_function(stage, name, "Errors"), 1, what)
     slowest = metrics.of_function(stage, name, "Duration", "Maximum")

@@ -31,9 +31,12 @@ def define(app: "App", layers: Callable[[Arch, str | None], Layers]) -> None:
     users: list[Stack] = [Gateway(app, stage, folders, data)]
     if stage.searches:
         users.append(Ingest(app, stage, folders, data))
-    if stage.sandbox:
+    sandbox = Sandbox(app, stage, data) if stage.isolated else None
+    if sandbox and stage.reads_files:
+        users[-1].add_stack_dependency(sandbox)
+    if sandbox and stage.sandbox:
         errand = Errand(app, stage, folders, data, stage.sandbox)
-        errand.add_stack_dependency(Sandbox(app, stage, data, stage.sandbox))
+        errand.add_stack_dependency(sandbox)
         users[0].add_stack_dependency(errand)
         users.append(errand)
     for user in users:

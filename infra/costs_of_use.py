@@ -1,4 +1,4 @@
-"""What 1,000 searches, runs of code and documents cost, by the assumptions in `prices.toml`."""
+"""What 1,000 searches, runs of code, documents and files cost, by the assumptions in `prices.toml`."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -68,6 +68,32 @@ def stored(deployed: Deployed) -> Costs:
     assumed = ASSUMED["document"]
     in_bucket = assumed["object_gb"] + (assumed["index_gb"] if deployed.index_is_in_s3 else 0)
     return _thousand({"table and bucket": assumed["row_gb"] * GB["row_month"] + in_bucket * GB["object_month"]})
+
+
+def files(deployed: Deployed) -> Costs:
+    """Return the costs of 1,000 files that need a parser, from the form to the index: the ingestion waits for it."""
+    if deployed.function("extract") is None:
+        return {}
+    assumed = ASSUMED["file"]
+    waited = assumed["inference_s"] if deployed.function("inference") else 0
+    seconds = assumed["ingest_s"] + waited + (assumed["model_s"] if deployed.model_is_in_gateway else 0)
+    index = ("index_read", "object_read"), ("index_write", "object_write")
+    of_index = sum(assumed[f"{name}s"] * MILLION[price] / ONE_MILLION for name, price in index)
+    memory = (deployed.function("extract") or {})["MemorySize"] / MB_PER_GB
+    return _thousand(
+        {
+            "event and queue": (MILLION["event"] + assumed["queue"] * MILLION["queue"]) / ONE_MILLION,
+            "functions": deployed.runs("ingest", seconds + assumed["extract_s"])
+            + deployed.runs("extract", assumed["extract_s"])
+            + deployed.runs("inference", waited),
+            "tenant isolation": assumed["new_machines"] * memory * GB["tenant"],
+            "names that are looked up": assumed["dns_queries"] * MILLION["dns_query"] / ONE_MILLION,
+            "table and bucket": sum(_of(assumed, unit) for unit in UNITS)
+            + (of_index if deployed.index_is_in_s3 else 0),
+            "log": assumed["log_gb"] * GB["log"],
+            "traces": MILLION["trace"] / ONE_MILLION,
+        }
+    )
 
 
 def _request(deployed: Deployed, assumed: Mapping[str, Any]) -> Costs:

@@ -10,10 +10,21 @@ from infra.stage import Stage
 
 ROOT = Path(__file__).resolve().parents[1]
 PLATFORMS = {"x86_64": images.Platform.LINUX_AMD64, "arm64": images.Platform.LINUX_ARM64}
-RUNS = ("functions/run_python", "functions/run_deno", "requirements/runner.lock", "requirements/deno.lock")
+RUNS = (
+    *("functions/run_python", "functions/run_deno", "functions/extract"),
+    *("requirements/runner.lock", "requirements/deno.lock", "requirements/readers.lock"),
+)
 INFERENCE = ("functions/inference", "requirements/inference.lock")
 PROGRAMS = ("shared/loci/*", "!shared/loci/__init__.py", "!shared/loci/sandbox", "**/__pycache__")
 """Of the package `loci`, only the part that runs behind a wall."""
+READERS = (
+    "!shared/loci/files",
+    "shared/loci/files/*",
+    "!shared/loci/files/__init__.py",
+    "!shared/loci/files/extract",
+    "**/__pycache__",
+)
+"""Besides that, what reads files."""
 
 
 def image(

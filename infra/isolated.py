@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import cast
 
-from aws_cdk import Duration, Stack
+from aws_cdk import Duration, Size, Stack
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
@@ -33,7 +33,9 @@ class Isolated:
     vpc: ec2.Vpc
     group: ec2.SecurityGroup
 
-    def container(self, name: str, *, size: FunctionSize, image: lambda_.Code, description: str) -> lambda_.Function:
+    def container(
+        self, name: str, *, size: FunctionSize, image: lambda_.Code, description: str, storage_mb: int | None = None
+    ) -> lambda_.Function:
         """Create the function of `functions/<name>`: a machine for each tenant, whose code may do nothing on AWS."""
         construct = defaults.in_template(name)
         role = _role(self.stack, self.stage, name)
@@ -48,6 +50,7 @@ class Isolated:
             architecture=defaults.ARCHITECTURES[self.stage.architecture],
             memory_size=size.memory_mb,
             timeout=Duration.seconds(size.timeout_s),
+            ephemeral_storage_size=Size.mebibytes(storage_mb) if storage_mb else None,
             reserved_concurrent_executions=size.reserved_concurrency,
             # Nothing can write to it. Without it, the CDK creates one that stays when the stack is deleted.
             log_group=defaults.log_group(self.stack, f"{construct}Log", self.stage),
@@ -99,7 +102,7 @@ def doors(stack: Stack, vpc: ec2.Vpc) -> ec2.SecurityGroup:
         stack,
         "Doors",
         vpc=cast("ec2.IVpc", vpc),
-        description="Runs of code",
+        description="Runs of code, and parsers",
         allow_all_outbound=False,
     )
     group.add_egress_rule(ec2.Peer.any_ipv4(), ec2.Port.tcp(HTTPS), "The two endpoints")

@@ -8,7 +8,8 @@ from infra.acknowledged import acknowledge
 from infra.defaults import allow, deny
 from infra.stacks.data import Data
 from infra.stage import Stage
-from loci.core.settings import INDEX, INGEST_BLOBS, INGEST_KINDS, UPLOADS
+from infra.uploads import queue_name, queue_url
+from loci.core.settings import FILES_IN, INDEX, INGEST_BLOBS, INGEST_KINDS, READS, UPLOADS
 
 RECORDS = ["dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:DeleteItem", "dynamodb:Query"]
 OBJECTS = ["s3:GetObject", "s3:PutObject", "s3:DeleteObject"]
@@ -37,6 +38,10 @@ def settings_of(stage: Stage, data: Data) -> dict[str, str]:
         settings |= {"models": MODELS, "embedder": stage.model_in_gateway}
     if stage.infers:
         settings["inference_function"] = inference_name(stage)
+    if stage.searches:
+        settings["ingest_queue"] = queue_url(stage)
+    if stage.reads_files:
+        settings["extract_function"] = extract_name(stage)
     return settings
 
 
@@ -45,15 +50,24 @@ def inference_name(stage: Stage) -> str:
     return f"{stage.prefix}-inference"
 
 
+def extract_name(stage: Stage) -> str:
+    """Return the name of the function that reads files."""
+    return f"{stage.prefix}-extract"
+
+
 def permissions(stack: Stack, stage: Stage, data: Data) -> list[iam.PolicyStatement]:
     """Allow access to the table, the objects except uploads, the index and the inference."""
     known = _bucket(stack, stage, data)
     acknowledge(stack, {f"AwsSolutions-IAM5[Resource::{known}/*]": "The objects of Loci's bucket"})
+    queue = stack.format_arn(service="sqs", resource=queue_name(stage))
     return [
         allow(RECORDS, [data.table.table_arn]),
         allow(OBJECTS, [data.bucket.arn_for_objects("*")]),
         _found(data),
         deny(OBJECTS, [data.bucket.arn_for_objects(f"{UPLOADS}/*"), _of_executors(data)]),
+        # Its signature lets people send files there, which only the ingestion reads.
+        deny(["s3:GetObject", "s3:DeleteObject"], [data.bucket.arn_for_objects(f"{FILES_IN}/*")]),
+        *([allow(["sqs:SendMessage"], [queue])] if stage.searches else []),
         *_search(stack, stage),
     ]
 
@@ -63,20 +77,37 @@ def permissions_to_ingest(stack: Stack, stage: Stage, data: Data) -> list[iam.Po
     paths = [f"{OWNER}/{prefix}*" for prefix in INGEST_BLOBS]
     if stage.search == "s3":
         paths.append(f"{INDEX}/*")
-    uploads = f"{UPLOADS}/*"
+    uploads, arriving = f"{UPLOADS}/*", f"{FILES_IN}/*"
     known = _bucket(stack, stage, data)
-    for path in (*paths, uploads):
+    for path in (*paths, uploads, arriving):
         acknowledge(stack, {f"AwsSolutions-IAM5[Resource::{known}/{path}]": "What the ingestion reads and writes"})
     kinds = {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": [f"*#{kind}" for kind in INGEST_KINDS]}}
     return [
         allow(RECORDS, [data.table.table_arn], kinds),
         allow(["s3:GetObject"], [data.bucket.arn_for_objects(uploads)]),
+        allow(["s3:GetObject", "s3:DeleteObject"], [data.bucket.arn_for_objects(arriving)]),
         allow(OBJECTS, [data.bucket.arn_for_objects(path) for path in paths]),
         _found(data),
         # The paths above match some uploads, too.
         deny(["s3:PutObject", "s3:DeleteObject"], [data.bucket.arn_for_objects(uploads)]),
         deny(OBJECTS, [_of_executors(data)]),
         *_search(stack, stage),
+        *_reading(stack, stage, data),
+    ]
+
+
+def _reading(stack: Stack, stage: Stage, data: Data) -> list[iam.PolicyStatement]:
+    """Allow the ingestion to have files read: a copy of each lies where the function can reach it."""
+    if not stage.reads_files:
+        return []
+    copies = f"{OWNER}/{READS}/*"
+    known = exported(stack, data, data.executors.bucket_arn)
+    acknowledge(stack, {f"AwsSolutions-IAM5[Resource::{known}/{copies}]": "Files that are being read"})
+    function = stack.format_arn(service="lambda", resource=f"function:{extract_name(stage)}")
+    return [
+        allow(OBJECTS, [data.executors.arn_for_objects(copies)]),
+        allow(["s3:ListBucket"], [data.executors.bucket_arn]),
+        allow(["lambda:InvokeFunction"], [function]),
     ]
 
 

@@ -12,8 +12,8 @@ Days = Literal[1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 10
 """The retention times that CloudWatch Logs allows."""
 FROM_THE_STACKS = frozenset(
     {"mode", "auth", "log_level", "public_url", "table", "bucket", "secrets", "secrets_from"}
-    | {"search", "search_url", "inference_function", "run_python_function", "run_deno_function"}
-    | {"run_role", "run_table", "executor_bucket", "errand_function", "aside_queue"}
+    | {"search", "search_url", "inference_function", "extract_function", "run_python_function", "run_deno_function"}
+    | {"run_role", "run_table", "executor_bucket", "errand_function", "ingest_queue", "aside_queue"}
     | {"allowed_hosts", "data", "models", "host", "port"}  # behind CloudFront, Loci sees API Gateway's host
 )
 """Settings that the stacks provide, or that a deployment must not change."""
@@ -123,6 +123,7 @@ class Stage(Part):
     inference: InferenceSize | None = None
     model_in_gateway: Literal["all-MiniLM-L6-v2"] | None = None
     sandbox: SandboxSize | None = None
+    extract: FunctionSize | None = None
     throttle: Throttle
     firewall: Firewall | None = None
     account_log_role: bool
@@ -161,6 +162,17 @@ class Stage(Part):
         return self.searches and self.inference is not None
 
     @property
+    def reads_files(self) -> bool:
+        """True if there is a function that reads workbooks, PDFs and other files that need a parser."""
+        return self.searches and self.extract is not None
+
+    @property
+    def isolated(self) -> dict[str, FunctionSize]:
+        """The sizes of the functions in the network that leads nowhere, by the function's folder."""
+        sizes = self.sandbox.functions if self.sandbox else {}
+        return {**sizes, "extract": self.extract} if self.extract and self.reads_files else sizes
+
+    @property
     def functions(self) -> dict[str, FunctionSize]:
         """The sizes of Loci's functions, by the function's folder."""
         sizes: dict[str, FunctionSize] = {"gateway": self.gateway, "rotate": self.rotate}
@@ -169,8 +181,8 @@ class Stage(Part):
         if self.inference and self.infers:
             sizes["inference"] = self.inference
         if self.sandbox:
-            sizes |= {"errand": self.errand, **self.sandbox.functions}
-        return sizes
+            sizes["errand"] = self.errand
+        return sizes | self.isolated
 
     def timeout_s(self, name: str) -> int:
         """Return the timeout of a function."""
@@ -193,10 +205,10 @@ class Stage(Part):
             raise ValueError("domain and certificate must be set together")
         if self.domain is not None and not self.edge:
             raise ValueError("domain is the domain of CloudFront: it needs edge")
-        if self.localstack and (self.edge or self.firewall or self.search == "domain" or self.sandbox):
+        if self.localstack and (self.edge or self.firewall or self.search == "domain" or self.sandbox or self.extract):
             raise ValueError(
                 "LocalStack has neither CloudFront nor OpenSearch nor WAF: edge must be false, firewall null, and "
-                "search s3 or none; it builds no images: sandbox must be null"
+                "search s3 or none; it builds no images: sandbox and extract must be null"
             )
         if self.search_url and not self.localstack:
             raise ValueError("search_url is for LocalStack: elsewhere the stacks create the domain")

@@ -3,14 +3,14 @@
 import json
 from typing import cast
 
-from aws_cdk import CfnOutput, Duration, Stack
+from aws_cdk import Aws, CfnOutput, Duration, Stack
 from aws_cdk import aws_events as events
 from aws_cdk import aws_events_targets as targets
 from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_sqs as sqs
 
 from infra.stage import Stage
-from loci.core.settings import UPLOADS
+from loci.core.settings import FILES_IN, UPLOADS
 
 TRIES = 10  # with the pauses between them, an hour
 KEPT_DAYS = 14  # the longest that SQS keeps a message
@@ -22,13 +22,18 @@ def queue_name(stage: Stage) -> str:
     return f"{stage.prefix}-ingest"
 
 
+def queue_url(stage: Stage) -> str:
+    """Return the queue's address."""
+    return f"https://sqs.{Aws.REGION}.{Aws.URL_SUFFIX}/{Aws.ACCOUNT_ID}/{queue_name(stage)}"
+
+
 def aside_name(stage: Stage) -> str:
     """Return the name of the queue with the messages that were put aside."""
     return f"{stage.prefix}-ingest-aside"
 
 
 def tell_of_uploads(stack: Stack, stage: Stage, bucket: s3.IBucket) -> None:
-    """Send a message for each object that is written or removed below the prefix."""
+    """Send a message for each object that is written or removed below the prefixes."""
     aside = sqs.DeadLetterQueue(
         max_receive_count=TRIES, queue=cast("sqs.IQueue", _queue(stack, "UploadsAside", aside_name(stage)))
     )
@@ -51,7 +56,7 @@ def tell_of_uploads(stack: Stack, stage: Stage, bucket: s3.IBucket) -> None:
             detail_type=["Object Created", "Object Deleted"],
             detail={
                 "bucket": {"name": [bucket.bucket_name]},
-                "object": {"key": [{"prefix": f"{UPLOADS}/"}]},
+                "object": {"key": [{"prefix": f"{UPLOADS}/"}, {"prefix": f"{FILES_IN}/"}]},
                 # The bucket's own rule removes old versions: no document changes with them.
                 "reason": [{"anything-but": "Lifecycle Expiration"}],
             },

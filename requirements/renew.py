@@ -21,6 +21,11 @@ LOCKS = {
     "functions.lock": ["--group", "functions", *ON_LAMBDA, "--constraint", "requirements/dev.lock"],
     # What the container image of the inference function has.
     "inference.lock": ["functions/inference/requirements.in", *ON_LAMBDA, "--constraint", "requirements/dev.lock"],
+    # What the container image of the function that reads files has, in an environment of its own.
+    "readers.lock": [
+        *("functions/extract/requirements.in", "--group", "readers"),
+        *(*ON_LAMBDA, "--constraint", "requirements/runner.lock"),
+    ],
     # What the container image of the function that runs TypeScript has.
     "deno.lock": ["functions/run_deno/requirements.in", *ON_LAMBDA, "--constraint", "requirements/dev.lock"],
     # LocalStack binds older versions than ours, and Lambda's runtime has next to nothing: each has its environment.

@@ -34,4 +34,4 @@ def _image(stage: Stage, size: InferenceSize) -> lambda_.AssetImageCode:
     if hub := stage.settings.get("model_hub"):
         arguments["LOCI_MODEL_HUB"] = hub
     given = {name: value for name, value in arguments.items() if value}
-    return image(stage, "inference", without=[*RUNS, "shared/loci/sandbox"], arguments=given)
+    return image(stage, "inference", without=[*RUNS, "shared/loci/sandbox", "shared/loci/files"], arguments=given)

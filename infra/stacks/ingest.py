@@ -28,7 +28,7 @@ class Ingest(Stack):
             stage,
             size=stage.ingest,
             layers=defaults.loci_layers(self, stage, folders),
-            settings={**reach.settings_of(stage, data), "aside_queue": aside_url},
+            settings={**reach.settings_of(stage, data), **_reading(stage, data), "aside_queue": aside_url},
             may=[
                 *reach.permissions_to_ingest(self, stage, data),
                 defaults.allow(receive, [queue]),
@@ -43,3 +43,7 @@ class Ingest(Stack):
             max_concurrency=stage.ingest.at_once,
             report_batch_item_failures=True,
         )
+
+
+def _reading(stage: Stage, data: Data) -> dict[str, str]:
+    return {"executor_bucket": data.executors.bucket_name} if stage.reads_files else {}

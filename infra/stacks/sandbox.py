@@ -1,32 +1,41 @@
-"""The stack `sandbox`: the functions that run callers' code, a virtual machine without rights for each tenant."""
+"""The stack `sandbox`: the functions that run callers' code and parsers, a virtual machine without rights each."""
 
 from aws_cdk import Stack
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
-from infra.images import INFERENCE, PROGRAMS, RUNS, image
+from infra.images import INFERENCE, PROGRAMS, READERS, RUNS, image
 from infra.isolated import isolated
 from infra.stacks.data import Data
-from infra.stage import SandboxSize, Stage
+from infra.stage import Stage
 
-DESCRIPTIONS = {"run_python": "Runs callers' Python for Loci", "run_deno": "Runs callers' TypeScript for Loci"}
+DESCRIPTIONS = {
+    "run_python": "Runs callers' Python for Loci",
+    "run_deno": "Runs callers' TypeScript for Loci",
+    "extract": "Reads callers' files for Loci",
+}
+LOCKS = {"run_python": "runner", "run_deno": "deno", "extract": "readers"}
+STORAGE_MB = {"extract": 2048}
+"""Room in /tmp, if a function needs more than the 512 MB that each has: a file has a gigabyte at most."""
 
 
 class Sandbox(Stack):
     """The machine is the wall. Loci does not trust anything that comes out of it."""
 
-    def __init__(self, scope: Construct, stage: Stage, data: Data, size: SandboxSize) -> None:
-        super().__init__(scope, f"{stage.prefix}-sandbox", description="Loci: runs callers' code")
+    def __init__(self, scope: Construct, stage: Stage, data: Data) -> None:
+        super().__init__(scope, f"{stage.prefix}-sandbox", description="Loci: runs callers' code, and reads files")
         place = isolated(self, stage, data)
-        for name, of_function in size.functions.items():
-            place.container(name, size=of_function, image=_image(stage, name), description=DESCRIPTIONS[name])
+        for name, size in stage.isolated.items():
+            place.container(
+                name,
+                size=size,
+                image=_image(stage, name),
+                description=DESCRIPTIONS[name],
+                storage_mb=STORAGE_MB.get(name),
+            )
 
 
 def _image(stage: Stage, name: str) -> lambda_.AssetImageCode:
-    others = [path for path in RUNS if path not in _files(name)]
-    return image(stage, name, without=[*INFERENCE, *others, *PROGRAMS])
-
-
-def _files(name: str) -> tuple[str, ...]:
-    lock = "runner" if name == "run_python" else "deno"
-    return f"functions/{name}", f"requirements/{lock}.lock"
+    own = (f"functions/{name}", f"requirements/{LOCKS[name]}.lock")
+    others = [path for path in RUNS if path not in own]
+    return image(stage, name, without=[*INFERENCE, *others, *PROGRAMS, *(READERS if name == "extract" else ())])

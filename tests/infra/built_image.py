@@ -53,6 +53,11 @@ QUESTIONS = {
         },
         lambda answer: unpacked_answer(answer)["run"].get("stdout") == "4\n",
     ),
+    "extract": Question(
+        # There is no such object: the function says so, and its parsers are proven when the image is built.
+        {"get": "http://127.0.0.1:9/", "largest_file": 1},
+        lambda answer: "could not be copied" in unpacked_answer(answer).get("failed", ""),
+    ),
     "run_deno": Question(
         {
             "order": {

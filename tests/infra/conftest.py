@@ -25,6 +25,7 @@ CHANGES: dict[str, tuple[str, dict[str, object]]] = {
     "on a node": ("local", {"search_url": "http://127.0.0.1:9200"}),
     "words only": ("dev", {"inference": None}),
     "no code": ("dev", {"sandbox": None}),
+    "neither code nor parsers": ("dev", {"sandbox": None, "extract": None}),
     "words": ("words", {}),
     "arm64": ("dev", {"architecture": "arm64"}),
     "no search": ("dev", {"search": "none"}),

@@ -48,8 +48,8 @@ def test_a_node_without_a_price_is_refused() -> None:
 
 
 def test_an_image_of_unknown_size_is_refused() -> None:
-    with pytest.raises(UnknownPrice, match="the image of extract"):
-        idle(of("AWS::Lambda::Function", PackageType="Image", FunctionName="loci-dev-extract"))
+    with pytest.raises(UnknownPrice, match="the image of transcribe"):
+        idle(of("AWS::Lambda::Function", PackageType="Image", FunctionName="loci-dev-transcribe"))
 
 
 def test_solo_costs_less_than_two_dollars_a_month(solo: Stacks) -> None:

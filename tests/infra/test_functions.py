@@ -28,8 +28,8 @@ def functions(stacks: Stacks) -> dict[str, tuple[Template, Resource]]:
 
 
 def test_the_functions_are_those_that_the_stage_needs(stacks: Stacks) -> None:
-    of_runs = stacks.stage.sandbox.functions if stacks.stage.sandbox else {}
-    assert {name.lower() for name in functions(stacks)} == stacks.stage.functions.keys() - of_runs
+    isolated = stacks.stage.isolated.keys()
+    assert {name.lower() for name in functions(stacks)} == stacks.stage.functions.keys() - isolated
 
 
 def test_every_function_but_the_image_runs_on_the_interpreter_that_its_layers_are_for(stacks: Stacks) -> None:

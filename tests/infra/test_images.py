@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from loci.code.packages import find_deno
-from loci.sandbox.supervisor.fork_server_client import DRAWING, PACKAGES
+from loci.sandbox.supervisor.fork_server_client import DRAWING, PACKAGES, READERS
 from tests.infra import built_image
 from tests.infra.built_image import QUESTIONS, explained
 from tests.infra.docker_context import copies, laid_out, sent
@@ -22,7 +22,7 @@ from tests.support.serving import clean_environment
 
 ROOT = Path(__file__).resolve().parents[2]
 IMAGES = sorted(folder.parent.name for folder in (ROOT / "functions").glob("*/Dockerfile"))
-SANDBOXES = ["run_deno", "run_python"]
+SANDBOXES = ["extract", "run_deno", "run_python"]
 TASK = "var/task"
 ANSWER = """
 import json, sys, handler
@@ -38,10 +38,16 @@ from tests.infra.synthesis import synthesise
 Path(sys.argv[1]).mkdir()
 synthesise(Path(sys.argv[1]), sys.argv[2], {})
 """
+QUIET = {
+    "run_python": "import loci.sandbox.lambda_host.python_function as f; f.PythonRuns.prepare = lambda s: None; ",
+    "extract": "import loci.sandbox.lambda_host.file_function as f; f.FileReads.prepare = lambda s: None; ",
+}
+"""What keeps a handler from starting processes."""
 SAID = {
     "inference": "print(handler.lambda_handler({'ask': 'models'}, None))",
     "run_python": "print(handler.runs)",
     "run_deno": "print(handler.runs)",
+    "extract": "print(handler.runs)",
 }
 
 
@@ -82,8 +88,7 @@ def test_its_handler_imports_only_what_is_in_it(image: Image, tmp_path: Path) ->
     """Of the packages only the inference needs any; of Loci nothing but what was copied is on the path."""
     laid_out(image.context, image.dockerfile, tmp_path)
     flags = [] if image.name == "inference" else ["-S"]
-    quiet = "import loci.sandbox.lambda_host.python_function as f; f.PythonRuns.prepare = lambda s: None; "
-    program = f"{quiet if image.name == 'run_python' else ''}import handler; {SAID[image.name]}"
+    program = f"{QUIET.get(image.name, '')}import handler; {SAID[image.name]}"
     told = {"LOCI_RUNNER": "/opt/runner", "LOCI_DENO": "/opt/deno/deno", "TMPDIR": str(tmp_path)}
     done = subprocess.run(
         [sys.executable, *flags, "-B", "-c", f"{program}; import loci; print(loci.__file__)"],
@@ -139,6 +144,12 @@ def test_each_package_that_is_imported_for_callers_is_proven_when_the_image_is_b
     assert proof.startswith("RUN env -i ")
     proven = set(re.findall(r"[\w.]+", proof.partition("import ")[2]))
     assert {*PACKAGES, *DRAWING, "cloudpickle"} <= proven
+
+
+def test_each_parser_is_proven_when_the_image_is_built(built: dict[str, Image]) -> None:
+    [proof] = [line for line in _last_stage(built["extract"].dockerfile) if "/opt/runner/bin/python -B" in line]
+    assert proof.startswith("RUN env -i ")
+    assert {*READERS, "cloudpickle"} <= set(re.findall(r"[\w.]+", proof.partition("import ")[2]))
 
 
 def test_deno_is_proven_when_the_image_is_built(built: dict[str, Image]) -> None:

@@ -21,6 +21,7 @@ EVERYWHERE = {"ApiErrors", "TableThrottles"}
 OF_THE_DOMAIN = {"SearchRed", "SearchStorage"}
 OF_UPLOADS = {"UploadsAside", "UploadsWaiting"}
 
+OF_READS = {"ExtractThrottles"}
 OF_RUNS = {"RunPythonThrottles", "RunDenoThrottles", "ErrandsFailed"}  # the rest is their callers' doing
 
 
@@ -31,11 +32,19 @@ def alarms(stacks: Stacks) -> dict[str, dict[str, Any]]:
 @pytest.mark.parametrize(
     ("stage", "functions", "more"),
     [
-        ("dev", {"Gateway", "Errand", "Rotate", "Ingest", "Inference"}, OF_THE_DOMAIN | OF_UPLOADS | OF_RUNS),
-        ("prod", {"Gateway", "Errand", "Rotate", "Ingest", "Inference"}, OF_THE_DOMAIN | OF_UPLOADS | OF_RUNS),
-        ("words only", {"Gateway", "Errand", "Rotate", "Ingest"}, OF_THE_DOMAIN | OF_UPLOADS | OF_RUNS),
+        (
+            "dev",
+            {"Gateway", "Errand", "Rotate", "Ingest", "Inference"},
+            OF_THE_DOMAIN | OF_UPLOADS | OF_RUNS | OF_READS,
+        ),
+        (
+            "prod",
+            {"Gateway", "Errand", "Rotate", "Ingest", "Inference"},
+            OF_THE_DOMAIN | OF_UPLOADS | OF_RUNS | OF_READS,
+        ),
+        ("words only", {"Gateway", "Errand", "Rotate", "Ingest"}, OF_THE_DOMAIN | OF_UPLOADS | OF_RUNS | OF_READS),
         ("no search", {"Gateway", "Errand", "Rotate"}, OF_RUNS),
-        ("no code", {"Gateway", "Rotate", "Ingest", "Inference"}, OF_THE_DOMAIN | OF_UPLOADS),
+        ("no code", {"Gateway", "Rotate", "Ingest", "Inference"}, OF_THE_DOMAIN | OF_UPLOADS | OF_READS),
     ],
 )
 def test_the_alarms_watch_what_there_is(

@@ -19,13 +19,14 @@ ROTATE = {
 RECORDS = "dynamodb:DeleteItem dynamodb:GetItem dynamodb:PutItem dynamodb:Query"
 OBJECTS = "s3:DeleteObject s3:GetObject s3:PutObject"
 OWNER = "?" * 32
-KINDS = ("document", "embedded", "said", "text", "turn")
-OF_INGEST = ("documents", "history", *(f"records/{kind}" for kind in KINDS))
+KINDS = ("document", "embedded", "file", "file_version", "said", "text", "turn")
+OF_INGEST = ("documents", "files", "history", *(f"records/{kind}" for kind in KINDS))
 GATEWAY = {
     **OWN,
     RECORDS: ("<Table.Arn>",),
     OBJECTS: ("<Bucket.Arn>/*",),
     f"not {OBJECTS}": (f"<Bucket.Arn>/{OWNER}/executors/*", "<Bucket.Arn>/uploads/*"),
+    "not s3:DeleteObject s3:GetObject": ("<Bucket.Arn>/files-in/*",),
     "s3:ListBucket": ("<Bucket.Arn>",),
     "logs:CreateLogStream logs:PutLogEvents": ("<GatewayLog.Arn>",),
     "secretsmanager:GetSecretValue": ("<Secret>",),
@@ -39,12 +40,15 @@ INGEST = {
         "<Table.Arn>",
     ),
     "s3:GetObject": ("<Bucket.Arn>/uploads/*",),
+    "s3:DeleteObject s3:GetObject": ("<Bucket.Arn>/files-in/*",),
     OBJECTS: tuple(f"<Bucket.Arn>/{OWNER}/{path}/*" for path in OF_INGEST),
     "not s3:DeleteObject s3:PutObject": ("<Bucket.Arn>/uploads/*",),
     f"not {OBJECTS}": (f"<Bucket.Arn>/{OWNER}/executors/*",),
     "s3:ListBucket": ("<Bucket.Arn>",),
     "logs:CreateLogStream logs:PutLogEvents": ("<IngestLog.Arn>",),
 }
+READS = (f"<Executors.Arn>/{OWNER}/reads/*",)
+LISTS = ("<Bucket.Arn>", "<Executors.Arn>")
 INFERENCE = {**OWN, "logs:CreateLogStream logs:PutLogEvents": ("<InferenceLog.Arn>",)}
 MODEL = "amazon.nova-lite-v1:0"
 # API Gateway asks for it by name, once in an account and region.
@@ -92,6 +96,11 @@ def search(stage: Stage) -> dict[str, tuple[str, ...]]:
     )
 
 
+def queue(stage: Stage) -> str:
+    """What is to be ingested."""
+    return f"arn:<AWS::Partition>:sqs:{HERE}:{stage.prefix}-ingest"
+
+
 def invoking(stage: Stage, *names: str) -> dict[str, tuple[str, ...]]:
     """These functions and, if there is one, that of the models."""
     every = sorted([*names, *(["inference"] if stage.infers else [])])
@@ -104,7 +113,8 @@ def test_the_gateway_may_use_the_stores_the_index_the_models_the_secret_and_its_
     found.pop("bedrock:InvokeModel", None)
     errand = ["errand"] if stacks.stage.sandbox else []
     of_executors = EXECUTORS | {"s3:DeleteObject": ("<Executors.Arn>/*",)} if errand else {}
-    assert found == GATEWAY | search(stacks.stage) | invoking(stacks.stage, *errand) | of_executors
+    told = {"sqs:SendMessage": (queue(stacks.stage),)} if stacks.stage.searches else {}
+    assert found == GATEWAY | search(stacks.stage) | invoking(stacks.stage, *errand) | of_executors | told
 
 
 def test_an_errand_may_run_code_too_and_lend_a_role(stacks: Stacks) -> None:
@@ -129,9 +139,10 @@ def test_an_errand_may_run_code_too_and_lend_a_role(stacks: Stacks) -> None:
     )
 
 
-def test_failed_errands_may_be_sent_to_their_queue_only(dev: Stacks) -> None:
+def test_failed_errands_may_be_sent_to_their_queue_and_files_to_that_of_the_ingestion(dev: Stacks) -> None:
     sent = {actions: on for actions, on in allowed(dev.errand)["<ErrandRole>"].items() if "sqs:" in actions}
-    assert sent == {"sqs:GetQueueAttributes sqs:GetQueueUrl sqs:SendMessage": ("<ErrandsFailed.Arn>",)}
+    failed = "sqs:GetQueueAttributes sqs:GetQueueUrl sqs:SendMessage"
+    assert sent == {failed: ("<ErrandsFailed.Arn>",), "sqs:SendMessage": (queue(dev.stage),)}
 
 
 def test_what_is_lent_to_runs_reaches_rows_of_the_table(dev: Stacks) -> None:
@@ -151,12 +162,15 @@ def test_the_ingestion_may_use_the_stores_the_index_the_models_its_queue_and_its
     if not stacks.stage.searches:
         assert "ingest" not in stacks.templates
         return
-    queue = f"arn:<AWS::Partition>:sqs:{HERE}:{stacks.stage.prefix}-ingest"
-    receive = {"sqs:ChangeMessageVisibility sqs:DeleteMessage sqs:GetQueueAttributes sqs:ReceiveMessage": (queue,)}
-    put_aside = {"sqs:SendMessage": (f"{queue}-aside",)}
+    own = queue(stacks.stage)
+    receive = {"sqs:ChangeMessageVisibility sqs:DeleteMessage sqs:GetQueueAttributes sqs:ReceiveMessage": (own,)}
+    put_aside = {"sqs:SendMessage": (f"{own}-aside",)}
+    reads, lists = (READS, LISTS) if stacks.stage.reads_files else ((), INGEST["s3:ListBucket"])
     index = ("<Bucket.Arn>/index/*",) if stacks.stage.search == "s3" else ()
-    of_index = {OBJECTS: tuple(sorted((*INGEST[OBJECTS], *index)))}
-    assert allowed(stacks.ingest) == {"<IngestRole>": INGEST | of_index | search(stacks.stage) | receive | put_aside}
+    objects = {OBJECTS: tuple(sorted((*INGEST[OBJECTS], *index, *reads))), "s3:ListBucket": lists}
+    extract = ["extract"] if stacks.stage.reads_files else []
+    expected = INGEST | objects | search(stacks.stage) | invoking(stacks.stage, *extract) | receive | put_aside
+    assert allowed(stacks.ingest) == {"<IngestRole>": expected}
 
 
 def test_the_inference_may_write_its_log(dev: Stacks) -> None:

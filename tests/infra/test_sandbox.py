@@ -17,13 +17,13 @@ HERE = "<AWS::Region>.<AWS::URLSuffix>"
 
 def test_each_tenant_has_a_machine_of_its_own(dev: Stacks) -> None:
     functions = dev.sandbox.of_type(FUNCTION)
-    assert set(functions) == {"RunPython", "RunDeno"}
+    assert set(functions) == {"RunPython", "RunDeno", "Extract"}
     for function in functions.values():
         assert function["TenancyConfig"] == {"TenantIsolationMode": "PER_TENANT"}
 
 
 def test_they_have_the_sizes_of_the_stage(dev: Stacks) -> None:
-    for name, size in (dev.stage.sandbox.functions if dev.stage.sandbox else {}).items():
+    for name, size in dev.stage.isolated.items():
         [function] = [
             one for one in dev.sandbox.of_type(FUNCTION).values() if one["FunctionName"] == f"loci-dev-{name}"
         ]
@@ -36,14 +36,13 @@ def test_no_variable_tells_them_anything(dev: Stacks) -> None:
 
 def test_the_code_in_them_may_do_nothing(dev: Stacks) -> None:
     """What Lambda does with the role itself comes from no function."""
-    for name in ("RunPython", "RunDeno"):
+    for name, function in (("RunPython", "run_python"), ("RunDeno", "run_deno"), ("Extract", "extract")):
         statements = [one for resource, one in dev.sandbox.statements() if resource.startswith(f"{name}RoleDefault")]
         allowing = [one for one in statements if one["Effect"] == "Allow"]
         [denying] = [one for one in statements if one["Effect"] == "Deny"]
         assert [set(listed(one["Action"])) for one in allowing] == [set(INTERFACES)]
         assert (denying["Action"], denying["Resource"]) == ("*", "*")
         arns = [dev.sandbox.read(one) for one in denying["Condition"]["ArnLike"]["lambda:SourceFunctionArn"]]
-        function = "run_python" if name == "RunPython" else "run_deno"
         assert [arn.partition(":function:")[2] for arn in arns] == [f"loci-dev-{function}", f"loci-dev-{function}:*"]
 
 
@@ -134,7 +133,9 @@ def contexts(assembly_of_dev: Path) -> dict[str, Path]:
     return {Path(one["dockerFile"]).parent.name: assembly_of_dev / one["directory"] for one in sources}
 
 
-@pytest.mark.parametrize(("function", "lock"), [("run_python", "runner.lock"), ("run_deno", "deno.lock")])
+@pytest.mark.parametrize(
+    ("function", "lock"), [("run_python", "runner.lock"), ("run_deno", "deno.lock"), ("extract", "readers.lock")]
+)
 def test_an_image_is_built_of_its_handler_its_lock_and_the_programs(
     contexts: dict[str, Path], function: str, lock: str
 ) -> None:
@@ -142,4 +143,7 @@ def test_an_image_is_built_of_its_handler_its_lock_and_the_programs(
     files = {str(file.relative_to(context)) for file in context.rglob("*") if file.is_file()}
     others = {file for file in files if not file.startswith("shared/loci/sandbox/")}
     own = {f"functions/{function}/Dockerfile", f"functions/{function}/handler.py", f"requirements/{lock}"}
-    assert others == {".dockerignore", "shared/loci/__init__.py", *own}
+    parsers = {file for file in others if file.startswith("shared/loci/files/")}
+    assert others - parsers == {".dockerignore", "shared/loci/__init__.py", *own}
+    assert bool(parsers) == (function == "extract")
+    assert all("/extract/" in file or file.endswith("/files/__init__.py") for file in parsers)

@@ -26,8 +26,8 @@ def test_every_stage_that_is_shipped_can_be_read(name: str) -> None:
 
 def test_a_stage_is_like_another_but_for_what_it_says_itself() -> None:
     words, dev = read_stage("words", STAGES), read_stage("dev", STAGES)
-    assert (words.inference, words.sandbox) == (None, None)
-    assert words == dev.model_copy(update={"name": "words", "inference": None, "sandbox": None})
+    assert (words.inference, words.sandbox, words.extract) == (None, None, None)
+    assert words == dev.model_copy(update={"name": "words", "inference": None, "sandbox": None, "extract": None})
 
 
 @pytest.mark.parametrize("other", ["nobody", "words", "mine", 1])

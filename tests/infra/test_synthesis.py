@@ -36,7 +36,8 @@ def test_each_stage_has_its_stacks(stacks_of: Synthesised) -> None:
     [
         ("no search", {"ingest", "inference"}),
         ("words only", {"inference"}),
-        ("no code", {"errand", "sandbox"}),
+        ("no code", {"errand"}),
+        ("neither code nor parsers", {"errand", "sandbox"}),
         ("on a node", {"errand", "inference", "sandbox", "operations"}),
     ],
 )

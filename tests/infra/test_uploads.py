@@ -28,7 +28,7 @@ def test_the_queue_gets_what_is_written_and_removed_below_uploads(dev: Stacks) -
         "detail-type": ["Object Created", "Object Deleted"],
         "detail": {
             "bucket": {"name": [{"Ref": dev.data.id("Bucket")}]},
-            "object": {"key": [{"prefix": "uploads/"}]},
+            "object": {"key": [{"prefix": "uploads/"}, {"prefix": "files-in/"}]},
             "reason": [{"anything-but": "Lifecycle Expiration"}],
         },
     }

@@ -36,16 +36,17 @@ def loopback_aws() -> Generator[str, None, None]:
                     self.command, f"https://{host}{self.path}", headers=headers, data=body, timeout=10, stream=True
                 )
                 # moto's 304 has a text, which no such answer may have.
-                content = b"" if answer.status_code == HTTPStatus.NOT_MODIFIED else answer.content
+                has_body = self.command != "HEAD" and answer.status_code != HTTPStatus.NOT_MODIFIED
+                content = answer.content if has_body else b""
                 responses_mock.calls.reset()  # else every body that was ever sent stays in memory
             self.send_response(answer.status_code)
             for name, value in answer.headers.items():
                 if name.lower() not in ("content-length", "connection", "content-encoding", "transfer-encoding"):
                     self.send_header(name, value)
-            self.send_header("Content-Length", str(len(content)))
+            of_head = answer.headers.get("Content-Length", "0")
+            self.send_header("Content-Length", of_head if self.command == "HEAD" else str(len(content)))
             self.end_headers()
-            if self.command != "HEAD":
-                self.wfile.write(content)
+            self.wfile.write(content)
 
         do_GET = do_PUT = do_POST = do_DELETE = do_HEAD = _forward  # noqa: N815
 

@@ -1,10 +1,11 @@
-"""The work that a local server does beside serving: it loads the example, downloads models and embeds documents."""
+"""The work of a local server beside serving: it loads the example, pulls models, reads files and embeds passages."""
 
 import shutil
 import threading
 from collections.abc import Callable
 from contextlib import suppress
 from importlib.resources import as_file, files
+from itertools import count
 
 from loci.app import App
 from loci.core.errors import LociError
@@ -14,6 +15,7 @@ from loci.model_store.models_folder import ModelsFolder
 from loci.model_store.pull import pull
 
 SECONDS_BETWEEN_CHECKS = 5.0
+CYCLES_BETWEEN_READINGS = 12
 PROGRESS_STEPS = 10
 EXAMPLE_QUESTION = "Why was self-checkout withdrawn?"
 
@@ -49,14 +51,18 @@ class Background:
         with suppress(LociError):  # the next start tries again
             for owner in self._owners():
                 self._app.documents.upkeep.read_again(owner, stop=self._ended.is_set)
+        self._finish_files()
         if self._app.settings.pull_models:
             self._pull()
         embedded_by: str | None = None
-        while True:
+        for cycle in count():
             self._warm()
             model = self._app.documents.upkeep.model()
             if model is not None and model != embedded_by and self._embed():
                 embedded_by = model
+            self._embed_files()
+            if cycle % CYCLES_BETWEEN_READINGS == CYCLES_BETWEEN_READINGS - 1:
+                self._finish_files()
             if self._ended.wait(SECONDS_BETWEEN_CHECKS):
                 return
 
@@ -110,6 +116,17 @@ class Background:
             self._say(f"Some documents have no vectors yet. {error}")
             return False
         return not self._ended.is_set()
+
+    def _finish_files(self) -> None:
+        """Read the files that a process before this one accepted, or that could not be read for a while."""
+        with suppress(LociError):
+            for owner in self._owners():
+                self._app.files.upkeep.finish(owner, stop=self._ended.is_set)
+
+    def _embed_files(self) -> None:
+        with suppress(LociError):
+            for owner in self._owners():
+                self._app.files.upkeep.embed_missing(owner, stop=self._ended.is_set)
 
     def _owners(self) -> list[Owner]:
         return list(dict.fromkeys([LOCAL, *self._app.api_keys.owners()]))

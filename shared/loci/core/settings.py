@@ -20,12 +20,16 @@ RUN_PARTITIONS = "run#"
 """The partitions of rows that are lent to runs of code begin so."""
 RUN_ATTRIBUTES = (*TABLE_KEYS, "body")
 """The attributes of those rows that a run may write: not their expiry."""
-INGEST_KINDS = ("document", "embedded", "said", "text", "turn")
+INGEST_KINDS = ("document", "embedded", "file", "file_version", "said", "text", "turn")
 """The kinds of records that the ingestion of uploads uses. Its role reaches no others."""
-INGEST_BLOBS = ("documents/", "history/", *(f"records/{kind}/" for kind in INGEST_KINDS))
+INGEST_BLOBS = ("documents/", "files/", "history/", *(f"records/{kind}/" for kind in INGEST_KINDS))
 """The prefixes of the blobs that it uses, below each owner's key."""
 UPLOADS = "uploads"
 """The prefix of uploaded documents in the bucket. The stack sends an event for each change below it."""
+FILES_IN = "files-in"
+"""The prefix of files on their way into the lake."""
+READS = "reads"
+"""The folder, below each owner's key, of files that are being read: in the bucket that the function for it reaches."""
 INDEX = "index"
 """The prefix of the indexes in the bucket, if the bucket has them."""
 UPLOADS_OF_LOCAL = f"{UPLOADS}/-/local/"
@@ -146,8 +150,10 @@ class Settings(BaseModel):
     run_role: str | None = Field(None, description="on AWS: the role whose credentials a run of code gets")
     run_table: str | None = Field(None, description="on AWS: the DynamoDB table whose rows are lent to runs of code")
     executor_bucket: str | None = Field(None, description="on AWS: the S3 bucket of executors' variables and files")
+    extract_function: str | None = Field(None, description="on AWS: the function that reads files")
     errand_function: str | None = Field(None, description="on AWS: the function that drives runs of code")
     runs_at_once: int = Field(8, ge=1, le=999, description="on AWS: how many runs of code an owner may have under way")
+    ingest_queue: str | None = Field(None, description="on AWS: the queue of what is to be ingested")
     aside_queue: str | None = Field(None, description="on AWS: the queue for uploads that cannot be ingested")
     secrets_from: str | None = Field(
         None,
@@ -162,6 +168,19 @@ class Settings(BaseModel):
         15, gt=0, description="an executor that is idle for this long is saved and ended"
     )
     runner_matplotlib: bool = Field(True, description="allow Python code to draw with matplotlib")
+    files_seconds: float = Field(120, gt=0, le=900, description="how long the reading of one file may take")
+    files_memory_mb: int = Field(1536, ge=128, description="the most memory that reading a file may take")
+    files_at_once: int = Field(2, ge=1, le=32, description="how many files are read at the same time")
+    files_pages: int = Field(2_000, ge=1, description="how many pages of a file are read")
+    files_rows: int = Field(200_000, ge=1, description="how many rows of a file are read, all sheets together")
+    files_cells: int = Field(4_000_000, ge=1, description="how many filled cells of a file are read")
+    files_sheets: int = Field(1_000, ge=1, description="how many sheets of a workbook are read")
+    files_unpacked_mb: int = Field(512, ge=1, description="the most that a packed file, such as xlsx, may unpack to")
+    file_roots: Annotated[tuple[Folder, ...], BeforeValidator(_split)] = Field(
+        (), description="folders from which add_memory may take files of this machine; on AWS always none"
+    )
+    file_versions: int = Field(20, ge=0, le=500, description="how many older versions of a file Loci keeps")
+    file_mb: int = Field(100, ge=1, le=5000, description="the largest file that Loci accepts")
     allow_unsandboxed: bool = Field(
         False, description="run callers' code even if this machine cannot sandbox it: a risk"
     )

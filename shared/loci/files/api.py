@@ -3,12 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from loci.core.errors import Refused, Unavailable
 from loci.core.identity import Owner
 from loci.core.json import JsonObject
-from loci.files.file import StoredFile
+from loci.files.file import FileVersion, StoredFile
 from loci.files.finder import FoundFiles, Scope
 from loci.files.parts import FileParts
+from loci.files.plain_text import is_plain
 from loci.files.query import ParsedQuery
+from loci.files.upkeep import FileUpkeep
 
 SAMPLE = 20
 LINK_SECONDS = 3600
@@ -39,6 +42,7 @@ class Files:
 
     def __init__(self, parts: FileParts) -> None:
         self.parts = parts
+        self.upkeep = FileUpkeep(parts)
 
     def overview(self, owner: Owner) -> Overview:
         """Count the files, and show the newest."""
@@ -51,14 +55,45 @@ class Files:
         """The files that answer the question, each with the passages that do."""
         return self.parts.finder.find(owner, query, limit=limit, scope=scope)
 
-    def add(self, owner: Owner, name: str, content: bytes, lineage: JsonObject | None = None) -> StoredFile:
-        """Add a file, or a new version of it. Nothing happens if the lake has the same content already."""
-        file, is_new = self.parts.lake.add(owner, name, content, lineage)
-        return self.parts.ingest.run(owner, file.id) if is_new else file
+    def listed(self, owner: Owner) -> list[StoredFile]:
+        """All files, by their names."""
+        return sorted(self.parts.lake.files(owner), key=lambda one: (one.name.casefold(), one.name))
+
+    def add(
+        self,
+        owner: Owner,
+        name: str,
+        content: bytes,
+        lineage: JsonObject | None = None,
+        *,
+        wait: float | None = None,
+    ) -> StoredFile:
+        """Add a file, or a new version of it. Nothing happens if the lake has the same content already.
+
+        Waits until the file is read, at most so many seconds; its status then says how far it is.
+        """
+        self.check_size(name, len(content))
+        file, is_new = self.parts.ingest.accept(owner, name, content, lineage)
+        is_done = file.newest.status in ("okay", "error")
+        return file if is_done and not is_new else self._read(owner, file, wait)
+
+    def check_size(self, name: str, size: int) -> None:
+        """Raise `Refused` if a file is too large for the lake."""
+        if size > self.parts.largest:
+            what = f"{name} has {size / 2**20:,.0f} MB, more than the limit of {self.parts.largest / 2**20:,.0f} MB"
+            raise Refused(what, "Split it, or raise the setting file_mb", code="FILE_TOO_LARGE")
+
+    def read_again(self, owner: Owner, id: str) -> StoredFile:
+        """Read a file once more, as after a newer Loci or a changed limit."""
+        return self.parts.ingest.again(owner, id)
 
     def status(self, owner: Owner, ids: Sequence[str]) -> list[StoredFile]:
         """How far these files are."""
-        return [self.parts.lake.get(owner, one) for one in ids]
+        return self.parts.lake.get_all(owner, ids)
+
+    def waiting(self, owner: Owner) -> list[StoredFile]:
+        """The files that are not read yet, or could not be read."""
+        return [one for one in self.listed(owner) if one.newest.status != "okay"]
 
     def read(self, owner: Owner, id: str) -> FileContent:
         """The bytes of a file, for code that computes on it."""
@@ -76,8 +111,24 @@ class Files:
             reader.close()
 
     def remove(self, owner: Owner, ids: Sequence[str]) -> list[StoredFile]:
-        """Remove files, with all their versions."""
+        """Remove files, with all their versions. If one of them is unknown, none is removed."""
         files = self.status(owner, ids)
         for one in files:
             self.parts.ingest.forget(owner, one)
         return files
+
+    def versions(self, owner: Owner, id: str) -> list[FileVersion]:
+        """The versions of a file that were read, oldest first."""
+        return self.parts.versions.of(owner, self.parts.lake.get(owner, id))
+
+    def versions_at(self, owner: Owner, time: str) -> dict[str, FileVersion]:
+        """The version of each file that was current at this time, by the file's id."""
+        return self.parts.versions.at(owner, time)
+
+    def _read(self, owner: Owner, file: StoredFile, wait: float | None) -> StoredFile:
+        try:
+            if self.parts.queue is None or is_plain(file.name):
+                return self.parts.ingest.run(owner, file.id)
+            return self.parts.queue.begin(owner, file.id).result(wait)
+        except (Unavailable, TimeoutError):  # it waits, and its reason says why
+            return self.parts.lake.get(owner, file.id)

@@ -4,16 +4,15 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from loci.files.locators import Locator, cell_range
+from loci.files.locators import Piece
 from loci.files.reading import Reading, Section, TableSection, TextSection
-from loci.files.text_cutting import Piece, text_pieces
+from loci.files.table_cutting import table_pieces
+from loci.files.text_cutting import text_pieces
 from loci.search.passages import LONGEST, Count, embedded_text
 from loci.search.ranking import Chunk
 from loci.search.words import index_words
 
 MOST_PASSAGES = 20_000
-CELL_CHARACTERS = 500
-"""Of one cell that a passage shows: the rest of it is in the file."""
 SUMMARY_CHARACTERS = 400
 
 
@@ -55,41 +54,7 @@ def _pieces(group: Sequence[Section], count: Count, longest: int) -> Iterator[Pi
     yield from text_pieces([one for one in group if isinstance(one, TextSection)], count, longest)
     for one in group:
         if isinstance(one, TableSection):
-            yield from _of_table(one, count, longest)
-
-
-def _of_table(table: TableSection, count: Count, longest: int) -> Iterator[Piece]:
-    """Rows together as long as they fit, under the table's title and its header."""
-    heading = tuple(one for one in dict.fromkeys((table.sheet or "", table.title)) if one)
-    header = _line(table.header) if table.header else ""
-    lines = [_line(row) for row in table.rows]
-    sizes = count([header, " ".join(heading), *lines])
-    room = max(longest // 4, longest - sizes[0] - sizes[1])
-    first = 0
-    while first < len(lines):
-        end, used = first, 0
-        while end < len(lines) and (end == first or used + sizes[end + 2] <= room):
-            used += sizes[end + 2]
-            end += 1
-        body = lines[first:end]
-        yield Piece("\n".join([header, *body] if header else body), heading, _cells(table, first, end))
-        first = end
-    if not lines and header:
-        yield Piece(header, heading, _cells(table, 0, 0))
-
-
-def _cells(table: TableSection, first: int, end: int) -> Locator:
-    if table.sheet is None:
-        return Locator(page=table.page, box=table.box, slide=table.slide)
-    below = table.first_row + (1 if table.header else 0)
-    top = table.first_row if first == 0 else below + first
-    bottom = below + end - 1 if end else table.first_row
-    width = max(len(table.header), *(len(row) for row in table.rows[first:end]), 1)
-    return Locator(sheet=table.sheet, cells=cell_range(top, bottom, table.first_column, table.first_column + width - 1))
-
-
-def _line(cells: Sequence[str]) -> str:
-    return " | ".join(" ".join(one.split())[:CELL_CHARACTERS] for one in cells)
+            yield from table_pieces(one, count, longest)
 
 
 def _chunk(document: str, name: str, number: int, piece: Piece) -> Chunk:

@@ -54,6 +54,8 @@ class StoredFile:
     current: FileVersion | None
     """The newest version that was read: searches find it. None: none was read yet."""
     record_version: str
+    is_removed: bool = False
+    """True: somebody removed it, and what is left of it goes too. Nobody sees it any more."""
 
     @property
     def shown(self) -> FileVersion:
@@ -69,11 +71,13 @@ class StoredFile:
     def as_json(self) -> JsonObject:
         """The file as a record holds it."""
         current: Json = self.current and self.current.as_json()
-        return {"name": self.name, "newest": self.newest.as_json(), "current": current}
+        removed: JsonObject = {"removed": True} if self.is_removed else {}
+        return {"name": self.name, "newest": self.newest.as_json(), "current": current, **removed}
 
     def read_as(self, version: FileVersion) -> "StoredFile":
-        """The file after its newest version was read."""
-        return replace(self, newest=version, current=version if version.status == "okay" else self.current)
+        """The file after this version was read, or could not be. A version that came meanwhile stays the newest."""
+        newest = version if self.newest.number == version.number else self.newest
+        return replace(self, newest=newest, current=version if version.status == "okay" else self.current)
 
 
 def file_id(name: str) -> str:
@@ -90,6 +94,7 @@ def stored_file(record: Record) -> StoredFile:
         newest=version_of(record.value["newest"]),
         current=None if current is None else version_of(current),
         record_version=record.version,
+        is_removed=record.value.get("removed") is True,
     )
 
 

@@ -3,18 +3,19 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-from loci.core.errors import Refused, Unavailable
+from loci.core.errors import Conflict, NotFound, Refused, Unavailable
 from loci.core.identity import Owner
+from loci.core.json import JsonObject
 from loci.core.stores import WriteLocks
 from loci.files.cutting import cut, summary
-from loci.files.file import FileVersion, StoredFile
-from loci.files.lake import Lake, content_key
+from loci.files.file import FileVersion, StoredFile, file_id
+from loci.files.lake import Lake, checked_name, content_key
 from loci.files.plain_text import is_plain, read_plain
 from loci.files.ports import FileReader
 from loci.files.reading import Reading
+from loci.files.versions import Versions
 from loci.search.document_index import DocumentIndex
 from loci.search.inference import Embedder
-from loci.search.passages import LONGEST
 from loci.search.ranking import Chunk, TagsAndDate
 
 COLLECTION = "files"
@@ -29,67 +30,116 @@ class FileIngest:
     def __init__(
         self,
         lake: Lake,
+        versions: Versions,
         index: DocumentIndex,
         embedder: Embedder,
         reader: Callable[[], FileReader],
         locks: WriteLocks,
     ) -> None:
         self._lake = lake
+        self._versions = versions
         self._index = index
         self._embedder = embedder
         self._reader = reader
         self._locks = locks
 
-    def run(self, owner: Owner, id: str) -> StoredFile:
-        """Read the newest version of the file, if it is not read yet. Searches then find its words."""
-        with self._locks.take(owner, f"file/{id}", LOCK_SECONDS):
+    def accept(
+        self, owner: Owner, name: str, content: bytes, lineage: JsonObject | None = None
+    ) -> tuple[StoredFile, bool]:
+        """Keep the content, as the lake does. From then on nothing loses it; `run` reads it."""
+        before = self._lake.held(owner, file_id(checked_name(name)))
+        if before is not None and before.is_removed:  # by a process that was killed before it had ended that
+            self.forget(owner, before)
+        return self._lake.add(owner, name, content, lineage)
+
+    def run(self, owner: Owner, id: str, patience: float = LOCK_SECONDS) -> StoredFile:
+        """Read the newest version of the file, if it is not read yet. Searches then find its words.
+
+        If somebody else is reading the file, it is returned as it is. Raises `Unavailable` if files cannot be read now:
+        the file waits, and its reason says why.
+        """
+        with self._locks.take(owner, f"file/{id}", patience) as is_ours:
             file = self._lake.get(owner, id)
-            if file.newest.status in ("okay", "error"):
-                return file
-            file = self._lake.put(owner, replace(file, newest=replace(file.newest, status="running")))
-            try:
-                reading = self._reading(owner, file)
-            except Refused as error:
-                failed = replace(file.newest, status="error", reason=str(error))
-                return self._lake.put(owner, replace(file, newest=failed))
-            return self._indexed(owner, file, reading)
+            # A version that comes while its predecessor is read is read next.
+            while is_ours and file.newest.status in ("pending", "running"):
+                file = self._read(owner, file)
+            return file
+
+    def again(self, owner: Owner, id: str) -> StoredFile:
+        """Read the newest version of the file once more."""
+        self._lake.change(owner, id, lambda one: replace(one, newest=replace(one.newest, status="pending")))
+        return self.run(owner, id)
 
     def embed(self, owner: Owner, id: str) -> StoredFile:
         """Give the passages of the file their vectors, if there is a model."""
         model = self._embedder.model()
-        with self._locks.take(owner, f"file/{id}", LOCK_SECONDS):
+        with self._locks.take(owner, f"file/{id}", LOCK_SECONDS) as is_ours:
             file = self._lake.get(owner, id)
             current = file.current
-            if model is None or current is None or current.model == model.identity:
+            if not is_ours or model is None or current is None or current.model == model.identity:
                 return file
             ids = [f"{id}#{number}" for number in range(current.chunks)]
             chunks = [*self._index.chunks(owner, COLLECTION, ids).values()]
             if len(chunks) < current.chunks:
-                raise Unavailable("The file is not in the index", "Run: loci files read --all", code="NOT_INDEXED")
+                raise Unavailable("The file is not in the index", f"Run: loci files read {id}", code="NOT_INDEXED")
             chunks = self._embedded(owner, model.identity, sorted(chunks, key=lambda one: ids.index(one.id)))
             self._index.put(owner, COLLECTION, id, chunks, _facts(file, current))
             embedded = replace(current, model=model.identity)
-            newest = embedded if file.newest.number == current.number else file.newest
-            return self._lake.put(owner, replace(file, newest=newest, current=embedded))
+            return self._lake.change(owner, id, lambda one: one.read_as(embedded))
 
     def forget(self, owner: Owner, file: StoredFile) -> None:
-        """Remove the file from the index and from the lake."""
+        """Remove the file. Nobody sees it from the first write on; if the process ends then, the next start goes on."""
+        if not file.is_removed:
+            self._lake.change(owner, file.id, lambda one: replace(one, is_removed=True))
+        with self._locks.take(owner, f"file/{file.id}", LOCK_SECONDS) as is_ours:
+            if is_ours:  # whoever is reading it removes it at the end
+                self._remove(owner, file)
+
+    def _remove(self, owner: Owner, file: StoredFile) -> None:
         self._index.remove(owner, COLLECTION, file.id)
+        self._versions.forget(owner, file)
         self._lake.remove(owner, file)
 
-    def _reading(self, owner: Owner, file: StoredFile) -> Reading:
-        if is_plain(file.name):
-            return read_plain(file.name, self._lake.content(owner, file.id, file.newest))
-        return self._reader().read(owner, content_key(file.id, file.newest.sha256), file.name)
+    def _read(self, owner: Owner, file: StoredFile) -> StoredFile:
+        """Read the newest version, and write how that went. The file is locked."""
+        version = replace(file.newest, status="running")
+        try:
+            file = self._lake.change(owner, file.id, lambda one: one.read_as(version))
+            read = self._outcome(owner, file, version)
+            file = self._lake.change(owner, file.id, lambda one: one.read_as(read))
+        except NotFound:
+            held = self._lake.held(owner, file.id)
+            if held is not None and held.is_removed:
+                self._remove(owner, held)
+            raise
+        self._versions.trim(owner, file)
+        return file
 
-    def _indexed(self, owner: Owner, file: StoredFile, reading: Reading) -> StoredFile:
-        chunks = cut(file.id, file.name, reading, self._embedder.count, self._longest())
-        version = _read(file.newest, reading, chunks)
-        self._lake.keep_reading(owner, file.id, version, reading)
-        self._index.put(owner, COLLECTION, file.id, chunks, _facts(file, version))
-        if file.current is not None and file.current.number != version.number:
-            self._lake.keep_history(owner, file.id, file.current)
-        return self._lake.put(owner, file.read_as(version))
+    def _outcome(self, owner: Owner, file: StoredFile, version: FileVersion) -> FileVersion:
+        try:
+            return self._indexed(owner, file, version, self._reading(owner, file, version))
+        except (Conflict, Unavailable) as error:
+            waiting = replace(version, status="pending", reason=str(error))
+            self._lake.change(owner, file.id, lambda one: one.read_as(waiting))
+            raise
+        except (Refused, NotFound) as error:
+            if self._lake.get(owner, file.id).newest.number != version.number:
+                return version  # a newer one came, and its content went
+            return replace(version, status="error", reason=str(error))
+
+    def _reading(self, owner: Owner, file: StoredFile, version: FileVersion) -> Reading:
+        if is_plain(file.name):
+            return read_plain(file.name, self._lake.content(owner, file.id, version))
+        return self._reader().read(owner, content_key(file.id, version.sha256), file.name)
+
+    def _indexed(self, owner: Owner, file: StoredFile, version: FileVersion, reading: Reading) -> FileVersion:
+        chunks = cut(file.id, file.name, reading, self._embedder.count, self._versions.longest())
+        read = _read(version, reading, chunks)
+        self._lake.keep_reading(owner, file.id, read, reading)
+        if file.current is not None and file.current.number != read.number:
+            self._versions.retire(owner, file, file.current, _facts(file, file.current))
+        self._index.put(owner, COLLECTION, file.id, chunks, _facts(file, read))
+        return read
 
     def _embedded(self, owner: Owner, model: str, chunks: list[Chunk]) -> list[Chunk]:
         held = self._index.embeddings(owner, model, [one.hash for one in chunks])
@@ -100,10 +150,6 @@ class FileIngest:
             made = self._embedder.passages([_embedded_text(one) for one in some])
             held |= {one.hash: embedding for one, embedding in zip(some, made, strict=True)}
         return [replace(one, embedding=held.get(one.hash)) for one in chunks]
-
-    def _longest(self) -> int:
-        model = self._embedder.model()
-        return min(LONGEST, model.longest - 2) if model else LONGEST
 
 
 def _read(version: FileVersion, reading: Reading, chunks: list[Chunk]) -> FileVersion:

@@ -3,14 +3,16 @@
 import gzip
 import hashlib
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 
 from pydantic import ValidationError
 
-from loci.core.errors import NotFound, Refused
+from loci.core.errors import Conflict, NotFound, Refused, Unavailable
 from loci.core.identity import Owner
 from loci.core.json import JsonObject, iso
-from loci.core.stores import ABSENT, BlobStore, RecordStore, every, readable
+from loci.core.stores import ABSENT, BlobStore, RecordStore, WriteLocks, every, lost_race, read_or_none, readable
 from loci.files.file import FileVersion, StoredFile, file_id, stored_file, version_of
 from loci.files.reading import Reading
 
@@ -19,57 +21,99 @@ FOLDER = "files/"
 LONGEST_NAME = 255
 LARGEST_READING = 512 << 20
 """Bytes of a reading, uncompressed."""
+LOCK_SECONDS = 30.0
+ATTEMPTS = 10
+"""For a record that others write meanwhile."""
+MOST_NAMED = 5
 
 
 class Lake:
     """Keeps files as records and blobs. It knows nothing of what is in them."""
 
-    def __init__(self, records: RecordStore, blobs: BlobStore, clock: Callable[[], float]) -> None:
+    def __init__(self, records: RecordStore, blobs: BlobStore, locks: WriteLocks, clock: Callable[[], float]) -> None:
         self._records = records
         self._blobs = blobs
+        self._locks = locks
         self._clock = clock
 
     def get(self, owner: Owner, id: str) -> StoredFile:
         """The file with this id."""
-        record = self._records.get(owner, KIND, id) if id else None
-        found = next(readable([record] if record else [], stored_file), None)
-        if found is None:
-            raise NotFound(
-                f"There is no file {id[:80]!r}", "Use an id that search_memory gave", code="MEMORY_NOT_FOUND"
-            )
+        found = self.held(owner, id)
+        if found is None or found.is_removed:
+            raise _unknown([id])
         return found
 
-    def find(self, owner: Owner, name: str) -> StoredFile | None:
-        """The file with this name, if there is one."""
-        record = self._records.get(owner, KIND, file_id(name))
-        return next(readable([record] if record else [], stored_file), None)
+    def get_all(self, owner: Owner, ids: Sequence[str]) -> list[StoredFile]:
+        """The files with these ids, each once. If some are unknown, the error names all of them."""
+        found = {id: self.held(owner, id) for id in dict.fromkeys(ids)}
+        if unknown := [id for id, one in found.items() if one is None or one.is_removed]:
+            raise _unknown(unknown)
+        return [one for one in found.values() if one is not None]
+
+    def held(self, owner: Owner, id: str) -> StoredFile | None:
+        """The file with this id, also one that is being removed."""
+        record = self._records.get(owner, KIND, id) if id else None
+        return read_or_none(record, stored_file)
 
     def files(self, owner: Owner) -> Iterator[StoredFile]:
         """All files, in the order of their ids."""
-        return readable(every(self._records, owner, KIND), stored_file)
+        return (one for one in readable(every(self._records, owner, KIND), stored_file) if not one.is_removed)
+
+    def being_removed(self, owner: Owner) -> Iterator[StoredFile]:
+        """The files of which something may be left, though they were removed."""
+        return (one for one in readable(every(self._records, owner, KIND), stored_file) if one.is_removed)
 
     def add(
         self, owner: Owner, name: str, content: bytes, lineage: JsonObject | None = None
     ) -> tuple[StoredFile, bool]:
-        """Keep the content as the file's newest version; False if it was that already, and was read or will be."""
+        """Keep the content as the file's newest version; False if it was that already, and was read or will be.
+
+        A content that could not be read is tried again. The content of the current version replaces a newer one that
+        could not be read.
+        """
         name = checked_name(name)
         digest = hashlib.sha256(content).hexdigest()
-        before = self.find(owner, name)
-        if before is not None and before.newest.sha256 == digest and before.newest.status != "error":
-            return before, False
-        number = before.newest.number + 1 if before else 1
-        version = FileVersion(number, digest, len(content), iso(self._clock()), lineage=lineage)
         id = file_id(name)
-        self._blobs.write(owner, content_key(id, digest), content)
-        added = StoredFile(
-            id, name, version, before.current if before else None, before.record_version if before else ABSENT
-        )
-        return self.put(owner, added), True
+        with self.turn(owner, id):
+            for _ in range(ATTEMPTS):
+                before = self.held(owner, id)
+                after = _after(before, id, name, digest, len(content), iso(self._clock()), lineage)
+                if before is not None and after.newest == before.newest:
+                    return before, False
+                self._blobs.write(owner, content_key(id, digest), content)
+                with suppress(Conflict):  # its reading was written meanwhile
+                    kept = self.put(owner, after)
+                    if before is not None and before.newest.status != "okay":
+                        self.discard(owner, kept, before.newest)
+                    return kept, kept.newest.status == "pending"
+        raise lost_race(KIND)
+
+    @contextmanager
+    def turn(self, owner: Owner, id: str) -> Generator[None]:
+        """Nobody else adds or discards contents of the file meanwhile."""
+        with self._locks.take(owner, f"file content/{id}", LOCK_SECONDS) as is_taken:
+            if not is_taken:
+                raise Unavailable("Somebody else adds this file just now", "Try again", code="FILE_BUSY")
+            yield
 
     def put(self, owner: Owner, file: StoredFile) -> StoredFile:
         """Write the file's record over the version that it was read from. Raises `Conflict` if another was written."""
         record = self._records.put(owner, KIND, file.id, file.as_json(), expect_version=file.record_version)
         return stored_file(record)
+
+    def change(self, owner: Owner, id: str, change: Callable[[StoredFile], StoredFile]) -> StoredFile:
+        """Change the file's record as it is now, also if others change it meanwhile. A removed file stays removed."""
+        for _ in range(ATTEMPTS):
+            with suppress(Conflict):
+                return self.put(owner, change(self.get(owner, id)))
+        raise lost_race(KIND)
+
+    def discard(self, owner: Owner, file: StoredFile, version: FileVersion) -> None:
+        """Remove the content of a version and its reading, unless another version has the same. Only in its `turn`."""
+        others = [file.newest, *([file.current] if file.current else []), *self.history(owner, file.id)]
+        if all(one.sha256 != version.sha256 for one in others):
+            self._blobs.remove(owner, reading_key(file.id, version.sha256))
+            self._blobs.remove(owner, content_key(file.id, version.sha256))
 
     def keep_history(self, owner: Owner, id: str, version: FileVersion) -> None:
         """Keep what was known of an older version."""
@@ -79,6 +123,14 @@ class Lake:
         """The older versions of a file that were read, oldest first."""
         page = self._records.list(owner, HISTORY, prefix=f"{id}/", limit=1000)
         return list(readable(page.records, lambda record: version_of(record.value)))
+
+    def histories(self, owner: Owner) -> dict[str, list[FileVersion]]:
+        """The older versions of all files, by the ids of the files."""
+        found: dict[str, list[FileVersion]] = {}
+        for record in every(self._records, owner, HISTORY):
+            for version in readable([record], lambda one: version_of(one.value)):
+                found.setdefault(record.key.partition("/")[0], []).append(version)
+        return found
 
     def content(self, owner: Owner, id: str, version: FileVersion) -> bytes:
         """The bytes of a version, as they came."""
@@ -90,7 +142,7 @@ class Lake:
 
     def keep_reading(self, owner: Owner, id: str, version: FileVersion, reading: Reading) -> None:
         """Keep what was read out of a version."""
-        packed = gzip.compress(reading.model_dump_json(exclude_defaults=True).encode(), 5, mtime=0)
+        packed = gzip.compress(reading.model_dump_json(exclude_none=True).encode(), 5, mtime=0)
         self._blobs.write(owner, reading_key(id, version.sha256), packed)
 
     def reading(self, owner: Owner, id: str, version: FileVersion) -> Reading:
@@ -104,13 +156,51 @@ class Lake:
                 f"What was read out of {id} is damaged", f"Read it again: loci files read {id}", code="READING_DAMAGED"
             ) from error
 
+    def forget_version(self, owner: Owner, id: str, version: FileVersion) -> None:
+        """Remove what was known of an older version."""
+        self._records.remove(owner, HISTORY, f"{id}/{version.number:06}")
+
     def remove(self, owner: Owner, file: StoredFile) -> None:
-        """Remove the file, all its versions and what was read out of them."""
-        for key in self._blobs.list(owner, f"{FOLDER}{file.id}/"):
-            self._blobs.remove(owner, key)
-        for version in self.history(owner, file.id):
-            self._records.remove(owner, HISTORY, f"{file.id}/{version.number:06}")
-        self._records.remove(owner, KIND, file.id)
+        """Remove the file, all its versions and what was read out of them. Its record goes last."""
+        with self.turn(owner, file.id):
+            for key in self._blobs.list(owner, f"{FOLDER}{file.id}/"):
+                self._blobs.remove(owner, key)
+            for version in self.history(owner, file.id):
+                self.forget_version(owner, file.id, version)
+            held = self.held(owner, file.id)
+            if held is not None and held.is_removed:
+                self._records.remove(owner, KIND, file.id, expect_version=held.record_version)
+
+
+def _after(
+    before: StoredFile | None,
+    id: str,
+    name: str,
+    digest: str,
+    size: int,
+    now: str,
+    lineage: JsonObject | None,
+) -> StoredFile:
+    """The file with this content as its newest version."""
+    if before is None:
+        return StoredFile(id, name, FileVersion(1, digest, size, now, lineage=lineage), None, ABSENT)
+    if before.is_removed:
+        raise Conflict(f"{name} is being removed", "Add it again in a moment")
+    newest, current = before.newest, before.current
+    if newest.sha256 == digest:
+        is_known = newest.status != "error"
+        return before if is_known else replace(before, newest=FileVersion(newest.number, digest, size, now))
+    if newest.status == "error" and current is not None and current.sha256 == digest:
+        return replace(before, newest=current)
+    return replace(before, newest=FileVersion(newest.number + 1, digest, size, now, lineage=lineage))
+
+
+def _unknown(ids: Sequence[str]) -> NotFound:
+    names = ", ".join(repr(one[:80]) for one in ids[:MOST_NAMED])
+    what = f"There is no file {names}" if len(ids) == 1 else f"There are no files {names}"
+    more = f" and {len(ids) - MOST_NAMED} more" if len(ids) > MOST_NAMED else ""
+    advice = "Use an id that search_memory or get_memorylake_metadata gave"
+    return NotFound(f"{what}{more}", advice, code="MEMORY_NOT_FOUND", details={"unknown": list(ids)})
 
 
 def content_key(id: str, sha256: str) -> str:

@@ -53,6 +53,15 @@ class Locator:
         return "&".join(parts)
 
 
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A passage and its place."""
+
+    text: str
+    heading: tuple[str, ...]
+    where: Locator
+
+
 def locator_of(fragment: str) -> Locator:
     """The locator that has this fragment. Raises `ValueError` if none has."""
     parts = dict(part.split("=", 1) for part in fragment.split("&") if part)

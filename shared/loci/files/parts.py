@@ -10,7 +10,9 @@ from loci.core.stores import BlobStore, RecordStore, WriteLocks
 from loci.files.finder import FileFinder
 from loci.files.ingest import FileIngest
 from loci.files.lake import Lake
-from loci.files.ports import FileReader
+from loci.files.ports import FileReader, FileUploads
+from loci.files.reading_queue import ReadingQueue
+from loci.files.versions import Versions
 from loci.search.document_index import DocumentIndex
 from loci.search.inference import Embedder, Reranker
 from loci.search.language_model import LanguageModel
@@ -28,6 +30,7 @@ class FileAdapters:
     locks: WriteLocks
     reader: Callable[[], FileReader]
     """Made at the first file that needs a parser."""
+    uploads: FileUploads | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +38,17 @@ class FileParts:
     """Everything that `Files` is made of."""
 
     lake: Lake
+    versions: Versions
     ingest: FileIngest
+    queue: ReadingQueue | None
+    """Reads files beside the calls that bring them. None: this process may stand still after an answer."""
+    uploads: FileUploads | None
     finder: FileFinder
     embedder: Embedder
     index: DocumentIndex
     reader: Lazy[FileReader]
+    largest: int
+    """Bytes of a file."""
 
 
 def file_parts(
@@ -50,16 +59,22 @@ def file_parts(
     language_model: LanguageModel | None,
 ) -> FileParts:
     """Put the parts together."""
-    lake = Lake(records, blobs, time.time)
+    lake = Lake(records, blobs, adapters.locks, time.time)
+    versions = Versions(lake, adapters.index, adapters.embedder, settings.file_versions)
     model_name, seconds = settings.language_model or "", settings.language_model_seconds
     stage = LanguageStage(language_model, model_name, seconds=seconds)
     search = Search(adapters.index, adapters.embedder, adapters.reranker, stage, rerank_seconds=settings.rerank_seconds)
     reader = Lazy(adapters.reader)
+    ingest = FileIngest(lake, versions, adapters.index, adapters.embedder, reader.get, adapters.locks)
     return FileParts(
         lake=lake,
-        ingest=FileIngest(lake, adapters.index, adapters.embedder, reader.get, adapters.locks),
+        versions=versions,
+        ingest=ingest,
+        queue=ReadingQueue(ingest) if settings.mode == "embedded" else None,
+        uploads=adapters.uploads,
         finder=FileFinder(lake, search),
         embedder=adapters.embedder,
         index=adapters.index,
         reader=reader,
+        largest=settings.file_mb << 20,
     )

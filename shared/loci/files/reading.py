@@ -4,6 +4,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from loci.core.settings import Settings
+
 LONGEST_NAME = 500
 MOST_COLUMNS = 16_384
 Name = Annotated[str, Field(max_length=LONGEST_NAME)]
@@ -44,8 +46,15 @@ class TableSection(Strict):
     first_row: Annotated[int, Field(ge=0)] = 0
     """The row of the header in its sheet, counted from 0; of the first row if there is no header."""
     first_column: Annotated[int, Field(ge=0)] = 0
+    header_rows: Annotated[int, Field(ge=1, le=9)] = 1
+    """How many rows of the sheet the header takes, if there is one."""
     header: Annotated[tuple[str, ...], Field(max_length=MOST_COLUMNS)] = ()
     rows: tuple[tuple[str, ...], ...]
+
+    @property
+    def below_header(self) -> int:
+        """The row of `rows[0]` in its sheet, counted from 0."""
+        return self.first_row + (self.header_rows if self.header else 0)
 
 
 Section = Annotated[TextSection | TableSection, Field(discriminator="kind")]
@@ -67,6 +76,17 @@ class Reading(Strict):
     def tables(self) -> tuple[TableSection, ...]:
         """The tables, in the order of the file."""
         return tuple(one for one in self.sections if isinstance(one, TableSection))
+
+
+def read_limits(settings: Settings) -> dict[str, int]:
+    """How much of one file is read, as the program behind the wall is told."""
+    return {
+        "pages": settings.files_pages,
+        "rows": settings.files_rows,
+        "cells": settings.files_cells,
+        "sheets": settings.files_sheets,
+        "unpacked_bytes": settings.files_unpacked_mb << 20,
+    }
 
 
 class Answer(Strict):

@@ -2,23 +2,13 @@
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
-from loci.files.locators import Box, Locator
+from loci.files.locators import Box, Locator, Piece
 from loci.files.reading import TextSection
 from loci.search.passages import Block, Count, passages
 
 BETWEEN = "\n\n"
 """Stands between paragraphs of one passage."""
-
-
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """A passage and its place."""
-
-    text: str
-    heading: tuple[str, ...]
-    where: Locator
 
 
 def text_pieces(sections: Sequence[TextSection], count: Count, longest: int) -> Iterator[Piece]:

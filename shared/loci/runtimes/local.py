@@ -1,6 +1,7 @@
 """Loci on one machine, in one data folder. Nothing of AWS is loaded, except for a language model of Bedrock."""
 
 import time
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -81,11 +82,21 @@ def _for_files(settings: Settings, blobs: BlobStore, shared: "DocumentAdapters")
 
 def _file_reader(settings: Settings, blobs: BlobStore) -> "FileReader":
     """Reads files in confined processes of this machine, with the runner's packages."""
-    from loci.adapters.local.confined_reader import ConfinedReader
+    from loci.adapters.local.confined_reader import BOUNDS, ConfinedReader
     from loci.adapters.local.executors.executor_starter import strongest_wall
+    from loci.files.reading import read_limits
 
     layers = partial(strongest_wall, allow_none=settings.allow_unsandboxed)
-    return ConfinedReader(settings.data.absolute() / "readers", settings.runner_folder, blobs, layers)
+    bounds = replace(BOUNDS, seconds=settings.files_seconds, memory_bytes=settings.files_memory_mb << 20)
+    return ConfinedReader(
+        settings.data.absolute() / "readers",
+        settings.runner_folder,
+        blobs,
+        layers,
+        bounds,
+        read_limits(settings),
+        at_once=settings.files_at_once,
+    )
 
 
 def _for_code(settings: Settings, records: RecordStore, blobs: BlobStore) -> "CodeAdapters":

@@ -2,85 +2,123 @@
 
 import os
 import stat
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
-
-from pydantic import ValidationError
 
 from loci.adapters.local.executors.executor_folder import ExecutorFolder
-from loci.adapters.local.executors.executor_starter import ExecutorStarter
-from loci.core.errors import Refused
+from loci.adapters.local.executors.executor_starter import PREFIX, ExecutorStarter
+from loci.adapters.sandbox.file_answers import checked, stopped
+from loci.core.errors import Unavailable
 from loci.core.identity import Owner
 from loci.core.stores import BlobStore
-from loci.files.reading import Answer, Reading
+from loci.files.ports import GivenUp, never
+from loci.files.reading import Reading
 from loci.sandbox.supervisor.exchange import MB, Bounds, ExecutorEnded
+from loci.sandbox.supervisor.fork_server_client import READERS
 from loci.sandbox.wall.layers import Layer
 
-PACKAGES = ("loci.files.extract.program", "pypdfium2", "python_calamine")
 ANSWER = "reading.json"
 LARGEST_ANSWER = 512 * MB
-BOUNDS = Bounds(seconds=120.0, memory_bytes=1536 * MB, disk_bytes=1024 * MB)
-ENDED = {
-    "time": "it takes too long to read",
-    "memory": "it needs too much memory to be read",
-    "disk": "too much was read out of it",
-}
+BOUNDS = Bounds(seconds=120.0, memory_bytes=1536 * MB, disk_bytes=1024 * MB, memory_requests=0)
+AT_ONCE = 2
+WAIT_SECONDS = 600.0
+LOOK_SECONDS = 0.1
+OUT_OF_MEMORY = (b"memory allocation of", b"MemoryError", b"out of memory", b"bad_alloc")
+"""What parsers in Rust, Python and C say before they end."""
 
 
 class ConfinedReader:
     """Starts a process for each file. What it says is checked, and never believed."""
 
-    def __init__(self, folder: Path, runner: Path, blobs: BlobStore, layers: Callable[[], frozenset[Layer]]) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        runner: Path,
+        blobs: BlobStore,
+        layers: Callable[[], frozenset[Layer]],
+        bounds: Bounds = BOUNDS,
+        limits: Mapping[str, int] | None = None,
+        *,
+        at_once: int = AT_ONCE,
+    ) -> None:
+        self._folder = folder
         self._blobs = blobs
-        self._starter = ExecutorStarter(folder, runner, BOUNDS, layers=layers, drawing=False, packages=PACKAGES)
+        self._limits = dict(limits or {})
+        self._starter = ExecutorStarter(folder, runner, bounds, layers=layers, drawing=False, packages=READERS)
+        self._free = threading.BoundedSemaphore(at_once)
+        self._swept = threading.Event()
 
-    def read(self, owner: Owner, blob: str, name: str) -> Reading:
+    def read(self, owner: Owner, blob: str, name: str, given_up: GivenUp = never) -> Reading:
         """Read the file that lies in the blob store under this key."""
         self._starter.check()
-        folder = self._starter.new_folder()
-        folder.take()
+        self._wait(given_up)
         try:
-            return self._read(folder, self._blobs.read(owner, blob), name)
+            self._sweep()
+            folder = self._starter.new_folder()
+            folder.take()
+            try:
+                return self._read(folder, self._blobs.read(owner, blob), name, given_up)
+            finally:
+                folder.remove()
         finally:
-            folder.remove()
-
-    def _read(self, folder: ExecutorFolder, content: bytes, name: str) -> Reading:
-        path = folder.work_folders.memory / "file"
-        path.write_bytes(content)
-        path.chmod(0o444)
-        answer = folder.work_folders.work / ANSWER
-        process = self._starter.spawn(folder)
-        try:
-            code = f"from loci.files.extract.program import run; run({str(path)!r}, {name!r}, {str(answer)!r})"
-            process.run(code, lambda _id, _name: {"missing": "no other file"})
-            return checked(_content(answer), name)
-        except ExecutorEnded as ended:
-            why = ENDED.get(ended.why, "the program that reads it has crashed")
-            raise Refused(
-                f"{name} cannot be read: {why}", "Split it into smaller files, or save it again", code="FILE_UNREADABLE"
-            ) from None
-        finally:
-            process.end()
+            self._free.release()
 
     def close(self) -> None:
         """End all processes."""
         self._starter.close()
 
+    def _read(self, folder: ExecutorFolder, content: bytes, name: str, given_up: GivenUp) -> Reading:
+        path = folder.work_folders.memory / "file"
+        path.write_bytes(content)
+        del content
+        path.chmod(0o444)
+        answer = folder.work_folders.work / ANSWER
+        asked = f"run({str(path)!r}, {name!r}, {str(answer)!r}, {self._limits!r})"
+        process = self._starter.spawn(folder)
+        try:
+            reply = process.run(
+                f"from loci.files.extract.program import run; {asked}", lambda _id, _name: {"missing": ""}, given_up
+            )
+            if given_up():
+                raise Unavailable(f"The reading of {name} was given up", "Start it again", code="GIVEN_UP")
+            if reply.interrupted:
+                raise stopped(name, "time")
+            said = _content(answer)
+            if not said and _is_out_of_memory(reply.said, reply.output.stderr):
+                raise stopped(name, "memory")
+            return checked(said, name)
+        except ExecutorEnded as ended:
+            if ended.why == "given up":
+                raise Unavailable(f"The reading of {name} was given up", "Start it again", code="GIVEN_UP") from None
+            said_it = any(one in ended.output.stderr for one in OUT_OF_MEMORY)
+            raise stopped(name, "memory" if said_it else ended.why) from None
+        finally:
+            process.end()
 
-def checked(said: bytes, name: str) -> Reading:
-    """The reading in this answer. Raises `Refused` with the reason if nothing could be read."""
-    try:
-        answer = Answer.model_validate_json(said)
-    except ValidationError:
-        answer = Answer()
-    if answer.reading is None:
-        raise Refused(
-            f"{name}: {answer.unreadable or 'the program that reads it gave no answer'}",
-            answer.advice or "Save it again in its own program",
-            code=answer.code or "FILE_UNREADABLE",
-        )
-    return answer.reading
+    def _wait(self, given_up: GivenUp) -> None:
+        """Wait for a turn: each process may take a lot of memory."""
+        for _ in range(round(WAIT_SECONDS / LOOK_SECONDS)):
+            if self._free.acquire(timeout=LOOK_SECONDS):
+                return
+            if given_up():
+                break
+        raise Unavailable("Other files are still being read", "Try again when they are done", code="READERS_BUSY")
+
+    def _sweep(self) -> None:
+        """Remove what readers left behind whose server was killed."""
+        if self._swept.is_set():
+            return
+        self._swept.set()
+        for path in self._folder.glob(f"{PREFIX}*"):
+            left = ExecutorFolder(path)
+            if left.take():
+                left.remove()
+
+
+def _is_out_of_memory(said: Mapping[str, object], errors: bytearray) -> bool:
+    failure = said.get("failure")
+    return (isinstance(failure, dict) and "memory" in failure) or any(one in errors for one in OUT_OF_MEMORY)
 
 
 def _content(path: Path) -> bytes:
@@ -90,5 +128,5 @@ def _content(path: Path) -> bytes:
     except OSError:
         return b""
     with open(descriptor, "rb") as opened:  # noqa: PTH123
-        held: Any = os.fstat(opened.fileno())
+        held = os.fstat(opened.fileno())
         return opened.read(LARGEST_ANSWER) if stat.S_ISREG(held.st_mode) and held.st_size <= LARGEST_ANSWER else b""

@@ -1,67 +1,118 @@
-"""Reads workbooks and tables of text."""
+"""Reads workbooks: xlsx, xls and ods."""
 
-import csv
-import datetime
-import io
+import os
+import re
+import tempfile
+import zipfile
+from pathlib import Path
 from typing import Any
 
+from loci.files.extract.cell_texts import kind, shown, shown_percent
+from loci.files.extract.packed_workbook import Package, SheetPart, examine, smaller_copy
+from loci.files.extract.tables import Grid, tables
 from loci.files.extract.unreadable import Limits, Unreadable
 
-Cells = list[list[str]]
+PLACE = re.compile(r"([A-Z]+)(\d+)")
+LONGEST_NAME = 500
+NO_PASSWORD = Unreadable("The workbook has a password", "Save it without one, and add it again", "FILE_ENCRYPTED")
 
 
 def read_workbook(path: str, limits: Limits) -> dict[str, Any]:
-    """The sheets of a workbook."""
-    import python_calamine
+    """The sheets of a workbook, with their tables."""
+    package = examine(path, limits) if zipfile.is_zipfile(path) else Package(0, {})
+    smaller = None
+    if package.is_too_large:
+        descriptor, smaller = tempfile.mkstemp(suffix=".xlsx")
+        os.close(descriptor)
+        smaller_copy(path, package, smaller)
+    try:
+        return _read(smaller or path, package, limits)
+    finally:
+        if smaller:
+            Path(smaller).unlink()
+
+
+def _read(path: str, package: Package, limits: Limits) -> dict[str, Any]:
+    import python_calamine as calamine
 
     try:
-        book = python_calamine.CalamineWorkbook.from_path(path)  # pyright: ignore[reportUnknownMemberType]
-    except python_calamine.PasswordError as error:
-        raise Unreadable("The workbook has a password", "Save it without one", "FILE_ENCRYPTED") from error
+        book = calamine.CalamineWorkbook.from_path(path)  # pyright: ignore[reportUnknownMemberType]
+    except calamine.PasswordError as error:
+        raise NO_PASSWORD from error
     sections: list[dict[str, Any]] = []
-    for name in book.sheet_names:
-        sheet = book.get_sheet_by_name(name)
-        rows = sheet.to_python(skip_empty_area=False, nrows=limits.rows)
-        sections += _tables([[_shown(cell) for cell in row] for row in rows], name)
-    return {"sheets": book.sheet_names, "sections": sections}
+    remarks: list[str] = []
+    names: list[str] = []
+    rows_left = limits.rows
+    for at, sheet in enumerate(book.sheets_metadata[: limits.sheets]):
+        names.append(sheet.name[:LONGEST_NAME])
+        if sheet.typ != calamine.SheetTypeEnum.WorkSheet:
+            continue
+        if sheet.visible != calamine.SheetVisibleEnum.Visible:
+            remarks.append(f"Sheet {sheet.name!r} is hidden")
+        part = package.sheets.get(sheet.name, SheetPart(sheet.name, ""))
+        read = book.get_sheet_by_index(at)
+        grid = _grid(read, part, rows_left)
+        sections += tables(grid)
+        remarks += _remarks(part, grid, read.total_height, rows_left)
+        rows_left -= min(rows_left, len(grid.cells))
+    if len(book.sheets_metadata) > limits.sheets:
+        remarks.append(f"Only the first {limits.sheets} of {len(book.sheets_metadata)} sheets were read")
+    if not sections and not package.figures:
+        raise Unreadable(
+            f"The workbook is empty: no cell of {', '.join(names[:5]) or 'any sheet'} has a value",
+            "Add it again with something in it",
+            "FILE_EMPTY",
+        )
+    return {"sheets": names, "sections": sections, "figures": package.figures, "remarks": _short(remarks)}
 
 
-def read_csv(path: str, limits: Limits) -> dict[str, Any]:
-    """The rows of a table of text."""
-    with open(path, "rb") as opened:  # noqa: PTH123
-        text = opened.read().decode("utf-8-sig", "replace")
-    try:
-        dialect: Any = csv.Sniffer().sniff(text[:8192], ",;\t|")
-    except csv.Error:
-        dialect = csv.excel
-    rows: Cells = [list(row) for row, _ in zip(csv.reader(io.StringIO(text, newline=""), dialect), range(limits.rows))]  # noqa: B905
-    return {"sections": _tables(rows, "Sheet1")}
+def _grid(sheet: Any, part: SheetPart, rows_left: int) -> Grid:
+    """The used cells of a sheet."""
+    row, column = sheet.start or (0, 0)
+    raw: list[list[Any]] = sheet.to_python(skip_empty_area=True, nrows=max(0, rows_left - row))
+    cells = [[*map(shown, one)] for one in raw]
+    for place in part.percents:
+        at, across = _position(place, row, column)
+        if at < len(raw) and across < len(raw[at]) and isinstance(raw[at][across], float):
+            cells[at][across] = shown_percent(raw[at][across])
+    for place, text in part.errors.items():
+        at, across = _position(place, row, column)
+        if 0 <= at < len(cells) and 0 <= across < len(cells[at]):
+            cells[at][across] = text
+
+    def cell_kind(at: int, across: int) -> str:
+        if across >= len(raw[at]) or not cells[at][across]:
+            return "e"
+        found = kind(raw[at][across])
+        return "n" if found == "e" else found  # an error, which the parser shows as an empty cell
+
+    return Grid(sheet.name[:LONGEST_NAME], cells, cell_kind, row, column, sheet.merged_cell_ranges or ())
 
 
-def _tables(rows: Cells, sheet: str) -> list[dict[str, Any]]:
-    """The used part of the sheet as one table."""
-    used = [number for number, row in enumerate(rows) if any(row)]
-    if not used:
-        return []
-    first = min(next(at for at, cell in enumerate(rows[number]) if cell) for number in used)
-    body = [row[first:] for row in rows[used[0] : used[-1] + 1]]
-    return [
-        {
-            "kind": "table",
-            "sheet": sheet,
-            "first_row": used[0],
-            "first_column": first,
-            "header": body[0],
-            "rows": body[1:],
-        }
-    ]
+def _position(place: str, row: int, column: int) -> tuple[int, int]:
+    found = PLACE.fullmatch(place)
+    if found is None:
+        return -1, -1
+    number = 0
+    for letter in found.group(1):
+        number = number * 26 + ord(letter) - 64
+    return int(found.group(2)) - 1 - row, number - 1 - column
 
 
-def _shown(cell: Any) -> str:
-    if cell is None:
-        return ""
-    if isinstance(cell, float) and cell.is_integer():
-        return str(int(cell))
-    if isinstance(cell, datetime.datetime | datetime.date | datetime.time):
-        return cell.isoformat()
-    return str(cell)
+def _remarks(part: SheetPart, grid: Grid, height: int, rows_left: int) -> list[str]:
+    found: list[str] = []
+    read = grid.row + len(grid.cells)
+    if part.keep_rows is not None or height > rows_left:
+        found.append(f"Only rows 1 to {read:,} of sheet {grid.name!r} were read: the workbook is too large")
+    if part.without_far:
+        found.append(f"Of sheet {grid.name!r} only columns A to ZZ were read")
+    if part.not_calculated:
+        found.append(
+            f"{part.not_calculated} formulas of sheet {grid.name!r} have no stored value: "
+            "open the workbook in its program and save it"
+        )
+    return found
+
+
+def _short(remarks: list[str]) -> list[str]:
+    return [one[:LONGEST_NAME] for one in remarks[:50]]

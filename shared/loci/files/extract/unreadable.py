@@ -12,6 +12,11 @@ class Unreadable(Exception):
         self.code = code
 
 
+def too_large(what: str) -> Unreadable:
+    """The refusal of a file that would take more room than a file may take."""
+    return Unreadable(what, "Split it into smaller files", "FILE_TOO_LARGE")
+
+
 @dataclass(frozen=True)
 class Limits:
     """How much of one file is read."""
@@ -22,3 +27,4 @@ class Limits:
     cells: int = 4_000_000
     unpacked_bytes: int = 512 << 20
     """Of a packed file, such as a workbook."""
+    sheets: int = 1_000

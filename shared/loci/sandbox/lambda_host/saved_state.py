@@ -19,6 +19,8 @@ from loci.sandbox.supervisor.executor_files import MOST_LOOKED_AT, FileStamps, f
 
 SECONDS = 60.0
 PIECE = 16 << 20
+COPIED = 1 << 20
+"""Bytes of a file that are copied at a time."""
 
 Form = Mapping[str, Any]
 """A signed form of S3: where to send it, and its fields."""
@@ -122,6 +124,24 @@ def read_object(url: str, most: int) -> bytes:
     if len(content) > most:
         raise ObjectError("it is larger than it may be")
     return content
+
+
+def copy_object(url: str, path: Path, most: int) -> None:
+    """Copy the object to a new file, piece by piece; `ObjectError` if it is not there, or larger."""
+    request = urllib.request.Request(url)  # noqa: S310 (the link is our own)
+    try:
+        with urllib.request.urlopen(request, timeout=SECONDS) as answer, path.open("wb") as copied:  # noqa: S310
+            while piece := answer.read(COPIED):
+                if copied.tell() + len(piece) > most:
+                    raise ObjectError("it is larger than it may be")
+                copied.write(piece)
+            if answer.length:  # urllib takes a broken connection for the end
+                raise ObjectError("the connection broke")
+    except urllib.error.HTTPError as error:
+        error.close()
+        raise ObjectError(f"S3 answers {error.code}") from None
+    except (OSError, http.client.HTTPException) as error:
+        raise ObjectError(f"S3 cannot be reached ({error})") from None
 
 
 def write_object(form: Form, content: bytes) -> None:

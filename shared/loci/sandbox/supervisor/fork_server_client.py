@@ -27,6 +27,8 @@ PACKAGES = (
     *("sklearn.metrics", "sklearn.model_selection", "sklearn.preprocessing", "xgboost", "threadpoolctl"),
 )
 DRAWING = ("matplotlib.pyplot",)
+READERS = ("loci.files.extract.program", "pypdfium2", "python_calamine")
+"""What reads stored files."""
 STANDARD = ("collections", "csv", "datetime", "decimal", "fractions", "io", "itertools", "math", "re", "statistics")
 SYSTEM_FILES = ("/usr/lib", "/usr/lib64", "/lib", "/lib64", "/usr/share/zoneinfo", "/etc/localtime", "/etc/ld.so.cache")
 """The parts of the system that Python and its packages read."""

@@ -1,0 +1,148 @@
+"""Turns the cells of a sheet into tables: with titles, headers, and the places of their cells."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from loci.files.extract.blocks import Block, blocks
+from loci.files.extract.headers import LOOKED_AT, header_rows, joined
+
+GAP = 2
+"""Empty rows across which a table may go on, or its title stand."""
+LONGEST_TITLE = 200
+MOST_TITLES = 3
+Merged = Sequence[tuple[tuple[int, int], tuple[int, int]]]
+"""Ranges of merged cells: the top left cell and the bottom right one."""
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The cells of a sheet as texts, the kind of each, and the place of the first one."""
+
+    name: str
+    cells: list[list[str]]
+    kind: Callable[[int, int], str]
+    """By row and column, counted from the first cell."""
+    row: int = 0
+    column: int = 0
+    merged: Merged = ()
+    beside: bool = True
+    """True if empty columns separate tables."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A block with what its first rows are."""
+
+    block: Block
+    title: tuple[str, ...] = ()
+    heading: int = 0
+    """How many rows the header has."""
+    header: Sequence[str] = field(default=())
+
+
+def tables(grid: Grid) -> list[dict[str, Any]]:
+    """The tables on the sheet, as sections of a reading."""
+    found: list[Table] = []
+    for block in blocks(grid.cells, beside=grid.beside):
+        table = _table(grid, block)
+        above = next((at for at, one in reversed([*enumerate(found)]) if _is_above(one.block, block)), None)
+        if above is None:
+            found.append(table)
+        elif _is_title(grid, found[above]) and _spans(block, found[above].block):
+            title = (*found[above].title, grid.cells[found[above].block.top][found[above].block.left].strip())
+            found[above] = replace(table, title=(*title, *table.title)[:MOST_TITLES])
+        elif _goes_on(found[above], table):
+            whole = found[above].block
+            found[above] = replace(found[above], block=replace(whole, bottom=block.bottom))
+        else:
+            found.append(table)
+    return [_section(grid, one) for one in sorted(found, key=lambda one: (one.block.top, one.block.left))]
+
+
+def _table(grid: Grid, block: Block) -> Table:
+    title: list[str] = []
+    while block.columns > 1 and block.rows > 1 and len(title) < MOST_TITLES:
+        filled = [one for one in grid.cells[block.top][block.left : block.right] if one]
+        if len(filled) != 1 or len(filled[0]) > LONGEST_TITLE or not _is_text(grid, block):
+            break
+        if any(grid.cells[block.top][block.left : block.right]) and not _is_wider_below(grid, block):
+            break
+        title.append(filled[0].strip())
+        block = replace(block, top=block.top + 1)
+    rows = [*range(block.top, min(block.bottom, block.top + LOOKED_AT + 2))]
+    span = range(block.left, block.right)
+    texts = [_padded(grid.cells[row], block) for row in rows]
+    kinds = [[grid.kind(row, column) for column in span] for row in rows]
+    count = header_rows(kinds, texts)
+    header = joined(_filled(grid, block, texts[:count])) if count else ()
+    return Table(block, tuple(title), count, header)
+
+
+def _is_text(grid: Grid, block: Block) -> bool:
+    return any(grid.kind(block.top, column) == "s" for column in range(block.left, block.right))
+
+
+def _is_wider_below(grid: Grid, block: Block) -> bool:
+    """True if the rows below have more filled cells than this one: else it is a row of a list."""
+    below = grid.cells[block.top + 1 : block.top + 1 + LOOKED_AT]
+    return any(sum(map(bool, row[block.left : block.right])) > 1 for row in below)
+
+
+def _is_above(upper: Block, lower: Block) -> bool:
+    return upper.bottom <= lower.top <= upper.bottom + GAP and (_spans(lower, upper) or _spans(upper, lower))
+
+
+def _spans(wide: Block, narrow: Block) -> bool:
+    return wide.left <= narrow.left + 1 and narrow.right <= wide.right
+
+
+def _is_title(grid: Grid, table: Table) -> bool:
+    block = table.block
+    if block.rows > 1 or block.columns > 1 or grid.kind(block.top, block.left) != "s":
+        return False
+    return len(grid.cells[block.top][block.left]) <= LONGEST_TITLE
+
+
+def _goes_on(upper: Table, lower: Table) -> bool:
+    """True if the lower block has the rest of the upper one's rows, below an empty row."""
+    if lower.heading or lower.title or not upper.heading or lower.block.columns == 1 < upper.block.columns:
+        return False
+    return upper.block.left <= lower.block.left and lower.block.right <= upper.block.right
+
+
+def _padded(row: Sequence[str], block: Block) -> list[str]:
+    cells = list(row[block.left : block.right])
+    return cells + [""] * (block.columns - len(cells))
+
+
+def _filled(grid: Grid, block: Block, lines: list[list[str]]) -> list[list[str]]:
+    """The header's lines, with the value of merged cells in each of them."""
+    filled = [list(line) for line in lines]
+    for (top, left), (bottom, right) in grid.merged:
+        rows = range(max(top - grid.row, block.top), min(bottom - grid.row, block.top + len(lines) - 1) + 1)
+        columns = range(max(left - grid.column, block.left), min(right - grid.column, block.right - 1) + 1)
+        if rows and columns and rows[0] == top - grid.row and columns[0] == left - grid.column:
+            value = filled[rows[0] - block.top][columns[0] - block.left]
+            for row in rows:
+                for column in columns:
+                    filled[row - block.top][column - block.left] = value
+    return filled
+
+
+def _section(grid: Grid, table: Table) -> dict[str, Any]:
+    block = table.block
+    first = block.top + table.heading
+    section: dict[str, Any] = {
+        "kind": "table",
+        "sheet": grid.name,
+        "first_row": grid.row + block.top,
+        "first_column": grid.column + block.left,
+        "header": list(table.header),
+        "rows": [row[block.left : block.right] for row in grid.cells[first : block.bottom]],
+    }
+    if table.title:
+        section["title"] = " - ".join(table.title)[:500]
+    if table.heading > 1:
+        section["header_rows"] = table.heading
+    return section

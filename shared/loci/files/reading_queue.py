@@ -1,0 +1,53 @@
+"""Reads files beside the calls that bring them, so that a call need not wait for a large one."""
+
+import threading
+from collections import deque
+from concurrent.futures import Future
+
+from loci.core.errors import LociError
+from loci.core.identity import Owner
+from loci.files.file import StoredFile
+from loci.files.ingest import FileIngest
+from loci.sandbox.supervisor.daemon_threads import DAEMON_THREADS
+
+AT_ONCE = 2
+
+
+class ReadingQueue:
+    """Files in the order in which they came, a few of them at once. If the process ends, the next start goes on."""
+
+    def __init__(self, ingest: FileIngest) -> None:
+        self._ingest = ingest
+        self._turn = threading.Lock()
+        self._waiting: deque[tuple[Owner, str, Future[StoredFile]]] = deque()
+        self._workers = 0
+
+    def begin(self, owner: Owner, id: str) -> Future[StoredFile]:
+        """Read the file as soon as those before it are read. The future has the file then."""
+        future: Future[StoredFile] = Future()
+        with self._turn:
+            self._waiting.append((owner, id, future))
+            if self._workers == AT_ONCE:
+                return future
+            self._workers += 1
+        DAEMON_THREADS.start(self._work)
+        return future
+
+    def _work(self) -> None:
+        try:
+            while (one := self._next()) is not None:
+                owner, id, future = one
+                try:
+                    future.set_result(self._ingest.run(owner, id))
+                except LociError as error:
+                    future.set_exception(error)
+                except BaseException as error:
+                    future.set_exception(error)
+                    raise
+        finally:
+            with self._turn:
+                self._workers -= 1
+
+    def _next(self) -> tuple[Owner, str, Future[StoredFile]] | None:
+        with self._turn:
+            return self._waiting.popleft() if self._waiting else None

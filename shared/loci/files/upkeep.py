@@ -1,0 +1,57 @@
+"""The work on files that a server does beside serving: it ends what a killed process began, and embeds passages."""
+
+from collections.abc import Callable
+from contextlib import suppress
+
+from loci.core.errors import LociError, NotFound, Unavailable
+from loci.core.identity import Owner
+from loci.files.ingest import COLLECTION
+from loci.files.parts import FileParts
+
+
+class FileUpkeep:
+    """Everything here can be stopped at any time, and goes on at the next call."""
+
+    def __init__(self, parts: FileParts) -> None:
+        self._parts = parts
+        self._embedded: dict[str, tuple[str, str]] = {}
+        """By owner: the model, and the state of the index when nothing was missing."""
+
+    def model(self) -> str | None:
+        """The identity of the model that embeds."""
+        model = self._parts.embedder.model()
+        return model.identity if model else None
+
+    def finish(self, owner: Owner, stop: Callable[[], bool] = lambda: False) -> None:
+        """Remove what was to be removed, and read the files that were accepted and not read."""
+        for file in [*self._parts.lake.being_removed(owner)]:
+            self._parts.ingest.forget(owner, file)
+        for file in [*self._parts.lake.files(owner)]:
+            if stop():
+                return
+            if file.newest.status in ("pending", "running"):
+                with suppress(NotFound, Unavailable):  # it was just removed, or it waits for what reads it
+                    self._parts.ingest.run(owner, file.id, patience=0)
+
+    def embed_missing(self, owner: Owner, stop: Callable[[], bool] = lambda: False) -> int:
+        """Embed the passages that have no vector of the current model; return the number of files."""
+        model = self.model()
+        if model is None:
+            return 0
+        state = (model, self._parts.index.state(owner, COLLECTION))
+        if self._embedded.get(owner.key) == state:
+            return 0
+        done = 0
+        errors = 0
+        for file in [*self._parts.lake.files(owner)]:
+            if stop():
+                return done
+            if file.current is not None and file.current.model != model:
+                try:
+                    self._parts.ingest.embed(owner, file.id)
+                    done += 1
+                except LociError:  # the others come first; `loci doctor` names it
+                    errors += 1
+        if not done and not errors:
+            self._embedded[owner.key] = state
+        return done

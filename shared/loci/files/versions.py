@@ -1,0 +1,105 @@
+"""The versions of files: which one was current at a time, and the passages of those that were replaced."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from loci.core.errors import NotFound, Refused
+from loci.core.identity import Owner
+from loci.files.cutting import cut
+from loci.files.file import FileVersion, StoredFile
+from loci.files.lake import Lake
+from loci.search.document_index import DocumentIndex
+from loci.search.inference import Embedder
+from loci.search.passages import LONGEST
+from loci.search.ranking import Chunk, TagsAndDate
+
+PAST = "files_past"
+"""The collection of the passages that newer versions replaced."""
+
+
+class Versions:
+    """Keeps the versions that were read: the current one and, up to a number, those before it."""
+
+    def __init__(self, lake: Lake, index: DocumentIndex, embedder: Embedder, most: int) -> None:
+        self._lake = lake
+        self._index = index
+        self._embedder = embedder
+        self._most = most
+
+    def of(self, owner: Owner, file: StoredFile) -> list[FileVersion]:
+        """The versions of the file that were read, oldest first."""
+        return _with_current(self._lake.history(owner, file.id), file.current)
+
+    def get(self, owner: Owner, file: StoredFile, number: int | None) -> FileVersion:
+        """The version with this number; without one, the current version."""
+        known = self.of(owner, file)
+        found = next((one for one in reversed(known) if number in (None, one.number)), None)
+        if found is None:
+            have = ", ".join(str(one.number) for one in known) or "none: it was not read yet"
+            raise NotFound(
+                f"{file.name} has no version {'that was read' if number is None else number}",
+                f"Its versions are {have}",
+                code="VERSION_NOT_FOUND",
+            )
+        return found
+
+    def at(self, owner: Owner, time: str) -> dict[str, FileVersion]:
+        """The version of each file that was current at this time, by the file's id. Times are as 2026-05-01T12:00:00Z.
+
+        A file that was added later is not among them, nor one whose version of then is no longer kept.
+        """
+        found: dict[str, FileVersion] = {}
+        histories = self._lake.histories(owner)
+        for file in self._lake.files(owner):
+            known = [one for one in _with_current(histories.get(file.id, []), file.current) if one.added_at <= time]
+            if known:
+                found[file.id] = known[-1]
+        return found
+
+    def retire(self, owner: Owner, file: StoredFile, version: FileVersion, facts: TagsAndDate) -> None:
+        """Keep a version and its passages as those of the past: a newer one takes its place."""
+        self._index.put(owner, PAST, past_document(file.id, version), self._passages(owner, file, version), facts)
+        self._lake.keep_history(owner, file.id, version)
+
+    def trim(self, owner: Owner, file: StoredFile) -> None:
+        """Forget the oldest versions beyond the number that is kept."""
+        older = self.of(owner, file)[:-1]
+        for version in older[: max(0, len(older) - self._most)]:
+            self._index.remove(owner, PAST, past_document(file.id, version))
+            self._lake.forget_version(owner, file.id, version)
+            with self._lake.turn(owner, file.id):
+                self._lake.discard(owner, self._lake.get(owner, file.id), version)
+
+    def forget(self, owner: Owner, file: StoredFile) -> None:
+        """Remove the passages of all versions of the past."""
+        for version in self._lake.history(owner, file.id):
+            self._index.remove(owner, PAST, past_document(file.id, version))
+
+    def longest(self) -> int:
+        """The most tokens of a passage."""
+        model = self._embedder.model()
+        return min(LONGEST, model.longest - 2) if model else LONGEST
+
+    def _passages(self, owner: Owner, file: StoredFile, version: FileVersion) -> list[Chunk]:
+        """Cut from the reading: after a crash the index may hold those of the next version already."""
+        try:
+            reading = self._lake.reading(owner, file.id, version)
+        except (NotFound, Refused):  # damaged: its content is still there, to be fetched
+            return []
+        chunks = cut(past_document(file.id, version), file.name, reading, self._embedder.count, self.longest())
+        if version.model is None:
+            return chunks
+        held = self._index.embeddings(owner, version.model, [one.hash for one in chunks])
+        return [replace(one, embedding=held.get(one.hash)) for one in chunks]
+
+
+def past_document(id: str, version: FileVersion) -> str:
+    """The id of a version's document in the collection of the past."""
+    return f"{id}@{version.number}"
+
+
+def _with_current(older: Sequence[FileVersion], current: FileVersion | None) -> list[FileVersion]:
+    """After a crash the current version may be among the older ones too."""
+    if current is None:
+        return [*older]
+    return [*(one for one in older if one.number < current.number), current]

@@ -1,0 +1,113 @@
+"""Files in a function: each is read behind a wall, in a machine that reads the files of one owner."""
+
+import gzip
+import os
+import secrets
+import stat
+import subprocess
+import tempfile
+import threading
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from loci.sandbox.lambda_host.function_answer import packed_answer
+from loci.sandbox.lambda_host.saved_state import ObjectError, copy_object, write_object
+from loci.sandbox.supervisor.exchange import Bounds, ExecutorEnded
+from loci.sandbox.supervisor.executor_files import remove
+from loci.sandbox.supervisor.fork_server_client import READERS, ForkServer, WorkFolders, interpreter
+from loci.sandbox.wall.probe import offered
+
+READING = "reading.json"
+NO_START = (ExecutorEnded, OSError, subprocess.SubprocessError)
+
+Answer = dict[str, Any]
+
+
+class FileReads:
+    """Answers events, one after the other. What a parser said goes to the bucket as it is: nobody here believes it."""
+
+    def __init__(self, runner: str, folder: str | None = None) -> None:
+        self._runner = Path(runner)
+        self._folder = Path(folder or tempfile.mkdtemp(prefix="loci-"))
+        self._turn = threading.Lock()
+        self._server: ForkServer | None = None
+
+    def prepare(self) -> None:
+        """Import the parsers before somebody waits for them."""
+        with self._turn, suppress(*NO_START):  # the next file tries again, and its answer says why it fails
+            self._forks()
+
+    def answer(self, event: Mapping[str, Any]) -> dict[str, str]:
+        """Read the event's file, and write what was in it where the event says."""
+        with self._turn:
+            folder = self._folder / secrets.token_hex(8)
+            try:
+                said = self._answer(event, folder)
+            finally:
+                remove(str(folder))
+        answer = packed_answer(said)
+        assert answer is not None  # noqa: S101 (it is short)
+        return answer
+
+    def close(self) -> None:
+        """End all processes."""
+        with self._turn:
+            if self._server is not None:
+                self._server.close()
+            remove(str(self._folder))
+
+    def _answer(self, event: Mapping[str, Any], folder: Path) -> Answer:
+        folders = WorkFolders(folder / "work", folder / "scratch", folder / "memory")
+        for one in (folders.work, folders.scratch, folders.memory):
+            one.mkdir(parents=True, mode=0o700)
+        file = folders.memory / "file"
+        try:
+            copy_object(event["get"], file, event["largest_file"])
+            file.chmod(0o444)
+        except (ObjectError, OSError) as error:
+            return {"failed": f"the file could not be copied: {error}"[:300]}
+        try:
+            process = self._forks().spawn(folders, Bounds(**event["bounds"]))
+        except NO_START as error:
+            said = bytes(error.output.stderr).decode(errors="replace") if isinstance(error, ExecutorEnded) else error
+            return {"failed": f"no program started that reads files: {said}"[:300]}
+        answer = folders.work / READING
+        arguments = ", ".join(repr(one) for one in (str(file), event["name"], str(answer), event["limits"]))
+        try:
+            process.run(f"from loci.files.extract.program import run; run({arguments})", _no_other)
+        except ExecutorEnded as ended:
+            return {"ended": ended.why}
+        finally:
+            process.end()
+        content = _content(answer, event["largest_reading"])
+        packed = gzip.compress(content, 5, mtime=0)
+        try:
+            write_object(event["put"], packed)
+        except ObjectError as error:
+            return {"failed": f"what was read could not be kept: {error}"[:300]}
+        return {"read": len(content)}
+
+    def _forks(self) -> ForkServer:
+        if self._server is None or not self._server.is_alive:
+            cache = self._folder / "cache"
+            cache.mkdir(parents=True, exist_ok=True, mode=0o700)
+            python = interpreter(self._runner / "bin" / "python")
+            self._server = ForkServer(python, offered().layers, cache, drawing=False, packages=READERS)
+        return self._server
+
+
+def _no_other(_id: str, _name: str) -> dict[str, str]:
+    return {"missing": "no other file"}
+
+
+def _content(path: Path, most: int) -> bytes:
+    """What the parser wrote, if that is a real file: hostile code may have put anything there."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return b""
+    with open(descriptor, "rb") as opened:
+        held = os.fstat(descriptor)
+        return opened.read(most) if stat.S_ISREG(held.st_mode) and held.st_size <= most else b""

@@ -1,0 +1,71 @@
+"""What every `FileReader` does, on this machine and in a function."""
+
+import io
+import zipfile
+from collections.abc import Iterator
+
+import pytest
+
+from loci.core.errors import NotFound, Refused
+from loci.files.reading import TableSection
+from loci.sandbox.wall.layers import UNPRIVILEGED
+from tests.contract.file_readers import ADAPTERS, Readers
+from tests.contract.stores import ANN, BOB
+from tests.support.deno import STRONGEST
+
+pytestmark = pytest.mark.skipif(
+    not STRONGEST >= UNPRIVILEGED,
+    reason="this machine has no wall to put around parsers: `loci doctor` says what is missing",
+)
+PRICES = b"fruit,price\napple,3\npear,4\n"
+
+
+@pytest.fixture(scope="module", params=ADAPTERS)
+def readers(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Readers]:
+    with ADAPTERS[request.param](tmp_path_factory.mktemp("readers")) as made:
+        yield made
+
+
+def test_a_table_is_read_with_its_header_and_rows(readers: Readers) -> None:
+    readers.blobs.write(ANN, "files/prices", PRICES)
+    reading = readers.reader.read(ANN, "files/prices", "prices.csv")
+    [table] = reading.sections
+    assert isinstance(table, TableSection)
+    assert reading.format == "csv"
+    assert (table.header, table.rows) == (("fruit", "price"), (("apple", "3"), ("pear", "4")))
+
+
+def test_a_name_cannot_become_code(readers: Readers) -> None:
+    readers.blobs.write(ANN, "files/odd", PRICES)
+    reading = readers.reader.read(ANN, "files/odd", "'+open('/etc/passwd').read()+'\"\\.csv")
+    assert len(reading.sections) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "code"),
+    [("empty.csv", b"", "FILE_EMPTY"), ("photo.xlsx", b"GIF89a\0", "FILE_TYPE"), ("b.pdf", b"%PDF-1.7\n", None)],
+)
+def test_what_cannot_be_read_is_refused_with_a_reason(
+    readers: Readers, name: str, content: bytes, code: str | None
+) -> None:
+    readers.blobs.write(ANN, f"files/{name}", content)
+    with pytest.raises(Refused) as refused:
+        readers.reader.read(ANN, f"files/{name}", name)
+    assert code is None or refused.value.code == code
+
+
+def test_a_damaged_workbook_does_not_keep_the_next_file_from_being_read(readers: Readers) -> None:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as opened:
+        opened.writestr("xl/workbook.xml", "<not")
+    readers.blobs.write(ANN, "files/damaged", packed.getvalue())
+    readers.blobs.write(ANN, "files/prices", PRICES)
+    with pytest.raises(Refused):
+        readers.reader.read(ANN, "files/damaged", "damaged.xlsx")
+    assert readers.reader.read(ANN, "files/prices", "prices.csv").sections
+
+
+def test_another_owners_file_is_not_there(readers: Readers) -> None:
+    readers.blobs.write(ANN, "files/prices", PRICES)
+    with pytest.raises(NotFound):
+        readers.reader.read(BOB, "files/prices", "prices.csv")

@@ -1,0 +1,189 @@
+"""Workbooks, tables of text and JSON, read by the program behind the wall."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from loci.core.errors import Refused
+from loci.files.cutting import cut
+from loci.files.locators import cell_range
+from loci.files.reading import Reading, TableSection, TextSection
+from tests.contract.files.readers import Read, reader_in
+from tests.support.files import workbooks
+
+CITIES = [["City", "Cost"], ["Berlin", 40], ["Rome", 55]]
+TEXT = "City,Cost\nBerlin,40\nRome,55\n"
+
+
+@pytest.fixture(scope="module")
+def read(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Read]:
+    with reader_in(tmp_path_factory.mktemp("sheets")) as read:
+        yield read
+
+
+def _table(reading: Reading) -> TableSection:
+    [table] = reading.tables
+    return table
+
+
+def _cell(reading: Reading, sheet: str, place: str) -> str:
+    """The text of a cell, by the place that a locator gives it."""
+    for table in reading.tables:
+        for down, row in enumerate([table.header, *table.rows]):
+            at = table.first_row + (table.header_rows - 1 if down == 0 else table.header_rows - 1 + down)
+            at -= 0 if table.header else 1
+            for across, text in enumerate(row):
+                found = cell_range(at, at, table.first_column + across, table.first_column + across)
+                if table.sheet == sheet and found == place:
+                    return text
+    return ""
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.xlsx", workbooks.xlsx(("Costs", CITIES))),
+        ("a.xls", workbooks.xls("Costs", CITIES)),
+        ("a.ods", workbooks.ods("Costs", [["City", "Cost"], ["Berlin", 40], ["Rome", 55]])),
+        ("a.csv", TEXT.encode()),
+        ("windows.csv", TEXT.replace("\n", "\r\n").encode()),
+        ("mac.csv", TEXT.replace("\n", "\r").encode()),
+        ("semicolons.csv", TEXT.replace(",", ";").encode()),
+        ("tabs.tsv", TEXT.replace(",", "\t").encode()),
+        ("marked.csv", TEXT.encode("utf-8-sig")),
+        ("wide.csv", TEXT.encode("utf-16")),
+        ("a.json", b'[{"City": "Berlin", "Cost": 40}, {"City": "Rome", "Cost": 55}]'),
+        ("lines.jsonl", b'{"City": "Berlin", "Cost": 40}\n{"City": "Rome", "Cost": 55}\n'),
+    ],
+)
+def test_every_format_gives_the_same_table(read: Read, name: str, content: bytes) -> None:
+    table = _table(read(name, content))
+    assert (table.header, table.rows) == (("City", "Cost"), (("Berlin", "40"), ("Rome", "55")))
+    assert (table.first_row, table.first_column) == (0, 0)
+
+
+def test_the_tables_of_a_sheet_are_apart_with_their_places(read: Read) -> None:
+    reading = read("a.xlsx", workbooks.xlsx(then=workbooks.two_tables))
+    found = [(one.title, one.header, one.first_row, one.first_column) for one in reading.tables]
+    assert found == [
+        ("Costs of the year", ("City", "Cost"), 2, 0),
+        ("", ("Name", "Age"), 2, 3),
+        ("", ("Port", "Ships"), 8, 1),
+    ]
+    assert [_cell(reading, "Plan", one) for one in ("B4", "A5", "E5", "B10", "C10")] == [
+        "40",
+        "Rome",
+        "45",
+        "Kiel",
+        "7",
+    ]
+
+
+def test_two_header_lines_are_joined_and_merged_cells_hold_for_all_their_columns(read: Read) -> None:
+    table = _table(read("a.xlsx", workbooks.xlsx(then=workbooks.merged_header)))
+    assert table.header == ("Region", "2025 Q1", "2025 Q2", "2026 Q1", "2026 Q2")
+    assert (table.header_rows, table.below_header, table.rows) == (2, 2, (("North", "1", "2", "3", "4"),))
+
+
+def test_values_are_shown_as_the_sheet_shows_them(read: Read) -> None:
+    content = workbooks.xlsx(then=workbooks.odd_values)
+    noise = workbooks.replaced(b"<v>1.5</v>", b"<v>0.30000000000000004</v>")
+    [row] = _table(read("a.xlsx", workbooks.patched(content, {"xl/worksheets/sheet1.xml": noise}))).rows
+    assert row == ("2026-05-01", "2026-05-01 13:05:00", "30:00:00", "25.6%", "TRUE", "0.3")
+
+
+def test_a_formula_has_its_value_and_one_that_was_never_calculated_is_told(read: Read) -> None:
+    cells = '<c r="A9"><f>1+1</f><v>2</v></c><c r="B9" t="e"><f>1/0</f><v>#DIV/0!</v></c><c r="C9"><f>A1</f><v></v></c>'
+    content = workbooks.xlsx(("Costs", [*CITIES, [], [], [], [], [], [], []]))
+    reading = read("a.xlsx", workbooks.patched(content, {"xl/worksheets/sheet1.xml": workbooks.in_cells(cells)}))
+    assert (_cell(reading, "Costs", "A9"), _cell(reading, "Costs", "B9")) == ("2", "#DIV/0!")
+    assert [one for one in reading.remarks if "formula" in one and one.startswith("1 ")]
+
+
+def test_years_can_be_a_header(read: Read) -> None:
+    rows = [["Item", 2024, 2025], ["Rent", 900, 950], ["Power", 80, 95]]
+    assert _table(read("a.xlsx", workbooks.xlsx(("S", rows)))).header == ("Item", "2024", "2025")
+
+
+def test_numbers_alone_have_no_header(read: Read) -> None:
+    table = _table(read("a.csv", b"1,2\n3,4\n5,6\n"))
+    assert (table.header, len(table.rows), table.below_header) == ((), 3, 0)
+
+
+def test_an_empty_row_does_not_end_a_table(read: Read) -> None:
+    rows = [["City", "Cost"], ["Berlin", 40], [], ["Total", 40]]
+    reading = read("a.xlsx", workbooks.xlsx(("S", rows)))
+    assert _table(reading).rows[-1] == ("Total", "40")
+    assert _cell(reading, "S", "A4") == "Total"
+
+
+def test_charts_are_figures_and_hidden_and_empty_sheets_are_named(read: Read) -> None:
+    book = workbooks.xlsx(("Costs", CITIES), ("Nothing", []), then=workbooks.with_chart)
+    reading = read("a.xlsx", book)
+    assert reading.sheets == ("Costs", "Nothing", "Secret")
+    assert reading.figures == 1
+    assert [one for one in reading.remarks if "Secret" in one]
+    assert _cell(reading, "Secret", "A2") == "heron"
+
+
+@pytest.mark.parametrize(
+    ("encoding", "word"),
+    [
+        ("cp1252", "Café"),
+        ("gb18030", "上海销售部门收入"),
+        ("shift_jis", "東京のおいしい会社"),
+        ("euc_kr", "서울의 회사"),
+    ],
+)
+def test_a_table_in_an_old_encoding_is_read(read: Read, encoding: str, word: str) -> None:
+    reading = read("a.csv", f"Name,Cost\n{word},40\n".encode(encoding))
+    assert _table(reading).rows[0][0] == word
+    assert reading.remarks
+
+
+def test_a_quoted_line_end_stays_in_its_cell(read: Read) -> None:
+    reading = read("a.csv", b'Name,Note\nAnn,"first\nsecond"\nBob,none\n')
+    assert _cell(reading, "Sheet1", "B2") == "first\nsecond"
+    assert _cell(reading, "Sheet1", "A3") == "Bob"
+
+
+def test_a_table_of_one_column_is_read(read: Read) -> None:
+    assert _table(read("a.csv", b"Name\nSmith, John\nDoe, Jane and others\nRoe\n")).rows[1] == ("Smith, John",)
+
+
+def test_json_that_is_no_table_is_text_by_paths(read: Read) -> None:
+    reading = read("a.json", b'{"shop": {"name": "Nord", "open": true}, "orders": [{"id": 7, "to": {"city": "Kiel"}}]}')
+    [text] = [one for one in reading.sections if isinstance(one, TextSection)]
+    assert text.text == "shop.name: Nord\nshop.open: true"
+    table = _table(reading)
+    assert (table.sheet, table.header, table.rows) == ("orders", ("id", "to.city"), (("7", "Kiel"),))
+
+
+def test_each_passage_of_a_table_has_its_header_and_its_cells(read: Read) -> None:
+    rows = [["Name", "Place", "Sum"], *([f"person {n}", f"town {n}", n] for n in range(300))]
+    chunks = cut(
+        "ds-1", "a.xlsx", read("a.xlsx", workbooks.xlsx(("S", rows))), lambda texts: [len(t) // 3 for t in texts]
+    )
+    assert all(one.text.startswith("Name | Place | Sum\n") for one in chunks)
+    [found] = [one for one in chunks if "person 217 |" in one.text]
+    cells = found.path.rpartition("cells=")[2]
+    first, last = (int(one.lstrip("ABC")) for one in cells.split(":"))
+    assert first <= 219 <= last
+    assert last - first + 1 == len(found.text.splitlines()) - 1
+
+
+def test_a_wide_row_is_cut_by_columns_and_a_long_cell_is_found_whole(read: Read) -> None:
+    wide = [[f"column {n}" for n in range(200)], [f"value {n}" for n in range(200)], list(range(200))]
+    story = " ".join(f"word{n}" for n in range(900))
+    content = workbooks.xlsx(("Wide", wide), ("Long", [["Name", "Story"], ["Ann", story], ["Bob", "short"]]))
+    chunks = cut("ds-1", "a.xlsx", read("a.xlsx", content), lambda texts: [len(t) // 4 + 1 for t in texts])
+    [found] = [one for one in chunks if "value 137 " in one.text]
+    assert "column 137" in found.text
+    assert len(found.text) < 2000
+    assert [one.path for one in chunks if "word850" in one.text] == ["a.xlsx#sheet=Long&cells=B2"]
+
+
+def test_a_workbook_without_cells_is_empty(read: Read) -> None:
+    with pytest.raises(Refused, match="no cell of Sheet1 has a value") as caught:
+        read("a.xlsx", workbooks.xlsx(("Sheet1", [])))
+    assert caught.value.code == "FILE_EMPTY"
