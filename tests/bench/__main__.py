@@ -21,6 +21,7 @@ from tests.bench.latency import latency
 from tests.bench.load import load
 from tests.bench.memory import memory
 from tests.bench.opensearch import opensearch
+from tests.bench.papers import papers
 from tests.bench.python_runs import python_runs
 from tests.bench.rerank import rerank
 from tests.bench.s3_search import s3_search
@@ -40,6 +41,7 @@ PARTS: Mapping[str, Callable[[Servers], list[Figure]]] = {
     "load": load,
     "ingestion": ingestion,
     "watch": watch,
+    "papers": papers,
     "writing": writing,
     "search": search,
     "passages": passages,

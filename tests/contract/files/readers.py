@@ -1,6 +1,6 @@
 """A reader of files for tests: behind the strongest wall of this machine."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -16,7 +16,7 @@ Read = Callable[[str, bytes], Reading]
 
 
 @contextmanager
-def reader_in(folder: Path, limits: Mapping[str, int] | None = None, bounds: Bounds = BOUNDS) -> Iterator[Read]:
+def reader_in(folder: Path, limits: Mapping[str, int] | None = None, bounds: Bounds = BOUNDS) -> Generator[Read]:
     """A function that has a file read."""
     blobs = in_folder(folder).blobs
     reader = ConfinedReader(folder / "readers", runner_packages(), blobs, lambda: STRONGEST, bounds, limits)

@@ -1,6 +1,9 @@
 """PDFs, read by the program behind the wall: their text, and where it stands."""
 
 import contextlib
+import json
+import shutil
+from pathlib import Path
 
 import pytest
 from reportlab.lib import colors
@@ -8,9 +11,12 @@ from reportlab.pdfgen.canvas import Canvas
 from reportlab.platypus import TableStyle
 
 from loci.core.errors import Refused
+from loci.files.extract import program
 from loci.files.reading import Reading, TextSection
 from tests.contract.files.conftest import Read
 from tests.support.files import papers
+
+ENCRYPTED = Path(papers.__file__).with_name("encrypted")
 
 
 def _texts(reading: Reading) -> list[TextSection]:
@@ -119,6 +125,22 @@ def test_a_pdf_that_is_encrypted_with_an_empty_password_is_read(read: Read, bits
     assert _text(read("a.pdf", papers.encrypted("", bits))) == "A secret about lighthouses"
 
 
+@pytest.mark.parametrize("name", ["aes128", "aes256"])
+def test_a_pdf_that_qpdf_encrypted_with_an_empty_password_is_read(read: Read, name: str) -> None:
+    content = (ENCRYPTED / f"{name}.pdf").read_bytes()
+    assert b"/Encrypt" in content
+    assert _text(read("a.pdf", content)) == "A secret about lighthouses"
+
+
+def test_only_so_many_pages_are_read(tmp_path: Path) -> None:
+    paper, answer = tmp_path / "paper", tmp_path / "answer"
+    paper.write_bytes(papers.drawn(*(papers.line(f"Number {at}") for at in range(5))))
+    program.run(str(paper), "a.pdf", str(answer), {"pages": 2})
+    reading = Reading.model_validate(json.loads(answer.read_text("utf-8"))["reading"])
+    assert [one.text for one in _texts(reading)] == ["Number 0", "Number 1"]
+    assert (reading.pages, reading.remarks) == (5, ("Only the first 2 of 5 pages were read",))
+
+
 def test_a_pdf_with_a_password_says_so(read: Read) -> None:
     with pytest.raises(Refused, match="has a password") as refused:
         read("a.pdf", papers.encrypted("sesame", 128))
@@ -139,12 +161,39 @@ def test_a_cut_pdf_never_takes_the_reader_down(read: Read) -> None:
     assert read("a.pdf", whole).pages == 1
 
 
+def _blank(canvas: Canvas) -> None:
+    canvas.rect(50, 50, 100, 100)
+
+
+def test_pictures_are_counted(read: Read) -> None:
+    assert read("a.pdf", papers.drawn(papers.line("Words"), papers.picture, papers.picture)).figures == 2
+
+
 def test_pages_without_text_are_named(read: Read) -> None:
-    reading = read("a.pdf", papers.drawn(papers.line("Words"), papers.picture, papers.picture, papers.line("More")))
-    assert reading.figures == 2
+    reading = read("a.pdf", papers.drawn(papers.line("Words"), _blank, _blank, papers.line("More")))
+    assert reading.figures == 0
     assert [one for one in reading.remarks if one.startswith("Pages 2-3 without text")]
 
 
 def test_values_of_a_form_are_read(read: Read) -> None:
     text = _text(read("a.pdf", papers.form()))
     assert "ship: Marigold" in text
+
+
+TESSERACT = pytest.mark.skipif(shutil.which("tesseract") is None, reason="tesseract is not installed")
+
+
+@TESSERACT
+def test_a_picture_of_text_is_read_by_tesseract_where_it_is_installed(read: Read) -> None:
+    reading = read("a.pdf", papers.drawn(papers.line("Words"), papers.picture))
+    scanned = _texts(reading)[-1]
+    assert (scanned.text, scanned.page) == ("Scanned lighthouse report", 2)
+    assert scanned.box == pytest.approx((0.11, 0.28, 0.67, 0.31), abs=0.02)
+    assert any("Page 2 read from a picture by tesseract" in one for one in reading.remarks)
+
+
+def test_a_pdf_without_text_says_what_would_read_it(read: Read) -> None:
+    with pytest.raises(Refused, match="has no text") as refused:
+        read("a.pdf", papers.drawn(_blank))
+    assert refused.value.code == "NO_TEXT"
+    assert "ocrmypdf" in str(refused.value)

@@ -87,8 +87,8 @@ def test_two_header_lines_are_joined_and_merged_cells_hold_for_all_their_columns
 
 def test_values_are_shown_as_the_sheet_shows_them(read: Read) -> None:
     content = workbooks.xlsx(then=workbooks.odd_values)
-    noise = {"xl/worksheets/sheet1.xml": lambda part: part.replace(b"<v>1.5</v>", b"<v>0.30000000000000004</v>")}  # pyright: ignore[reportUnknownLambdaType, reportUnknownMemberType]
-    [row] = _table(read("a.xlsx", workbooks.patched(content, noise))).rows  # pyright: ignore[reportUnknownArgumentType]
+    noise = workbooks.replaced(b"<v>1.5</v>", b"<v>0.30000000000000004</v>")
+    [row] = _table(read("a.xlsx", workbooks.patched(content, {"xl/worksheets/sheet1.xml": noise}))).rows
     assert row == ("2026-05-01", "2026-05-01 13:05:00", "30:00:00", "25.6%", "TRUE", "0.3")
 
 
@@ -148,7 +148,7 @@ def test_a_quoted_line_end_stays_in_its_cell(read: Read) -> None:
 
 
 def test_a_table_of_one_column_is_read(read: Read) -> None:
-    assert _table(read("a.csv", b"Name\nSmith, John\nDoe, Jane and others\nRoe\n")).rows[0] == ("Smith, John",)
+    assert _table(read("a.csv", b"Name\nSmith, John\nDoe, Jane and others\nRoe\n")).rows[1] == ("Smith, John",)
 
 
 def test_json_that_is_no_table_is_text_by_paths(read: Read) -> None:
@@ -173,7 +173,7 @@ def test_each_passage_of_a_table_has_its_header_and_its_cells(read: Read) -> Non
 
 
 def test_a_wide_row_is_cut_by_columns_and_a_long_cell_is_found_whole(read: Read) -> None:
-    wide = [[f"column {n}" for n in range(200)], [f"value {n}" for n in range(200)], [n for n in range(200)]]
+    wide = [[f"column {n}" for n in range(200)], [f"value {n}" for n in range(200)], list(range(200))]
     story = " ".join(f"word{n}" for n in range(900))
     content = workbooks.xlsx(("Wide", wide), ("Long", [["Name", "Story"], ["Ann", story], ["Bob", "short"]]))
     chunks = cut("ds-1", "a.xlsx", read("a.xlsx", content), lambda texts: [len(t) // 4 + 1 for t in texts])

@@ -40,6 +40,16 @@ def line(text: str, x: float = 72, y: float = 700, size: float = 12) -> Callable
     return draw
 
 
+def both(*parts: Callable[[Canvas], None]) -> Callable[[Canvas], None]:
+    """A page with all of it."""
+
+    def draw(canvas: Canvas) -> None:
+        for part in parts:
+            part(canvas)
+
+    return draw
+
+
 def flowing(*flowables: Flowable, columns: int = 1) -> bytes:
     """A PDF with these paragraphs and tables, in so many columns."""
     out = io.BytesIO()

@@ -13,7 +13,7 @@ from openpyxl.worksheet.worksheet import Worksheet
 Rows = Iterable[Iterable[object]]
 
 
-def xlsx(*sheets: tuple[str, Rows], then: Callable[[Workbook], None] = lambda book: None) -> bytes:
+def xlsx(*sheets: tuple[str, Rows], then: Callable[[Workbook], None] | None = None) -> bytes:
     """A workbook with these sheets, after `then` has changed it."""
     book = Workbook()
     assert book.active is not None
@@ -22,7 +22,8 @@ def xlsx(*sheets: tuple[str, Rows], then: Callable[[Workbook], None] = lambda bo
         sheet: Worksheet = book.create_sheet(name)
         for row in rows:
             sheet.append(list(row))
-    then(book)
+    if then is not None:
+        then(book)
     out = io.BytesIO()
     book.save(out)
     return out.getvalue()
@@ -36,6 +37,11 @@ def patched(content: bytes, changes: Mapping[str, Callable[[bytes], bytes]]) -> 
             change = changes.get(name)
             copy.writestr(name, change(packed.read(name)) if change else packed.read(name))
     return out.getvalue()
+
+
+def replaced(before: bytes, after: bytes) -> Callable[[bytes], bytes]:
+    """Puts other bytes into a part."""
+    return lambda content: content.replace(before, after)
 
 
 def in_cells(cells: str) -> Callable[[bytes], bytes]:
@@ -124,7 +130,7 @@ def odd_values(book: Workbook) -> None:
 def with_chart(book: Workbook) -> None:
     """A chart, a sheet that is only a chart, and a hidden sheet."""
     chart = BarChart()
-    chart.add_data(Reference(book.worksheets[0], min_col=2, min_row=1, max_row=3))
+    chart.add_data(Reference(book.worksheets[0], min_col=2, min_row=1, max_row=3))  # pyright: ignore[reportUnknownMemberType]
     book.worksheets[0].add_chart(chart, "D1")
     hidden = book.create_sheet("Secret")
     hidden.append(["Word", "Number"])

@@ -1,22 +1,23 @@
 """Reads PDFs: text by paragraphs with page and box, and tables that are drawn with lines."""
 
+import time
 from dataclasses import dataclass, field
 from typing import Any
 
 from loci.files.extract.layout import Block, Box, Line, Sizes, in_reading_order, paragraphs
 from loci.files.extract.outline import with_header
+from loci.files.extract.pdf_ocr import OCR
 from loci.files.extract.pdf_page import Page, PageReader
 from loci.files.extract.ruled_tables import RuledTable, ruled_tables
 from loci.files.extract.unreadable import Limits, Unreadable
 
 PRIVATE = 0.3
 """Of the characters: if so many have no meaning, the fonts of the file do not say which letters they draw."""
+SECONDS = 80.0
+"""Whoever waits for the answer waits 120 s: what was read until then is better than nothing."""
 SHOWN_PAGES = 20
-NO_TEXT = (
-    "The PDF has no text: its pages are pictures, or empty",
-    "Make it searchable with an OCR program, for example: ocrmypdf in.pdf out.pdf (it uses tesseract)",
-    "NO_TEXT",
-)
+SEARCHABLE = "Make it searchable, for example with: ocrmypdf in.pdf out.pdf"
+INSTALL = f"Install tesseract where Loci runs, and add it again. Or {SEARCHABLE[0].lower()}{SEARCHABLE[1:]}"
 
 
 @dataclass
@@ -25,46 +26,72 @@ class Flow:
 
     heading: list[str] = field(default_factory=list[str])
     sizes: Sizes = field(default_factory=Sizes)
+    sections: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    figures: int = 0
+    silent: list[int] = field(default_factory=list[int])
+    """Pages without text."""
+    scanned: list[int] = field(default_factory=list[int])
+    """Pages that tesseract has read."""
+    broken: list[int] = field(default_factory=list[int])
 
 
 def read(path: str, limits: Limits) -> dict[str, Any]:
     """The text and the tables of each page."""
     document = opened(path)
     count = len(document)
-    sections: list[dict[str, Any]] = []
-    remarks: list[str] = []
-    silent: list[int] = []
-    broken: list[int] = []
-    figures = 0
     flow = Flow()
-    for number in range(1, min(count, limits.pages) + 1):
+    ends = time.monotonic() + SECONDS
+    last = min(count, limits.pages)
+    for number in range(1, last + 1):
+        if time.monotonic() > ends:
+            last = number - 1
+            break
         try:
-            page = document[number - 1]
-            found = PageReader(page).read()
-            page.close()
+            _read_page(document, number, flow)
         except Exception:  # noqa: BLE001 (a page may be damaged in any way; the others can be read)
-            broken.append(number)
-            continue
-        figures += found.figures
+            flow.broken.append(number)
+    if not flow.sections:
+        if flow.broken:
+            raise Unreadable("No page of the PDF can be read", "Save it again", "FILE_DAMAGED")
+        raise _without_text(flow.figures)
+    remarks = [f"Only the first {last:,} of {count:,} pages were read"] if last < count else []
+    return {"pages": count, "figures": flow.figures, "sections": flow.sections, "remarks": remarks + _remarks(flow)}
+
+
+def _read_page(document: Any, number: int, flow: Flow) -> None:
+    page = document[number - 1]
+    found = PageReader(page).read()
+    made = sections_of(found, number, flow)
+    if not made and found.figures and OCR is not None and OCR.has_time:
+        found.lines = OCR.lines(page, found.width, found.height)
         made = sections_of(found, number, flow)
-        if not made:
-            silent.append(number)
-        sections += made
-    if not sections:
-        raise (
-            Unreadable("No page of the PDF can be read", "Save it again", "FILE_DAMAGED")
-            if broken
-            else Unreadable(*NO_TEXT)
-        )
-    if count > limits.pages:
-        remarks.append(f"Only the first {limits.pages:,} of {count:,} pages were read")
-    if broken:
-        remarks.append(f"{_pages(broken)} cannot be read")
-    if silent:
-        remarks.append(f"{_pages(silent)} without text (empty, or a picture)")
-    if _is_private(sections):
+        flow.scanned += [number] if made else []
+    page.close()
+    flow.figures += found.figures
+    flow.silent += [] if made else [number]
+    flow.sections += made
+
+
+def _remarks(flow: Flow) -> list[str]:
+    remarks: list[str] = []
+    if flow.broken:
+        remarks.append(f"{_pages(flow.broken)} cannot be read")
+    if flow.silent:
+        remarks.append(f"{_pages(flow.silent)} without text (empty, or a picture)")
+    if flow.scanned and OCR is not None:
+        remarks.append(f"{_pages(flow.scanned)} read from a picture by tesseract ({OCR.language}): mistakes are likely")
+    if _is_private(flow.sections):
         remarks.append("Much of the text has no meaning: the fonts in the PDF do not say which letters they draw")
-    return {"pages": count, "figures": figures, "sections": sections, "remarks": remarks}
+    return remarks
+
+
+def _without_text(figures: int) -> Unreadable:
+    if not figures:
+        return Unreadable("The PDF has no text: its pages are empty, or drawings", SEARCHABLE, "NO_TEXT")
+    if OCR is None:
+        return Unreadable("The PDF has no text: its pages are pictures", INSTALL, "NO_TEXT")
+    what = "The PDF has no text: its pages are pictures, and tesseract finds no words in them"
+    return Unreadable(what, "Scan it again, larger or sharper", "NO_TEXT")
 
 
 def opened(path: str) -> Any:

@@ -10,7 +10,7 @@ from loci.files.extract.layout import Box, Line, line_of
 
 LONGEST_PATH = 5_000
 """Segments of one drawing. A longer one is a picture, not the ruling of a table."""
-MOST_RULES = 5_000
+MOST_RULES = 3_000
 THIN = 3.0
 """Points: a drawn rectangle that is thinner is a line."""
 HYPHENS = frozenset({0x02, 0xFFFE})

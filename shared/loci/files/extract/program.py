@@ -10,6 +10,9 @@ from loci.files.extract.unreadable import Limits, Unreadable
 Read = Callable[[str, Limits], dict[str, Any]]
 # Behind the wall this folder cannot be read any more, so all of it is imported before. Their parsers can be.
 READERS: dict[str, Read] = {
+    "docx": docx.read,
+    "pptx": pptx.read,
+    "html": html.read,
     "xlsx": sheets.read_workbook,
     "xls": sheets.read_workbook,
     "ods": sheets.read_workbook,
@@ -17,9 +20,6 @@ READERS: dict[str, Read] = {
     "tsv": delimited.read_csv,
     "json": json_tree.read_json,
     "pdf": pdf.read,
-    "docx": docx.read,
-    "pptx": pptx.read,
-    "html": html.read,
 }
 LONGEST_REASON = 300
 

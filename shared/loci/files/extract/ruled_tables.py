@@ -1,5 +1,6 @@
 """Finds tables by the lines that are drawn around their cells."""
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -94,11 +95,12 @@ def _table(lines: Sequence[Line], across: Rules, down: Rules) -> RuledTable | No
         return None
     box = (xs[0], ys[0], xs[-1], ys[-1])
     inside = [number for number, one in enumerate(lines) if one.upright and _is_inside(one.box, box)]
-    owners = _owners(ys, xs, across, down)
+    upright = _Lookup(down)
+    owners = _owners(ys, xs, _Lookup(across), upright)
     bands: list[dict[int, list[Line]]] = [{} for _ in ys[1:]]
     for number in inside:
         middle = (lines[number].box[1] + lines[number].box[3]) / 2
-        for part in line_parts(lines[number], [x for x in xs[1:-1] if _has_rule(down, x, middle)]):
+        for part in line_parts(lines[number], [x for x in xs[1:-1] if upright.has(x, middle)]):
             row, column = owners[_slot(ys, middle), _slot(xs, (part.box[0] + part.box[2]) / 2)]
             bands[row].setdefault(column, []).append(part)
     columns = range(len(xs) - 1)
@@ -152,21 +154,30 @@ def line_parts(line: Line, cuts: Sequence[float]) -> list[Line]:
     return parts
 
 
-def _owners(ys: list[float], xs: list[float], across: Rules, down: Rules) -> dict[tuple[int, int], tuple[int, int]]:
+class _Lookup:
+    """Says quickly if there is a rule at a point: grids have thousands of cells."""
+
+    def __init__(self, rules: Rules) -> None:
+        self._rules = sorted(rules)
+        self._at = [one[0] for one in self._rules]
+
+    def has(self, place: float, at: float) -> bool:
+        """True if a rule at this place runs past this point."""
+        first, last = bisect_left(self._at, place - 2 * SNAP), bisect_right(self._at, place + 2 * SNAP)
+        return any(one[1] - SNAP <= at <= one[2] + SNAP for one in self._rules[first:last])
+
+
+def _owners(ys: list[float], xs: list[float], across: _Lookup, down: _Lookup) -> dict[tuple[int, int], tuple[int, int]]:
     """For each place of the grid, the first place of its cell: places without a rule between them are one cell."""
     owners: dict[tuple[int, int], tuple[int, int]] = {}
     for row in range(len(ys) - 1):
         for column in range(len(xs) - 1):
             owners[row, column] = (row, column)
-            if column and not _has_rule(down, xs[column], (ys[row] + ys[row + 1]) / 2):
+            if column and not down.has(xs[column], (ys[row] + ys[row + 1]) / 2):
                 owners[row, column] = owners[row, column - 1]
-            elif row and not _has_rule(across, ys[row], (xs[column] + xs[column + 1]) / 2):
+            elif row and not across.has(ys[row], (xs[column] + xs[column + 1]) / 2):
                 owners[row, column] = owners[row - 1, column]
     return owners
-
-
-def _has_rule(rules: Rules, place: float, at: float) -> bool:
-    return any(abs(one[0] - place) <= 2 * SNAP and one[1] - SNAP <= at <= one[2] + SNAP for one in rules)
 
 
 def _places(rules: Rules) -> list[float]:
@@ -178,8 +189,7 @@ def _places(rules: Rules) -> list[float]:
 
 
 def _slot(places: Sequence[float], at: float) -> int:
-    below = sum(place <= at for place in places) - 1
-    return max(0, min(below, len(places) - 2))
+    return max(0, min(bisect_right(places, at) - 1, len(places) - 2))
 
 
 def _is_inside(box: Box, around: Box) -> bool:
