@@ -31,7 +31,7 @@ def shown(chunk: Chunk, where: Locator, words: Collection[str], room: int) -> Sh
     if rows is not None:
         return rows.shown(words, room)
     where = replace(where, rows=None)
-    begin, end = span(chunk.text, words, room)
+    begin, end = span(chunk.text, words, room, centred=True)
     if where.lines is not None:
         first = where.lines[0] + chunk.text.count("\n", 0, begin)
         where = replace(where, lines=(first, first + chunk.text.count("\n", begin, end)))
