@@ -93,7 +93,11 @@ def _asked(home: Path) -> Iterator[tuple[dict[str, Any], list[str]]]:
     for row in _rows(home / "qrels.jsonl"):
         if row["rel"] > 0:
             answers[row["query_id"]].append(row["doc_id"])
-    return ((row, answers[row["_id"]]) for row in _rows(home / "queries.jsonl") if row["_id"] in answers)
+    return (
+        (row, answers[row["_id"]])
+        for row in _rows(home / "queries.jsonl")
+        if row["_id"] in answers and row["text"].strip()
+    )
 
 
 def _plain(text: str) -> str:

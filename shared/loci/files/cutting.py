@@ -18,6 +18,7 @@ SUMMARY_CHARACTERS = 400
 
 def cut(document: str, name: str, reading: Reading, count: Count, longest: int = LONGEST) -> list[Chunk]:
     """The passages of a file as chunks for the index, numbered from 0. The path of each ends with its place."""
+    longest -= min(count([_stem(name)])[0], longest // 2)
     pieces: list[Piece] = []
     for group in _groups(reading.sections):
         pieces.extend(_pieces(group, count, longest))
@@ -57,21 +58,27 @@ def _pieces(group: Sequence[Section], count: Count, longest: int) -> Iterator[Pi
             yield from table_pieces(one, count, longest)
 
 
+def _stem(name: str) -> str:
+    return name.rpartition(".")[0] or name
+
+
 def _labels(where: Locator) -> list[str]:
     return [] if where.sheet is None else [sheet_label(where.sheet)]
 
 
 def _chunk(document: str, name: str, number: int, piece: Piece) -> Chunk:
     above = [name, *piece.heading]
+    # A row says little without the name of its file: the models read it above the passage, too.
+    heading = (_stem(name), *piece.heading)
     return Chunk(
         id=f"{document}#{number}",
         document=document,
         path=f"{name}#{piece.where.fragment}",
         title=name,
-        heading=piece.heading,
+        heading=heading,
         first_line=piece.where.lines[0] if piece.where.lines else 0,
         last_line=piece.where.lines[1] if piece.where.lines else 0,
         text=piece.text,
-        hash=hashlib.sha256(embedded_text(piece.heading, piece.text).encode()).hexdigest(),
+        hash=hashlib.sha256(embedded_text(heading, piece.text).encode()).hexdigest(),
         words=" ".join([*index_words(" ".join(above)), *index_words(piece.text), *_labels(piece.where)]),
     )

@@ -113,7 +113,9 @@ class FileFinder:
         hits: list[Hit] = []
         stages: tuple[Stage, ...] = ()
         for collection, where in parts:
-            ranking = self._search.find(owner, collection, asked, limit=limit, room=SHOWN, where=where, each=EACH)
+            ranking = self._search.find(
+                owner, collection, asked, limit=limit, room=SHOWN, where=where, each=EACH, cuts=False
+            )
             hits, stages = [*hits, *ranking.hits], (*stages, *ranking.stages)
         return (sorted(hits, key=lambda one: -one.score) if len(parts) > 1 else hits), stages
 
@@ -140,4 +142,4 @@ def _passage(hit: Hit, asked: Asked) -> FoundPassage:
     chunk = hit.chunk
     part = shown(chunk, locator_of(chunk.path.rpartition("#")[2]), asked.words, SHOWN)
     match = match_of(hit.score, hit.source)
-    return FoundPassage(chunk.id, part.text, part.where, part.columns, chunk.heading, match, hit.score)
+    return FoundPassage(chunk.id, part.text, part.where, part.columns, chunk.heading[1:], match, hit.score)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from loci.files.locators import Locator, cell_range, cells_in
 from loci.search.ranking import Chunk
-from loci.search.snippet import ELLIPSIS, snippet, span
+from loci.search.snippet import ELLIPSIS, cut_out, snippet, span
 from loci.search.words import index_words
 
 BETWEEN = " | "
@@ -31,11 +31,11 @@ def shown(chunk: Chunk, where: Locator, words: Collection[str], room: int) -> Sh
     if rows is not None:
         return rows.shown(words, room)
     where = replace(where, rows=None)
-    begin, end = span(chunk.text, words, room)
+    begin, end = span(chunk.text, words, room, centred=True)
     if where.lines is not None:
         first = where.lines[0] + chunk.text.count("\n", 0, begin)
         where = replace(where, lines=(first, first + chunk.text.count("\n", begin, end)))
-    return Shown(snippet(chunk.text, words, room), where)
+    return Shown(cut_out(chunk.text, begin, end), where)
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,10 +63,12 @@ class Search:
         room: int = 300,
         where: Where = EVERYTHING,
         each: int | None = 1,
+        cuts: bool = True,
     ) -> Ranking:
         """The best passages, each shown in `room` characters.
 
         At most `each` of each of the `limit` best documents. With `each=None` the `limit` best of all passages.
+        With `cuts=False` they are shown whole, for who cuts them otherwise.
         """
         log = StageLog()
         asked = Asked.plainly(query) if isinstance(query, str) else query
@@ -94,7 +96,7 @@ class Search:
                 one.chunk,
                 score,
                 source_of(one, by_words=bool(words), by_vector=embedding is not None),
-                snippet(one.chunk.text, words, room),
+                snippet(one.chunk.text, words, room) if cuts else one.chunk.text,
                 why_found(one),
             )
             for one, score in _of_the_best(scored, [one.chunk.document for one in found], deep, each)

@@ -10,28 +10,38 @@ ELLIPSIS = "…"
 
 def snippet(text: str, words: Collection[str], room: int) -> str:
     """At most `room` characters of the text, where most of the words are: verbatim, with an ellipsis for a cut."""
-    begin, end = span(text, words, room)
+    return cut_out(text, *span(text, words, room))
+
+
+def cut_out(text: str, begin: int, end: int) -> str:
+    """That part of the text, with an ellipsis for what is cut off."""
     return f"{ELLIPSIS if text[:begin].strip() else ''}{text[begin:end]}{ELLIPSIS if text[end:].strip() else ''}"
 
 
-def span(text: str, words: Collection[str], room: int) -> tuple[int, int]:
-    """The start and the end of a snippet in its text. There is room for an ellipsis on both sides of a cut."""
+def span(text: str, words: Collection[str], room: int, *, centred: bool = False) -> tuple[int, int]:
+    """The start and the end of a snippet in its text. There is room for an ellipsis on both sides of a cut.
+
+    Of equal ones the first; or, if it is to be `centred`, the one with the words in its middle: what they are about may
+    stand behind the last of them.
+    """
     before = len(text) - len(text.lstrip())
-    start, end = _span(text.strip(), words, room)
+    start, end = _span(text.strip(), words, room, centred=centred)
     return before + start, before + end
 
 
-def _span(text: str, words: Collection[str], room: int) -> tuple[int, int]:
+def _span(text: str, words: Collection[str], room: int, *, centred: bool) -> tuple[int, int]:
     if len(text) <= room:
         return 0, len(text)
     positions = sorted(word_positions(text, frozenset(words)), key=lambda one: one[1])
     begins = [begin for _, begin, _ in positions]
 
-    def count(start: int) -> int:
+    def worth(start: int) -> tuple[int, float, int]:
         inside = positions[bisect_left(begins, start) : bisect_left(begins, start + room)]
-        return len({word for word, _, end in inside if end <= start + room})
+        found = [begin for _, begin, end in inside if end <= start + room]
+        off = abs(start + room / 2 - sum(found) / len(found)) if centred and found else 0.0
+        return len({word for word, _, end in inside if end <= start + room}), -off, -start
 
-    start = max(_starts(text, room), key=lambda at: (count(at), -at))
+    start = max(_starts(text, room), key=worth)
     end = start + room
     head, tail = ELLIPSIS if start else "", ELLIPSIS if end < len(text) else ""
     found = text[start : end - len(head) - len(tail)]

@@ -104,7 +104,7 @@ def _within(view: SearchView, max_tokens: int) -> SearchView:
 
 def _tokens(text: str) -> int:
     """About how many tokens a model reads in the text."""
-    plain = sum(one.isascii() for one in text)
+    plain = len(text.encode("ascii", "ignore"))
     return plain // CHARACTERS_OF_A_TOKEN + len(text) - plain
 
 
