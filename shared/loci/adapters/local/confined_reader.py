@@ -126,6 +126,11 @@ def _content(path: Path) -> bytes:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
         return b""
-    with open(descriptor, "rb") as opened:  # noqa: PTH123
-        held = os.fstat(opened.fileno())
-        return opened.read(LARGEST_ANSWER) if stat.S_ISREG(held.st_mode) and held.st_size <= LARGEST_ANSWER else b""
+    try:
+        held = os.fstat(descriptor)
+        if not stat.S_ISREG(held.st_mode) or held.st_size > LARGEST_ANSWER:
+            return b""
+        with open(descriptor, "rb", closefd=False) as opened:
+            return opened.read(LARGEST_ANSWER)
+    finally:
+        os.close(descriptor)
