@@ -18,6 +18,7 @@ from loci.sandbox.supervisor.exchange import MB, Bounds, ExecutorEnded
 from loci.sandbox.supervisor.fork_server_client import READERS
 from loci.sandbox.wall.layers import Layer
 
+PROGRAM = "from loci.files.extract.program import run;"
 ANSWER = "reading.json"
 LARGEST_ANSWER = 512 * MB
 BOUNDS = Bounds(seconds=120.0, memory_bytes=1536 * MB, disk_bytes=1024 * MB, memory_requests=0)
@@ -77,9 +78,7 @@ class ConfinedReader:
         asked = f"run({str(path)!r}, {name!r}, {str(answer)!r}, {self._limits!r})"
         process = self._starter.spawn(folder)
         try:
-            reply = process.run(
-                f"from loci.files.extract.program import run; {asked}", lambda _id, _name: {"missing": ""}, given_up
-            )
+            reply = process.run(f"{PROGRAM} {asked}", lambda _id, _name: {"missing": ""}, given_up)
             if given_up():
                 raise Unavailable(f"The reading of {name} was given up", "Start it again", code="GIVEN_UP")
             if reply.interrupted:
@@ -127,6 +126,11 @@ def _content(path: Path) -> bytes:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
         return b""
-    with open(descriptor, "rb") as opened:  # noqa: PTH123
-        held = os.fstat(opened.fileno())
-        return opened.read(LARGEST_ANSWER) if stat.S_ISREG(held.st_mode) and held.st_size <= LARGEST_ANSWER else b""
+    try:
+        held = os.fstat(descriptor)
+        if not stat.S_ISREG(held.st_mode) or held.st_size > LARGEST_ANSWER:
+            return b""
+        with open(descriptor, "rb", closefd=False) as opened:
+            return opened.read(LARGEST_ANSWER)
+    finally:
+        os.close(descriptor)

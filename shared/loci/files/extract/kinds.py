@@ -92,7 +92,7 @@ def _text(head: bytes, name: str) -> str:
             return "html"  # many programs call such a file xls
     elif begin.startswith(("{", "[")) and _is_json(text, whole=len(head) < HEAD):
         return "json"
-    elif suffix in ("xls", "xlsx", "ods") and (mark := separator(text)) != NONE:
+    elif suffix in ("xls", "xlsx", "ods") and len(text.splitlines()) > 1 and (mark := separator(text)) != NONE:
         return "tsv" if mark == "\t" else "csv"
     raise Unreadable(
         f"It is a text, though its name ends in .{suffix[:20]}", f"Rename it to .txt. {TYPES}", "FILE_TYPE"
