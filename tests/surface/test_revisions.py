@@ -47,7 +47,7 @@ class Request:
 REVISIONS = (MODERN, *HANDSHAKE_PROTOCOL_VERSIONS)
 
 
-def tool(name: str, **arguments: object) -> Request:
+def tool(name: str, /, **arguments: object) -> Request:
     return Request("tools/call", {"name": name, "arguments": arguments})
 
 

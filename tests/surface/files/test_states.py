@@ -23,7 +23,7 @@ async def call(connect: Connect, tool: str, **arguments: object) -> Any:
 
 
 @on_both
-async def test_a_version_that_cannot_be_read_leaves_the_one_before_it_found(connect: Connect) -> None:
+async def test_a_version_that_cannot_be_read_leaves_the_one_before_it_found(connect: Connect, app: App) -> None:
     [first] = await call(connect, "add_memory", name="trip.md", text="Ann buys the tickets.")
     [second] = await call(connect, "add_memory", name="trip.md", text=" \n")
     assert (second["status"], second["version"], second["found_version"]) == ("error", 2, 1)
@@ -32,6 +32,7 @@ async def test_a_version_that_cannot_be_read_leaves_the_one_before_it_found(conn
     assert told == second
     found = await call(connect, "search_memory", parsed_query="tickets")
     assert [one["id"] for one in found["results"]] == [first["id"]]
+    assert app.files.read(LOCAL, first["id"]).content == b"Ann buys the tickets."
     [back] = await call(connect, "add_memory", name="trip.md", text="Ann buys the tickets.")
     assert (back["status"], back["version"]) == ("okay", 1)
 
