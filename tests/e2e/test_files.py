@@ -7,7 +7,11 @@ from typing import Any
 
 import pytest
 
-from tests.support.serving import LOCI, clean_environment, loci
+from loci.compose import build_app
+from loci.core.identity import LOCAL
+from loci.core.settings import load_settings
+from tests.support.polling import until
+from tests.support.serving import LOCI, call, clean_environment, loci, post, serving
 
 
 @pytest.fixture
@@ -96,3 +100,15 @@ def test_what_could_not_be_read_is_read_again_on_request(data: Path, papers: Pat
     assert (again.returncode, again.stdout.splitlines()[-1]) == (1, "0 read, 1 not.")
     every = loci(data, "files", "read", "--all")
     assert every.stdout.splitlines()[-1] == "1 read, 1 not."
+
+
+def test_a_server_reads_what_a_killed_process_had_accepted(data: Path) -> None:
+    app = build_app(load_settings({"data": data, "models": data.parent / "models"}))
+    file, _ = app.files.parts.ingest.accept(LOCAL, "trip.md", b"Ann buys the tickets.\n")
+    with serving(data) as server:
+
+        def status() -> str:
+            answer = post(f"{server.url}/mcp", call("ingestion_status", {"memory_ids": [file.id]}))
+            return answer.message()["result"]["structuredContent"]["result"][0]["status"]
+
+        until(lambda: status() == "okay")

@@ -10,6 +10,7 @@ from loci.app import App
 from loci.compose import build_app
 from loci.core.settings import load_settings
 from loci.documents.module import INSTRUCTIONS as DOCUMENTS
+from loci.files.module import INSTRUCTIONS as FILES
 from loci.mcp.module import tool_families
 from loci.mcp.server import INSTRUCTIONS, build_server
 from loci.mcp.tool import SURFACES, Surface, loci_tool
@@ -85,7 +86,9 @@ async def test_the_eight_tools_of_the_reference_are_at_the_endpoint_of_documents
 async def test_a_client_is_given_the_instructions_which_are_short_enough_for_every_client(connect: Connect) -> None:
     for surface in SURFACES:
         async with connect(surface) as client:
-            assert client.instructions == INSTRUCTIONS + (DOCUMENTS if surface in ("all", "documents") else "")
+            documents = DOCUMENTS if surface in ("all", "documents") else ""
+            files = FILES if surface in ("all", "files") else ""
+            assert client.instructions == INSTRUCTIONS + documents + files
             assert len((client.instructions or "").encode()) <= 2048
 
 

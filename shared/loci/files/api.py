@@ -144,9 +144,9 @@ class Files:
         return [one for one in self.listed(owner) if one.newest.status != "okay"]
 
     def read(self, owner: Owner, id: str) -> FileContent:
-        """The bytes of a file, for code that computes on it."""
+        """The bytes of a file, for code that computes on it: of the version that searches find, if there is one."""
         file = self.parts.lake.get(owner, id)
-        version = file.newest
+        version = file.shown
         return FileContent(
             file.name,
             version.sha256,
@@ -170,7 +170,7 @@ class Files:
 
     def link(self, owner: Owner, file: StoredFile) -> str:
         """A URL for downloading the file."""
-        return self.parts.lake.link(owner, file.id, file.newest, LINK_SECONDS)
+        return self.parts.lake.link(owner, file.id, file.shown, LINK_SECONDS)
 
     def known(self, owner: Owner, ids: Sequence[str]) -> dict[str, StoredFile | None]:
         """The files with these ids; None for an id that no file has."""

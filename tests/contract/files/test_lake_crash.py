@@ -1,5 +1,7 @@
 """A process that dies at any write leaves a lake that the next start brings in order, and loses nothing."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -104,4 +106,43 @@ def test_at_most_so_many_older_versions_are_kept(tmp_path: Path) -> None:
         file = app.files.add(owner, "trip.md", f"It costs {price} euros.\n".encode())
     assert [one.number for one in app.files.versions(owner, file.id)] == [3, 4, 5]
     assert texts(app.files, owner, PAST) == ["It costs 30 euros.", "It costs 40 euros."]
+    assert_in_order(app, owner)
+
+
+TWO = """
+import sys
+import subprocess
+import sys
+from pathlib import Path
+from loci.compose import build_app
+from loci.core.identity import Owner
+from loci.core.settings import load_settings
+
+data, name = Path(sys.argv[1]), sys.argv[2]
+app, owner = build_app(load_settings({"data": data, "models": data / "models"})), Owner("acme", "ann")
+print("ready", flush=True)
+sys.stdin.readline()
+for number in range(8):
+    app.files.add(owner, "trip.md", f"{name} pays {number} euros.".encode())
+"""
+
+
+def test_two_processes_that_add_the_same_file_leave_it_in_order(app: App, tmp_path: Path) -> None:
+    command = [sys.executable, "-c", TWO, str(tmp_path)]
+    both = [
+        subprocess.Popen([*command, name], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        for name in ("Ann", "Bob")
+    ]
+    for one in both:
+        assert one.stdout is not None
+        assert one.stdout.readline() == "ready\n"
+    for one in both:
+        one.communicate("\n")
+    assert [one.returncode for one in both] == [0, 0]
+    owner = Owner("acme", "ann")
+    app.files.upkeep.finish(owner)
+    [file] = app.files.listed(owner)
+    [text] = texts(app.files, owner, COLLECTION)
+    assert text.encode() == app.files.read(owner, file.id).content
+    assert text.endswith("pays 7 euros.")
     assert_in_order(app, owner)

@@ -6,10 +6,13 @@ import pytest
 
 from loci.app import App
 from loci.core.identity import LOCAL
+from tests.support.executors import runner_packages
+from tests.support.polling import until
 from tests.surface.conftest import Connect
 from tests.surface.results import structured, texts
 
-pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("app", ["embedded", "s3"], indirect=True)]
+pytestmark = pytest.mark.anyio
+on_both = pytest.mark.parametrize("app", ["embedded", "s3"], indirect=True)
 
 
 async def call(connect: Connect, tool: str, **arguments: object) -> Any:
@@ -19,7 +22,8 @@ async def call(connect: Connect, tool: str, **arguments: object) -> Any:
     return structured(answer)["result"]
 
 
-async def test_a_version_that_cannot_be_read_leaves_the_one_before_it_found(connect: Connect) -> None:
+@on_both
+async def test_a_version_that_cannot_be_read_leaves_the_one_before_it_found(connect: Connect, app: App) -> None:
     [first] = await call(connect, "add_memory", name="trip.md", text="Ann buys the tickets.")
     [second] = await call(connect, "add_memory", name="trip.md", text=" \n")
     assert (second["status"], second["version"], second["found_version"]) == ("error", 2, 1)
@@ -28,21 +32,25 @@ async def test_a_version_that_cannot_be_read_leaves_the_one_before_it_found(conn
     assert told == second
     found = await call(connect, "search_memory", parsed_query="tickets")
     assert [one["id"] for one in found["results"]] == [first["id"]]
+    assert app.files.read(LOCAL, first["id"]).content == b"Ann buys the tickets."
     [back] = await call(connect, "add_memory", name="trip.md", text="Ann buys the tickets.")
     assert (back["status"], back["version"]) == ("okay", 1)
 
 
+@on_both
 async def test_the_same_content_again_changes_nothing(connect: Connect) -> None:
     [first] = await call(connect, "add_memory", name="trip.md", text="Ann buys the tickets.")
     assert await call(connect, "add_memory", name="trip.md", text="Ann buys the tickets.") == [first]
 
 
+@on_both
 async def test_all_files_that_are_not_read_are_told_if_none_is_named(connect: Connect) -> None:
     await call(connect, "add_memory", name="trip.md", text="Ann buys the tickets.")
     [empty] = await call(connect, "add_memory", name="empty.md", text=" ")
     assert await call(connect, "ingestion_status") == [empty]
 
 
+@on_both
 async def test_nothing_is_removed_if_one_of_the_ids_is_unknown(connect: Connect, app: App) -> None:
     [file] = await call(connect, "add_memory", name="trip.md", text="Ann buys the tickets.")
     async with connect("files") as client:
@@ -50,3 +58,11 @@ async def test_nothing_is_removed_if_one_of_the_ids_is_unknown(connect: Connect,
     assert answer.is_error
     assert "There are no files 'ds-1', 'ds-2'" in texts(answer)[0]
     assert [one.id for one in app.files.listed(LOCAL)] == [file["id"]]
+
+
+@pytest.mark.parametrize("app", ["embedded"], indirect=True)
+def test_a_call_does_not_wait_for_a_slow_file_which_is_read_all_the_same(app: App) -> None:
+    runner_packages()
+    file = app.files.add(LOCAL, "costs.csv", b"item,euros\ntrain,40\n", wait=0)
+    assert file.newest.status in ("pending", "running")
+    until(lambda: app.files.status(LOCAL, [file.id])[0].newest.status == "okay")
