@@ -10,7 +10,7 @@ from loci.core.settings import PREFIX, Settings
 
 DOCS = Path(__file__).parents[2] / "docs"
 COMMANDS = (
-    *("", "serve", "ingest", "watch", "reindex", "search", "graph", "forget", "doctor"),
+    *("", "serve", "ingest", "watch", "reindex", "search", "graph", "forget", "doctor", "call"),
     *("models", "models list", "models pull", "models check"),
     *("keys", "keys create", "keys list", "keys revoke"),
     *("runner", "runner install"),

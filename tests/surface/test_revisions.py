@@ -12,6 +12,7 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from loci.compose import build_app
 from loci.core.identity import Owner
 from loci.core.settings import load_settings
+from loci.files.file import file_id
 from loci.mcp.http.application import asgi
 from tests.attack.doors import UvicornDoor, uvicorn_door
 from tests.attack.wire import MODERN, Ask, initialize, legacy, modern, rpc
@@ -23,6 +24,8 @@ pytestmark = needs_deno
 MANY = 20
 LONG = "a folder with a name that is long " * 5
 PLOT = "import matplotlib.pyplot as plt\n_ = plt.plot([1, 3, 2])"
+WRITES = "with open('made.md', 'w') as made:\n    print('made', file=made)"
+FARES = file_id("fares.md")
 FRAME = ("resultType", "_meta", "cacheScope", "ttlMs")
 """What the newest revision alone puts around every result."""
 MEASURED = {"ms", "elapsed_ms", "execution_time_ms", "memory_mb", "memory_used_mb", "size_bytes", "total_size_bytes"}
@@ -45,7 +48,7 @@ class Request:
 REVISIONS = (MODERN, *HANDSHAKE_PROTOCOL_VERSIONS)
 
 
-def tool(name: str, **arguments: object) -> Request:
+def tool(name: str, /, **arguments: object) -> Request:
     return Request("tools/call", {"name": name, "arguments": arguments})
 
 
@@ -80,6 +83,16 @@ REQUESTS: dict[str, Request] = {
     "Python that raises": tool("run_memory_code", executor_id="$executor_id", code="1 / 0"),
     "a figure": tool("run_memory_code", executor_id="$executor_id", code=PLOT),
     "no executor": tool("run_memory_code", executor_id="executor-x", code="1"),
+    # Files
+    "the overview of files": tool("get_memorylake_metadata"),
+    "a file": tool("add_memory", name="fares.md", text="# Fares\n\nThe ferry costs 12 euros."),
+    "how far it is": tool("ingestion_status", memory_ids=[FARES]),
+    "a search of files": tool("search_memory", parsed_query="what does the ferry cost"),
+    "facts about a file": tool("fetch_memory", memory_ids=["ds-none"]),
+    "SQL about a file without tables": tool("query_table", memory_id=FARES, sql="SELECT 1"),
+    "a file of code": tool("run_memory_code", executor_id="$executor_id", code=WRITES),
+    "an artifact": tool("save_artifact", executor_id="$executor_id", file="made.md"),
+    "files removed": tool("delete_memory", memory_ids=[FARES]),
     # The scratchpad, and what is no tool
     "a part": tool("scratchpad_read", id="$scratchpad_id", offset=5, limit=20),
     "no entry": tool("scratchpad_read", id="0123456789ab"),
@@ -113,6 +126,8 @@ FAILING = {
     "TypeScript that throws",
     "Python that raises",
     "no executor",
+    "facts about a file",
+    "SQL about a file without tables",
     "no entry",
     "an unknown tool",
 }

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from loci.cli import keys, models, runner
+from loci.cli.call import EXAMPLES, call
 from loci.cli.doctor import doctor
 from loci.cli.documents import forget, graph, search
 from loci.cli.ingest import ingest
@@ -32,6 +33,7 @@ cli.command()(forget)
 cli.command()(search)
 cli.command()(graph)
 cli.command()(doctor)
+cli.command(epilog=EXAMPLES)(call)
 cli.add_typer(models.cli, name="models")
 cli.add_typer(keys.cli, name="keys")
 cli.add_typer(runner.cli, name="runner")
