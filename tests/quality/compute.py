@@ -4,7 +4,7 @@ import ast
 import statistics
 import tempfile
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,14 +13,11 @@ from typing import Any, cast
 from mcp import Client
 
 from loci.app import App
-from loci.code.ports import StoredFiles
-from loci.code.python import Runner
 from loci.compose import build_app
+from loci.core.identity import LOCAL
 from loci.core.settings import load_settings
 from loci.mcp.server import build_server
-from loci.runtimes.local import local_executors
 from tests.quality.tables import Computation, Computed, differences, tables_in
-from tests.support.with_parts import with_python
 
 SNIPPETS = Path(__file__).parent / "snippets"
 
@@ -37,9 +34,14 @@ class Asked:
 
 async def asked(one: Computation, snippets: Path = SNIPPETS) -> list[Asked]:
     """Ask each question, in a new executor."""
-    with tempfile.TemporaryDirectory() as data, app_with(tables_in(one.tables), Path(data)) as app:
+    with tempfile.TemporaryDirectory() as data, serving_app(Path(data)) as app:
+        ids = {
+            id: app.files.add(LOCAL, file.name, file.content).id
+            for id, file in tables_in(one.tables).stored.items()
+            if isinstance(file.content, bytes)
+        }
         async with Client(build_server(app, "files")) as client:
-            return [await _asked(client, question, snippets / f"q{question.id}.py") for question in one.questions]
+            return [await _asked(client, question, snippets / f"q{question.id}.py", ids) for question in one.questions]
 
 
 def told(name: str, questions: list[Asked]) -> str:
@@ -55,22 +57,22 @@ def told(name: str, questions: list[Asked]) -> str:
 
 
 @contextmanager
-def app_with(files: StoredFiles, data: Path) -> Generator[App]:
-    """Loci with these stored files."""
-    settings = load_settings({"data": data, "log_level": "ERROR"})
-    app = build_app(settings)
-    executors = local_executors(settings, app.records, app.blobs)
-    runner = Runner(app.records, executors, files, time.time, app.telemetry, seconds=settings.runner_seconds)
+def serving_app(data: Path) -> Generator[App]:
+    """Loci on this folder."""
+    app = build_app(load_settings({"data": data, "log_level": "ERROR"}))
     try:
-        yield with_python(app, runner)
+        yield app
     finally:
-        runner.close()
+        app.close()
 
 
-async def _asked(client: Client, question: Computed, snippet: Path) -> Asked:
+async def _asked(client: Client, question: Computed, snippet: Path, ids: Mapping[str, str]) -> Asked:
+    """Ask it. A snippet names its table by the table's name; here it gets the id that the lake gave the file."""
     if not snippet.exists():
         return Asked(question.id, (f"there is no snippet {snippet.name}",), "", 0.0)
     code = snippet.read_text("utf-8")
+    for named, id in sorted(ids.items(), key=lambda one: -len(one[0])):
+        code = code.replace(named, id)
     began = time.perf_counter()
     wrong = await _wrong(client, question, code)
     took = (time.perf_counter() - began) * 1000

@@ -10,7 +10,7 @@ from loci.core.settings import PREFIX, Settings
 
 DOCS = Path(__file__).parents[2] / "docs"
 COMMANDS = (
-    *("", "serve", "ingest", "add", "watch", "reindex", "search", "graph", "forget", "doctor"),
+    *("", "serve", "ingest", "add", "watch", "reindex", "search", "graph", "forget", "doctor", "call"),
     *("files", "files list", "files show", "files search", "files read", "files forget"),
     *("models", "models list", "models pull", "models check"),
     *("keys", "keys create", "keys list", "keys revoke"),

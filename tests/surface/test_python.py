@@ -219,7 +219,7 @@ async def test_an_unknown_executor_is_an_error_that_says_what_to_do(python: App)
 async def test_a_file_that_is_not_there_is_a_clear_error(python: App) -> None:
     async with client(python) as one:
         answer = await refused(one, await created(one), "get_memory_path('ds-none', 'a.xlsx')")
-    assert "MEMORY_NOT_FOUND: There is no stored file 'ds-none'" in texts(answer)[0]
+    assert "MEMORY_NOT_FOUND: There is no file 'ds-none'" in texts(answer)[0]
 
 
 async def test_stored_files_are_asked_for_by_place_or_by_name(python: App) -> None:
@@ -228,7 +228,7 @@ async def test_stored_files_are_asked_for_by_place_or_by_name(python: App) -> No
         id = await created(one)
         assert (await run(one, id, signature))["stdout"].startswith("(memory_id: str, memory_name: str")
         for given in ("'ds-none', 'a.xlsx'", "memory_name='a.xlsx', memory_id='ds-none'"):
-            assert "stored file 'ds-none'" in texts(await refused(one, id, f"get_memory_path({given})"))[0]
+            assert "There is no file 'ds-none'" in texts(await refused(one, id, f"get_memory_path({given})"))[0]
 
 
 async def test_code_that_is_too_long_is_refused(python: App) -> None:

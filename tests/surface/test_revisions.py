@@ -25,6 +25,8 @@ MANY = 20
 LONG = "a folder with a name that is long " * 5
 TIDE = file_id("tide.md")
 PLOT = "import matplotlib.pyplot as plt\n_ = plt.plot([1, 3, 2])"
+WRITES = "with open('made.md', 'w') as made:\n    print('made', file=made)"
+FARES = file_id("fares.md")
 FRAME = ("resultType", "_meta", "cacheScope", "ttlMs")
 """What the newest revision alone puts around every result."""
 MEASURED = {"ms", "elapsed_ms", "execution_time_ms", "memory_mb", "memory_used_mb", "size_bytes", "total_size_bytes"}
@@ -91,6 +93,16 @@ REQUESTS: dict[str, Request] = {
     "Python that raises": tool("run_memory_code", executor_id="$executor_id", code="1 / 0"),
     "a figure": tool("run_memory_code", executor_id="$executor_id", code=PLOT),
     "no executor": tool("run_memory_code", executor_id="executor-x", code="1"),
+    # Files
+    "the overview of files": tool("get_memorylake_metadata"),
+    "a text in the files": tool("add_memory", name="fares.md", text="# Fares\n\nThe ferry costs 12 euros."),
+    "how far it is": tool("ingestion_status", memory_ids=[FARES]),
+    "a search of files": tool("search_memory", parsed_query="what does the ferry cost"),
+    "facts about a file": tool("fetch_memory", memory_ids=["ds-none"]),
+    "SQL about a file without tables": tool("query_table", memory_id=FARES, sql="SELECT 1"),
+    "a file of code": tool("run_memory_code", executor_id="$executor_id", code=WRITES),
+    "an artifact": tool("save_artifact", executor_id="$executor_id", file="made.md"),
+    "files removed": tool("delete_memory", memory_ids=[FARES]),
     # The scratchpad, and what is no tool
     "a part": tool("scratchpad_read", id="$scratchpad_id", offset=5, limit=20),
     "no entry": tool("scratchpad_read", id="0123456789ab"),
@@ -115,6 +127,7 @@ REQUESTS: dict[str, Request] = {
     "no method": Request("harbour/list"),
 }
 FAILING = {
+    "facts about a file",
     "a file, two ways at once",
     "a citation of nothing",
     "search without a query",
@@ -126,6 +139,7 @@ FAILING = {
     "TypeScript that throws",
     "Python that raises",
     "no executor",
+    "SQL about a file without tables",
     "no entry",
     "an unknown tool",
 }

@@ -7,6 +7,7 @@ import typer
 
 from loci.cli import files, keys, models, runner
 from loci.cli.add import add
+from loci.cli.call import EXAMPLES, call
 from loci.cli.doctor import doctor
 from loci.cli.documents import forget, graph, search
 from loci.cli.ingest import ingest
@@ -35,6 +36,7 @@ cli.command()(search)
 cli.command()(graph)
 cli.command()(doctor)
 cli.add_typer(files.cli, name="files")
+cli.command(epilog=EXAMPLES)(call)
 cli.add_typer(models.cli, name="models")
 cli.add_typer(keys.cli, name="keys")
 cli.add_typer(runner.cli, name="runner")

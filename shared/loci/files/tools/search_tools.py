@@ -76,12 +76,12 @@ def search_tools(app: FilesHost) -> list[LociTool]:
     def fetch_memory(
         memory_ids: Annotated[list[str], Field(min_length=1, max_length=100, description="from search_memory")],
         caller: Caller,
-    ) -> dict[str, FetchedView | MissingView]:
+    ) -> dict[str, FetchedView | MissingView | str]:
         """Fetch the facts about files by their ids: summary, counts, versions, and a link for downloading each.
 
         Example: fetch_memory(memory_ids=["ds-0f…"])
         """
-        found: dict[str, FetchedView | MissingView] = {}
+        found: dict[str, FetchedView | MissingView | str] = {}
         for id, file in app.files.known(caller.owner, memory_ids).items():
             if file is None:
                 found[id] = MissingView(id=id, reason="No file has this id. search_memory gives ids that exist")
