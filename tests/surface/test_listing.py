@@ -43,9 +43,8 @@ async def test_every_tool_is_complete(app: App, connect: Connect) -> None:
         assert tool.annotations is not None
         assert tool.annotations.read_only_hint is not None
         assert tool.output_schema is not None
-        # scratchpad_id may come on top
         more = tool.output_schema.get("additionalProperties", True)
-        assert more is True or {"type": "string"} in more["anyOf"]
+        assert more is True or {"type": "string"} in more["anyOf"], f"{tool.name} has no room for scratchpad_id"
         for name, schema in tool.input_schema["properties"].items():
             assert schema.get("description"), f"{tool.name}.{name}"
 

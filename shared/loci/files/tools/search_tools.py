@@ -15,7 +15,7 @@ from loci.mcp.threads import SEARCHES
 from loci.mcp.tool import LociTool, loci_tool
 from loci.search.asked import Asked
 
-Day = Annotated[str, Field(max_length=40, description="such as 2026-05-01; inclusive")]
+Day = Annotated[str | None, Field(max_length=40, description="such as 2026-05-01; inclusive")]
 
 
 class QueryFields(BaseModel):
@@ -53,8 +53,8 @@ def search_tools(app: FilesHost) -> list[LociTool]:
             list[str], Field(max_length=20, description="only excel_file, pdf_file, txt_file, or formats such as csv")
         ] = [],  # noqa: B006
         sheet: Annotated[str | None, Field(max_length=500, description="only sheets with this name")] = None,
-        added_since: Day | None = None,
-        added_until: Day | None = None,
+        added_since: Day = None,
+        added_until: Day = None,
         as_of: Annotated[
             str | None, Field(max_length=40, description="search what was known then: 2026-05-01T12:00:00Z, or a date")
         ] = None,
