@@ -28,7 +28,7 @@ def stage_here() -> dict[str, object]:
     """The stage of `cdk.json` without what LocalStack lacks."""
     stages: dict[str, dict[str, Any]] = json.loads((ROOT / "cdk.json").read_text("utf-8"))["context"]["stages"]
     solo = stages[STAGE]
-    without = {"like", "without", *solo["without"], "sandbox", "model_in_gateway"}
+    without = {"like", "without", *solo["without"], "sandbox", "extract", "model_in_gateway"}
     whole = {key: value for key, value in {**stages[solo["like"]], **solo}.items() if key not in without}
     return {**whole, "localstack": True, "removal": "destroy", "account_log_role": False}
 

@@ -1,5 +1,6 @@
 """Loci on each of its runtimes, and a client that speaks the newest revision of the protocol."""
 
+import contextlib
 import secrets
 from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -33,7 +34,9 @@ def anyio_backend() -> str:
 def app(request: pytest.FixtureRequest, tmp_path: Path) -> Generator[App, None, None]:
     """The whole product, on this machine and on AWS; there with an index if `opensearch` or `s3` is asked for."""
     if request.param == "embedded":
-        yield build_app(load_settings({"data": tmp_path, "models": tmp_path / "models"}))
+        app = build_app(load_settings({"data": tmp_path, "models": tmp_path / "models"}))
+        with contextlib.closing(app):
+            yield app
         return
     settings: dict[str, object] = {"mode": "aws", "table": TABLE, "bucket": BUCKET, "secrets_from": SECRET}
     if request.param == "opensearch":

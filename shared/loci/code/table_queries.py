@@ -1,6 +1,5 @@
 """Questions in SQL about the tables of stored files. They are answered behind the wall, in an executor of the owner."""
 
-import re
 import threading
 from collections.abc import Callable
 from pathlib import PurePath
@@ -143,5 +142,5 @@ def _refused(answer: TableAnswer) -> Refused:
         return Refused(f"{answer.error}", "Ask for less, such as fewer rows or joins", code="SQL_TIMEOUT")
     tables: list[Json] = [one.model_dump(exclude_defaults=True) for one in answer.tables[:MOST_SHOWN]]
     details: JsonObject = {"tables": tables}
-    what = re.sub(r"\s*\n\s*\^\s*$", "", answer.error or "").strip()
+    what = (answer.error or "").rstrip().removesuffix("^").rstrip()  # the mark below the place, which no longer fits
     return Refused(what, f"Correct the SQL (DuckDB's). The tables are {shown}", code="SQL_ERROR", details=details)

@@ -11,7 +11,7 @@ from loci.files.reading import Reading, TableSection, TextSection
 
 MOST_COMPARED = 5_000
 """Rows or paragraphs that are aligned with each other. More are compared one by one, as they stand."""
-PARAGRAPHS = re.compile(r"\n\s*\n")
+PARAGRAPHS = re.compile(r"\n[^\S\n]*\n")
 Kind = Literal["changed", "added", "removed"]
 Pair = tuple["Part | None", "Part | None"]
 

@@ -6,7 +6,7 @@ import pytest
 
 from loci.core.errors import Refused
 from loci.files.cutting import cut
-from loci.files.locators import cell_range
+from loci.files.locators import cell_range, locator_of
 from loci.files.reading import Reading, TableSection, TextSection
 from tests.contract.files.readers import Read, reader_in
 from tests.support.files import workbooks
@@ -166,7 +166,8 @@ def test_each_passage_of_a_table_has_its_header_and_its_cells(read: Read) -> Non
     )
     assert all(one.text.startswith("Name | Place | Sum\n") for one in chunks)
     [found] = [one for one in chunks if "person 217 |" in one.text]
-    cells = found.path.rpartition("cells=")[2]
+    cells = locator_of(found.path.rpartition("#")[2]).cells
+    assert cells is not None
     first, last = (int(one.lstrip("ABC")) for one in cells.split(":"))
     assert first <= 219 <= last
     assert last - first + 1 == len(found.text.splitlines()) - 1

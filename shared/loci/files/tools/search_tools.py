@@ -89,7 +89,7 @@ def search_tools(app: FilesHost) -> list[LociTool]:
             link = app.files.link(caller.owner, file) if caller.over_http else None
             found[id] = fetched(file, app.files.versions(caller.owner, id), link)
         if all(isinstance(one, MissingView) for one in found.values()):
-            what = ", ".join(one[:80] for one in list(found)[:3])
+            what = ", ".join(repr(one[:80]) for one in list(found)[:3])
             raise NotFound(f"There is no file {what}", "Use ids that search_memory gave", code="MEMORY_NOT_FOUND")
         return found
 

@@ -57,7 +57,8 @@ class Tables:
         """The columns and rows, or the error."""
         try:
             statements = self._database.extract_statements(sql)
-            if len(statements) != 1 or statements[0].type.name not in READS:
+            is_pragma = sql.lstrip().lower().startswith("pragma")  # to DuckDB some of them are a SELECT
+            if len(statements) != 1 or is_pragma or statements[0].type.name not in READS:
                 return {"error": "Only one statement that reads is allowed, such as SELECT"}
             over = threading.Timer(seconds, self._database.interrupt)
             over.start()
