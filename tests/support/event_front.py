@@ -129,17 +129,22 @@ class Pool:
 class Front(BaseHTTPRequestHandler):
     """One HTTP request: an event on its way in, an answer on its way out."""
 
+    # API Gateway keeps connections open, too. Node's client fails if one ends while it still reads an answer.
     protocol_version = "HTTP/1.1"
+    timeout = 20
+    wbufsize = -1
 
     def pass_on(self) -> None:
-        answer = Response(411, (), b"") if "Transfer-Encoding" in self.headers else self._answer(self._request())
-        self.close_connection = True
+        if "Transfer-Encoding" in self.headers:
+            answer = Response(411, (), b"")
+            self.close_connection = True  # its body is not read
+        else:
+            answer = self._answer(self._request())
         self.send_response(answer.status)
         for name, value in answer.headers:
             if name.lower() not in ("connection", "content-length", "transfer-encoding"):
                 self.send_header(name, value)
         self.send_header("Content-Length", str(len(answer.body)))
-        self.send_header("Connection", "close")
         self.end_headers()
         if self.command != "HEAD" and answer.status not in (204, 304):
             self.wfile.write(answer.body)
