@@ -13,8 +13,8 @@ from xdist.workermanage import WorkerController  # pyright: ignore[reportMissing
 from tests.servers import shared
 
 TOGETHER = {
-    "tests/contract/test_s3_index.py": "LocalStack",
-    "tests/contract/test_s3_index_folds.py": "LocalStack",
+    "tests/contract/s3_index/test_environments.py": "LocalStack",
+    "tests/contract/s3_index/test_folds.py": "LocalStack",
     "tests/deployed/": "LocalStack",
     "tests/servers/localstack/": "LocalStack",
     "tests/infra/": "CDK",

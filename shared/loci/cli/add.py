@@ -46,7 +46,7 @@ READABLE = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """What became of one file."""
+    """The outcome for one file."""
 
     path: str
     file: "StoredFile | None"

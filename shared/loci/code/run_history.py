@@ -1,4 +1,4 @@
-"""What runs of an executor read and wrote: where a file that code made comes from."""
+"""The files that runs of an executor read and wrote: they tell where a file that code made comes from."""
 
 import hashlib
 from collections.abc import Iterable
@@ -69,7 +69,7 @@ class RunHistory:
         self.records.put(owner, KIND, f"{id}/{at:017.4f}", value, expires_at=until, durable=False)
 
     def lineage(self, owner: Owner, id: str, file: str) -> JsonObject:
-        """Where the file comes from: the code of the run that wrote it last, and the stored files read until then.
+        """The origin of the file: the code of the run that wrote it last, and the stored files read until then.
 
         Variables stay from run to run, so a run may use what an earlier one has read.
         """

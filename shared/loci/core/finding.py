@@ -1,10 +1,11 @@
 """Findings of `loci doctor`."""
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeVar
 
 from loci.core.errors import LociError
+from loci.core.identity import Owner
 
 SHOWN = 3
 
@@ -39,6 +40,12 @@ def run_checks(name: str, check: Callable[[], list[Finding]]) -> list[Finding]:
     except (OSError, LookupError, TypeError, ValueError) as error:  # something other than Loci wrote the data
         why = f"{type(error).__name__}: {error}"
         return [Finding(name, "fault", f"Cannot read the stored data ({why})", "Restore the data from a backup")]
+
+
+def of_owner(owner: Owner, findings: list[Finding]) -> list[Finding]:
+    """The findings with the owner's name beside their own."""
+    name = f"{owner.tenant}/{owner.subject}" if owner.tenant else owner.subject
+    return [replace(one, name=f"{one.name} of {name}") for one in findings]
 
 
 def seen_twice(look: Callable[[], set[T]]) -> set[T]:

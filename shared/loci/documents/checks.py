@@ -3,12 +3,11 @@
 import hashlib
 import shlex
 from collections.abc import Mapping
-from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
 from loci.core.errors import LociError, NotFound, Refused
-from loci.core.finding import Finding, FirstNames, counted, first_names, run_check, run_checks, seen_twice
+from loci.core.finding import Finding, FirstNames, counted, first_names, of_owner, run_check, run_checks, seen_twice
 from loci.core.identity import LOCAL, Owner
 from loci.documents.document import Document, Root
 from loci.documents.host import DocumentsHost
@@ -35,8 +34,7 @@ def check_owners(app: DocumentsHost, *, fix: bool) -> list[Finding]:
     except LociError as error:
         return [*found, Finding("owners", "fault", error.what, error.resolution)]
     for owner in others:
-        name = f"{owner.tenant}/{owner.subject}" if owner.tenant else owner.subject
-        found += [replace(one, name=f"{one.name} of {name}") for one in _check_owner(app, owner, fix=fix)]
+        found += of_owner(owner, _check_owner(app, owner, fix=fix))
     return found
 
 

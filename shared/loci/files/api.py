@@ -156,7 +156,7 @@ class Files:
         )
 
     def tables(self, owner: Owner, id: str) -> FileContent:
-        """What was read out of a file, compressed, for SQL about its tables. Raises `Refused` if it has no table."""
+        """The reading of a file, compressed, for SQL about its tables. Raises `Refused` if it has no table."""
         file = self.parts.lake.get(owner, id)
         version = file.current
         if version is None:

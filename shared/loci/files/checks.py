@@ -1,16 +1,14 @@
 """`loci doctor`: the lake, its blobs and the index, compared."""
 
-from dataclasses import replace
-
 from loci.core.errors import LociError, NotFound, Refused
-from loci.core.finding import Finding, counted, first_names, run_check, seen_twice
+from loci.core.finding import Finding, counted, first_names, of_owner, run_check, seen_twice
 from loci.core.identity import LOCAL, Owner
 from loci.core.stores import every
 from loci.files.file import StoredFile
 from loci.files.host import FilesHost
-from loci.files.ingest import COLLECTION
 from loci.files.lake import FOLDER, KIND, content_key, reading_key
-from loci.files.versions import PAST, past_document
+from loci.files.scope import COLLECTION, PAST
+from loci.files.versions import past_document
 
 FILE = "lake"
 
@@ -23,12 +21,7 @@ def check_files(app: FilesHost, *, fix: bool) -> list[Finding]:
     except LociError as error:
         return [*found, Finding(FILE, "fault", error.what, error.resolution)]
     for owner in others:
-        name = f"{owner.tenant}/{owner.subject}" if owner.tenant else owner.subject
-        found += [
-            replace(one, name=f"{one.name} of {name}")
-            for one in _check_owner(app, owner, fix=fix)
-            if one.state != "ok" or one.fixed
-        ]
+        found += of_owner(owner, [one for one in _check_owner(app, owner, fix=fix) if one.state != "ok" or one.fixed])
     return found
 
 

@@ -35,7 +35,7 @@ class Occurrence:
 
 @dataclass(frozen=True, slots=True)
 class CheckedCitation:
-    """What became of a citation."""
+    """The verdict on a citation."""
 
     file: StoredFile
     version: FileVersion

@@ -137,7 +137,7 @@ def place_in(section: TextSection, start: int, end: int) -> Locator:
 
 
 def _pairs(older: Sequence[Part], newer: Sequence[Part]) -> Iterator[Pair]:
-    """What stands for what: equal parts are left out, and what moved with its neighbours is no change."""
+    """Pair the parts that replace each other. Equal parts are left out, and those that moved with their neighbours."""
     start = 0
     while start < min(len(older), len(newer)) and older[start].cells == newer[start].cells:
         start += 1

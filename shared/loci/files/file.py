@@ -36,7 +36,7 @@ class FileVersion:
     model: str | None = None
     """The model that embedded its passages."""
     lineage: JsonObject | None = None
-    """Where it came from, if code made it: the code, its inputs, the time."""
+    """Its origin, if code made it: the code, its inputs, the time."""
 
     def as_json(self) -> JsonObject:
         """The version as a record holds it."""

@@ -18,6 +18,7 @@ from loci.files.scope import COLLECTION
 from loci.files.versions import Versions
 from loci.search.document_index import DocumentIndex
 from loci.search.inference import Embedder
+from loci.search.passages import embedded_text
 from loci.search.ranking import Chunk, TagsAndDate
 
 LOCK_SECONDS = 5.0
@@ -160,7 +161,7 @@ class FileIngest:
                 keep([replace(one, embedding=held.get(one.hash)) for one in chunks])
                 raise out_of_time()
             some = waiting[at : at + BATCH]
-            made = self._embedder.passages([_embedded_text(one) for one in some])
+            made = self._embedder.passages([embedded_text(one.heading, one.text) for one in some])
             held |= {one.hash: embedding for one, embedding in zip(some, made, strict=True)}
         return [replace(one, embedding=held.get(one.hash)) for one in chunks]
 
@@ -183,9 +184,3 @@ def _read(version: FileVersion, reading: Reading, chunks: list[Chunk]) -> FileVe
 
 def _facts(file: StoredFile, version: FileVersion) -> TagsAndDate:
     return TagsAndDate((f"type:{version.format}", f"kind:{file.kind}", f"file:{file.id}"), version.added_at[:10])
-
-
-def _embedded_text(chunk: Chunk) -> str:
-    from loci.search.passages import embedded_text
-
-    return embedded_text(chunk.heading, chunk.text)

@@ -179,7 +179,7 @@ class Lake:
         self._blobs.write(owner, reading_key(id, version.sha256), packed)
 
     def reading(self, owner: Owner, id: str, version: FileVersion) -> Reading:
-        """What was read out of a version."""
+        """The reading of a version."""
         packed = self.packed_reading(owner, id, version)
         try:
             with gzip.GzipFile(fileobj=io.BytesIO(packed)) as opened:
@@ -194,7 +194,7 @@ class Lake:
         self._records.remove(owner, HISTORY, f"{id}/{version.number:06}")
 
     def packed_reading(self, owner: Owner, id: str, version: FileVersion) -> bytes:
-        """What was read out of a version, as it is stored: JSON, compressed."""
+        """The reading of a version as it is stored: JSON, compressed."""
         return self._blobs.read(owner, reading_key(id, version.sha256))
 
     def remove(self, owner: Owner, file: StoredFile) -> None:

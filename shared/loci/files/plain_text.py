@@ -12,7 +12,7 @@ def is_plain(name: str) -> bool:
 
 
 def read_plain(name: str, content: bytes) -> Reading:
-    """What is in the text: sections between empty lines, under their headings."""
+    """Split the text into sections, between empty lines and under their headings."""
     text = decoded(content)
     if not text.strip():
         raise Refused("The file is empty", "Add it again with text in it", code="FILE_EMPTY")

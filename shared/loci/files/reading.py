@@ -70,7 +70,7 @@ class Reading(Strict):
     pages: int | None = None
     figures: Annotated[int, Field(ge=0)] = 0
     remarks: tuple[Name, ...] = ()
-    """What could not be read, or was left out, and why."""
+    """The parts that could not be read or were left out, and why."""
 
     @property
     def tables(self) -> tuple[TableSection, ...]:
@@ -90,7 +90,7 @@ def read_limits(settings: Settings) -> dict[str, int]:
 
 
 class Answer(Strict):
-    """What the program behind the wall says: a reading, or why there is none."""
+    """The answer of the program behind the wall: a reading, or why there is none."""
 
     reading: Reading | None = None
     unreadable: Name | None = None

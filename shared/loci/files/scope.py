@@ -32,7 +32,7 @@ class Scope:
     until: str | None = None
     """When they were added: YYYY-MM-DD, inclusive."""
     as_of: str | None = None
-    """What was known at this time, such as 2026-05-01T12:00:00Z."""
+    """Search the versions that were current at this time, such as 2026-05-01T12:00:00Z."""
 
     @property
     def where(self) -> Where:

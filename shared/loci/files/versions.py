@@ -14,8 +14,6 @@ from loci.search.inference import Embedder
 from loci.search.passages import LONGEST
 from loci.search.ranking import Chunk, TagsAndDate
 
-"""The collection of the passages that newer versions replaced."""
-
 
 class Versions:
     """Keeps the versions that were read: the current one and, up to a number, those before it."""

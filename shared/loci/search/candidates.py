@@ -20,7 +20,7 @@ MORE_ROUNDS = 2
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What is looked up, and where."""
+    """One lookup: its words or vector, and the collections it covers."""
 
     index: DocumentIndex
     owner: Owner

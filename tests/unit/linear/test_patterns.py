@@ -24,8 +24,6 @@ BOUNDED = {
     "loci.search.language_stage": 12_000,
 }
 """Patterns that only see texts of so many characters, because the code cuts them first."""
-CONFINED = (HOME / "files" / "extract",)
-"""Runs behind the wall, in a process that is ended if it takes too long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +37,7 @@ class Use:
 
 @cache
 def uses() -> tuple[Use, ...]:
-    trees = {path: ast.parse(path.read_text()) for path in sorted(HOME.rglob("*.py")) if path.parent not in CONFINED}
+    trees = {path: ast.parse(path.read_text()) for path in sorted(HOME.rglob("*.py"))}
     called = dict[str, set[str]]()
     for tree in trees.values():
         for node in ast.walk(tree):

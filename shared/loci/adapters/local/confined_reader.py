@@ -26,7 +26,7 @@ AT_ONCE = 2
 WAIT_SECONDS = 600.0
 LOOK_SECONDS = 0.1
 OUT_OF_MEMORY = (b"memory allocation of", b"MemoryError", b"out of memory", b"bad_alloc")
-"""What parsers in Rust, Python and C say before they end."""
+"""The last words of parsers in Rust, Python and C before they end."""
 
 
 class ConfinedReader:

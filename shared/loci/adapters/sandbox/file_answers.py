@@ -1,4 +1,4 @@
-"""What the program that reads a file says of it. It comes from behind the wall, so it is checked and never believed."""
+"""The answer of the program that reads a file. It comes from behind the wall, so it is checked and never believed."""
 
 from pydantic import ValidationError
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 DIGITS = 15
-"""What spreadsheets keep of a number."""
+"""Spreadsheets keep this many digits of a number."""
 NUMBER = re.compile(r"[-+(]?\s?[$€£¥]?\s?[-+]?\d[\d.,' ]*(?:[eE][-+]?\d+)?\s?[%$€£¥]?\)?")
 DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}(?:[T ]\d{1,2}:\d{2}\S*)?|\d{1,2}:\d{2}(?::\d{2})?")
 YEARS = range(1900, 2101)

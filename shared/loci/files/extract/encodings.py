@@ -57,7 +57,7 @@ def _without_mark(sample: bytes) -> str:
 
 
 def _whole(sample: bytes) -> int:
-    """Where the sample's last line ends: its end may lie within a character."""
+    """Find the end of the sample's last line: the sample itself may end within a character."""
     return sample.rfind(b"\n") + 1 or len(sample) if len(sample) == SAMPLE else len(sample)
 
 

@@ -1,4 +1,4 @@
-"""What kind of file it is: its content decides. The name only tells texts apart."""
+"""Tell the kind of a file: its content decides. The name only tells texts apart."""
 
 import json
 import mmap

@@ -14,7 +14,7 @@ MOST_DENSE = 24_000_000
 """Cells of a sheet with the empty ones between: the parser takes 32 bytes for each."""
 FAR = 702
 """The first column with three letters. Of a sheet that is too wide, no columns from here on are read."""
-ATTRIBUTE = re.compile(r"""([\w:]+)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
+ATTRIBUTE = re.compile(r"""(?<![\w:])([\w:]+)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
 ROW = re.compile(rb"<(?:\w+:)?row[\s>/]")
 ROW_NUMBER = re.compile(rb'<(?:\w+:)?row\s[^>]*?\br="(\d{1,9})"')
 COLUMN = re.compile(rb'<(?:\w+:)?c\s[^>]*?\br="([A-Z]{1,3})\d')
@@ -49,7 +49,7 @@ class SheetPart:
 
 @dataclass
 class Package:
-    """What lies in a packed workbook."""
+    """The parts of a packed workbook."""
 
     figures: int
     sheets: dict[str, SheetPart]

@@ -22,7 +22,7 @@ INSTALL = f"Install tesseract where Loci runs, and add it again. Or {SEARCHABLE[
 
 @dataclass
 class Flow:
-    """What goes on from page to page."""
+    """The state that one page hands to the next."""
 
     heading: list[str] = field(default_factory=list[str])
     sizes: Sizes = field(default_factory=Sizes)

@@ -14,7 +14,7 @@ MOST_RULES = 3_000
 THIN = 3.0
 """Points: a drawn rectangle that is thinner is a line."""
 HYPHENS = frozenset({0x02, 0xFFFE})
-"""What PDFium reports for a hyphen at the end of a line."""
+"""PDFium reports this for a hyphen at the end of a line."""
 SPACES = frozenset({0, 9, 32, 160})
 WIDE_GAP = 1.2
 """A gap of so many line heights separates cells or columns, not words."""

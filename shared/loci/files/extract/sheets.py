@@ -12,7 +12,7 @@ from loci.files.extract.packed_workbook import Package, SheetPart, examine, smal
 from loci.files.extract.tables import Grid, tables
 from loci.files.extract.unreadable import Limits, Unreadable
 
-PLACE = re.compile(r"([A-Z]+)(\d+)")
+CELL_NAME = re.compile(r"([A-Z]+)(\d+)")
 LONGEST_NAME = 500
 NO_PASSWORD = Unreadable("The workbook has a password", "Save it without one, and add it again", "FILE_ENCRYPTED")
 
@@ -90,7 +90,7 @@ def _grid(sheet: Any, part: SheetPart, rows_left: int) -> Grid:
 
 
 def _position(place: str, row: int, column: int) -> tuple[int, int]:
-    found = PLACE.fullmatch(place)
+    found = CELL_NAME.fullmatch(place)
     if found is None:
         return -1, -1
     number = 0

@@ -1,4 +1,4 @@
-"""What the tools say about files: the overview, and the facts about one."""
+"""The tools' views of files: the overview, and the facts about one."""
 
 from typing import Literal
 

@@ -1,4 +1,4 @@
-"""What `search_memory` answers: files with their passages, as many as the budget allows."""
+"""The answer of `search_memory`: files with their passages, as many as the budget allows."""
 
 from pydantic import BaseModel, Field
 

@@ -103,11 +103,14 @@ def _no_other(_id: str, _name: str) -> dict[str, str]:
 
 
 def _content(path: Path, most: int) -> bytes:
-    """What the parser wrote, if that is a real file: hostile code may have put anything there."""
+    """The bytes that the parser wrote, if they are a real file: hostile code may have put anything there."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
         return b""
+    held = os.fstat(descriptor)
+    if not stat.S_ISREG(held.st_mode) or held.st_size > most:
+        os.close(descriptor)
+        return b""
     with open(descriptor, "rb") as opened:
-        held = os.fstat(descriptor)
-        return opened.read(most) if stat.S_ISREG(held.st_mode) and held.st_size <= most else b""
+        return opened.read(most)

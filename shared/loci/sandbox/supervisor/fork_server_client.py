@@ -29,7 +29,7 @@ PACKAGES = (
 )
 DRAWING = ("matplotlib.pyplot",)
 READERS = ("loci.files.extract.program", "pypdfium2", "python_calamine")
-"""What reads stored files."""
+"""Reads stored files."""
 STANDARD = ("collections", "csv", "datetime", "decimal", "fractions", "io", "itertools", "math", "re", "statistics")
 SYSTEM_FILES = ("/usr/lib", "/usr/lib64", "/lib", "/lib64", "/usr/share/zoneinfo", "/etc/localtime", "/etc/ld.so.cache")
 """The parts of the system that Python and its packages read."""

@@ -72,7 +72,7 @@ class LambdaReader:
         return None
 
     def _said(self, owner: Owner, reading: str) -> bytes:
-        """What the machine wrote; nothing if it only says that it did."""
+        """The bytes that the machine wrote; nothing if it only says that it did."""
         try:
             return self._lent.read(owner, reading)
         except NotFound:

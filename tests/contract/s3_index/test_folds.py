@@ -1,6 +1,5 @@
 """The base of an index in the bucket: what a fold sends, what it leaves, and what happens if some of it is lost."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import boto3
@@ -8,11 +7,9 @@ import pytest
 
 from loci.adapters.s3_index import base
 from loci.core.identity import Owner
-from tests.contract.indexes import EAST, NOTES, by_words, chunk, embedding, find, put, someone
-from tests.contract.s3_objects import (
-    BUCKETS,
+from tests.contract.indexes import EAST, NOTES, by_words, chunk, embedding, find, put
+from tests.contract.s3_index.objects import (
     Environment,
-    bucket_on,
     environment,
     files_below,
     folding_often,
@@ -22,26 +19,7 @@ from tests.contract.s3_objects import (
 )
 from tests.support.moto_aws import BUCKET
 
-
-@pytest.fixture(autouse=True, params=BUCKETS)
-def bucket(request: pytest.FixtureRequest) -> Iterator[None]:
-    with bucket_on(request.param):
-        yield
-
-
-@pytest.fixture
-def ann() -> Owner:
-    return someone()
-
-
-@pytest.fixture
-def here(tmp_path: Path) -> Environment:
-    return environment(tmp_path / "here")
-
-
-@pytest.fixture
-def there(tmp_path: Path) -> Environment:
-    return environment(tmp_path / "there")
+pytestmark = pytest.mark.usefixtures("bucket")
 
 
 @pytest.fixture

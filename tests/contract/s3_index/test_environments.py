@@ -2,7 +2,6 @@
 
 import random
 import tracemalloc
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,10 +28,8 @@ from tests.contract.indexes import (
     someone,
     vector,
 )
-from tests.contract.s3_objects import (
-    BUCKETS,
+from tests.contract.s3_index.objects import (
     Environment,
-    bucket_on,
     environment,
     files_below,
     folding_often,
@@ -45,28 +42,8 @@ from tests.support.moto_aws import BUCKET
 if TYPE_CHECKING:
     from types_boto3_s3 import S3Client
 
+pytestmark = pytest.mark.usefixtures("bucket")
 WORDS = ("river", "garden", "stone", "engine", "window", "paper", "horse", "winter", "bridge", "lantern")
-
-
-@pytest.fixture(autouse=True, params=BUCKETS)
-def bucket(request: pytest.FixtureRequest) -> Iterator[None]:
-    with bucket_on(request.param):
-        yield
-
-
-@pytest.fixture
-def ann() -> Owner:
-    return someone()
-
-
-@pytest.fixture
-def here(tmp_path: Path) -> Environment:
-    return environment(tmp_path / "here")
-
-
-@pytest.fixture
-def there(tmp_path: Path) -> Environment:
-    return environment(tmp_path / "there")
 
 
 def some_passages(count: int, seed: int = 1) -> list[Chunk]:

@@ -25,7 +25,7 @@ from loci.adapters.s3_index import index as s3, owner_copy
 from loci.core.identity import Owner
 from tests.contract.indexes import chunk, embedding, put, s3_index
 from tests.contract.kills import put_until_killed
-from tests.contract.s3_objects import watch
+from tests.contract.s3_index.objects import watch
 owner_copy.LEAST_FOLDED = owner_copy.MOST_FOLDED = 1_500
 s3.LOCK_WAIT = 0.1
 owner, objects = Owner("acme", sys.argv[3]), []
