@@ -19,6 +19,7 @@ from loci.core.identity import LOCAL
 from loci.core.settings import load_settings
 from loci.core.version import version
 from tests.support.serving import Serving, call, clean_environment, initialize, post, serving
+from tests.surface.files.test_offered import FILES
 from tests.surface.results import structured, texts
 
 MODES: tuple[Literal["legacy", "auto", "2026-07-28"], ...] = ("legacy", "auto", "2026-07-28")
@@ -55,6 +56,16 @@ async def test_the_sdk_client_reads_over_http(
 ) -> None:
     async with Client(server.url + path, mode=mode) as client:
         assert texts(await client.call_tool("scratchpad_read", {"id": entry})) == ["kept text"]
+
+
+@pytest.mark.anyio
+async def test_an_endpoint_lists_the_tools_of_its_vertical_and_mcp_lists_all(server: Serving) -> None:
+    listed: dict[str, set[str]] = {}
+    for path in ("/mcp", "/mcp/documents", "/mcp/files", "/mcp/tools"):
+        async with Client(server.url + path) as client:
+            listed[path] = {tool.name for tool in (await client.list_tools()).tools}
+    assert listed["/mcp/files"] == FILES
+    assert listed["/mcp"] == listed["/mcp/documents"] | listed["/mcp/files"] | listed["/mcp/tools"]
 
 
 @pytest.mark.anyio

@@ -121,6 +121,6 @@ async def test_completions_are_bounded_and_counted(app: App, connect: Connect, f
 
 
 async def test_other_endpoints_have_none(connect: Connect) -> None:
-    async with connect("files") as client:
+    async with connect("tools") as client:
         assert (await client.list_resources()).resources == []
         assert (await client.list_resource_templates()).resource_templates == []

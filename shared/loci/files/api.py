@@ -75,7 +75,7 @@ class Files:
 
     def overview(self, owner: Owner) -> Overview:
         """Count the files, and show the newest."""
-        files = sorted(self.parts.lake.files(owner), key=lambda one: (one.newest.added_at, one.id), reverse=True)
+        files = self.listed(owner, newest_first=True)
         kinds = [one.kind for one in files]
         excel, pdf = kinds.count("excel_file"), kinds.count("pdf_file")
         return Overview(len(files), excel, pdf, len(files) - excel - pdf, tuple(files[:SAMPLE]))
@@ -84,9 +84,12 @@ class Files:
         """The files that answer the question, each with the passages that do."""
         return self.parts.finder.find(owner, asked, limit=limit, scope=checked_scope(scope))
 
-    def listed(self, owner: Owner) -> list[StoredFile]:
-        """All files, by their names."""
-        return sorted(self.parts.lake.files(owner), key=lambda one: (one.name.casefold(), one.name))
+    def listed(self, owner: Owner, *, newest_first: bool = False) -> list[StoredFile]:
+        """All files, by their names or by their age."""
+        files = self.parts.lake.files(owner)
+        if newest_first:
+            return sorted(files, key=lambda one: (one.newest.added_at, one.id), reverse=True)
+        return sorted(files, key=lambda one: (one.name.casefold(), one.name))
 
     def add(
         self,

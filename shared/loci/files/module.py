@@ -5,7 +5,10 @@ from typing import TYPE_CHECKING
 
 from starlette.types import ASGIApp
 
+from loci.core.lazy import Lazy
+from loci.files.resources import FILES, TEMPLATES, FileResources
 from loci.mcp.module import Module, ModuleRoute
+from loci.mcp.resources import ModuleResources, Resources
 from loci.mcp.tool import LociTool
 from loci.mcp.tool_catalog import ToolFamily, tool_family
 
@@ -27,6 +30,9 @@ save_artifact keeps a file that the code made."""
 def files_module(app: "FilesHost") -> Module:
     """Everything of files but their commands."""
 
+    def resources() -> Resources:
+        return FileResources(app.files)
+
     def route(is_open: bool) -> ASGIApp:
         from loci.files.http_route import UploadRoute
 
@@ -42,6 +48,7 @@ def files_module(app: "FilesHost") -> Module:
         surfaces=frozenset({"files"}),
         tools=_tools(app),
         instructions=INSTRUCTIONS,
+        resources=ModuleResources((FILES,), TEMPLATES, Lazy(resources)),
         routes=[ModuleRoute("/files/{token}", route)],
         checks=checks,
     )

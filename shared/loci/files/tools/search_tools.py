@@ -23,11 +23,11 @@ class QueryFields(BaseModel):
 
     model_config = ConfigDict(extra="ignore")
 
-    bm25_cleaned_query: str = Field("", description="the question without stop words and punctuation")
-    named_entities: list[str] = Field([], description="people, organisations, places, products: they weigh more")
+    bm25_cleaned_query: str = Field("", description="the question without stop words, punctuation and extra spaces")
+    named_entities: list[str] = Field([], description="all people, organisations, places, products: they weigh more")
     bm25_keywords: list[str] = Field([], description="the important words, with all named entities")
-    bm25_boost_keywords: list[str] = Field([], description="3 to 5 words that matter most: they weigh more")
-    rewritten_query_for_dense_model: str = Field("", description="the question as a sentence, with synonyms")
+    bm25_boost_keywords: list[str] = Field([], description="3 to 5 named entities, distinctive words: they weigh more")
+    rewritten_query_for_dense_model: str = Field("", description="a sentence that says what is meant, with synonyms")
 
 
 def search_tools(app: FilesHost) -> list[LociTool]:
