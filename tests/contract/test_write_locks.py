@@ -8,6 +8,7 @@ import pytest
 
 from loci.adapters.aws.write_locks import LONGEST, RecordWriteLocks
 from loci.adapters.local.write_locks import FolderWriteLocks
+from loci.core.deadline import within
 from loci.core.stores import WriteLocks
 from tests.contract.stores import ANN, BOB, Clock, Stores, at_once
 from tests.support.polling import until
@@ -62,6 +63,14 @@ def test_a_lock_in_records_ends_a_while_after_its_process(stores: Stores, clock:
         first.__exit__(None, None, None)
         with instances[2].take(ANN, "a", 0) as third:
             assert not third
+
+
+def test_a_lock_in_records_lasts_as_long_as_the_time_of_its_call(stores: Stores, clock: Clock) -> None:
+    one, other = [RecordWriteLocks(stores.records, clock, lambda _: None) for _ in range(2)]
+    with within(300), one.take(ANN, "a", 0):
+        clock.now += 290
+        with other.take(ANN, "a", 0) as taken:
+            assert not taken
 
 
 def test_threads_get_a_lock_in_the_order_in_which_they_asked(locks: WriteLocks) -> None:

@@ -91,7 +91,11 @@ class Deployed:
         """Send a file as the owner of a form does, and return the message about it."""
         uploads = self.app.files.parts.uploads
         assert uploads is not None
-        return arrived(self.send(uploads.begin(owner, name, len(content)), content))
+        return self.message(self.send(uploads.begin(owner, name, len(content)), content))
+
+    def message(self, key: str) -> dict[str, Any]:
+        """The message about an object that was sent."""
+        return arrived(key)
 
     def file(self, name: str, owner: Owner = LOCAL) -> StoredFile:
         [found] = [one for one in self.app.files.listed(owner) if one.name == name]

@@ -56,6 +56,8 @@ class StoredFile:
     record_version: str
     is_removed: bool = False
     """True: somebody removed it, and what is left of it goes too. Nobody sees it any more."""
+    arrivals: tuple[str, ...] = ()
+    """The last uploads that brought a content of it. One that is told again, or late, brings nothing."""
 
     @property
     def shown(self) -> FileVersion:
@@ -72,7 +74,8 @@ class StoredFile:
         """The file as a record holds it."""
         current: Json = self.current and self.current.as_json()
         removed: JsonObject = {"removed": True} if self.is_removed else {}
-        return {"name": self.name, "newest": self.newest.as_json(), "current": current, **removed}
+        arrivals: JsonObject = {"arrivals": [*self.arrivals]} if self.arrivals else {}
+        return {"name": self.name, "newest": self.newest.as_json(), "current": current, **removed, **arrivals}
 
     def read_as(self, version: FileVersion) -> "StoredFile":
         """The file after this version was read, or could not be. A version that came meanwhile stays the newest."""
@@ -95,6 +98,7 @@ def stored_file(record: Record) -> StoredFile:
         current=None if current is None else version_of(current),
         record_version=record.version,
         is_removed=record.value.get("removed") is True,
+        arrivals=tuple(cast("list[str]", record.value.get("arrivals") or ())),
     )
 
 

@@ -63,6 +63,9 @@ class FileIngest:
         the file waits, and its reason says why.
         """
         with self._locks.take(owner, f"file/{id}", patience) as is_ours:
+            held = self._lake.held(owner, id)
+            if is_ours and held is not None and held.is_removed:  # while a process read it that was killed then
+                self._remove(owner, held)
             file = self._lake.get(owner, id)
             # A version that comes while its predecessor is read is read next.
             while is_ours and file.newest.status in ("pending", "running"):
@@ -113,8 +116,12 @@ class FileIngest:
         version = replace(file.newest, status="running")
         try:
             file = self._lake.change(owner, file.id, lambda one: one.read_as(version))
+            if file.newest.number != version.number:  # a newer one came, and the content of this one went
+                return file
             read = self._outcome(owner, file, version)
             file = self._lake.change(owner, file.id, lambda one: one.read_as(read))
+            if read.status != "okay":
+                self._drop_if_replaced(owner, file.id, version)
         except NotFound:
             held = self._lake.held(owner, file.id)
             if held is not None and held.is_removed:
@@ -129,11 +136,17 @@ class FileIngest:
         except (Conflict, Unavailable) as error:
             waiting = replace(version, status="pending", reason=str(error))
             self._lake.change(owner, file.id, lambda one: one.read_as(waiting))
+            self._drop_if_replaced(owner, file.id, version)
             raise
         except (Refused, NotFound) as error:
-            if self._lake.get(owner, file.id).newest.number != version.number:
-                return version  # a newer one came, and its content went
             return replace(version, status="error", reason=str(error))
+
+    def _drop_if_replaced(self, owner: Owner, id: str, version: FileVersion) -> None:
+        """Remove the content of a version that was not read, if a newer one came meanwhile: nobody will read it."""
+        with self._lake.turn(owner, id):
+            file = self._lake.get(owner, id)
+            if file.newest.number != version.number:
+                self._lake.discard(owner, file, version)
 
     def _reading(self, owner: Owner, file: StoredFile, version: FileVersion) -> Reading:
         if is_plain(file.name):

@@ -35,6 +35,8 @@ LOCK_SECONDS = 30.0
 ATTEMPTS = 10
 """For a record that others write meanwhile."""
 MOST_NAMED = 5
+ARRIVALS = 20
+"""Uploads of a file that are remembered. Each is told within hours, and then no more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,8 @@ class RemoteContent:
     bytes: int
     copy: Callable[[str], None]
     """Copies them to this key of the owner's blobs."""
+    arrival: str
+    """Names what brought them: the same upload brings nothing a second time, even if another one came meanwhile."""
 
 
 class Lake:
@@ -105,18 +109,26 @@ class Lake:
             for _ in range(ATTEMPTS):
                 record = self._records.get(owner, KIND, id)
                 before = read_or_none(record, stored_file)
+                if before is not None and not is_here and content.arrival in before.arrivals:
+                    return before, False
                 after = _after(before, id, name, digest, size, iso(self._clock()), lineage)
+                if not is_here:
+                    after = replace(after, arrivals=(*after.arrivals, content.arrival)[-ARRIVALS:])
                 if record is not None and before is None:  # damaged: the file begins anew
                     after = replace(after, record_version=record.version)
-                if before is not None and after.newest == before.newest:
+                if before is not None and after == before:
                     return before, False
-                if is_here:
+                is_new = before is None or after.newest != before.newest
+                if is_new and is_here:
                     self._blobs.write(owner, content_key(id, digest), content)
-                else:
+                elif is_new and not is_here:
                     content.copy(content_key(id, digest))
                 with suppress(Conflict):  # its reading was written meanwhile
                     kept = self.put(owner, after)
-                    if before is not None and before.newest.status != "okay":
+                    if not is_new:
+                        return kept, False
+                    # What is being read just now is needed until that has ended.
+                    if before is not None and before.newest.status not in ("okay", "running"):
                         self.discard(owner, kept, before.newest)
                     return kept, kept.newest.status == "pending"
         raise lost_race(KIND)

@@ -6,6 +6,7 @@ import pytest
 
 from loci.app import App
 from loci.core.identity import LOCAL
+from loci.files.scope import COLLECTION
 from tests.support.executors import runner_packages
 from tests.support.polling import until
 from tests.surface.conftest import Connect
@@ -66,3 +67,19 @@ def test_a_call_does_not_wait_for_a_slow_file_which_is_read_all_the_same(app: Ap
     file = app.files.add(LOCAL, "costs.csv", b"item,euros\ntrain,40\n", wait=0)
     assert file.newest.status in ("pending", "running")
     until(lambda: app.files.status(LOCAL, [file.id])[0].newest.status == "okay")
+
+
+@pytest.mark.parametrize("app", ["embedded"], indirect=True)
+async def test_a_file_that_is_removed_while_it_is_read_leaves_nothing(connect: Connect, app: App) -> None:
+    runner_packages()
+    rows = b"".join(b"%d,%d\n" % (number, number) for number in range(100_000))
+    file = app.files.add(LOCAL, "costs.csv", b"item,euros\n" + rows, wait=0)
+    until(lambda: app.files.status(LOCAL, [file.id])[0].newest.status == "running")
+    [told] = await call(connect, "ingestion_status", memory_ids=[file.id])
+    assert (told["status"], told["found_version"]) == ("running", None)
+    [removed] = await call(connect, "delete_memory", memory_ids=[file.id])
+    assert removed["id"] == file.id
+    assert await call(connect, "ingestion_status") == []
+    until(lambda: not [*app.files.parts.lake.being_removed(LOCAL)])
+    assert app.blobs.list(LOCAL) == []
+    assert list(app.files.parts.index.passages(LOCAL, COLLECTION)) == []

@@ -68,11 +68,12 @@ class S3Blobs:
                 {"Bucket": self._bucket, "Key": source}, to._bucket, _name(owner, checked_key(target))
             )
 
-    def take_in(self, owner: Owner, key: str, source: str) -> None:
-        """Make this object of the bucket the owner's blob, by a copy as above."""
+    def take_in(self, owner: Owner, key: str, source: str, etag: str) -> None:
+        """Make this object of the bucket the owner's blob, by a copy as above, unless it has another content by now."""
         with _explained(self._bucket, key):
             place = {"Bucket": self._bucket, "Key": source}
-            self._clients.s3.copy(place, self._bucket, _name(owner, checked_key(key)))  # type: ignore[arg-type]
+            name, still = _name(owner, checked_key(key)), {"CopySourceIfMatch": etag}
+            self._clients.s3.copy(place, self._bucket, name, ExtraArgs=still)  # type: ignore[arg-type]
 
     def bare_link(self, owner: Owner, key: str, seconds: int) -> str:
         """A URL that reads this one object. The object need not exist."""

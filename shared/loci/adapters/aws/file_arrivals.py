@@ -4,19 +4,31 @@ import hashlib
 import json
 from collections.abc import Generator
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 from loci.adapters.aws.blobs import MISSING, S3Blobs
 from loci.adapters.aws.clients import Clients, code_of, explained
-from loci.core.errors import NotFound, Refused
+from loci.core.errors import NotFound, Refused, Unavailable
 from loci.core.identity import Owner
+from loci.core.ids import content_id
 from loci.core.settings import FILES_IN
 from loci.core.upload_keys import owner_and_rest
 from loci.files.ingest import FileIngest
 from loci.files.lake import RemoteContent
 
 PIECE = 1 << 20
+REPLACED = ("PreconditionFailed", "412")
 RESOLUTIONS = {"AccessDenied": "Allow this role to list the bucket, and to get and delete what lies in files-in/"}
+
+
+@dataclass(frozen=True, slots=True)
+class Arrived:
+    """An object as it was when it was read."""
+
+    etag: str
+    sha256: str
+    bytes: int
 
 
 class FileArrivals:
@@ -48,29 +60,42 @@ class FileArrivals:
         found = self._content(key)
         if found is None:  # it was taken in already
             return
-        digest, size = found
         owner, rest = owner_and_rest(FILES_IN, key)
         name = rest.partition("/")[2]
-        if size > self._largest:
-            raise Refused(f"{name[:255]!r} has {size >> 20} MB", "Raise file_mb", code="FILE_TOO_LARGE")
+        if found.bytes > self._largest:
+            raise Refused(f"{name[:255]!r} has {found.bytes >> 20} MB", "Raise file_mb", code="FILE_TOO_LARGE")
 
         def copy(target: str) -> None:
-            self._blobs.take_in(owner, target, key)
+            self._blobs.take_in(owner, target, key, found.etag)
 
-        file, _ = self._ingest.accept(owner, name, RemoteContent(digest, size, copy))
+        arrival = content_id(f"{key} {found.etag}")
+        file, _ = self._ingest.accept(owner, name, RemoteContent(found.sha256, found.bytes, copy, arrival))
         self._read(owner, file.id)
-        with self._explained():
-            self._clients.s3.delete_object(Bucket=self._bucket, Key=key)
+        self._remove(key, found.etag)
 
     def _read(self, owner: Owner, id: str) -> None:
         """Words first: searches find them while the vectors are made."""
         try:
-            self._ingest.run(owner, id)
+            file = self._ingest.run(owner, id)
+            if file.newest.status in ("pending", "running"):
+                # This message stays until that call has succeeded: it may be killed.
+                raise Unavailable("Another call reads this file just now", "It comes again", code="FILE_BUSY")
             self._ingest.embed(owner, id)
         except NotFound:  # somebody has removed it
             return
 
-    def _content(self, key: str) -> tuple[str, int] | None:
+    def _remove(self, key: str, etag: str) -> None:
+        """Remove the object, unless another one was sent under its key: that has a message of its own."""
+        from botocore.exceptions import ClientError  # with boto3, at the first call
+
+        with self._explained():
+            try:
+                self._clients.s3.delete_object(Bucket=self._bucket, Key=key, IfMatch=etag)
+            except ClientError as error:
+                if code_of(error) not in (*MISSING, *REPLACED):
+                    raise
+
+    def _content(self, key: str) -> Arrived | None:
         """The size and the hash of the object, which is read piece by piece; None if it is gone."""
         from botocore.exceptions import ClientError  # with boto3, at the first call
 
@@ -86,7 +111,7 @@ class FileArrivals:
                 for piece in body.iter_chunks(PIECE):
                     digest.update(piece)
                     size += len(piece)
-        return digest.hexdigest(), size
+        return Arrived(answer["ETag"], digest.hexdigest(), size)
 
     @contextmanager
     def _explained(self) -> Generator[None]:

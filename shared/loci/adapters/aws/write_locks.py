@@ -1,9 +1,10 @@
-"""`WriteLocks` as records that expire: the lock of a dead process ends within a minute."""
+"""`WriteLocks` as records that expire: the lock of a dead process ends within a minute, or with its call's time."""
 
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 
+from loci.core.deadline import time_left
 from loci.core.errors import Conflict
 from loci.core.fair_queue import FairQueues
 from loci.core.identity import Owner
@@ -12,7 +13,8 @@ from loci.core.stores import ABSENT, Record, RecordStore
 KIND = "turn"
 """The kind of the records. Older instances use it too, so it stays."""
 LONGEST = 60.0
-"""Seconds that a lock lasts at most. A call of the gateway ends sooner, so nobody writes without the lock."""
+"""Seconds that a lock lasts. A call of the gateway ends sooner. In a call that has more time, the lock lasts as long as
+that time, so nobody writes without it."""
 PAUSE = 0.1
 
 
@@ -44,7 +46,7 @@ class RecordWriteLocks:
         waited = 0.0
         while True:
             try:
-                until = self._clock() + LONGEST
+                until = self._clock() + max(LONGEST, time_left() or 0.0)
                 return self._records.put(owner, KIND, name, {}, expect_version=ABSENT, expires_at=until)
             except Conflict:
                 if waited >= seconds:
