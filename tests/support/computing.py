@@ -1,4 +1,4 @@
-"""Loci with what runs Python, on this machine and on AWS. There the machine that runs code is in this process."""
+"""Loci with what runs Python and reads files, on this machine and on AWS. There those functions are in this process."""
 
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -10,6 +10,7 @@ from loci.app import App
 from loci.compose import build_app
 from loci.core.settings import Settings, load_settings
 from tests.contract.executors import FUNCTION
+from tests.contract.file_readers import FUNCTION as READER
 from tests.contract.sandboxes import ROLE
 from tests.support.executors import runner_packages
 from tests.support.functions import loaded
@@ -33,7 +34,8 @@ def computing(runtime: str, folders: pytest.TempPathFactory, **settings: object)
         environment.setenv("LOCI_RUNNER", str(packages))
         environment.setenv("TMPDIR", str(folders.mktemp("machines")))
         python = loaded(Path("run_python"))
-        api.functions[FUNCTION] = python.lambda_handler
+        reader = loaded(Path("extract"))
+        api.functions[FUNCTION], api.functions[READER] = python.lambda_handler, reader.lambda_handler
         told: dict[str, object] = {
             "mode": "aws",
             "table": TABLE,
@@ -41,6 +43,7 @@ def computing(runtime: str, folders: pytest.TempPathFactory, **settings: object)
             "secrets": ("s" * 40,),
             "search": "s3",
             "run_python_function": FUNCTION,
+            "extract_function": READER,
             "run_role": ROLE,
             "run_table": RUN_TABLE,
             "executor_bucket": EXECUTORS,
@@ -51,3 +54,4 @@ def computing(runtime: str, folders: pytest.TempPathFactory, **settings: object)
             yield build_app(Settings.model_validate(told))
         finally:
             python.runs.close()
+            reader.runs.close()

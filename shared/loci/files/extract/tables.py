@@ -74,9 +74,21 @@ def _table(grid: Grid, block: Block) -> Table:
     span = range(block.left, block.right)
     texts = [_padded(grid.cells[row], block) for row in rows]
     kinds = [[grid.kind(row, column) for column in span] for row in rows]
-    count = header_rows(kinds, texts)
+    count = header_rows(*_under_merged(grid, block, kinds, texts))
     header = joined(_filled(grid, block, texts[:count])) if count else ()
     return Table(block, tuple(title), count, header)
+
+
+def _under_merged(
+    grid: Grid, block: Block, kinds: list[list[str]], texts: list[list[str]]
+) -> tuple[list[list[str]], list[list[str]]]:
+    """Both, with the cells of the first row repeated below if they are merged with those, as the corner of a header."""
+    kinds, texts = [[*row] for row in kinds], [[*row] for row in texts]
+    for (top, left), (bottom, right) in grid.merged:
+        at = left - grid.column - block.left
+        if left == right and top == grid.row + block.top < bottom and 0 <= at < block.columns and len(kinds) > 1:
+            kinds[1][at], texts[1][at] = kinds[0][at], texts[0][at]
+    return kinds, texts
 
 
 def _is_text(grid: Grid, block: Block) -> bool:
