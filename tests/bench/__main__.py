@@ -13,6 +13,7 @@ from typing import NoReturn
 from tests.bench.cold import cold
 from tests.bench.figures import Figure, as_json, table
 from tests.bench.file_search import file_search
+from tests.bench.files import files
 from tests.bench.gateway_model import gateway_model
 from tests.bench.graph import graph
 from tests.bench.imports import imports
@@ -21,7 +22,6 @@ from tests.bench.latency import latency
 from tests.bench.load import load
 from tests.bench.memory import memory
 from tests.bench.opensearch import opensearch
-from tests.bench.papers import papers
 from tests.bench.python_runs import python_runs
 from tests.bench.rerank import rerank
 from tests.bench.s3_search import s3_search
@@ -41,7 +41,7 @@ PARTS: Mapping[str, Callable[[Servers], list[Figure]]] = {
     "load": load,
     "ingestion": ingestion,
     "watch": watch,
-    "papers": papers,
+    "files": files,
     "writing": writing,
     "search": search,
     "passages": passages,

@@ -3,14 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tests.bench.calls import TOOLS, message
+from tests.bench.calls import TOOLS, message, tool_call
 from tests.bench.cold import Start, start
 from tests.bench.events import Post
 from tests.bench.figures import Figure, verdict
 from tests.bench.issuer import issuer
 from tests.bench.servers import Servers
 
-HEAVY = frozenset({"boto3", "botocore.session", "opensearchpy", "onnxruntime", "numpy"})
+READERS = frozenset({"pandas", "openpyxl", "python_calamine", "pypdfium2", "lxml", "duckdb"})
+HEAVY = READERS | {"boto3", "botocore.session", "opensearchpy", "onnxruntime", "numpy"}
 AWS = {
     "LOCI_MODE": "aws",
     "LOCI_AUTH": "required",
@@ -25,13 +26,17 @@ AWS = {
 def imports(servers: Servers) -> list[Figure]:
     """Embedded, after a call of each tool; on AWS, before the first access to a store."""
     loci = servers.loci
-    embedded = start(loci, [loci.call("2026-07-28", tool).post().event("v2") for tool in TOOLS])
+    called = [
+        *(loci.call("2026-07-28", tool).post() for tool in TOOLS),
+        tool_call("2026-07-28", "get_memorylake_metadata", {}),
+    ]
+    embedded = start(loci, [one.event("v2") for one in called])
     closed = start(replace(loci, env=AWS), [one.event("v2") for one in _asked(None)])
     with issuer() as authority:
         env = {**AWS, **authority.settings()}
         opened = start(replace(loci, env=env), [one.event("v2") for one in _asked(authority.token)])
     return [
-        _figure("modules, embedded: both tools called", embedded, 200),
+        _figure("modules, embedded: three tools called", embedded, 200),
         _figure("modules, AWS: four requests without a key", closed, 401),
         _figure("modules, AWS: with a token lists, discover, initialize", opened, 200),
     ]

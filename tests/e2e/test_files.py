@@ -1,7 +1,9 @@
 """`loci add` and `loci files`, run as commands."""
 
+import ast
 import json
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +12,36 @@ import pytest
 from loci.compose import build_app
 from loci.core.identity import LOCAL
 from loci.core.settings import load_settings
+from tests.support.files.workbooks import xlsx
 from tests.support.polling import until
 from tests.support.serving import LOCI, call, clean_environment, loci, post, serving
+
+FIRST_CALL = """
+import asyncio, sys
+from mcp import Client
+from loci.compose import build_app
+from loci.core.settings import load_settings
+from loci.mcp.server import build_server
+
+async def workbooks():
+    async with Client(build_server(build_app(load_settings()))) as client:
+        answer = await client.call_tool("get_memorylake_metadata", {})
+        return answer.structured_content["result"]["total_excel_files"]
+
+print((asyncio.run(workbooks()), [*sys.modules]))
+"""
+READERS = {
+    "duckdb",
+    "lxml",
+    "matplotlib",
+    "numpy",
+    "openpyxl",
+    "pandas",
+    "pypdfium2",
+    "python_calamine",
+    "scipy",
+    "xlrd",
+}
 
 
 @pytest.fixture
@@ -112,3 +142,14 @@ def test_a_server_reads_what_a_killed_process_had_accepted(data: Path) -> None:
             return answer.message()["result"]["structuredContent"]["result"][0]["status"]
 
         until(lambda: status() == "okay")
+
+
+def test_a_server_tells_its_workbooks_without_loading_what_reads_or_computes(data: Path, papers: Path) -> None:
+    (papers / "costs.xlsx").write_bytes(xlsx(("Costs", [["City", "Cost"], ["Berlin", 40]])))
+    assert added(data, str(papers / "costs.xlsx"))["costs.xlsx"]["status"] == "okay"
+    command = [sys.executable, "-c", FIRST_CALL]
+    ran = subprocess.run(command, env=clean_environment(data), capture_output=True, text=True, check=True)
+    workbooks, modules = ast.literal_eval(ran.stdout.splitlines()[-1])
+    assert workbooks == 1
+    assert not READERS.intersection(modules)
+    assert not [one for one in modules if one.startswith("loci.files.extract")]
