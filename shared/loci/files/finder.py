@@ -7,7 +7,7 @@ from typing import Literal
 from loci.core.errors import Unavailable
 from loci.core.identity import Owner
 from loci.files.file import FileVersion, StoredFile
-from loci.files.lake import Lake
+from loci.files.lake import LONGEST_ID, Lake
 from loci.files.locators import Locator, locator_of
 from loci.files.match import Match, match_of
 from loci.files.scope import COLLECTION, Scope, VersionsAt
@@ -81,7 +81,7 @@ class FileFinder:
 
     def find(self, owner: Owner, asked: Asked, *, limit: int, scope: Scope) -> FoundFiles:
         """The files that fit best, each with its best passages."""
-        unknown = tuple(id for id in scope.ids if self._lake.known(owner, id) is None)
+        unknown = tuple(id[:LONGEST_ID] for id in scope.ids if self._lake.known(owner, id) is None)
         versions: Mapping[str, FileVersion] = {}
         parts = [(COLLECTION, scope.where)]
         if scope.as_of is not None:
@@ -122,7 +122,7 @@ class FileFinder:
     def _empty(self, owner: Owner, scope: Scope, unknown: tuple[str, ...]) -> FoundFiles:
         files = [one for one in self._lake.files(owner) if not scope.ids or one.id in scope.ids]
         if unknown and not files:
-            which = ", ".join(one[:80] for one in unknown[:3])
+            which = ", ".join(map(repr, unknown[:3]))
             reason = f"There is no file {which}. Use ids that search_memory or get_memorylake_metadata gave"
             return FoundFiles((), "empty", scope, reason, unknown=unknown)
         if not files:

@@ -3,6 +3,7 @@
 import gzip
 import hashlib
 import io
+import re
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -28,6 +29,9 @@ from loci.files.reading import Reading
 
 KIND, HISTORY = "file", "file_version"
 FOLDER = "files/"
+ID = re.compile(r"ds-[0-9a-f]{1,40}")
+LONGEST_ID = 80
+"""Characters of an unknown id that are told."""
 LONGEST_NAME = 255
 LARGEST_READING = 512 << 20
 """Bytes of a reading, uncompressed."""
@@ -81,7 +85,7 @@ class Lake:
 
     def held(self, owner: Owner, id: str) -> StoredFile | None:
         """The file with this id, also one that is being removed."""
-        record = self._records.get(owner, KIND, id) if id else None
+        record = self._records.get(owner, KIND, id) if ID.fullmatch(id) else None
         return read_or_none(record, stored_file)
 
     def files(self, owner: Owner) -> Iterator[StoredFile]:
@@ -245,11 +249,12 @@ def _after(
 
 
 def _unknown(ids: Sequence[str]) -> NotFound:
-    names = ", ".join(repr(one[:80]) for one in ids[:MOST_NAMED])
+    ids = [one[:LONGEST_ID] for one in ids]
+    names = ", ".join(map(repr, ids[:MOST_NAMED]))
     what = f"There is no file {names}" if len(ids) == 1 else f"There are no files {names}"
     more = f" and {len(ids) - MOST_NAMED} more" if len(ids) > MOST_NAMED else ""
     advice = "Use an id that search_memory or get_memorylake_metadata gave"
-    return NotFound(f"{what}{more}", advice, code="MEMORY_NOT_FOUND", details={"unknown": list(ids)})
+    return NotFound(f"{what}{more}", advice, code="MEMORY_NOT_FOUND", details={"unknown": [*ids]})
 
 
 def version_in(record: Record) -> FileVersion:

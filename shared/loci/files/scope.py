@@ -88,9 +88,9 @@ def _time(given: str, of_day: time) -> str:
             found = datetime.combine(date.fromisoformat(given.strip()), of_day, UTC)
         else:
             found = datetime.fromisoformat(given.strip())
-    except ValueError as error:
+        zoned = found if found.tzinfo else found.replace(tzinfo=UTC)
+        return zoned.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    except (ValueError, OverflowError) as error:  # OverflowError: in UTC it is before the year 1, or after 9999
         raise Refused(
             f"{given[:40]!r} is no time", "Write it as 2026-05-01 or 2026-05-01T12:00:00Z", code="BAD_TIME"
         ) from error
-    zoned = found if found.tzinfo else found.replace(tzinfo=UTC)
-    return zoned.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args
 
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.tools import Tool
+from mcp.server.mcpserver.utilities.func_metadata import FuncMetadata
 from mcp_types import CallToolResult, InputRequiredResult, TextContent, ToolAnnotations
 from pydantic_core import to_jsonable_python
 
@@ -21,6 +22,7 @@ Surface = Literal["all", "documents", "files", "tools"]
 """An endpoint: `/mcp` has all tools, `/mcp/documents` and the others a part of them."""
 SURFACES: tuple[Surface, ...] = get_args(Surface)
 BUDGET = 16 * 1024
+TEXTS: tuple[object, ...] = (str, str | None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,18 @@ class LociTool:
         plain = to_jsonable_python(value, by_alias=True)
         structured = {"result": plain} if self.sdk_tool.fn_metadata.wrap_output else plain
         return CallToolResult(content=[TextContent(type="text", text=as_text(plain))], structured_content=structured)
+
+
+class TextsAsTheyCame(FuncMetadata):
+    """Reads arguments as the SDK does, but a text stays one: the SDK would take a text that is JSON for an object."""
+
+    def pre_parse_json(self, data: dict[str, Any]) -> dict[str, Any]:
+        return super().pre_parse_json(data) | {name: value for name, value in data.items() if self._is_text(name)}
+
+    def _is_text(self, name: str) -> bool:
+        field = self.arg_model.model_fields.get(name)
+        kind: object = field and field.annotation
+        return kind in TEXTS
 
 
 def loci_tool(
@@ -72,6 +86,7 @@ def loci_tool(
             read_only_hint=not writes, destructive_hint=destructive, idempotent_hint=idempotent, open_world_hint=False
         ),
     )
+    sdk_tool.fn_metadata = TextsAsTheyCame.model_construct(**dict(sdk_tool.fn_metadata))
     return LociTool(id, sdk_tool, budget, quick)
 
 

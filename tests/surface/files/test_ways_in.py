@@ -62,6 +62,12 @@ async def test_a_path_below_an_allowed_folder_is_read(connect: Connect, allowed:
     assert (file["name"], file["status"]) == ("trip.md", "okay")
 
 
+@pytest.mark.parametrize("text", ['{"price": 40}', "[1, 2]", "null", "40", '"quoted"'])
+async def test_a_text_that_is_json_is_kept_as_it_came(connect: Connect, app: App, text: str) -> None:
+    [file] = (await added(connect, name="facts.md", text=text))["result"]
+    assert app.files.read(LOCAL, file["id"]).content == text.encode()
+
+
 @pytest.mark.parametrize("path", ["../secret.md", "link.md", "folder/secret.md", ".", "/etc/passwd", "a\0b"])
 async def test_no_other_path_is_read(connect: Connect, allowed: Path, path: str) -> None:
     (allowed / "link.md").symlink_to(allowed.parent / "secret.md")

@@ -1,8 +1,8 @@
 """The tools that look around, search and fetch. Their results have the fields of the reference, and more beside."""
 
-from typing import Annotated
+from typing import Annotated, cast
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from loci.core.errors import NotFound, Refused
 from loci.core.identity import Caller
@@ -18,16 +18,37 @@ from loci.search.asked import Asked
 Day = Annotated[str | None, Field(max_length=40, description="such as 2026-05-01; inclusive")]
 
 
+def _as_words(given: object) -> object:
+    """Models mix up which fields are lists: one text is a list of one."""
+    return [] if given is None else [given] if isinstance(given, str) else given
+
+
+def _as_sentence(given: object) -> object:
+    """The other way round."""
+    if isinstance(given, list):
+        words = cast("list[object]", given)
+        return " ".join(map(str, words)) if all(isinstance(one, str) for one in words) else words
+    return "" if given is None else given
+
+
+Words = Annotated[list[str], BeforeValidator(_as_words)]
+Sentence = Annotated[str, BeforeValidator(_as_sentence)]
+
+
 class QueryFields(BaseModel):
     """A question, sorted. Every field may be missing."""
 
     model_config = ConfigDict(extra="ignore")
 
-    bm25_cleaned_query: str = Field("", description="the question without stop words, punctuation and extra spaces")
-    named_entities: list[str] = Field([], description="all people, organisations, places, products: they weigh more")
-    bm25_keywords: list[str] = Field([], description="the important words, with all named entities")
-    bm25_boost_keywords: list[str] = Field([], description="3 to 5 named entities, distinctive words: they weigh more")
-    rewritten_query_for_dense_model: str = Field("", description="a sentence that says what is meant, with synonyms")
+    bm25_cleaned_query: Sentence = Field(
+        "", description="the question without stop words, punctuation and extra spaces"
+    )
+    named_entities: Words = Field([], description="all people, organisations, places, products: they weigh more")
+    bm25_keywords: Words = Field([], description="the important words, with all named entities")
+    bm25_boost_keywords: Words = Field([], description="3 to 5 named entities, distinctive words: they weigh more")
+    rewritten_query_for_dense_model: Sentence = Field(
+        "", description="a sentence that says what is meant, with synonyms"
+    )
 
 
 def search_tools(app: FilesHost) -> list[LociTool]:

@@ -3,6 +3,7 @@
 from pydantic import BaseModel, Field
 
 from loci.files.finder import AnswerStatus, FoundFile, FoundFiles, FoundPassage
+from loci.files.lake import LONGEST_ID
 from loci.files.match import Match
 from loci.files.scope import Scope
 from loci.files.tools.file_views import is_none
@@ -152,7 +153,7 @@ def _scope(scope: Scope, unknown: tuple[str, ...]) -> ScopeView:
         *([f"as they were at {scope.as_of}"] if scope.as_of else []),
     ]
     return ScopeView(
-        memory_ids=list(scope.ids) or None,
+        memory_ids=[one[:LONGEST_ID] for one in scope.ids] or None,
         unknown_ids=list(unknown) or None,
         types=list(scope.kinds) or None,
         sheet=scope.sheet,
