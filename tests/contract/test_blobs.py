@@ -101,6 +101,12 @@ def test_a_link_gives_the_bytes_as_a_download_with_their_name(stores: Stores, ke
     assert linked.name == key.rsplit("/", 1)[-1]
 
 
+@pytest.mark.parametrize("name", ["report 1.pdf", "š/\"quotes\"; and 'more'.txt", "<b>.html", ".."])
+def test_the_download_of_a_link_can_have_another_name(stores: Stores, name: str) -> None:
+    stores.blobs.write(ANN, "files/a", b"content")
+    assert stores.follow(stores.blobs.link(ANN, "files/a", 60, name)).name == name
+
+
 def test_there_is_no_link_to_nothing(blobs: BlobStore) -> None:
     blobs.write(BOB, "a", b"")
     with pytest.raises(NotFound) as missing:

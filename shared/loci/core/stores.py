@@ -151,8 +151,11 @@ class BlobStore(Protocol):
         """Return the keys that begin with `prefix`, sorted."""
         ...
 
-    def link(self, owner: Owner, key: str, seconds: int) -> str:
-        """Return a URL that gives the bytes to whoever holds it, for that many seconds."""
+    def link(self, owner: Owner, key: str, seconds: int, name: str | None = None) -> str:
+        """Return a URL that gives the bytes to whoever holds it, for that many seconds.
+
+        The download has this name; without one, that of the key's last part.
+        """
         ...
 
 

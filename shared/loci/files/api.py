@@ -173,7 +173,7 @@ class Files:
 
     def link(self, owner: Owner, file: StoredFile) -> str:
         """A URL for downloading the file."""
-        return self.parts.lake.link(owner, file.id, file.shown, LINK_SECONDS)
+        return self.parts.lake.link(owner, file, LINK_SECONDS)
 
     def known(self, owner: Owner, ids: Sequence[str]) -> dict[str, StoredFile | None]:
         """The files with these ids; None for an id that no file has."""

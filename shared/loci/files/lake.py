@@ -185,9 +185,9 @@ class Lake:
         """The bytes of a version, as they came."""
         return self._blobs.read(owner, content_key(id, version.sha256))
 
-    def link(self, owner: Owner, id: str, version: FileVersion, seconds: int) -> str:
-        """A URL that gives the bytes of a version to whoever holds it."""
-        return self._blobs.link(owner, content_key(id, version.sha256), seconds)
+    def link(self, owner: Owner, file: StoredFile, seconds: int) -> str:
+        """A URL that gives the file's bytes, under its name, to whoever holds it."""
+        return self._blobs.link(owner, content_key(file.id, file.shown.sha256), seconds, file.name)
 
     def keep_reading(self, owner: Owner, id: str, version: FileVersion, reading: Reading) -> None:
         """Keep what was read out of a version."""

@@ -48,15 +48,15 @@ class S3Blobs:
             names = [found["Key"] for page in pages for found in page.get("Contents", ()) if "Key" in found]
         return sorted((_key(owner, name) for name in names), key=str.encode)
 
-    def link(self, owner: Owner, key: str, seconds: int) -> str:
+    def link(self, owner: Owner, key: str, seconds: int, name: str | None = None) -> str:
         """As in the port. The link ends earlier if the credentials that sign it expire."""
-        name = _name(owner, checked_key(key))
-        disposition = f"attachment; filename*=UTF-8''{quote(key.rsplit('/', 1)[-1], safe='')}"
+        place = _name(owner, checked_key(key))
+        disposition = f"attachment; filename*=UTF-8''{quote(name or key.rsplit('/', 1)[-1], safe='')}"
         with _explained(self._bucket, key):
-            self._clients.s3.head_object(Bucket=self._bucket, Key=name)
+            self._clients.s3.head_object(Bucket=self._bucket, Key=place)
             return self._clients.s3.generate_presigned_url(
                 "get_object",
-                Params={"Bucket": self._bucket, "Key": name, "ResponseContentDisposition": disposition},
+                Params={"Bucket": self._bucket, "Key": place, "ResponseContentDisposition": disposition},
                 ExpiresIn=min(seconds, LONGEST_LINK),
             )
 

@@ -9,6 +9,7 @@ from urllib.parse import unquote
 
 from loci.core.errors import NotFound, Unavailable
 from loci.core.identity import Owner
+from loci.core.json import JsonObject
 from loci.core.signing import Seal
 from loci.core.stores import Linked, checked_key
 
@@ -67,12 +68,13 @@ class FolderBlobs:
             keys = _keys(root, self._path(owner.key, f"{below}/-").parent if "/" in prefix else root)
             return sorted((key for key in keys if key.startswith(prefix)), key=str.encode)
 
-    def link(self, owner: Owner, key: str, seconds: int) -> str:
+    def link(self, owner: Owner, key: str, seconds: int, name: str | None = None) -> str:
         with _explained(self._folder):
             paths = self._path(owner.key, checked_key(key)), self._old_path(owner.key, key)
             if not any(path.is_file() for path in paths):
                 raise _missing(key)
-        token = self._seal.close({"owner": owner.key, "key": key, "until": self._clock() + seconds})
+        claims: JsonObject = {"owner": owner.key, "key": key, "until": self._clock() + seconds}
+        token = self._seal.close(claims if name is None else {**claims, "name": name})
         return f"{self._base_url}/blobs/{token}"
 
     def follow(self, token: str) -> Linked:
@@ -82,7 +84,7 @@ class FolderBlobs:
         key, until = str(claims["key"]), claims["until"]
         if not isinstance(until, int | float) or until <= self._clock():
             raise NotFound("This link has expired", "Ask for a new one", code="LINK_EXPIRED")
-        return Linked(key.rsplit("/", 1)[-1], self._read(str(claims["owner"]), key))
+        return Linked(str(claims.get("name") or key.rsplit("/", 1)[-1]), self._read(str(claims["owner"]), key))
 
     def _read(self, owner_key: str, key: str) -> bytes:
         new, old = self._path(owner_key, key), self._old_path(owner_key, key)
