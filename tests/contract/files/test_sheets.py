@@ -154,6 +154,10 @@ def test_a_table_in_an_old_encoding_is_read(read: Read, encoding: str, word: str
     assert reading.remarks
 
 
+def test_a_foreign_letter_at_the_end_of_a_short_file_is_read(read: Read) -> None:
+    assert _table(read("a.csv", "a,b\n1,2\n4,é\n".encode("cp1252"))).rows[-1] == ("4", "é")
+
+
 def test_a_quoted_line_end_stays_in_its_cell(read: Read) -> None:
     reading = read("a.csv", b'Name,Note\nAnn,"first\nsecond"\nBob,none\n')
     assert _cell(reading, "Sheet1", "B2") == "first\nsecond"
