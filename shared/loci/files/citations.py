@@ -133,7 +133,7 @@ def _in_table(table: TableSection, wanted: re.Pattern[str]) -> Iterator[Occurren
         hits = [at for at, cell in enumerate(row.cells) if wanted.search(cell)]
         if table.sheet is not None and hits:
             column = row.column + hits[0]
-            where = Locator(sheet=table.sheet, cells=cell_range(row.row, row.row, column, column))
+            where = Locator(sheet=table.sheet, cells=cell_range(row.row, row.last_row, column, column))
         yield Occurrence(where, _around(row.text, match))
 
 

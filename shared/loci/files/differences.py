@@ -36,6 +36,8 @@ class Part:
     where: Locator
     row: int = 0
     column: int = 0
+    last_row: int = 0
+    """Not that of `row` for a header of several rows."""
 
     @property
     def text(self) -> str:
@@ -53,14 +55,21 @@ def changes(older: Reading, newer: Reading) -> Iterator[Change]:
 
 
 def table_rows(table: TableSection) -> Iterator[Part]:
-    """The rows of a table with their places, its header first."""
-    lines = [*([table.header] if table.header else []), *table.rows]
-    for row, cells in enumerate(lines, table.first_row):
-        last = table.first_column + max(len(cells), 1) - 1
-        where = Locator(page=table.page, slide=table.slide)
-        if table.sheet is not None:
-            where = Locator(sheet=table.sheet, cells=cell_range(row, row, table.first_column, last))
-        yield Part(tuple(cells), where, row, table.first_column)
+    """The rows of a table with their places: the cells of its title, its header, and those below."""
+    for row, column, text in table.title_cells:
+        yield Part((text,), Locator(sheet=table.sheet, cells=cell_range(row, row, column, column)), row, column, row)
+    if table.header:
+        yield _row(table, table.header, table.first_row, table.below_header - 1)
+    for row, cells in enumerate(table.rows, table.below_header):
+        yield _row(table, cells, row, row)
+
+
+def _row(table: TableSection, cells: tuple[str, ...], first: int, last: int) -> Part:
+    where = Locator(page=table.page, slide=table.slide)
+    if table.sheet is not None:
+        end = table.first_column + max(len(cells), 1) - 1
+        where = Locator(sheet=table.sheet, cells=cell_range(first, last, table.first_column, end))
+    return Part(cells, where, first, table.first_column, last)
 
 
 def _row_changes(sheet: str, before: Part | None, after: Part | None) -> Iterator[Change]:

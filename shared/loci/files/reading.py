@@ -8,9 +8,11 @@ from loci.core.settings import Settings
 
 LONGEST_NAME = 500
 MOST_COLUMNS = 16_384
+MOST_TITLE_CELLS = 9
 Name = Annotated[str, Field(max_length=LONGEST_NAME)]
 Number = Annotated[int, Field(ge=1)]
 """Counts from 1."""
+Index = Annotated[int, Field(ge=0)]
 Part = Annotated[float, Field(ge=-1, le=2)]
 Format = Literal["xlsx", "xls", "ods", "csv", "tsv", "pdf", "txt", "md", "html", "docx", "pptx", "json"]
 
@@ -39,13 +41,15 @@ class TableSection(Strict):
     kind: Literal["table"] = "table"
     title: Name = ""
     """The words above the table."""
+    title_cells: Annotated[tuple[tuple[Index, Index, str], ...], Field(max_length=MOST_TITLE_CELLS)] = ()
+    """The cells of a sheet that are the title: row and column, counted from 0, and text."""
     sheet: Name | None = None
     page: Number | None = None
     box: tuple[Part, Part, Part, Part] | None = None
     slide: Number | None = None
-    first_row: Annotated[int, Field(ge=0)] = 0
+    first_row: Index = 0
     """The row of the header in its sheet, counted from 0; of the first row if there is no header."""
-    first_column: Annotated[int, Field(ge=0)] = 0
+    first_column: Index = 0
     header_rows: Annotated[int, Field(ge=1, le=9)] = 1
     """How many rows of the sheet the header takes, if there is one."""
     header: Annotated[tuple[str, ...], Field(max_length=MOST_COLUMNS)] = ()

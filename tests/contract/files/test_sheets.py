@@ -79,10 +79,23 @@ def test_the_tables_of_a_sheet_are_apart_with_their_places(read: Read) -> None:
     ]
 
 
+def test_cells_below_each_other_with_no_table_are_a_list_and_none_is_lost(read: Read) -> None:
+    words = ["costs", "ports", "ships", "crews", "storms"]
+    reading = read("a.xlsx", workbooks.xlsx(("Contents", [row for one in words for row in ([one], [])])))
+    assert _table(reading).title == ""
+    assert [_cell(reading, "Contents", f"A{at}") for at in (1, 3, 5, 7, 9)] == words
+
+
 def test_two_header_lines_are_joined_and_merged_cells_hold_for_all_their_columns(read: Read) -> None:
     table = _table(read("a.xlsx", workbooks.xlsx(then=workbooks.merged_header)))
     assert table.header == ("Region", "2025 Q1", "2025 Q2", "2026 Q1", "2026 Q2")
     assert (table.header_rows, table.below_header, table.rows) == (2, 2, (("North", "1", "2", "3", "4"),))
+
+
+def test_an_ods_with_each_element_in_a_line_of_its_own_is_read(read: Read) -> None:
+    spread = {"content.xml": workbooks.replaced(b"><", b">\n <")}
+    content = workbooks.patched(workbooks.ods("Costs", [["City", "Cost"], ["Berlin", 40.0]]), spread)
+    assert _table(read("a.ods", content)).rows == (("Berlin", "40"),)
 
 
 def test_values_are_shown_as_the_sheet_shows_them(read: Read) -> None:
@@ -139,6 +152,10 @@ def test_a_table_in_an_old_encoding_is_read(read: Read, encoding: str, word: str
     reading = read("a.csv", f"Name,Cost\n{word},40\n".encode(encoding))
     assert _table(reading).rows[0][0] == word
     assert reading.remarks
+
+
+def test_a_foreign_letter_at_the_end_of_a_short_file_is_read(read: Read) -> None:
+    assert _table(read("a.csv", "a,b\n1,2\n4,é\n".encode("cp1252"))).rows[-1] == ("4", "é")
 
 
 def test_a_quoted_line_end_stays_in_its_cell(read: Read) -> None:

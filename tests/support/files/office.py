@@ -109,6 +109,6 @@ PAGE = """<!DOCTYPE html>
 <tr><th>City</th><th>Year</th><th>Cost</th></tr>
 <tr><td rowspan=2>Berlin</td><td>2024</td><td>40</td></tr>
 <tr><td>2023</td><td>55</td></tr></table>
-<p hidden>Never shown</p><img src="a.png">
+<p hidden>Never shown</p><p style="color: red; Display : none">Never shown either</p><img src="a.png">
 </body></html>
 """

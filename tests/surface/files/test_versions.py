@@ -8,6 +8,7 @@ import pytest
 
 from loci.app import App
 from loci.core.identity import LOCAL
+from tests.support.files import workbooks
 from tests.surface.conftest import Connect
 from tests.surface.results import structured, texts
 
@@ -152,3 +153,28 @@ async def test_a_passage_that_is_not_there_is_told(connect: Connect) -> None:
     for chunk in (f"{id}#99", f"{id}@9#0", "ds-0#0", "what?"):
         said = await refused(connect, "verify_citation", chunk_id=chunk, text="x")
         assert said.split(":")[0] in ("PASSAGE_NOT_FOUND", "VERSION_NOT_FOUND", "MEMORY_NOT_FOUND")
+
+
+async def test_a_value_below_a_header_of_two_rows_stands_in_its_own_cell(connect: Connect, app: App) -> None:
+    other = [["Port", "Ships"], ["Kiel", 7]]
+    content = workbooks.xlsx(("Ports", other), then=workbooks.merged_header)
+    file = app.files.add(LOCAL, "quarters.xlsx", content)
+    told = await call(connect, "verify_citation", chunk_id=f"{file.id}#0", text="North")
+    assert [one["locator"]["label"] for one in told["elsewhere"]] == ["Quarters!A3"]
+    told = await call(connect, "verify_citation", chunk_id=f"{file.id}#0", text="2026 Q1")
+    assert [one["locator"]["label"] for one in told["elsewhere"]] == ["Quarters!D1:D2"]
+
+
+async def test_the_title_above_a_table_stands_in_its_cell(connect: Connect, app: App) -> None:
+    file = app.files.add(LOCAL, "plan.xlsx", workbooks.xlsx(then=workbooks.two_tables))
+    told = await call(connect, "verify_citation", chunk_id=f"{file.id}#0", text="Costs of the year")
+    assert [one["locator"]["label"] for one in told["elsewhere"]] == ["Plan!A1"]
+
+
+async def test_a_title_that_changed_is_told_with_its_cell(connect: Connect, app: App) -> None:
+    rows: list[list[Any]] = [[], ["Item", "Euros"], ["train", 40], ["hotel", 120]]
+    app.files.add(LOCAL, "costs.xlsx", workbook(["Costs of May"], *rows))
+    file = app.files.add(LOCAL, "costs.xlsx", workbook(["Costs of June"], *rows))
+    told = await call(connect, "diff_versions", memory_id=file.id)
+    seen = [(one["what"], one["locator"]["label"], one["before"], one["after"]) for one in told["changes"]]
+    assert seen == [("cell", "Costs!A1", "Costs of May", "Costs of June")]

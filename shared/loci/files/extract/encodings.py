@@ -32,7 +32,7 @@ def decoded(content: bytes) -> tuple[str, str]:
     try:
         return content.decode("utf-8"), "utf-8"
     except UnicodeDecodeError as error:
-        if error.start > len(content) - 4:  # cut within its last character
+        if error.reason == "unexpected end of data" and len(content) >= SAMPLE:  # cut within its last character
             return content.decode("utf-8", "replace"), "utf-8"
     name = _without_mark(sample)
     return content.decode(name, "replace"), name

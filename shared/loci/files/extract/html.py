@@ -80,7 +80,7 @@ class Page:
     def block(self, element: Any, depth: int) -> None:
         """The element, with everything in it."""
         tag = element.tag if isinstance(element.tag, str) else ""
-        if not tag or tag in SILENT or element.get("hidden") is not None or depth > DEEPEST:
+        if not tag or tag in SILENT or _is_hidden(element) or depth > DEEPEST:
             return
         if tag in BLOCKS:
             self.flush()
@@ -121,6 +121,11 @@ class Page:
             self._line = element.sourceline or 1
         if text:
             self._words.append(text.replace("\n", " "))
+
+
+def _is_hidden(element: Any) -> bool:
+    """True if the element itself says that it is not shown."""
+    return element.get("hidden") is not None or "display:none" in "".join((element.get("style") or "").split()).lower()
 
 
 def shown(element: Any) -> str:

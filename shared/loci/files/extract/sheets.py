@@ -7,11 +7,13 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
+from loci.files.extract import office_package
 from loci.files.extract.cell_texts import kind, shown, shown_percent
 from loci.files.extract.packed_workbook import Package, SheetPart, examine, smaller_copy
 from loci.files.extract.tables import Grid, tables
 from loci.files.extract.unreadable import Limits, Unreadable
 
+CONTENT = "content.xml"
 CELL_NAME = re.compile(r"([A-Z]+)(\d+)")
 LONGEST_NAME = 500
 NO_PASSWORD = Unreadable("The workbook has a password", "Save it without one, and add it again", "FILE_ENCRYPTED")
@@ -32,13 +34,33 @@ def read_workbook(path: str, limits: Limits) -> dict[str, Any]:
             Path(smaller).unlink()
 
 
-def _read(path: str, package: Package, limits: Limits) -> dict[str, Any]:
+def _opened(path: str, limits: Limits) -> Any:
     import python_calamine as calamine
 
     try:
-        book = calamine.CalamineWorkbook.from_path(path)  # pyright: ignore[reportUnknownMemberType]
+        return calamine.CalamineWorkbook.from_path(path)  # pyright: ignore[reportUnknownMemberType]
     except calamine.PasswordError as error:
         raise NO_PASSWORD from error
+    except calamine.CalamineError as error:
+        if not zipfile.is_zipfile(path) or not (package := office_package.Package(path, limits)).has(CONTENT):
+            # The parser only says that it knows no such format.
+            advice = "Open it in its own program and save it again"
+            raise Unreadable(
+                "The workbook is damaged: its parts do not fit together", advice, "FILE_DAMAGED"
+            ) from error
+        # Some programs write each element of an ods in a line of its own, which this parser does not expect.
+        with tempfile.NamedTemporaryFile(suffix=".ods") as dense:
+            with zipfile.ZipFile(dense, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as packed:
+                for name in ("mimetype", "META-INF/manifest.xml"):
+                    packed.writestr(name, package.read(name))
+                packed.writestr(CONTENT, office_package.dense(package.xml(CONTENT)))
+            return calamine.CalamineWorkbook.from_path(dense.name)  # pyright: ignore[reportUnknownMemberType]
+
+
+def _read(path: str, package: Package, limits: Limits) -> dict[str, Any]:
+    import python_calamine as calamine
+
+    book = _opened(path, limits)
     sections: list[dict[str, Any]] = []
     remarks: list[str] = []
     names: list[str] = []

@@ -35,7 +35,8 @@ class Table:
     """A block with what its first rows are."""
 
     block: Block
-    title: tuple[str, ...] = ()
+    title: tuple[tuple[int, int], ...] = ()
+    """The cells above it that name it, by row and column of the grid."""
     heading: int = 0
     """How many rows the header has."""
     header: Sequence[str] = field(default=())
@@ -49,26 +50,28 @@ def tables(grid: Grid) -> list[dict[str, Any]]:
         above = next((at for at, one in reversed([*enumerate(found)]) if _is_above(one.block, block)), None)
         if above is None:
             found.append(table)
-        elif _is_title(grid, found[above]) and _spans(block, found[above].block):
-            title = (*found[above].title, grid.cells[found[above].block.top][found[above].block.left].strip())
-            found[above] = replace(table, title=(*title, *table.title)[:MOST_TITLES])
+        elif _is_named_by(grid, table, found[above]):
+            upper = found[above]
+            found[above] = replace(table, title=(*upper.title, (upper.block.top, upper.block.left), *table.title))
         elif _goes_on(found[above], table):
             whole = found[above].block
             found[above] = replace(found[above], block=replace(whole, bottom=block.bottom))
         else:
             found.append(table)
-    return [_section(grid, one) for one in sorted(found, key=lambda one: (one.block.top, one.block.left))]
+    listed = [_as_list(one) for one in found]
+    return [_section(grid, one) for one in sorted(listed, key=lambda one: (one.block.top, one.block.left))]
 
 
 def _table(grid: Grid, block: Block) -> Table:
-    title: list[str] = []
+    title: list[tuple[int, int]] = []
     while block.columns > 1 and block.rows > 1 and len(title) < MOST_TITLES:
-        filled = [one for one in grid.cells[block.top][block.left : block.right] if one]
-        if len(filled) != 1 or len(filled[0]) > LONGEST_TITLE or not _is_text(grid, block):
+        row = grid.cells[block.top]
+        filled = [at for at in range(block.left, min(block.right, len(row))) if row[at]]
+        if len(filled) != 1 or len(row[filled[0]]) > LONGEST_TITLE or not _is_text(grid, block):
             break
-        if any(grid.cells[block.top][block.left : block.right]) and not _is_wider_below(grid, block):
+        if not _is_wider_below(grid, block):
             break
-        title.append(filled[0].strip())
+        title.append((block.top, filled[0]))
         block = replace(block, top=block.top + 1)
     rows = [*range(block.top, min(block.bottom, block.top + LOOKED_AT + 2))]
     span = range(block.left, block.right)
@@ -109,11 +112,25 @@ def _spans(wide: Block, narrow: Block) -> bool:
     return wide.left <= narrow.left + 1 and narrow.right <= wide.right
 
 
-def _is_title(grid: Grid, table: Table) -> bool:
-    block = table.block
-    if block.rows > 1 or block.columns > 1 or grid.kind(block.top, block.left) != "s":
+def _is_named_by(grid: Grid, table: Table, upper: Table) -> bool:
+    """True if the upper table is a cell with the title of this one, or both are cells of a list."""
+    block = upper.block
+    if not _is_cell(block) or grid.kind(block.top, block.left) != "s" or not _spans(table.block, block):
         return False
-    return len(grid.cells[block.top][block.left]) <= LONGEST_TITLE
+    is_short = len(upper.title) + len(table.title) < MOST_TITLES
+    return (is_short or _is_cell(table.block)) and len(grid.cells[block.top][block.left]) <= LONGEST_TITLE
+
+
+def _is_cell(block: Block) -> bool:
+    return block.rows == 1 and block.columns == 1
+
+
+def _as_list(table: Table) -> Table:
+    """Cells below each other in which no table follows are a list, and none is the title of another."""
+    if not table.title or not _is_cell(table.block):
+        return table
+    columns = [*(column for _, column in table.title), table.block.left]
+    return Table(replace(table.block, top=table.title[0][0], left=min(columns), right=max(columns) + 1))
 
 
 def _goes_on(upper: Table, lower: Table) -> bool:
@@ -154,7 +171,10 @@ def _section(grid: Grid, table: Table) -> dict[str, Any]:
         "rows": [row[block.left : block.right] for row in grid.cells[first : block.bottom]],
     }
     if table.title:
-        section["title"] = " - ".join(table.title)[:500]
+        texts = [grid.cells[row][column].strip() for row, column in table.title]
+        section["title"] = " - ".join(texts)[:500]
+        places = [(grid.row + row, grid.column + column) for row, column in table.title]
+        section["title_cells"] = [[*place, text] for place, text in zip(places, texts, strict=True)]
     if table.heading > 1:
         section["header_rows"] = table.heading
     return section
