@@ -23,11 +23,11 @@ class QueryFields(BaseModel):
 
     model_config = ConfigDict(extra="ignore")
 
-    bm25_cleaned_query: str = Field("", description="the question without stop words and punctuation")
-    named_entities: list[str] = Field([], description="people, organisations, places, products: they weigh more")
+    bm25_cleaned_query: str = Field("", description="the question without stop words or punctuation, single spaces")
+    named_entities: list[str] = Field([], description="all people, organisations, places, products: they weigh more")
     bm25_keywords: list[str] = Field([], description="the important words, with all named entities")
-    bm25_boost_keywords: list[str] = Field([], description="3 to 5 words that matter most: they weigh more")
-    rewritten_query_for_dense_model: str = Field("", description="the question as a sentence, with synonyms")
+    bm25_boost_keywords: list[str] = Field([], description="3 to 5 names and distinctive words: they weigh more")
+    rewritten_query_for_dense_model: str = Field("", description="the intent of the question, a sentence with synonyms")
 
 
 def search_tools(app: FilesHost) -> list[LociTool]:
