@@ -3,6 +3,7 @@
 import json
 import shutil
 import subprocess
+import urllib.request
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from loci.compose import build_app
 from loci.core.identity import LOCAL
 from loci.core.settings import load_settings
 from tests.support.executors import runner_packages
-from tests.support.serving import Serving, clean_environment, loci, serving
+from tests.support.serving import Serving, clean_environment, loci, post, serving
 
 pytestmark = pytest.mark.skipif(
     shutil.which("curl") is None, reason="no curl on this machine: install curl to run this test"
@@ -118,3 +119,20 @@ def test_an_idle_session_needs_no_second_handshake(url: str) -> None:
 def test_loci_call_does_what_that_script_does(url: str, data: Path) -> None:
     called = loci(data.parent / "elsewhere", "call", "get_memorylake_metadata", "--url", url)
     assert json.loads(called.stdout) == Script(url).call("get_memorylake_metadata")
+
+
+def test_a_fetched_file_is_downloaded_without_credentials(url: str) -> None:
+    script = Script(url)
+    [sample] = script.call("get_memorylake_metadata")["result"]["sample_memories"]
+    fetched = script.call("fetch_memory", {"memory_ids": [sample["id"]]})[sample["id"]]
+    with urllib.request.urlopen(fetched["presigned_url"]) as answer:
+        assert answer.read().startswith(b"# Costs\n")
+
+
+def test_the_answer_is_in_the_last_line_with_its_id(url: str) -> None:
+    params = {"name": "search_memory", "arguments": {"parsed_query": "ferry"}, "_meta": {"progressToken": 2}}
+    message = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params}
+    answer = post(url, message, {"Accept": "application/json, text/event-stream"})
+    lines = [line for line in answer.text.splitlines() if line.startswith("data: ")]
+    assert '"id":2' in lines[-1]
+    assert json.loads(lines[-1].removeprefix("data: "))["result"]["isError"] is False

@@ -195,10 +195,6 @@ class Files:
         """The versions of a file that were read, oldest first."""
         return self.parts.versions.of(owner, self.parts.lake.get(owner, id))
 
-    def versions_at(self, owner: Owner, time: str) -> dict[str, FileVersion]:
-        """The version of each file that was current at this time, by the file's id."""
-        return self.parts.versions.at(owner, time)
-
     def compare(
         self, owner: Owner, id: str, older: int | None = None, newer: int | None = None, limit: int = 50
     ) -> Difference:

@@ -1,6 +1,6 @@
 """Finds passages of files, and sorts them by the files they are in."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -10,7 +10,7 @@ from loci.files.file import FileVersion, StoredFile
 from loci.files.lake import LONGEST_ID, Lake
 from loci.files.locators import Locator, locator_of
 from loci.files.match import Match, match_of
-from loci.files.scope import COLLECTION, Scope, VersionsAt
+from loci.files.scope import COLLECTION, Scope, VersionsAt, VersionsThen
 from loci.files.shown import shown
 from loci.search.asked import Asked
 from loci.search.ranking import Hit, Stage, Where
@@ -64,6 +64,8 @@ class FoundFiles:
     stages: tuple[Stage, ...] = ()
     unknown: tuple[str, ...] = ()
     """Ids in the scope that no file has."""
+    trimmed: tuple[str, ...] = ()
+    """Names of files whose version of then may be one that is no longer kept."""
 
     @property
     def match(self) -> Match:
@@ -82,11 +84,11 @@ class FileFinder:
     def find(self, owner: Owner, asked: Asked, *, limit: int, scope: Scope) -> FoundFiles:
         """The files that fit best, each with its best passages."""
         unknown = tuple(id[:LONGEST_ID] for id in scope.ids if self._lake.known(owner, id) is None)
-        versions: Mapping[str, FileVersion] = {}
+        then = VersionsThen({})
         parts = [(COLLECTION, scope.where)]
         if scope.as_of is not None:
-            versions = self._versions_at(owner, scope.as_of)
-            parts = scope.parts({one.id: one for one in self._lake.files(owner)}, versions)
+            then = self._versions_at(owner, scope.as_of)
+            parts = scope.parts({one.id: one for one in self._lake.files(owner)}, then.current)
         try:
             hits, stages = self._hits(owner, asked, parts, limit)
         except Unavailable as error:
@@ -101,10 +103,12 @@ class FileFinder:
             id, _, _ = document.partition("@")
             file = self._lake.known(owner, id)
             if file is not None and len(files) < limit:
-                files.append(FoundFile(file, versions.get(id, file.shown), tuple(_passage(one, asked) for one in its)))
+                files.append(
+                    FoundFile(file, then.current.get(id, file.shown), tuple(_passage(one, asked) for one in its))
+                )
         if files:
-            return FoundFiles(tuple(files), "ok", scope, None, stages, unknown)
-        return replace(self._empty(owner, scope, unknown), stages=stages)
+            return FoundFiles(tuple(files), "ok", scope, None, stages, unknown, then.trimmed)
+        return replace(self._empty(owner, scope, unknown), stages=stages, trimmed=then.trimmed)
 
     def _hits(
         self, owner: Owner, asked: Asked, parts: Sequence[tuple[str, Where]], limit: int

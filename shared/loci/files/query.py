@@ -11,7 +11,7 @@ ENTITY = re.compile(r"[\"“]([^\"”]{2,80})[\"”]|\b(?:[A-Z][\w&.-]*(?:\s+(?:
 CHINESE_NOISE = re.compile(
     r"为什么|为何|什么|怎么样|怎么|怎样|如何|哪里|哪儿|哪个|哪些|哪|多少|几个|是否|吗|呢|吧|的|了|是|在|有|和|与|或|及|请问|请"
 )
-HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff]")
+HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff]+")
 
 
 def parsed(
@@ -43,8 +43,18 @@ def named_in(text: str) -> list[str]:
 
 
 def without_noise(text: str) -> str:
-    """The text without Chinese words that only ask."""
-    return CHINESE_NOISE.sub(" ", text) if HAN.search(text) else text
+    """The text without Chinese words that only ask or join, unless they are a part of a word: 和 in 和平."""
+    return HAN.sub(lambda run: _without_noise(run[0]), text)
+
+
+def _without_noise(run: str) -> str:
+    noise = [match.span() for match in CHINESE_NOISE.finditer(run)]
+    begins, ends = [0, *(end for _, end in noise)], [*(begin for begin, _ in noise), len(run)]
+    # A single character is the rest of a word: it stays with those beside it.
+    return " ".join(
+        run[max(0, begin - 1) : end + 1] if end == begin + 1 else run[begin:end]
+        for begin, end in zip(begins, ends, strict=True)
+    )
 
 
 def _terms(given: Sequence[str]) -> list[str]:

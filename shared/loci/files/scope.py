@@ -16,8 +16,20 @@ COLLECTION, PAST = "files", "files_past"
 """Of the current versions, and of those that newer versions replaced."""
 KINDS: tuple[str, ...] = get_args(Kind)
 FORMATS: tuple[str, ...] = get_args(Format)
-VersionsAt = Callable[[Owner, str], Mapping[str, FileVersion]]
-"""The version of each file that was current at a time, by the file's id."""
+
+
+@dataclass(frozen=True, slots=True)
+class VersionsThen:
+    """The versions of files that were current at a time."""
+
+    current: Mapping[str, FileVersion]
+    """By the ids of the files."""
+    trimmed: tuple[str, ...] = ()
+    """Names of files of which only later versions are kept: one that is not kept any more may have been current."""
+
+
+VersionsAt = Callable[[Owner, str], VersionsThen]
+"""Those that were current at a time, such as 2026-05-01T12:00:00Z."""
 
 
 @dataclass(frozen=True, slots=True)

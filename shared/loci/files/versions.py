@@ -8,7 +8,7 @@ from loci.core.identity import Owner
 from loci.files.cutting import cut
 from loci.files.file import FileVersion, StoredFile
 from loci.files.lake import Lake
-from loci.files.scope import PAST
+from loci.files.scope import PAST, VersionsThen
 from loci.search.document_index import DocumentIndex
 from loci.search.inference import Embedder
 from loci.search.passages import LONGEST
@@ -49,18 +49,22 @@ class Versions:
             raise NotFound(what, "Nothing is known that it could differ from", code="VERSION_NOT_FOUND")
         return older[-1]
 
-    def at(self, owner: Owner, time: str) -> dict[str, FileVersion]:
-        """The version of each file that was current at this time, by the file's id. Times are as 2026-05-01T12:00:00Z.
+    def at(self, owner: Owner, time: str) -> VersionsThen:
+        """The version of each file that was current at this time. Times are as 2026-05-01T12:00:00Z.
 
-        A file that was added later is not among them, nor one whose version of then is no longer kept.
+        A file that was added later has none.
         """
         found: dict[str, FileVersion] = {}
+        trimmed: list[str] = []
         histories = self._lake.histories(owner)
         for file in self._lake.files(owner):
-            known = [one for one in _with_current(histories.get(file.id, []), file.current) if one.added_at <= time]
+            kept = _with_current(histories.get(file.id, []), file.current)
+            known = [one for one in kept if one.added_at <= time]
             if known:
                 found[file.id] = known[-1]
-        return found
+            elif kept and kept[0].number > 1:
+                trimmed.append(file.name)
+        return VersionsThen(found, tuple(sorted(trimmed)))
 
     def retire(self, owner: Owner, file: StoredFile, version: FileVersion, facts: TagsAndDate) -> None:
         """Keep a version and its passages as those of the past: a newer one takes its place."""

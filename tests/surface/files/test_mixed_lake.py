@@ -143,7 +143,31 @@ async def test_a_workbook_alone_has_sheet_names(lake: MixedLake) -> None:
     }
 
 
+# Fetching
+
+
+async def test_fetching_gives_each_file_under_its_own_id_with_its_name(lake: MixedLake) -> None:
+    fetched = await lake.call("fetch_memory", memory_ids=[*lake.ids.values()])
+    assert {id: (one["id"], one["name"]) for id, one in fetched.items()} == {
+        id: (id, name) for name, id in lake.ids.items()
+    }
+
+
+async def test_fetching_gives_a_summary_out_of_the_text(lake: MixedLake) -> None:
+    fetched = await lake.call("fetch_memory", memory_ids=[*lake.ids.values()])
+    for name, word in (("costs.xlsx", "Fares"), ("report.pdf", "lighthouse"), ("notes.txt", "Plums")):
+        assert word in fetched[lake.ids[name]]["summary"]
+
+
 # Searches
+
+
+async def test_results_have_a_text_about_their_file_and_are_counted(lake: MixedLake) -> None:
+    answer = (await lake.call("search_memory", parsed_query="Rhodes Berlin plums"))["result"]
+    assert {one["name"] for one in answer["results"]} == {"costs.xlsx", "trip.md", "notes.txt"}
+    assert answer["n"] == 3
+    words = {"costs.xlsx": "Fares", "trip.md": "Berlin", "notes.txt": "Plums"}
+    assert all(words[one["name"]] in one["summary"] for one in answer["results"])
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from loci.files.tools.file_views import is_none
 from loci.mcp.tool import as_text
 
 SUMMARY_IN_LIST = 120
+MOST_NAMED = 20
 TOKENS, MOST_TOKENS = 3_000, 20_000
 CHARACTERS_OF_A_TOKEN = 4
 """In English. Other scripts are counted as a token a character."""
@@ -54,6 +55,9 @@ class ScopeView(BaseModel):
     added_since: str | None = Field(default=None, exclude_if=is_none)
     added_until: str | None = Field(default=None, exclude_if=is_none)
     as_of: str | None = Field(default=None, exclude_if=is_none)
+    not_kept: list[str] | None = Field(
+        default=None, description="files whose version of then may no longer be kept", exclude_if=is_none
+    )
     says: str = Field(description="the same in words")
 
 
@@ -79,7 +83,7 @@ def search_answer(found: FoundFiles, max_tokens: int) -> SearchAnswer:
         match=found.match,
         status=found.status,
         reason=found.reason,
-        scope=_scope(found.scope, found.unknown),
+        scope=_scope(found.scope, found.unknown, found.trimmed),
     )
     return SearchAnswer(result=_within(view, max_tokens))
 
@@ -143,7 +147,7 @@ def _passage(found: FoundPassage) -> PassageView:
     )
 
 
-def _scope(scope: Scope, unknown: tuple[str, ...]) -> ScopeView:
+def _scope(scope: Scope, unknown: tuple[str, ...], trimmed: tuple[str, ...]) -> ScopeView:
     added = [f"{word} {day}" for word, day in (("since", scope.since), ("until", scope.until)) if day]
     conditions = [
         *([f"{len(scope.ids) - len(unknown)} of {len(scope.ids)} named files"] if scope.ids else ["all files"]),
@@ -151,6 +155,7 @@ def _scope(scope: Scope, unknown: tuple[str, ...]) -> ScopeView:
         *([f"sheets named {scope.sheet}"] if scope.sheet else []),
         *([f"added {' and '.join(added)}"] if added else []),
         *([f"as they were at {scope.as_of}"] if scope.as_of else []),
+        *([f"{len(trimmed)} of which may have had a version that is no longer kept"] if trimmed else []),
     ]
     return ScopeView(
         memory_ids=[one[:LONGEST_ID] for one in scope.ids] or None,
@@ -160,5 +165,6 @@ def _scope(scope: Scope, unknown: tuple[str, ...]) -> ScopeView:
         added_since=scope.since,
         added_until=scope.until,
         as_of=scope.as_of,
+        not_kept=list(trimmed[:MOST_NAMED]) or None,
         says=", ".join(conditions),
     )

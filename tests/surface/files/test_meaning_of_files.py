@@ -1,0 +1,74 @@
+"""`search_memory` with a model: the vector leg, on each runtime, and what a real model knows to be the same."""
+
+import contextlib
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+
+from loci.app import App
+from loci.compose import build_app
+from loci.core.identity import LOCAL
+from loci.core.settings import load_settings
+from loci.model_store.models_folder import ModelsFolder
+from tests.support.moto_aws import BUCKET, SECRET, TABLE, moto_aws
+from tests.support.small_models import EMBEDDER, lay_out_embedder
+from tests.surface.conftest import Connect
+from tests.surface.files.searches import add, names, search
+
+pytestmark = pytest.mark.anyio
+ON_AWS = {"mode": "aws", "table": TABLE, "bucket": BUCKET, "secrets_from": SECRET, "search": "s3"}
+
+
+@pytest.fixture(params=["embedded", "s3"])
+def app(request: pytest.FixtureRequest, tmp_path: Path) -> Generator[App]:
+    """Loci with the real model if the test is marked so; else with a random one."""
+    if request.node.get_closest_marker("models"):
+        minilm: ModelsFolder = request.getfixturevalue("minilm")
+        model: dict[str, object] = {"models": minilm.folder}
+    else:
+        lay_out_embedder(tmp_path / "models")
+        model = {"models": tmp_path / "models", "embedder": EMBEDDER}
+    with contextlib.ExitStack() as stack:
+        if request.param == "s3":
+            stack.enter_context(moto_aws())
+        where = ON_AWS if request.param == "s3" else {"data": tmp_path / "data"}
+        yield stack.enter_context(contextlib.closing(build_app(load_settings(where | model))))
+
+
+def embedded(app: App, **texts: str) -> None:
+    """Files with these names and texts, with their vectors."""
+    for name, text in texts.items():
+        app.files.parts.ingest.embed(LOCAL, add(app, f"{name}.txt", text))
+
+
+async def test_the_rewritten_query_decides_if_the_words_leave_files_equal(connect: Connect, app: App) -> None:
+    a, b = "memory memory memory memory is here", "search search search search is here"
+    embedded(app, a=a, b=b)
+    for rewritten, first in ((a, "a.txt"), (b, "b.txt")):
+        query = {"bm25_cleaned_query": "here", "rewritten_query_for_dense_model": rewritten}
+        assert names(await search(connect, query))[0] == first
+
+
+@pytest.mark.models
+async def test_a_passage_with_the_meaning_in_other_words_is_found(connect: Connect, app: App) -> None:
+    embedded(
+        app,
+        boat="Crossing the sea by vessel to Kos sets you back 12 euros.",
+        bread="Knead the dough, and let it rest for an hour.",
+        stars="Jupiter is larger than all other planets together.",
+    )
+    answer = await search(connect, "how expensive is a ferry ticket?")
+    assert (names(answer)[0], answer["match"]) == ("boat.txt", "strong")
+
+
+@pytest.mark.models
+async def test_the_rewritten_query_finds_what_the_words_do_not(connect: Connect, app: App) -> None:
+    embedded(
+        app,
+        boat="Crossing the sea by vessel to Kos sets you back 12 euros.",
+        bread="Knead the dough, and let it rest for an hour.",
+    )
+    for rewritten, first in (("price of a ferry ticket", "boat.txt"), ("how a loaf is baked", "bread.txt")):
+        query = {"bm25_cleaned_query": "zxqv", "rewritten_query_for_dense_model": rewritten}
+        assert names(await search(connect, query))[0] == first
