@@ -4,6 +4,7 @@ import signal
 
 from tests.servers.reporting import pytest_sessionfinish, pytest_terminal_summary, pytest_testnodedown
 from tests.support.minilm import minilm
+from tests.support.schemas_once import schemas_once
 from tests.support.sharing import (
     pytest_collection_modifyitems,
     pytest_configure,
@@ -11,6 +12,8 @@ from tests.support.sharing import (
     pytest_unconfigure,
     pytest_xdist_make_scheduler,
 )
+
+schemas_once()
 
 # A shell has a job in the background ignore Ctrl-C, and every process that it starts would, too.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
