@@ -152,3 +152,14 @@ async def test_a_passage_that_is_not_there_is_told(connect: Connect) -> None:
     for chunk in (f"{id}#99", f"{id}@9#0", "ds-0#0", "what?"):
         said = await refused(connect, "verify_citation", chunk_id=chunk, text="x")
         assert said.split(":")[0] in ("PASSAGE_NOT_FOUND", "VERSION_NOT_FOUND", "MEMORY_NOT_FOUND")
+
+
+async def test_rows_below_a_header_of_two_rows_have_their_own_numbers(connect: Connect, app: App) -> None:
+    header = (["Region", "2025", None, "2026", None], ["", "Q1", "Q2", "Q1", "Q2"])
+    rows = (["North", 11, 12, 13, 14], ["South", 21, 22, 23, 24])
+    app.files.add(LOCAL, "costs.xlsx", workbook(*header, *rows))
+    file = app.files.add(LOCAL, "costs.xlsx", workbook(*header, rows[0], ["South", 21, 22, 23, 99]))
+    told = await call(connect, "diff_versions", memory_id=file.id)
+    assert [one["locator"]["label"] for one in told["changes"]] == ["Costs!E4"]
+    cited = await call(connect, "verify_citation", chunk_id=f"{file.id}#0", text="South | 21 | 22")
+    assert cited["verified"]
