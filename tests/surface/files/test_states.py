@@ -12,6 +12,8 @@ from tests.surface.conftest import Connect
 from tests.surface.results import structured, texts
 
 pytestmark = pytest.mark.anyio
+SEEN = ("報告\u30002026.md", "11\u202f30.md", "क्\u200dष.md", "👨\u200d👩\u200d👧.md", "a\u00a0b.md")
+HIDDEN = (*(f"a{one}b.md" for one in "\n\0\u202e\u2066\u2028\u200b"), "..", " ", f"{'é' * 150}.md")
 on_both = pytest.mark.parametrize("app", ["embedded", "s3"], indirect=True)
 
 
@@ -41,6 +43,24 @@ async def test_a_version_that_cannot_be_read_leaves_the_one_before_it_found(conn
 async def test_the_same_content_again_changes_nothing(connect: Connect) -> None:
     [first] = await call(connect, "add_memory", name="trip.md", text="Ann buys the tickets.")
     assert await call(connect, "add_memory", name="trip.md", text="Ann buys the tickets.") == [first]
+
+
+@on_both
+async def test_the_two_ways_to_write_an_accent_are_one_name(connect: Connect) -> None:
+    [first] = await call(connect, "add_memory", name="cafe\u0301.md", text="Ann drinks tea.")
+    [second] = await call(connect, "add_memory", name="../caf\u00e9.md", text="Ann drinks coffee.")
+    assert (first["id"], first["name"], second["version"]) == (second["id"], "caf\u00e9.md", 2)
+
+
+@on_both
+async def test_names_of_all_scripts_are_kept_and_hidden_signs_are_refused(connect: Connect) -> None:
+    for name in SEEN:
+        [file] = await call(connect, "add_memory", name=name, text="Ann drinks tea.")
+        assert file["name"] == name
+    for name in HIDDEN:
+        async with connect("files") as client:
+            answer = await client.call_tool("add_memory", {"name": name, "text": "Ann drinks tea."})
+        assert texts(answer)[0].startswith("BAD_NAME"), ascii(name)
 
 
 @on_both
