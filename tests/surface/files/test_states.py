@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from loci.app import App
-from loci.core.identity import LOCAL
+from loci.core.identity import LOCAL, Owner
 from tests.support.executors import runner_packages
 from tests.support.polling import until
 from tests.surface.conftest import Connect
@@ -86,3 +86,14 @@ def test_a_call_does_not_wait_for_a_slow_file_which_is_read_all_the_same(app: Ap
     file = app.files.add(LOCAL, "costs.csv", b"item,euros\ntrain,40\n", wait=0)
     assert file.newest.status in ("pending", "running")
     until(lambda: app.files.status(LOCAL, [file.id])[0].newest.status == "okay")
+
+
+@pytest.mark.parametrize("app", ["embedded"], indirect=True)
+def test_an_owner_does_not_wait_for_all_files_of_another(app: App) -> None:
+    runner_packages()
+    for number in range(8):
+        app.files.add(LOCAL, f"{number}.csv", b"item,euros\ntrain,40\n", wait=0)
+    file = app.files.add(Owner("acme", "bob"), "costs.csv", b"item,euros\nbus,4\n")
+    assert file.newest.status == "okay"
+    assert len([one for one in app.files.waiting(LOCAL) if one.newest.status == "pending"]) >= 3
+    until(lambda: not app.files.waiting(LOCAL))
