@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
+from unicodedata import normalize
 
 import typer
 
@@ -156,6 +157,7 @@ def _found(files: "Files", names: Sequence[str]) -> "list[StoredFile]":
     """The files with these names or ids, each once. If some are unknown, the error names them."""
     known = {one.name: one for one in files.listed(LOCAL)}
     known |= {one.id: one for one in known.values()}
+    names = [normalize("NFC", one) for one in names]  # as the lake writes them
     if unknown := [one for one in names if one not in known]:
         advice = "`loci files list` lists their names"
         raise NotFound(f"There is no file {', '.join(map(repr, unknown))}", advice, code="MEMORY_NOT_FOUND")

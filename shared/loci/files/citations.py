@@ -3,16 +3,18 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 from loci.core.errors import NotFound, Refused
 from loci.core.identity import Owner
-from loci.files.differences import place_in, table_rows
+from loci.files.differences import TextPlaces, table_rows
 from loci.files.file import FileVersion, StoredFile
 from loci.files.lake import Lake
 from loci.files.locators import CELLS, Locator, cell_range, locator_of
 from loci.files.reading import Reading, TableSection, TextSection
 from loci.files.scope import COLLECTION, PAST
 from loci.files.versions import Versions
+from loci.files.wanted_text import WantedText
 from loci.search.document_index import DocumentIndex
 
 CHUNK_ID = re.compile(r"(?P<file>ds-[0-9a-f]+)(@(?P<version>\d{1,6}))?#\d{1,6}")
@@ -20,9 +22,7 @@ AROUND = 200
 """Characters of true text on each side."""
 MOST_ELSEWHERE = 5
 OTHER_VERSIONS = 5
-GAP = r"[\s|]+"
-QUOTES, APOSTROPHES, DASHES = '"“”„«»', "'’‘‚`´", "-–—‑−"  # noqa: RUF001
-ENDS = f"{QUOTES}{APOSTROPHES}… \t\r\n"
+EVERYWHERE = Locator()
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,20 +70,18 @@ class Citations:
         if held is None:
             raise _unknown(chunk_id)
         cited = locator_of(held.path.rpartition("#")[2])
-        wanted = pattern_of(text)
+        wanted = WantedText(text)
         reading = self._lake.reading(owner, file.id, version)
-        found = list(occurrences(reading, wanted))
-        there = [one for one in found if _covers(cited, one.where)]
-        in_passage = wanted.search(held.text)
-        if there or in_passage is not None:
-            actual = there[0].text if there else _around(held.text, in_passage)
+        there = next((one for one in occurrences(reading, wanted, cited) if _covers(cited, one.where)), None)
+        in_passage = next(wanted.spans(held.text), None)
+        if there is not None or in_passage is not None:
+            actual = there.text if there else _around(held.text, in_passage)
             return CheckedCitation(file, version, cited, True, actual, (), ())
-        others = () if found else tuple(self._others(owner, file, version, wanted))
-        return CheckedCitation(
-            file, version, cited, False, held.text[: 4 * AROUND], tuple(found[:MOST_ELSEWHERE]), others
-        )
+        elsewhere = tuple(islice(occurrences(reading, wanted), MOST_ELSEWHERE))
+        others = () if elsewhere else tuple(self._others(owner, file, version, wanted))
+        return CheckedCitation(file, version, cited, False, held.text[: 4 * AROUND], elsewhere, others)
 
-    def _others(self, owner: Owner, file: StoredFile, version: FileVersion, wanted: re.Pattern[str]) -> Iterator[int]:
+    def _others(self, owner: Owner, file: StoredFile, version: FileVersion, wanted: WantedText) -> Iterator[int]:
         known = [one for one in self._versions.of(owner, file) if one.number != version.number]
         for one in reversed(known[-OTHER_VERSIONS:]):
             try:
@@ -94,53 +92,57 @@ class Citations:
                 yield one.number
 
 
-def pattern_of(text: str) -> re.Pattern[str]:
-    """Finds the text whatever its spaces, line ends, quotation marks and dashes; whole words and numbers only."""
-    words = text.strip(ENDS).split()
-    words = [one for one in words if one != "|"]
-    if not words:
-        raise Refused("There is no text to check", "Give the words that you cite", code="EMPTY_TEXT")
-    found = GAP.join("".join(map(_character, word)) for word in words)
-    first, last = words[0][0], words[-1][-1]
-    before = r"(?<![A-Za-z0-9_])(?<!\d[.,])" if first.isascii() and first.isalnum() else ""
-    after = r"(?![A-Za-z0-9_])(?![.,]\d)" if last.isascii() and last.isalnum() else ""
-    return re.compile(f"{before}{found}{after}", re.IGNORECASE)
-
-
-def _character(one: str) -> str:
-    for alike in (QUOTES, APOSTROPHES, DASHES):
-        if one in alike:
-            return f"[{re.escape(alike)}]"
-    return re.escape(one)
-
-
-def occurrences(reading: Reading, wanted: re.Pattern[str]) -> Iterator[Occurrence]:
-    """Every place that has the text: of a table the cell or else the row, of a text the lines or the page."""
+def occurrences(reading: Reading, wanted: WantedText, cited: Locator = EVERYWHERE) -> Iterator[Occurrence]:
+    """Every place that has the text, of a table the cell or else the row. With a cited place, only what is near it."""
     for section in reading.sections:
         if isinstance(section, TextSection):
-            for match in wanted.finditer(section.text):
-                yield Occurrence(place_in(section, match.start(), match.end()), _around(section.text, match))
-        else:
+            yield from _in_text(section, wanted, cited)
+        elif cited.sheet in (None, section.sheet):
             yield from _in_table(section, wanted)
 
 
-def _in_table(table: TableSection, wanted: re.Pattern[str]) -> Iterator[Occurrence]:
+def _in_text(section: TextSection, wanted: WantedText, cited: Locator) -> Iterator[Occurrence]:
+    begin, end = _lines_of(section, cited)
+    places = TextPlaces(section)
+    for start, stop in wanted.spans(section.text[begin:end]):
+        where = places.of(begin + start, begin + stop)
+        yield Occurrence(where, _around(section.text, (begin + start, begin + stop)))
+
+
+def _lines_of(section: TextSection, cited: Locator) -> tuple[int, int]:
+    """The start and the end of the cited lines in the text."""
+    if cited.lines is None or section.first_line is None:
+        return 0, len(section.text)
+    begin = _start_of_line(section.text, cited.lines[0] - section.first_line)
+    return begin, _start_of_line(section.text, cited.lines[1] - section.first_line + 1)
+
+
+def _start_of_line(text: str, number: int) -> int:
+    at = 0
+    for _ in range(number):
+        at = text.find("\n", at) + 1
+        if not at:
+            return len(text)
+    return at
+
+
+def _in_table(table: TableSection, wanted: WantedText) -> Iterator[Occurrence]:
     for row in table_rows(table):
-        match = wanted.search(row.text)
-        if match is None:
+        span = next(wanted.spans(row.text), None)
+        if span is None:
             continue
         where = row.where
-        hits = [at for at, cell in enumerate(row.cells) if wanted.search(cell)]
+        hits = [at for at, cell in enumerate(row.cells) if wanted.is_in(cell)]
         if table.sheet is not None and hits:
             column = row.column + hits[0]
             where = Locator(sheet=table.sheet, cells=cell_range(row.row, row.last_row, column, column))
-        yield Occurrence(where, _around(row.text, match))
+        yield Occurrence(where, _around(row.text, span))
 
 
-def _around(text: str, match: re.Match[str] | None) -> str:
-    if match is None:
+def _around(text: str, span: tuple[int, int] | None) -> str:
+    if span is None:
         return ""
-    return text[max(0, match.start() - AROUND) : match.end() + AROUND].strip()
+    return text[max(0, span[0] - AROUND) : span[1] + AROUND].strip()
 
 
 def _covers(cited: Locator, found: Locator) -> bool:

@@ -1,16 +1,21 @@
 """The differences between two versions of a file: cells of tables, rows that came and went, and paragraphs."""
 
 import re
+from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from itertools import pairwise
 from typing import Literal
 
 from loci.files.locators import Locator, cell_range
 from loci.files.reading import Reading, TableSection, TextSection
 
-MOST_COMPARED = 5_000
-"""Rows or paragraphs that are aligned with each other. More are compared one by one, as they stand."""
+MOST_ALIGNED = 100
+"""Rows or paragraphs that are aligned in every way, which takes the cube of their number. More are split before."""
+DEEPEST = 20
+"""So often a stretch between parts is split again."""
 PARAGRAPHS = re.compile(r"\n[^\S\n]*\n")
 Kind = Literal["changed", "added", "removed"]
 Pair = tuple["Part | None", "Part | None"]
@@ -65,6 +70,7 @@ def table_rows(table: TableSection) -> Iterator[Part]:
 
 
 def _row(table: TableSection, cells: tuple[str, ...], first: int, last: int) -> Part:
+    """A line of a table; a header may be in several rows of the sheet."""
     where = Locator(page=table.page, slide=table.slide)
     if table.sheet is not None:
         end = table.first_column + max(len(cells), 1) - 1
@@ -123,11 +129,11 @@ def _paragraphs(reading: Reading) -> list[Part]:
 
 
 def _of_text(section: TextSection) -> Iterator[Part]:
-    at = 0
+    at, places = 0, TextPlaces(section)
     for end in [*(one.start() for one in PARAGRAPHS.finditer(section.text)), len(section.text)]:
         text = section.text[at:end]
         if text.strip():
-            yield Part((" ".join(text.split()),), place_in(section, at + len(text) - len(text.lstrip()), end))
+            yield Part((" ".join(text.split()),), places.of(at + len(text) - len(text.lstrip()), end))
         at = end
 
 
@@ -136,17 +142,41 @@ def _above(section: TextSection) -> Locator:
     return Locator(page=section.page, slide=section.slide, lines=None if line is None else (line, line))
 
 
-def place_in(section: TextSection, start: int, end: int) -> Locator:
-    """The place of a part of a text section."""
-    lines = None
-    if section.first_line is not None:
-        first = section.first_line + section.text.count("\n", 0, start)
-        lines = (first, first + section.text[start:end].rstrip().count("\n"))
-    return Locator(page=section.page, slide=section.slide, lines=lines)
+class TextPlaces:
+    """Tells the places of parts of a text, one after the other: it never counts the same lines twice."""
+
+    def __init__(self, section: TextSection) -> None:
+        self._section = section
+        self._at = 0
+        self._line = section.first_line
+
+    def of(self, start: int, end: int) -> Locator:
+        """The place of a part that begins no earlier than the one before."""
+        section, lines = self._section, None
+        if self._line is not None:
+            self._line += section.text.count("\n", self._at, start)
+            self._at = start
+            lines = (self._line, self._line + section.text[start:end].rstrip().count("\n"))
+        return Locator(page=section.page, slide=section.slide, lines=lines)
 
 
 def _pairs(older: Sequence[Part], newer: Sequence[Part]) -> Iterator[Pair]:
     """Pair the parts that replace each other. Equal parts are left out, and those that moved with their neighbours."""
+    stretches = [(older, newer, 0)]
+    while stretches:
+        older, newer, depth = stretches.pop()
+        older, newer = _without_equal_ends(older, newer)
+        if max(len(older), len(newer)) <= MOST_ALIGNED:
+            yield from _aligned(older, newer)
+        elif depth < DEEPEST and (anchors := _anchors(older, newer)):
+            ends = [(-1, -1), *anchors, (len(older), len(newer))]
+            between = [(older[a + 1 : c], newer[b + 1 : d]) for (a, b), (c, d) in pairwise(ends)]
+            stretches += [(*one, depth + 1) for one in reversed(between)]
+        else:
+            yield from (pair for pair in _side_by_side(older, newer) if _differs(pair))
+
+
+def _without_equal_ends(older: Sequence[Part], newer: Sequence[Part]) -> tuple[Sequence[Part], Sequence[Part]]:
     start = 0
     while start < min(len(older), len(newer)) and older[start].cells == newer[start].cells:
         start += 1
@@ -154,14 +184,35 @@ def _pairs(older: Sequence[Part], newer: Sequence[Part]) -> Iterator[Pair]:
     cut = 0
     while cut < min(len(older), len(newer)) and older[-1 - cut].cells == newer[-1 - cut].cells:
         cut += 1
-    older, newer = older[: len(older) - cut], newer[: len(newer) - cut]
-    if max(len(older), len(newer)) > MOST_COMPARED:
-        yield from (pair for pair in _side_by_side(older, newer) if _differs(pair))
-        return
+    return older[: len(older) - cut], newer[: len(newer) - cut]
+
+
+def _aligned(older: Sequence[Part], newer: Sequence[Part]) -> Iterator[Pair]:
     matcher = SequenceMatcher(None, [one.cells for one in older], [one.cells for one in newer], autojunk=False)
     for tag, a, b, c, d in matcher.get_opcodes():
         if tag != "equal":
             yield from _side_by_side(older[a:b], newer[c:d])
+
+
+def _anchors(older: Sequence[Part], newer: Sequence[Part]) -> list[tuple[int, int]]:
+    """The most parts that both have once and in the same order: those between them are compared on their own."""
+    before, after = (Counter(one.cells for one in parts) for parts in (older, newer))
+    places = {one.cells: at for at, one in enumerate(newer) if before[one.cells] == after[one.cells] == 1}
+    matches = [(at, places[one.cells]) for at, one in enumerate(older) if one.cells in places]
+    ends: list[int] = []  # for each length, the lowest end of a rising run
+    last: list[int] = []
+    above: list[int] = []
+    for number, (_, place) in enumerate(matches):
+        length = bisect_left(ends, place)
+        above.append(last[length - 1] if length else -1)
+        ends[length : length + 1] = [place]
+        last[length : length + 1] = [number]
+    found: list[tuple[int, int]] = []
+    at = last[-1] if last else -1
+    while at >= 0:
+        found.append(matches[at])
+        at = above[at]
+    return found[::-1]
 
 
 def _side_by_side(older: Sequence[Part], newer: Sequence[Part]) -> Iterator[Pair]:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from unicodedata import category, normalize
 
 from pydantic import ValidationError
 
@@ -33,6 +34,7 @@ ID = re.compile(r"ds-[0-9a-f]{1,40}")
 LONGEST_ID = 80
 """Characters of an unknown id that are told."""
 LONGEST_NAME = 255
+JOINERS = "\u200c\u200d"
 LARGEST_READING = 512 << 20
 """Bytes of a reading, uncompressed."""
 LOCK_SECONDS = 30.0
@@ -273,10 +275,16 @@ def reading_key(id: str, sha256: str) -> str:
 
 
 def checked_name(name: str) -> str:
-    """The name without its folders, if a file can have it; else raise `Refused`."""
-    name = name.replace("\\", "/").rpartition("/")[2].strip()
-    if not name or name in (".", "..") or len(name.encode("utf-8", "replace")) > LONGEST_NAME or not name.isprintable():
+    """The name without its folders, if a file can have it; else raise `Refused`. Systems write accents in two ways."""
+    name = normalize("NFC", name.replace("\\", "/").rpartition("/")[2].strip())
+    is_long = len(name.encode("utf-8", "replace")) > LONGEST_NAME
+    if not name or name in (".", "..") or is_long or not all(map(_is_seen, name)):
         raise Refused(
             "A file's name has 1 to 255 bytes and no control characters", "Give it such a name", code="BAD_NAME"
         )
     return name
+
+
+def _is_seen(one: str) -> bool:
+    """True for what can be seen in a name, and for the spaces and joiners of some scripts."""
+    return one.isprintable() or one in JOINERS or category(one) == "Zs"

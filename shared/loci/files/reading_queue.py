@@ -14,19 +14,20 @@ AT_ONCE = 2
 
 
 class ReadingQueue:
-    """Files in the order in which they came, a few of them at once. If the process ends, the next start goes on."""
+    """A few files at once, of one owner after the other. If the process ends, the next start goes on."""
 
     def __init__(self, ingest: FileIngest) -> None:
         self._ingest = ingest
         self._turn = threading.Lock()
-        self._waiting: deque[tuple[Owner, str, Future[StoredFile]]] = deque()
+        self._waiting: dict[Owner, deque[tuple[str, Future[StoredFile]]]] = {}
+        """By owner, the one first whose turn is next: nobody waits for all files of another."""
         self._workers = 0
 
     def begin(self, owner: Owner, id: str) -> Future[StoredFile]:
-        """Read the file as soon as those before it are read. The future has the file then."""
+        """Read the file as soon as the owner's files before it are read. The future has the file then."""
         future: Future[StoredFile] = Future()
         with self._turn:
-            self._waiting.append((owner, id, future))
+            self._waiting.setdefault(owner, deque()).append((id, future))
             if self._workers == AT_ONCE:
                 return future
             self._workers += 1
@@ -50,4 +51,11 @@ class ReadingQueue:
 
     def _next(self) -> tuple[Owner, str, Future[StoredFile]] | None:
         with self._turn:
-            return self._waiting.popleft() if self._waiting else None
+            owner = next(iter(self._waiting), None)
+            if owner is None:
+                return None
+            files = self._waiting.pop(owner)
+            id, future = files.popleft()
+            if files:
+                self._waiting[owner] = files
+            return owner, id, future

@@ -142,6 +142,21 @@ async def test_a_large_answer_is_cut_and_whole_in_the_scratchpad(app: App) -> No
     assert '"more":true' in texts(part)[0] or structured(part)["total"] > 16_000
 
 
+async def test_a_row_that_is_too_large_is_no_empty_answer(app: App) -> None:
+    answer = await called(app, memory_id=stored(app, SALES), sql="SELECT repeat('x', 500000)")
+    assert structured(answer)["error"]["code"] == "SQL_ERROR"
+    assert "The first row has more than 400,000 characters" in texts(answer)[0]
+
+
+async def test_a_pivot_with_its_columns_is_answered_and_another_says_what_it_lacks(app: App) -> None:
+    id = stored(app, SALES)
+    pivot = 'PIVOT t1 ON "Region" IN (\'North\') USING sum("Units") GROUP BY "Code"'
+    assert ["007", 3] in (await asked(app, memory_id=id, sql=pivot))["rows"]
+    assert (
+        "a PIVOT needs IN" in texts(await called(app, memory_id=id, sql='PIVOT t1 ON "Region" USING sum("Units")'))[0]
+    )
+
+
 async def test_a_new_version_is_asked_next(app: App) -> None:
     id = stored(app, SALES)
     app.files.add(LOCAL, "sales.md", b"new")

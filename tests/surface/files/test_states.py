@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from loci.app import App
-from loci.core.identity import LOCAL
+from loci.core.identity import LOCAL, Owner
 from loci.files.scope import COLLECTION
 from tests.support.executors import runner_packages
 from tests.support.polling import until
@@ -13,6 +13,8 @@ from tests.surface.conftest import Connect
 from tests.surface.results import structured, texts
 
 pytestmark = pytest.mark.anyio
+SEEN = ("報告\u30002026.md", "11\u202f30.md", "क्\u200dष.md", "👨\u200d👩\u200d👧.md", "a\u00a0b.md")
+HIDDEN = (*(f"a{one}b.md" for one in "\n\0\u202e\u2066\u2028\u200b"), "..", " ", f"{'é' * 150}.md")
 on_both = pytest.mark.parametrize("app", ["embedded", "s3"], indirect=True)
 
 
@@ -42,6 +44,24 @@ async def test_a_version_that_cannot_be_read_leaves_the_one_before_it_found(conn
 async def test_the_same_content_again_changes_nothing(connect: Connect) -> None:
     [first] = await call(connect, "add_memory", name="trip.md", text="Ann buys the tickets.")
     assert await call(connect, "add_memory", name="trip.md", text="Ann buys the tickets.") == [first]
+
+
+@on_both
+async def test_the_two_ways_to_write_an_accent_are_one_name(connect: Connect) -> None:
+    [first] = await call(connect, "add_memory", name="cafe\u0301.md", text="Ann drinks tea.")
+    [second] = await call(connect, "add_memory", name="../caf\u00e9.md", text="Ann drinks coffee.")
+    assert (first["id"], first["name"], second["version"]) == (second["id"], "caf\u00e9.md", 2)
+
+
+@on_both
+async def test_names_of_all_scripts_are_kept_and_hidden_signs_are_refused(connect: Connect) -> None:
+    for name in SEEN:
+        [file] = await call(connect, "add_memory", name=name, text="Ann drinks tea.")
+        assert file["name"] == name
+    for name in HIDDEN:
+        async with connect("files") as client:
+            answer = await client.call_tool("add_memory", {"name": name, "text": "Ann drinks tea."})
+        assert texts(answer)[0].startswith("BAD_NAME"), ascii(name)
 
 
 @on_both
@@ -83,3 +103,14 @@ async def test_a_file_that_is_removed_while_it_is_read_leaves_nothing(connect: C
     until(lambda: not [*app.files.parts.lake.being_removed(LOCAL)])
     assert app.blobs.list(LOCAL) == []
     assert list(app.files.parts.index.passages(LOCAL, COLLECTION)) == []
+
+
+@pytest.mark.parametrize("app", ["embedded"], indirect=True)
+def test_an_owner_does_not_wait_for_all_files_of_another(app: App) -> None:
+    runner_packages()
+    for number in range(8):
+        app.files.add(LOCAL, f"{number}.csv", b"item,euros\ntrain,40\n", wait=0)
+    file = app.files.add(Owner("acme", "bob"), "costs.csv", b"item,euros\nbus,4\n")
+    assert file.newest.status == "okay"
+    assert len([one for one in app.files.waiting(LOCAL) if one.newest.status == "pending"]) >= 3
+    until(lambda: not app.files.waiting(LOCAL))

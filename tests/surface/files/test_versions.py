@@ -178,3 +178,14 @@ async def test_a_title_that_changed_is_told_with_its_cell(connect: Connect, app:
     told = await call(connect, "diff_versions", memory_id=file.id)
     seen = [(one["what"], one["locator"]["label"], one["before"], one["after"]) for one in told["changes"]]
     assert seen == [("cell", "Costs!A1", "Costs of May", "Costs of June")]
+
+
+async def test_rows_below_a_header_of_two_rows_have_their_own_numbers(connect: Connect, app: App) -> None:
+    header = (["Region", "2025", None, "2026", None], ["", "Q1", "Q2", "Q1", "Q2"])
+    rows = (["North", 11, 12, 13, 14], ["South", 21, 22, 23, 24])
+    app.files.add(LOCAL, "costs.xlsx", workbook(*header, *rows))
+    file = app.files.add(LOCAL, "costs.xlsx", workbook(*header, rows[0], ["South", 21, 22, 23, 99]))
+    told = await call(connect, "diff_versions", memory_id=file.id)
+    assert [one["locator"]["label"] for one in told["changes"]] == ["Costs!E4"]
+    cited = await call(connect, "verify_citation", chunk_id=f"{file.id}#0", text="South | 21 | 22")
+    assert cited["verified"]

@@ -94,9 +94,8 @@ def _text(head: bytes, name: str) -> str:
         return "json"
     elif suffix in ("xls", "xlsx", "ods") and len(text.splitlines()) > 1 and (mark := separator(text)) != NONE:
         return "tsv" if mark == "\t" else "csv"
-    raise Unreadable(
-        f"It is a text, though its name ends in .{suffix[:20]}", f"Rename it to .txt. {TYPES}", "FILE_TYPE"
-    )
+    ending = f"ends in .{suffix[:20]}" if "." in name else "has no ending"
+    raise Unreadable(f"It is a text, though its name {ending}", f"Rename it to .txt. {TYPES}", "FILE_TYPE")
 
 
 def _is_binary(head: bytes) -> bool:

@@ -25,8 +25,9 @@ SETTINGS = (
     "lock_configuration = true",
 )
 """The last two end what SQL could reach; no statement can take them back."""
-READS = ("SELECT", "EXPLAIN", "MULTI")
-"""MULTI: `PIVOT`, which DuckDB splits up."""
+READS = ("SELECT", "EXPLAIN")
+NO_READ = "Only one statement that reads is allowed, such as SELECT; a PIVOT needs IN with its columns"
+"""Without `IN`, DuckDB makes two statements of a `PIVOT`, and the first one creates a type."""
 LARGEST_READING = 512 << 20
 MOST_TABLES = 500
 LONGEST_NAME = 60
@@ -59,7 +60,7 @@ class Tables:
             statements = self._database.extract_statements(sql)
             is_pragma = sql.lstrip().lower().startswith("pragma")  # to DuckDB some of them are a SELECT
             if len(statements) != 1 or is_pragma or statements[0].type.name not in READS:
-                return {"error": "Only one statement that reads is allowed, such as SELECT"}
+                return {"error": NO_READ}
             over = threading.Timer(seconds, self._database.interrupt)
             over.start()
             try:
@@ -164,6 +165,8 @@ def _rows(found: Any, limit: int) -> Said:
     while (row := found.fetchone()) is not None:
         shown = [_json(one) for one in row]
         size += len(json.dumps(shown))
+        if size > LARGEST_ANSWER and not rows:
+            return {"error": f"The first row has more than {LARGEST_ANSWER:,} characters: select parts of it"}
         if len(rows) == limit or size > LARGEST_ANSWER:
             return {"rows": rows, "more": True}
         rows.append(shown)
