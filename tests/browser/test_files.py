@@ -1,7 +1,10 @@
 """The page of files, as somebody uses it."""
 
 import json
+import threading
 from collections.abc import Generator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -9,8 +12,12 @@ import pytest
 from loci.compose import build_app
 from loci.core.identity import LOCAL
 from loci.core.settings import load_settings
+from loci.mcp.http.application import asgi
+from tests.attack.doors import uvicorn_door
 from tests.support.browser import Browser
 from tests.support.files.sheets import workbook
+from tests.support.moto_aws import BUCKET, SECRET, TABLE, moto_aws
+from tests.support.polling import until
 from tests.support.serving import Serving, loci, serving
 
 pytestmark = pytest.mark.browser
@@ -238,3 +245,50 @@ def test_who_signs_in_goes_between_files_and_graph_and_out_again(browser: Browse
         browser.until("location.pathname === '/ui/files' && document.querySelector('#out button')")
         browser.run("document.querySelector('#out button').click()")
         browser.until("location.pathname === '/ui/sign-in'")
+
+
+@contextmanager
+def listening() -> Generator[tuple[str, list[tuple[str, bytes]]]]:
+    """An address, and what is posted there. It answers as S3 does, without a word about origins."""
+    posted: list[tuple[str, bytes]] = []
+
+    class Listener(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            posted.append((self.path, self.rfile.read(int(self.headers["Content-Length"]))))
+            self.send_response(204)
+            self.end_headers()
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Listener) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}", posted
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def test_on_aws_a_file_goes_to_the_bucket_with_the_signed_form(
+    browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "trip.pdf").write_bytes(b"%PDF the walrus")
+    told = {"mode": "aws", "table": TABLE, "bucket": BUCKET, "secrets_from": SECRET, "search": "s3"}
+    with listening() as (bucket, posted), moto_aws():
+        monkeypatch.setenv("AWS_ENDPOINT_URL_S3", bucket)
+        app = build_app(load_settings({**told, "ingest_queue": "https://sqs.test/ingest", "models": tmp_path}))
+        key = app.api_keys.create(LOCAL, "browser")[1]
+        with uvicorn_door(asgi(app)) as door:
+            browser.go(f"http://127.0.0.1:{door.port}/ui/files")
+            browser.type("#key", f"{key}\n")
+            browser.until("document.getElementById('chosen')")
+            browser.type("#chosen", str(tmp_path / "trip.pdf"))
+            browser.until("document.getElementById('sending').innerText.includes('it appears here')")
+            assert browser.complaints() == []
+        [(path, form)] = until(lambda: posted, 10)
+    assert path.startswith(f"/{BUCKET}")
+    assert b'name="policy"' in form
+    assert form.index(b'name="key"') < form.index(b'name="file"; filename="trip.pdf"')
+    assert b"%PDF the walrus" in form

@@ -1,11 +1,12 @@
 // The list of files, the newest first. It asks again while some are not read yet.
 function makeList() {
-  const PAUSE_MS = 2000;
+  const PAUSES_MS = { first: 1000, longest: 30000 };
   const PATIENCE_MS = 300000;
   const known = new Map();
   const expected = new Map();
   let total = 0;
   let waiting = 0;
+  let pause = PAUSES_MS.first;
   let opened = null;
   const STATES = { pending: 'Waiting to be read', running: 'Being read', error: 'Not read' };
 
@@ -71,7 +72,12 @@ function makeList() {
   function watch() {
     clearTimeout(waiting);
     const isReading = expected.size > 0 || [...known.values()].some((one) => one.status === 'pending' || one.status === 'running');
-    if (isReading) waiting = setTimeout(() => refresh().catch(watch), PAUSE_MS);
+    if (!isReading) pause = PAUSES_MS.first;
+    else {
+      // Most files are read soon. One that cannot be read now may wait for long.
+      waiting = setTimeout(() => refresh().catch(watch), pause);
+      pause = Math.min(1.5 * pause, PAUSES_MS.longest);
+    }
   }
 
   const stateOf = (name) => JSON.stringify([...known.values()].find((one) => one.name === name) || null);
@@ -95,6 +101,7 @@ function makeList() {
     refresh,
     // Asks until the list has this file, which was sent elsewhere.
     expect(name) {
+      pause = PAUSES_MS.first;
       expected.set(name, { before: stateOf(name), until: Date.now() + PATIENCE_MS });
     },
     linkOf,

@@ -14,12 +14,13 @@ function makeReader(list) {
     const items = [...file.history].reverse().map((one) => {
       const item = element('li');
       const isFound = one.version === file.found_version;
+      const isShown = shown.version === undefined ? isFound : String(one.version) === shown.version;
       const button = element('button', `Version ${one.version}, ${sizeOf(one.bytes)}`);
       button.append(', ', dayOf(one.added_at), isFound ? ' (current)' : '');
-      button.setAttribute('aria-pressed', String(isFound));
+      button.setAttribute('aria-pressed', String(isShown));
       button.addEventListener('click', () => {
         for (const other of item.parentNode.querySelectorAll('button')) other.setAttribute('aria-pressed', String(other === button));
-        shown.version = isFound ? undefined : one.version;
+        shown.version = isFound ? undefined : String(one.version);
         read(0, -1);
       });
       item.append(button);
