@@ -14,7 +14,7 @@ from loci.compose import build_app
 from loci.core.settings import load_settings
 from loci.mcp.http.application import asgi
 from loci.web.browser_sessions import COOKIE, SECONDS
-from loci.web.routes import LARGEST_FORM
+from loci.web.visitors import LARGEST_FORM
 from tests.attack.conftest import ANN, BOB, Doors
 from tests.attack.doors import Door, UvicornDoor, on_the_wire, uvicorn_door
 from tests.attack.guarded import accepting
@@ -57,7 +57,7 @@ def test_without_a_credential_a_person_is_asked_for_one(door: Door) -> None:
 
 
 def test_without_a_credential_a_program_is_refused(door: Door) -> None:
-    for target in ("/ui/graph", "/ui/documents/ann"):
+    for target in ("/ui/graph", "/ui/documents/ann", "/ui/files", "/ui/files/list"):
         answer = door.ask(Ask(b"", (("Host", HOST),), "GET", target))
         assert answer.status == 401
         assert b"plan" not in answer.body
@@ -222,7 +222,13 @@ def test_a_browser_runs_nothing_but_the_pages_own_program(door: Door, ann: str) 
     assert not re.search(rb"<[^>]+\son\w+=|<script>alert", answer.body)
 
 
-@pytest.mark.parametrize("target", ["/ui/graph", "/ui/sign-in", "/ui/documents/ann", "/ui/documents/none"])
+@pytest.mark.parametrize(
+    "target",
+    [
+        *("/ui/graph", "/ui/sign-in", "/ui/documents/ann", "/ui/documents/none"),
+        *("/ui/files", "/ui/files/list", "/ui/files/search", "/ui/files/none"),
+    ],
+)
 def test_nothing_is_cached_sniffed_or_framed(door: Door, ann: str, target: str) -> None:
     answer = look(door, target, ("Authorization", f"Bearer {ann}"))
     assert answer.header("cache-control") == "private, no-store"
@@ -236,7 +242,7 @@ def test_on_a_laptop_the_page_is_simply_there(at_home: UvicornDoor) -> None:
     assert at_home.ask(Ask(b"", (("Host", "rebound.test"),), "GET", "/ui/graph")).status == 421
 
 
-@pytest.mark.parametrize("target", ["/ui/graph", "/mcp", "/documents"])
+@pytest.mark.parametrize("target", ["/ui/graph", "/ui/files", "/mcp", "/documents"])
 @pytest.mark.parametrize(
     "name",
     ["X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Forwarded-Port", "X-Real-IP", "Forwarded", "Via"],

@@ -57,6 +57,7 @@ class Browser:
         self._ask("DELETE", "/cookie")
         self.go("about:blank")
         self.prefer("light")
+        self._ask("POST", "/goog/cdp/execute", {"cmd": "Emulation.clearDeviceMetricsOverride", "params": {}})
         self.requests()
         self.complaints()
 
@@ -89,6 +90,11 @@ class Browser:
         if click:
             actions.extend({"type": kind, "button": 0} for kind in ("pointerDown", "pointerUp"))
         self._ask("POST", "/actions", {"actions": [{"type": "pointer", "id": "mouse", "actions": actions}]})
+
+    def resize(self, width: int, height: int) -> None:
+        """The window that wide and high, as on a phone."""
+        metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
+        self._ask("POST", "/goog/cdp/execute", {"cmd": "Emulation.setDeviceMetricsOverride", "params": metrics})
 
     def picture(self) -> bytes:
         """The window as a PNG."""

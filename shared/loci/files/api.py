@@ -10,6 +10,7 @@ from loci.core.errors import Refused, Unavailable
 from loci.core.identity import LOCAL, Owner
 from loci.core.json import JsonObject
 from loci.files.citations import CheckedCitation
+from loci.files.contents import Contents
 from loci.files.differences import Change, changes
 from loci.files.file import FileVersion, StoredFile
 from loci.files.finder import FoundFiles
@@ -72,6 +73,7 @@ class Files:
     def __init__(self, parts: FileParts) -> None:
         self.parts = parts
         self.upkeep = FileUpkeep(parts)
+        self.contents = Contents(parts.lake, parts.versions, parts.index)
 
     def overview(self, owner: Owner) -> Overview:
         """Count the files, and show the newest."""

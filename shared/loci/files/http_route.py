@@ -9,7 +9,7 @@ from starlette.types import Receive, Scope, Send
 from loci.core.errors import LociError, NotFound, Refused
 from loci.files.file import StoredFile
 from loci.files.host import FilesHost
-from loci.mcp.http.address import Addresses
+from loci.mcp.http.address import Addresses, is_own_page, without_origin
 from loci.mcp.http.body import read_body
 from loci.mcp.http.gatekeeper import check_single, closing
 from loci.mcp.http.refusal import JSON_TYPE, Refusal, respond
@@ -44,7 +44,9 @@ class UploadRoute:
     async def _serve(self, scope: Scope, receive: Receive) -> Answer:
         headers = Headers(scope=scope)
         check_single(scope)
-        self._addresses.check(headers)
+        # The page of files sends them from the address that its browser knows.
+        own = is_own_page(self._app.settings, headers)
+        self._addresses.check(without_origin(headers) if own else headers)
         if scope["method"] != "PUT":
             raise Refusal(405, "Send the file with PUT")
         uploads = self._app.files.parts.local_uploads

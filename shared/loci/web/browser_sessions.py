@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Final
 
 from loci.core.identity import Caller, Owner
-from loci.documents.host import DocumentsHost
+from loci.web.host import PagesHost
 
 COOKIE: Final = "loci_visit"
 SECONDS: Final = 3600
@@ -13,7 +13,7 @@ SECONDS: Final = 3600
 class BrowserSessions:
     """Begins and checks them."""
 
-    def __init__(self, app: DocumentsHost, clock: Callable[[], float]) -> None:
+    def __init__(self, app: PagesHost, clock: Callable[[], float]) -> None:
         self._seal = app.keyring.seal("visit")
         self._keys = app.api_keys
         self._clock = clock

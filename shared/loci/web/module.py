@@ -8,10 +8,10 @@ from starlette.types import ASGIApp
 from loci.mcp.module import Module, ModuleRoute
 
 if TYPE_CHECKING:
-    from loci.documents.host import DocumentsHost
+    from loci.web.host import PagesHost
 
 
-def web_module(app: "DocumentsHost") -> Module:
+def web_module(app: "PagesHost") -> Module:
     """Everything below `/ui`."""
 
     def pages(is_open: bool) -> ASGIApp:

@@ -5,7 +5,7 @@ import hashlib
 import html
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -14,21 +14,12 @@ from typing import Final
 from loci.core.json import JsonObject
 from loci.web.facts import encodable
 
-PROGRAM: Final = (
-    "data",
-    "layout",
-    "tree",
-    "camera",
-    "labels",
-    "draw",
-    "text",
-    "panel",
-    "search",
-    "legend",
-    "pointer",
-    "keys",
-    "main",
+GRAPH: Final = (
+    *("dom", "graph/data", "graph/layout", "graph/tree", "graph/camera", "graph/labels", "graph/draw", "graph/text"),
+    *("graph/panel", "graph/search", "graph/legend", "graph/pointer", "graph/keys", "graph/main"),
 )
+FILES: Final = ("dom", *(f"files/{name}" for name in ("ask", "passage", "list", "search", "reader", "upload", "main")))
+OWN: Final = "'self'"
 PLACE = re.compile(r"\{\{(\w+)\}\}")
 # JSON allows these escapes. Unescaped, the characters could end the element, or be an entity or a line end.
 ESCAPED = {ord(one): f"\\u{ord(one):04x}" for one in "<>&\u2028\u2029"}
@@ -44,15 +35,21 @@ class HtmlPage:
 
 def graph_page(shown: JsonObject, title: str, groups: str = "Topics") -> HtmlPage:
     """The page of a drawn picture. `groups` is the heading above its groups."""
-    script = "(() => {\n'use strict';\n" + "\n".join(_static(f"graph/{name}.js") for name in PROGRAM) + "})();\n"
     places = {"data": embedded(shown), "groups": html.escape(groups)}
-    return filled("graph.html", places, title=title, script=script, style="graph.css", connects=bool(shown["served"]))
+    connects = [OWN] if shown["served"] else []
+    return filled("graph.html", places, title=title, script=_program(GRAPH), style="graph.css", connects=connects)
+
+
+def files_page(shown: JsonObject, connects: Sequence[str]) -> HtmlPage:
+    """The page of files. It asks these origins."""
+    places = {"data": embedded(shown)}
+    return filled("files.html", places, title="Files", script=_program(FILES), style="files.css", connects=connects)
 
 
 def filled(
-    template: str, parts: Mapping[str, str], *, title: str, style: str, script: str = "", connects: bool = False
+    template: str, parts: Mapping[str, str], *, title: str, style: str, script: str = "", connects: Sequence[str] = ()
 ) -> HtmlPage:
-    """Fill a template. Only its own style and program take effect."""
+    """Fill a template. Only its own style and program take effect, and it asks these origins only."""
     css = _static("base.css") + _static(style)
     policy = "; ".join(
         [
@@ -60,7 +57,7 @@ def filled(
             *([f"script-src {_hash(script)}"] if script else []),
             f"style-src {_hash(css)}",
             "img-src data:",
-            *(["connect-src 'self'", "form-action 'self'"] if connects else ["form-action 'none'"]),
+            *([f"connect-src {' '.join(connects)}", f"form-action {OWN}"] if connects else ["form-action 'none'"]),
             "base-uri 'none'",
         ]
     )
@@ -72,6 +69,10 @@ def filled(
 def embedded(value: JsonObject) -> str:
     """The value as JSON for a script element. No text in it can end the element."""
     return encodable(json.dumps(value, ensure_ascii=False, separators=(",", ":"))).translate(ESCAPED)
+
+
+def _program(names: Sequence[str]) -> str:
+    return "(() => {\n'use strict';\n" + "\n".join(_static(f"{name}.js") for name in names) + "})();\n"
 
 
 @cache

@@ -2,10 +2,11 @@
 
 import html
 
-from loci.web.page import HtmlPage, filled
+from loci.web.page import OWN, HtmlPage, filled
 
 
-def sign_in_page(problem: str = "") -> HtmlPage:
-    """The form. It says what was wrong the last time."""
+def sign_in_page(to: str, problem: str = "") -> HtmlPage:
+    """The form. It says what was wrong the last time, and leads to the page that the visitor came for."""
     said = f'<p class="problem" role="alert">{html.escape(problem)}</p>' if problem else ""
-    return filled("sign_in.html", {"problem": said}, title="Sign in to Loci", style="sign_in.css", connects=True)
+    places = {"problem": said, "to": html.escape(to)}
+    return filled("sign_in.html", places, title="Sign in to Loci", style="sign_in.css", connects=[OWN])

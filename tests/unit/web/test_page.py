@@ -95,7 +95,7 @@ def test_the_page_names_no_address() -> None:
 
 
 def test_what_was_wrong_at_the_sign_in_is_text() -> None:
-    assert "<b>" not in sign_in_page("<b>bold</b>").html
+    assert "<b>" not in sign_in_page("graph", "<b>bold</b>").html
 
 
 def test_an_excerpt_ends_with_a_line() -> None:

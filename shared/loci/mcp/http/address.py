@@ -27,6 +27,21 @@ def is_open(settings: Settings, *, on_loopback: bool) -> bool:
     return settings.auth == "open" or (settings.auth == "auto" and on_loopback and at_home and not settings.oidc_issuer)
 
 
+def is_own_page(settings: Settings, headers: Headers) -> bool:
+    """True if no page of another site sent this: the browser says so, or names no origin but ours."""
+    site, origin = headers.get("sec-fetch-site"), headers.get("origin")
+    if site is not None:
+        return site in ("same-origin", "none")
+    ours = {headers.get("host"), urlsplit(settings.public_url or "").netloc} - {None, ""}
+    # An origin is a scheme and a host. `urlsplit` would raise for what is none.
+    return origin is None or origin.partition("://")[2] in ours
+
+
+def without_origin(headers: Headers) -> Headers:
+    """The headers, for a check of the host alone."""
+    return Headers(raw=[pair for pair in headers.raw if pair[0] != b"origin"])
+
+
 class Addresses:
     """Refuses requests that a web page could send behind its user's back (DNS rebinding, foreign origins)."""
 

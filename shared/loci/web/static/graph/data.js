@@ -38,11 +38,3 @@ const shown = {
 const isShown = (point) => shown.groups[groupOf(point)] && (isDocument(point) || shown.missing);
 
 const seen = { over: -1, chosen: -1 };
-
-const element = (name, text, more) => {
-  const made = document.createElement(name);
-  if (text !== undefined) made.textContent = text;
-  return Object.assign(made, more);
-};
-const find = (id) => document.getElementById(id);
-const plural = (number, word) => `${number.toLocaleString('en')} ${word}${number === 1 ? '' : 's'}`;

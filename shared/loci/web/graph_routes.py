@@ -1,0 +1,43 @@
+"""`/ui/graph`, and the texts that it asks for."""
+
+import time
+from collections.abc import Sequence
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from loci.core.identity import Caller
+from loci.mcp.threads import on_thread
+from loci.web import answers
+from loci.web.host import PagesHost
+from loci.web.views import LONGEST_TEXT, excerpt, served_page
+from loci.web.visitors import Visitors
+
+
+class GraphRoutes:
+    """The page of the graph."""
+
+    def __init__(self, app: PagesHost, visitors: Visitors) -> None:
+        self._app = app
+        self._visitors = visitors
+
+    def routes(self) -> Sequence[Route]:
+        return [
+            Route("/ui/graph", self._visitors.page("graph", self._page)),
+            Route("/ui/documents/{id}", self._document),
+        ]
+
+    async def _page(self, caller: Caller, signed_in: bool) -> Response:
+        began = time.perf_counter()
+        page = await on_thread(served_page, self._app.documents, caller.owner, signed_in=signed_in)
+        self._visitors.tell("ui_graph", caller, began, len(page.html))
+        return answers.html(page)
+
+    async def _document(self, request: Request) -> Response:
+        caller, _ = await self._visitors.caller(request)
+        began = time.perf_counter()
+        read = await on_thread(self._app.documents.read, caller.owner, request.path_params["id"], remember=False)
+        text = excerpt(read.text, LONGEST_TEXT)
+        self._visitors.tell("ui_document", caller, began, len(text))
+        return answers.json({"id": read.document.id, "path": read.document.path, "text": text})

@@ -1,0 +1,133 @@
+"""Visitors of the pages: by a credential in the request, or by the cookie of a browser that signed in."""
+
+import time
+from collections.abc import Awaitable, Callable
+from typing import Final
+from urllib.parse import parse_qs
+
+from starlette.datastructures import Headers
+from starlette.requests import Request
+from starlette.responses import Response
+
+from loci.core.identity import Caller
+from loci.mcp.auth.gate import Gate
+from loci.mcp.http.address import Addresses, is_own_page, public_base, without_origin
+from loci.mcp.http.body import read_body
+from loci.mcp.http.refusal import Refusal
+from loci.mcp.threads import on_thread
+from loci.web import answers
+from loci.web.browser_sessions import COOKIE, SECONDS, BrowserSessions, set_cookie
+from loci.web.host import PagesHost
+from loci.web.sign_in import sign_in_page
+
+LARGEST_FORM: Final = 16 * 1024
+MOST_FIELDS: Final = 5
+PAGES: Final = ("graph", "files")
+"""The pages to which a sign-in leads. The first one is the usual."""
+
+
+class Visitors:
+    """Tells who asks, and signs browsers in and out."""
+
+    def __init__(self, app: PagesHost, *, is_open: bool, clock: Callable[[], float]) -> None:
+        self._app = app
+        self._gate = Gate(app, is_open=is_open)
+        self._addresses = Addresses(app.settings, is_open=is_open)
+        self._sessions = BrowserSessions(app, clock)
+
+    def check_address(self, headers: Headers, *, writes: bool) -> None:
+        """Refuse a change that no page of Loci sent: a foreign page could sign somebody in, or add a file."""
+        if is_own_page(self._app.settings, headers):
+            self._addresses.check(without_origin(headers))
+            return
+        if writes:
+            raise Refusal(403, "This form was not sent by a page of Loci")
+        self._addresses.check(headers)
+
+    async def caller(self, request: Request) -> tuple[Caller, bool]:
+        """The caller, and True if a cookie named it. A credential in the request counts before the cookie."""
+        kept = request.cookies.get(COOKIE)
+        if kept and not _shows(request) and (caller := await on_thread(self._sessions.caller_of, kept)):
+            return caller, True
+        # A token is for the endpoint. A challenge says where to get one for it.
+        return await self._gate.recognise({**request.scope, "path": "/mcp"}, request.headers), False
+
+    def page(
+        self, name: str, show: Callable[[Caller, bool], Awaitable[Response]]
+    ) -> Callable[[Request], Awaitable[Response]]:
+        """An endpoint that shows a page. Without a credential a person gets the form, and a program the refusal."""
+
+        async def shown(request: Request) -> Response:
+            try:
+                caller, signed_in = await self.caller(request)
+            except Refusal as refusal:
+                if refusal.status == 401 and _is_page_load(request):
+                    return answers.away("sign-in" if name == PAGES[0] else f"sign-in?to={name}")
+                raise
+            return await show(caller, signed_in)
+
+        return shown
+
+    async def form(self, request: Request) -> Response:
+        """The form that asks for a key, unless the visitor is known."""
+        try:
+            await self.caller(request)
+        except Refusal:
+            return answers.html(sign_in_page(_wanted(request)))
+        return answers.away(_wanted(request))
+
+    async def sign_in(self, request: Request) -> Response:
+        """Take the form: set the cookie, or say what is wrong."""
+        body = await read_body(request.receive, request.headers.get("content-length"), LARGEST_FORM)
+        shown = _key(body.decode("utf-8", "replace"))
+        told = {"host": request.headers.get("host", ""), "authorization": f"Bearer {shown}"}
+        try:
+            # Whoever may use the endpoint may see the pages. Nothing else in the request counts.
+            caller = await self._gate.recognise({**request.scope, "path": "/mcp", "query_string": b""}, Headers(told))
+        except (Refusal, UnicodeEncodeError) as error:
+            problem = error.message if isinstance(error, Refusal) else "This key is not valid here"
+            status = 503 if isinstance(error, Refusal) and error.status == 503 else 401
+            self._app.telemetry.refused(path="/ui/sign-in", status=status, reason=problem)
+            return answers.html(sign_in_page(_wanted(request), f"{problem}."), status)
+        answer = answers.away(_wanted(request))
+        cookie = set_cookie(self._sessions.begin(caller, shown), seconds=SECONDS, secure=self._is_secure(request))
+        answer.headers["Set-Cookie"] = cookie
+        return answer
+
+    async def sign_out(self, request: Request) -> Response:
+        """Take the cookie back."""
+        answer = answers.away("sign-in")
+        answer.headers["Set-Cookie"] = set_cookie("", seconds=0, secure=self._is_secure(request))
+        return answer
+
+    def tell(self, what: str, caller: Caller, began: float, size: int) -> None:
+        """Write the line about an answered request to the log."""
+        ms = (time.perf_counter() - began) * 1000
+        self._app.telemetry.call(
+            tool=what, owner=caller.owner.key, ms=ms, outcome="ok", code="", asked=0, answered=size
+        )
+
+    def _is_secure(self, request: Request) -> bool:
+        return public_base(self._app.settings, request.scope, request.headers).startswith("https:")
+
+
+def _wanted(request: Request) -> str:
+    """The page that the visitor came for."""
+    wanted = request.query_params.get("to", "")
+    return wanted if wanted in PAGES else PAGES[0]
+
+
+def _key(form: str) -> str:
+    """The key in the form."""
+    try:
+        return parse_qs(form, max_num_fields=MOST_FIELDS).get("key", [""])[0].strip()
+    except ValueError:
+        raise Refusal(400, f"This form has more than {MOST_FIELDS} fields") from None
+
+
+def _shows(request: Request) -> bool:
+    return "authorization" in request.headers or "x-api-key" in request.headers or "apikey" in request.query_params
+
+
+def _is_page_load(request: Request) -> bool:
+    return not _shows(request) and "text/html" in request.headers.get("accept", "")

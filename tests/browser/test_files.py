@@ -1,0 +1,294 @@
+"""The page of files, as somebody uses it."""
+
+import json
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from loci.compose import build_app
+from loci.core.identity import LOCAL
+from loci.core.settings import load_settings
+from loci.mcp.http.application import asgi
+from tests.attack.doors import uvicorn_door
+from tests.support.browser import Browser
+from tests.support.files.sheets import workbook
+from tests.support.moto_aws import BUCKET, SECRET, TABLE, moto_aws
+from tests.support.polling import until
+from tests.support.serving import Serving, loci, serving
+
+pytestmark = pytest.mark.browser
+
+HOSTILE = "<script>document.title='owned'<b>.md"
+TEXTS = {
+    "harbour.md": "# The harbour\n\nThe ferry to Kos leaves at dawn, from the third pier.",
+    "timetable.txt": "The tram leaves at noon\nand comes back in the evening",
+    HOSTILE: "<img src=x onerror=document.title='owned'> <script>document.title='owned'</script> walrus",
+    "empty.txt": " ",
+}
+PARTS = "\n\n".join(f"# Part {number}\n\n{f'Sentence {number} is here. ' * 80}" for number in range(60))
+HREF = "document.querySelector('#found a.where').getAttribute('href')"
+
+
+def text_of(browser: Browser, css: str) -> str:
+    return browser.run("return document.querySelector(arguments[0]).innerText", css)
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A lake with these files."""
+    data = tmp_path_factory.mktemp("lake") / "data"
+    app = build_app(load_settings({"data": data, "models": data.parent / "models", "log_level": "ERROR"}))
+    for name, text in {**TEXTS, "parts.md": PARTS}.items():
+        app.files.add(LOCAL, name, text.encode())
+    app.files.add(LOCAL, "harbour.md", TEXTS["harbour.md"].replace("third", "fourth").encode())
+    app.files.add(LOCAL, "costs.xlsx", workbook({"Costs": [["Month", "Cost"], ["May", 12], ["June", 4711]]}), wait=None)
+    app.close()
+    return data
+
+
+@pytest.fixture(scope="module")
+def server(data: Path) -> Generator[Serving]:
+    with serving(data) as running:
+        yield running
+
+
+@pytest.fixture
+def page(browser: Browser, server: Serving) -> Browser:
+    browser.go(f"{server.url}/ui/files")
+    return browser
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_page_lists_the_files_with_one_request(browser: Browser, server: Serving, scheme: str) -> None:
+    browser.prefer(scheme)
+    browser.go(f"{server.url}/ui/files")
+    assert text_of(browser, "#counts") == "6 files"
+    rows = text_of(browser, "#rows")
+    assert "costs.xlsx" in rows
+    assert "1 sheet, 1 table" in rows
+    assert "Not read: The file is empty" in rows
+    assert browser.requests() == [f"{server.url}/ui/files"]
+    assert browser.complaints() == []
+
+
+def test_dark_is_dark_and_light_is_light(browser: Browser, server: Serving) -> None:
+    colours: list[int] = []
+    for scheme in ("light", "dark"):
+        browser.prefer(scheme)
+        browser.go(f"{server.url}/ui/files")
+        paper = browser.run("return getComputedStyle(document.body).backgroundColor")
+        colours.append(int(paper.removeprefix("rgb(").partition(",")[0]))
+    assert colours[0] > 200 > 60 > colours[1]
+
+
+def test_the_keyboard_alone_asks_opens_a_passage_and_comes_back(page: Browser) -> None:
+    page.press("/")
+    page.type("#search", "ferry to Kos")
+    page.press("Enter")
+    page.until("document.querySelector('#found a.where')")
+    assert "fits well" in text_of(page, "#match")
+    assert "ferry" in page.run("return [...document.querySelectorAll('#found mark')].map((one) => one.innerText)")
+    page.press("Down")
+    assert page.run("return document.activeElement.className") == "where"
+    page.press("Enter")
+    page.until("document.querySelector('#passages article.wanted')")
+    assert text_of(page, "#reader-name") == "harbour.md"
+    assert "fourth pier" in text_of(page, "#passages")
+    page.press("Escape")
+    assert page.run("return document.getElementById('reader').hidden")
+    assert page.run("return document.activeElement.className") == "where"
+
+
+def test_a_question_that_nothing_answers_says_why(page: Browser) -> None:
+    page.type("#search", "zebra\n")
+    page.until("document.getElementById('match').innerText.includes('No file is about it')")
+    page.press("Escape")
+    assert not page.run("return document.getElementById('list').hidden")
+
+
+def test_a_file_is_read_with_its_versions(page: Browser) -> None:
+    page.run("[...document.querySelectorAll('#rows a')].find((one) => one.innerText === 'harbour.md').click()")
+    page.until("document.querySelectorAll('#reader-facts .chips button').length === 2")
+    page.until("document.getElementById('passages').innerText.includes('fourth pier')")
+    page.run("document.querySelectorAll('#reader-facts .chips button')[1].click()")
+    page.until("document.getElementById('passages').innerText.includes('third pier')")
+
+
+def test_cells_are_shown_as_a_table_and_tables_are_listed(page: Browser) -> None:
+    page.run("[...document.querySelectorAll('#rows a')].find((one) => one.innerText === 'costs.xlsx').click()")
+    page.until("document.querySelector('#passages td')")
+    assert "4711" in page.run("return [...document.querySelectorAll('#passages td')].map((one) => one.innerText)")
+    assert "Costs!A1:B3" in text_of(page, "#passages .where")
+    page.run("document.querySelector('#reader-facts details summary').click()")
+    page.until("document.querySelector('#reader-facts details .where')")
+    assert "Month | Cost" in text_of(page, "#reader-facts details")
+
+
+def test_a_long_file_is_read_from_any_passage_in_both_directions(page: Browser) -> None:
+    page.type("#search", "Part 50 Sentence 50\n")
+    page.until("document.querySelector('#found a.where')")
+    number = int(page.run(f"return {HREF}").rpartition("~")[2])
+    page.run("document.querySelector('#found a.where').click()")
+    page.until("document.querySelector('#passages article.wanted')")
+    assert "Sentence 50" in text_of(page, "#passages article.wanted")
+    before = page.run("return document.querySelectorAll('#passages article').length")
+    page.run("document.getElementById('earlier').click()")
+    page.until("document.querySelectorAll('#passages article').length > arguments[0]", before)
+    while not page.run("return document.getElementById('earlier').hidden"):
+        count = page.run("return document.querySelectorAll('#passages article').length")
+        page.run("document.getElementById('earlier').click()")
+        page.until("document.querySelectorAll('#passages article').length > arguments[0]", count)
+    assert "Part 0" in text_of(page, "#passages article")
+    assert (
+        page.run(
+            "return [...document.querySelectorAll('#passages article')].findIndex((one) => one.matches('.wanted'))"
+        )
+        == number
+    )
+
+
+def test_a_link_leads_to_a_passage(browser: Browser, page: Browser, server: Serving) -> None:
+    page.type("#search", "tram evening\n")
+    page.until("document.querySelector('#found a.where')")
+    link = page.run("return document.querySelector('#found a.where').href")
+    browser.go("about:blank")
+    browser.go(link)
+    browser.until("document.querySelector('#passages article.wanted')")
+    assert link.startswith(f"{server.url}/ui/files#ds-")
+    assert "The tram leaves" in text_of(browser, "#passages article.wanted")
+
+
+def test_nothing_in_a_file_or_its_name_takes_effect(page: Browser) -> None:
+    page.type("#search", "walrus\n")
+    page.until("document.querySelector('#found a.where')")
+    assert HOSTILE in text_of(page, "#found h2")
+    assert "<img src=x" in text_of(page, "#found .words")
+    page.run("document.querySelector('#found a.where').click()")
+    page.until("document.querySelector('#passages article')")
+    assert text_of(page, "#reader-name") == HOSTILE
+    assert "<script>" in text_of(page, "#passages")
+    assert page.run("return document.title") == "Files - Loci"
+    assert page.run("return document.querySelectorAll('img, body b, main script, aside script').length") == 0
+    assert page.complaints() == []
+
+
+def test_a_phone_shows_all_without_scrolling_sideways(browser: Browser, server: Serving) -> None:
+    browser.resize(360, 700)
+    browser.go(f"{server.url}/ui/files")
+    wide = "return Math.max(document.documentElement.scrollWidth, document.body.scrollWidth)"
+    assert browser.run(wide) <= 360
+    browser.type("#search", "walrus ferry tram\n")
+    browser.until("document.querySelector('#found a.where')")
+    assert browser.run(wide) <= 360
+    browser.run("document.querySelector('#found a.where').click()")
+    browser.until("document.querySelector('#passages article')")
+    assert browser.run(wide) <= 360
+    box = browser.run(
+        "const box = document.getElementById('reader').getBoundingClientRect(); return [box.left, box.width]"
+    )
+    assert box == [0, 360]
+
+
+def test_files_are_sent_by_the_page_and_then_listed(browser: Browser, tmp_path: Path) -> None:
+    names = ["sent one.md", "sent <b>two</b>.txt".replace("/", "")]
+    for name in names:
+        (tmp_path / name).write_text("The walrus was sent.\n")
+    with serving(tmp_path / "data") as server:
+        browser.go(f"{server.url}/ui/files")
+        assert "There are no files yet" in text_of(browser, "#counts")
+        browser.type("#chosen", "\n".join(str(tmp_path / name) for name in names))
+        browser.until("document.querySelectorAll('#rows tr').length === 2")
+        browser.until("document.getElementById('sending').innerText.match(/stored/g)?.length === 2")
+        assert sorted(text_of(browser, "#rows").count(name) for name in names) == [1, 1]
+        assert browser.complaints() == []
+
+
+def test_a_dropped_file_is_added_and_one_that_is_refused_says_why(browser: Browser, tmp_path: Path) -> None:
+    with serving(tmp_path / "data", LOCI_FILE_MB="1") as server:
+        browser.go(f"{server.url}/ui/files")
+        browser.run(
+            """const moved = new DataTransfer();
+            moved.items.add(new File(['The walrus'], 'dropped.md'));
+            moved.items.add(new File([new Uint8Array(2 << 20)], 'large.pdf'));
+            document.body.dispatchEvent(new DragEvent('drop', { dataTransfer: moved, bubbles: true }));"""
+        )
+        browser.until("document.querySelectorAll('#rows tr').length === 1")
+        browser.until("document.querySelector('#sending .bad')")
+        assert "more than the limit of 1 MB" in text_of(browser, "#sending .bad")
+        assert "dropped.md" in text_of(browser, "#rows")
+
+
+def test_a_file_is_downloaded_under_its_name(page: Browser, server: Serving) -> None:
+    page.run("[...document.querySelectorAll('#rows a')].find((one) => one.innerText === 'timetable.txt').click()")
+    page.until("document.getElementById('download')")
+    got = page.run(
+        """return fetch(document.getElementById('download').href).then(async (answer) =>
+        [answer.headers.get('Content-Disposition'), await answer.text()])"""
+    )
+    assert got == ["attachment; filename*=UTF-8''timetable.txt", TEXTS["timetable.txt"]]
+
+
+def test_who_signs_in_goes_between_files_and_graph_and_out_again(browser: Browser, tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    key = json.loads(loci(data, "keys", "create", "--json").stdout)["key"]
+    with serving(data, LOCI_AUTH="required") as server:
+        browser.go(f"{server.url}/ui/files")
+        browser.type("#key", f"{key}\n")
+        browser.until("location.pathname === '/ui/files'")
+        browser.run("document.querySelector('#places a').click()")
+        browser.until("location.pathname === '/ui/graph' && document.querySelector('#places a')")
+        browser.run("document.querySelectorAll('#places a')[1].click()")
+        browser.until("location.pathname === '/ui/files' && document.querySelector('#out button')")
+        browser.run("document.querySelector('#out button').click()")
+        browser.until("location.pathname === '/ui/sign-in'")
+
+
+@contextmanager
+def listening() -> Generator[tuple[str, list[tuple[str, bytes]]]]:
+    """An address, and what is posted there. It answers as S3 does, without a word about origins."""
+    posted: list[tuple[str, bytes]] = []
+
+    class Listener(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            posted.append((self.path, self.rfile.read(int(self.headers["Content-Length"]))))
+            self.send_response(204)
+            self.end_headers()
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Listener) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}", posted
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def test_on_aws_a_file_goes_to_the_bucket_with_the_signed_form(
+    browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "trip.pdf").write_bytes(b"%PDF the walrus")
+    told = {"mode": "aws", "table": TABLE, "bucket": BUCKET, "secrets_from": SECRET, "search": "s3"}
+    with listening() as (bucket, posted), moto_aws():
+        monkeypatch.setenv("AWS_ENDPOINT_URL_S3", bucket)
+        app = build_app(load_settings({**told, "ingest_queue": "https://sqs.test/ingest", "models": tmp_path}))
+        key = app.api_keys.create(LOCAL, "browser")[1]
+        with uvicorn_door(asgi(app)) as door:
+            browser.go(f"http://127.0.0.1:{door.port}/ui/files")
+            browser.type("#key", f"{key}\n")
+            browser.until("document.getElementById('chosen')")
+            browser.type("#chosen", str(tmp_path / "trip.pdf"))
+            browser.until("document.getElementById('sending').innerText.includes('it appears here')")
+            assert browser.complaints() == []
+        [(path, form)] = until(lambda: posted, 10)
+    assert path.startswith(f"/{BUCKET}")
+    assert b'name="policy"' in form
+    assert form.index(b'name="key"') < form.index(b'name="file"; filename="trip.pdf"')
+    assert b"%PDF the walrus" in form

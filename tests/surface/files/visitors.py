@@ -1,0 +1,32 @@
+"""Somebody who looks at the page of files, with a key."""
+
+import json
+from typing import Any
+
+from loci.app import App
+from loci.core.identity import Owner
+from tests.attack.doors import Door
+from tests.attack.wire import Answer, Ask
+
+ANN, BOB = Owner("acme", "ann"), Owner("acme", "bob")
+HOST = ("Host", "loci.test")
+
+
+class Visitor:
+    """Somebody with a key."""
+
+    def __init__(self, app: App, door: Door, owner: Owner) -> None:
+        self._door = door
+        self._shown = (HOST, ("Authorization", f"Bearer {app.api_keys.create(owner, 'test')[1]}"))
+
+    def get(self, target: str) -> Answer:
+        return self._door.ask(Ask(b"", self._shown, "GET", target))
+
+    def json(self, target: str) -> Any:
+        answer = self.get(f"/ui/files{target}")
+        assert answer.status == 200, answer.body
+        return json.loads(answer.body)
+
+    def announce(self, name: str, bytes: int, *more: tuple[str, str]) -> Answer:
+        body = json.dumps({"name": name, "bytes": bytes}).encode()
+        return self._door.ask(Ask(body, (*self._shown, *more), "POST", "/ui/files"))
