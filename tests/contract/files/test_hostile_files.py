@@ -1,12 +1,16 @@
 """Files that attack their readers, and odd ones: each gets a reason and a next step, and the next file is read."""
 
+from pathlib import Path
+
 import pytest
 
 from loci.core.errors import Refused
 from loci.files.reading import Reading, TextSection
 from tests.contract.files.conftest import Read
 from tests.support.files import hostile, office, papers
+from tests.support.files.encrypted_xls import encrypted_xls
 
+AGILE = Path(hostile.__file__).with_name("encrypted") / "agile.xlsx"
 DEEP = b'{"a":' * 990 + b"1" + b"}" * 990
 
 
@@ -66,6 +70,13 @@ def test_a_page_that_is_nested_too_deeply_says_so(read: Read) -> None:
     assert "nested too deeply" in str(refused(read, "a.html", b"<div>" * 50_000 + b"words"))
     reading = read("a.html", b"<p>Above</p>" + b"<div>" * 50_000 + b"words")
     assert (text_of(reading), len(reading.remarks)) == ("Above", 1)
+
+
+@pytest.mark.parametrize("name", ["a.xls", "a.xlsx", "a.txt"])
+def test_a_workbook_with_a_password_says_so(read: Read, name: str) -> None:
+    content = AGILE.read_bytes() if name == "a.xlsx" else encrypted_xls("sesame")
+    error = refused(read, name, content)
+    assert (error.code, "has a password" in str(error)) == ("FILE_ENCRYPTED", True)
 
 
 def test_a_table_with_a_zero_byte_says_where(read: Read) -> None:
