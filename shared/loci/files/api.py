@@ -109,7 +109,7 @@ class Files:
         self.check_size(name, len(content))
         file, is_new = self.parts.ingest.accept(owner, name, content, lineage)
         is_done = file.newest.status in ("okay", "error")
-        return file if is_done and not is_new else self._read(owner, file, wait)
+        return file if is_done and not is_new else self._read(owner, file, is_plain(name, content), wait)
 
     def add_local(self, owner: Owner, path: str, name: str | None = None, *, wait: float | None = None) -> StoredFile:
         """Add a file of this machine, for the person who uses it, from a folder that the operator allows."""
@@ -213,19 +213,19 @@ class Files:
         """Check that a text stands where a passage says that it does."""
         return self.parts.citations.check(owner, chunk_id, text)
 
-    def _read(self, owner: Owner, file: StoredFile, wait: float | None) -> StoredFile:
+    def _read(self, owner: Owner, file: StoredFile, is_text: bool, wait: float | None) -> StoredFile:
         if self.parts.jobs is not None:
-            return self._hand_over(owner, file, self.parts.jobs)
+            return self._hand_over(owner, file, is_text, self.parts.jobs)
         try:
-            if self.parts.queue is None or is_plain(file.name):
+            if self.parts.queue is None or is_text:
                 return self.parts.ingest.run(owner, file.id)
             return self.parts.queue.begin(owner, file.id).result(wait)
         except (Unavailable, TimeoutError):  # it waits, and its reason says why
             return self.parts.lake.get(owner, file.id)
 
-    def _hand_over(self, owner: Owner, file: StoredFile, jobs: FileJobs) -> StoredFile:
+    def _hand_over(self, owner: Owner, file: StoredFile, is_text: bool, jobs: FileJobs) -> StoredFile:
         """Plain texts are found at once, by their words. The rest is done by another process."""
-        if not is_plain(file.name):
+        if not is_text:
             jobs.send(owner, file.id)
             return self.parts.lake.get(owner, file.id)
         with suppress(Unavailable):  # the other process tries it again

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from loci.files.locators import Locator, Piece, sheet_label
+from loci.files.locators import Locator, Piece, locator_of, sheet_label
 from loci.files.reading import Reading, Section, TableSection, TextSection
 from loci.files.table_cutting import table_pieces
 from loci.files.text_cutting import text_pieces
@@ -25,6 +25,14 @@ def cut(document: str, name: str, reading: Reading, count: Count, longest: int =
         if len(pieces) >= MOST_PASSAGES:
             break
     return [_chunk(document, name, number, piece) for number, piece in enumerate(pieces[:MOST_PASSAGES])]
+
+
+def left_out(chunks: Sequence[Chunk]) -> tuple[str, ...]:
+    """A remark on the passages behind these, if there are as many as a file may have."""
+    if len(chunks) < MOST_PASSAGES:
+        return ()
+    last = locator_of(chunks[-1].path.rpartition("#")[2]).label
+    return (f"Searches find only the first {MOST_PASSAGES:,} passages, up to {last}: split the file",)
 
 
 def summary(reading: Reading) -> str:

@@ -8,10 +8,10 @@ from loci.core.errors import Conflict, NotFound, Refused, Unavailable
 from loci.core.identity import Owner
 from loci.core.json import JsonObject
 from loci.core.stores import WriteLocks
-from loci.files.cutting import cut, summary
+from loci.files.cutting import cut, left_out, summary
 from loci.files.file import FileVersion, StoredFile, file_id
 from loci.files.lake import Lake, RemoteContent, checked_name, content_key
-from loci.files.plain_text import is_plain, read_plain
+from loci.files.plain_text import has_plain_name, is_plain, read_plain
 from loci.files.ports import FileReader
 from loci.files.reading import Reading
 from loci.files.scope import COLLECTION
@@ -149,8 +149,10 @@ class FileIngest:
                 self._lake.discard(owner, file, version)
 
     def _reading(self, owner: Owner, file: StoredFile, version: FileVersion) -> Reading:
-        if is_plain(file.name):
-            return read_plain(file.name, self._lake.content(owner, file.id, version))
+        if has_plain_name(file.name):
+            content = self._lake.content(owner, file.id, version)
+            if is_plain(file.name, content):
+                return read_plain(file.name, content)
         return self._reader().read(owner, content_key(file.id, version.sha256), file.name)
 
     def _indexed(self, owner: Owner, file: StoredFile, version: FileVersion, reading: Reading) -> FileVersion:
@@ -191,7 +193,7 @@ def _read(version: FileVersion, reading: Reading, chunks: list[Chunk]) -> FileVe
         sheets=reading.sheets,
         pages=reading.pages,
         summary=summary(reading),
-        remarks=reading.remarks,
+        remarks=(*reading.remarks, *left_out(chunks)),
     )
 
 

@@ -6,9 +6,19 @@ from loci.files.reading import Format, Reading, TextSection
 PLAIN: dict[str, Format] = {"txt": "txt", "text": "txt", "log": "txt", "md": "md", "markdown": "md"}
 
 
-def is_plain(name: str) -> bool:
-    """True if a file with this name is a plain text."""
+def is_plain(name: str, content: bytes) -> bool:
+    """True if the file is a plain text by its name, and nothing in its content says otherwise."""
+    return has_plain_name(name) and not content.lstrip().startswith(b"%PDF-") and not _has_zeros(content)
+
+
+def has_plain_name(name: str) -> bool:
+    """True if a file with this name ought to be a plain text."""
     return name.rpartition(".")[2].lower() in PLAIN
+
+
+def _has_zeros(content: bytes) -> bool:
+    """True for packed files, pictures and programs. In a text only UTF-16 has zeros, which its mark says."""
+    return b"\0" in content and not content.startswith((b"\xff\xfe", b"\xfe\xff"))
 
 
 def read_plain(name: str, content: bytes) -> Reading:

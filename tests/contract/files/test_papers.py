@@ -3,6 +3,7 @@
 import contextlib
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from reportlab.pdfgen.canvas import Canvas
 from reportlab.platypus import TableStyle
 
 from loci.core.errors import Refused
-from loci.files.extract import program
+from loci.files.extract import pdf, program
 from loci.files.reading import Reading, TextSection
 from tests.contract.files.conftest import Read
 from tests.support.files import papers
@@ -180,7 +181,7 @@ def test_values_of_a_form_are_read(read: Read) -> None:
     assert "ship: Marigold" in text
 
 
-TESSERACT = pytest.mark.skipif(shutil.which("tesseract") is None, reason="tesseract is not installed")
+TESSERACT = pytest.mark.skipif(shutil.which("tesseract") is None, reason="NOT TESTED: tesseract is not installed")
 
 
 @TESSERACT
@@ -190,6 +191,23 @@ def test_a_picture_of_text_is_read_by_tesseract_where_it_is_installed(read: Read
     assert (scanned.text, scanned.page) == ("Scanned lighthouse report", 2)
     assert scanned.box == pytest.approx((0.11, 0.28, 0.67, 0.31), abs=0.02)
     assert any("Page 2 read from a picture by tesseract" in one for one in reading.remarks)
+
+
+@pytest.mark.parametrize(("on_aws", "way_out"), [(False, "Install tesseract"), (True, "Loci on AWS reads no pictures")])
+def test_without_tesseract_a_scan_says_what_would_read_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, on_aws: bool, way_out: str
+) -> None:
+    monkeypatch.setattr(pdf, "OCR", None)
+
+    def said(*pages: Callable[[Canvas], None]) -> str:
+        (tmp_path / "scan").write_bytes(papers.drawn(*pages))
+        program.run(str(tmp_path / "scan"), "scan.pdf", str(tmp_path / "answer"), {"on_aws": on_aws})
+        return (tmp_path / "answer").read_text()
+
+    for answer in (said(papers.picture), said(papers.line("Words"), papers.picture)):
+        assert way_out in answer
+        assert "ocrmypdf in.pdf out.pdf" in answer
+        assert ("Install" in answer) is not on_aws
 
 
 def test_a_pdf_without_text_says_what_would_read_it(read: Read) -> None:

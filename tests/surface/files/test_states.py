@@ -6,8 +6,10 @@ import pytest
 
 from loci.app import App
 from loci.core.identity import LOCAL, Owner
+from loci.files import cutting
 from loci.files.scope import COLLECTION
 from tests.support.executors import runner_packages
+from tests.support.files import papers
 from tests.support.polling import until
 from tests.surface.conftest import Connect
 from tests.surface.results import structured, texts
@@ -79,6 +81,33 @@ async def test_nothing_is_removed_if_one_of_the_ids_is_unknown(connect: Connect,
     assert answer.is_error
     assert "There are no files 'ds-1', 'ds-2'" in texts(answer)[0]
     assert [one.id for one in app.files.listed(LOCAL)] == [file["id"]]
+
+
+@pytest.mark.parametrize("app", ["embedded"], indirect=True)
+async def test_a_pdf_whose_name_ends_in_txt_is_read_as_one(connect: Connect, app: App) -> None:
+    file = app.files.add(LOCAL, "ports.txt", papers.drawn(papers.line("The lighthouse keeper")), wait=60)
+    found = await call(connect, "search_memory", parsed_query="lighthouse keeper")
+    assert found["results"][0]["passages"][0]["locator"]["label"] == "page 1"
+    app.close()
+    assert file.newest.format == "pdf"
+
+
+@pytest.mark.parametrize("app", ["embedded"], indirect=True)
+async def test_a_picture_whose_name_ends_in_txt_is_refused(connect: Connect, app: App) -> None:
+    file = app.files.add(LOCAL, "photo.txt", b"\x89PNG\r\n\x1a\n" + bytes(100), wait=60)
+    [told] = await call(connect, "ingestion_status", memory_ids=[file.id])
+    app.close()
+    assert (told["status"], "It is no text" in told["reason"]) == ("error", True)
+
+
+@on_both
+async def test_passages_that_are_left_out_are_told(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cutting, "MOST_PASSAGES", 2)
+    text = "".join(f"# Port {number}\n\nShips of port {number} sail.\n\n" for number in range(5))
+    [file] = await call(connect, "add_memory", name="ports.md", text=text)
+    async with connect("files") as client:
+        told = structured(await client.call_tool("fetch_memory", {"memory_ids": [file["id"]]}))
+    assert told[file["id"]]["remarks"] == ["Searches find only the first 2 passages, up to line 7: split the file"]
 
 
 @pytest.mark.parametrize("app", ["embedded"], indirect=True)

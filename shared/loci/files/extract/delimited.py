@@ -18,6 +18,7 @@ NONE = "\x1f"
 LOOKED_AT = 200
 LEAST, LEAST_BELOW_ONE = 0.5, 0.8
 """The share of the rows that have the same number of cells; below a first row with one cell, such as a title."""
+MOST_COLUMNS = 16_384
 LARGEST_CELL = 16 << 20
 
 
@@ -35,16 +36,20 @@ def read_csv(path: str, limits: Limits) -> dict[str, Any]:
     csv.field_size_limit(LARGEST_CELL)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator(text), skipinitialspace=True)
     rows: list[list[str]] = []
-    cells = 0
+    cells, is_wide = 0, False
     try:
         for row in reader:
             cells += len(row)
             if len(rows) >= limits.rows or cells > limits.cells:
                 remarks.append(f"Only the first {len(rows):,} rows were read: the file is too large")
                 break
-            rows.append([one if one and not one.isspace() else "" for one in row])
+            rows.append([one if one and not one.isspace() else "" for one in row[:MOST_COLUMNS]])
+            is_wide = is_wide or len(row) > MOST_COLUMNS
     except csv.Error as error:
-        raise Unreadable(f"Row {len(rows) + 1} cannot be read: {error}", "Save it again", "FILE_DAMAGED") from error
+        advice = "Look for a quotation mark that is never closed, and save it again"
+        raise Unreadable(f"Row {len(rows) + 1} cannot be read: {error}", advice, "FILE_DAMAGED") from error
+    if is_wide:
+        remarks.append(f"Only the first {MOST_COLUMNS:,} columns were read, as many as a sheet can have")
     if not any(map(any, rows)):
         raise Unreadable("The file is empty: no cell has a value", "Add it again with something in it", "FILE_EMPTY")
 

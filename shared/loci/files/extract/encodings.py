@@ -2,6 +2,9 @@
 
 import re
 from collections.abc import Sequence
+from typing import Any
+
+from loci.files.extract.unreadable import Limits
 
 MARKS = (
     (b"\xef\xbb\xbf", "utf-8-sig"),
@@ -17,6 +20,15 @@ COMMON = frozenset(
     "日月金額額数量价格名称城市公司产品销售收入部门姓名地址北京上海年度合计總計產品價格銷售日期客户戶東京会社売上合計商品"
 )
 FAMILIES = ("gb18030", "shift_jis", "big5", "euc_kr", "euc_jp")
+
+
+def read_text(path: str, limits: Limits) -> dict[str, Any]:
+    """A text that no other reader knows: in an encoding without a mark, or in a file whose name does not end in txt."""
+    with open(path, "rb") as opened:  # noqa: PTH123
+        text, encoding = decoded(opened.read(limits.unpacked_bytes))
+    remarks = [] if encoding == "utf-8" else [f"The file is not in UTF-8. It was read as {encoding}"]
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    return {"sections": [{"kind": "text", "text": text, "first_line": 1}], "remarks": remarks}
 
 
 def decoded(content: bytes) -> tuple[str, str]:

@@ -5,6 +5,7 @@ from typing import Any
 
 from lxml import etree
 
+from loci.files.extract import encodings
 from loci.files.extract.outline import Outline
 from loci.files.extract.unreadable import Limits, Unreadable
 
@@ -18,6 +19,7 @@ CHARSET = re.compile(rb"<meta[^>]{0,200}charset\s*=\s*[\"']?\s*([\w-]+)", re.IGN
 MARKS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
 LARGEST = 64 << 20
 DEEPEST = 200
+LOOKED_AT = 4096
 MOST_COLUMNS = 1_000
 
 
@@ -39,6 +41,10 @@ def read(path: str, limits: Limits) -> dict[str, Any]:  # noqa: ARG001 (every re
     page.block(root, 0)
     page.flush()
     page.outline.close()
+    if page.is_too_deep:
+        remarks.append(f"Parts that are nested more than {DEEPEST} deep were not read")
+        if not page.outline.sections:
+            raise Unreadable("The page is nested too deeply", "Save its text in another format", "FILE_DAMAGED")
     if not page.outline.sections:
         raise Unreadable("The page has no text", "Add it again with text in it", "NO_TEXT")
     return {"sections": page.outline.sections, "figures": page.outline.figures, "remarks": remarks}
@@ -49,7 +55,9 @@ def decoded(content: bytes) -> str:
     for mark, encoding in MARKS:
         if content.startswith(mark):
             return content.decode(encoding, "replace")
-    said = CHARSET.search(content[:4096])
+    if content[:LOOKED_AT].count(0) * 4 > len(content[:LOOKED_AT]):
+        return encodings.decoded(content)[0]  # UTF-16 without its mark
+    said = CHARSET.search(content[:LOOKED_AT])
     for encoding in (said[1].decode() if said else "utf-8", "utf-8"):
         try:
             return content.decode(encoding)
@@ -63,6 +71,7 @@ class Page:
 
     def __init__(self) -> None:
         self.outline = Outline()
+        self.is_too_deep = False
         self._words: list[str] = []
         self._line = 1
         self._mark = ""
@@ -80,7 +89,10 @@ class Page:
     def block(self, element: Any, depth: int) -> None:
         """The element, with everything in it."""
         tag = element.tag if isinstance(element.tag, str) else ""
-        if not tag or tag in SILENT or _is_hidden(element) or depth > DEEPEST:
+        if not tag or tag in SILENT or _is_hidden(element):
+            return
+        if depth > DEEPEST:
+            self.is_too_deep = True
             return
         if tag in BLOCKS:
             self.flush()

@@ -22,14 +22,13 @@ def read_json(path: str, limits: Limits) -> dict[str, Any]:
     if len(content) > limits.unpacked_bytes:
         raise Unreadable(f"It is larger than {limits.unpacked_bytes >> 20} MB", "Split it", "FILE_TOO_LARGE")
     text, _ = decoded(content)
+    walk = Walk(limits)
     try:
-        tree: Tree = parsed(text)
+        walk.visit(parsed(text), "")
     except RecursionError as error:
         raise Unreadable("The JSON is nested too deeply", "Write it with fewer levels", "FILE_DAMAGED") from error
     except ValueError as error:
         raise Unreadable(f"It is no JSON: {error}"[:200], "Correct it, and add it again", "FILE_DAMAGED") from error
-    walk = Walk(limits)
-    walk.visit(tree, "")
     walk.flush()
     if not walk.sections:
         raise Unreadable("The file is empty: it has no value", "Add it again with something in it", "FILE_EMPTY")

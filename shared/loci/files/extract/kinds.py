@@ -18,6 +18,11 @@ TEXTS = {
     "html": "html",
     "htm": "html",
     "xhtml": "html",
+    "txt": "txt",
+    "text": "txt",
+    "log": "txt",
+    "md": "txt",
+    "markdown": "txt",
 }
 PACKED = {"xl/workbook": "xlsx", "word/document": "docx", "ppt/presentation": "pptx"}
 ODS = b"application/vnd.oasis.opendocument.spreadsheet"
@@ -78,9 +83,13 @@ def _packed(path: str) -> str:
 
 def _text(head: bytes, name: str) -> str:
     """The kind of a text. A name that promises something else is not believed."""
+    suffix = name.rpartition(".")[2].lower() if "." in name else ""
     if _is_binary(head):
+        zero = head.find(0)
+        if suffix in TEXTS and zero >= 0:
+            what = f"It is no text, though its name ends in .{suffix}: byte {zero + 1:,} is zero"
+            raise Unreadable(what, "Save it as a text in UTF-8", "FILE_TYPE")
         raise Unreadable("It is of no type that can be read", TYPES, "FILE_TYPE")
-    suffix = name.rpartition(".")[2].lower()
     text = decoded(head)[0].lstrip("\ufeff \t\r\n")
     begin = text[:2000].lower()
     if begin.startswith("<?xml") and "excel.sheet" in begin:
@@ -94,8 +103,11 @@ def _text(head: bytes, name: str) -> str:
         return "json"
     elif suffix in ("xls", "xlsx", "ods") and len(text.splitlines()) > 1 and (mark := separator(text)) != NONE:
         return "tsv" if mark == "\t" else "csv"
-    ending = f"ends in .{suffix[:20]}" if "." in name else "has no ending"
-    raise Unreadable(f"It is a text, though its name {ending}", f"Rename it to .txt. {TYPES}", "FILE_TYPE")
+    if not suffix:
+        return "txt"
+    raise Unreadable(
+        f"It is a text, though its name ends in .{suffix[:20]}", f"Rename it to .txt. {TYPES}", "FILE_TYPE"
+    )
 
 
 def _is_binary(head: bytes) -> bool:

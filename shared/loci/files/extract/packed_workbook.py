@@ -6,7 +6,7 @@ import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from loci.files.extract.unreadable import Limits, too_large
+from loci.files.extract.unreadable import Limits, Unreadable, too_large
 
 PIECE = 1 << 20
 LONGEST_ROW = 64 << 20
@@ -69,8 +69,8 @@ def examine(path: str, limits: Limits) -> Package:
         parts = {one.part for one in sheets.values()}
         room = limits.unpacked_bytes
         for info in packed.infolist():
-            if info.filename not in parts and info.filename.lower().endswith((".xml", ".bin", ".rels")):
-                room -= sum(map(len, _pieces(packed, info.filename, room)))
+            if info.filename.lower().endswith((".xml", ".bin", ".rels")):
+                room -= _size(packed, info.filename, room, is_sheet=info.filename in parts)
         percents = _percent_styles(packed) if sheets else frozenset[bytes]()
         rows, cells = limits.rows, limits.cells
         for sheet in sheets.values():
@@ -78,6 +78,19 @@ def examine(path: str, limits: Limits) -> Package:
             rows -= min(rows, sheet.keep_rows or sheet.last_row)
             cells -= min(cells, sheet.cells)
     return Package(len({one for one in names if FIGURE.fullmatch(one)}), sheets)
+
+
+def _size(packed: zipfile.ZipFile, part: str, room: int, *, is_sheet: bool) -> int:
+    """How many bytes the part has; of a sheet, which is counted later, none. Raises `Unreadable` if it has entities."""
+    size = 0
+    for piece in _pieces(packed, part, PIECE if is_sheet else room):
+        if b"<!DOCTYPE" in piece:
+            what = f"The file is refused: {part} defines entities, as no Office program does"
+            raise Unreadable(what, "Save it again in its own program", "FILE_DAMAGED")
+        size += len(piece)
+        if is_sheet:
+            return 0
+    return size
 
 
 def smaller_copy(path: str, package: Package, target: str) -> None:

@@ -18,6 +18,7 @@ SECONDS = 80.0
 SHOWN_PAGES = 20
 SEARCHABLE = "Make it searchable, for example with: ocrmypdf in.pdf out.pdf"
 INSTALL = f"Install tesseract where Loci runs, and add it again. Or {SEARCHABLE[0].lower()}{SEARCHABLE[1:]}"
+ON_AWS = f"Loci on AWS reads no pictures. {SEARCHABLE}"
 
 
 @dataclass
@@ -53,9 +54,14 @@ def read(path: str, limits: Limits) -> dict[str, Any]:
     if not flow.sections:
         if flow.broken:
             raise Unreadable("No page of the PDF can be read", "Save it again", "FILE_DAMAGED")
-        raise _without_text(flow.figures)
+        raise _without_text(flow.figures, limits)
     remarks = [f"Only the first {last:,} of {count:,} pages were read"] if last < count else []
-    return {"pages": count, "figures": flow.figures, "sections": flow.sections, "remarks": remarks + _remarks(flow)}
+    return {
+        "pages": count,
+        "figures": flow.figures,
+        "sections": flow.sections,
+        "remarks": remarks + _remarks(flow, limits),
+    }
 
 
 def _read_page(document: Any, number: int, flow: Flow) -> None:
@@ -72,12 +78,13 @@ def _read_page(document: Any, number: int, flow: Flow) -> None:
     flow.sections += made
 
 
-def _remarks(flow: Flow) -> list[str]:
+def _remarks(flow: Flow, limits: Limits) -> list[str]:
     remarks: list[str] = []
     if flow.broken:
         remarks.append(f"{_pages(flow.broken)} cannot be read")
     if flow.silent:
-        remarks.append(f"{_pages(flow.silent)} without text (empty, or a picture)")
+        way_out = f". {_way_out(limits)}" if flow.figures and OCR is None else ""
+        remarks.append(f"{_pages(flow.silent)} without text (empty, or a picture){way_out}")
     if flow.scanned and OCR is not None:
         remarks.append(f"{_pages(flow.scanned)} read from a picture by tesseract ({OCR.language}): mistakes are likely")
     if _is_private(flow.sections):
@@ -85,13 +92,18 @@ def _remarks(flow: Flow) -> list[str]:
     return remarks
 
 
-def _without_text(figures: int) -> Unreadable:
+def _without_text(figures: int, limits: Limits) -> Unreadable:
     if not figures:
         return Unreadable("The PDF has no text: its pages are empty, or drawings", SEARCHABLE, "NO_TEXT")
     if OCR is None:
-        return Unreadable("The PDF has no text: its pages are pictures", INSTALL, "NO_TEXT")
+        return Unreadable("The PDF has no text: its pages are pictures", _way_out(limits), "NO_TEXT")
     what = "The PDF has no text: its pages are pictures, and tesseract finds no words in them"
     return Unreadable(what, "Scan it again, larger or sharper", "NO_TEXT")
+
+
+def _way_out(limits: Limits) -> str:
+    """How a page that is a picture can be read, on a machine without tesseract."""
+    return ON_AWS if limits.on_aws else INSTALL
 
 
 def opened(path: str) -> Any:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from loci.files.extract import delimited, docx, html, json_tree, kinds, pdf, pptx, sheets
+from loci.files.extract import delimited, docx, encodings, html, json_tree, kinds, pdf, pptx, sheets
 from loci.files.extract.unreadable import Limits, Unreadable
 
 Read = Callable[[str, Limits], dict[str, Any]]
@@ -20,6 +20,7 @@ READERS: dict[str, Read] = {
     "tsv": delimited.read_csv,
     "json": json_tree.read_json,
     "pdf": pdf.read,
+    "txt": encodings.read_text,
 }
 LONGEST_REASON = 300
 

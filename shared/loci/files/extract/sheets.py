@@ -2,10 +2,11 @@
 
 import os
 import re
+import shutil
 import tempfile
 import zipfile
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from loci.files.extract import office_package
 from loci.files.extract.cell_texts import kind, shown, shown_percent
@@ -35,26 +36,37 @@ def read_workbook(path: str, limits: Limits) -> dict[str, Any]:
 
 
 def _opened(path: str, limits: Limits) -> Any:
+    """The workbook. Of a file that it cannot open, the parser says why only if the name has the right ending."""
     import python_calamine as calamine
 
     try:
-        return calamine.CalamineWorkbook.from_path(path)  # pyright: ignore[reportUnknownMemberType]
+        try:
+            return calamine.CalamineWorkbook.from_path(path)  # pyright: ignore[reportUnknownMemberType]
+        except calamine.CalamineError:
+            is_packed = zipfile.is_zipfile(path)
+            if is_packed and not office_package.Package(path, limits).has(CONTENT):
+                raise
+            with tempfile.NamedTemporaryFile(suffix=".ods" if is_packed else ".xls") as named:
+                if is_packed:
+                    _write_dense(office_package.Package(path, limits), named)
+                else:
+                    with open(path, "rb") as opened:  # noqa: PTH123
+                        shutil.copyfileobj(opened, named)
+                    named.flush()
+                return calamine.CalamineWorkbook.from_path(named.name)  # pyright: ignore[reportUnknownMemberType]
     except calamine.PasswordError as error:
         raise NO_PASSWORD from error
     except calamine.CalamineError as error:
-        if not zipfile.is_zipfile(path) or not (package := office_package.Package(path, limits)).has(CONTENT):
-            # The parser only says that it knows no such format.
-            advice = "Open it in its own program and save it again"
-            raise Unreadable(
-                "The workbook is damaged: its parts do not fit together", advice, "FILE_DAMAGED"
-            ) from error
-        # Some programs write each element of an ods in a line of its own, which this parser does not expect.
-        with tempfile.NamedTemporaryFile(suffix=".ods") as dense:
-            with zipfile.ZipFile(dense, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as packed:
-                for name in ("mimetype", "META-INF/manifest.xml"):
-                    packed.writestr(name, package.read(name))
-                packed.writestr(CONTENT, office_package.dense(package.xml(CONTENT)))
-            return calamine.CalamineWorkbook.from_path(dense.name)  # pyright: ignore[reportUnknownMemberType]
+        advice = "Open it in its own program and save it again"
+        raise Unreadable("The workbook is damaged: its parts do not fit", advice, "FILE_DAMAGED") from error
+
+
+def _write_dense(package: office_package.Package, target: IO[bytes]) -> None:
+    """Write an ods without space between its elements, which some programs write and this parser does not expect."""
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as packed:
+        for name in ("mimetype", "META-INF/manifest.xml"):
+            packed.writestr(name, package.read(name))
+        packed.writestr(CONTENT, office_package.dense(package.xml(CONTENT)))
 
 
 def _read(path: str, package: Package, limits: Limits) -> dict[str, Any]:

@@ -28,3 +28,5 @@ class Limits:
     unpacked_bytes: int = 512 << 20
     """Of a packed file, such as a workbook."""
     sheets: int = 1_000
+    on_aws: int = 0
+    """1: nobody can install tesseract where the file is read."""
