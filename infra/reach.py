@@ -48,13 +48,16 @@ def settings_of(stage: Stage, data: Data) -> dict[str, str]:
 def permissions(stack: Stack, stage: Stage, data: Data) -> list[iam.PolicyStatement]:
     """Allow access to the table, the objects except uploads, the index and the inference."""
     known = _bucket(stack, stage, data)
-    acknowledge(stack, {f"AwsSolutions-IAM5[Resource::{known}/*]": "The objects of Loci's bucket"})
+    for path, why in (("*", "The objects of Loci's bucket"), (f"{FILES_IN}/*", "Files that are sent in parts")):
+        acknowledge(stack, {f"AwsSolutions-IAM5[Resource::{known}/{path}]": why})
     queue = stack.format_arn(service="sqs", resource=queue_name(stage))
     return [
         allow(RECORDS, [data.table.table_arn]),
         allow(OBJECTS, [data.bucket.arn_for_objects("*")]),
         _found(data),
         deny(OBJECTS, [data.bucket.arn_for_objects(f"{UPLOADS}/*"), _of_executors(data)]),
+        # To put an upload in parts together, it must know them.
+        allow(["s3:ListMultipartUploadParts"], [data.bucket.arn_for_objects(f"{FILES_IN}/*")]),
         # Its signature lets people send files there, which only the ingestion reads.
         deny(["s3:GetObject", "s3:DeleteObject"], [data.bucket.arn_for_objects(f"{FILES_IN}/*")]),
         *([allow(["sqs:SendMessage"], [queue])] if stage.searches else []),

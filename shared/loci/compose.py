@@ -109,7 +109,7 @@ def build_upload_queue(settings: Settings | None = None) -> "UploadQueue":
     adapters = for_documents(settings, records, clients, at_once=False)
     library = document_parts(settings, records, blobs, adapters, None).library
     ingest = UploadIngest(S3Uploads(settings.bucket or "", clients), library, Telemetry(settings.log_level))
-    of_files = file_parts(settings, records, blobs, for_files(settings, blobs, clients, adapters, ingests=True), None)
+    of_files = file_parts(settings, records, blobs, for_files(settings, blobs, clients, adapters, keyring=None), None)
     files = FileArrivals(settings.bucket or "", blobs, clients, of_files.ingest, of_files.largest)
     # The index in the bucket writes in one go what comes at once: all of a call. A domain gains nothing by it.
     at_once = UPLOADS_A_CALL if settings.search == "s3" else 1

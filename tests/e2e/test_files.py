@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp import Client
+from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from loci.compose import build_app
 from loci.core.identity import LOCAL
@@ -15,6 +17,7 @@ from loci.core.settings import load_settings
 from tests.support.files.workbooks import xlsx
 from tests.support.polling import until
 from tests.support.serving import LOCI, call, clean_environment, loci, post, serving
+from tests.surface.results import texts
 
 FIRST_CALL = """
 import asyncio, sys
@@ -130,6 +133,17 @@ def test_what_could_not_be_read_is_read_again_on_request(data: Path, papers: Pat
     assert (again.returncode, again.stdout.splitlines()[-1]) == (1, "0 read, 1 not.")
     every = loci(data, "files", "read", "--all")
     assert every.stdout.splitlines()[-1] == "1 read, 1 not."
+
+
+@pytest.mark.anyio
+async def test_over_stdio_an_upload_is_refused_with_the_ways_that_work(data: Path) -> None:
+    command = ["-m", "loci", "serve", "--stdio"]
+    server = StdioServerParameters(command=sys.executable, args=command, env=clean_environment(data))
+    async with Client(stdio_client(server)) as client:
+        answer = await client.call_tool("add_memory", {"name": "trip.pdf", "upload_bytes": 10})
+    assert answer.is_error
+    assert texts(answer)[0].startswith("NO_UPLOADS: ")
+    assert "loci add trip.pdf" in texts(answer)[0]
 
 
 def test_a_server_reads_what_a_killed_process_had_accepted(data: Path) -> None:

@@ -77,6 +77,7 @@ class Deployed:
 
     def send(self, ticket: UploadTicket, content: bytes) -> str:
         """Send the bytes with the form, and return the key of the object."""
+        assert ticket.url is not None
         boundary = secrets.token_hex(8)
         body = io.BytesIO()
         for name, value in ticket.fields.items():
@@ -127,7 +128,7 @@ def deployed(tmp_path_factory: pytest.TempPathFactory) -> Generator[Deployed]:
 
 
 @contextmanager
-def deployment(models: Path) -> Generator[Deployed]:
+def deployment(models: Path, file_mb: int = 1) -> Generator[Deployed]:
     """The gateway, the ingestion and its reader, with the models in this folder."""
     with pytest.MonkeyPatch.context() as environment, invoke_api() as api, loopback_aws():
         client: Any = cast("Any", boto3).client
@@ -143,7 +144,7 @@ def deployment(models: Path) -> Generator[Deployed]:
             "models": str(models),
             "ingest_queue": queue,
             "extract_function": FUNCTION,
-            "file_mb": "1",
+            "file_mb": str(file_mb),
         }
         app = build_app(load_settings({**settings, "secrets_from": SECRET}))
         environment.setenv("LOCI_RUNNER", str(runner_packages()))

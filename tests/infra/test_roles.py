@@ -27,6 +27,7 @@ GATEWAY = {
     OBJECTS: ("<Bucket.Arn>/*",),
     f"not {OBJECTS}": (f"<Bucket.Arn>/{OWNER}/executors/*", "<Bucket.Arn>/uploads/*"),
     "not s3:DeleteObject s3:GetObject": ("<Bucket.Arn>/files-in/*",),
+    "s3:ListMultipartUploadParts": ("<Bucket.Arn>/files-in/*",),
     "s3:ListBucket": ("<Bucket.Arn>",),
     "logs:CreateLogStream logs:PutLogEvents": ("<GatewayLog.Arn>",),
     "secretsmanager:GetSecretValue": ("<Secret>",),

@@ -1,23 +1,30 @@
 """`loci add`: put files into the lake, and say what was read out of each."""
 
 import json
+import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from loci.cli.terminal import ConfigOption, DataOption, JsonOption, open_app, printable, shown_progress
+from loci.cli.added import Added, text, view
+from loci.cli.terminal import (
+    ConfigOption,
+    DataOption,
+    JsonOption,
+    KeyOption,
+    open_app,
+    shown_progress,
+)
 from loci.core.errors import LociError, Refused
-from loci.core.finding import counted
 from loci.core.identity import LOCAL
 from loci.core.settings import Settings
 
 if TYPE_CHECKING:
     from loci.files.api import Files
-    from loci.files.file import FileVersion, StoredFile
+    from loci.files.file import FileVersion
 
 STDIN = "-"
 READABLE = frozenset(
@@ -44,32 +51,6 @@ READABLE = frozenset(
 """The endings of the files that --recursive takes. A file that is named is tried whatever its ending is."""
 
 
-@dataclass(frozen=True, slots=True)
-class Added:
-    """The outcome for one file."""
-
-    path: str
-    file: "StoredFile | None"
-    reason: str | None
-    """Why it was not read."""
-    is_new: bool
-
-    @property
-    def line(self) -> str:
-        """For people."""
-        if self.file is None or self.reason is not None:
-            return f"{self.path}: {self.reason}"
-        facts = self.file.newest
-        parts = [facts.format or "", f"version {facts.number}"]
-        parts += [counted(facts.pages, "page")] if facts.pages else []
-        parts += [counted(len(facts.sheets), "sheet")] if facts.sheets else []
-        parts += [counted(facts.tables, "table")] if facts.tables else []
-        parts += [counted(facts.chunks, "passage")]
-        unchanged = "" if self.is_new else "; unchanged"
-        remarks = "".join(f"\n    {one}" for one in facts.remarks)
-        return f"{self.file.name}  {self.file.id}  ({', '.join(parts)}{unchanged}){remarks}"
-
-
 def add(
     paths: Annotated[
         list[str],
@@ -88,6 +69,11 @@ def add(
         str | None,
         typer.Option("--name", metavar="NAME", help="The name of the file, if there is only one.", show_default=False),
     ] = None,
+    url: Annotated[
+        str | None,
+        typer.Option("--url", metavar="URL", help="Add them to the Loci server at URL.", show_default=False),
+    ] = None,
+    key: KeyOption = None,
     data: DataOption = None,
     config: ConfigOption = None,
     as_json: JsonOption = False,
@@ -97,14 +83,28 @@ def add(
     A file that has the name of an older one becomes its new version. The same content again changes nothing. A running
     server sees the result at once. The exit code is 1 if a file could not be read; the summary says why.
 
+    With --url, the files are sent to another Loci server, which reads them: only those that it does not have yet.
+
     Examples: loci add report.pdf 'costs/*.xlsx'; loci add -r ~/papers; pbpaste | loci add - --name notes.md
     """
     if name is not None and len(paths) != 1:
         raise Refused("--name is for one file", "Add the others without it", code="TOO_MANY_FILES")
     if name is None and STDIN in paths:
         raise Refused("A file from standard input needs a name", "Add --name NAME.md", code="NAME_MISSING")
-    files = open_app(data, config, _need_data_folder).files
     wanted = [*_expanded(paths, recursive=recursive)]
+    if url is None:
+        done = _here(wanted, name, data, config)
+    else:
+        from loci.cli.remote_add import send  # only --url needs it
+
+        done = send(wanted, name, url, key or os.environ.get("LOCI_KEY"))
+    typer.echo(json.dumps({"files": [view(one) for one in done]}) if as_json else text(done))
+    if any(one.reason for one in done):
+        raise typer.Exit(1)
+
+
+def _here(wanted: Sequence[str], name: str | None, data: Path | None, config: Path | None) -> list[Added]:
+    files = open_app(data, config, _need_data_folder).files
     before = {one.id: one.newest for one in files.listed(LOCAL)}
     done: list[Added] = []
     with shown_progress() as progress:
@@ -112,16 +112,14 @@ def add(
             done.append(_added(files, path, name, before))
             progress(number, len(wanted), path)
     files.upkeep.embed_missing(LOCAL)
-    typer.echo(json.dumps({"files": [_view(one) for one in done]}) if as_json else _text(done))
-    if any(one.reason for one in done):
-        raise typer.Exit(1)
+    return done
 
 
 def _need_data_folder(settings: Settings) -> None:
     if settings.mode != "embedded":
         raise Refused(
             "On AWS, files come through the endpoint",
-            "Send them with add_memory: it gives a URL for each",
+            "Run: loci add FILE --url https://…/mcp --key KEY",
             code="NOT_EMBEDDED",
         )
 
@@ -161,10 +159,23 @@ def _added(files: "Files", path: str, name: str | None, before: "Mapping[str, Fi
         content, own_name = _content(files, path)
         file = files.add(LOCAL, name or own_name, content)
     except LociError as error:
-        return Added(path, None, str(error), is_new=False)
-    status = file.newest.status
-    reason = None if status == "okay" else file.newest.reason or f"It is {status}"
-    return Added(path, file, reason, is_new=not _is_same(before.get(file.id), file.newest))
+        return Added(path, str(error))
+    newest = file.newest
+    return Added(
+        path,
+        None if newest.status == "okay" else newest.reason or f"It is {newest.status}",
+        file.id,
+        file.name,
+        newest.status,
+        newest.number,
+        newest.format,
+        newest.pages,
+        newest.sheets,
+        newest.tables,
+        newest.chunks,
+        newest.remarks,
+        not _is_same(before.get(file.id), newest),
+    )
 
 
 def _is_same(before: "FileVersion | None", after: "FileVersion") -> bool:
@@ -180,35 +191,3 @@ def _content(files: "Files", path: str) -> tuple[bytes, str]:
         return found.read_bytes(), found.name
     except OSError as error:
         raise Refused(f"Cannot read it ({error.strerror})", "Correct the path or its permissions") from None
-
-
-def _view(one: Added) -> dict[str, object]:
-    file = one.file
-    if file is None:
-        return {"path": one.path, "id": None, "status": "error", "reason": one.reason}
-    newest = file.newest
-    return {
-        "path": one.path,
-        "id": file.id,
-        "name": file.name,
-        "status": newest.status,
-        "reason": one.reason,
-        "version": newest.number,
-        "format": newest.format,
-        "pages": newest.pages,
-        "sheets": list(newest.sheets),
-        "tables": newest.tables,
-        "passages": newest.chunks,
-        "remarks": list(newest.remarks),
-    }
-
-
-def _text(done: Sequence[Added]) -> str:
-    good = [one for one in done if one.reason is None]
-    bad = [one for one in done if one.reason is not None]
-    lines = ["\n".join(map(printable, one.line.split("\n"))) for one in good]
-    lines += ["Not read:", *(f"  {printable(one.line)}" for one in bad)] if bad else []
-    passages = sum(one.file.newest.chunks for one in good if one.file)
-    return "\n".join(
-        [*lines, f"{counted(len(good), 'file')} read, {counted(passages, 'passage')}; {len(bad)} not read."]
-    )

@@ -32,6 +32,10 @@ ConfigOption = Annotated[
         show_default=False,
     ),
 ]
+KeyOption = Annotated[
+    str | None,
+    typer.Option("--key", metavar="KEY", help="The API key for that server (or set LOCI_KEY).", show_default=False),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 

@@ -122,13 +122,24 @@ class Files:
         own_name, content = self.parts.local_paths.read(path)
         return self.add(owner, name or own_name, content, wait=wait)
 
-    def begin_upload(self, owner: Owner, name: str, bytes: int) -> UploadTicket:
-        """Let the caller send a file of at most so many bytes by an HTTP request of its own."""
+    def begin_upload(self, owner: Owner, name: str, bytes: int, *, over_http: bool = True) -> UploadTicket:
+        """Let the caller send a file of at most so many bytes by HTTP requests of its own.
+
+        `over_http`: the caller reaches this server by HTTP, so its URLs too.
+        """
         name = checked_name(name)
         self.check_size(name, bytes)
+        if self.parts.uploads is None or (self.parts.local_uploads is not None and not over_http):
+            what = "This server takes no uploads" if over_http else "A server over stdio has no URL to send a file to"
+            advice = f"Run: loci add {name}. Or give its path, if the setting file_roots allows its folder"
+            raise Refused(what, advice, code="NO_UPLOADS")
+        return self.parts.uploads.begin(owner, name, bytes)
+
+    def finish_upload(self, owner: Owner, upload_id: str) -> UploadTicket | str:
+        """End an upload in parts and return the name of its file, or a new ticket if parts are missing."""
         if self.parts.uploads is None:
             raise Refused("This server takes no uploads", "Send the text, or run: loci add FILE", code="NO_UPLOADS")
-        return self.parts.uploads.begin(owner, name, bytes)
+        return self.parts.uploads.finish(owner, upload_id)
 
     def check_size(self, name: str, size: int) -> None:
         """Raise `Refused` if a file is too large for the lake."""

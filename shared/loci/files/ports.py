@@ -31,21 +31,48 @@ class FileReader(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class UploadTicket:
-    """How to send the bytes of one file: one request to this URL, until it expires."""
+class UploadPart:
+    """A part of a file, and the URL that takes exactly its bytes."""
 
-    method: Literal["PUT", "POST"]
+    number: int
+    """Counts from 1."""
     url: str
+    begin: int
+    end: int
+    """The first byte after it."""
+
+
+@dataclass(frozen=True, slots=True)
+class UploadTicket:
+    """How to send the bytes of one file until it expires: one request to this URL, or one for each part."""
+
+    name: str
+    method: Literal["PUT", "POST"]
+    url: str | None
     expires_at: str
     fields: Mapping[str, str] = field(default_factory=dict[str, str])
     """For POST: the fields of the form, before the one named `file`."""
+    parts: tuple[UploadPart, ...] = ()
+    """If there is no URL: the parts that are missing."""
+    upload_id: str | None = None
+    """Ends an upload in parts."""
 
 
 class FileUploads(Protocol):
     """Takes in files that are too large for a call."""
 
     def begin(self, owner: Owner, name: str, bytes: int) -> UploadTicket:
-        """Let whoever holds the ticket send a file of at most so many bytes under this name."""
+        """Let whoever holds the ticket send a file of at most so many bytes under this name.
+
+        If the file is to be sent in parts, it has exactly that many.
+        """
+        ...
+
+    def finish(self, owner: Owner, upload_id: str) -> UploadTicket | str:
+        """End an upload in parts and return the name of its file, or a new ticket if parts are missing.
+
+        Raises `NotFound` if the upload has ended or is not the owner's.
+        """
         ...
 
 

@@ -40,7 +40,7 @@ def aws_adapters(settings: Settings) -> Adapters:
         blobs=blobs,
         local_links=None,
         documents=partial(for_documents, settings, records, clients),
-        files=partial(for_files, settings, blobs, clients),
+        files=partial(for_files, settings, blobs, clients, keyring=keyring),
         code=partial(_for_code, settings, records, keyring, clients),
     )
 
@@ -97,24 +97,26 @@ def for_documents(
 
 
 def for_files(
-    settings: Settings, blobs: S3Blobs, clients: Clients, shared: "DocumentAdapters", *, ingests: bool = False
+    settings: Settings, blobs: S3Blobs, clients: Clients, shared: "DocumentAdapters", *, keyring: Keyring | None
 ) -> "FileAdapters":
     """The index and the models of documents, and what takes files in.
 
-    `ingests`: this process is the ingestion, which reads them. Others send it what is to be read.
+    Without a keyring, this process is the ingestion, which reads them. Others send it what is to be read.
     """
     from loci.adapters.aws.file_jobs import QueueFileJobs
     from loci.adapters.aws.file_uploads import S3FileUploads
     from loci.files.parts import FileAdapters
 
-    queue = None if ingests else settings.ingest_queue
+    queue = settings.ingest_queue if keyring else None
+    seal = keyring.seal("file parts") if keyring and queue else None
+    uploads = S3FileUploads(settings.bucket or "", clients, seal) if seal else None
     return FileAdapters(
         shared.index,
         shared.embedder,
         shared.reranker,
         shared.locks,
         partial(_file_reader, settings, blobs, clients),
-        uploads=S3FileUploads(settings.bucket or "", clients) if queue else None,
+        uploads=uploads,
         jobs=QueueFileJobs(queue, clients) if queue else None,
     )
 

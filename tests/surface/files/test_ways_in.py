@@ -12,11 +12,12 @@ from loci.core.settings import load_settings
 from loci.mcp.http.application import asgi
 from tests.attack.doors import uvicorn_door
 from tests.attack.wire import Ask
+from tests.support.serving import call, post
 from tests.surface.conftest import Connect
 from tests.surface.results import structured, texts
 
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("app", ["embedded"], indirect=True)]
-ADVICE = "Give exactly one of text, path and upload_bytes"
+ADVICE = "Give exactly one of text, path, upload_bytes and upload_id"
 
 
 async def added(connect: Connect, **arguments: object) -> dict[str, Any]:
@@ -102,12 +103,25 @@ async def test_a_file_that_is_too_large_is_refused_with_the_limit(connect: Conne
         assert "file_mb" in said
 
 
-async def test_a_file_is_sent_to_the_url_that_the_answer_gives(connect: Connect, app: App) -> None:
+async def test_who_has_no_way_to_this_server_by_http_is_told_how_else_to_send_a_file(connect: Connect) -> None:
+    said = await refused(connect, name="trip.pdf", upload_bytes=10)
+    assert "NO_UPLOADS" in said
+    assert "loci add trip.pdf" in said
+    assert "file_roots" in said
+
+
+async def test_an_upload_in_parts_that_was_not_begun_is_refused(connect: Connect) -> None:
+    assert "UPLOAD_UNKNOWN" in await refused(connect, upload_id="x")
+
+
+def test_a_file_is_sent_to_the_url_that_the_answer_gives(app: App) -> None:
     content = b"Ann buys the tickets.\n"
-    upload = (await added(connect, name="trip.md", upload_bytes=len(content)))["upload"]
-    assert upload["method"] == "PUT"
-    token = upload["url"].rpartition("/")[2]
     with uvicorn_door(asgi(app, on_loopback=True)) as door:
+        asked = call("add_memory", {"name": "trip.md", "upload_bytes": len(content)})
+        answer = post(f"http://127.0.0.1:{door.port}/mcp", asked).message()["result"]
+        upload = answer["structuredContent"]["upload"]
+        assert (upload["method"], "parts" in upload) == ("PUT", False)
+        token = upload["url"].rpartition("/")[2]
 
         def put(token: str, body: bytes, method: str = "PUT") -> int:
             return door.ask(Ask(body, (("Host", "127.0.0.1"),), method, f"/files/{token}")).status
@@ -120,3 +134,4 @@ async def test_a_file_is_sent_to_the_url_that_the_answer_gives(connect: Connect,
         assert put(token, content) == 200  # sent again
     [file] = app.files.listed(LOCAL)
     assert (file.name, file.newest.number, file.newest.status) == ("trip.md", 1, "okay")
+    assert file.id == upload["memory_id"]

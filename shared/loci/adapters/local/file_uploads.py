@@ -24,7 +24,11 @@ class SealedUploads:
         token = self._seal.close(
             {"tenant": owner.tenant, "subject": owner.subject, "name": name, "bytes": bytes, "until": until}
         )
-        return UploadTicket("PUT", f"{self._base_url}/files/{token}", iso(until))
+        return UploadTicket(name, "PUT", f"{self._base_url}/files/{token}", iso(until))
+
+    def finish(self, owner: Owner, upload_id: str) -> UploadTicket | str:  # noqa: ARG002
+        """Refuse it: here files come in one request."""
+        raise NotFound("Files are not sent in parts here", "Send it to the URL of the upload", code="UPLOAD_UNKNOWN")
 
     def expected(self, token: str) -> ExpectedUpload:
         """The file that this token is for."""

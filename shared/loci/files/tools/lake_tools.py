@@ -7,9 +7,10 @@ from pydantic import BaseModel, Field
 
 from loci.core.errors import Refused
 from loci.core.identity import Caller
-from loci.files.file import Status, StoredFile
+from loci.files.file import Status, StoredFile, file_id
 from loci.files.host import FilesHost
-from loci.files.ports import UploadTicket
+from loci.files.ports import UploadPart, UploadTicket
+from loci.files.tools.file_views import is_none
 from loci.mcp.tool import LociTool, loci_tool
 
 WAIT = 5.0
@@ -26,18 +27,33 @@ class Ingestion(BaseModel):
     version: int
     num_chunks: int
     found_version: int | None = Field(description="the version that searches find; null: none yet")
+    sha256: str | None = Field(description="of the newest content; null: none is there yet")
 
 
 class IngestionAnswer(BaseModel):
     result: list[Ingestion]
 
 
+class PartView(BaseModel):
+    number: int
+    url: str
+    begin: int = Field(alias="from", description="its first byte, counted from 0")
+    end: int = Field(alias="to", description="the first byte after it")
+
+
 class UploadView(BaseModel):
+    memory_id: str = Field(description="for ingestion_status, which knows it as soon as the bytes are there")
     method: Literal["PUT", "POST"]
-    url: str = Field(description="send the bytes there; whoever has the URL can")
+    url: str | None = Field(description="send the bytes there; whoever has the URL can. null: send the parts")
     fields: dict[str, str] = Field(description="for POST: the fields of the form before `file`")
+    parts: list[PartView] | None = Field(
+        default=None, description="of a large file: PUT the bytes of each to its URL", exclude_if=is_none
+    )
+    upload_id: str | None = Field(
+        default=None, description="after all parts: add_memory(upload_id=…)", exclude_if=is_none
+    )
     expires_at: str
-    example: str = Field(description="a command that sends it")
+    example: str = Field(description="a command that sends it, or its first part")
 
 
 class AddedAnswer(IngestionAnswer):
@@ -59,23 +75,36 @@ def lake_tools(app: FilesHost) -> list[LociTool]:
         upload_bytes: Annotated[
             int | None, Field(ge=1, description="announce a file of this size: the answer has the URL to send it to")
         ] = None,
+        upload_id: Annotated[
+            str | None,
+            Field(
+                min_length=1, max_length=4096, description="end an upload in parts; names the parts that are missing"
+            ),
+        ] = None,
     ) -> AddedAnswer:
         """Add a file: a `text`, a `path`, or `upload_bytes` for one that you send to a URL. Give one of the three.
 
         A text can be found at once. If the status is running, ask ingestion_status later. A file that has the name
         already gets a new version; the same content again changes nothing. A text and an upload need a `name`.
+        If the answer has `parts`, send each of them, then call this again with the `upload_id` alone.
 
         Example: add_memory(name="meeting-2026-05-01.md", text="# Meeting …")
         """
         owner = caller.owner
-        if [text, path, upload_bytes].count(None) != 2 or (name is None and path is None):
+        if [text, path, upload_bytes, upload_id].count(None) != 3 or (name is path is upload_id is None):
             raise Refused(
-                "Give exactly one of text, path and upload_bytes, and a name with a text or an upload",
+                "Give exactly one of text, path, upload_bytes and upload_id, and a name with a text or an upload",
                 'Such as: add_memory(name="notes.md", text="…")',
                 code="BAD_ARGUMENTS",
             )
         if upload_bytes is not None:
-            return AddedAnswer(result=[], upload=_upload(app.files.begin_upload(owner, str(name), upload_bytes)))
+            ticket = app.files.begin_upload(owner, str(name), upload_bytes, over_http=caller.over_http)
+            return AddedAnswer(result=[], upload=_upload(ticket))
+        if upload_id is not None:
+            ended = app.files.finish_upload(owner, upload_id)
+            if isinstance(ended, UploadTicket):
+                return AddedAnswer(result=[], upload=_upload(ended))
+            return AddedAnswer(result=[_on_its_way(ended)])
         if path is not None:
             return AddedAnswer(result=[_ingestion(app.files.add_local(owner, path, name, wait=WAIT))])
         content = str(text).encode("utf-8", "replace")
@@ -108,7 +137,8 @@ def lake_tools(app: FilesHost) -> list[LociTool]:
         return IngestionAnswer(result=[_ingestion(one) for one in app.files.remove(caller.owner, memory_ids)])
 
     return [
-        loci_tool(add_memory, title="Add a file", writes=True),
+        # The links of an upload have more than a kilobyte each.
+        loci_tool(add_memory, title="Add a file", writes=True, budget=None),
         loci_tool(ingestion_status, title="Say how far files are", quick=True),
         loci_tool(delete_memory, title="Remove files", writes=True, destructive=True),
     ]
@@ -124,20 +154,45 @@ def _ingestion(file: StoredFile) -> Ingestion:
         version=newest.number,
         num_chunks=newest.chunks,
         found_version=file.current.number if file.current else None,
+        sha256=newest.sha256,
+    )
+
+
+def _on_its_way(name: str) -> Ingestion:
+    return Ingestion(
+        id=file_id(name),
+        name=name,
+        status="pending",
+        reason="The ingestion has not begun with it. Ask ingestion_status",
+        version=0,
+        num_chunks=0,
+        found_version=None,
+        sha256=None,
     )
 
 
 def _upload(ticket: UploadTicket) -> UploadView:
-    url = shlex.quote(ticket.url)
-    if ticket.method == "PUT":
+    url = shlex.quote(ticket.url or ticket.parts[0].url)
+    if ticket.url is None:
+        first = ticket.parts[0]
+        cut = f"tail -c +{first.begin + 1} FILE | head -c {first.end - first.begin}"
+        example = f"{cut} | curl -X PUT --data-binary @- {url}"
+    elif ticket.method == "PUT":
         example = f"curl -T FILE {url}"
     else:
         fields = " ".join(f"-F {shlex.quote(f'{name}={value}')}" for name, value in ticket.fields.items())
         example = f"curl {fields} -F file=@FILE {url}"
     return UploadView(
+        memory_id=file_id(ticket.name),
         method=ticket.method,
         url=ticket.url,
         fields=dict(ticket.fields),
+        parts=[_part(one) for one in ticket.parts] or None,
+        upload_id=ticket.upload_id,
         expires_at=ticket.expires_at,
         example=example,
     )
+
+
+def _part(part: UploadPart) -> PartView:
+    return PartView.model_validate({"number": part.number, "url": part.url, "from": part.begin, "to": part.end})

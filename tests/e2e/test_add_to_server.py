@@ -1,0 +1,144 @@
+"""`loci add --url`: files go to another Loci server by the way that fits each, and the command says how that went."""
+
+import json
+import subprocess
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from loci.compose import build_app
+from loci.core.identity import LOCAL
+from loci.core.settings import load_settings
+from tests.e2e.test_files_in_parts import workbook
+from tests.e2e.test_files_on_aws import BUCKET, Deployed, arrived, deployment
+from tests.e2e.test_files_on_aws import pytestmark as on_a_wall
+from tests.support.event_front import event_front
+from tests.support.serving import LOCI, PATIENCE, Serving, clean_environment, loci, serving
+
+LATIN = "Zo\xeb says that the ferry sails at noon.\n".encode("latin-1")
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("there") / "data"
+
+
+@pytest.fixture(scope="module")
+def server(data: Path) -> Generator[Serving]:
+    with serving(data, LOCI_AUTH="required", LOCI_FILE_MB="1") as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def key(data: Path) -> str:
+    return build_app(load_settings({"data": data})).api_keys.create(LOCAL, "test")[1]
+
+
+@pytest.fixture
+def papers(tmp_path: Path) -> Path:
+    folder = tmp_path / "papers"
+    folder.mkdir()
+    (folder / "trip.md").write_text("# Trip\n\nAnn buys the tickets.\n")
+    (folder / "old.txt").write_bytes(LATIN)
+    (folder / "long.md").write_text("Nothing new today.\n" * 20_000)
+    return folder
+
+
+def added(here: Path, url: str, key: str, *arguments: Path | str) -> dict[str, Any]:
+    ended = loci(here, "add", *map(str, arguments), "--url", url, "--json", LOCI_KEY=key)
+    assert ended.returncode == 0, ended.stderr + ended.stdout
+    return {one["path"].rpartition("/")[2]: one for one in json.loads(ended.stdout)["files"]}
+
+
+def test_a_server_has_the_files_then_byte_by_byte(
+    server: Serving, key: str, data: Path, papers: Path, tmp_path: Path
+) -> None:
+    done = added(tmp_path / "here", server.url, key, "-r", papers)
+    assert {name: one["status"] for name, one in done.items()} == dict.fromkeys(done, "okay")
+    assert done["trip.md"]["passages"] == 1
+    files = build_app(load_settings({"data": data})).files
+    for path in papers.iterdir():
+        assert files.read(LOCAL, done[path.name]["id"]).content == path.read_bytes()
+    assert not (tmp_path / "here").exists()
+
+
+def test_a_file_that_the_server_has_is_not_sent_again(server: Serving, key: str, tmp_path: Path) -> None:
+    path = tmp_path / "again.md"
+    path.write_text("Bob packs.\n")
+    lines = [loci(tmp_path / "here", "add", str(path), "--url", server.url, LOCI_KEY=key) for _ in range(2)]
+    assert [one.stdout.splitlines()[0].endswith("; unchanged)") for one in lines] == [False, True]
+    assert [one.stderr for one in lines] == ["1 of 1\n"] * 2
+    path.write_text("Bob unpacks.\n")
+    assert added(tmp_path / "here", server.url, key, path)["again.md"]["version"] == 2
+
+
+def test_if_one_file_fails_the_others_are_added_and_the_exit_code_is_1(
+    server: Serving, key: str, tmp_path: Path
+) -> None:
+    for name, content in (("empty.md", b""), ("blank.md", b" \n"), ("good.md", b"Ann packs.\n")):
+        (tmp_path / name).write_bytes(content)
+    (tmp_path / "huge.txt").write_bytes(b"\xe9" * ((1 << 20) + 1))
+    paths = [str(tmp_path / name) for name in ("empty.md", "blank.md", "huge.txt", "absent.md", "good.md")]
+    ended = loci(tmp_path / "here", "add", *paths, "--url", server.url, LOCI_KEY=key)
+    assert ended.returncode == 1
+    good, title, empty, blank, huge, absent, summary = ended.stdout.splitlines()
+    assert (good.split()[0], title) == ("good.md", "Not read:")
+    assert [("is empty" in one) for one in (empty, blank)] == [True, True]
+    assert "more than the limit of 1 MB" in huge
+    assert "No such file" in absent
+    assert summary == "1 file read, 1 passage; 4 not read."
+
+
+def test_standard_input_is_sent_too(server: Serving, key: str, tmp_path: Path) -> None:
+    ended = subprocess.run(
+        [*LOCI, "add", "-", "--name", "notes.md", "--url", server.url],
+        env=clean_environment(tmp_path / "here", LOCI_KEY=key),
+        input=b"Ann buys the tickets.\n",
+        capture_output=True,
+        timeout=PATIENCE,
+        check=True,
+    )
+    assert ended.stdout.startswith(b"notes.md  ds-")
+
+
+def test_a_wrong_key_is_told(server: Serving, papers: Path, tmp_path: Path) -> None:
+    ended = loci(tmp_path / "here", "add", str(papers / "trip.md"), "--url", server.url, LOCI_KEY="loci_no")
+    assert ended.returncode == 1
+    assert "This key is not valid here" in ended.stderr
+
+
+@contextmanager
+def delivering(deployed: Deployed) -> Generator[None]:
+    """EventBridge and the queue: the ingestion hears of each object that was sent."""
+    ended = threading.Event()
+
+    def deliver() -> None:
+        while not ended.wait(0.2):
+            for one in deployed.s3.list_objects_v2(Bucket=BUCKET, Prefix="files-in/").get("Contents", ()):
+                deployed.take(arrived(one["Key"]))
+
+    thread = threading.Thread(target=deliver)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+
+
+@on_a_wall
+def test_a_hosted_loci_gets_texts_in_calls_and_others_by_forms_and_parts(papers: Path, tmp_path: Path) -> None:
+    (papers / "fruit.xlsx").write_bytes(workbook())
+    with deployment(tmp_path / "no-models", file_mb=100) as deployed:
+        key = deployed.app.api_keys.create(LOCAL, "test")[1]
+        handler = "functions/gateway/handler.py:lambda_handler"
+        with event_front(handler, {"LOCI_SECRETS": "s" * 64}, workers=1) as url, delivering(deployed):
+            done = added(tmp_path / "here", f"{url}/mcp", key, "-r", papers)
+        assert {name: one["status"] for name, one in done.items()} == dict.fromkeys(done, "okay")
+        assert (done["fruit.xlsx"]["format"], done["fruit.xlsx"]["tables"]) == ("xlsx", 1)
+        for path in papers.iterdir():
+            assert deployed.app.files.read(LOCAL, done[path.name]["id"]).content == path.read_bytes()
