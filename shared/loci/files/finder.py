@@ -9,7 +9,7 @@ from loci.core.identity import Owner
 from loci.files.file import FileVersion, StoredFile
 from loci.files.lake import LONGEST_ID, Lake
 from loci.files.locators import Locator, locator_of
-from loci.files.match import Match, match_of
+from loci.files.match import Match, best, match_of
 from loci.files.scope import COLLECTION, Scope, VersionsAt, VersionsThen
 from loci.files.shown import shown
 from loci.search.asked import Asked
@@ -49,7 +49,8 @@ class FoundFile:
 
     @property
     def match(self) -> Match:
-        return self.passages[0].match
+        """Of the passage that fits best."""
+        return best([one.match for one in self.passages])
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +70,8 @@ class FoundFiles:
 
     @property
     def match(self) -> Match:
-        """Of the best file."""
-        return self.files[0].match if self.files else "none"
+        """Of the file that fits best."""
+        return best([one.match for one in self.files])
 
 
 class FileFinder:
@@ -145,5 +146,5 @@ class FileFinder:
 def _passage(hit: Hit, asked: Asked) -> FoundPassage:
     chunk = hit.chunk
     part = shown(chunk, locator_of(chunk.path.rpartition("#")[2]), asked.words, SHOWN)
-    match = match_of(hit.score, hit.source)
+    match = match_of(hit.fits, by_meaning=hit.why.closeness is not None)
     return FoundPassage(chunk.id, part.text, part.where, part.columns, chunk.heading[1:], match, hit.score)

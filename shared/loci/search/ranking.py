@@ -169,6 +169,8 @@ class Hit:
     why: Explanation
     context: str | None = None
     """A language model's remark about it."""
+    fits: float = 0.0
+    """About how likely it is about the question, by words and vectors alone: a cross-encoder does not change it."""
 
 
 @dataclass(frozen=True, slots=True)

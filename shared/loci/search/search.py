@@ -98,6 +98,7 @@ class Search:
                 source_of(one, by_words=bool(words), by_vector=embedding is not None),
                 snippet(one.chunk.text, words, room) if cuts else one.chunk.text,
                 why_found(one),
+                fits=one.fits,
             )
             for one, score in _of_the_best(scored, [one.chunk.document for one in found], deep, each)
         )

@@ -5,16 +5,19 @@ from collections.abc import Generator
 from pathlib import Path
 
 import pytest
+from mcp import Client
 
 from loci.app import App
 from loci.compose import build_app
 from loci.core.identity import LOCAL
 from loci.core.settings import load_settings
+from loci.mcp.server import build_server
 from loci.model_store.models_folder import ModelsFolder
 from tests.support.moto_aws import BUCKET, SECRET, TABLE, moto_aws
-from tests.support.small_models import EMBEDDER, lay_out_embedder
+from tests.support.small_models import EMBEDDER, RERANKER, lay_out_embedder, lay_out_reranker
 from tests.surface.conftest import Connect
 from tests.surface.files.searches import add, names, search
+from tests.surface.results import structured
 
 pytestmark = pytest.mark.anyio
 ON_AWS = {"mode": "aws", "table": TABLE, "bucket": BUCKET, "secrets_from": SECRET, "search": "s3"}
@@ -48,6 +51,23 @@ async def test_the_rewritten_query_decides_if_the_words_leave_files_equal(connec
     for rewritten, first in ((a, "a.txt"), (b, "b.txt")):
         query = {"bm25_cleaned_query": "here", "rewritten_query_for_dense_model": rewritten}
         assert names(await search(connect, query))[0] == first
+
+
+async def test_a_cross_encoder_changes_no_level(tmp_path: Path) -> None:
+    """Its scores mean something else for each model."""
+    lay_out_embedder(tmp_path / "models")
+    lay_out_reranker(tmp_path / "models")
+    levels: list[dict[str, str]] = []
+    for seconds in (0.0, 10.0):
+        told: dict[str, object] = {"embedder": EMBEDDER, "reranker": RERANKER, "rerank_seconds": seconds}
+        app = build_app(load_settings({"data": tmp_path / "data", "models": tmp_path / "models", **told}))
+        embedded(app, boat="The boat to Kos leaves at noon", tram="The tram", bus="A bus leaves when it is full")
+        async with Client(build_server(app, "files"), mode="2026-07-28") as client:
+            answer = await client.call_tool("search_memory", {"parsed_query": "when does the boat to Kos leave"})
+        levels.append({one["name"]: one["match"] for one in structured(answer)["result"]["results"]})
+        app.close()
+    assert levels[0] == levels[1]
+    assert levels[0]["boat.txt"] == "strong"
 
 
 @pytest.mark.models

@@ -160,6 +160,15 @@ async def test_nothing_about_it_is_an_answer_with_a_next_step(connect: Connect, 
     assert "other words" in answer["reason"]
 
 
+async def test_a_question_that_shares_only_one_word_is_no_match(connect: Connect, app: App) -> None:
+    add(app, "boat.txt", "The boat to Hamburg leaves at noon")
+    for number in range(9):
+        add(app, f"{number}.txt", f"Recipe {number} is for soup with onions and garlic")
+    answer = await search(connect, "does insurance cover theft of a boat kept abroad by foreign owners?")
+    assert names(answer) == ["boat.txt"]
+    assert (answer["match"], answer["results"][0]["match"]) == ("none", "none")
+
+
 async def test_files_that_are_not_read_yet_are_no_empty_answer(connect: Connect, app: App) -> None:
     app.files.parts.lake.add(LOCAL, "big.txt", b"walrus")
     answer = await search(connect, "walrus")
