@@ -3,6 +3,7 @@
 import signal
 
 from tests.servers.reporting import pytest_sessionfinish, pytest_terminal_summary, pytest_testnodedown
+from tests.support import preloaded
 from tests.support.minilm import minilm
 from tests.support.schemas_once import schemas_once
 from tests.support.sharing import (
@@ -14,6 +15,7 @@ from tests.support.sharing import (
 )
 
 schemas_once()
+preloaded.is_used = True
 
 # A shell has a job in the background ignore Ctrl-C, and every process that it starts would, too.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

@@ -2,11 +2,11 @@
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 from typing import cast
 
 from loci.core.settings import PREFIX, Settings
+from tests.support.serving import started
 
 DOCS = Path(__file__).parents[2] / "docs"
 COMMANDS = (
@@ -47,13 +47,11 @@ def command_line() -> str:
 
 
 def _help(command: str) -> str:
-    return subprocess.run(
-        [sys.executable, "-m", "loci", *command.split(), "--help"],
-        env={**os.environ, "COLUMNS": "90", "TERMINAL_WIDTH": "90"},
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
+    wide = {**os.environ, "COLUMNS": "90", "TERMINAL_WIDTH": "90"}
+    process = started([*command.split(), "--help"], wide, subprocess.STDOUT)
+    said, _ = process.communicate()
+    assert process.wait() == 0, said
+    return said
 
 
 def _shown(default: object) -> str:

@@ -6,15 +6,20 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import urllib.error
 import urllib.request
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from email.message import Message
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 
+from tests.support import preloaded
+
+Process = subprocess.Popen[str] | preloaded.Command
 LOCI = [sys.executable, "-m", "loci"]
 ADDRESS = re.compile(r"Loci serves (http://\S+)/mcp")
 PATIENCE = 60
@@ -33,7 +38,7 @@ class Serving:
 
     url: str
     welcome: str
-    process: subprocess.Popen[str]
+    process: Process
 
     def stop(self) -> int:
         """Ctrl-C, and the exit code."""
@@ -41,20 +46,27 @@ class Serving:
         return self.process.wait(PATIENCE)
 
 
+def started(arguments: Sequence[str], environment: Mapping[str, str], stderr: int) -> Process:
+    """A command with its standard output in a pipe, and nothing to read."""
+    if preloaded.is_used and preloaded.can_begin(environment):
+        return preloaded.begin(arguments, environment, stderr)
+    return subprocess.Popen(
+        [*LOCI, *arguments],
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=stderr,
+        text=True,
+        encoding="utf-8",
+    )
+
+
 @contextmanager
 def serving(data: Path, *arguments: str, **environment: str) -> Generator[Serving, None, None]:
     """A server on a free port; its standard error goes to `stderr.txt` beside the data folder."""
     log = data.parent / "stderr.txt"
     with log.open("a", encoding="utf-8") as stderr:
-        process = subprocess.Popen(
-            [*LOCI, "serve", "--port", "0", *arguments],
-            env=clean_environment(data, **environment),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=stderr,
-            text=True,
-            encoding="utf-8",
-        )
+        process = started(["serve", "--port", "0", *arguments], clean_environment(data, **environment), stderr.fileno())
         try:
             assert process.stdout is not None
             lines: list[str] = []
@@ -73,16 +85,14 @@ def serving(data: Path, *arguments: str, **environment: str) -> Generator[Servin
 
 def loci(data: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """A command that ends by itself."""
-    return subprocess.run(
-        [*LOCI, *arguments],
-        env=clean_environment(data, **environment),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        timeout=PATIENCE,
-        check=False,
-    )
+    with TemporaryFile("w+", encoding="utf-8") as stderr:
+        process = started(arguments, clean_environment(data, **environment), stderr.fileno())
+        late = threading.Timer(PATIENCE, process.kill)
+        late.start()
+        said, _ = process.communicate()
+        late.cancel()
+        stderr.seek(0)
+        return subprocess.CompletedProcess([*LOCI, *arguments], process.wait(), said, stderr.read())
 
 
 @dataclass(frozen=True)

@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.support.polling import until
-from tests.support.serving import LOCI, PATIENCE, clean_environment
+from tests.support.serving import PATIENCE, Process, clean_environment, started
 
 
 @dataclass(frozen=True)
 class Watching:
     """A running `loci watch`."""
 
-    process: subprocess.Popen[str]
+    process: Process
     lines: list[str]
     reader: threading.Thread
 
@@ -36,15 +36,8 @@ class Watching:
 @contextmanager
 def watching(data: Path, *arguments: Path | str, **environment: str) -> Generator[Watching, None, None]:
     """Start a watcher, and wait until it watches. Its lines include standard error."""
-    process = subprocess.Popen(
-        [*LOCI, "watch", *map(str, arguments)],
-        env={**clean_environment(data, **environment), "PYTHONUNBUFFERED": "1"},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        encoding="utf-8",
-    )
+    unbuffered = {**clean_environment(data, **environment), "PYTHONUNBUFFERED": "1"}
+    process = started(["watch", *map(str, arguments)], unbuffered, subprocess.STDOUT)
     lines: list[str] = []
 
     def read() -> None:
