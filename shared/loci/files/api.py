@@ -117,12 +117,13 @@ class Files:
         own_name, content = self.parts.local_paths.read(path)
         return self.add(owner, name or own_name, content, wait=wait)
 
-    def begin_upload(self, owner: Owner, name: str, bytes: int) -> UploadTicket:
+    def begin_upload(self, owner: Owner, name: str, bytes: int, *, over_http: bool = True) -> UploadTicket:
         """Let the caller send a file of at most so many bytes by an HTTP request of its own."""
         name = checked_name(name)
         self.check_size(name, bytes)
-        if self.parts.uploads is None:
-            raise Refused("This server takes no uploads", "Send the text, or run: loci add FILE", code="NO_UPLOADS")
+        if self.parts.uploads is None or (self.parts.local_uploads is not None and not over_http):
+            what = "No server of Loci can be reached for an upload"
+            raise Refused(what, "Send the text, or run: loci add FILE", code="NO_UPLOADS")
         return self.parts.uploads.begin(owner, name, bytes)
 
     def check_size(self, name: str, size: int) -> None:

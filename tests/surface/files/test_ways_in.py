@@ -11,7 +11,7 @@ from loci.core.identity import LOCAL, Owner
 from loci.core.settings import load_settings
 from loci.mcp.http.application import asgi
 from tests.attack.doors import uvicorn_door
-from tests.attack.wire import Ask
+from tests.attack.wire import Ask, call, legacy
 from tests.surface.conftest import Connect
 from tests.surface.results import structured, texts
 
@@ -102,12 +102,17 @@ async def test_a_file_that_is_too_large_is_refused_with_the_limit(connect: Conne
         assert "file_mb" in said
 
 
-async def test_a_file_is_sent_to_the_url_that_the_answer_gives(connect: Connect, app: App) -> None:
+async def test_without_a_server_there_is_no_url_to_send_a_file_to(connect: Connect) -> None:
+    assert (await refused(connect, name="trip.pdf", upload_bytes=9)).startswith("NO_UPLOADS")
+
+
+async def test_a_file_is_sent_to_the_url_that_the_answer_gives(app: App) -> None:
     content = b"Ann buys the tickets.\n"
-    upload = (await added(connect, name="trip.md", upload_bytes=len(content)))["upload"]
-    assert upload["method"] == "PUT"
-    token = upload["url"].rpartition("/")[2]
     with uvicorn_door(asgi(app, on_loopback=True)) as door:
+        answer = door.ask(legacy(call("add_memory", {"name": "trip.md", "upload_bytes": len(content)})))
+        upload = answer.message["result"]["structuredContent"]["upload"]
+        assert upload["method"] == "PUT"
+        token = upload["url"].rpartition("/")[2]
 
         def put(token: str, body: bytes, method: str = "PUT") -> int:
             return door.ask(Ask(body, (("Host", "127.0.0.1"),), method, f"/files/{token}")).status

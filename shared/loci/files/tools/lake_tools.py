@@ -75,7 +75,8 @@ def lake_tools(app: FilesHost) -> list[LociTool]:
                 code="BAD_ARGUMENTS",
             )
         if upload_bytes is not None:
-            return AddedAnswer(result=[], upload=_upload(app.files.begin_upload(owner, str(name), upload_bytes)))
+            ticket = app.files.begin_upload(owner, str(name), upload_bytes, over_http=caller.over_http)
+            return AddedAnswer(result=[], upload=_upload(ticket))
         if path is not None:
             return AddedAnswer(result=[_ingestion(app.files.add_local(owner, path, name, wait=WAIT))])
         content = str(text).encode("utf-8", "replace")
