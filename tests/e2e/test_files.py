@@ -126,6 +126,13 @@ def test_files_are_listed_shown_searched_and_forgotten(data: Path, papers: Path)
     assert loci(data, "files", "list").stdout.startswith("There are no files yet.")
 
 
+def test_an_empty_question_is_an_error_and_a_reason_names_its_file_once(data: Path, papers: Path) -> None:
+    asked = loci(data, "files", "search", " ")
+    assert (asked.returncode, asked.stderr.startswith("loci: The question is empty.")) == (1, True)
+    (papers / "bad.pdf").write_text("no pdf")
+    assert loci(data, "add", str(papers / "bad.pdf")).stdout.count("bad.pdf") == 1
+
+
 def test_what_could_not_be_read_is_read_again_on_request(data: Path, papers: Path) -> None:
     (papers / "empty.md").write_text("")
     loci(data, "add", str(papers / "empty.md"), str(papers / "trip.md"))

@@ -75,6 +75,8 @@ def search(
     from loci.files.finder import Scope  # slow to load, and `--help` does not need it
     from loci.files.query import parsed
 
+    if not query.strip():
+        raise Refused("The question is empty", 'Ask something, such as "travel costs in May"', code="EMPTY_QUERY")
     files = open_app(data, config).files
     found = files.search(LOCAL, parsed(rewritten=query), limit=limit, scope=Scope())
     if as_json:

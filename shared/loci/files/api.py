@@ -122,10 +122,12 @@ class Files:
         own_name, content = self.parts.local_paths.read(path)
         return self.add(owner, name or own_name, content, wait=wait)
 
-    def begin_upload(self, owner: Owner, name: str, bytes: int, *, over_http: bool = True) -> UploadTicket:
+    def begin_upload(
+        self, owner: Owner, name: str, bytes: int, *, over_http: bool = True, whole: bool = False
+    ) -> UploadTicket:
         """Let the caller send a file of at most so many bytes by HTTP requests of its own.
 
-        `over_http`: the caller reaches this server by HTTP, so its URLs too.
+        `over_http`: the caller reaches this server by HTTP, so its URLs too. `whole`: it sends no file in parts.
         """
         name = checked_name(name)
         self.check_size(name, bytes)
@@ -133,7 +135,7 @@ class Files:
             what = "This server takes no uploads" if over_http else "A server over stdio has no URL to send a file to"
             advice = f"Run: loci add {name}. Or give its path, if the setting file_roots allows its folder"
             raise Refused(what, advice, code="NO_UPLOADS")
-        return self.parts.uploads.begin(owner, name, bytes)
+        return self.parts.uploads.begin(owner, name, bytes, whole=whole)
 
     def finish_upload(self, owner: Owner, upload_id: str) -> UploadTicket | str:
         """End an upload in parts and return the name of its file, or a new ticket if parts are missing."""

@@ -24,28 +24,30 @@ def _has_zeros(content: bytes) -> bool:
 def read_plain(name: str, content: bytes) -> Reading:
     """Split the text into sections, between empty lines and under their headings."""
     text = decoded(content)
-    if not text.strip():
-        raise Refused("The file is empty", "Add it again with text in it", code="FILE_EMPTY")
     sections: list[TextSection] = []
     heading: tuple[str, ...] = ()
     block: list[str] = []
-    first = 1
+    first, level = 1, 0
     is_markdown = PLAIN[name.rpartition(".")[2].lower()] == "md"
 
-    def flush() -> None:
+    def flush(next_level: int) -> None:
         body = "\n".join(block)
         if body.strip():
             sections.append(TextSection(text=body, heading=heading, first_line=first))
+        elif 0 < next_level <= level and heading[-1]:  # nothing below the heading has its words
+            sections.append(TextSection(text=heading[-1], heading=heading[:-1], first_line=first - 1))
 
     for number, line in enumerate(text.split("\n"), 1):
         marks = len(line) - len(line.lstrip("#")) if is_markdown else 0
         if 0 < marks <= 6 and line[marks : marks + 1] == " ":
-            flush()
+            flush(marks)
             heading = (*heading[: marks - 1], line[marks:].strip().rstrip("#").strip()[:500])
-            block, first = [], number + 1
+            block, first, level = [], number + 1, marks
         else:
             block.append(line)
-    flush()
+    flush(1)
+    if not sections:
+        raise Refused("The file is empty", "Add it again with text in it", code="FILE_EMPTY")
     return Reading(format=PLAIN[name.rpartition(".")[2].lower()], sections=tuple(sections))
 
 

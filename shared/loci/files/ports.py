@@ -61,10 +61,10 @@ class UploadTicket:
 class FileUploads(Protocol):
     """Takes in files that are too large for a call."""
 
-    def begin(self, owner: Owner, name: str, bytes: int) -> UploadTicket:
+    def begin(self, owner: Owner, name: str, bytes: int, *, whole: bool = False) -> UploadTicket:
         """Let whoever holds the ticket send a file of at most so many bytes under this name.
 
-        If the file is to be sent in parts, it has exactly that many.
+        If the file is to be sent in parts, it has exactly that many. `whole`: it is not, however large it is.
         """
         ...
 

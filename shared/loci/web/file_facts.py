@@ -58,7 +58,9 @@ def table_facts(tables: Sequence[TablePlace]) -> JsonObject:
 
 def ticket_facts(ticket: UploadTicket) -> JsonObject:
     """How to send a file. A server that takes it itself is named as the page reaches it."""
-    url = f"../files/{ticket.url.rpartition('/')[2]}" if ticket.method == "PUT" else ticket.url
+    url = ticket.url or ""
+    if ticket.method == "PUT":
+        url = f"../files/{url.rpartition('/')[2]}"
     return {"method": ticket.method, "url": url, "fields": {**ticket.fields}}
 
 

@@ -125,7 +125,7 @@ class FileRoutes:
         return answers.away(url if self._app.local_links is None else f"../../../blobs/{url.rpartition('/')[2]}")
 
     async def _announce(self, request: Request) -> Response:
-        """Say where to send a file, as `add_memory` does."""
+        """Say where to send a file, as `add_memory` does. Pages of other origins may send forms, but no parts."""
         body = await read_body(request.receive, request.headers.get("content-length"), LARGEST_ANNOUNCEMENT)
         try:
             announced = Announced.model_validate_json(body)
@@ -133,7 +133,9 @@ class FileRoutes:
             raise Refused("A file has a name and at least one byte", "Choose another", code="BAD_FILE") from None
         return await self._answer(
             request,
-            lambda owner: ticket_facts(self._app.files.begin_upload(owner, announced.name, announced.bytes)),
+            lambda owner: ticket_facts(
+                self._app.files.begin_upload(owner, announced.name, announced.bytes, whole=True)
+            ),
             what="ui_upload",
         )
 
@@ -153,7 +155,7 @@ class FileRoutes:
             return []
         if parts.local_uploads is not None:
             return [OWN]
-        to = urlsplit(parts.uploads.begin(owner, "a", 1).url)
+        to = urlsplit(parts.uploads.begin(owner, "a", 1).url or "")
         return [f"{to.scheme}://{to.netloc}"]
 
 

@@ -49,6 +49,16 @@ async def test_the_same_content_again_changes_nothing(connect: Connect) -> None:
 
 
 @on_both
+async def test_a_heading_without_text_below_it_is_found(connect: Connect) -> None:
+    text = "# Trip\n\n## Tickets\n\n## Hotels\n\n### Berlin\nAdler\n\n# Ferry to Kos\n"
+    [file] = await call(connect, "add_memory", name="plan.md", text=text)
+    for word, lines in (("tickets", [3, 3]), ("kos", [10, 10]), ("adler", [8, 8])):
+        [found] = (await call(connect, "search_memory", parsed_query=word))["results"]
+        assert found["passages"][0]["locator"]["lines"] == lines
+    assert file["num_chunks"] == 3
+
+
+@on_both
 async def test_the_two_ways_to_write_an_accent_are_one_name(connect: Connect) -> None:
     [first] = await call(connect, "add_memory", name="cafe\u0301.md", text="Ann drinks tea.")
     [second] = await call(connect, "add_memory", name="../caf\u00e9.md", text="Ann drinks coffee.")

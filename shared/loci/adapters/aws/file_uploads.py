@@ -45,7 +45,7 @@ class S3FileUploads:
         self._in_parts = in_parts
         self._part = part
 
-    def begin(self, owner: Owner, name: str, bytes: int) -> UploadTicket:
+    def begin(self, owner: Owner, name: str, bytes: int, *, whole: bool = False) -> UploadTicket:
         """Let whoever holds the ticket send a file of at most so many bytes under this name."""
         if bytes > LARGEST:
             raise Refused(f"{name} has more than {LARGEST >> 20} MB", "Split it", code="FILE_TOO_LARGE")
@@ -53,7 +53,7 @@ class S3FileUploads:
         if len(key.encode()) > LONGEST_KEY:
             raise Refused("The names of the file and of its owner are too long", "Give it a shorter name")
         with explained("S3", f"the bucket {self._bucket}", RESOLUTIONS):
-            if bytes > self._in_parts:
+            if bytes > self._in_parts and not whole:
                 upload = self._clients.s3.create_multipart_upload(Bucket=self._bucket, Key=key)["UploadId"]
                 id = self._seal.close({"key": key, "upload": upload, "bytes": bytes})
                 return self._ticket(id, key, upload, [*self._ranges(bytes)])

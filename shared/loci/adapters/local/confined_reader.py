@@ -82,16 +82,16 @@ class ConfinedReader:
             if given_up():
                 raise Unavailable(f"The reading of {name} was given up", "Start it again", code="GIVEN_UP")
             if reply.interrupted:
-                raise stopped(name, "time")
+                raise stopped("time")
             said = _content(answer)
             if not said and _is_out_of_memory(reply.said, reply.output.stderr):
-                raise stopped(name, "memory")
-            return checked(said, name)
+                raise stopped("memory")
+            return checked(said)
         except ExecutorEnded as ended:
             if ended.why == "given up":
                 raise Unavailable(f"The reading of {name} was given up", "Start it again", code="GIVEN_UP") from None
             said_it = any(one in ended.output.stderr for one in OUT_OF_MEMORY)
-            raise stopped(name, "memory" if said_it else ended.why) from None
+            raise stopped("memory" if said_it else ended.why) from None
         finally:
             process.end()
 

@@ -6,13 +6,13 @@ from loci.core.errors import Refused
 from loci.files.reading import Answer, Reading
 
 ENDED = {
-    "time": "it takes too long to read",
-    "memory": "it needs too much memory to be read",
-    "disk": "too much was read out of it",
+    "time": "It takes too long to read",
+    "memory": "It needs too much memory to be read",
+    "disk": "Too much was read out of it",
 }
 
 
-def checked(said: bytes, name: str) -> Reading:
+def checked(said: bytes) -> Reading:
     """The reading in this answer. Raises `Refused` with the reason if nothing could be read."""
     try:
         answer = Answer.model_validate_json(said)
@@ -20,18 +20,18 @@ def checked(said: bytes, name: str) -> Reading:
         answer = Answer()
     if answer.reading is None:
         raise Refused(
-            f"{name}: {answer.unreadable or 'the program that reads it gave no valid answer'}",
+            answer.unreadable or "The program that reads it gave no valid answer",
             answer.advice or "Save it again in its own program",
             code=answer.code or "FILE_UNREADABLE",
         )
     return answer.reading
 
 
-def stopped(name: str, why: str) -> Refused:
+def stopped(why: str) -> Refused:
     """The error of a file whose program was ended."""
     told = ENDED.get(why)
     return Refused(
-        f"{name} cannot be read: {told or 'the program that reads it has crashed'}",
+        told or "The program that reads it has crashed",
         "Split it into smaller files" if told else "Open it in its own program and save it again",
         code="FILE_TOO_LARGE" if told else "FILE_UNREADABLE",
     )

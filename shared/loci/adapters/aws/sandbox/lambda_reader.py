@@ -53,7 +53,7 @@ class LambdaReader:
         try:
             self._blobs.copy(owner, blob, self._lent, file)
             self._have_read(owner, file, reading, name)
-            return checked(_unpacked(self._said(owner, reading)), name)
+            return checked(_unpacked(self._said(owner, reading)))
         finally:
             for key in (file, reading):
                 self._lent.remove(owner, key)
@@ -66,9 +66,9 @@ class LambdaReader:
                 if error.is_start:
                     raise _broken(error.why) from None
                 if error.is_time or error.is_memory or number == TRIES:
-                    raise stopped(name, "time" if error.is_time else "memory" if error.is_memory else "ended") from None
+                    raise stopped("time" if error.is_time else "memory" if error.is_memory else "ended") from None
             else:
-                return _judge(answer, name)
+                return _judge(answer)
         return None
 
     def _said(self, owner: Owner, reading: str) -> bytes:
@@ -95,12 +95,12 @@ class LambdaReader:
         }
 
 
-def _judge(answer: Mapping[str, Any], name: str) -> None:
+def _judge(answer: Mapping[str, Any]) -> None:
     """Return if it was read, as the machine says; else raise why it was not."""
     if "failed" in answer:
         raise _broken(str(answer["failed"])[:300])
     if "read" not in answer:
-        raise stopped(name, str(answer.get("ended")))
+        raise stopped(str(answer.get("ended")))
 
 
 def _unpacked(packed: bytes) -> bytes:
