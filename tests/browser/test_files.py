@@ -247,6 +247,17 @@ def test_who_signs_in_goes_between_files_and_graph_and_out_again(browser: Browse
         browser.until("location.pathname === '/ui/sign-in'")
 
 
+def test_a_file_that_waits_is_shown_as_read_once_it_is(browser: Browser, tmp_path: Path) -> None:
+    app = build_app(load_settings({"data": tmp_path / "data", "models": tmp_path / "models", "log_level": "ERROR"}))
+    file, _ = app.files.parts.lake.add(LOCAL, "later.md", b"The walrus comes later.")
+    with uvicorn_door(asgi(app, on_loopback=True)) as door:
+        browser.go(f"http://127.0.0.1:{door.port}/ui/files")
+        assert "Waiting to be read" in text_of(browser, "#rows")
+        app.files.read_again(LOCAL, file.id)
+        browser.until("document.querySelector('#rows tr').dataset.status === 'okay'")
+        assert "1 passage" in text_of(browser, "#rows")
+
+
 @contextmanager
 def listening() -> Generator[tuple[str, list[tuple[str, bytes]]]]:
     """An address, and what is posted there. It answers as S3 does, without a word about origins."""
