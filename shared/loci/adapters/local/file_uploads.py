@@ -19,7 +19,7 @@ class SealedUploads:
         self._base_url = base_url
         self._clock = clock
 
-    def begin(self, owner: Owner, name: str, bytes: int, *, whole: bool = False) -> UploadTicket:
+    def begin(self, owner: Owner, name: str, bytes: int, *, whole: bool = False) -> UploadTicket:  # noqa: ARG002
         until = int(self._clock()) + SECONDS
         token = self._seal.close(
             {"tenant": owner.tenant, "subject": owner.subject, "name": name, "bytes": bytes, "until": until}
