@@ -35,4 +35,4 @@ def _download(requirements: Path, folder: Path) -> None:
     with only_with("real files", "Let pip reach its package index"):
         done = subprocess.run([*pip, *options, "--requirement", str(requirements)], capture_output=True, text=True)
         if done.returncode != 0:
-            raise NotInstalled(f"the archives of {requirements.name} cannot be fetched: {done.stderr[-200:]}")
+            raise NotInstalled(f"the archives of {requirements.name} cannot be fetched: {done.stderr.strip()[-200:]}")

@@ -61,13 +61,13 @@ def overlapping() -> bytes:
 
 
 def bomb(part: str) -> bytes:
-    """A workbook of which this part unpacks to 2 GB."""
+    """A workbook of which this part unpacks to 600 MB."""
     out = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(BOOK)) as book, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as packed:
         for name in book.namelist():
             if name != part:
                 packed.writestr(name, book.read(name))
         with packed.open(part, "w", force_zip64=True) as opened:
-            for _ in range(2000):
+            for _ in range(600):
                 opened.write(bytes(1 << 20))
     return out.getvalue()
