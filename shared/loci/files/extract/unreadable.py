@@ -28,3 +28,11 @@ class Limits:
     unpacked_bytes: int = 512 << 20
     """Of a packed file, such as a workbook."""
     sheets: int = 1_000
+    told: str | None = None
+    """The file that says how many pages are read."""
+
+    def tell(self, page: int, pages: int) -> None:
+        """Say that this page is read."""
+        if self.told is not None:
+            with open(self.told, "w", encoding="ascii") as opened:  # noqa: PTH123
+                opened.write(f"{page} {pages}")
