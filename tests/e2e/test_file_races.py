@@ -203,7 +203,7 @@ def test_while_a_file_is_read_its_status_says_so_and_the_version_before_is_found
     reading = threads.submit(deployed.take, deployed.upload("fruit.csv", PEARS))
     assert gate.reached.wait(60)
     [row] = told(deployed, "ingestion_status", deployed.file("fruit.csv").id)
-    assert (row["status"], row["version"], row["found_version"]) == ("running", 2, 1)
+    assert (row["status"], row["stage"], row["version"], row["found_version"]) == ("running", "reading", 2, 1)
     assert deployed.found("plum") == ["fruit.csv"]
     gate.open.set()
     assert reading.result() == []

@@ -25,6 +25,7 @@ from loci.core.settings import Settings
 if TYPE_CHECKING:
     from loci.files.api import Files
     from loci.files.file import FileVersion
+    from loci.files.stages import Stage, Watch
 
 STDIN = "-"
 READABLE = frozenset(
@@ -105,11 +106,16 @@ def add(
 
 def _here(wanted: Sequence[str], name: str | None, data: Path | None, config: Path | None) -> list[Added]:
     files = open_app(data, config, _need_data_folder).files
-    before = {one.id: one.newest for one in files.listed(LOCAL)}
+    held = {one.id: one.newest for one in files.listed(LOCAL)}
     done: list[Added] = []
     with shown_progress() as progress:
         for number, path in enumerate(wanted, 1):
-            done.append(_added(files, path, name, before))
+
+            def watch(stage: "Stage", path: str = path, before: int = number - 1) -> None:
+                if sys.stderr.isatty():
+                    progress(before, len(wanted), f"{path}: {stage.text}")
+
+            done.append(_added(files, path, name, held, watch))
             progress(number, len(wanted), path)
     files.upkeep.embed_missing(LOCAL)
     return done
@@ -154,10 +160,10 @@ def _walked(folder: Path) -> Iterator[Path]:
             yield one
 
 
-def _added(files: "Files", path: str, name: str | None, before: "Mapping[str, FileVersion]") -> Added:
+def _added(files: "Files", path: str, name: str | None, before: "Mapping[str, FileVersion]", watch: "Watch") -> Added:
     try:
         content, own_name = _content(files, path)
-        file = files.add(LOCAL, name or own_name, content)
+        file = files.add(LOCAL, name or own_name, content, watch=watch)
     except LociError as error:
         return Added(path, str(error))
     newest = file.newest

@@ -151,7 +151,7 @@ class RemoteAdd:
                 return row
             if row != known:
                 known, waited = row, 0.0
-            stage(str(row["status"]) if row and row["sha256"] == digest else "is on its way")
+            stage(str(row.get("stage") or row["status"]) if row and row["sha256"] == digest else "is on its way")
             await asyncio.sleep(pause)
             waited += pause
             pause = min(pause * 1.5, LONGEST_PAUSE)

@@ -1,7 +1,10 @@
 """Files: the one door. MCP tools, commands and pages call these methods and nothing behind them."""
 
 import hashlib
+import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from concurrent.futures import wait as wait_for
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -19,11 +22,13 @@ from loci.files.parts import FileParts
 from loci.files.plain_text import is_plain
 from loci.files.ports import FileJobs, UploadTicket
 from loci.files.scope import Scope, checked_scope
+from loci.files.stages import Stage, Watch, unwatched
 from loci.files.upkeep import FileUpkeep
 from loci.search.asked import Asked
 
 SAMPLE = 20
 LINK_SECONDS = 3600
+LOOK_SECONDS = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,17 +106,27 @@ class Files:
         lineage: JsonObject | None = None,
         *,
         wait: float | None = None,
+        watch: Watch = unwatched,
     ) -> StoredFile:
         """Add a file, or a new version of it. Nothing happens if the lake has the same content already.
 
-        Waits until the file is read, at most so many seconds; its status then says how far it is.
+        Waits until the file is read, at most so many seconds; its status then says how far it is. `watch` is told
+        meanwhile.
         """
         self.check_size(name, len(content))
         file, is_new = self.parts.ingest.accept(owner, name, content, lineage)
         is_done = file.newest.status in ("okay", "error")
-        return file if is_done and not is_new else self._read(owner, file, is_plain(name, content), wait)
+        return file if is_done and not is_new else self._read(owner, file, is_plain(name, content), wait, watch)
 
-    def add_local(self, owner: Owner, path: str, name: str | None = None, *, wait: float | None = None) -> StoredFile:
+    def add_local(
+        self,
+        owner: Owner,
+        path: str,
+        name: str | None = None,
+        *,
+        wait: float | None = None,
+        watch: Watch = unwatched,
+    ) -> StoredFile:
         """Add a file of this machine, for the person who uses it, from a folder that the operator allows."""
         if self.parts.local_paths is None or owner != LOCAL:
             raise Refused(
@@ -120,7 +135,7 @@ class Files:
                 code="PATH_NOT_ALLOWED",
             )
         own_name, content = self.parts.local_paths.read(path)
-        return self.add(owner, name or own_name, content, wait=wait)
+        return self.add(owner, name or own_name, content, wait=wait, watch=watch)
 
     def begin_upload(
         self, owner: Owner, name: str, bytes: int, *, over_http: bool = True, whole: bool = False
@@ -226,15 +241,30 @@ class Files:
         """Check that a text stands where a passage says that it does."""
         return self.parts.citations.check(owner, chunk_id, text)
 
-    def _read(self, owner: Owner, file: StoredFile, is_text: bool, wait: float | None) -> StoredFile:
+    def _read(self, owner: Owner, file: StoredFile, is_text: bool, wait: float | None, watch: Watch) -> StoredFile:
+        watch(Stage("accepted"))
         if self.parts.jobs is not None:
             return self._hand_over(owner, file, is_text, self.parts.jobs)
         try:
             if self.parts.queue is None or is_text:
                 return self.parts.ingest.run(owner, file.id)
-            return self.parts.queue.begin(owner, file.id).result(wait)
+            return self._watched(owner, file.id, self.parts.queue.begin(owner, file.id), wait, watch)
         except (Unavailable, TimeoutError):  # it waits, and its reason says why
             return self.parts.lake.get(owner, file.id)
+
+    def _watched(
+        self, owner: Owner, id: str, reading: Future[StoredFile], wait: float | None, watch: Watch
+    ) -> StoredFile:
+        """Wait for the reading, and tell its stages meanwhile. Raises `TimeoutError` if the time is over."""
+        until = None if wait is None else time.monotonic() + wait
+        while not reading.done():
+            left = LOOK_SECONDS if until is None else min(LOOK_SECONDS, until - time.monotonic())
+            done, _ = wait_for([reading], max(0.0, left))
+            if not done and left <= 0:
+                raise TimeoutError
+            if stage := self.parts.ingest.stages.get(owner, id):
+                watch(stage)
+        return reading.result()
 
     def _hand_over(self, owner: Owner, file: StoredFile, is_text: bool, jobs: FileJobs) -> StoredFile:
         """Plain texts are found at once, by their words. The rest is done by another process."""

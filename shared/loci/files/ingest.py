@@ -15,6 +15,7 @@ from loci.files.plain_text import has_plain_name, is_plain, read_plain
 from loci.files.ports import FileReader
 from loci.files.reading import Reading
 from loci.files.scope import COLLECTION
+from loci.files.stages import Stage, Stages
 from loci.files.versions import Versions
 from loci.search.document_index import DocumentIndex
 from loci.search.inference import Embedder
@@ -46,6 +47,7 @@ class FileIngest:
         self._embedder = embedder
         self._reader = reader
         self._locks = locks
+        self.stages = Stages()
 
     def accept(
         self, owner: Owner, name: str, content: bytes | RemoteContent, lineage: JsonObject | None = None
@@ -94,7 +96,13 @@ class FileIngest:
             def put(some: list[Chunk]) -> None:
                 self._index.put(owner, COLLECTION, id, some, _facts(file, current))
 
-            put(self._embedded(owner, model.identity, chunks, put))
+            def made(done: int, total: int) -> None:
+                self.stages.enter(owner, id, Stage(f"embedded {done:,} of {total:,} passages", done, total))
+
+            try:
+                put(self._embedded(owner, model.identity, chunks, put, made))
+            finally:
+                self.stages.enter(owner, id, None)
             embedded = replace(current, model=model.identity)
             return self._lake.change(owner, id, lambda one: one.read_as(embedded))
 
@@ -114,6 +122,7 @@ class FileIngest:
     def _read(self, owner: Owner, file: StoredFile) -> StoredFile:
         """Read the newest version, and write how that went. The file is locked."""
         version = replace(file.newest, status="running")
+        self.stages.enter(owner, file.id, Stage("reading"))
         try:
             file = self._lake.change(owner, file.id, lambda one: one.read_as(version))
             if file.newest.number != version.number:  # a newer one came, and the content of this one went
@@ -127,6 +136,8 @@ class FileIngest:
             if held is not None and held.is_removed:
                 self._remove(owner, held)
             raise
+        finally:
+            self.stages.enter(owner, file.id, None)
         self._versions.trim(owner, file)
         return file
 
@@ -153,9 +164,14 @@ class FileIngest:
             content = self._lake.content(owner, file.id, version)
             if is_plain(file.name, content):
                 return read_plain(file.name, content)
-        return self._reader().read(owner, content_key(file.id, version.sha256), file.name)
+
+        def read(page: int, pages: int) -> None:
+            self.stages.enter(owner, file.id, Stage(f"read {page:,} of {pages:,} pages", page, pages))
+
+        return self._reader().read(owner, content_key(file.id, version.sha256), file.name, pages_read=read)
 
     def _indexed(self, owner: Owner, file: StoredFile, version: FileVersion, reading: Reading) -> FileVersion:
+        self.stages.enter(owner, file.id, Stage("indexing", reading.pages or 0, reading.pages))
         chunks = cut(file.id, file.name, reading, self._embedder.count, self._versions.longest())
         read = _read(version, reading, chunks)
         self._lake.keep_reading(owner, file.id, read, reading)
@@ -165,13 +181,19 @@ class FileIngest:
         return read
 
     def _embedded(
-        self, owner: Owner, model: str, chunks: list[Chunk], keep: Callable[[list[Chunk]], None]
+        self,
+        owner: Owner,
+        model: str,
+        chunks: list[Chunk],
+        keep: Callable[[list[Chunk]], None],
+        made_so_far: Callable[[int, int], None],
     ) -> list[Chunk]:
         """The passages with their vectors. If the time is nearly over, keep those there are: the next try goes on."""
         held = self._index.embeddings(owner, model, [one.hash for one in chunks])
         missing = {one.hash: one for one in chunks if one.hash not in held}
         waiting = [*missing.values()]
         for at in range(0, len(waiting), BATCH):
+            made_so_far(at, len(waiting))
             if at and is_nearly_over(TIME_TO_KEEP):
                 keep([replace(one, embedding=held.get(one.hash)) for one in chunks])
                 raise out_of_time()

@@ -15,12 +15,23 @@ def never() -> bool:
     return False
 
 
+PagesRead = Callable[[int, int], None]
+"""Told how many pages are read, and of how many."""
+
+
+def untold(page: int, pages: int) -> None:
+    """The `pages_read` of a caller who does not look."""
+
+
 class FileReader(Protocol):
     """Reads files where a broken or hostile one can reach nothing."""
 
-    def read(self, owner: Owner, blob: str, name: str, given_up: GivenUp = never) -> Reading:
+    def read(
+        self, owner: Owner, blob: str, name: str, given_up: GivenUp = never, pages_read: PagesRead = untold
+    ) -> Reading:
         """Read the file that lies in the blob store under this key, unless `given_up` says that nobody waits for it.
 
+        `pages_read` is told now and then, if the reader can say.
         Raises `Refused`, with the reason, if it cannot be read; `Unavailable` if files cannot be read safely now.
         """
         ...

@@ -1,5 +1,6 @@
 """A tool: the SDK's part of it, its id, and how large its answers may be."""
 
+import asyncio
 import inspect
 import json
 from collections.abc import Awaitable, Callable
@@ -15,6 +16,7 @@ from pydantic_core import to_jsonable_python
 
 from loci.core.identity import Caller
 from loci.mcp.caller import caller_of
+from loci.mcp.report import Report
 from loci.mcp.threads import THREADS, WRITES, on_thread_of
 from loci.mcp.tool_names import wire_name
 
@@ -71,7 +73,7 @@ def loci_tool(
     quick: bool = False,
     threads: ThreadPoolExecutor | None = None,
 ) -> LociTool:
-    """Make a tool of a function. Its docstring is for the model. Loci fills in a parameter of type `Caller`.
+    """Make a tool of a function. Its docstring is for the model. Loci fills in what has the type `Caller` or `Report`.
 
     A function that is not async runs on one of the threads. By default they are those for calls that write, or those
     for calls that answer soon.
@@ -91,15 +93,18 @@ def loci_tool(
 
 
 def _as_the_sdk_calls_it(fn: Callable[..., Any], threads: ThreadPoolExecutor) -> Callable[..., Awaitable[Any]]:
-    """Wrap the function: the SDK passes the context, the function gets the `Caller` if it asks for one."""
+    """Wrap the function: the SDK passes the context, the function gets the `Caller` and the `Report` if it asks."""
     wanted = inspect.signature(fn, eval_str=True)
     callers = [name for name, parameter in wanted.parameters.items() if parameter.annotation is Caller]
-    shown = [parameter for name, parameter in wanted.parameters.items() if name not in callers]
+    reports = [name for name, parameter in wanted.parameters.items() if parameter.annotation is Report]
+    shown = [parameter for name, parameter in wanted.parameters.items() if name not in (*callers, *reports)]
     context = inspect.Parameter("mcp_context", inspect.Parameter.KEYWORD_ONLY, annotation=Context[Any, Any])
 
     async def call(mcp_context: Context[Any, Any], **arguments: Any) -> Any:
         for name in callers:
             arguments[name] = caller_of(mcp_context.request_context)
+        for name in reports:
+            arguments[name] = Report(mcp_context, asyncio.get_running_loop())
         if inspect.iscoroutinefunction(fn):
             return await fn(**arguments)
         return await on_thread_of(threads, fn, **arguments)

@@ -1,6 +1,7 @@
 """`FileReader` on this machine: each file is read in a process of its own, behind a wall."""
 
 import os
+import re
 import stat
 import threading
 from collections.abc import Callable, Mapping
@@ -12,7 +13,7 @@ from loci.adapters.sandbox.file_answers import checked, stopped
 from loci.core.errors import Unavailable
 from loci.core.identity import Owner
 from loci.core.stores import BlobStore
-from loci.files.ports import GivenUp, never
+from loci.files.ports import GivenUp, PagesRead, never, untold
 from loci.files.reading import Reading
 from loci.sandbox.supervisor.exchange import MB, Bounds, ExecutorEnded
 from loci.sandbox.supervisor.fork_server_client import READERS
@@ -21,6 +22,9 @@ from loci.sandbox.wall.layers import Layer
 PROGRAM = "from loci.files.extract.program import run;"
 ANSWER = "reading.json"
 LARGEST_ANSWER = 512 * MB
+PAGES = "pages"
+"""The file in which the program says how many pages it has read."""
+PAGES_READ, LONGEST_PAGES = re.compile(rb"([0-9]{1,6}) ([0-9]{1,6})"), 16
 BOUNDS = Bounds(seconds=120.0, memory_bytes=1536 * MB, disk_bytes=1024 * MB, memory_requests=0)
 AT_ONCE = 2
 WAIT_SECONDS = 600.0
@@ -50,7 +54,9 @@ class ConfinedReader:
         self._free = threading.BoundedSemaphore(at_once)
         self._swept = threading.Event()
 
-    def read(self, owner: Owner, blob: str, name: str, given_up: GivenUp = never) -> Reading:
+    def read(
+        self, owner: Owner, blob: str, name: str, given_up: GivenUp = never, pages_read: PagesRead = untold
+    ) -> Reading:
         """Read the file that lies in the blob store under this key."""
         self._starter.check()
         self._wait(given_up)
@@ -59,7 +65,7 @@ class ConfinedReader:
             folder = self._starter.new_folder()
             folder.take()
             try:
-                return self._read(folder, self._blobs.read(owner, blob), name, given_up)
+                return self._read(folder, self._blobs.read(owner, blob), name, given_up, pages_read)
             finally:
                 folder.remove()
         finally:
@@ -69,16 +75,25 @@ class ConfinedReader:
         """End all processes."""
         self._starter.close()
 
-    def _read(self, folder: ExecutorFolder, content: bytes, name: str, given_up: GivenUp) -> Reading:
+    def _read(
+        self, folder: ExecutorFolder, content: bytes, name: str, given_up: GivenUp, pages_read: PagesRead
+    ) -> Reading:
         path = folder.work_folders.memory / "file"
         path.write_bytes(content)
         del content
         path.chmod(0o444)
         answer = folder.work_folders.work / ANSWER
-        asked = f"run({str(path)!r}, {name!r}, {str(answer)!r}, {self._limits!r})"
+        pages = folder.work_folders.work / PAGES
+        asked = f"run({str(path)!r}, {name!r}, {str(answer)!r}, {self._limits!r}, {str(pages)!r})"
+
+        def look() -> bool:
+            if (told := PAGES_READ.fullmatch(_content(pages, LONGEST_PAGES))) is not None:
+                pages_read(int(told[1]), int(told[2]))
+            return given_up()
+
         process = self._starter.spawn(folder)
         try:
-            reply = process.run(f"{PROGRAM} {asked}", lambda _id, _name: {"missing": ""}, given_up)
+            reply = process.run(f"{PROGRAM} {asked}", lambda _id, _name: {"missing": ""}, look)
             if given_up():
                 raise Unavailable(f"The reading of {name} was given up", "Start it again", code="GIVEN_UP")
             if reply.interrupted:
@@ -120,7 +135,7 @@ def _is_out_of_memory(said: Mapping[str, object], errors: bytearray) -> bool:
     return (isinstance(failure, dict) and "memory" in failure) or any(one in errors for one in OUT_OF_MEMORY)
 
 
-def _content(path: Path) -> bytes:
+def _content(path: Path, most: int = LARGEST_ANSWER) -> bytes:
     """The answer's bytes: of a real file only, since hostile code may have put anything there."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
@@ -128,9 +143,9 @@ def _content(path: Path) -> bytes:
         return b""
     try:
         held = os.fstat(descriptor)
-        if not stat.S_ISREG(held.st_mode) or held.st_size > LARGEST_ANSWER:
+        if not stat.S_ISREG(held.st_mode) or held.st_size > most:
             return b""
         with open(descriptor, "rb", closefd=False) as opened:
-            return opened.read(LARGEST_ANSWER)
+            return opened.read(most)
     finally:
         os.close(descriptor)

@@ -51,6 +51,7 @@ def read(path: str, limits: Limits) -> dict[str, Any]:
             _read_page(document, number, flow)
         except Exception:  # noqa: BLE001 (a page may be damaged in any way; the others can be read)
             flow.broken.append(number)
+        limits.tell(number, min(count, limits.pages))
     if not flow.sections:
         if flow.broken:
             raise Unreadable("No page of the PDF can be read", "Save it again", "FILE_DAMAGED")

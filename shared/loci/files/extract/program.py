@@ -25,15 +25,18 @@ READERS: dict[str, Read] = {
 LONGEST_REASON = 300
 
 
-def run(path: str, name: str, answer: str, limits: dict[str, int] | None = None) -> None:
-    """Read the file at the path, and write the answer to the other one: what was read, or why nothing was."""
+def run(path: str, name: str, answer: str, limits: dict[str, int] | None = None, pages: str | None = None) -> None:
+    """Read the file at the path, and write the answer to the other one: what was read, or why nothing was.
+
+    `pages` is a file that says meanwhile how many pages are read.
+    """
     said: dict[str, Any]
     try:
         kind = kinds.kind_of(path, name)
         read = READERS.get(kind)
         if read is None:
             raise Unreadable(f"Files of type {kind} cannot be read yet", kinds.TYPES, "FILE_TYPE")
-        said = {"reading": {"format": kind, **read(path, Limits(**(limits or {})))}}
+        said = {"reading": {"format": kind, **read(path, Limits(**(limits or {}), told=pages))}}
     except Unreadable as error:
         said = {"unreadable": str(error)[:LONGEST_REASON], "advice": error.advice, "code": error.code}
     except MemoryError:

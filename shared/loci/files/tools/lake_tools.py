@@ -10,7 +10,9 @@ from loci.core.identity import Caller
 from loci.files.file import Status, StoredFile, file_id
 from loci.files.host import FilesHost
 from loci.files.ports import UploadPart, UploadTicket
+from loci.files.stages import Stage
 from loci.files.tools.file_views import is_none
+from loci.mcp.report import Report
 from loci.mcp.tool import LociTool, loci_tool
 
 WAIT = 5.0
@@ -27,6 +29,7 @@ class Ingestion(BaseModel):
     version: int
     num_chunks: int
     found_version: int | None = Field(description="the version that searches find; null: none yet")
+    stage: str | None = Field(default=None, description="how far it is, if that is known")
     sha256: str | None = Field(description="of the newest content; null: none is there yet")
 
 
@@ -65,6 +68,7 @@ def lake_tools(app: FilesHost) -> list[LociTool]:
 
     def add_memory(
         caller: Caller,
+        report: Report,
         name: Annotated[
             str | None, Field(min_length=1, max_length=255, description="its file name, such as notes.md")
         ] = None,
@@ -91,6 +95,10 @@ def lake_tools(app: FilesHost) -> list[LociTool]:
         Example: add_memory(name="meeting-2026-05-01.md", text="# Meeting …")
         """
         owner = caller.owner
+
+        def watch(stage: Stage) -> None:
+            report(stage.done, stage.total, stage.text)
+
         if [text, path, upload_bytes, upload_id].count(None) != 3 or (name is path is upload_id is None):
             raise Refused(
                 "Give exactly one of text, path, upload_bytes and upload_id, and a name with a text or an upload",
@@ -106,9 +114,9 @@ def lake_tools(app: FilesHost) -> list[LociTool]:
                 return AddedAnswer(result=[], upload=_upload(ended))
             return AddedAnswer(result=[_on_its_way(ended)])
         if path is not None:
-            return AddedAnswer(result=[_ingestion(app.files.add_local(owner, path, name, wait=WAIT))])
+            return AddedAnswer(result=[_ingestion(app.files.add_local(owner, path, name, wait=WAIT, watch=watch))])
         content = str(text).encode("utf-8", "replace")
-        return AddedAnswer(result=[_ingestion(app.files.add(owner, str(name), content, wait=WAIT))])
+        return AddedAnswer(result=[_ingestion(app.files.add(owner, str(name), content, wait=WAIT, watch=watch))])
 
     def ingestion_status(
         caller: Caller,
@@ -120,9 +128,10 @@ def lake_tools(app: FilesHost) -> list[LociTool]:
 
         Example: ingestion_status(memory_ids=["ds-0f…"])
         """
-        if not memory_ids:
-            return IngestionAnswer(result=[_ingestion(one) for one in app.files.waiting(caller.owner)])
-        return IngestionAnswer(result=[_ingestion(one) for one in app.files.status(caller.owner, memory_ids)])
+        owner = caller.owner
+        files = app.files.status(owner, memory_ids) if memory_ids else app.files.waiting(owner)
+        stages = app.files.parts.ingest.stages
+        return IngestionAnswer(result=[_ingestion(one, stages.get(owner, one.id)) for one in files])
 
     def delete_memory(
         memory_ids: Annotated[list[str], Field(min_length=1, max_length=100, description="the files to remove")],
@@ -144,8 +153,9 @@ def lake_tools(app: FilesHost) -> list[LociTool]:
     ]
 
 
-def _ingestion(file: StoredFile) -> Ingestion:
+def _ingestion(file: StoredFile, stage: Stage | None = None) -> Ingestion:
     newest = file.newest
+    known = {"pending": "waiting", "running": "reading"}.get(newest.status)
     return Ingestion(
         id=file.id,
         name=file.name,
@@ -154,6 +164,7 @@ def _ingestion(file: StoredFile) -> Ingestion:
         version=newest.number,
         num_chunks=newest.chunks,
         found_version=file.current.number if file.current else None,
+        stage=stage.text if stage else known,
         sha256=newest.sha256,
     )
 

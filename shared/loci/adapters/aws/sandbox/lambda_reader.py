@@ -15,7 +15,7 @@ from loci.core.errors import NotFound, OutOfTime, Refused, Unavailable
 from loci.core.identity import Owner
 from loci.core.ids import random_id
 from loci.core.settings import READS
-from loci.files.ports import GivenUp, never
+from loci.files.ports import GivenUp, PagesRead, never, untold
 from loci.files.reading import Reading
 from loci.sandbox.supervisor.exchange import MB, Bounds
 
@@ -46,7 +46,14 @@ class LambdaReader:
     def close(self) -> None:
         """Do nothing: no process runs here."""
 
-    def read(self, owner: Owner, blob: str, name: str, given_up: GivenUp = never) -> Reading:  # noqa: ARG002
+    def read(
+        self,
+        owner: Owner,
+        blob: str,
+        name: str,
+        given_up: GivenUp = never,  # noqa: ARG002
+        pages_read: PagesRead = untold,  # noqa: ARG002
+    ) -> Reading:
         """Read the file that lies in the blob store under this key."""
         run = f"{READS}/{random_id()}"
         file, reading = f"{run}/file", f"{run}/reading"
@@ -124,7 +131,14 @@ def _broken(why: str) -> Unavailable:
 class NoReader:
     """A deployment without the function."""
 
-    def read(self, owner: Owner, blob: str, name: str, given_up: GivenUp = never) -> Reading:  # noqa: ARG002
+    def read(
+        self,
+        owner: Owner,  # noqa: ARG002
+        blob: str,  # noqa: ARG002
+        name: str,
+        given_up: GivenUp = never,  # noqa: ARG002
+        pages_read: PagesRead = untold,  # noqa: ARG002
+    ) -> Reading:
         """Refuse it."""
         raise Refused(
             f"{name} needs a parser, and this deployment has none",

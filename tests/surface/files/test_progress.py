@@ -1,0 +1,96 @@
+"""A call that adds a file tells how far it is, if its client asked; `ingestion_status` tells it to others."""
+
+import re
+import threading
+from collections.abc import Generator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from reportlab.pdfgen.canvas import Canvas
+
+from loci.app import App
+from loci.compose import build_app
+from loci.core.identity import LOCAL
+from loci.core.settings import load_settings
+from tests.support.executors import runner_packages
+from tests.support.polling import until
+from tests.support.small_models import EMBEDDER, small_models
+from tests.surface.conftest import Connect
+from tests.surface.results import structured, texts
+
+__all__ = ["small_models"]
+pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("app", ["embedded"], indirect=True)]
+PAGES = 1500
+Told = tuple[float, float | None, str]
+
+
+@pytest.fixture
+def app(tmp_path: Path, small_models: Path) -> Generator[App]:
+    runner_packages()
+    told = {"data": tmp_path / "data", "models": small_models, "embedder": EMBEDDER, "file_roots": [str(tmp_path)]}
+    with closing(build_app(load_settings(told))) as app:
+        yield app
+
+
+@pytest.fixture
+def book(tmp_path: Path) -> Path:
+    canvas = Canvas(str(tmp_path / "book.pdf"))
+    for number in range(1, PAGES + 1):
+        for line in range(20):
+            canvas.drawString(72, 700 - 20 * line, f"Line {line} of page {number} says that the heron waits here.")
+        canvas.showPage()
+    canvas.save()
+    return tmp_path / "book.pdf"
+
+
+async def test_while_a_long_file_is_read_its_call_tells_the_pages_a_few_times_a_second(
+    connect: Connect, book: Path
+) -> None:
+    told: list[Told] = []
+
+    async def keep(progress: float, total: float | None, message: str | None) -> None:
+        told.append((progress, total, str(message)))
+
+    async with connect("files") as client:
+        answer = await client.call_tool("add_memory", {"path": str(book)}, progress_callback=keep)
+    assert not answer.is_error, texts(answer)
+    assert told[0] == (0, None, "accepted")
+    done = [one for one, _, _ in told]
+    assert done == sorted(set(done))
+    pages = [one for one in told if re.fullmatch(rf"read [0-9,]+ of {PAGES:,} pages", one[2])]
+    assert pages
+    assert {total for _, total, _ in pages} == {PAGES}
+    assert len(told) <= 5 * 4 + 2  # the call waits five seconds
+
+
+async def test_the_status_tells_how_many_pages_are_read(connect: Connect, app: App, book: Path) -> None:
+    file = app.files.add(LOCAL, book.name, book.read_bytes(), wait=0)
+    stages = app.files.parts.ingest.stages
+
+    def pages() -> bool:
+        stage = stages.get(LOCAL, file.id)
+        return stage is not None and stage.total == PAGES
+
+    until(pages)
+    async with connect("files") as client:
+        [row] = structured(await client.call_tool("ingestion_status", {"memory_ids": [file.id]}))["result"]
+    assert row["status"] == "running"
+    assert "pages" in row["stage"] or row["stage"] == "indexing"
+    until(lambda: app.files.status(LOCAL, [file.id])[0].newest.status == "okay")
+    assert stages.get(LOCAL, file.id) is None
+
+
+async def test_while_passages_are_embedded_the_status_tells_how_many(connect: Connect, app: App) -> None:
+    text = "".join(f"# Part {number}\n\nHere stands the word number{number}.\n\n" for number in range(1000))
+    file = app.files.add(LOCAL, "long.md", text.encode())
+    seen: set[str] = set()
+    embedding = threading.Thread(target=app.files.upkeep.embed_missing, args=(LOCAL,))
+    embedding.start()
+    async with connect("files") as client:
+        while embedding.is_alive():
+            [row] = structured(await client.call_tool("ingestion_status", {"memory_ids": [file.id]}))["result"]
+            seen.add(str(row["stage"]))
+        [row] = structured(await client.call_tool("ingestion_status", {"memory_ids": [file.id]}))["result"]
+    assert any(re.fullmatch(r"embedded [0-9]+ of 1,000 passages", one) for one in seen)
+    assert row["stage"] is None
