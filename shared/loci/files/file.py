@@ -90,12 +90,13 @@ def file_id(name: str) -> str:
 
 def stored_file(record: Record) -> StoredFile:
     """The file in this record."""
-    current = record.value["current"]
+    newest, current = version_of(record.value["newest"]), record.value["current"]
+    is_newest = current == record.value["newest"]
     return StoredFile(
         id=record.key,
         name=string(record.value["name"]),
-        newest=version_of(record.value["newest"]),
-        current=None if current is None else version_of(current),
+        newest=newest,
+        current=None if current is None else newest if is_newest else version_of(current),
         record_version=record.version,
         is_removed=record.value.get("removed") is True,
         arrivals=tuple(cast("list[str]", record.value.get("arrivals") or ())),

@@ -85,7 +85,10 @@ def _run_at(text: str, at: int, first: int) -> re.Match[str] | None:
     start = at
     while start > first and (text[start - 1].isalnum() or text[start - 1] in "_.-'"):
         start -= 1
-    return next((run for run in ASCII_RUN.finditer(text, start) if run.end() > at), None)
+    run = ASCII_RUN.search(text, start)
+    while run is not None and run.end() <= at:
+        run = ASCII_RUN.search(text, run.end())
+    return run
 
 
 def query_words(text: str) -> list[str]:
