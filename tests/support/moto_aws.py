@@ -4,6 +4,7 @@ import json
 import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from functools import cache
 from typing import TYPE_CHECKING
 
 import boto3
@@ -35,7 +36,7 @@ def moto_aws() -> Generator[None, None, None]:
         credentials(environment)
         one_request_at_a_time(environment)
         with mock_aws():
-            maker()()
+            _maker_of_all()()
             yield
 
 
@@ -54,6 +55,10 @@ def maker() -> Callable[[], None]:
             create_table(dynamodb, table)
 
     return make
+
+
+_maker_of_all = cache(maker)
+"""Clients take as long to make as the tables."""
 
 
 def create_table(dynamodb: "DynamoDBClient", name: str) -> None:

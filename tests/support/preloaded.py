@@ -120,6 +120,7 @@ def _server() -> socket.socket:
 
     def end() -> None:
         ours.close()
+        process.kill()
         process.wait()
 
     atexit.register(end)

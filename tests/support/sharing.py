@@ -22,13 +22,16 @@ TOGETHER = {
 """Folders whose tests share what takes long to make, as a deployment does: one worker takes all that share it."""
 SECONDS = {
     "LocalStack": 3.0,
-    "CDK": 0.05,
-    "tests/e2e/": 1.0,
+    "CDK": 0.1,
     "tests/attack/sandbox/": 0.3,
     "tests/contract/sandbox/": 1.0,
+    "tests/contract/": 0.2,
+    "tests/e2e/": 1.0,
     "tests/layers/": 2.5,
     "tests/servers/": 2.0,
-    "tests/surface/": 0.3,
+    "tests/surface/": 0.2,
+    "tests/unit/code/": 0.5,
+    "tests/unit/linear/": 2.5,
     "tests/unit/sandbox/": 0.2,
 }
 """About what a test takes. Long modules begin first, so that none is left over for one worker at the end."""

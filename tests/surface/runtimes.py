@@ -8,6 +8,12 @@ from loci.app import App
 from loci.core.identity import LOCAL
 
 RUNTIMES = ["embedded", *(pytest.param(name, marks=pytest.mark.aws) for name in ("opensearch", "s3"))]
+WITHOUT_SEARCH = [
+    *RUNTIMES[:1],
+    pytest.param("opensearch", marks=[pytest.mark.aws, pytest.mark.exhaustive]),
+    RUNTIMES[2],
+]
+"""For what no index answers: on AWS either of them will do."""
 
 
 def take_in(app: App, folder: Path) -> None:

@@ -12,9 +12,9 @@ from loci.app import App
 from loci.mcp.tool import BUDGET, as_text
 from tests.surface.conftest import Connect
 from tests.surface.results import call, failed, structured, texts
-from tests.surface.runtimes import RUNTIMES, take_in
+from tests.surface.runtimes import WITHOUT_SEARCH, take_in
 
-pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("app", RUNTIMES, indirect=True)]
+pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("app", WITHOUT_SEARCH, indirect=True)]
 
 LINE = 'Some "quoted" words, a tab\tand çà et là 日本語 on line {}.'
 LONG = "# Long\n\n" + "".join(f"{LINE.format(number)}\n" for number in range(3, 900))
@@ -37,11 +37,14 @@ LONG_ONES = ["long.md", "long-crlf.md", "one-line.md", "no-words.md", "quotes.md
 
 
 @pytest.fixture
-def notes(app: App, tmp_path: Path) -> Path:
+def notes(app: App, tmp_path: Path, request: pytest.FixtureRequest) -> Path:
+    """All documents, or only the one that the test is about."""
     folder = tmp_path / "notes"
     folder.mkdir()
-    for name, content in {**NOTES, "latin1.md": "# Café\n\nété\n".encode("latin-1")}.items():
-        (folder / name).write_bytes(content)
+    asked = getattr(request.node, "callspec").params.get("name")  # noqa: B009
+    written = {**NOTES, "latin1.md": "# Café\n\nété\n".encode("latin-1")}
+    for name in [asked] if asked in written else written:
+        (folder / name).write_bytes(written[name])
     take_in(app, folder)
     return folder
 

@@ -14,9 +14,9 @@ from loci.documents.resources import LISTED
 from tests.surface.conftest import Connect
 from tests.surface.ferries import BRIEF, DEBRIEF, HARBOUR, NOTES
 from tests.surface.results import call, written
-from tests.surface.runtimes import RUNTIMES, take_in
+from tests.surface.runtimes import WITHOUT_SEARCH, take_in
 
-pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("app", RUNTIMES, indirect=True)]
+pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("app", WITHOUT_SEARCH, indirect=True)]
 TEMPLATE = ResourceTemplateReference(uri="loci://documents/{id}")
 TAG_TEMPLATE = ResourceTemplateReference(uri="loci://tags/{tag}")
 
