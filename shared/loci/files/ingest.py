@@ -7,7 +7,6 @@ from loci.core.deadline import is_nearly_over, out_of_time
 from loci.core.errors import Conflict, NotFound, Refused, Unavailable
 from loci.core.identity import Owner
 from loci.core.json import JsonObject
-from loci.core.stores import WriteLocks
 from loci.files.cutting import cut, summary
 from loci.files.file import FileVersion, StoredFile, file_id
 from loci.files.lake import Lake, RemoteContent, checked_name, content_key
@@ -38,14 +37,12 @@ class FileIngest:
         index: DocumentIndex,
         embedder: Embedder,
         reader: Callable[[], FileReader],
-        locks: WriteLocks,
     ) -> None:
         self._lake = lake
         self._versions = versions
         self._index = index
         self._embedder = embedder
         self._reader = reader
-        self._locks = locks
 
     def accept(
         self, owner: Owner, name: str, content: bytes | RemoteContent, lineage: JsonObject | None = None
@@ -62,11 +59,15 @@ class FileIngest:
         If somebody else is reading the file, it is returned as it is. Raises `Unavailable` if files cannot be read now:
         the file waits, and its reason says why.
         """
-        with self._locks.take(owner, f"file/{id}", patience) as is_ours:
+        with self._lake.reading_turn(owner, id, patience) as is_ours:
             file = self._lake.get(owner, id)
             # A version that comes while its predecessor is read is read next.
+            times = 0
             while is_ours and file.newest.status in ("pending", "running"):
                 file = self._read(owner, file)
+                times += 1
+            if times > 1:
+                self._lake.sweep(owner, id)
             return file
 
     def again(self, owner: Owner, id: str) -> StoredFile:
@@ -77,7 +78,7 @@ class FileIngest:
     def embed(self, owner: Owner, id: str) -> StoredFile:
         """Give the passages of the file their vectors, if there is a model."""
         model = self._embedder.model()
-        with self._locks.take(owner, f"file/{id}", LOCK_SECONDS) as is_ours:
+        with self._lake.reading_turn(owner, id, LOCK_SECONDS) as is_ours:
             file = self._lake.get(owner, id)
             current = file.current
             if not is_ours or model is None or current is None or current.model == model.identity:
@@ -99,7 +100,7 @@ class FileIngest:
         """Remove the file. Nobody sees it from the first write on; if the process ends then, the next start goes on."""
         if not file.is_removed:
             self._lake.change(owner, file.id, lambda one: replace(one, is_removed=True))
-        with self._locks.take(owner, f"file/{file.id}", LOCK_SECONDS) as is_ours:
+        with self._lake.reading_turn(owner, file.id, LOCK_SECONDS) as is_ours:
             if is_ours:  # whoever is reading it removes it at the end
                 self._remove(owner, file)
 

@@ -5,7 +5,7 @@ import hashlib
 import io
 import re
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from unicodedata import category, normalize
 
@@ -123,7 +123,7 @@ class Lake:
                 with suppress(Conflict):  # its reading was written meanwhile
                     kept = self.put(owner, after)
                     if before is not None and before.newest.status != "okay":
-                        self.discard(owner, kept, before.newest)
+                        self._discard_unless_read(owner, kept, before.newest)
                     return kept, kept.newest.status == "pending"
         raise lost_race(KIND)
 
@@ -153,6 +153,26 @@ class Lake:
         if all(one.sha256 != version.sha256 for one in others):
             self._blobs.remove(owner, reading_key(file.id, version.sha256))
             self._blobs.remove(owner, content_key(file.id, version.sha256))
+
+    def _discard_unless_read(self, owner: Owner, file: StoredFile, version: FileVersion) -> None:
+        """If somebody reads the file just now, the version may become the current one: then its reader sweeps."""
+        with self.reading_turn(owner, file.id, 0) as is_taken:
+            if is_taken:
+                self.discard(owner, file, version)
+
+    def reading_turn(self, owner: Owner, id: str, patience: float) -> AbstractContextManager[bool]:
+        """Nobody else reads the file meanwhile; False if somebody does."""
+        return self._locks.take(owner, f"file/{id}", patience)
+
+    def sweep(self, owner: Owner, id: str) -> None:
+        """Remove the contents of versions that others replaced before they were read. Only in its `reading_turn`."""
+        with self.turn(owner, id):
+            file = self.get(owner, id)
+            known = [file.newest, *([file.current] if file.current else []), *self.history(owner, id)]
+            kept = {key(id, one.sha256) for one in known for key in (content_key, reading_key)}
+            for key in self._blobs.list(owner, f"{FOLDER}{id}/"):
+                if key not in kept:
+                    self._blobs.remove(owner, key)
 
     def keep_history(self, owner: Owner, id: str, version: FileVersion) -> None:
         """Keep what was known of an older version."""
