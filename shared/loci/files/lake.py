@@ -193,11 +193,13 @@ class Lake:
 
     def content(self, owner: Owner, id: str, version: FileVersion) -> bytes:
         """The bytes of a version, as they came."""
-        return self._blobs.read(owner, content_key(id, version.sha256))
+        with _if_gone(id):
+            return self._blobs.read(owner, content_key(id, version.sha256))
 
     def link(self, owner: Owner, id: str, version: FileVersion, seconds: int) -> str:
         """A URL that gives the bytes of a version to whoever holds it."""
-        return self._blobs.link(owner, content_key(id, version.sha256), seconds)
+        with _if_gone(id):
+            return self._blobs.link(owner, content_key(id, version.sha256), seconds)
 
     def keep_reading(self, owner: Owner, id: str, version: FileVersion, reading: Reading) -> None:
         """Keep what was read out of a version."""
@@ -221,7 +223,8 @@ class Lake:
 
     def packed_reading(self, owner: Owner, id: str, version: FileVersion) -> bytes:
         """The reading of a version as it is stored: JSON, compressed."""
-        return self._blobs.read(owner, reading_key(id, version.sha256))
+        with _if_gone(id):
+            return self._blobs.read(owner, reading_key(id, version.sha256))
 
     def remove(self, owner: Owner, file: StoredFile) -> None:
         """Remove the file, all its versions and what was read out of them. Its record goes last."""
@@ -233,6 +236,16 @@ class Lake:
             held = self.held(owner, file.id)
             if held is not None and held.is_removed:
                 self._records.remove(owner, KIND, file.id, expect_version=held.record_version)
+
+
+@contextmanager
+def _if_gone(id: str) -> Generator[None]:
+    """Tell what a missing blob means, without its key."""
+    try:
+        yield
+    except NotFound:
+        advice = "If it was just changed or removed, ask again; else run: loci doctor"
+        raise NotFound(f"A content of {id} is gone", advice, code="CONTENT_NOT_FOUND") from None
 
 
 def _after(
