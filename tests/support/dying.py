@@ -56,7 +56,7 @@ def dying_files(app: App, life: Life) -> Files:
         dying(shared.index, life),
         shared.embedder,
         cast("Any", None),  # nothing is searched
-        app.files.parts.ingest._locks,  # pyright: ignore[reportPrivateUsage]
+        app.files.parts.lake._locks,  # pyright: ignore[reportPrivateUsage]
         app.files.parts.ingest._reader,  # pyright: ignore[reportPrivateUsage]
     )
     return Files(file_parts(app.settings, dying(app.records, life), dying(app.blobs, life), adapters, None))

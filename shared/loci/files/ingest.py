@@ -7,7 +7,6 @@ from loci.core.deadline import is_nearly_over, out_of_time
 from loci.core.errors import Conflict, NotFound, Refused, Unavailable
 from loci.core.identity import Owner
 from loci.core.json import JsonObject
-from loci.core.stores import WriteLocks
 from loci.files.cutting import cut, left_out, summary
 from loci.files.file import FileVersion, StoredFile, file_id
 from loci.files.lake import Lake, RemoteContent, checked_name, content_key
@@ -39,14 +38,12 @@ class FileIngest:
         index: DocumentIndex,
         embedder: Embedder,
         reader: Callable[[], FileReader],
-        locks: WriteLocks,
     ) -> None:
         self._lake = lake
         self._versions = versions
         self._index = index
         self._embedder = embedder
         self._reader = reader
-        self._locks = locks
         self.stages = Stages()
 
     def accept(
@@ -64,7 +61,7 @@ class FileIngest:
         If somebody else is reading the file, it is returned as it is. Raises `Unavailable` if files cannot be read now:
         the file waits, and its reason says why.
         """
-        with self._locks.take(owner, f"file/{id}", patience) as is_ours:
+        with self._lake.reading_turn(owner, id, patience) as is_ours:
             held = self._lake.held(owner, id)
             if is_ours and held is not None and held.is_removed:  # while a process read it that was killed then
                 self._remove(owner, held)
@@ -82,7 +79,7 @@ class FileIngest:
     def embed(self, owner: Owner, id: str) -> StoredFile:
         """Give the passages of the file their vectors, if there is a model."""
         model = self._embedder.model()
-        with self._locks.take(owner, f"file/{id}", LOCK_SECONDS) as is_ours:
+        with self._lake.reading_turn(owner, id, LOCK_SECONDS) as is_ours:
             file = self._lake.get(owner, id)
             current = file.current
             if not is_ours or model is None or current is None or current.model == model.identity:
@@ -110,7 +107,7 @@ class FileIngest:
         """Remove the file. Nobody sees it from the first write on; if the process ends then, the next start goes on."""
         if not file.is_removed:
             self._lake.change(owner, file.id, lambda one: replace(one, is_removed=True))
-        with self._locks.take(owner, f"file/{file.id}", LOCK_SECONDS) as is_ours:
+        with self._lake.reading_turn(owner, file.id, LOCK_SECONDS) as is_ours:
             if is_ours:  # whoever is reading it removes it at the end
                 self._remove(owner, file)
 

@@ -5,7 +5,7 @@ import hashlib
 import io
 import re
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from unicodedata import category, normalize
 
@@ -166,6 +166,10 @@ class Lake:
             self._blobs.remove(owner, reading_key(file.id, version.sha256))
             self._blobs.remove(owner, content_key(file.id, version.sha256))
 
+    def reading_turn(self, owner: Owner, id: str, patience: float) -> AbstractContextManager[bool]:
+        """Nobody else reads the file meanwhile; False if somebody does."""
+        return self._locks.take(owner, f"file/{id}", patience)
+
     def keep_history(self, owner: Owner, id: str, version: FileVersion) -> None:
         """Keep what was known of an older version."""
         self._records.put(owner, HISTORY, f"{id}/{version.number:06}", version.as_json())
@@ -185,11 +189,13 @@ class Lake:
 
     def content(self, owner: Owner, id: str, version: FileVersion) -> bytes:
         """The bytes of a version, as they came."""
-        return self._blobs.read(owner, content_key(id, version.sha256))
+        with _if_gone(id):
+            return self._blobs.read(owner, content_key(id, version.sha256))
 
     def link(self, owner: Owner, file: StoredFile, seconds: int) -> str:
         """A URL that gives the file's bytes, under its name, to whoever holds it."""
-        return self._blobs.link(owner, content_key(file.id, file.shown.sha256), seconds, file.name)
+        with _if_gone(file.id):
+            return self._blobs.link(owner, content_key(file.id, file.shown.sha256), seconds, file.name)
 
     def keep_reading(self, owner: Owner, id: str, version: FileVersion, reading: Reading) -> None:
         """Keep what was read out of a version."""
@@ -213,7 +219,8 @@ class Lake:
 
     def packed_reading(self, owner: Owner, id: str, version: FileVersion) -> bytes:
         """The reading of a version as it is stored: JSON, compressed."""
-        return self._blobs.read(owner, reading_key(id, version.sha256))
+        with _if_gone(id):
+            return self._blobs.read(owner, reading_key(id, version.sha256))
 
     def remove(self, owner: Owner, file: StoredFile) -> None:
         """Remove the file, all its versions and what was read out of them. Its record goes last."""
@@ -225,6 +232,16 @@ class Lake:
             held = self.held(owner, file.id)
             if held is not None and held.is_removed:
                 self._records.remove(owner, KIND, file.id, expect_version=held.record_version)
+
+
+@contextmanager
+def _if_gone(id: str) -> Generator[None]:
+    """Tell what a missing blob means, without its key."""
+    try:
+        yield
+    except NotFound:
+        advice = "If it was just changed or removed, ask again; else run: loci doctor"
+        raise NotFound(f"A content of {id} is gone", advice, code="CONTENT_NOT_FOUND") from None
 
 
 def _after(

@@ -76,7 +76,7 @@ def file_parts(
     stage = LanguageStage(language_model, model_name, seconds=seconds)
     search = Search(adapters.index, adapters.embedder, adapters.reranker, stage, rerank_seconds=settings.rerank_seconds)
     reader = Lazy(adapters.reader)
-    ingest = FileIngest(lake, versions, adapters.index, adapters.embedder, reader.get, adapters.locks)
+    ingest = FileIngest(lake, versions, adapters.index, adapters.embedder, reader.get)
     return FileParts(
         lake=lake,
         versions=versions,

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from loci.compose import build_app
 from loci.core.identity import Owner
 from loci.core.settings import load_settings
 from loci.files.api import Files
+from loci.files.file import StoredFile
 from loci.files.ingest import COLLECTION
 from loci.files.lake import FOLDER, content_key, reading_key
 from loci.files.versions import PAST
@@ -106,6 +108,18 @@ def test_at_most_so_many_older_versions_are_kept(tmp_path: Path) -> None:
         file = app.files.add(owner, "trip.md", f"It costs {price} euros.\n".encode())
     assert [one.number for one in app.files.versions(owner, file.id)] == [3, 4, 5]
     assert texts(app.files, owner, PAST) == ["It costs 30 euros.", "It costs 40 euros."]
+    assert_in_order(app, owner)
+
+
+def test_versions_that_come_at_once_have_their_contents_or_are_not_told(app: App) -> None:
+    owner = Owner("acme", "crowd")
+
+    def add(number: int) -> StoredFile:
+        return app.files.add(owner, "trip.md", f"Ann pays {number} euros.\n".encode())
+
+    with ThreadPoolExecutor(20) as threads:
+        added = [*threads.map(add, range(20))]
+    assert max(one.newest.number for one in added) == 20
     assert_in_order(app, owner)
 
 

@@ -189,3 +189,16 @@ async def test_rows_below_a_header_of_two_rows_have_their_own_numbers(connect: C
     assert [one["locator"]["label"] for one in told["changes"]] == ["Costs!E4"]
     cited = await call(connect, "verify_citation", chunk_id=f"{file.id}#0", text="South | 21 | 22")
     assert cited["verified"]
+
+
+async def test_a_content_that_is_gone_is_told_without_the_place_where_it_lay(connect: Connect, app: App) -> None:
+    id = await trip(connect, OLD, NEW)
+    for key in app.blobs.list(LOCAL, f"files/{id}/"):
+        app.blobs.remove(LOCAL, key)
+    for tool, arguments in (
+        ("diff_versions", {"memory_id": id}),
+        ("verify_citation", {"chunk_id": f"{id}#0", "text": "train"}),
+    ):
+        said = await refused(connect, tool, **arguments)
+        assert said.startswith("CONTENT_NOT_FOUND")
+        assert "files/" not in said
