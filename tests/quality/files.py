@@ -32,14 +32,14 @@ from tests.quality.file_sets import AskedFile, FileSet, file_sets_in, holds
 DEPTH, SHOWN_OF = 10, 5
 CHOSEN_ON = ("cranfield", "cosqa-code")
 """Sets whose questions no file answers. The levels of `match` were chosen on them."""
-HELD_OUT = ("fetaqa-tables-dev", "cmrc-zh-trial")
-"""Sets whose questions only their own files answer. Nothing was chosen on them."""
+APART = ("fetaqa-tables-dev", "cmrc-zh-trial")
+"""Sets whose questions only their own files answer."""
 RECALL = {"fetaqa-tables-dev": 0.95, "cmrc-zh-trial": 0.99}
 EVIDENCE = 0.90
 SURE = 0.05
 """Of foreign questions that may be called a strong match, and of its own that may be called none."""
 DOUBT = 0.90
-"""Of the questions of the other held-out set that must be called none."""
+"""Of the questions of the other set that must be called none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ def main() -> int:
                 if index is not None:
                     move(app, index)
                 foreign = [text for name in CHOSEN_ON for text in _questions(given.folder, name)]
-                others = [text for name in HELD_OUT if name != one.name for text in _questions(given.folder, name)]
+                others = [text for name in APART if name != one.name for text in _questions(given.folder, name)]
                 measured = asyncio.run(_measured(app, one, foreign, others, given.most))
         print(_row(one, measured), flush=True)
         good = good and measured.recall >= RECALL.get(one.name, 0) and measured.evidence >= EVIDENCE
