@@ -30,23 +30,8 @@ if TYPE_CHECKING:
 STDIN = "-"
 READABLE = frozenset(
     (
-        "xlsx",
-        "xlsm",
-        "xls",
-        "ods",
-        "csv",
-        "tsv",
-        "pdf",
-        "docx",
-        "pptx",
-        "html",
-        "htm",
-        "json",
-        "md",
-        "markdown",
-        "txt",
-        "text",
-        "log",
+        *("xlsx", "xlsm", "xls", "ods", "csv", "tsv", "pdf", "docx", "pptx"),
+        *("html", "htm", "json", "md", "markdown", "txt", "text", "log"),
     )
 )
 """The endings of the files that --recursive takes. A file that is named is tried whatever its ending is."""

@@ -1,4 +1,4 @@
-"""What was read out of a file, for people who look through it: its passages in their order, and its tables."""
+"""The reading of a file, for people who look through it: its passages in their order, and its tables."""
 
 from dataclasses import dataclass
 

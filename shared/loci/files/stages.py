@@ -9,7 +9,7 @@ from loci.core.identity import Owner
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """What is being done with a file."""
+    """A step of the work on a file."""
 
     text: str
     done: int = 0
