@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from loci.code.api import Code
     from loci.code.parts import CodeAdapters
     from loci.documents.api import Documents
-    from loci.documents.parts import DocumentAdapters
     from loci.files.api import Files
     from loci.files.parts import FileAdapters
     from loci.mcp.module import Module
+    from loci.search.adapters import SearchAdapters
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +30,9 @@ class Adapters:
     records: RecordStore
     blobs: BlobStore
     local_links: LocalLinks | None
-    documents: "Callable[[], DocumentAdapters]"
-    files: "Callable[[DocumentAdapters], FileAdapters]"
+    search: "Callable[[], SearchAdapters]"
+    """Documents and files share them."""
+    files: "Callable[[SearchAdapters], FileAdapters]"
     code: "Callable[[], CodeAdapters]"
 
 

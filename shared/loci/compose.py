@@ -51,21 +51,21 @@ def build_app(settings: Settings | None = None) -> App:
     scratchpad = Scratchpad(adapters.records, adapters.blobs, time.time)
 
     language_model = Lazy(lambda: [_language_model(settings, adapters.records)])
-    for_documents = Lazy(adapters.documents)  # files share its index and its models
+    for_search = Lazy(adapters.search)
 
     def documents() -> "Documents":
         from loci.documents.api import Documents
         from loci.documents.parts import document_parts
 
         [model] = language_model.get()
-        return Documents(document_parts(settings, adapters.records, adapters.blobs, for_documents.get(), model))
+        return Documents(document_parts(settings, adapters.records, adapters.blobs, for_search.get(), model))
 
     def files() -> "Files":
         from loci.files.api import Files
         from loci.files.parts import file_parts
 
         [model] = language_model.get()
-        shared = adapters.files(for_documents.get())
+        shared = adapters.files(for_search.get())
         return Files(file_parts(settings, adapters.records, adapters.blobs, shared, model))
 
     lazy_files = Lazy(files)
@@ -101,12 +101,12 @@ def build_upload_queue(settings: Settings | None = None) -> "UploadQueue":
     from loci.documents.ingest.uploads import UploadIngest
     from loci.documents.parts import document_parts
     from loci.files.parts import file_parts
-    from loci.runtimes.aws import aws_stores, for_documents, for_files
+    from loci.runtimes.aws import aws_stores, for_files, for_search
 
     settings = settings or load_settings()
     clients = Clients()
     records, blobs = aws_stores(settings, clients)
-    adapters = for_documents(settings, records, clients, at_once=False)
+    adapters = for_search(settings, records, clients, at_once=False)
     library = document_parts(settings, records, blobs, adapters, None).library
     ingest = UploadIngest(S3Uploads(settings.bucket or "", clients), library, Telemetry(settings.log_level))
     of_files = file_parts(settings, records, blobs, for_files(settings, blobs, clients, adapters, keyring=None), None)
@@ -127,11 +127,11 @@ def build_index_rebuild(settings: Settings) -> "IndexRebuild":
     from loci.adapters.aws.uploads import S3Uploads
     from loci.documents.ingest.uploads import UploadIngest
     from loci.documents.parts import document_parts
-    from loci.runtimes.aws import aws_stores, for_documents
+    from loci.runtimes.aws import aws_stores, for_search
 
     clients = Clients()
     records, blobs = aws_stores(settings, clients)
-    parts = document_parts(settings, records, blobs, for_documents(settings, records, clients), None)
+    parts = document_parts(settings, records, blobs, for_search(settings, records, clients), None)
     uploads = UploadIngest(S3Uploads(settings.bucket or "", clients), parts.library, Telemetry(settings.log_level))
     return IndexRebuild(parts.reindex, ApiKeys(records, time.time).owners, uploads)
 

@@ -19,9 +19,10 @@ from loci.core.identity import LOCAL
 from loci.core.lazy import Lazy
 from loci.core.settings import load_settings
 from loci.documents.api import Documents
-from loci.documents.parts import DocumentAdapters, document_parts
+from loci.documents.parts import document_parts
 from loci.mcp.http.application import asgi
 from loci.mcp.lambda_handler import SPARE, keep_alive
+from loci.search.adapters import SearchAdapters
 from tests.contract.inferences import FUNCTION, handler_on
 from tests.support.api_events import Request, event
 from tests.support.invoke_api import InvokeApi, invoke_api
@@ -128,7 +129,7 @@ def searching(inference: InvokeApi, tmp_path: Path) -> App:
     parts = app.documents.parts
     function = LambdaInference(FUNCTION, Clients())
     locks = parts.library._locks  # pyright: ignore[reportPrivateUsage]
-    adapters = DocumentAdapters(parts.index, LambdaEmbedder(function), LambdaReranker(function), locks)
+    adapters = SearchAdapters(parts.index, LambdaEmbedder(function), LambdaReranker(function), locks)
     made = Documents(document_parts(app.settings, app.records, app.blobs, adapters, None))
     for name in ("north", "south"):
         made.parts.library.add(LOCAL, f"{name}.md", f"# {name}\n\nThe ferry to the {name} island.\n".encode())

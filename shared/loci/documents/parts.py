@@ -9,7 +9,7 @@ from pathlib import Path
 from loci.core.errors import LociError
 from loci.core.identity import LOCAL, Owner
 from loci.core.settings import Settings
-from loci.core.stores import BlobStore, RecordStore, WriteLocks
+from loci.core.stores import BlobStore, RecordStore
 from loci.documents.catalog import Catalog, RecentlyRead
 from loci.documents.graph.clusters import Clusters
 from loci.documents.graph.graph import Graphs
@@ -26,22 +26,13 @@ from loci.documents.ingest.uploads import ClientSync
 from loci.documents.library import Library
 from loci.documents.writing.edits import Edits
 from loci.documents.writing.leftovers import sweep_data, sweep_roots
+from loci.search.adapters import SearchAdapters
 from loci.search.document_index import DocumentIndex
-from loci.search.inference import Embedder, Reranker
+from loci.search.inference import Embedder
 from loci.search.language_model import LanguageModel
 from loci.search.language_stage import LanguageStage
 from loci.search.ranking import QueryVector, Where
 from loci.search.search import Search
-
-
-@dataclass(frozen=True, slots=True)
-class DocumentAdapters:
-    """The ports that documents need besides the stores, on one runtime."""
-
-    index: DocumentIndex
-    embedder: Embedder
-    reranker: Reranker
-    locks: WriteLocks
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +62,7 @@ def document_parts(
     settings: Settings,
     records: RecordStore,
     blobs: BlobStore,
-    adapters: DocumentAdapters,
+    adapters: SearchAdapters,
     language_model: LanguageModel | None,
 ) -> DocumentParts:
     """Put the parts together."""

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from loci.adapters.aws.sandbox.lent_rows import Lender
     from loci.code.parts import CodeAdapters
     from loci.code.ports import Executors, Jobs, Sandbox
-    from loci.documents.parts import DocumentAdapters
     from loci.files.parts import FileAdapters
     from loci.files.ports import FileReader
+    from loci.search.adapters import SearchAdapters
     from loci.search.document_index import DocumentIndex
 
 EXTRACT_TENANTS = b"extract"
@@ -39,7 +39,7 @@ def aws_adapters(settings: Settings) -> Adapters:
         records=records,
         blobs=blobs,
         local_links=None,
-        documents=partial(for_documents, settings, records, clients),
+        search=partial(for_search, settings, records, clients),
         files=partial(for_files, settings, blobs, clients, keyring=keyring),
         code=partial(_for_code, settings, records, keyring, clients),
     )
@@ -74,16 +74,14 @@ def signing_secrets(settings: Settings, clients: Clients) -> list[str]:
     return read_secrets(settings.secrets_from, clients)
 
 
-def for_documents(
-    settings: Settings, records: RecordStore, clients: Clients, *, at_once: bool = True
-) -> "DocumentAdapters":
+def for_search(settings: Settings, records: RecordStore, clients: Clients, *, at_once: bool = True) -> "SearchAdapters":
     """The index, and the models of the inference function or, if there is none, of this machine.
 
     `at_once`: a search sees a new document as soon as it is written.
     """
     from loci.adapters.aws.inference import LambdaEmbedder, LambdaInference, LambdaReranker
     from loci.adapters.aws.write_locks import RecordWriteLocks
-    from loci.documents.parts import DocumentAdapters
+    from loci.search.adapters import SearchAdapters
 
     if settings.inference_function is None:
         from loci.runtimes.local import local_inference
@@ -93,11 +91,11 @@ def for_documents(
         inference = LambdaInference(settings.inference_function, clients)
         embedder, reranker = LambdaEmbedder(inference), LambdaReranker(inference)
     locks = RecordWriteLocks(records, time.time)
-    return DocumentAdapters(_index(settings, locks, clients, at_once=at_once), embedder, reranker, locks)
+    return SearchAdapters(_index(settings, locks, clients, at_once=at_once), embedder, reranker, locks)
 
 
 def for_files(
-    settings: Settings, blobs: S3Blobs, clients: Clients, shared: "DocumentAdapters", *, keyring: Keyring | None
+    settings: Settings, blobs: S3Blobs, clients: Clients, shared: "SearchAdapters", *, keyring: Keyring | None
 ) -> "FileAdapters":
     """The index and the models of documents, and what takes files in.
 

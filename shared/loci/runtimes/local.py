@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from loci.app import Adapters
     from loci.code.parts import CodeAdapters
     from loci.code.ports import Executors, Sandbox
-    from loci.documents.parts import DocumentAdapters
     from loci.files.parts import FileAdapters
     from loci.files.ports import FileReader
+    from loci.search.adapters import SearchAdapters
 
 DATABASE = "loci.db"
 
@@ -44,7 +44,7 @@ def local_adapters(settings: Settings) -> "Adapters":
         records=records,
         blobs=blobs,
         local_links=blobs,
-        documents=partial(_for_documents, settings, database),
+        search=partial(_for_search, settings, database),
         files=partial(_for_files, settings, blobs, keyring),
         code=partial(_for_code, settings, records, blobs),
     )
@@ -64,16 +64,16 @@ def local_inference(settings: Settings) -> "tuple[OnnxEmbedder, OnnxReranker]":
     )
 
 
-def _for_documents(settings: Settings, database: "Database") -> "DocumentAdapters":
+def _for_search(settings: Settings, database: "Database") -> "SearchAdapters":
     from loci.adapters.local.index import SqliteIndex
     from loci.adapters.local.write_locks import FolderWriteLocks
-    from loci.documents.parts import DocumentAdapters
+    from loci.search.adapters import SearchAdapters
 
     embedder, reranker = local_inference(settings)
-    return DocumentAdapters(SqliteIndex(database), embedder, reranker, FolderWriteLocks(settings.data / "turns"))
+    return SearchAdapters(SqliteIndex(database), embedder, reranker, FolderWriteLocks(settings.data / "turns"))
 
 
-def _for_files(settings: Settings, blobs: BlobStore, keyring: Keyring, shared: "DocumentAdapters") -> "FileAdapters":
+def _for_files(settings: Settings, blobs: BlobStore, keyring: Keyring, shared: "SearchAdapters") -> "FileAdapters":
     from loci.adapters.local.file_uploads import SealedUploads
     from loci.files.parts import FileAdapters
 
