@@ -142,6 +142,8 @@ async def _answered(client: Client, question: AskedFile) -> Answered:
 
 async def _search(client: Client, text: str, limit: int) -> dict[str, Any]:
     answer = await client.call_tool("search_memory", {"parsed_query": text, "limit": limit})
+    if answer.is_error:
+        raise RuntimeError(f"{text!r}: {answer.structured_content}")
     return cast("dict[str, Any]", answer.structured_content)["result"]
 
 
@@ -157,7 +159,7 @@ def _share(level: str, answers: Sequence[str]) -> float:
 def _questions(folder: Path, name: str) -> list[str]:
     from tests.quality.sets import sets_in
 
-    return [one.text for found in sets_in(folder, [name]) for one in found.questions]
+    return [one.text for found in sets_in(folder, [name]) for one in found.questions if one.text.strip()]
 
 
 def _row(one: FileSet, got: Measured) -> str:
