@@ -22,6 +22,7 @@ def loopback_aws() -> Generator[str, None, None]:
 
     class Requests(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True  # a body follows its headers at once, not 40 ms later
 
         def _forward(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
