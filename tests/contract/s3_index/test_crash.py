@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from loci.adapters.s3_index import index as s3
 from loci.adapters.s3_index.index import S3Index
 from loci.core.identity import Owner
 from tests.contract.indexes import NOTES, by_words, chunk, embedding, find, put, s3_index, someone
@@ -17,6 +18,7 @@ from tests.support.killed import killed_writer
 from tests.support.loopback_aws import loopback_aws
 
 ANN = Owner("acme", "ann")
+LOCK_WAIT = 0.1
 
 IMPORTS = """
 import os, signal, sys
@@ -27,7 +29,7 @@ from tests.contract.indexes import chunk, embedding, put, s3_index
 from tests.contract.kills import put_until_killed
 from tests.contract.s3_index.objects import watch
 owner_copy.LEAST_FOLDED = owner_copy.MOST_FOLDED = 1_500
-s3.LOCK_WAIT = 0.1
+s3.LOCK_WAIT = float(os.environ["LOCK_WAIT"])
 owner, objects = Owner("acme", sys.argv[3]), []
 index = s3_index(Path(sys.argv[1]), see=objects.append)
 wire = watch(objects[0])
@@ -62,8 +64,10 @@ class Left:
 
 @pytest.fixture(scope="module", autouse=True)
 def aws() -> Iterator[None]:
-    """For this process and those that it starts."""
-    with loopback_aws():
+    """For this process and those that it starts: none waits long for a lock that a killed one has."""
+    with loopback_aws(), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(s3, "LOCK_WAIT", LOCK_WAIT)
+        patch.setenv("LOCK_WAIT", str(LOCK_WAIT))
         yield
 
 
