@@ -170,7 +170,7 @@ def test_what_is_overloaded_comes_again_later_and_later(ingestion: Ingestion, mo
 
     queue = _uploads(ingestion)
     queue._clients.sqs.meta.events.register("before-call.sqs.ChangeMessageVisibility", at_once)
-    monkeypatch.setattr("random.uniform", one)
+    monkeypatch.setattr("random.uniform", middle)
     id = ingestion.send(json.dumps(notice("uploads/-/local/note.md")))
     for _ in range(10):
         answer = ingestion.handler(ingestion.receive(), None)
@@ -180,8 +180,8 @@ def test_what_is_overloaded_comes_again_later_and_later(ingestion: Ingestion, mo
     assert ingestion.put_aside() == {}
 
 
-def one(*_: object) -> float:
-    return 1.0
+def middle(low: float, high: float) -> float:
+    return (low + high) / 2
 
 
 def _uploads(ingestion: Ingestion) -> Any:
