@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Generator
 from hashlib import sha256
 from pathlib import Path
 
@@ -19,7 +20,8 @@ from loci.core.errors import NotFound
 from loci.core.identity import LOCAL
 from loci.core.ids import content_id
 from loci.core.settings import load_settings
-from loci.documents.ingest.index_writer import COLLECTION
+from loci.documents.content.limited_parser import LimitedParser
+from loci.documents.ingest.index_writer import COLLECTION, PARSE_SECONDS
 from loci.documents.writing.write_recovery import WriteJournal
 from tests.support.polling import until
 
@@ -108,7 +110,7 @@ def opened(folder: Path) -> App:
 
 
 @pytest.fixture(scope="module", params=["the next start", "an ingestion"])
-def left(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Path, App]]:
+def left(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Generator[list[tuple[Path, App]]]:
     """The notes and the app after each kill, repaired."""
     base = tmp_path_factory.mktemp("killed")
     by_start = request.param == "the next start"
@@ -118,12 +120,20 @@ def left(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     assert {code for _, code in ended[:-2]} == {-9}
     folders = [base / str(number) for number, _ in ended]
     found = [(folder / "notes", opened(folder)) for folder in folders]
-    for notes, app in found:
-        if by_start:
-            app.documents.parts.edits.repair(LOCAL)
-        else:
-            app.documents.parts.ingest.run(LOCAL, [str(notes)])
-    return found
+    parser = LimitedParser(PARSE_SECONDS)
+
+    def one_for_all(_: float) -> LimitedParser:
+        return parser
+
+    with pytest.MonkeyPatch.context() as patch:
+        # A repair parses in a process beside this one.
+        patch.setattr("loci.documents.ingest.index_writer._parser", one_for_all)
+        for notes, app in found:
+            if by_start:
+                app.documents.parts.edits.repair(LOCAL)
+            else:
+                app.documents.parts.ingest.run(LOCAL, [str(notes)])
+        yield found
 
 
 def text_of(file: Path) -> str | None:
