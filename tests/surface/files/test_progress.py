@@ -21,27 +21,32 @@ from tests.surface.results import structured, texts
 
 __all__ = ["small_models"]
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("app", ["embedded"], indirect=True)]
-PAGES = 1500
+PAGES = 600
 Told = tuple[float, float | None, str]
 
 
 @pytest.fixture
-def app(tmp_path: Path, small_models: Path) -> Generator[App]:
+def app(tmp_path: Path, small_models: Path, library: Path) -> Generator[App]:
     runner_packages()
-    told = {"data": tmp_path / "data", "models": small_models, "embedder": EMBEDDER, "file_roots": [str(tmp_path)]}
+    told = {"data": tmp_path / "data", "models": small_models, "embedder": EMBEDDER, "file_roots": [str(library)]}
     with closing(build_app(load_settings(told))) as app:
         yield app
 
 
-@pytest.fixture
-def book(tmp_path: Path) -> Path:
-    canvas = Canvas(str(tmp_path / "book.pdf"))
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("library")
+
+
+@pytest.fixture(scope="module")
+def book(library: Path) -> Path:
+    canvas = Canvas(str(library / "book.pdf"))
     for number in range(1, PAGES + 1):
         for line in range(20):
             canvas.drawString(72, 700 - 20 * line, f"Line {line} of page {number} says that the heron waits here.")
         canvas.showPage()
     canvas.save()
-    return tmp_path / "book.pdf"
+    return library / "book.pdf"
 
 
 async def test_while_a_long_file_is_read_its_call_tells_the_pages_a_few_times_a_second(
