@@ -50,13 +50,13 @@ def in_cells(passage: Mapping[str, Any]) -> dict[str, str]:
 async def test_a_cell_is_found_at_its_true_place_and_can_be_cited(app: App, place: dict[str, str]) -> None:
     id = stored(app, place["file"])
     asked: dict[str, object] = {"parsed_query": place["question"], "memory_ids": [id], "sheet": place["sheet"]}
-    answer = await call_files(app, "search_memory", **asked, max_tokens=8000)
+    answer = (await call_files(app, "search_memory", **asked, max_tokens=8000))["result"]
     passages = [one for result in answer["results"] for one in result["passages"]]
     top, _, left, _ = cells_in(place["cell"])
     there = [one for one in passages if _has(one["locator"]["cells"], top, left)]
     assert there, [one["locator"] for one in passages]
     assert in_cells(there[0])[place["cell"]] == place["text"]
-    told = await call_files(app, "verify_citation", chunk_id=there[0]["chunk_id"], text=place["text"])
+    told = (await call_files(app, "verify_citation", chunk_id=there[0]["chunk_id"], text=place["text"]))["result"]
     assert (told["verified"], told["locator"]["sheet"]) == (True, place["sheet"])
 
 
@@ -76,6 +76,6 @@ def _has(cells: str, row: int, column: int) -> bool:
 )
 async def test_a_real_table_answers_sql(app: App, file: str, sheet: str, sql: str, rows: list[Any]) -> None:
     id = stored(app, file)
-    tables = (await call_files(app, "query_table", memory_id=id))["tables"]
+    tables = (await call_files(app, "query_table", memory_id=id))["result"]["tables"]
     name = next(one["name"] for one in tables if one["sheet"] == sheet)
-    assert (await call_files(app, "query_table", memory_id=id, sql=sql.format(t=name)))["rows"] == rows
+    assert (await call_files(app, "query_table", memory_id=id, sql=sql.format(t=name)))["result"]["rows"] == rows
