@@ -9,7 +9,7 @@ from infra.defaults import allow, deny
 from infra.stacks.data import Data
 from infra.stage import Stage
 from infra.uploads import queue_name, queue_url
-from loci.core.settings import FILES_IN, INDEX, INGEST_BLOBS, INGEST_KINDS, READS, UPLOADS
+from loci.core.settings import FILES_IN, INDEX, INGEST_BLOBS, INGEST_KINDS, LANGUAGE_TOKENS, READS, UPLOADS
 
 RECORDS = ["dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:PutItem", "dynamodb:DeleteItem", "dynamodb:Query"]
 OBJECTS = ["s3:GetObject", "s3:PutObject", "s3:DeleteObject"]
@@ -74,9 +74,10 @@ def permissions_to_ingest(stack: Stack, stage: Stage, data: Data) -> list[iam.Po
     known = _bucket(stack, stage, data)
     for path in (*paths, uploads, arriving):
         acknowledge(stack, {f"AwsSolutions-IAM5[Resource::{known}/{path}]": "What the ingestion reads and writes"})
-    kinds = {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": [f"*#{kind}" for kind in INGEST_KINDS]}}
+    kinds = [*INGEST_KINDS, *([LANGUAGE_TOKENS] if "language_model" in stage.settings else [])]
+    those = {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": [f"*#{kind}" for kind in kinds]}}
     return [
-        allow(RECORDS, [data.table.table_arn], kinds),
+        allow(RECORDS, [data.table.table_arn], those),
         allow(["s3:GetObject"], [data.bucket.arn_for_objects(uploads)]),
         allow(["s3:GetObject", "s3:DeleteObject"], [data.bucket.arn_for_objects(arriving)]),
         allow(OBJECTS, [data.bucket.arn_for_objects(path) for path in paths]),

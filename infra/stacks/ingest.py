@@ -3,7 +3,7 @@
 from aws_cdk import Stack
 from constructs import Construct
 
-from infra import defaults, reach
+from infra import defaults, language, reach
 from infra.stacks.data import Data
 from infra.stage import Stage
 from infra.uploads import aside_name, queue_name
@@ -29,6 +29,7 @@ class Ingest(Stack):
             settings={**reach.settings_of(stage, data), "aside_queue": aside_url},
             may=[
                 *reach.permissions_to_ingest(self, stage, data),
+                *language.permissions(self, stage),
                 defaults.allow(receive, [queue]),
                 defaults.allow(["sqs:SendMessage"], [aside]),
             ],

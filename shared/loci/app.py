@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from loci.files.parts import FileAdapters
     from loci.mcp.module import Module
     from loci.search.adapters import SearchAdapters
+    from loci.search.language_model import LanguageModel
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,7 @@ class App:
     local_links: LocalLinks | None
     scratchpad: Scratchpad
     api_keys: ApiKeys
+    lazy_language_model: "Lazy[LanguageModel | None]"
     lazy_documents: "Lazy[Documents]"
     lazy_files: "Lazy[Files]"
     lazy_code: "Lazy[Code]"
@@ -82,3 +84,5 @@ class App:
             code.close()
         if files := self.lazy_files.made:
             files.close()
+        if model := self.lazy_language_model.made:
+            model.close()

@@ -50,23 +50,22 @@ def build_app(settings: Settings | None = None) -> App:
     telemetry = Telemetry(settings.log_level)
     scratchpad = Scratchpad(adapters.records, adapters.blobs, time.time)
 
-    language_model = Lazy(lambda: [_language_model(settings, adapters.records)])
+    language_model = Lazy(lambda: _language_model(settings, adapters.records))
     for_search = Lazy(adapters.search)
 
     def documents() -> "Documents":
         from loci.documents.api import Documents
         from loci.documents.parts import document_parts
 
-        [model] = language_model.get()
+        model = language_model.get()
         return Documents(document_parts(settings, adapters.records, adapters.blobs, for_search.get(), model))
 
     def files() -> "Files":
         from loci.files.api import Files
         from loci.files.parts import file_parts
 
-        [model] = language_model.get()
         shared = adapters.files(for_search.get())
-        return Files(file_parts(settings, adapters.records, adapters.blobs, shared, model))
+        return Files(file_parts(settings, adapters.records, adapters.blobs, shared, language_model.get()))
 
     lazy_files = Lazy(files)
 
@@ -85,6 +84,7 @@ def build_app(settings: Settings | None = None) -> App:
         local_links=adapters.local_links,
         scratchpad=scratchpad,
         api_keys=ApiKeys(adapters.records, time.time),
+        lazy_language_model=language_model,
         lazy_documents=Lazy(documents),
         lazy_files=lazy_files,
         lazy_code=Lazy(code),
@@ -109,8 +109,9 @@ def build_upload_queue(settings: Settings | None = None) -> "UploadQueue":
     adapters = for_search(settings, records, clients, at_once=False)
     library = document_parts(settings, records, blobs, adapters, None).library
     ingest = UploadIngest(S3Uploads(settings.bucket or "", clients), library, Telemetry(settings.log_level))
-    of_files = file_parts(settings, records, blobs, for_files(settings, blobs, clients, adapters, keyring=None), None)
-    files = FileArrivals(settings.bucket or "", blobs, clients, of_files.ingest, of_files.largest)
+    of_files = for_files(settings, blobs, clients, adapters, keyring=None)
+    writer = _language_model(settings, records)
+    files = FileArrivals(settings.bucket or "", blobs, clients, file_parts(settings, records, blobs, of_files, writer))
     # The index in the bucket writes in one go what comes at once: all of a call. A domain gains nothing by it.
     at_once = UPLOADS_A_CALL if settings.search == "s3" else 1
     return UploadQueue(ingest, clients, settings.aside_queue, at_once, files)

@@ -133,7 +133,7 @@ def delivering(deployed: Deployed) -> Generator[None]:
 @on_a_wall
 def test_a_hosted_loci_gets_texts_in_calls_and_others_by_forms_and_parts(papers: Path, tmp_path: Path) -> None:
     (papers / "fruit.xlsx").write_bytes(workbook())
-    with deployment(tmp_path / "no-models", file_mb=100) as deployed:
+    with deployment(tmp_path / "no-models", file_mb="100") as deployed:
         key = deployed.app.api_keys.create(LOCAL, "test")[1]
         handler = "functions/gateway/handler.py:lambda_handler"
         with event_front(handler, {"LOCI_SECRETS": "s" * 64}, workers=1) as url, delivering(deployed):

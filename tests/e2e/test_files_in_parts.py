@@ -26,7 +26,7 @@ BINARY = {"Content-Type": "application/octet-stream"}
 
 @pytest.fixture(scope="module")
 def deployed(tmp_path_factory: pytest.TempPathFactory) -> Generator[Deployed]:
-    with deployment(tmp_path_factory.mktemp("no-models"), file_mb=100) as made:
+    with deployment(tmp_path_factory.mktemp("no-models"), file_mb="100") as made:
         yield made
 
 

@@ -128,8 +128,8 @@ def deployed(tmp_path_factory: pytest.TempPathFactory) -> Generator[Deployed]:
 
 
 @contextmanager
-def deployment(models: Path, file_mb: int = 1) -> Generator[Deployed]:
-    """The gateway, the ingestion and its reader, with the models in this folder."""
+def deployment(models: Path, **more: str) -> Generator[Deployed]:
+    """The gateway, the ingestion and its reader, with the models in this folder and these settings."""
     with pytest.MonkeyPatch.context() as environment, invoke_api() as api, loopback_aws():
         client: Any = cast("Any", boto3).client
         sqs = client("sqs")
@@ -144,7 +144,8 @@ def deployment(models: Path, file_mb: int = 1) -> Generator[Deployed]:
             "models": str(models),
             "ingest_queue": queue,
             "extract_function": FUNCTION,
-            "file_mb": str(file_mb),
+            "file_mb": "1",
+            **more,
         }
         app = build_app(load_settings({**settings, "secrets_from": SECRET}))
         environment.setenv("LOCI_RUNNER", str(runner_packages()))
@@ -159,6 +160,8 @@ def deployment(models: Path, file_mb: int = 1) -> Generator[Deployed]:
             yield made
         finally:
             reader.runs.close()
+            if writer := ingest.uploads._files._summaries._model:
+                writer.close()
 
 
 def _watch(clients: Any, made: Deployed) -> None:

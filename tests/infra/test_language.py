@@ -1,6 +1,7 @@
 """A language model on AWS: what serves tool calls may invoke it and no other, and read the key of one that has one."""
 
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
@@ -13,7 +14,8 @@ OWN = "arn:aws:bedrock:eu-west-1:123456789012:application-inference-profile/abc"
 KEY = "arn:aws:secretsmanager:eu-west-1:123456789012:secret:openai-AbCdEf"
 
 
-SERVING = pytest.mark.parametrize("stack", ["gateway", "errand"])  # a run of code calls tools, too
+# A run of code calls tools, too, and the ingestion has summaries written.
+SERVING = pytest.mark.parametrize("stack", ["gateway", "errand", "ingest"])
 
 
 def statements(folder: Path, stack: str, action: str, **settings: str) -> list[tuple[list[str], object]]:
@@ -72,4 +74,11 @@ def test_without_a_model_of_bedrock_nothing_may_be_invoked(tmp_path: Path, stack
 def test_what_serves_tool_calls_may_read_the_key_of_the_model(tmp_path: Path, stack: str) -> None:
     settings = {"language_model": "openai:gpt-5-mini", "language_model_key_from": KEY}
     [(resources, _)] = statements(tmp_path, stack, "secretsmanager:GetSecretValue", **settings)
-    assert set(resources) == {"<Secret>", KEY}
+    assert set(resources) - {"<Secret>"} == {KEY}
+
+
+@pytest.mark.parametrize("settings", [{}, {"language_model": "openai:gpt-5-mini"}], ids=["none", "a model"])
+def test_the_ingestion_may_count_tokens_if_there_is_a_model(tmp_path: Path, settings: dict[str, str]) -> None:
+    [(_, condition)] = statements(tmp_path, "ingest", "dynamodb:PutItem", **settings)
+    kinds = cast("Any", condition)["ForAllValues:StringLike"]["dynamodb:LeadingKeys"]
+    assert ("*#language_tokens" in kinds) is bool(settings)

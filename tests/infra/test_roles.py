@@ -37,9 +37,6 @@ LENT_ROLE = "<AWS::Partition>:iam::<AWS::AccountId>:role/{}-lent-<AWS::Region>"
 HERE = "<AWS::Region>:<AWS::AccountId>"
 INGEST = {
     **OWN,
-    f"{RECORDS} if ForAllValues:StringLike dynamodb:LeadingKeys {' '.join(f'*#{kind}' for kind in KINDS)}": (
-        "<Table.Arn>",
-    ),
     "s3:GetObject": ("<Bucket.Arn>/uploads/*",),
     "s3:DeleteObject s3:GetObject": ("<Bucket.Arn>/files-in/*",),
     OBJECTS: tuple(f"<Bucket.Arn>/{OWNER}/{path}/*" for path in OF_INGEST),
@@ -176,7 +173,10 @@ def test_the_ingestion_may_use_the_stores_the_index_the_models_its_queue_and_its
     index = ("<Bucket.Arn>/index/*",) if stacks.stage.search == "s3" else ()
     objects = {OBJECTS: tuple(sorted((*INGEST[OBJECTS], *index, *reads))), "s3:ListBucket": lists}
     extract = ["extract"] if stacks.stage.reads_files else []
-    expected = INGEST | objects | search(stacks.stage) | invoking(stacks.stage, *extract) | receive | put_aside
+    counted = ["language_tokens"] if "language_model" in stacks.stage.settings else []
+    kinds = " ".join(f"*#{kind}" for kind in (*KINDS, *counted))
+    rows = {f"{RECORDS} if ForAllValues:StringLike dynamodb:LeadingKeys {kinds}": ("<Table.Arn>",)}
+    expected = INGEST | rows | objects | served(stacks.stage) | invoking(stacks.stage, *extract) | receive | put_aside
     assert allowed(stacks.ingest) == {"<IngestRole>": expected}
 
 

@@ -1,11 +1,14 @@
-"""Calling the documents' tools, and reading results."""
+"""Calling tools, and reading results."""
 
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
+from mcp import Client
 from mcp_types import CallToolResult, TextContent
 
+from loci.app import App
+from loci.mcp.server import build_server
 from tests.surface.conftest import Connect
 
 
@@ -24,6 +27,14 @@ def structured(result: CallToolResult) -> dict[str, Any]:
 async def call(connect: Connect, tool: str, **arguments: object) -> Any:
     """What the tool answers, as structure."""
     async with connect("documents") as client:
+        answer = await client.call_tool(tool, arguments)
+    assert not answer.is_error, texts(answer)
+    return structured(answer)
+
+
+async def call_files(app: App, tool: str, **arguments: object) -> Any:
+    """What a tool of files answers, as structure."""
+    async with Client(build_server(app, "files"), mode="2026-07-28") as client:
         answer = await client.call_tool(tool, arguments)
     assert not answer.is_error, texts(answer)
     return structured(answer)

@@ -1,6 +1,5 @@
 """All stages of a search through the documents' tools: vectors, cross-encoder, and a language model that a stub is."""
 
-import gc
 import json
 import sqlite3
 from collections.abc import Iterator
@@ -23,11 +22,7 @@ from tests.surface.results import structured, texts
 
 __all__ = ["small_models"]
 
-pytestmark = [
-    pytest.mark.anyio,
-    # A server keeps its connections to a language model for as long as it runs; here many end in one process.
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-]
+pytestmark = pytest.mark.anyio
 
 QUESTION = "search memory"
 NOTES = 60
@@ -38,7 +33,6 @@ CONTEXT = "It says where memory is."
 def stub() -> Iterator[StubModel]:
     with stub_model() as stub:
         yield stub
-    gc.collect()  # those connections, before another module's tests are blamed for them
 
 
 @pytest.fixture(params=["openai", "bedrock"])
@@ -78,9 +72,11 @@ def app(tmp_path: Path, small_models: Path) -> App:
 
 
 @pytest.fixture
-def reading(tmp_path: Path, small_models: Path, provider: dict[str, object]) -> App:
+def reading(tmp_path: Path, small_models: Path, provider: dict[str, object]) -> Iterator[App]:
     """The library with a language model."""
-    return library(tmp_path, small_models, **provider)
+    app = library(tmp_path, small_models, **provider)
+    yield app
+    app.close()
 
 
 async def search(app: App, query: str = QUESTION, **arguments: object) -> dict[str, Any]:
@@ -234,6 +230,7 @@ async def test_without_its_answer_the_search_is_the_reranker_s(
     assert found["metadata"]["sonar_enabled"] is False
     assert (found["metadata"]["intent"], found["metadata"]["analysis"]) == (None, None)
     assert stub.requests
+    app.close()
 
 
 async def test_words_that_a_passage_has_not_are_no_snippet(reading: App, stub: StubModel) -> None:

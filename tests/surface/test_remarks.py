@@ -1,6 +1,5 @@
 """Where a language model is set, it writes gaps' reasons and clusters' labels; where it fails, the rules do."""
 
-import gc
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,11 +17,7 @@ from tests.support.stub_model import Fails, Hangs, Reply, Says, StubModel, stub_
 from tests.surface.ferries import NOTES
 from tests.surface.results import structured, texts, written
 
-pytestmark = [
-    pytest.mark.anyio,
-    # A server keeps its connections to a language model for as long as it runs; here many end in one process.
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-]
+pytestmark = pytest.mark.anyio
 REASON = "Both tell how bread is baked; the rolls vary the recipe."
 FAILURES = [Fails(500, "server_error"), Says("not JSON"), Says('{"pairs": 1, "groups": 1}')]
 NAMES = ["fails", "talks", "misses the schema"]
@@ -43,8 +38,7 @@ def app(tmp_path: Path, stub: StubModel) -> Iterator[App]:
     app = build_app(load_settings({"data": tmp_path / "data", "models": tmp_path / "models", **said}))
     app.documents.parts.ingest.run(LOCAL, [str(written(tmp_path / "notes", NOTES))])
     yield app
-    del app
-    gc.collect()  # here its connections may be found open
+    app.close()
 
 
 def without(app: App) -> App:
@@ -123,6 +117,7 @@ async def test_while_it_hangs_the_rules_write(app: App, stub: StubModel) -> None
     stub.will(Hangs())
     assert await gaps(hasty) == await gaps(without(app))
     assert await clusters(hasty) == await clusters(without(app))
+    hasty.close()
     assert stub.requests
 
 

@@ -148,7 +148,7 @@ def _walked(folder: Path) -> Iterator[Path]:
 def _added(files: "Files", path: str, name: str | None, before: "Mapping[str, FileVersion]", watch: "Watch") -> Added:
     try:
         content, own_name = _content(files, path)
-        file = files.add(LOCAL, name or own_name, content, watch=watch)
+        file = files.summarized(LOCAL, files.add(LOCAL, name or own_name, content, watch=watch), watch)
     except LociError as error:
         return Added(path, str(error))
     newest = file.newest

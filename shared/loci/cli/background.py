@@ -127,6 +127,7 @@ class Background:
         with suppress(LociError):
             for owner in self._owners():
                 self._app.files.upkeep.embed_missing(owner, stop=self._ended.is_set)
+                self._app.files.upkeep.write_summaries(owner, stop=self._ended.is_set)
 
     def _owners(self) -> list[Owner]:
         return list(dict.fromkeys([LOCAL, *self._app.api_keys.owners()]))

@@ -49,6 +49,8 @@ def show(
     as_json: JsonOption = False,
 ) -> None:
     """Show a file: its status, its versions, its sheets and what could not be read."""
+    from loci.files.file import RULES  # slow to load, and `--help` does not need it
+
     files = open_app(data, config).files
     [file] = _found(files, [name])
     versions = files.versions(LOCAL, file.id)
@@ -56,7 +58,8 @@ def show(
         typer.echo(json.dumps({**_view(file), "versions": [_version_view(one) for one in versions]}))
         return
     shown = file.shown
-    lines = [_line(file), f"  {shown.summary}" if shown.summary else ""]
+    by = "" if shown.summary_by == RULES else f" (by {shown.summary_by})"
+    lines = [_line(file), f"  {shown.summary}{by}" if shown.summary else ""]
     lines += [f"  Sheets: {', '.join(shown.sheets)}"] if shown.sheets else []
     lines += [f"  Remark: {one}" for one in shown.remarks]
     lines += [f"  Version {one.number}  {one.added_at}  {one.bytes:,} bytes  {one.sha256[:12]}" for one in versions]
@@ -115,7 +118,7 @@ def read(
     done: list[StoredFile] = []
     for one in wanted:
         try:
-            done.append(files.read_again(LOCAL, one.id))
+            done.append(files.summarized(LOCAL, files.read_again(LOCAL, one.id)))
         except LociError as error:
             typer.echo(printable(f"{one.name}: {error}"), err=True)
     files.upkeep.embed_missing(LOCAL)

@@ -12,8 +12,7 @@ from loci.cli.added import Added
 from loci.cli.terminal import shown_progress
 from loci.cli.tool_client import on_server
 from loci.core.errors import LociError, Refused, Unavailable
-from loci.files.file import file_id
-from loci.files.lake import checked_name
+from loci.files.file import checked_name, file_id
 
 if TYPE_CHECKING:
     from httpx2 import AsyncClient, Response

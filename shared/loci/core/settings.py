@@ -22,6 +22,8 @@ RUN_ATTRIBUTES = (*TABLE_KEYS, "body")
 """The attributes of those rows that a run may write: not their expiry."""
 INGEST_KINDS = ("document", "embedded", "file", "file_version", "said", "text", "turn")
 """The kinds of records that the ingestion of uploads uses. Its role reaches no others."""
+LANGUAGE_TOKENS = "language_tokens"
+"""The kind of records that count the tokens of a language model. The ingestion uses it, too, if there is a model."""
 INGEST_BLOBS = ("documents/", "files/", "history/", *(f"records/{kind}/" for kind in INGEST_KINDS))
 """The prefixes of the blobs that it uses, below each owner's key."""
 UPLOADS = "uploads"
@@ -118,7 +120,7 @@ class Settings(BaseModel):
     language_model: str | None = Field(
         None,
         pattern=r"^(bedrock|openai):\S+$",
-        description="the language model that rereads the best hits of a search: bedrock:MODEL or openai:MODEL",
+        description="the language model that rereads the best hits and writes summaries: bedrock:MODEL or openai:MODEL",
     )
     language_model_url: str = Field(
         "https://api.openai.com/v1", pattern=r"^https?://\S+$", description="the API of openai: models"

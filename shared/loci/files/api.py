@@ -15,9 +15,9 @@ from loci.core.json import JsonObject
 from loci.files.citations import CheckedCitation
 from loci.files.contents import Contents
 from loci.files.differences import Change, changes
-from loci.files.file import FileVersion, StoredFile
+from loci.files.file import FileVersion, StoredFile, checked_name
 from loci.files.finder import FoundFiles
-from loci.files.lake import checked_name, content_key, reading_key
+from loci.files.lake import content_key, reading_key
 from loci.files.parts import FileParts
 from loci.files.plain_text import is_plain
 from loci.files.ports import FileJobs, UploadTicket
@@ -168,6 +168,13 @@ class Files:
         """Read a file once more, as after a newer Loci or a changed limit."""
         return self.parts.ingest.again(owner, id)
 
+    def summarized(self, owner: Owner, file: StoredFile, watch: Watch = unwatched) -> StoredFile:
+        """The file with the summary that a language model writes, if there is one. A server sees to that by itself."""
+        if not self.parts.summaries.are_written_for(file):
+            return file
+        watch(Stage("summarizing"))
+        return self.parts.summaries.write(owner, file.id)
+
     def status(self, owner: Owner, ids: Sequence[str]) -> list[StoredFile]:
         """How far these files are."""
         return self.parts.lake.get_all(owner, ids)
@@ -275,6 +282,7 @@ class Files:
         with suppress(Unavailable):  # the other process tries it again
             self.parts.ingest.run(owner, file.id)
         file = self.parts.lake.get(owner, file.id)
-        if file.newest.status == "pending" or self.parts.embedder.model() is not None:
+        is_unfinished = self.parts.embedder.model() is not None or self.parts.summaries.are_written_for(file)
+        if file.newest.status == "pending" or is_unfinished:
             jobs.send(owner, file.id)
         return file

@@ -10,7 +10,7 @@ from loci.core.identity import Owner
 from loci.files.differences import TextPlaces, table_rows
 from loci.files.file import FileVersion, StoredFile
 from loci.files.lake import Lake
-from loci.files.locators import CELLS, Locator, cell_range, locator_of
+from loci.files.locators import CELLS, Locator, cell_range, place_of
 from loci.files.reading import Reading, TableSection, TextSection
 from loci.files.scope import COLLECTION, PAST
 from loci.files.versions import Versions
@@ -69,7 +69,7 @@ class Citations:
         held = self._index.chunks(owner, COLLECTION if number is None else PAST, [chunk_id]).get(chunk_id)
         if held is None:
             raise _unknown(chunk_id)
-        cited = locator_of(held.path.rpartition("#")[2])
+        cited = place_of(held)
         wanted = WantedText(text)
         reading = self._lake.reading(owner, file.id, version)
         there = next((one for one in occurrences(reading, wanted, cited) if _covers(cited, one.where)), None)

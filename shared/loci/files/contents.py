@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from loci.core.identity import Owner
 from loci.files.file import FileVersion
 from loci.files.lake import Lake
-from loci.files.locators import Locator, cell_range, locator_of
+from loci.files.locators import Locator, cell_range, place_of
 from loci.files.reading import TableSection
 from loci.files.scope import COLLECTION, PAST
 from loci.files.versions import Versions, past_document
@@ -51,9 +51,7 @@ class Contents:
         ids = [f"{document}#{at}" for at in range(max(0, first), min(first + count, version.chunks))]
         held = self._index.chunks(owner, collection, ids) if ids else {}
         found = [held[one] for one in ids if one in held]
-        return version, [
-            Passage(one.id, one.heading[1:], one.text, locator_of(one.path.rpartition("#")[2])) for one in found
-        ]
+        return version, [Passage(one.id, one.heading[1:], one.text, place_of(one)) for one in found]
 
     def tables(self, owner: Owner, id: str, number: int | None) -> list[TablePlace]:
         """All tables, in the order of the file."""

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from loci.files.locators import Locator, Piece, locator_of, sheet_label
+from loci.files.locators import Locator, Piece, place_of, sheet_label
 from loci.files.reading import Reading, Section, TableSection, TextSection
 from loci.files.table_cutting import table_pieces
 from loci.files.text_cutting import text_pieces
@@ -13,7 +13,6 @@ from loci.search.ranking import Chunk
 from loci.search.words import index_words
 
 MOST_PASSAGES = 20_000
-SUMMARY_CHARACTERS = 400
 
 
 def cut(document: str, name: str, reading: Reading, count: Count, longest: int = LONGEST) -> list[Chunk]:
@@ -31,22 +30,8 @@ def left_out(chunks: Sequence[Chunk]) -> tuple[str, ...]:
     """A remark on the passages behind these, if there are as many as a file may have."""
     if len(chunks) < MOST_PASSAGES:
         return ()
-    last = locator_of(chunks[-1].path.rpartition("#")[2]).label
+    last = place_of(chunks[-1]).label
     return (f"Searches find only the first {MOST_PASSAGES:,} passages, up to {last}: split the file",)
-
-
-def summary(reading: Reading) -> str:
-    """The beginning of the file, and what is in it: extracted, not written."""
-    parts: list[str] = []
-    if reading.sheets:
-        parts.append("Sheets: " + ", ".join(reading.sheets[:20]) + ".")
-    for table in reading.tables[:5]:
-        columns = ", ".join(one for one in table.header if one)
-        where = table.title or table.sheet or (f"page {table.page}" if table.page else "")
-        parts.append(f"Table {where!r} with {len(table.rows)} rows: {columns}.")
-    texts = [" ".join(one.text.split()) for one in reading.sections if isinstance(one, TextSection)]
-    parts.append(" ".join(texts[:3]))
-    return " ".join(part for part in parts if part.strip())[:SUMMARY_CHARACTERS].strip()
 
 
 def _groups(sections: Sequence[Section]) -> Iterator[Sequence[Section]]:

@@ -1,8 +1,11 @@
 """The nouns of the lake: a file, its versions, and where a version came from."""
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
-from typing import Literal, cast
+from typing import Final, Literal, cast
+from unicodedata import category, normalize
 
+from loci.core.errors import Refused
 from loci.core.ids import content_id
 from loci.core.json import Json, JsonObject, string
 from loci.core.stores import Record
@@ -10,6 +13,10 @@ from loci.core.stores import Record
 Status = Literal["pending", "running", "okay", "error"]
 Kind = Literal["excel_file", "pdf_file", "txt_file"]
 """The three types that the reference knows."""
+LONGEST_NAME = 255
+RULES: Final = "rules"
+"""What wrote a summary that is extracted."""
+JOINERS = "\u200c\u200d"
 SHEETS = frozenset({"xlsx", "xls", "ods", "csv", "tsv"})
 
 
@@ -32,6 +39,8 @@ class FileVersion:
     sheets: tuple[str, ...] = ()
     pages: int | None = None
     summary: str = ""
+    summary_by: str = RULES
+    """The language model that wrote the summary, or that it is extracted."""
     remarks: tuple[str, ...] = ()
     model: str | None = None
     """The model that embedded its passages."""
@@ -82,10 +91,33 @@ class StoredFile:
         newest = version if self.newest.number == version.number else self.newest
         return replace(self, newest=newest, current=version if version.status == "okay" else self.current)
 
+    def with_current(self, number: int, change: Callable[[FileVersion], FileVersion]) -> "StoredFile":
+        """The file with this change of the version that searches find. It stays as it is if they find another one."""
+        if self.current is None or self.current.number != number:
+            return self
+        current = change(self.current)
+        return replace(self, current=current, newest=current if self.newest == self.current else self.newest)
+
 
 def file_id(name: str) -> str:
     """The id of the owner's file with this name."""
     return f"ds-{content_id(name, length=20)}"
+
+
+def checked_name(name: str) -> str:
+    """The name without its folders, if a file can have it; else raise `Refused`. Systems write accents in two ways."""
+    name = normalize("NFC", name.replace("\\", "/").rpartition("/")[2].strip())
+    is_long = len(name.encode("utf-8", "replace")) > LONGEST_NAME
+    if not name or name in (".", "..") or is_long or not all(map(_is_seen, name)):
+        raise Refused(
+            "A file's name has 1 to 255 bytes and no control characters", "Give it such a name", code="BAD_NAME"
+        )
+    return name
+
+
+def _is_seen(one: str) -> bool:
+    """True for what can be seen in a name, and for the spaces and joiners of some scripts."""
+    return one.isprintable() or one in JOINERS or category(one) == "Zs"
 
 
 def stored_file(record: Record) -> StoredFile:

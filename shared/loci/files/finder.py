@@ -8,7 +8,7 @@ from loci.core.errors import Unavailable
 from loci.core.identity import Owner
 from loci.files.file import FileVersion, StoredFile
 from loci.files.lake import LONGEST_ID, Lake
-from loci.files.locators import Locator, locator_of
+from loci.files.locators import Locator, place_of
 from loci.files.match import Match, best, match_of
 from loci.files.scope import COLLECTION, Scope, VersionsAt, VersionsThen
 from loci.files.shown import shown
@@ -148,6 +148,6 @@ def _file_of(hit: Hit) -> str:
 
 def _passage(hit: Hit, asked: Asked) -> FoundPassage:
     chunk = hit.chunk
-    part = shown(chunk, locator_of(chunk.path.rpartition("#")[2]), asked.words, SHOWN)
+    part = shown(chunk, place_of(chunk), asked.words, SHOWN)
     match = match_of(hit.fits, by_meaning=hit.why.closeness is not None)
     return FoundPassage(chunk.id, part.text, part.where, part.columns, chunk.heading[1:], match, hit.score)

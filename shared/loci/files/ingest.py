@@ -7,14 +7,15 @@ from loci.core.deadline import is_nearly_over, out_of_time
 from loci.core.errors import Conflict, NotFound, Refused, Unavailable
 from loci.core.identity import Owner
 from loci.core.json import JsonObject
-from loci.files.cutting import cut, left_out, summary
-from loci.files.file import FileVersion, StoredFile, file_id
-from loci.files.lake import Lake, RemoteContent, checked_name, content_key
+from loci.files.cutting import cut, left_out
+from loci.files.file import RULES, FileVersion, StoredFile, checked_name, file_id
+from loci.files.lake import Lake, RemoteContent, content_key
 from loci.files.plain_text import has_plain_name, is_plain, read_plain
 from loci.files.ports import FileReader
 from loci.files.reading import Reading
 from loci.files.scope import COLLECTION
 from loci.files.stages import Stage, Stages
+from loci.files.summaries import extracted
 from loci.files.versions import Versions
 from loci.search.document_index import DocumentIndex
 from loci.search.inference import Embedder
@@ -62,13 +63,17 @@ class FileIngest:
         the file waits, and its reason says why.
         """
         with self._lake.reading_turn(owner, id, patience) as is_ours:
-            held = self._lake.held(owner, id)
-            if is_ours and held is not None and held.is_removed:  # while a process read it that was killed then
-                self._remove(owner, held)
-            file = self._lake.get(owner, id)
-            # A version that comes while its predecessor is read is read next.
-            while is_ours and file.newest.status in ("pending", "running"):
-                file = self._read(owner, file)
+            try:
+                file = self._lake.get(owner, id)
+                # A version that comes while its predecessor is read is read next.
+                while is_ours and file.newest.status in ("pending", "running"):
+                    file = self._read(owner, file)
+            except NotFound:
+                held = self._lake.held(owner, id)
+                # It was removed while this process read it, or one that was killed.
+                if is_ours and held is not None and held.is_removed:
+                    self._remove(owner, held)
+                raise
             return file
 
     def again(self, owner: Owner, id: str) -> StoredFile:
@@ -128,11 +133,6 @@ class FileIngest:
             file = self._lake.change(owner, file.id, lambda one: one.read_as(read))
             if read.status != "okay":
                 self._drop_if_replaced(owner, file.id, version)
-        except NotFound:
-            held = self._lake.held(owner, file.id)
-            if held is not None and held.is_removed:
-                self._remove(owner, held)
-            raise
         finally:
             self.stages.enter(owner, file.id, None)
         self._versions.trim(owner, file)
@@ -211,7 +211,8 @@ def _read(version: FileVersion, reading: Reading, chunks: list[Chunk]) -> FileVe
         tables=len(reading.tables),
         sheets=reading.sheets,
         pages=reading.pages,
-        summary=summary(reading),
+        summary=extracted(reading),
+        summary_by=RULES,
         remarks=(*reading.remarks, *left_out(chunks)),
     )
 

@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
-from unicodedata import category, normalize
 
 from pydantic import ValidationError
 
@@ -25,7 +24,7 @@ from loci.core.stores import (
     read_or_none,
     readable,
 )
-from loci.files.file import FileVersion, StoredFile, file_id, stored_file, version_of
+from loci.files.file import FileVersion, StoredFile, checked_name, file_id, stored_file, version_of
 from loci.files.reading import Reading
 
 KIND, HISTORY = "file", "file_version"
@@ -33,8 +32,6 @@ FOLDER = "files/"
 ID = re.compile(r"ds-[0-9a-f]{1,40}")
 LONGEST_ID = 80
 """Characters of an unknown id that are told."""
-LONGEST_NAME = 255
-JOINERS = "\u200c\u200d"
 LARGEST_READING = 512 << 20
 """Bytes of a reading, uncompressed."""
 LOCK_SECONDS = 30.0
@@ -289,19 +286,3 @@ def content_key(id: str, sha256: str) -> str:
 def reading_key(id: str, sha256: str) -> str:
     """The key of what was read out of a version."""
     return f"{FOLDER}{id}/{sha256}.reading"
-
-
-def checked_name(name: str) -> str:
-    """The name without its folders, if a file can have it; else raise `Refused`. Systems write accents in two ways."""
-    name = normalize("NFC", name.replace("\\", "/").rpartition("/")[2].strip())
-    is_long = len(name.encode("utf-8", "replace")) > LONGEST_NAME
-    if not name or name in (".", "..") or is_long or not all(map(_is_seen, name)):
-        raise Refused(
-            "A file's name has 1 to 255 bytes and no control characters", "Give it such a name", code="BAD_NAME"
-        )
-    return name
-
-
-def _is_seen(one: str) -> bool:
-    """True for what can be seen in a name, and for the spaces and joiners of some scripts."""
-    return one.isprintable() or one in JOINERS or category(one) == "Zs"

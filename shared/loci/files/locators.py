@@ -6,6 +6,7 @@ from urllib.parse import quote, unquote
 
 from loci.core.ids import content_id
 from loci.search.names import MARK
+from loci.search.ranking import Chunk
 
 Box = tuple[float, float, float, float]
 """Left, top, right, bottom, as parts of the page's width and height."""
@@ -67,6 +68,11 @@ class Piece:
     text: str
     heading: tuple[str, ...]
     where: Locator
+
+
+def place_of(chunk: Chunk) -> Locator:
+    """Where the passage stands in its file."""
+    return locator_of(chunk.path.rpartition("#")[2])
 
 
 def locator_of(fragment: str) -> Locator:

@@ -14,6 +14,7 @@ from loci.files.lake import Lake
 from loci.files.local_paths import LocalPaths
 from loci.files.ports import FileJobs, FileReader, FileUploads, LocalUploads
 from loci.files.reading_queue import ReadingQueue
+from loci.files.summaries import Summaries
 from loci.files.versions import Versions
 from loci.search.document_index import DocumentIndex
 from loci.search.inference import Embedder, Reranker
@@ -46,6 +47,7 @@ class FileParts:
     versions: Versions
     citations: Citations
     ingest: FileIngest
+    summaries: Summaries
     queue: ReadingQueue | None
     """Reads files beside the calls that bring them. None: this process may stand still after an answer."""
     uploads: FileUploads | None
@@ -82,6 +84,7 @@ def file_parts(
         versions=versions,
         citations=Citations(lake, versions, adapters.index),
         ingest=ingest,
+        summaries=Summaries(lake, ingest.stages, language_model, model_name, seconds=seconds),
         queue=ReadingQueue(ingest) if is_local else None,
         uploads=adapters.uploads,
         local_uploads=adapters.local_uploads,

@@ -1,5 +1,7 @@
 """The work on files that a server does beside serving: it ends what a killed process began, and embeds passages."""
 
+import time
+from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 
@@ -7,6 +9,9 @@ from loci.core.errors import LociError, NotFound, Unavailable
 from loci.core.identity import Owner
 from loci.files.parts import FileParts
 from loci.files.scope import COLLECTION
+
+FIRST_PAUSE, LONGEST_PAUSE = 600.0, 6 * 3600.0
+"""Seconds without summaries after the language model has written none: doubled each time."""
 
 
 class FileUpkeep:
@@ -16,6 +21,10 @@ class FileUpkeep:
         self._parts = parts
         self._embedded: dict[str, tuple[str, str]] = {}
         """By owner: the model, and the state of the index when nothing was missing."""
+        self._summarized: dict[str, str] = {}
+        """By owner: the state of the index when no summary was missing."""
+        self._failures = Counter[tuple[Owner, str]]()
+        self._pause, self._pause_ends = FIRST_PAUSE, 0.0
 
     def model(self) -> str | None:
         """The identity of the model that embeds."""
@@ -55,3 +64,28 @@ class FileUpkeep:
         if not done and not errors:
             self._embedded[owner.key] = state
         return done
+
+    def write_summaries(self, owner: Owner, stop: Callable[[], bool] = lambda: False) -> None:
+        """Let the language model write the summaries that are still extracted, if there is one: the newest first.
+
+        Files for which it failed come last, and after a failure there is a pause: another try costs as much.
+        """
+        summaries = self._parts.summaries
+        if not summaries.has_model or time.monotonic() < self._pause_ends:
+            return
+        state = self._parts.index.state(owner, COLLECTION)
+        if self._summarized.get(owner.key) == state:
+            return
+        lacking = [one for one in self._parts.lake.files(owner) if summaries.are_written_for(one)]
+        lacking.sort(key=lambda one: one.shown.added_at, reverse=True)
+        for file in sorted(lacking, key=lambda one: self._failures[owner, one.id]):
+            if stop():
+                return
+            with suppress(NotFound):  # it was just removed
+                if summaries.are_written_for(summaries.write(owner, file.id)):
+                    self._failures[owner, file.id] += 1
+                    self._pause_ends = time.monotonic() + self._pause
+                    self._pause = min(2 * self._pause, LONGEST_PAUSE)
+                    return
+                self._pause = FIRST_PAUSE
+        self._summarized[owner.key] = state

@@ -9,12 +9,18 @@ from loci.core.json import JsonObject
 class LanguageModel(Protocol):
     """Reads a prompt and answers in JSON. A deployment may have none."""
 
-    def complete(self, prompt: str, schema: JsonObject, *, seconds: float, most_tokens: int) -> JsonObject:
-        """An answer that fits the schema, within the time.
+    def complete(
+        self, prompt: str, schema: JsonObject, *, seconds: float, most_tokens: int, of_day: float = 1.0
+    ) -> JsonObject:
+        """An answer that fits the schema, within the time. It leaves what is beyond this share of a day's tokens.
 
         Raises `Unavailable` if there is no such answer: the model was too slow, it refused, it cannot be reached,
         today's tokens are spent, or the answer did not fit the schema twice in a row.
         """
+        ...
+
+    def close(self) -> None:
+        """End its connections: the server stops."""
         ...
 
 

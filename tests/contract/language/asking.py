@@ -2,11 +2,12 @@
 
 import pytest
 
-from loci.adapters.language_model.allowance import KIND, DailyAllowance
+from loci.adapters.language_model.allowance import DailyAllowance
 from loci.adapters.language_model.checked_model import CheckedModel, TextModel
 from loci.core.errors import Unavailable
 from loci.core.identity import SYSTEM
 from loci.core.json import JsonObject
+from loci.core.settings import LANGUAGE_TOKENS
 from loci.core.stores import RecordStore
 from loci.search.language_model import LanguageModel
 from tests.contract.stores import Clock
@@ -39,5 +40,5 @@ def refused(model: LanguageModel, seconds: float = 5.0) -> Unavailable:
 
 
 def spent(records: RecordStore) -> int:
-    record = records.get(SYSTEM, KIND, DAY)
+    record = records.get(SYSTEM, LANGUAGE_TOKENS, DAY)
     return int(str(record.value["tokens"])) if record else 0

@@ -2,10 +2,11 @@
 
 import pytest
 
-from loci.adapters.language_model.allowance import KIND, DailyAllowance
+from loci.adapters.language_model.allowance import DailyAllowance
 from loci.adapters.language_model.checked_model import TextModel
 from loci.core.errors import Unavailable
 from loci.core.identity import SYSTEM
+from loci.core.settings import LANGUAGE_TOKENS
 from loci.core.stores import RecordStore
 from loci.search.language_model import LanguageModel
 from tests.contract.language.asking import DAY, FITS, ask, checked, refused, spent
@@ -95,4 +96,4 @@ class TestTheCounter:
     def test_goes_away_after_its_day(self, records: RecordStore, clock: Clock) -> None:
         DailyAllowance(records, 100, clock).reserve(1)
         clock.now += 3 * 24 * 3600
-        assert records.get(SYSTEM, KIND, DAY) is None
+        assert records.get(SYSTEM, LANGUAGE_TOKENS, DAY) is None

@@ -2,19 +2,16 @@
 
 import io
 from collections.abc import Generator
-from typing import Any
 
 import pytest
-from mcp import Client
 from openpyxl import Workbook
 
 from loci.app import App
 from loci.core.identity import LOCAL
 from loci.files.file import StoredFile
-from loci.mcp.server import build_server
 from tests.support.computing import computing
 from tests.support.files import papers
-from tests.surface.results import structured, texts
+from tests.surface.results import call_files
 
 pytestmark = [pytest.mark.anyio, pytest.mark.exhaustive]
 ROWS = 1_000_000
@@ -26,16 +23,9 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Generator[App]:
         yield app
 
 
-async def call(app: App, tool: str, **arguments: object) -> Any:
-    async with Client(build_server(app, "files"), mode="2026-07-28") as client:
-        answer = await client.call_tool(tool, arguments)
-    assert not answer.is_error, texts(answer)
-    return structured(answer)
-
-
 async def remarks(app: App, file: StoredFile) -> str:
     """What the tools say was left out of the file, which was read. Then the server reads another one."""
-    told = (await call(app, "fetch_memory", memory_ids=[file.id]))[file.id]
+    told = (await call_files(app, "fetch_memory", memory_ids=[file.id]))[file.id]
     assert told["status"] == "okay", told.get("reason")
     assert app.files.add(LOCAL, "next.csv", b"City,Cost\nBerlin,40\n", wait=60).newest.status == "okay"
     return "\n".join(told["remarks"])
@@ -56,9 +46,9 @@ async def test_of_a_workbook_with_a_million_rows_the_first_are_found_and_the_res
     file = app.files.add(LOCAL, "long.xlsx", a_million_rows(), wait=600)
     said = await remarks(app, file)
     assert "Only rows 1 to 200,000 of sheet 'Long' were read" in said
-    found = (await call(app, "search_memory", parsed_query="word 1234", memory_ids=[file.id]))["result"]
+    found = (await call_files(app, "search_memory", parsed_query="word 1234", memory_ids=[file.id]))["result"]
     assert found["results"]
-    count = await call(app, "query_table", memory_id=file.id, sql="SELECT count(*) FROM t1")
+    count = await call_files(app, "query_table", memory_id=file.id, sql="SELECT count(*) FROM t1")
     assert count["result"]["rows"] == [[199_999]]
 
 

@@ -15,7 +15,7 @@ from loci.mcp.server import build_server
 from tests.support.computing import computing
 from tests.support.files import papers
 from tests.support.files.workbooks import xlsx
-from tests.surface.results import structured, texts
+from tests.surface.results import call_files, structured
 
 pytestmark = pytest.mark.anyio
 FARES = [["route", "price"], ["Kos", 12], ["Rhodes", 30]]
@@ -42,10 +42,7 @@ class MixedLake:
     ids: dict[str, str]
 
     async def call(self, tool: str, **arguments: object) -> dict[str, Any]:
-        async with Client(build_server(self.app, "files"), mode="2026-07-28") as client:
-            answer = await client.call_tool(tool, arguments)
-        assert not answer.is_error, texts(answer)
-        return structured(answer)
+        return await call_files(self.app, tool, **arguments)
 
     async def error(self, tool: str, **arguments: object) -> dict[str, Any]:
         async with Client(build_server(self.app, "files"), mode="2026-07-28") as client:

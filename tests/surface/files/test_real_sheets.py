@@ -6,15 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mcp import Client
 
 from loci.app import App
 from loci.core.identity import LOCAL
 from loci.files.locators import cell_range, cells_in
-from loci.mcp.server import build_server
 from tests.support.computing import computing
 from tests.support.files.archives import unpacked
-from tests.surface.results import structured, texts
+from tests.surface.results import call_files
 
 pytestmark = [pytest.mark.anyio, pytest.mark.models]
 HERE = Path(__file__).parents[2] / "contract" / "files" / "real"
@@ -27,13 +25,6 @@ REGIONS = "agate_excel-0.4.2/examples/covid_19-iss.xlsx"
 def app(tmp_path_factory: pytest.TempPathFactory) -> Generator[App]:
     with computing("embedded", tmp_path_factory) as app:
         yield app
-
-
-async def call(app: App, tool: str, **arguments: object) -> Any:
-    async with Client(build_server(app, "files"), mode="2026-07-28") as client:
-        answer = await client.call_tool(tool, arguments)
-    assert not answer.is_error, texts(answer)
-    return structured(answer)["result"]
 
 
 def stored(app: App, file: str) -> str:
@@ -59,13 +50,13 @@ def in_cells(passage: Mapping[str, Any]) -> dict[str, str]:
 async def test_a_cell_is_found_at_its_true_place_and_can_be_cited(app: App, place: dict[str, str]) -> None:
     id = stored(app, place["file"])
     asked: dict[str, object] = {"parsed_query": place["question"], "memory_ids": [id], "sheet": place["sheet"]}
-    answer = await call(app, "search_memory", **asked, max_tokens=8000)
+    answer = await call_files(app, "search_memory", **asked, max_tokens=8000)
     passages = [one for result in answer["results"] for one in result["passages"]]
     top, _, left, _ = cells_in(place["cell"])
     there = [one for one in passages if _has(one["locator"]["cells"], top, left)]
     assert there, [one["locator"] for one in passages]
     assert in_cells(there[0])[place["cell"]] == place["text"]
-    told = await call(app, "verify_citation", chunk_id=there[0]["chunk_id"], text=place["text"])
+    told = await call_files(app, "verify_citation", chunk_id=there[0]["chunk_id"], text=place["text"])
     assert (told["verified"], told["locator"]["sheet"]) == (True, place["sheet"])
 
 
@@ -85,6 +76,6 @@ def _has(cells: str, row: int, column: int) -> bool:
 )
 async def test_a_real_table_answers_sql(app: App, file: str, sheet: str, sql: str, rows: list[Any]) -> None:
     id = stored(app, file)
-    tables = (await call(app, "query_table", memory_id=id))["tables"]
+    tables = (await call_files(app, "query_table", memory_id=id))["tables"]
     name = next(one["name"] for one in tables if one["sheet"] == sheet)
-    assert (await call(app, "query_table", memory_id=id, sql=sql.format(t=name)))["rows"] == rows
+    assert (await call_files(app, "query_table", memory_id=id, sql=sql.format(t=name)))["rows"] == rows

@@ -1,7 +1,5 @@
 """The states of a file, as the tools tell them."""
 
-from typing import Any
-
 import pytest
 
 from loci.app import App
@@ -12,19 +10,13 @@ from tests.support.executors import runner_packages
 from tests.support.files import papers
 from tests.support.polling import until
 from tests.surface.conftest import Connect
+from tests.surface.files.searches import call
 from tests.surface.results import structured, texts
 
 pytestmark = pytest.mark.anyio
 SEEN = ("報告\u30002026.md", "11\u202f30.md", "क्\u200dष.md", "👨\u200d👩\u200d👧.md", "a\u00a0b.md")
 HIDDEN = (*(f"a{one}b.md" for one in "\n\0\u202e\u2066\u2028\u200b"), "..", " ", f"{'é' * 150}.md")
 on_both = pytest.mark.parametrize("app", ["embedded", "s3"], indirect=True)
-
-
-async def call(connect: Connect, tool: str, **arguments: object) -> Any:
-    async with connect("files") as client:
-        answer = await client.call_tool(tool, arguments)
-    assert not answer.is_error, texts(answer)
-    return structured(answer)["result"]
 
 
 @on_both

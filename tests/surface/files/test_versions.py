@@ -10,20 +10,14 @@ from loci.app import App
 from loci.core.identity import LOCAL
 from tests.support.files import workbooks
 from tests.surface.conftest import Connect
-from tests.surface.results import structured, texts
+from tests.surface.files.searches import call
+from tests.surface.results import texts
 
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("app", ["embedded"], indirect=True)]
 OLD = (
     "# Trip\n\nThe train to Berlin costs 40 euros.\n\nAnn buys the tickets.\n\n## Hotel\n\nRoom 1,240 at the “Adler”.\n"
 )
 NEW = "# Trip\n\nThe train to Berlin costs 55 euros.\n\nAnn buys the tickets.\n\nBob packs.\n\n## Hotel\n\nRoom 7.\n"
-
-
-async def call(connect: Connect, tool: str, **arguments: object) -> Any:
-    async with connect("files") as client:
-        answer = await client.call_tool(tool, arguments)
-    assert not answer.is_error, texts(answer)
-    return structured(answer)["result"]
 
 
 async def refused(connect: Connect, tool: str, **arguments: object) -> str:

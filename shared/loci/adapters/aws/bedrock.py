@@ -83,6 +83,9 @@ class BedrockModel:
                 raise _not_converse() from None
         return _answer(response, most_tokens)
 
+    def close(self) -> None:
+        self._clients.close_bedrock()
+
 
 def _answer(response: object, most_tokens: int) -> ModelAnswer:
     try:

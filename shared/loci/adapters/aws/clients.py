@@ -62,6 +62,11 @@ class Clients:
         with self._making:
             return self._session.client("bedrock-runtime", config=config)  # pyright: ignore[reportUnknownMemberType]
 
+    def close_bedrock(self) -> None:
+        """End the connections to Bedrock, if there are any. The next call makes a new client."""
+        if made := self.__dict__.pop("bedrock", None):
+            made.close()
+
     @cached_property
     def lambda_(self) -> "LambdaClient":
         with self._making:

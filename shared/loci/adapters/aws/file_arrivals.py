@@ -14,8 +14,8 @@ from loci.core.identity import Owner
 from loci.core.ids import content_id
 from loci.core.settings import FILES_IN
 from loci.core.upload_keys import owner_and_rest
-from loci.files.ingest import FileIngest
 from loci.files.lake import RemoteContent
+from loci.files.parts import FileParts
 
 PIECE = 1 << 20
 REPLACED = ("PreconditionFailed", "412")
@@ -34,12 +34,13 @@ class Arrived:
 class FileArrivals:
     """Brings files into the lake. It looks at the object as it is now, so notices may repeat, be late or unordered."""
 
-    def __init__(self, bucket: str, blobs: S3Blobs, clients: Clients, ingest: FileIngest, largest: int) -> None:
+    def __init__(self, bucket: str, blobs: S3Blobs, clients: Clients, parts: FileParts) -> None:
         self._bucket = bucket
         self._blobs = blobs
         self._clients = clients
-        self._ingest = ingest
-        self._largest = largest
+        self._ingest = parts.ingest
+        self._summaries = parts.summaries
+        self._largest = parts.largest
 
     def take(self, notice: str) -> bool:
         """Do what the message says; False if it is about no file. After `Unavailable` another try may help."""
@@ -74,13 +75,14 @@ class FileArrivals:
         self._remove(key, found.etag)
 
     def _read(self, owner: Owner, id: str) -> None:
-        """Words first: searches find them while the vectors are made."""
+        """Words first: searches find them while the vectors are made, and a summary is written."""
         try:
             file = self._ingest.run(owner, id)
             if file.newest.status in ("pending", "running"):
                 # This message stays until that call has succeeded: it may be killed.
                 raise Unavailable("Another call reads this file just now", "It comes again", code="FILE_BUSY")
             self._ingest.embed(owner, id)
+            self._summaries.write(owner, id)
         except NotFound:  # somebody has removed it
             return
 

@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 
 from loci.core.errors import Conflict, Unavailable
 from loci.core.identity import SYSTEM
+from loci.core.settings import LANGUAGE_TOKENS
 from loci.core.stores import ABSENT, Record, RecordStore, read_or_none
 
-KIND = "language_tokens"
 TWO_DAYS = 2 * 24 * 3600
 ATTEMPTS = 50
 """Whenever one instance loses the race, another has won it. So this is the most that may write at once."""
@@ -22,10 +22,13 @@ class DailyAllowance:
         self._most = most_tokens
         self._clock = clock
 
-    def reserve(self, tokens: int) -> str:
-        """Take the tokens from today's allowance, and return the day. Raises `Unavailable` if too few are left."""
+    def reserve(self, tokens: int, of_day: float = 1.0) -> str:
+        """Take the tokens from this share of today's allowance, and return the day.
+
+        Raises `Unavailable` if too few are left.
+        """
         day = datetime.fromtimestamp(self._clock(), UTC).date().isoformat()
-        self._add(day, tokens, most=self._most)
+        self._add(day, tokens, most=int(self._most * of_day))
         return day
 
     def correct(self, day: str, tokens: int) -> None:
@@ -36,17 +39,18 @@ class DailyAllowance:
 
     def _add(self, day: str, tokens: int, *, most: int | None) -> None:
         for _ in range(ATTEMPTS):
-            record = self._records.get(SYSTEM, KIND, day)
+            record = self._records.get(SYSTEM, LANGUAGE_TOKENS, day)
             spent = read_or_none(record, spent_tokens) or 0
             if most is not None and spent + tokens > most:
+                kind = "" if most == self._most else " for work that nobody waits for"
                 raise Unavailable(
-                    f"The language model's {most:,} tokens for today are spent",
+                    f"The language model's {most:,} tokens for today{kind} are spent",
                     "Wait until midnight UTC, or raise LOCI_LANGUAGE_MODEL_DAILY_TOKENS",
                 )
             with suppress(Conflict):
                 self._records.put(
                     SYSTEM,
-                    KIND,
+                    LANGUAGE_TOKENS,
                     day,
                     {"tokens": max(0, spent + tokens)},
                     expect_version=record.version if record else ABSENT,

@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import Future
+from dataclasses import dataclass, replace
 from typing import NoReturn, Protocol, assert_never, cast
 
 from loci.adapters.language_model.allowance import DailyAllowance
@@ -24,6 +25,19 @@ class TextModel(Protocol):
         """The model's answer, unchecked. Raises `Unavailable` if the model never began, which costs nothing."""
         ...
 
+    def close(self) -> None:
+        """End its connections. Another question opens them anew."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    prompt: str
+    schema: JsonObject
+    deadline: float
+    most_tokens: int
+    of_day: float
+
 
 class CheckedModel:
     """Makes the answers of a provider's model reliable."""
@@ -33,28 +47,30 @@ class CheckedModel:
         self._allowance = allowance
         self._slots = threading.BoundedSemaphore(AT_ONCE)
 
-    def complete(self, prompt: str, schema: JsonObject, *, seconds: float, most_tokens: int) -> JsonObject:
+    def complete(
+        self, prompt: str, schema: JsonObject, *, seconds: float, most_tokens: int, of_day: float = 1.0
+    ) -> JsonObject:
         deadline = time.monotonic() + seconds
         slow = too_slow(seconds)
         if not self._slots.acquire(timeout=seconds):
             raise Unavailable(slow.why, slow.resolution)
         sendable = prompt.encode("utf-8", "replace").decode()  # half of a surrogate pair cannot be sent
+        question = _Question(sendable, schema, deadline, most_tokens, of_day)
         work = Future[JsonObject]()
         # In a thread: the timeout of a connection starts again with every byte, so only the caller can limit the whole.
         # A daemon: when Loci ends, it must not wait for an answer that nobody wants any more.
-        threading.Thread(
-            target=self._work, args=(work, sendable, schema, deadline, most_tokens), name="language-model", daemon=True
-        ).start()
+        threading.Thread(target=self._work, args=(work, question), name="language-model", daemon=True).start()
         try:
             return work.result(timeout=max(0.0, deadline - time.monotonic()))
         except TimeoutError:
             raise Unavailable(slow.why, slow.resolution) from None
 
-    def _work(
-        self, work: Future[JsonObject], prompt: str, schema: JsonObject, deadline: float, most_tokens: int
-    ) -> None:
+    def close(self) -> None:
+        self._model.close()
+
+    def _work(self, work: Future[JsonObject], question: _Question) -> None:
         try:
-            work.set_result(self._answer(prompt, schema, deadline, most_tokens))
+            work.set_result(self._answer(question))
         except Unavailable as error:
             work.set_exception(error)
         except LociError as error:  # for example, the store of the allowance is damaged
@@ -63,26 +79,29 @@ class CheckedModel:
             work.cancel()  # only after a bug: the thread shows its traceback, and the caller stops waiting
             self._slots.release()
 
-    def _answer(self, prompt: str, schema: JsonObject, deadline: float, most_tokens: int) -> JsonObject:
+    def _answer(self, question: _Question) -> JsonObject:
         began = time.monotonic()
         try:
-            return _fitting(self._written(prompt, schema, deadline, most_tokens), schema)
+            return _fitting(self._written(question), question.schema)
         except _UnfitError as unfit:
-            if 2 * time.monotonic() - began > deadline:  # a second try would take as long, and cost as much
+            if 2 * time.monotonic() - began > question.deadline:  # a second try would take as long, and cost as much
                 _give_up(unfit)
-            again = f"{prompt}\n\nYour last answer was of no use: {unfit}. Answer again, with fitting JSON only."
+            said = f"Your last answer was of no use: {unfit}. Answer again, with fitting JSON only."
         try:
-            return _fitting(self._written(again, schema, deadline, most_tokens), schema)
+            again = replace(question, prompt=f"{question.prompt}\n\n{said}")
+            return _fitting(self._written(again), question.schema)
         except _UnfitError as unfit:
             _give_up(unfit)
 
-    def _written(self, prompt: str, schema: JsonObject, deadline: float, most_tokens: int) -> str:
+    def _written(self, question: _Question) -> str:
         """The text of the answer. Reserves its tokens first, and corrects the number afterwards."""
-        reserved = len(prompt.encode()) // BYTES_A_TOKEN + len(json.dumps(schema)) + most_tokens
-        day = self._allowance.reserve(reserved)
+        read = len(question.prompt.encode()) // BYTES_A_TOKEN + len(json.dumps(question.schema))
+        reserved = read + question.most_tokens
+        day = self._allowance.reserve(reserved, question.of_day)
+        seconds = max(0.1, question.deadline - time.monotonic())
         try:
             answer = self._model.write(
-                prompt, schema, seconds=max(0.1, deadline - time.monotonic()), most_tokens=most_tokens
+                question.prompt, question.schema, seconds=seconds, most_tokens=question.most_tokens
             )
         except Unavailable:
             self._allowance.correct(day, -reserved)

@@ -51,6 +51,7 @@ class FetchedView(BaseModel):
     name: str
     source_type: Kind
     summary: str
+    summary_by: str = Field(description="`rules`: it is extracted; else the language model that wrote it")
     presigned_url: str | None = Field(
         description="for downloading it within an hour; null: no server of Loci can be reached for it"
     )
@@ -103,6 +104,7 @@ def fetched(file: StoredFile, versions: list[FileVersion], link: str | None) -> 
         name=file.name,
         source_type=file.kind,
         summary=shown.summary,
+        summary_by=shown.summary_by,
         presigned_url=link,
         format=shown.format,
         status=newest.status,

@@ -67,7 +67,8 @@ function makeReader(list) {
     const download = element('p');
     download.append(element('a', 'Download', { href: address(`files/${file.id}/content`), id: 'download' }));
     parts.push(download);
-    if (file.summary) parts.push(...fact('Summary', element('p', file.summary, { dir: 'auto' })));
+    const writer = file.summary_by === 'rules' ? '' : ` by ${file.summary_by}`;
+    if (file.summary) parts.push(...fact(`Summary${writer}`, element('p', file.summary, { dir: 'auto' })));
     if (file.sheet_names) {
       const sheets = element('ul', undefined, { className: 'chips' });
       sheets.append(...file.sheet_names.map((one) => element('li', one, { className: 'chip', dir: 'auto' })));
