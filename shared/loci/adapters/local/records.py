@@ -84,16 +84,18 @@ class SqliteRecords:
         self, owner: Owner, kind: str, *, prefix: str = "", limit: int = 100, after: str | None = None
     ) -> RecordPage:
         start = checked_key(prefix).encode() if prefix else b""
+        last = b"" if after is None else checked_key(after).encode()
+        # One lower bound: of two, SQLite takes the first, and reads all pages before this one again.
+        bound, lowest = (">", last) if last >= start else (">=", start)
         with self._database.read() as connection:
             rows = connection.execute(
-                SELECT + " WHERE owner = ? AND kind = ? AND key >= ? AND key < ? AND key > ?"
+                SELECT + f" WHERE owner = ? AND kind = ? AND key {bound} ? AND key < ?"
                 " AND (expires_at IS NULL OR expires_at > ?) ORDER BY key LIMIT ?",
                 (
                     owner.key,
                     kind,
-                    start,
+                    lowest,
                     start + BEHIND_PREFIX,
-                    b"" if after is None else checked_key(after).encode(),
                     self._clock(),
                     limit + 1,
                 ),
