@@ -14,7 +14,7 @@ API_ERRORS = 5  # in five minutes: one may be a client that went away
 LOW_STORAGE = 0.2
 MB_PER_GB = 1024
 LONGEST_WAIT_S = 3600
-TABLE_OPERATIONS = ("GetItem", "PutItem", "DeleteItem", "Query")
+TABLE_OPERATIONS = ("GetItem", "BatchGetItem", "PutItem", "DeleteItem", "Query")
 RUN_OPERATIONS = ("PutItem", "UpdateItem", "DeleteItem", "Query")
 
 

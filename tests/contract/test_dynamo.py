@@ -15,6 +15,8 @@ import pytest
 
 from loci.adapters.aws.blobs import S3Blobs
 from loci.adapters.aws.clients import Clients
+from loci.adapters.aws.record_batches import items_of
+from loci.adapters.aws.record_items import key_of
 from loci.adapters.aws.records import DynamoRecords
 from loci.core.errors import Conflict, Unavailable
 from loci.core.identity import Owner
@@ -132,6 +134,58 @@ def test_a_value_removed_while_it_is_listed_is_not_listed(stores: Stores, clock:
     assert page.next is None
 
 
+def leave_out(clients: Clients, counts: list[int]) -> None:
+    """Make DynamoDB answer only so many of the keys, request by request, as it does if it has no time for the rest."""
+
+    def answered(parsed: dict[str, Any], **_: object) -> None:
+        items = parsed["Responses"][TABLE]
+        count = counts.pop(0) if counts else len(items)
+        if left := items[count:]:
+            keys = [{name: one[name] for name in ("pk", "sk")} for one in left]
+            parsed["UnprocessedKeys"] = {TABLE: {"Keys": keys, "ConsistentRead": True}}
+        del items[count:]
+
+    clients.dynamodb.meta.events.register("after-call.dynamodb.BatchGetItem", answered)
+
+
+def test_keys_that_dynamodb_leaves_out_are_asked_for_again(stores: Stores, clock: Clock) -> None:
+    clients = Clients()
+    records = DynamoRecords(TABLE, stores.blobs, clock, clients)
+    written = {key: records.put(ANN, "note", key, {"key": key}) for key in "abcdef"}
+    leave_out(clients, counts := [2, 0, 0, 1])
+    assert records.get_all(ANN, "note", "abcdef") == written
+    assert counts == []
+
+
+def test_keys_that_dynamodb_leaves_out_again_and_again_are_an_error(stores: Stores, clock: Clock) -> None:
+    clients, pauses = Clients(), list[float]()
+    stores.records.put(ANN, "note", "a", {})
+    leave_out(clients, [0] * 100)
+    with pytest.raises(Unavailable, match="no capacity"):
+        list(items_of(clients.dynamodb, TABLE, [key_of(ANN, "note", "a")], pauses.append))
+    assert 3 < sum(pauses) < 10
+
+
+def test_many_records_are_read_as_last_written(stores: Stores, clock: Clock) -> None:
+    clients = Clients()
+    asked: list[bool] = []
+
+    def note(params: dict[str, Any], **_: object) -> None:
+        asked.append(params["RequestItems"][TABLE]["ConsistentRead"])
+
+    clients.dynamodb.meta.events.register("provide-client-params.dynamodb.BatchGetItem", note)
+    DynamoRecords(TABLE, stores.blobs, clock, clients).get_all(ANN, "note", [*map(str, range(250))])
+    assert asked == [True, True, True]
+
+
+def test_one_lost_value_does_not_hide_the_other_records(records: RecordStore, blobs: BlobStore) -> None:
+    records.put(ANN, "note", "a", LARGE)
+    blobs.remove(ANN, blobs.list(ANN)[0])
+    records.put(ANN, "note", "b", {})
+    found = records.get_all(ANN, "note", "ab")
+    assert {key: one.is_damaged for key, one in found.items()} == {"a": True, "b": False}
+
+
 def test_a_value_that_is_lost_is_an_error_and_no_empty_answer(records: RecordStore, blobs: BlobStore) -> None:
     records.put(ANN, "note", "a", LARGE)
     blobs.remove(ANN, blobs.list(ANN)[0])
@@ -194,6 +248,7 @@ def test_a_table_that_is_not_there_is_told(stores: Stores, clock: Clock) -> None
     records = DynamoRecords("no-such-table", stores.blobs, clock)
     for call in (
         lambda: records.get(ANN, "note", "a"),
+        lambda: records.get_all(ANN, "note", ["a"]),
         lambda: records.put(ANN, "note", "a", {}),
         lambda: records.remove(ANN, "note", "a"),
         lambda: records.list(ANN, "note"),

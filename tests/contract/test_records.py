@@ -7,7 +7,7 @@ import pytest
 from loci.core.errors import Conflict, Refused
 from loci.core.json import JsonObject
 from loci.core.stores import ABSENT, LONGEST_KEY, RecordStore
-from tests.contract.stores import ANN, SURROGATE, Clock, Stores, at_once
+from tests.contract.stores import ANN, BOB, SURROGATE, Clock, Stores, at_once
 
 VALUES: dict[str, JsonObject] = {
     "empty": {},
@@ -51,6 +51,7 @@ KEYS = (
 BAD_KEYS = {"empty": "", "too long": "x" * (LONGEST_KEY + 1), "too many bytes": "é" * 257, "half a pair": SURROGATE}
 METHODS: dict[str, Callable[[RecordStore, str], object]] = {
     "get": lambda records, key: records.get(ANN, "note", key),
+    "get_all": lambda records, key: records.get_all(ANN, "note", ["a", key]),
     "put": lambda records, key: records.put(ANN, "note", key, {}),
     "remove": lambda records, key: records.remove(ANN, "note", key),
     "list after": lambda records, key: records.list(ANN, "note", after=key),
@@ -89,6 +90,37 @@ def test_every_key_that_the_model_allows_is_a_record_of_its_own(records: RecordS
     assert [record.key for record in page.records] == sorted(KEYS, key=str.encode)
     assert all(record.value == {"key": record.key} for record in page.records)
     assert all(records.remove(ANN, "note", key) for key in KEYS)
+
+
+def test_many_records_come_in_the_order_of_their_keys_each_once(records: RecordStore) -> None:
+    for key in KEYS:
+        records.put(ANN, "note", key, {"key": key})
+    wanted = [*reversed(KEYS), "not there", *KEYS]
+    found = records.get_all(ANN, "note", wanted)
+    assert [*found] == [*reversed(KEYS)]
+    assert all(one == records.get(ANN, "note", key) for key, one in found.items())
+    assert records.get_all(ANN, "note", []) == {}
+    assert records.get_all(ANN, "note", ["not there"]) == {}
+
+
+def test_many_records_are_of_one_owner_and_one_kind_and_not_expired(records: RecordStore, clock: Clock) -> None:
+    records.put(ANN, "note", "a", {})
+    records.put(ANN, "other", "b", {})
+    records.put(BOB, "note", "c", {})
+    records.put(ANN, "note", "d", {}, expires_at=clock.now + 1)
+    assert [*records.get_all(ANN, "note", "abcd")] == ["a", "d"]
+    clock.now += 1
+    assert [*records.get_all(ANN, "note", "abcd")] == ["a"]
+
+
+@pytest.mark.parametrize(("count", "size"), [(1_050, 10), (60, 340_000), (3, 500_000)])
+def test_many_records_may_be_more_than_one_answer_of_dynamodb(records: RecordStore, count: int, size: int) -> None:
+    keys = [f"{number:04}" for number in range(count)]
+    for key in keys:
+        records.put(ANN, "note", key, text(size), durable=False)
+    found = records.get_all(ANN, "note", keys)
+    assert [*found] == keys
+    assert all(one.value == text(size) for one in found.values())
 
 
 @pytest.mark.parametrize("key", BAD_KEYS.values(), ids=BAD_KEYS)

@@ -203,7 +203,9 @@ def test_a_file_that_is_added_again_while_it_waits_is_sent_again(deployed: Deplo
     assert deployed.file("twice.csv").newest.number == 1
 
 
-@pytest.mark.parametrize("name", ["sent.csv", "mit Umlaut ä & 100%+.csv", ".hidden.csv", "~a.csv"])
+@pytest.mark.parametrize(
+    "name", ["sent.csv", "mit Umlaut ä & 100%+.csv", ".hidden.csv", "~a.csv", "50%24.csv", "${filename}.csv"]
+)
 def test_what_is_sent_with_a_form_is_found_and_the_object_is_gone(deployed: Deployed, name: str) -> None:
     message = deployed.upload(name, PRICES, ANN)
     assert deployed.take(message) == []
@@ -286,6 +288,16 @@ def test_a_form_is_for_one_file_of_its_owner(deployed: Deployed) -> None:
     policy = json.loads(base64.b64decode(ticket.fields["policy"]))
     assert ["content-length-range", 1, 10] in policy["conditions"]
     assert {"key": ticket.fields["key"]} in policy["conditions"]
+
+
+@pytest.mark.parametrize("name", ["${filename}", "a${filename}", "${filename}.csv"])
+def test_s3_puts_no_other_name_into_the_key_of_a_form(deployed: Deployed, name: str) -> None:
+    uploads = deployed.app.files.parts.uploads
+    assert uploads is not None
+    ticket = uploads.begin(ANN, name, 10)
+    assert (ticket.name, "$" in ticket.fields["key"]) == (name, False)
+    conditions = json.loads(base64.b64decode(ticket.fields["policy"]))["conditions"]
+    assert [one for one in conditions if "key" in one or "$key" in one] == [{"key": ticket.fields["key"]}]
 
 
 def test_a_form_for_more_than_the_reader_has_room_for_is_refused(deployed: Deployed) -> None:

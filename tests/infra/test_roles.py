@@ -16,7 +16,7 @@ ROTATE = {
     "secretsmanager:DescribeSecret secretsmanager:GetSecretValue secretsmanager:PutSecretValue "
     "secretsmanager:UpdateSecretVersionStage": ("<Secret>",),
 }
-RECORDS = "dynamodb:DeleteItem dynamodb:GetItem dynamodb:PutItem dynamodb:Query"
+RECORDS = "dynamodb:BatchGetItem dynamodb:DeleteItem dynamodb:GetItem dynamodb:PutItem dynamodb:Query"
 OBJECTS = "s3:DeleteObject s3:GetObject s3:PutObject"
 OWNER = "?" * 32
 KINDS = ("document", "embedded", "file", "file_version", "said", "text", "turn")

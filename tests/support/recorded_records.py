@@ -1,5 +1,6 @@
 """A record store that notes which calls it gets, and passes each one on to a real store."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from loci.core.identity import Owner
@@ -17,6 +18,10 @@ class RecordedRecords:
     def get(self, owner: Owner, kind: str, key: str) -> Record | None:
         self.calls.append(("get", kind))
         return self.store.get(owner, kind, key)
+
+    def get_all(self, owner: Owner, kind: str, keys: Sequence[str]) -> dict[str, Record]:
+        self.calls.append(("get_all", kind))
+        return self.store.get_all(owner, kind, keys)
 
     def put(
         self,

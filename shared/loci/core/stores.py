@@ -1,7 +1,7 @@
 """The ports of the stores: records, blobs, and locks for writers."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Final, Protocol, TypeVar, cast
@@ -89,6 +89,13 @@ class RecordStore(Protocol):
 
     def get(self, owner: Owner, kind: str, key: str) -> Record | None:
         """Return the record as last written, or None if it does not exist or has expired."""
+        ...
+
+    def get_all(self, owner: Owner, kind: str, keys: Sequence[str]) -> dict[str, Record]:
+        """Return the records with these keys as `get` does, in few requests. Leaves out those that do not exist.
+
+        A record whose value is lost is marked as damaged: it does not hide the others.
+        """
         ...
 
     def put(

@@ -30,6 +30,16 @@ def owner_and_rest(folder: str, key: str) -> tuple[Owner, str]:
     return owner, rest
 
 
+def key_part(name: str) -> str:
+    """The name of a file as the end of a key. In the key of a form, S3 puts the sender's own name for ${filename}."""
+    return name.replace("%", "%25").replace("$", "%24")
+
+
+def name_in(key_part: str) -> str:
+    """The name of the file with this end of a key."""
+    return key_part.replace("%24", "$").replace("%25", "%")
+
+
 def _misplaced(folder: str, key: str) -> Refused:
     advice = f"Upload it below {folder}/TENANT/SUBJECT/, both names percent-encoded, and - for an empty tenant"
     return Refused(f"{key!r} names no owner", advice, code="BAD_UPLOAD_KEY")

@@ -214,7 +214,8 @@ class Files:
 
     def known(self, owner: Owner, ids: Sequence[str]) -> dict[str, StoredFile | None]:
         """The files with these ids; None for an id that no file has."""
-        return {id: self.parts.lake.known(owner, id) for id in ids}
+        found = self.parts.lake.known(owner, ids)
+        return {id: found.get(id) for id in ids}
 
     def close(self) -> None:
         """End what reads files: the server stops."""

@@ -17,21 +17,24 @@ MOST_PASSAGES = 20_000
 
 def cut(document: str, name: str, reading: Reading, count: Count, longest: int = LONGEST) -> list[Chunk]:
     """The passages of a file as chunks for the index, numbered from 0. The path of each ends with its place."""
+    return cut_with_remark(document, name, reading, count, longest)[0]
+
+
+def cut_with_remark(
+    document: str, name: str, reading: Reading, count: Count, longest: int = LONGEST
+) -> tuple[list[Chunk], tuple[str, ...]]:
+    """The same, and a remark if the file has more passages than it may."""
     longest -= min(count([_stem(name)])[0], longest // 2)
     pieces: list[Piece] = []
     for group in _groups(reading.sections):
         pieces.extend(_pieces(group, count, longest))
-        if len(pieces) >= MOST_PASSAGES:
+        if len(pieces) > MOST_PASSAGES:
             break
-    return [_chunk(document, name, number, piece) for number, piece in enumerate(pieces[:MOST_PASSAGES])]
-
-
-def left_out(chunks: Sequence[Chunk]) -> tuple[str, ...]:
-    """A remark on the passages behind these, if there are as many as a file may have."""
-    if len(chunks) < MOST_PASSAGES:
-        return ()
+    chunks = [_chunk(document, name, number, piece) for number, piece in enumerate(pieces[:MOST_PASSAGES])]
+    if len(pieces) <= MOST_PASSAGES:
+        return chunks, ()
     last = place_of(chunks[-1]).label
-    return (f"Searches find only the first {MOST_PASSAGES:,} passages, up to {last}: split the file",)
+    return chunks, (f"Searches find only the first {MOST_PASSAGES:,} passages, up to {last}: split the file",)
 
 
 def _groups(sections: Sequence[Section]) -> Iterator[Sequence[Section]]:

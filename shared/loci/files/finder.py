@@ -84,7 +84,8 @@ class FileFinder:
 
     def find(self, owner: Owner, asked: Asked, *, limit: int, scope: Scope) -> FoundFiles:
         """The files that fit best, each with its best passages."""
-        unknown = tuple(id[:LONGEST_ID] for id in scope.ids if self._lake.known(owner, id) is None)
+        named = self._lake.known(owner, scope.ids)
+        unknown = tuple(id[:LONGEST_ID] for id in scope.ids if id not in named)
         then = VersionsThen({})
         parts = [(COLLECTION, scope.where)]
         if scope.as_of is not None:
@@ -98,15 +99,13 @@ class FileFinder:
             )
         found: dict[str, list[Hit]] = {}
         for hit in hits:
-            found.setdefault(hit.chunk.document, []).append(hit)
-        files: list[FoundFile] = []
-        for document, its in found.items():
-            id, _, _ = document.partition("@")
-            file = self._lake.known(owner, id)
-            if file is not None and len(files) < limit:
-                files.append(
-                    FoundFile(file, then.current.get(id, file.shown), tuple(_passage(one, asked) for one in its))
-                )
+            found.setdefault(_file_of(hit), []).append(hit)
+        known = self._lake.known(owner, [*found])
+        best = [(known[id], its) for id, its in found.items() if id in known][:limit]
+        files = [
+            FoundFile(file, then.current.get(file.id, file.shown), tuple(_passage(one, asked) for one in its))
+            for file, its in best
+        ]
         if files:
             return FoundFiles(tuple(files), "ok", scope, None, stages, unknown, then.trimmed)
         return replace(self._empty(owner, scope, unknown), stages=stages, trimmed=then.trimmed)
@@ -141,6 +140,10 @@ class FileFinder:
             return FoundFiles((), "empty", scope, f"No file is about it. {OTHER_WORDS}")
         reason = f"No file in this scope is about it. Search without conditions. {OTHER_WORDS}"
         return FoundFiles((), "empty", scope, reason, unknown=unknown)
+
+
+def _file_of(hit: Hit) -> str:
+    return hit.chunk.document.partition("@")[0]
 
 
 def _passage(hit: Hit, asked: Asked) -> FoundPassage:

@@ -7,7 +7,7 @@ from loci.core.deadline import is_nearly_over, out_of_time
 from loci.core.errors import Conflict, NotFound, Refused, Unavailable
 from loci.core.identity import Owner
 from loci.core.json import JsonObject
-from loci.files.cutting import cut, left_out
+from loci.files.cutting import cut_with_remark
 from loci.files.file import RULES, FileVersion, StoredFile, checked_name, file_id
 from loci.files.lake import Lake, RemoteContent, content_key
 from loci.files.plain_text import has_plain_name, is_plain, read_plain
@@ -169,8 +169,9 @@ class FileIngest:
 
     def _indexed(self, owner: Owner, file: StoredFile, version: FileVersion, reading: Reading) -> FileVersion:
         self.stages.enter(owner, file.id, Stage("indexing", reading.pages or 0, reading.pages))
-        chunks = cut(file.id, file.name, reading, self._embedder.count, self._versions.longest())
-        read = _read(version, reading, chunks)
+        longest = self._versions.longest()
+        chunks, left_out = cut_with_remark(file.id, file.name, reading, self._embedder.count, longest)
+        read = _read(version, reading, chunks, left_out)
         self._lake.keep_reading(owner, file.id, read, reading)
         if file.current is not None and file.current.number != read.number:
             self._versions.retire(owner, file, file.current, _facts(file, file.current))
@@ -200,7 +201,7 @@ class FileIngest:
         return [replace(one, embedding=held.get(one.hash)) for one in chunks]
 
 
-def _read(version: FileVersion, reading: Reading, chunks: list[Chunk]) -> FileVersion:
+def _read(version: FileVersion, reading: Reading, chunks: list[Chunk], left_out: tuple[str, ...]) -> FileVersion:
     return replace(
         version,
         status="okay",
@@ -213,7 +214,7 @@ def _read(version: FileVersion, reading: Reading, chunks: list[Chunk]) -> FileVe
         pages=reading.pages,
         summary=extracted(reading),
         summary_by=RULES,
-        remarks=(*reading.remarks, *left_out(chunks)),
+        remarks=(*reading.remarks, *left_out),
     )
 
 

@@ -72,15 +72,15 @@ class Lake:
 
     def get_all(self, owner: Owner, ids: Sequence[str]) -> list[StoredFile]:
         """The files with these ids, each once. If some are unknown, the error names all of them."""
-        found = {id: self.held(owner, id) for id in dict.fromkeys(ids)}
-        if unknown := [id for id, one in found.items() if one is None or one.is_removed]:
+        found = self.known(owner, ids)
+        if unknown := [id for id in dict.fromkeys(ids) if id not in found]:
             raise _unknown(unknown)
-        return [one for one in found.values() if one is not None]
+        return [*found.values()]
 
-    def known(self, owner: Owner, id: str) -> StoredFile | None:
-        """The file with this id, if there is one."""
-        found = self.held(owner, id)
-        return None if found is None or found.is_removed else found
+    def known(self, owner: Owner, ids: Sequence[str]) -> dict[str, StoredFile]:
+        """The files with these ids, without the ids that no file has."""
+        found = self._records.get_all(owner, KIND, [id for id in ids if ID.fullmatch(id)])
+        return {one.id: one for one in readable(found.values(), stored_file) if not one.is_removed}
 
     def held(self, owner: Owner, id: str) -> StoredFile | None:
         """The file with this id, also one that is being removed."""

@@ -1,7 +1,7 @@
 """Reads files beside the calls that bring them, so that a call need not wait for a large one."""
 
 import threading
-from collections import deque
+from collections import Counter, deque
 from concurrent.futures import Future
 
 from loci.core.errors import LociError
@@ -14,13 +14,18 @@ AT_ONCE = 2
 
 
 class ReadingQueue:
-    """A few files at once, of one owner after the other. If the process ends, the next start goes on."""
+    """A few files at once. A reader that is free goes to the owner who has the fewest, and among equals in turn.
+
+    So no owner gets a second reader while another one waits. If the process ends, the next start goes on.
+    """
 
     def __init__(self, ingest: FileIngest) -> None:
         self._ingest = ingest
         self._turn = threading.Lock()
         self._waiting: dict[Owner, deque[tuple[str, Future[StoredFile]]]] = {}
         """By owner, the one first whose turn is next: nobody waits for all files of another."""
+        self._reading = Counter[Owner]()
+        """By owner, how many readers have a file of theirs now."""
         self._workers = 0
 
     def begin(self, owner: Owner, id: str) -> Future[StoredFile]:
@@ -45,17 +50,26 @@ class ReadingQueue:
                 except BaseException as error:
                     future.set_exception(error)
                     raise
+                finally:
+                    self._end(owner)
         finally:
             with self._turn:
                 self._workers -= 1
 
     def _next(self) -> tuple[Owner, str, Future[StoredFile]] | None:
         with self._turn:
-            owner = next(iter(self._waiting), None)
+            owner = min(self._waiting, key=self._reading.__getitem__, default=None)
             if owner is None:
                 return None
             files = self._waiting.pop(owner)
             id, future = files.popleft()
             if files:
                 self._waiting[owner] = files
+            self._reading[owner] += 1
             return owner, id, future
+
+    def _end(self, owner: Owner) -> None:
+        with self._turn:
+            self._reading[owner] -= 1
+            if not self._reading[owner]:
+                del self._reading[owner]

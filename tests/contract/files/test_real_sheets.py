@@ -4,6 +4,8 @@ How many cells of a sheet have a value was counted with another reader of each f
 """
 
 import json
+import re
+import zipfile
 from collections import Counter
 from pathlib import Path
 
@@ -48,6 +50,13 @@ def _cells(reading: Reading) -> list[str]:
 def test_every_file_of_a_project_gets_its_true_status(read: Read, folder: Path, project: str) -> None:
     expected = STATUSES[project]
     assert {name: _status(read, folder / project / name) for name in expected} == expected
+
+
+def test_a_percentage_of_an_ods_is_shown_as_its_program_shows_it(read: Read, folder: Path) -> None:
+    path = folder / "pyexcel-0.7.6/tests/fixtures/ods_formats.ods"
+    assert "200.00%" in re.findall(r"<text:p>(.*?)</text:p>", zipfile.ZipFile(path).read("content.xml").decode())
+    [table] = read(path.name, path.read_bytes()).tables
+    assert (table.header[4:6], table.rows[0][4:6]) == (("Currency", "Percentage"), ("1", "200%"))
 
 
 def test_there_are_many_of_them() -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
+from openpyxl import Workbook
 
 from loci.core.errors import Refused
 from loci.files.cutting import cut
@@ -103,6 +104,55 @@ def test_values_are_shown_as_the_sheet_shows_them(read: Read) -> None:
     noise = workbooks.replaced(b"<v>1.5</v>", b"<v>0.30000000000000004</v>")
     [row] = _table(read("a.xlsx", workbooks.patched(content, {"xl/worksheets/sheet1.xml": noise}))).rows
     assert row == ("2026-05-01", "2026-05-01 13:05:00", "30:00:00", "25.6%", "TRUE", "0.3")
+
+
+@pytest.mark.parametrize(
+    ("format", "text"),
+    [
+        ("0%", "25.6%"),
+        ("0.00%", "25.6%"),
+        ("0.0%", "25.6%"),
+        ('[Red]0.0" % "', "0.256"),
+        ("0.00", "0.256"),
+        ("$#,##0.00", "0.256"),
+    ],
+)
+def test_a_percentage_of_an_xls_is_shown_as_one(read: Read, format: str, text: str) -> None:
+    rows = [["City", "Share", "Cost"], *([f"Town {at}", 0.256, 7] for at in range(30))]
+    reading = read("a.xls", workbooks.xls("Shares", rows, {(5, 1): format, (5, 2): format}))
+    cost = "700%" if "%" in text else "7"  # a whole number is stored in another way
+    assert [_cell(reading, "Shares", one) for one in ("B5", "B6", "C6", "B7")] == ["0.256", text, cost, "0.256"]
+
+
+def test_a_percent_sign_that_a_format_only_writes_behind_a_number_changes_nothing(read: Read) -> None:
+    def share(book: Workbook) -> None:
+        sheet = book.create_sheet("Shares")
+        for row in (["City", "Share"], ["Berlin", 12.5], ["Rome", 0.5]):
+            sheet.append(row)
+        sheet["B2"].number_format, sheet["B3"].number_format = '0.0"%"', "0.0%;[Red]-0.0%"
+
+    reading = read("a.xlsx", workbooks.xlsx(then=share))
+    assert [_cell(reading, "Shares", one) for one in ("B2", "B3")] == ["12.5", "50%"]
+
+
+def test_percentages_of_an_ods_are_shown_as_such_also_where_cells_and_rows_are_repeated(read: Read) -> None:
+    content = workbooks.ods("Shares", [["City", "Old", "New", "Sum"], ["Berlin", 0.256, 4.0], ["Rome", 0.5, 3.0]])
+    shares = {
+        b'office:value-type="float" office:value="0.256"': b'table:number-columns-repeated="2" '
+        b'office:value-type="percentage" office:value="0.256"',
+        b'<table:table-row><table:table-cell office:value-type="string"><text:p>Rome': b"<table:table-row "
+        b'table:number-rows-repeated="2"><table:table-cell office:value-type="string"><text:p>Rome',
+        b'office:value-type="float" office:value="0.5"': b'office:value-type="percentage" office:value="0.5"',
+    }
+
+    def marked(xml: bytes) -> bytes:
+        for before, after in shares.items():
+            assert before in xml
+            xml = xml.replace(before, after)
+        return xml
+
+    rows = _table(read("a.ods", workbooks.patched(content, {"content.xml": marked}))).rows
+    assert rows == (("Berlin", "25.6%", "25.6%", "4"), ("Rome", "50%", "3", ""), ("Rome", "50%", "3", ""))
 
 
 def test_a_formula_has_its_value_and_one_that_was_never_calculated_is_told(read: Read) -> None:

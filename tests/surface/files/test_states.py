@@ -112,6 +112,18 @@ async def test_passages_that_are_left_out_are_told(connect: Connect, monkeypatch
     assert told[file["id"]]["remarks"] == ["Searches find only the first 2 passages, up to line 7: split the file"]
 
 
+@on_both
+async def test_a_file_with_just_as_many_passages_as_it_may_have_is_whole(
+    connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cutting, "MOST_PASSAGES", 5)
+    text = "".join(f"# Port {number}\n\nShips of port {number} sail.\n\n" for number in range(5))
+    [file] = await call(connect, "add_memory", name="ports.md", text=text)
+    async with connect("files") as client:
+        told = structured(await client.call_tool("fetch_memory", {"memory_ids": [file["id"]]}))[file["id"]]
+    assert (file["num_chunks"], told.get("remarks", [])) == (5, [])
+
+
 @pytest.mark.parametrize("app", ["embedded"], indirect=True)
 def test_a_call_does_not_wait_for_a_slow_file_which_is_read_all_the_same(app: App) -> None:
     runner_packages()

@@ -13,7 +13,7 @@ from loci.core.errors import NotFound, Refused, Unavailable
 from loci.core.identity import Owner
 from loci.core.ids import content_id
 from loci.core.settings import FILES_IN
-from loci.core.upload_keys import owner_and_rest
+from loci.core.upload_keys import name_in, owner_and_rest
 from loci.files.lake import RemoteContent
 from loci.files.parts import FileParts
 
@@ -62,7 +62,7 @@ class FileArrivals:
         if found is None:  # it was taken in already
             return
         owner, rest = owner_and_rest(FILES_IN, key)
-        name = rest.partition("/")[2]
+        name = name_in(rest.partition("/")[2])
         if found.bytes > self._largest:
             raise Refused(f"{name[:255]!r} has {found.bytes >> 20} MB", "Raise file_mb", code="FILE_TOO_LARGE")
 

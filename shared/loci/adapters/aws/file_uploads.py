@@ -10,7 +10,7 @@ from loci.core.ids import random_id
 from loci.core.json import iso
 from loci.core.settings import FILES_IN
 from loci.core.signing import Seal
-from loci.core.upload_keys import owner_prefix
+from loci.core.upload_keys import key_part, name_in, owner_prefix
 from loci.files.ports import UploadPart, UploadTicket
 
 SECONDS = 3600
@@ -49,7 +49,7 @@ class S3FileUploads:
         """Let whoever holds the ticket send a file of at most so many bytes under this name."""
         if bytes > LARGEST:
             raise Refused(f"{name} has more than {LARGEST >> 20} MB", "Split it", code="FILE_TOO_LARGE")
-        key = f"{owner_prefix(FILES_IN, owner)}{random_id()}/{name}"
+        key = f"{owner_prefix(FILES_IN, owner)}{random_id()}/{key_part(name)}"
         if len(key.encode()) > LONGEST_KEY:
             raise Refused("The names of the file and of its owner are too long", "Give it a shorter name")
         with explained("S3", f"the bucket {self._bucket}", RESOLUTIONS):
@@ -89,7 +89,7 @@ class S3FileUploads:
                 if code_of(error) != "NoSuchUpload":
                     raise
                 raise _ended() from None
-        return key.rpartition("/")[2]
+        return _name_in(key)
 
     def _ticket(self, id: str, key: str, upload: str, ranges: list[tuple[int, int, int]]) -> UploadTicket:
         """Links for these parts. The length of each is signed: S3 takes no other."""
@@ -97,7 +97,7 @@ class S3FileUploads:
             UploadPart(number, self._link(key, upload, number, end - begin), begin, end)
             for number, begin, end in ranges
         )
-        name, until = key.rpartition("/")[2], iso(self._clock() + SECONDS)
+        name, until = _name_in(key), iso(self._clock() + SECONDS)
         return UploadTicket(name, "PUT", None, until, parts=parts, upload_id=id)
 
     def _link(self, key: str, upload: str, number: int, length: int) -> str:
@@ -111,6 +111,10 @@ class S3FileUploads:
         size = max(self._part, -(-bytes // MOST_PARTS))
         for number, begin in enumerate(range(0, bytes, size), 1):
             yield number, begin, min(begin + size, bytes)
+
+
+def _name_in(key: str) -> str:
+    return name_in(key.rpartition("/")[2])
 
 
 def _ended() -> NotFound:

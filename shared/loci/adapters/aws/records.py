@@ -2,12 +2,14 @@
 
 import json
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, suppress
 from typing import TYPE_CHECKING, Literal, TypedDict
 
 from loci.adapters.aws.clients import Clients, explained
+from loci.adapters.aws.record_batches import MOST_TOGETHER, items_of
 from loci.adapters.aws.record_items import PARTITION, SORT, InBlob, RecordRow, item_of, key_of, partition_of, row_of
+from loci.adapters.batches import batches
 from loci.core.errors import Conflict, NotFound, Unavailable
 from loci.core.identity import Owner
 from loci.core.ids import random_id
@@ -53,6 +55,16 @@ class DynamoRecords:
 
     def get(self, owner: Owner, kind: str, key: str) -> Record | None:
         return self._record(owner, kind, self._row(owner, kind, checked_key(key)))
+
+    def get_all(self, owner: Owner, kind: str, keys: Sequence[str]) -> dict[str, Record]:
+        wanted = [checked_key(key) for key in dict.fromkeys(keys)]
+        rows: dict[str, RecordRow] = {}
+        for some in batches(wanted, MOST_TOGETHER):
+            with self._explained():
+                items = items_of(self._clients.dynamodb, self._table, [key_of(owner, kind, key) for key in some])
+                rows |= {row.key: row for row in map(row_of, items) if self._is_live(row)}
+        found = ((key, self._record_or_damaged(owner, kind, rows[key])) for key in wanted if key in rows)
+        return {key: record for key, record in found if record is not None}
 
     def put(
         self,
@@ -100,10 +112,7 @@ class DynamoRecords:
         for row in self._rows(owner, kind, prefix, after, limit + 1):
             if len(records) == limit:
                 return RecordPage(tuple(records), records[-1].key)
-            try:
-                record = self._record(owner, kind, row)
-            except BlobMissing:  # one lost value does not hide the other records
-                record = Record(row.key, {}, row.version, row.expires_at, is_damaged=True)
+            record = self._record_or_damaged(owner, kind, row)
             if record is not None:
                 records.append(record)
         return RecordPage(tuple(records), None)
@@ -123,6 +132,13 @@ class DynamoRecords:
                     ) from None
                 row = now
         return None
+
+    def _record_or_damaged(self, owner: Owner, kind: str, row: RecordRow) -> Record | None:
+        """The record among others: one lost value does not hide them."""
+        try:
+            return self._record(owner, kind, row)
+        except BlobMissing:
+            return Record(row.key, {}, row.version, row.expires_at, is_damaged=True)
 
     def _text(self, owner: Owner, row: RecordRow) -> str | bytes:
         match row.value:

@@ -40,19 +40,19 @@ class Bm25:
         self,
         connection: sqlite3.Connection,
         scope: int,
+        total: int,
         words: Sequence[str],
         limit: int,
         among: DocumentCondition | None,
         having: Sequence[str] = (),
     ) -> Scored:
-        """The numbers of the `limit` best chunks with their scores, and of some that score the same as the last.
+        """The numbers of the `limit` best chunks of the scope's `total`, with their scores, and of equals of the last.
 
         Only in the documents `among`, and only chunks `having` one of those words, if they are given.
         """
         asked = [word.replace("\0", " ") for word in words]
-        if not asked or limit < 1:
+        if not asked or not total or limit < 1:
             return []
-        [total] = connection.execute("SELECT chunks FROM scope WHERE number = ?", (scope,)).fetchone()
         if len(asked) <= MOST_WORDS and total < FEWEST_GATED:
             return _WordQuery(connection, scope, asked, limit, among, having).run()
         counts = self._counts(connection, scope, total, list(dict.fromkeys(asked))[: 4 * MOST_WORDS])

@@ -21,7 +21,7 @@ from loci.adapters.local.index_rows import (
     names_at,
     placeholders,
 )
-from loci.adapters.local.index_writes import put_chunks, remove_chunks, scope_of
+from loci.adapters.local.index_writes import put_chunks, remove_chunks, scope_of, sized_scope_of
 from loci.adapters.local.sqlite import Database
 from loci.adapters.local.vectors import MatrixKey, VectorCache
 from loci.core.identity import Owner
@@ -97,20 +97,22 @@ class SqliteIndex:
         where: Where,
     ) -> list[Candidate]:
         with self._database.snapshot() as connection:
-            cosines_later = None
+            cosines_later = rows = None
             if vector is not None:
                 key = MatrixKey(owner.key, collection, vector.model, vector.dimensions)
                 rows = self._vectors.rows(connection, key)
-                # Runs while FTS5 finds the words: the model and numpy release the interpreter lock while they work.
+            scope, total = sized_scope_of(connection, owner, collection)
+            among = document_condition(scope, where)
+            if vector is not None and rows is not None:
+                # Runs while FTS5 finds the words: the model and numpy release the interpreter lock while they work. No
+                # query stands between: each one may wait for that lock until the model begins.
                 cosines_later = THREADS.submit(copy_context().run, lambda: rows.against(vector.values()))
-            scope = scope_of(connection, owner, collection)
-            among = document_condition(scope or 0, where)
-            by_words = dict(self._bm25.best(connection, scope, words, limit, among, where.any_words)) if scope else {}
+            by_words = dict(self._bm25.best(connection, scope, total, words, limit, among, where.any_words))
             by_vector: dict[int, float] = {}
             cosines = cosines_later and cosines_later.result()
             if cosines is not None:
                 documents = None if among is None else _column(connection, among.sql, among.values)
-                having = having_any(connection, scope, where.any_words) if scope and where.any_words else None
+                having = having_any(connection, scope, where.any_words) if total and where.any_words else None
                 by_vector = cosines.nearest(limit, documents, having)
             names = self._names.get(by_words.keys() | by_vector.keys(), partial(names_at, connection))
         word_ranks, vector_ranks = _ranks(by_words, names, limit), _ranks(by_vector, names, limit)

@@ -66,6 +66,14 @@ def scope_of(connection: sqlite3.Connection, owner: Owner, collection: str) -> i
     return found and found[0]
 
 
+def sized_scope_of(connection: sqlite3.Connection, owner: Owner, collection: str) -> tuple[int, int]:
+    """The number of the collection and how many chunks it has; zeros if it has never had a document."""
+    found = connection.execute(
+        "SELECT number, chunks FROM scope WHERE owner = ? AND collection = ?", (owner.key, collection)
+    ).fetchone()
+    return found or (0, 0)
+
+
 def _made_scope(connection: sqlite3.Connection, owner: Owner, collection: str) -> int:
     scope = scope_of(connection, owner, collection)
     if scope is None:

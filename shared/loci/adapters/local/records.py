@@ -2,8 +2,9 @@
 
 import json
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
+from loci.adapters.batches import batches
 from loci.adapters.local.sqlite import Database
 from loci.core.identity import Owner
 from loci.core.ids import random_id
@@ -14,6 +15,8 @@ from loci.core.stores import ABSENT, Record, RecordPage, checked_key, lost_race,
 SELECT = "SELECT key, CAST(value AS BLOB), version, expires_at FROM record"
 # No UTF-8 text has this byte, so the prefix with it sorts behind every key with the prefix.
 BEHIND_PREFIX = b"\xff"
+AT_ONCE = 500
+"""Keys in one query."""
 
 
 class SqliteRecords:
@@ -30,6 +33,19 @@ class SqliteRecords:
                 (owner.key, kind, checked_key(key).encode(), self._clock()),
             ).fetchone()
         return None if row is None else _record(row)
+
+    def get_all(self, owner: Owner, kind: str, keys: Sequence[str]) -> dict[str, Record]:
+        wanted = [checked_key(key) for key in dict.fromkeys(keys)]
+        found: dict[str, Record] = {}
+        with self._database.read() as connection:
+            for some in batches(wanted, AT_ONCE):
+                rows = connection.execute(
+                    f"{SELECT} WHERE owner = ? AND kind = ? AND key IN ({','.join('?' * len(some))})"
+                    " AND (expires_at IS NULL OR expires_at > ?)",
+                    (owner.key, kind, *(key.encode() for key in some), self._clock()),
+                )
+                found.update((record.key, record) for record in map(_record, rows))
+        return {key: found[key] for key in wanted if key in found}
 
     def put(
         self,
@@ -68,16 +84,18 @@ class SqliteRecords:
         self, owner: Owner, kind: str, *, prefix: str = "", limit: int = 100, after: str | None = None
     ) -> RecordPage:
         start = checked_key(prefix).encode() if prefix else b""
+        last = b"" if after is None else checked_key(after).encode()
+        # One lower bound: of two, SQLite takes the first, and reads all pages before this one again.
+        bound, lowest = (">", last) if last >= start else (">=", start)
         with self._database.read() as connection:
             rows = connection.execute(
-                SELECT + " WHERE owner = ? AND kind = ? AND key >= ? AND key < ? AND key > ?"
+                SELECT + f" WHERE owner = ? AND kind = ? AND key {bound} ? AND key < ?"
                 " AND (expires_at IS NULL OR expires_at > ?) ORDER BY key LIMIT ?",
                 (
                     owner.key,
                     kind,
-                    start,
+                    lowest,
                     start + BEHIND_PREFIX,
-                    b"" if after is None else checked_key(after).encode(),
                     self._clock(),
                     limit + 1,
                 ),

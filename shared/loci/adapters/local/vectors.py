@@ -66,8 +66,9 @@ class Cosines:
 
         if not len(self.numbers):
             return {}
-        rows = np.searchsorted(self.numbers, np.array(numbers, np.int64)).clip(max=len(self.numbers) - 1)
-        return self._exact(rows[np.isin(self.numbers[rows], numbers) & (self.values[rows] > NOWHERE)])
+        wanted = np.array(numbers, np.int64)
+        rows = np.searchsorted(self.numbers, wanted).clip(max=len(self.numbers) - 1)
+        return self._exact(rows[(self.numbers[rows] == wanted) & (self.values[rows] > NOWHERE)])
 
     def _exact(self, rows: "Numbers") -> dict[int, float]:
         """Adds up each row in the same order, so that equal vectors have equal cosines."""

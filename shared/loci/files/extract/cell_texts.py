@@ -9,6 +9,8 @@ DIGITS = 15
 """Spreadsheets keep this many digits of a number."""
 NUMBER = re.compile(r"[-+(]?\s?[$€£¥]?\s?[-+]?\d[\d.,' ]*(?:[eE][-+]?\d+)?\s?[%$€£¥]?\)?")
 DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}(?:[T ]\d{1,2}:\d{2}\S*)?|\d{1,2}:\d{2}(?::\d{2})?")
+QUOTED = re.compile(r'"[^"]*"?|\\.|_.|\*.')
+"""What a number format writes as it is."""
 YEARS = range(1900, 2101)
 
 
@@ -28,6 +30,11 @@ def shown_number(number: float) -> str:
 def shown_percent(number: float) -> str:
     """25.6% for 0.256."""
     return f"{number * 100:.{DIGITS - 3}g}%"
+
+
+def shows_percent(format: str) -> bool:
+    """True if a number format shows a number as a percentage: a sign in quotation marks is only written behind it."""
+    return "%" in QUOTED.sub("", format)
 
 
 def kind(value: Any) -> str:

@@ -6,6 +6,7 @@ import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from loci.files.extract.cell_texts import shows_percent
 from loci.files.extract.unreadable import Limits, Unreadable, too_large
 
 PIECE = 1 << 20
@@ -183,7 +184,7 @@ def _percent_styles(packed: zipfile.ZipFile) -> frozenset[bytes]:
     formats = {
         int(one.get("numFmtId", "0"))
         for element in re.findall(r"<(?:\w+:)?numFmt\s[^>]*>", text)
-        if "%" in (one := attributes(element)).get("formatCode", "") and one.get("numFmtId", "0").isdecimal()
+        if shows_percent((one := attributes(element)).get("formatCode", "")) and one.get("numFmtId", "0").isdecimal()
     }
     used = re.search(r"<(?:\w+:)?cellXfs[\s>].*?</(?:\w+:)?cellXfs>", text, re.DOTALL)
     styles = re.findall(r"<(?:\w+:)?xf\s[^>]*>", used.group()) if used else []

@@ -1,7 +1,6 @@
 """Reads workbooks: xlsx, xls and ods."""
 
 import os
-import re
 import shutil
 import tempfile
 import zipfile
@@ -11,11 +10,13 @@ from typing import IO, Any
 from loci.files.extract import office_package
 from loci.files.extract.cell_texts import kind, shown, shown_percent
 from loci.files.extract.packed_workbook import Package, SheetPart, examine, smaller_copy
+from loci.files.extract.percents_of_ods import percents_of_ods
+from loci.files.extract.percents_of_xls import percents_of_xls
+from loci.files.extract.places import position
 from loci.files.extract.tables import Grid, tables
 from loci.files.extract.unreadable import Limits, Unreadable
 
 CONTENT = "content.xml"
-CELL_NAME = re.compile(r"([A-Z]+)(\d+)")
 LONGEST_NAME = 500
 NO_PASSWORD = Unreadable("The workbook has a password", "Save it without one, and add it again", "FILE_ENCRYPTED")
 
@@ -73,6 +74,7 @@ def _read(path: str, package: Package, limits: Limits) -> dict[str, Any]:
     import python_calamine as calamine
 
     book = _opened(path, limits)
+    percents = {} if package.sheets else _percents(path, limits)
     sections: list[dict[str, Any]] = []
     remarks: list[str] = []
     names: list[str] = []
@@ -83,7 +85,7 @@ def _read(path: str, package: Package, limits: Limits) -> dict[str, Any]:
             continue
         if sheet.visible != calamine.SheetVisibleEnum.Visible:
             remarks.append(f"Sheet {sheet.name!r} is hidden")
-        part = package.sheets.get(sheet.name, SheetPart(sheet.name, ""))
+        part = package.sheets.get(sheet.name, SheetPart(sheet.name, "", percents=percents.get(sheet.name, set())))
         read = book.get_sheet_by_index(at)
         grid = _grid(read, part, rows_left)
         sections += tables(grid)
@@ -100,17 +102,24 @@ def _read(path: str, package: Package, limits: Limits) -> dict[str, Any]:
     return {"sheets": names, "sections": sections, "figures": package.figures, "remarks": _short(remarks)}
 
 
+def _percents(path: str, limits: Limits) -> dict[str, set[str]]:
+    """The cells that show a percentage, by sheet, of a workbook that is no xlsx."""
+    if zipfile.is_zipfile(path):
+        return percents_of_ods(office_package.Package(path, limits))
+    return percents_of_xls(Path(path).read_bytes())
+
+
 def _grid(sheet: Any, part: SheetPart, rows_left: int) -> Grid:
     """The used cells of a sheet."""
     row, column = sheet.start or (0, 0)
     raw: list[list[Any]] = sheet.to_python(skip_empty_area=True, nrows=max(0, rows_left - row))
     cells = [[*map(shown, one)] for one in raw]
     for place in part.percents:
-        at, across = _position(place, row, column)
-        if at < len(raw) and across < len(raw[at]) and isinstance(raw[at][across], float):
+        at, across = position(place, row, column)
+        if 0 <= at < len(raw) and 0 <= across < len(raw[at]) and raw[at][across].__class__ in (int, float):
             cells[at][across] = shown_percent(raw[at][across])
     for place, text in part.errors.items():
-        at, across = _position(place, row, column)
+        at, across = position(place, row, column)
         if 0 <= at < len(cells) and 0 <= across < len(cells[at]):
             cells[at][across] = text
 
@@ -121,16 +130,6 @@ def _grid(sheet: Any, part: SheetPart, rows_left: int) -> Grid:
         return "n" if found == "e" else found  # an error, which the parser shows as an empty cell
 
     return Grid(sheet.name[:LONGEST_NAME], cells, cell_kind, row, column, sheet.merged_cell_ranges or ())
-
-
-def _position(place: str, row: int, column: int) -> tuple[int, int]:
-    found = CELL_NAME.fullmatch(place)
-    if found is None:
-        return -1, -1
-    number = 0
-    for letter in found.group(1):
-        number = number * 26 + ord(letter) - 64
-    return int(found.group(2)) - 1 - row, number - 1 - column
 
 
 def _remarks(part: SheetPart, grid: Grid, height: int, rows_left: int) -> list[str]:
