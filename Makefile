@@ -39,6 +39,7 @@ test-exhaustive: $(VENV)/.dev $(VENV)/.runner ## run what takes minutes and `mak
 quality: $(VENV)/.dev $(VENV)/.runner ## measure answers on retrieval and computation sets (EVAL=DIR)
 	$(BIN)/python -m tests.quality "$(EVAL)" $(QUALITY)
 	$(BIN)/python -m tests.quality.files "$(EVAL)" $(FILES)
+	$(BIN)/python -m tests.quality.tools $(TOOLS)
 
 conformance: $(VENV)/.dev ## run the official MCP conformance suite and the Inspector (npm packages)
 	$(PYTEST) -m conformance tests/conformance
@@ -102,7 +103,7 @@ lock: $(VENV)/.dev ## renew requirements/*.lock from pyproject.toml (UPGRADE=1: 
 	$(BIN)/python requirements/renew.py $(if $(UPGRADE),--upgrade)
 
 clean: ## remove what was installed and built here (your data stays)
-	rm -rf $(VENV) build dist tests/conformance/node_modules infra/node_modules .ruff_cache .import_linter_cache
+	rm -rf $(VENV) build dist tests/conformance/node_modules tests/servers/upstream/node_modules infra/node_modules .ruff_cache .import_linter_cache
 
 $(BIN)/python:
 	@test -n "$(PYTHON)" || { echo "Loci needs Python 3.11 or newer with venv; none was found. Install one, or say which: make PYTHON=/path/to/python3"; exit 1; }

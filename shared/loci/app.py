@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from loci.mcp.module import Module
     from loci.search.adapters import SearchAdapters
     from loci.search.language_model import LanguageModel
+    from loci.tools.api import Tools
+    from loci.tools.parts import MakeServers
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,7 @@ class Adapters:
     """Documents and files share them."""
     files: "Callable[[SearchAdapters], FileAdapters]"
     code: "Callable[[], CodeAdapters]"
+    tool_servers: "MakeServers"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +59,7 @@ class App:
     lazy_documents: "Lazy[Documents]"
     lazy_files: "Lazy[Files]"
     lazy_code: "Lazy[Code]"
+    lazy_tools: "Lazy[Tools]"
     list_modules: "Callable[[App], Sequence[Module]]"
 
     @property
@@ -74,6 +78,11 @@ class App:
         return self.lazy_code.get()
 
     @property
+    def tools(self) -> "Tools":
+        """Tool servers, and the calls of their tools."""
+        return self.lazy_tools.get()
+
+    @property
     def modules(self) -> "Sequence[Module]":
         """Each vertical, as the server offers it."""
         return self.list_modules(self)
@@ -84,5 +93,7 @@ class App:
             code.close()
         if files := self.lazy_files.made:
             files.close()
+        if tools := self.lazy_tools.made:
+            tools.close()
         if model := self.lazy_language_model.made:
             model.close()

@@ -18,6 +18,7 @@ from loci.mcp.auth.api_keys import ApiKeys
 from loci.mcp.module import Module
 from loci.scratchpad.api import Scratchpad
 from loci.scratchpad.module import scratchpad_module
+from loci.tools.module import tools_module
 from loci.web.module import web_module
 
 if TYPE_CHECKING:
@@ -26,7 +27,9 @@ if TYPE_CHECKING:
     from loci.documents.api import Documents
     from loci.documents.ingest.reindex import IndexRebuild
     from loci.files.api import Files
+    from loci.search.inference import Embedder
     from loci.search.language_model import LanguageModel
+    from loci.tools.api import Tools
 
 
 def modules(app: App) -> Sequence[Module]:
@@ -36,6 +39,7 @@ def modules(app: App) -> Sequence[Module]:
         documents_module(app),
         files_module(app),
         code_module(app),
+        tools_module(app),
         web_module(app),
     ]
 
@@ -69,11 +73,28 @@ def build_app(settings: Settings | None = None) -> App:
 
     lazy_files = Lazy(files)
 
+    def tools() -> "Tools":
+        from loci.tools.api import Tools
+        from loci.tools.parts import tool_parts
+
+        # On AWS, all owners' servers would share the variables of the function: those are Loci's.
+        variable = os.environ.get if settings.mode == "embedded" else _no_variable
+
+        def embedder() -> "Embedder":
+            return for_search.get().embedder
+
+        return Tools(tool_parts(settings, adapters.records, embedder, adapters.tool_servers, variable))
+
+    lazy_tools = Lazy(tools)
+
     def code() -> "Code":
         from loci.code.api import Code
         from loci.code.parts import code_parts
 
-        return Code(code_parts(settings, adapters.records, scratchpad, telemetry, adapters.code(), lazy_files.get))
+        ports = adapters.code()
+        return Code(
+            code_parts(settings, adapters.records, scratchpad, telemetry, ports, lazy_files.get, lazy_tools.get)
+        )
 
     return App(
         settings=settings,
@@ -88,6 +109,7 @@ def build_app(settings: Settings | None = None) -> App:
         lazy_documents=Lazy(documents),
         lazy_files=lazy_files,
         lazy_code=Lazy(code),
+        lazy_tools=lazy_tools,
         list_modules=modules,
     )
 
@@ -170,6 +192,10 @@ def count_signing_secrets(settings: Settings) -> int:
     from loci.runtimes.aws import signing_secrets
 
     return len(signing_secrets(settings, Clients()))
+
+
+def _no_variable(name: str) -> None:  # noqa: ARG001 (as `os.environ.get` has it)
+    return None
 
 
 def _adapters(settings: Settings) -> Adapters:

@@ -14,6 +14,7 @@ from tests.bench.cold import cold
 from tests.bench.figures import Figure, as_json, table
 from tests.bench.file_search import file_search
 from tests.bench.files import files
+from tests.bench.gateway_call import gateway_call
 from tests.bench.gateway_model import gateway_model
 from tests.bench.graph import graph
 from tests.bench.imports import imports
@@ -26,6 +27,7 @@ from tests.bench.python_runs import python_runs
 from tests.bench.rerank import rerank
 from tests.bench.s3_search import s3_search
 from tests.bench.search import passages, search
+from tests.bench.search_tools import search_tools
 from tests.bench.servers import Servers, servers
 from tests.bench.typescript import typescript
 from tests.bench.warm import warm
@@ -46,7 +48,9 @@ PARTS: Mapping[str, Callable[[Servers], list[Figure]]] = {
     "search": search,
     "passages": passages,
     "file search": file_search,
+    "search tools": search_tools,
     "rerank": rerank,
+    "gateway call": gateway_call,
     "gateway model": gateway_model,
     "graph": graph,
     "typescript": typescript,

@@ -23,6 +23,31 @@ BEST = 50
 LONGEST = 64
 
 
+class BareModel:
+    """The embedder on onnxruntime, without Loci."""
+
+    def __init__(self, models: Path) -> None:
+        placed = ModelsFolder(models).in_use("embedder")
+        if placed is None:
+            raise SystemExit(f"there is no embedder in {models}")
+        self._tokenizer: Any = Tokenizer.from_file(str(placed.path(TOKENIZER_FILE)))
+        self._tokenizer.enable_truncation(LONGEST)
+        self._tokenizer.no_padding()
+        onnxruntime: Any = import_module("onnxruntime")  # it has no types
+        options = onnxruntime.SessionOptions()
+        # Its threads would wait busily, on the processors that the other legs need.
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        self._session = onnxruntime.InferenceSession(str(placed.path(MODEL_FILE)), options)
+
+    def vector(self, question: str) -> "np.ndarray[Any, np.dtype[np.float32]]":
+        encoded = self._tokenizer.encode(question)
+        ids = np.array([encoded.ids], np.int64)
+        fed = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
+        [hidden] = self._session.run(["last_hidden_state"], fed)
+        mean = hidden[0].mean(axis=0)
+        return mean / np.linalg.norm(mean)
+
+
 class Floor:
     """FTS5, NumPy and onnxruntime on what a library of Loci holds."""
 
@@ -36,23 +61,13 @@ class Floor:
         self._words.commit()
         vectors = [vector for [vector] in self._words.execute("SELECT vector FROM held.chunk ORDER BY number")]
         self._rows = np.frombuffer(b"".join(vectors), "<f2").reshape(len(vectors), -1).astype(np.float32)
-        placed = ModelsFolder(models).in_use("embedder")
-        if placed is None:
-            raise SystemExit(f"there is no embedder in {models}")
-        self._tokenizer: Any = Tokenizer.from_file(str(placed.path(TOKENIZER_FILE)))
-        self._tokenizer.enable_truncation(LONGEST)
-        self._tokenizer.no_padding()
-        onnxruntime: Any = import_module("onnxruntime")  # it has no types
-        options = onnxruntime.SessionOptions()
-        # Its threads would wait busily, on the processors that the other legs need.
-        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        self._session = onnxruntime.InferenceSession(str(placed.path(MODEL_FILE)), options)
+        self._model = BareModel(models)
         self.took: dict[str, list[float]] = {}
 
     def search(self, question: str) -> None:
         """Both legs, one after the other; `took` has the seconds of each part."""
         marks = [time.perf_counter()]
-        vector = self.vector(question)
+        vector = self._model.vector(question)
         marks.append(time.perf_counter())
         match = " OR ".join('"' + word.replace('"', '""') + '"' for word in query_words(question))
         sql = f"SELECT rowid, bm25(word) FROM word WHERE word MATCH ? ORDER BY bm25(word) LIMIT {BEST}"  # noqa: S608
@@ -64,14 +79,6 @@ class Floor:
         for name, begin, end in zip(("model", "words", "vector"), marks, marks[1:], strict=False):
             self.took.setdefault(name, []).append(end - begin)
         self.took.setdefault("all", []).append(marks[-1] - marks[0])
-
-    def vector(self, question: str) -> "np.ndarray[Any, np.dtype[np.float32]]":
-        encoded = self._tokenizer.encode(question)
-        ids = np.array([encoded.ids], np.int64)
-        fed = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
-        [hidden] = self._session.run(["last_hidden_state"], fed)
-        mean = hidden[0].mean(axis=0)
-        return mean / np.linalg.norm(mean)
 
 
 def main(data: str, models: str) -> None:

@@ -1,14 +1,13 @@
 """Node and the two npm packages pinned beside this file: the conformance suite and the Inspector."""
 
-import fcntl
-import hashlib
 import os
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
-from infra.node import NODE, NPM
+from infra.node import NODE
+from tests.support import npm_packages
 
 Revision = Literal["2025-11-25", "2026-07-28"]
 
@@ -16,7 +15,6 @@ HERE = Path(__file__).resolve().parent
 MODULES = HERE / "node_modules"
 SUITE = MODULES / "@modelcontextprotocol" / "conformance"
 INSPECTOR = MODULES / "@modelcontextprotocol" / "inspector" / "clients" / "launcher" / "build" / "index.js"
-STAMP = MODULES / ".installed"
 
 
 def run(
@@ -42,15 +40,7 @@ def run(
 
 def install() -> None:
     """Install the locked packages, unless this very lock is installed already."""
-    wanted = _fingerprint()
-    with (HERE / "package.json").open() as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # two test processes may arrive here together
-        if STAMP.is_file() and STAMP.read_text() == wanted:
-            return
-        done = run([NPM, "ci", "--no-progress"], seconds=600)
-        if done.returncode:
-            raise RuntimeError(f"npm ci failed:\n{done.stdout}{done.stderr}")
-        STAMP.write_text(wanted)
+    npm_packages.install(HERE)
 
 
 def conformance(
@@ -97,9 +87,3 @@ def search_from_typescript(query: str, *target: str, env: Mapping[str, str]) -> 
     """Run a client of the official SDK, which says what it found: at `http URL`, or with `stdio COMMAND…`."""
     install()
     return run([HERE / "sdk_client.ts", query, *target], env=env)
-
-
-def _fingerprint() -> str:
-    files = (HERE / name for name in ("package.json", "package-lock.json", ".npmrc"))
-    node = str(NODE.stat().st_size)
-    return hashlib.sha256(b"\0".join([node.encode(), *(file.read_bytes() for file in files)])).hexdigest()

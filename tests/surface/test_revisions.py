@@ -107,6 +107,9 @@ REQUESTS: dict[str, Request] = {
     "a part": tool("scratchpad_read", id="$scratchpad_id", offset=5, limit=20),
     "no entry": tool("scratchpad_read", id="0123456789ab"),
     "entries": tool("scratchpad_list"),
+    # Tools
+    "tools that fit": tool("pml_search_tools", query="which files there are", limit=2),
+    "a call that is passed on": tool("pml_call_tool", tool="get_memorylake_metadata"),
     "an unknown tool": tool("tram_schedule"),
     # What is not called
     "tools": Request("tools/list"),

@@ -34,10 +34,14 @@ def on_server(url: str, key: str | None, work: "Callable[[Client], Awaitable[T]]
 def connected(server: "MCPServer | Any", work: "Callable[[Client], Awaitable[T]]", where: str = "this machine") -> T:
     """Run the work with a client of this server."""
     import asyncio
+    import logging
 
     import httpx2
     from mcp import Client
     from mcp.shared.exceptions import MCPError
+
+    # The SDK warns of tools that are not listed: those of tool servers are called all the same.
+    logging.getLogger("client").setLevel(logging.ERROR)
 
     async def ask() -> T:
         async with Client(server, read_timeout_seconds=SECONDS) as client:

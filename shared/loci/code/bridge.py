@@ -26,18 +26,6 @@ class ToolDoor(Protocol):
         ...
 
 
-class NoTools:
-    """A `ToolDoor` without tools."""
-
-    def offered(self, caller: Caller, intent: str | None) -> Sequence[str]:  # noqa: ARG002 (the port's names)
-        return ()
-
-    def call(self, caller: Caller, tool: str, arguments: JsonObject) -> Json:  # noqa: ARG002
-        raise NotFound(
-            f"There is no tool {tool[:80]!r}", "Call only tools that the run was given", code="TOOL_NOT_FOUND"
-        )
-
-
 class Bridge:
     """One run's tools, and its calls of them."""
 

@@ -5,9 +5,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from loci.code.bridge import NoTools
 from loci.code.detached_runs import DetachedRuns
 from loci.code.errand_slots import ErrandSlots
+from loci.code.gateway_door import GatewayDoor
 from loci.code.ports import Executors, Jobs, Sandbox, StoredFiles
 from loci.code.python import Runner
 from loci.code.results_cache import ResultsCache
@@ -21,6 +21,7 @@ from loci.core.telemetry import Telemetry
 from loci.files.api import Files
 from loci.sandbox.supervisor.exchange import MB, Bounds
 from loci.scratchpad.api import Scratchpad
+from loci.tools.api import Tools
 
 PATIENCE = 25.0
 """Seconds that a call waits before it answers that the run goes on."""
@@ -60,13 +61,14 @@ def code_parts(
     telemetry: Telemetry,
     adapters: CodeAdapters,
     files: Callable[[], Files],
+    tools: Callable[[], Tools],
 ) -> CodeParts:
     """Put the parts together."""
     executors = Lazy(adapters.executors)
     slots = ErrandSlots(records, settings.runs_at_once)
     return CodeParts(
         Lazy(partial(_runner, settings, records, executors, FilesForCode(files), telemetry)),
-        Lazy(partial(_typescript, settings, adapters, scratchpad, telemetry)),
+        Lazy(partial(_typescript, settings, adapters, scratchpad, telemetry, tools)),
         TableQueries(executors.get, files, time.time),
         executors,
         DetachedRuns(records, scratchpad, adapters.jobs, time.time, slots) if adapters.jobs else None,
@@ -90,11 +92,17 @@ def _runner(
     return Runner(records, executors.get(), files, time.time, telemetry, seconds=settings.runner_seconds)
 
 
-def _typescript(settings: Settings, adapters: CodeAdapters, scratchpad: Scratchpad, telemetry: Telemetry) -> TypeScript:
+def _typescript(
+    settings: Settings,
+    adapters: CodeAdapters,
+    scratchpad: Scratchpad,
+    telemetry: Telemetry,
+    tools: Callable[[], Tools],
+) -> TypeScript:
     is_local = settings.mode == "embedded"  # there are no files on AWS
     return TypeScript(
         adapters.sandbox(),
-        NoTools(),
+        GatewayDoor(tools),
         scratchpad,
         telemetry,
         cache=ResultsCache() if settings.code_cache else None,

@@ -101,6 +101,9 @@ class Settings(BaseModel):
     tool_names: Literal["wire", "colon"] = Field(
         "wire", description="wire: list tools as pml_search_tools; colon: as pml:search_tools"
     )
+    tools_read_only: bool = Field(
+        False, description="call only those tools of other servers that say that they change nothing"
+    )
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
         "INFO", description="the lowest level that is logged"
     )

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 INSTRUCTIONS = """
 
 Files hold workbooks, PDFs and texts:
-- get_memorylake_metadata: at the start, or when the user asks which files there are.
-- search_memory: for what stands in files; each result has the passages, with page, cells or lines to cite.
-- query_table: for sums, counts and rows of a table, in SQL.
-- verify_citation: before you cite a text or a number; diff_versions: for what changed in a file.
-- create_memory_code_runner, then run_memory_code: to compute on a file; get_memory_path(id, name) is its path there. \
-save_artifact keeps a file that the code made."""
+- get_memorylake_metadata: at the start: which files there are.
+- search_memory: for what stands in files; each result has passages with page, cells or lines to cite.
+- query_table: sums, counts and rows of a table, in SQL.
+- verify_citation: before you cite a text or a number; diff_versions: what changed.
+- create_memory_code_runner, then run_memory_code: to compute on a file, which is at get_memory_path(id, name). \
+save_artifact keeps a file that code made."""
 
 
 def files_module(app: "FilesHost") -> Module:

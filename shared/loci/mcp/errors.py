@@ -14,6 +14,7 @@ from loci.core.errors import LociError, NotFound, Refused, Unavailable
 
 INVALID_PARAMS = "INVALID_PARAMS"
 INTERNAL_ERROR = "INTERNAL_ERROR"
+UNKNOWN_TOOL = "TOOL_NOT_FOUND"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +58,12 @@ def _behind(error: ToolError) -> FailedCall:
             return _bug(cause)
 
 
-def unknown_tool(name: str, known: Sequence[str]) -> NotFound:
+def unknown_tool(name: str, known: Sequence[str], advice: str = "Use tools/list") -> NotFound:
     """The failure of a call to a tool that this endpoint does not have."""
     return NotFound(
         f"There is no tool {name[:80]!r} at this endpoint",
-        f"Use tools/list; the tools here are {', '.join(known)}",
-        code="TOOL_NOT_FOUND",
+        f"{advice}; the tools here are {', '.join(known)}",
+        code=UNKNOWN_TOOL,
     )
 
 

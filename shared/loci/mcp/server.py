@@ -1,5 +1,6 @@
 """The MCP server."""
 
+import asyncio
 import json
 import time
 from collections.abc import Awaitable, Callable, Sequence
@@ -21,16 +22,21 @@ from mcp_types import (
 )
 
 from loci.core.deadline import out_of_time, time_left
+from loci.core.errors import NotFound
 from loci.core.version import version
 from loci.mcp.answer_budget import within_budget
 from loci.mcp.caller import caller_of, principal
-from loci.mcp.errors import FailedCall, ToolAnswer, attempt, unknown_tool
+from loci.mcp.errors import UNKNOWN_TOOL, FailedCall, ToolAnswer, attempt, unknown_tool
 from loci.mcp.module import Host, Module, tool_families
+from loci.mcp.passed_on import CALL_TOOL, passed_on
 from loci.mcp.prompts import filled_prompt, listed_prompt
+from loci.mcp.report import Report
 from loci.mcp.resources import serve_resources
 from loci.mcp.sdk import SdkServer
+from loci.mcp.threads import UPSTREAM, on_thread, on_thread_of
 from loci.mcp.tool import Surface
 from loci.mcp.tool_catalog import ToolCatalog, ToolFamily
+from loci.mcp.tool_names import wire_name
 
 INSTRUCTIONS = """\
 Loci keeps what you learn and runs what you need, behind one endpoint.
@@ -38,7 +44,7 @@ Loci keeps what you learn and runs what you need, behind one endpoint.
 Results too large for an answer are kept whole for you. Such an answer ends with \
 "Results cached. Use scratchpad_read('<id>') for full output" and carries `scratchpad_id`:
 - scratchpad_read(id, offset, limit): the whole result, or a part of it. Read parts when you need parts.
-- scratchpad_list(): what is kept. Look here before you repeat an expensive call.
+- scratchpad_list(): what is kept. Look before you repeat an expensive call.
 
 Errors read "CODE: what happened. What to do." Do what the last sentence says, then call again."""
 
@@ -57,6 +63,7 @@ class LociServer(SdkServer):
         self._catalog = catalog
         self._prompts = {prompt.name: prompt for module in modules for prompt in module.prompts}
         self._resources = [module.resources for module in modules if module.resources]
+        self._unlisted = next((module.unlisted for module in modules if module.unlisted), None)
         super().__init__(
             "loci",
             title="Loci",
@@ -76,7 +83,7 @@ class LociServer(SdkServer):
     def is_quick(self, name: str) -> bool:
         """True if calls of this tool end soon and report nothing before they do."""
         tool = self._catalog.find(name)
-        return tool is None or tool.quick
+        return self._unlisted is None if tool is None else tool.quick
 
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
@@ -85,11 +92,19 @@ class LociServer(SdkServer):
         if context is None:
             context = Context(mcp_server=self)
         started = time.perf_counter()
+        called = self._catalog.name(name) or "unknown"  # a name that is no tool's is the caller's text
 
         async def call() -> ToolAnswer:
+            nonlocal called, name, arguments
+            if called == wire_name(CALL_TOOL):
+                name, arguments = passed_on(arguments)
+                called = self._catalog.name(name) or "unknown"
+                if called == wire_name(CALL_TOOL):
+                    raise unknown_tool(name, self._catalog.names)
             tool = self._catalog.find(name)
             if tool is None:
-                raise unknown_tool(name, self._catalog.names)
+                called, unlisted = await self._call_unlisted(name, arguments, context)
+                return unlisted
             answer = tool.answer(await tool.sdk_tool.run(arguments, context))
             if not isinstance(answer, CallToolResult):
                 return answer
@@ -97,7 +112,7 @@ class LociServer(SdkServer):
             return await within_budget(tool, arguments, answer, owner, self._host.scratchpad)
 
         answer = await attempt(lambda: _in_time(call))
-        self._log_call(name, arguments, context, answer, (time.perf_counter() - started) * 1000)
+        self._log_call(called, arguments, context, answer, (time.perf_counter() - started) * 1000)
         return answer.result if isinstance(answer, FailedCall) else answer
 
     async def list_tools(self) -> list[Tool]:
@@ -139,6 +154,22 @@ class LociServer(SdkServer):
             raise MCPError(INVALID_PARAMS, "There is no prompt of that name: use prompts/list")
         return await super().get_prompt(name, arguments, context)
 
+    async def _call_unlisted(
+        self, name: str, arguments: dict[str, Any], context: Context[Any, Any]
+    ) -> tuple[str, CallToolResult]:
+        """Call a tool that is not listed here; return its id and its result."""
+        if self._unlisted is None:
+            raise unknown_tool(name, self._catalog.names)
+        unlisted = await on_thread(self._unlisted.get)
+        report = Report(context, asyncio.get_running_loop())
+        caller = caller_of(context.request_context)
+        try:
+            return await on_thread_of(UPSTREAM, unlisted.call, caller, name, arguments, report)
+        except NotFound as error:
+            if error.code != UNKNOWN_TOOL:
+                raise
+            raise unknown_tool(name, self._catalog.names, error.resolution) from None
+
     def _log_call(
         self,
         name: str,
@@ -152,8 +183,7 @@ class LociServer(SdkServer):
         if failure and failure.bug:
             self._host.telemetry.bug(name[:80], failure.bug)
         self._host.telemetry.call(
-            # A name that is no tool's is the caller's text.
-            tool=self._catalog.name(name) or "unknown",
+            tool=name,
             owner=caller_of(context.request_context).owner.key,
             ms=ms,
             outcome="ok" if failure is None else "bug" if failure.bug else "error",

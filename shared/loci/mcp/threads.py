@@ -20,6 +20,8 @@ SEARCHES = ThreadPoolExecutor(max(2, cores()), thread_name_prefix="loci search")
 """For calls that keep a core busy: more of them at once answer no sooner, and writes beside them would starve."""
 WRITES = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="loci write")
 """For calls that may wait for another writer."""
+UPSTREAM = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="loci upstream")
+"""For calls that wait for somebody else's server."""
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -69,6 +69,7 @@ def loci_tool(
     writes: bool = False,
     destructive: bool = False,
     idempotent: bool = True,
+    open_world: bool = False,
     budget: int | None = BUDGET,
     quick: bool = False,
     threads: ThreadPoolExecutor | None = None,
@@ -85,7 +86,10 @@ def loci_tool(
         title=title,
         description=inspect.getdoc(fn),  # without the indentation, which Python before 3.13 keeps
         annotations=ToolAnnotations(
-            read_only_hint=not writes, destructive_hint=destructive, idempotent_hint=idempotent, open_world_hint=False
+            read_only_hint=not writes,
+            destructive_hint=destructive,
+            idempotent_hint=idempotent,
+            open_world_hint=open_world,
         ),
     )
     sdk_tool.fn_metadata = TextsAsTheyCame.model_construct(**dict(sdk_tool.fn_metadata))

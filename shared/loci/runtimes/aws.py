@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from loci.files.ports import FileReader
     from loci.search.adapters import SearchAdapters
     from loci.search.document_index import DocumentIndex
+    from loci.tools.ports import Changed, ToolServers
 
 EXTRACT_TENANTS = b"extract"
 MAX_OUTPUT_BYTES = 1 << 19
@@ -42,6 +43,7 @@ def aws_adapters(settings: Settings) -> Adapters:
         search=partial(for_search, settings, records, clients),
         files=partial(for_files, settings, blobs, clients, keyring=keyring),
         code=partial(_for_code, settings, records, keyring, clients),
+        tool_servers=_tool_servers,
     )
 
 
@@ -222,3 +224,9 @@ def _not_deployed(language: str) -> Unavailable:
         "Run the code elsewhere, or on a Loci that does",
         code="SANDBOX_UNAVAILABLE",
     )
+
+
+def _tool_servers(changed: "Changed") -> "ToolServers":
+    from loci.adapters.tool_servers.connections import Connections
+
+    return Connections(changed, only_public=True)

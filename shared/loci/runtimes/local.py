@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from loci.files.parts import FileAdapters
     from loci.files.ports import FileReader
     from loci.search.adapters import SearchAdapters
+    from loci.tools.ports import Changed, ToolServers
 
 DATABASE = "loci.db"
 
@@ -47,6 +48,7 @@ def local_adapters(settings: Settings) -> "Adapters":
         search=partial(_for_search, settings, database),
         files=partial(_for_files, settings, blobs, keyring),
         code=partial(_for_code, settings, records, blobs),
+        tool_servers=_tool_servers,
     )
 
 
@@ -137,3 +139,9 @@ def _sandbox(settings: Settings) -> "Sandbox":
     from loci.adapters.local.executors.executor_starter import strongest_wall
 
     return DenoSandbox(settings.deno, partial(strongest_wall, allow_none=settings.allow_unsandboxed))
+
+
+def _tool_servers(changed: "Changed") -> "ToolServers":
+    from loci.adapters.tool_servers.connections import Connections
+
+    return Connections(changed, only_public=False)

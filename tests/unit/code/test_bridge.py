@@ -1,11 +1,14 @@
 """The names under which code finds tools."""
 
+from pathlib import Path
+
 import pytest
 
-from loci.code.bridge import Bridge, NoTools, clients, spellings
+from loci.code.bridge import Bridge, clients, spellings
 from loci.code.typescript_run import ToolClient
 from loci.core.errors import NotFound
 from loci.core.identity import LOCAL_CALLER
+from tests.support.tool_set import ToolSet
 
 
 @pytest.mark.parametrize(
@@ -38,6 +41,8 @@ def test_of_two_with_the_same_name_the_first_has_it() -> None:
     assert second.names == ()
 
 
-def test_a_tool_that_the_run_was_not_given_is_not_called() -> None:
+def test_a_tool_that_the_run_was_not_given_is_not_called(tmp_path: Path) -> None:
+    tools = ToolSet(tmp_path)
     with pytest.raises(NotFound, match="was not given"):
-        Bridge(NoTools(), LOCAL_CALLER, "anything").call("admin:delete_all", {})
+        Bridge(tools, LOCAL_CALLER, "read files").call("github:list_commits", {})
+    assert tools.called == []

@@ -1,0 +1,128 @@
+"""A tool server that Loci starts on this machine: its pipes, the last of what it said, and its end."""
+
+import asyncio
+import os
+import signal
+from collections.abc import Mapping
+from contextlib import suppress
+
+from loci.tools.tool_server import Program
+
+INHERITED = ("HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER")
+"""What a server may need of this process' environment. Nothing of Loci's or of AWS: they are secrets."""
+LAST_WORDS = 4096
+ERRORS_AT_ONCE, ERRORS_A_SECOND = 64 * 1024, 8_000_000
+"""What is read of its standard error, in bytes."""
+GRACE_SECONDS = 2.0
+"""The time to end by itself once its input is closed, and again after it was told to terminate."""
+LOOK_SECONDS = 0.02
+LAST_LOOK_SECONDS = 0.05
+"""What a program wrote before its end may still be in the pipe."""
+
+
+class _Pipes(asyncio.subprocess.SubprocessStreamProtocol):
+    """Tells of the program's end at once, and ends its output then, even if a grandchild holds the pipes open."""
+
+    def __init__(self, longest_line: int) -> None:
+        super().__init__(limit=longest_line, loop=asyncio.get_running_loop())
+        self.ended = asyncio.Event()
+        self._output: asyncio.BaseTransport | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        if isinstance(transport, asyncio.SubprocessTransport):
+            self._output = transport.get_pipe_transport(1)
+
+    def process_exited(self) -> None:
+        self.ended.set()
+        if self._output is not None:
+            asyncio.get_running_loop().call_later(LAST_LOOK_SECONDS, self._output.close)
+        super().process_exited()
+
+
+class ChildProcess:
+    """A program in a process group of its own, so that what it starts ends with it."""
+
+    def __init__(self, transport: asyncio.SubprocessTransport, protocol: _Pipes) -> None:
+        self._transport = transport
+        self.ended = protocol.ended
+        process = asyncio.subprocess.Process(transport, protocol, asyncio.get_running_loop())
+        if process.stdin is None or process.stdout is None or process.stderr is None:
+            raise RuntimeError("The program was started without pipes")
+        self._input, self.output, self._errors = process.stdin, process.stdout, process.stderr
+        self._said = b""
+        self._listener = asyncio.create_task(self._listen())
+
+    @classmethod
+    async def start(cls, program: Program, longest_line: int) -> "ChildProcess":
+        """Start it. Raises `OSError` or `ValueError` if that is not possible."""
+        loop = asyncio.get_running_loop()
+        transport, protocol = await loop.subprocess_exec(
+            lambda: _Pipes(longest_line),
+            program.command,
+            *program.args,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            env=environment(program.env),
+            cwd=program.folder,
+            start_new_session=True,
+        )
+        return cls(transport, protocol)
+
+    async def write(self, line: bytes) -> None:
+        self._input.write(line)
+        await self._input.drain()
+
+    def last_words(self) -> str:
+        """The end of what it wrote to its standard error."""
+        return self._said.decode(errors="replace")
+
+    def exit_code(self) -> int | None:
+        return self._transport.get_returncode()
+
+    async def end(self) -> None:
+        """Close its input, then terminate it, then kill it, with all that it has started."""
+        try:
+            self._input.close()
+            await self.await_end(GRACE_SECONDS)
+            if self._signal(signal.SIGTERM):
+                await self._await_group(GRACE_SECONDS)
+        finally:
+            self._signal(signal.SIGKILL)
+            self._listener.cancel()
+        await self.await_end(GRACE_SECONDS)
+        self._transport.close()
+
+    async def await_end(self, seconds: float) -> None:
+        """Wait so long at most."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self.ended.wait()
+
+    async def _await_group(self, seconds: float) -> None:
+        for _ in range(round(seconds / LOOK_SECONDS)):
+            if not self._signal(0):
+                return
+            await asyncio.sleep(LOOK_SECONDS)
+
+    def _signal(self, number: int) -> bool:
+        """Send the signal to the whole group; False if nobody is left in it."""
+        try:
+            os.killpg(self._transport.get_pid(), number)
+        except ProcessLookupError:
+            return False
+        except PermissionError:  # macOS says so of a group of zombies
+            return number == 0 and not self.ended.is_set()
+        return True
+
+    async def _listen(self) -> None:
+        """Read its standard error, and keep the end. A full pipe would stop it; a flood is read slowly."""
+        while chunk := await self._errors.read(ERRORS_AT_ONCE):
+            self._said = (self._said + chunk)[-LAST_WORDS:]
+            await asyncio.sleep(len(chunk) / ERRORS_A_SECOND)
+
+
+def environment(own: Mapping[str, str]) -> dict[str, str]:
+    """The environment of a server: a few harmless variables, and its own."""
+    return {name: os.environ[name] for name in INHERITED if name in os.environ} | dict(own)

@@ -1,0 +1,208 @@
+"""A connection to one tool server, from the handshake to its end."""
+
+import asyncio
+import logging
+import math
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from typing import TYPE_CHECKING, TypeVar, cast
+
+import anyio
+from mcp.client.client import Client
+from mcp.client.subscriptions import SubscriptionLost
+from mcp.shared.exceptions import MCPError
+from mcp_types import ToolListChangedNotification
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic import ValidationError
+
+from loci.adapters.tool_servers.asking import ASKING, Asking
+from loci.adapters.tool_servers.failures import failed
+from loci.adapters.tool_servers.heard import Heard, quoted
+from loci.adapters.tool_servers.http_transport import http_transport
+from loci.adapters.tool_servers.incoming import Incoming
+from loci.adapters.tool_servers.limits import IDLE_SECONDS, OPEN_SECONDS
+from loci.adapters.tool_servers.stdio_transport import stdio_transport
+from loci.tools.ports import ToolServerError
+from loci.tools.tool_server import Program, ToolServer
+
+if TYPE_CHECKING:
+    from mcp.client._transport import TransportStreams
+
+T = TypeVar("T")
+SUBSCRIBE_SECONDS = 2.0
+
+
+class Connection:
+    """Opened when made. Ends when the server ends it, when nobody has used it for a while, or by `close`."""
+
+    def __init__(
+        self,
+        server: ToolServer,
+        *,
+        only_public: bool,
+        idle_seconds: float = IDLE_SECONDS,
+        changed: Callable[[], None],
+        broke: Callable[[ToolServerError], None],
+    ) -> None:
+        """`changed` is told of changed tools, and `broke` that the connection failed or the server ended it."""
+        self._server = server
+        self._only_public = only_public
+        self._idle_seconds = idle_seconds
+        self._changed = changed
+        self._broke = broke
+        self._heard = Heard()
+        self._users = 0
+        self._used = time.monotonic()
+        self._is_doubtful = False
+        self._wanted_end = False
+        self._end = asyncio.Event()
+        self._opening = anyio.CancelScope(deadline=anyio.current_time() + OPEN_SECONDS)
+        self._opened: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
+        self._life = asyncio.create_task(self._live())
+
+    @property
+    def is_usable(self) -> bool:
+        return not (self._is_doubtful or self._end.is_set() or self.has_ended)
+
+    @property
+    def has_ended(self) -> bool:
+        return self._life.done()
+
+    @property
+    def heard_at(self) -> float:
+        return self._heard.at
+
+    async def opened(self) -> Client:
+        """Wait until it is open. Raises `ToolServerError` if that fails."""
+        return await asyncio.shield(self._opened)
+
+    async def ask(self, question: Callable[[Client], Awaitable[T]], asking: Asking) -> T:
+        """Ask the server. Raises `ToolServerError` if it gives no answer, `MCPError` if it answers with an error."""
+        self._users += 1
+        try:
+            return await question(await self.opened())
+        except MCPError:
+            if asking.trouble is not None:
+                raise failed(self._server, asking.trouble.what, asking.trouble.resolution) from None
+            if self._end.is_set():
+                raise self._ended() from None
+            raise
+        except ValidationError as error:
+            raise failed(self._server, f"its answer breaks the protocol: {quoted(str(error))}") from None
+        finally:
+            self._users -= 1
+            self._used = time.monotonic()
+            if self._is_doubtful and not self._users:
+                self._end.set()
+
+    def end(self) -> None:
+        """Begin to end it."""
+        self._wanted_end = True
+        self._end.set()
+        if not self._opened.done():
+            self._opening.cancel()
+
+    async def close(self) -> None:
+        self.end()
+        await asyncio.wait([self._life])
+
+    async def _live(self) -> None:
+        for name in ("mcp.client", "httpx2", "httpcore2"):  # they log what servers say, addresses and headers
+            logging.getLogger(name).setLevel(logging.CRITICAL)
+        asking = Asking(OPEN_SECONDS)
+        ASKING.set(asking)
+        said = ""
+        try:
+            with self._opening:
+                async with Client(self._transport(), message_handler=self._listen) as client:
+                    ASKING.set(None)
+                    async with self._subscribed(client):
+                        self._opening.deadline = math.inf
+                        self._opened.set_result(client)
+                        await self._until_end()
+            if self._opening.cancelled_caught:
+                said = f"it was not ready after {OPEN_SECONDS:.0f} s"
+        except (MCPError, OSError, ValueError, RuntimeError, ExceptionGroup) as error:
+            said = asking.trouble.what if asking.trouble else quoted(_reason(error))
+        finally:
+            self._report(said, asking)
+
+    def _report(self, said: str, asking: Asking) -> None:
+        self._end.set()
+        error = self._ended(said, asking.trouble.resolution if asking.trouble else None)
+        if not self._opened.done():
+            self._opened.set_exception(error)
+            self._opened.exception()  # perhaps nobody waits for it
+        if not self._wanted_end:
+            self._broke(error)
+
+    async def _until_end(self) -> None:
+        while not self._end.is_set():
+            left = self._used + self._idle_seconds - time.monotonic()
+            if left <= 0 and not self._users:
+                self._wanted_end = True
+                self._end.set()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(left if left > 0 else self._idle_seconds):
+                    await self._end.wait()
+
+    @asynccontextmanager
+    async def _transport(self) -> AsyncGenerator["TransportStreams"]:
+        reach = self._server.reach
+        if isinstance(reach, Program):
+            async with stdio_transport(reach, self._heard) as (output, input):
+                yield Incoming(output, self._heard, self._end.set), input
+        else:
+            async with http_transport(reach, self._doubt, only_public=self._only_public) as (incoming, outgoing):
+                yield Incoming(incoming, self._heard, self._end.set), outgoing
+
+    @asynccontextmanager
+    async def _subscribed(self, client: Client) -> AsyncGenerator[None]:
+        """Hear of changed tools also from servers that tell only who subscribes."""
+        tools = client.server_capabilities.tools
+        if client.protocol_version not in MODERN_PROTOCOL_VERSIONS or tools is None or not tools.list_changed:
+            yield
+            return
+        ready = asyncio.Event()  # a change before that would be missed
+        subscription = asyncio.create_task(self._subscribe(client, ready))
+        try:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(SUBSCRIBE_SECONDS):
+                    await ready.wait()
+            yield
+        finally:
+            subscription.cancel()
+            await asyncio.wait([subscription])
+
+    async def _subscribe(self, client: Client, ready: asyncio.Event) -> None:
+        try:
+            async with client.listen(tools_list_changed=True) as subscription:
+                ready.set()
+                async for _ in subscription:
+                    self._changed()
+        except (MCPError, SubscriptionLost, TimeoutError):
+            return  # it goes on without
+        finally:
+            ready.set()
+
+    async def _listen(self, message: object) -> None:
+        if isinstance(message, ToolListChangedNotification):
+            self._changed()
+
+    def _doubt(self) -> None:
+        """The server may have forgotten the session: those who have asked get their answers, the next connect anew."""
+        self._is_doubtful = True
+        self._wanted_end = True
+
+    def _ended(self, said: str = "", resolution: str | None = None) -> ToolServerError:
+        if self._wanted_end:
+            return failed(self._server, "the connection was closed")
+        return failed(self._server, self._heard.end() or said or "it ended the connection", resolution)
+
+
+def _reason(error: Exception) -> str:
+    """The text of the error, or of the first in a group."""
+    if isinstance(error, ExceptionGroup):
+        return _reason(cast("ExceptionGroup[Exception]", error).exceptions[0])
+    return error.error.message if isinstance(error, MCPError) else str(error) or type(error).__name__

@@ -1,0 +1,152 @@
+"""`ToolServers` on the official client: over standard input and output, and over HTTP."""
+
+import asyncio
+import atexit
+from collections.abc import Callable, Coroutine, Sequence
+from contextlib import suppress
+from importlib import import_module
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from loci.adapters.tool_servers.asking import Asking
+from loci.adapters.tool_servers.failures import failed, late
+from loci.adapters.tool_servers.limits import IDLE_SECONDS
+from loci.adapters.tool_servers.loop_thread import LoopThread, Notes
+from loci.core.deadline import time_for
+from loci.core.identity import Owner
+from loci.core.json import JsonObject
+from loci.sandbox.supervisor.daemon_threads import DAEMON_THREADS
+from loci.tools.ports import Changed
+from loci.tools.tool_server import Endpoint, ToolServer, UpstreamTool
+
+if TYPE_CHECKING:
+    from mcp.shared.dispatcher import ProgressFnT
+
+    from loci.adapters.tool_servers.upstream import Upstream
+
+T = TypeVar("T")
+Progress = Callable[[float, float | None, str | None], None]
+CLIENT = "loci.adapters.tool_servers.upstream"
+CLOSE_SECONDS = 10.0
+MARGIN_SECONDS = 0.02
+"""The loop watches the time of a call itself. This is for when it does not get to it."""
+GATHER_SECONDS = 0.1
+"""Changes of a server's tools within this time are told once."""
+
+
+class Connections:
+    """All connections of this process."""
+
+    def __init__(
+        self, changed: Changed | None = None, *, only_public: bool = False, idle_seconds: float = IDLE_SECONDS
+    ) -> None:
+        """`only_public` allows only https to public addresses, and no programs: for a server on AWS."""
+        self._changed = changed
+        self._only_public = only_public
+        self._idle_seconds = idle_seconds
+        self._loop = LoopThread()
+        self._upstreams: dict[tuple[Owner, str], Upstream] = {}
+        self._telling: set[tuple[Owner, str]] = set()
+        self._ending: set[asyncio.Task[None]] = set()
+
+    def tools(self, owner: Owner, server: ToolServer) -> Sequence[UpstreamTool]:
+        return self._run(server, server.seconds, lambda asking: self._upstream(owner, server).tools(asking))
+
+    def call(
+        self,
+        owner: Owner,
+        server: ToolServer,
+        tool: str,
+        arguments: JsonObject,
+        *,
+        seconds: float | None = None,
+        progress: Progress | None = None,
+    ) -> JsonObject:
+        notes: Notes | None = None if progress is None else SimpleQueue()
+        told = None if progress is None or notes is None else _noted(progress, notes)
+        return self._run(
+            server,
+            server.seconds if seconds is None else seconds,
+            lambda asking: self._upstream(owner, server).call(asking, tool, arguments, told),
+            notes,
+        )
+
+    def close(self, owner: Owner | None = None, name: str | None = None) -> None:
+        if self._loop.is_running:
+            with suppress(TimeoutError):
+                self._loop.run(self._close(owner, name), CLOSE_SECONDS)
+            if owner is None and name is None:
+                self._loop.stop()
+                atexit.unregister(self.close)
+
+    async def _close(self, owner: Owner | None, name: str | None) -> None:
+        keys = [key for key in self._upstreams if owner in (None, key[0]) and name in (None, key[1])]
+        ending = [self._upstreams.pop(key).close() for key in keys]
+        await asyncio.gather(*ending, *self._ending)
+
+    def _upstream(self, owner: Owner, server: ToolServer) -> "Upstream":
+        key = owner, server.name
+        known = self._upstreams.get(key)
+        if known is not None and known.server == server:
+            return known
+        from loci.adapters.tool_servers.connection import Connection
+        from loci.adapters.tool_servers.upstream import Upstream
+
+        if known is not None:
+            ending = asyncio.create_task(known.close())
+            self._ending.add(ending)
+            ending.add_done_callback(self._ending.discard)
+
+        def connect(server: ToolServer, **told: Any) -> Connection:
+            return Connection(server, only_public=self._only_public, idle_seconds=self._idle_seconds, **told)
+
+        self._upstreams[key] = Upstream(server, connect, lambda: self._tell(owner, server.name))
+        return self._upstreams[key]
+
+    def _tell(self, owner: Owner, name: str) -> None:
+        """Tell that the tools have changed, soon: a server may say so many times."""
+        changed, key = self._changed, (owner, name)
+        if changed is None or key in self._telling:
+            return
+        self._telling.add(key)
+
+        def tell() -> None:
+            self._telling.discard(key)
+            DAEMON_THREADS.start(lambda: changed(owner, name))
+
+        asyncio.get_running_loop().call_later(GATHER_SECONDS, tell)
+
+    def _run(
+        self,
+        server: ToolServer,
+        seconds: float,
+        work: Callable[[Asking], Coroutine[Any, Any, T]],
+        notes: Notes | None = None,
+    ) -> T:
+        if self._only_public and not (
+            isinstance(server.reach, Endpoint) and server.reach.url.lower().startswith("https://")
+        ):
+            raise failed(server, "only servers with an https address are allowed here", "Correct its address")
+        if not self._loop.is_running:
+            import_module(CLIENT)  # takes 0.5 s, in which the loop would serve nobody
+            atexit.register(self.close)  # so that programs end when Loci does
+        limit = time_for(seconds)
+        asking = Asking(limit)
+
+        async def ask() -> T:
+            return await work(asking)
+
+        try:
+            return self._loop.run(ask(), limit + MARGIN_SECONDS, notes)
+        except TimeoutError:
+            raise late(server, asking) from None
+
+
+def _noted(progress: Progress, notes: Notes) -> "ProgressFnT":
+    """Progress is told in the thread that waits, so that it holds up no other call."""
+    told = progress
+
+    async def note(progress: float, total: float | None, message: str | None) -> None:
+        notes.put(lambda: told(progress, total, message))
+
+    return note

@@ -1,0 +1,36 @@
+"""The errors of tool servers, in words."""
+
+from loci.adapters.tool_servers.asking import Asking
+from loci.tools.ports import ToolServerError
+from loci.tools.tool_server import ToolServer
+
+CHECK = "Look first if the call has done something, then try again. If it fails again, check the server's settings"
+
+
+def failed(server: ToolServer, what: str, resolution: str | None = None) -> ToolServerError:
+    """The server, or the way to it, failed."""
+    return ToolServerError(f"The tool server {server.name} failed: {what}", resolution or CHECK)
+
+
+def resting(server: ToolServer, failures: int, seconds: float, last: str) -> ToolServerError:
+    """It failed too often: it is left alone for a while."""
+    return ToolServerError(
+        f"{last}. It has failed {failures} times in a row, and nothing was asked this time",
+        f"The next try is possible in {max(1, round(seconds))} s. Check the settings of {server.name} until then",
+        details={"retry_after_seconds": max(1, round(seconds))},
+    )
+
+
+def late(server: ToolServer, asking: Asking) -> ToolServerError:
+    """The time is over."""
+    seconds = asking.seconds
+    match asking.stage:
+        case "connecting":
+            what, resolution = f"is not connected after {seconds:.3g} s", "Nothing was asked. Try again in a moment"
+        case "waiting":
+            what = f"is busy with other calls, and had no time for this one in {seconds:.3g} s"
+            resolution = "The call was not made. Try again in a moment"
+        case "asked":
+            what = f"gave no answer in {seconds:.3g} s. It was told that nobody waits any more"
+            resolution = "Look first if the call has done something, then try again with more time"
+    return ToolServerError(f"The tool server {server.name} {what}", resolution)

@@ -1,0 +1,53 @@
+"""What was last heard of a server, and how much it says."""
+
+import time
+
+from loci.adapters.tool_servers.child_process import ChildProcess
+from loci.adapters.tool_servers.limits import A_SECOND, BURST
+
+LONGEST_QUOTE = 300
+
+
+class Heard:
+    """Filled by the transport; read when something has gone wrong."""
+
+    def __init__(self) -> None:
+        self.at = 0.0
+        """When the last message came."""
+        self._allowance = float(BURST)
+        self._child: ChildProcess | None = None
+        self._trouble = ""
+
+    def of(self, child: ChildProcess) -> None:
+        """The server is this program: its last words are known."""
+        self._child = child
+
+    def message(self) -> bool:
+        """Count a message, and return False if there are too many."""
+        now = time.monotonic()
+        self._allowance = min(BURST, self._allowance + (now - self.at) * A_SECOND) - 1
+        self.at = now
+        if self._allowance < 0:
+            self.trouble("it sends too many messages")
+            return False
+        return True
+
+    def trouble(self, what: str) -> None:
+        """Keep the trouble in Loci's own words, such as “it sends too many messages”."""
+        self._trouble = self._trouble or what
+
+    def end(self) -> str:
+        """Why the connection ended, in one printable line; empty if that is not known."""
+        if self._trouble or self._child is None:
+            return self._trouble
+        code, said = self._child.exit_code(), quoted(self._child.last_words())
+        ended = "" if code is None else f"it was ended by signal {-code}" if code < 0 else f"it ended with code {code}"
+        return ": ".join(part for part in (ended, said) if part)
+
+
+def quoted(text: str) -> str:
+    """The end of a server's own words as a short, printable line in quotes; empty if it said nothing."""
+    line = " ".join("".join(one if one.isprintable() else " " for one in text).split())
+    if len(line) > LONGEST_QUOTE:
+        line = f"…{line[-LONGEST_QUOTE:]}"
+    return f"“{line}”" if line else ""

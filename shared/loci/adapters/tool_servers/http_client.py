@@ -1,0 +1,137 @@
+"""The HTTP client of the connections: every wait and every answer has a bound, and one failure ends only one call."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping
+from typing import Any
+
+import httpx2
+
+from loci.adapters.tool_servers.asking import ASKING, Asking, Trouble
+from loci.adapters.tool_servers.heard import quoted
+from loci.adapters.tool_servers.limits import LARGEST_ANSWER
+
+CONNECT_SECONDS = 10.0
+SECONDS, GOODBYE_SECONDS, GRACE_SECONDS = 30.0, 2.0, 1.0
+"""To answer a request without a caller, the end of a session, and to take note that nobody waits any more."""
+LONGEST_BODY = 2048
+"""Of an error, in bytes."""
+CHECK_ADDRESS = "Check its address, and that it runs"
+CHECK_LOGIN = "Correct the token or the headers of this server in its settings"
+TRY_AGAIN = "Look first if the call has done something, then try again"
+
+
+class HttpClient(httpx2.AsyncClient):
+    """Keeps what went wrong with whoever asked: errors of the network would end the connection of all callers."""
+
+    def __init__(
+        self, headers: Mapping[str, str], transport: httpx2.AsyncBaseTransport | None, doubtful: Callable[[], None]
+    ) -> None:
+        """`doubtful` is told when the server may have forgotten the session."""
+        # No compression, so that no answer exceeds the limit when it is unpacked.
+        super().__init__(
+            headers={**headers, "Accept-Encoding": "identity"},
+            timeout=httpx2.Timeout(CONNECT_SECONDS, read=None),
+            transport=transport,
+            trust_env=transport is None,
+        )
+        self._doubtful = doubtful
+
+    async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
+        asking = ASKING.get()
+        seconds = GOODBYE_SECONDS if request.method == "DELETE" else _seconds(asking)
+        try:
+            async with asyncio.timeout(seconds):
+                response = await super().send(request, **options)
+        except (TimeoutError, httpx2.TimeoutException):
+            return _failed(request, asking, f"it did not answer for {seconds:.0f} s", TRY_AGAIN)
+        except httpx2.ConnectError as error:
+            return _failed(request, asking, f"it cannot be reached ({_first_line(error)})", CHECK_ADDRESS)
+        except (httpx2.TransportError, httpx2.InvalidURL) as error:  # its text may contain a header
+            return _failed(request, asking, f"the connection failed ({type(error).__name__})", TRY_AGAIN)
+        return await self._checked(request, response, asking)
+
+    async def _checked(
+        self, request: httpx2.Request, response: httpx2.Response, asking: Asking | None
+    ) -> httpx2.Response:
+        status, kind = response.status_code, response.headers.get("content-type", "").lower()
+        if response.headers.get("content-encoding", "identity") != "identity":
+            await response.aclose()
+            return _failed(request, asking, "it compresses its answers", "Let it answer without compression")
+        if status in (400, 404) and "mcp-session-id" in request.headers:
+            self._doubtful()
+        if status in (401, 403):
+            await response.aclose()
+            return _failed(request, asking, f"it wants other credentials ({status})", CHECK_LOGIN, status)
+        if status >= 400 and not kind.startswith("application/json"):
+            said = quoted(await _beginning(response))
+            what = ": ".join(part for part in (f"it answered {status}", said) if part)
+            return _failed(request, asking, what, CHECK_ADDRESS, status)
+        if isinstance(response.stream, httpx2.AsyncByteStream):
+            most = None if kind.startswith("text/event-stream") else LARGEST_ANSWER
+            response.stream = _BoundedStream(response.stream, asking, most)
+        return response
+
+
+class _BoundedStream(httpx2.AsyncByteStream):
+    """An answer that ends when it gets too large, or when nobody waits for it any more."""
+
+    def __init__(self, stream: httpx2.AsyncByteStream, asking: Asking | None, most: int | None) -> None:
+        self._stream = stream
+        self._asking = asking
+        self._most = most
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        size, parts = 0, aiter(self._stream)
+        while True:
+            try:
+                async with asyncio.timeout(None if self._asking is None else self._asking.seconds_left + GRACE_SECONDS):
+                    part = await anext(parts)
+            except StopAsyncIteration:
+                return
+            except (TimeoutError, httpx2.TransportError):
+                raise self._broken(Trouble("the connection broke during its answer", TRY_AGAIN)) from None
+            size += len(part)
+            if self._most is not None and size > self._most:
+                what = f"its answer has more than {self._most // 1_000_000} MB"
+                raise self._broken(Trouble(what, "Ask it for less at once"))
+            yield part
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+    def _broken(self, trouble: Trouble) -> httpx2.StreamError:
+        if self._asking is not None:
+            self._asking.trouble = trouble
+        return httpx2.StreamError(trouble.what)
+
+
+def _seconds(asking: Asking | None) -> float:
+    return SECONDS if asking is None else asking.seconds_left + GRACE_SECONDS
+
+
+def _failed(
+    request: httpx2.Request, asking: Asking | None, what: str, resolution: str, status: int = 503
+) -> httpx2.Response:
+    if asking is not None:
+        asking.trouble = Trouble(what, resolution)
+    return httpx2.Response(status, request=request)
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).partition("\n")[0][:200] or type(error).__name__
+
+
+async def _beginning(response: httpx2.Response) -> str:
+    """The first bytes of an error's body, as text."""
+    body = b""
+    try:
+        async with asyncio.timeout(GRACE_SECONDS):
+            async for part in response.aiter_raw():
+                body += part
+                if len(body) >= LONGEST_BODY:
+                    break
+    except (TimeoutError, httpx2.TransportError):
+        return ""
+    finally:
+        await response.aclose()
+    return body[:LONGEST_BODY].decode(errors="replace")

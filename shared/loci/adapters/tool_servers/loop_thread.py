@@ -1,0 +1,82 @@
+"""The thread in which all connections to tool servers live: the official client is asynchronous, Loci is not."""
+
+import asyncio
+import concurrent.futures
+import threading
+import time
+from collections.abc import Callable, Coroutine
+from queue import Empty, SimpleQueue
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+Notes = SimpleQueue[Callable[[], None] | None]
+"""What the loop wants done in the thread that waits."""
+JOIN_SECONDS = 5.0
+
+
+class LoopThread:
+    """An event loop in a thread of its own, started when first needed. It does not keep the process from ending."""
+
+    def __init__(self) -> None:
+        self._turn = threading.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+
+    @property
+    def is_running(self) -> bool:
+        return self._loop is not None
+
+    def run(self, work: Coroutine[Any, Any, T], seconds: float, notes: Notes | None = None) -> T:
+        """Do the work in the loop, and wait for it. Raises `TimeoutError` if it takes longer: it is then cancelled."""
+        until = time.monotonic() + seconds
+        with self._turn:
+            future = asyncio.run_coroutine_threadsafe(work, self._started())
+        try:
+            if notes is not None:
+                future.add_done_callback(lambda _: notes.put(None))
+                self._read(notes, until)
+            return future.result(max(0.0, until - time.monotonic()))
+        except concurrent.futures.CancelledError:
+            raise TimeoutError from None
+        finally:
+            future.cancel()  # does nothing to what is done
+
+    def stop(self) -> None:
+        """End the thread. What still runs in it is cancelled."""
+        with self._turn:
+            loop, thread, self._loop, self._thread = self._loop, self._thread, None, None
+        if loop is not None and thread is not None:
+            loop.call_soon_threadsafe(loop.stop)
+            thread.join(JOIN_SECONDS)
+
+    def _read(self, notes: Notes, until: float) -> None:
+        """Do what the loop wants done, such as passing on progress, until it says that it is ready."""
+        while (left := until - time.monotonic()) > 0:
+            try:
+                note = notes.get(timeout=left)
+            except Empty:
+                return
+            if note is None:
+                return
+            note()
+
+    def _started(self) -> asyncio.AbstractEventLoop:
+        if self._loop is None:
+            self._loop = asyncio.new_event_loop()
+            self._thread = threading.Thread(target=_serve, args=(self._loop,), name="tool servers", daemon=True)
+            self._thread.start()
+        return self._loop
+
+
+def _serve(loop: asyncio.AbstractEventLoop) -> None:
+    asyncio.set_event_loop(loop)
+    try:
+        loop.run_forever()
+    finally:
+        left = asyncio.all_tasks(loop)
+        for task in left:
+            task.cancel()
+        loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
+        loop.run_until_complete(loop.shutdown_asyncgens())
+        loop.run_until_complete(loop.shutdown_default_executor())
+        loop.close()

@@ -1,0 +1,79 @@
+"""Connections only to public addresses: a server on AWS must not be led into the network it runs in."""
+
+import asyncio
+import ipaddress
+import socket
+import ssl
+
+import httpx2
+
+NEVER = tuple(
+    ipaddress.ip_network(network)
+    for network in (
+        "192.0.0.0/24",  # protocol assignments
+        "192.88.99.0/24",  # relays of 6to4
+    )
+)
+GLOBAL_IPV6 = ipaddress.ip_network("2000::/3")
+TUNNELS = tuple(ipaddress.ip_network(network) for network in ("2001::/23", "2002::/16", "3fff::/20"))
+"""Teredo and other special uses, 6to4, documentation: such an address may mean a private one."""
+
+
+class NotPublic(httpx2.ConnectError):
+    """The name resolves to an address that is not public."""
+
+
+class PublicAddresses(httpx2.AsyncBaseTransport):
+    """Resolves the name itself, checks every address, and connects to just these: they cannot change in between."""
+
+    def __init__(self, trusted: ssl.SSLContext | None = None) -> None:
+        """`trusted` checks the certificates; without it, those are trusted that browsers trust."""
+        self._transport = httpx2.AsyncHTTPTransport(verify=trusted or True, trust_env=False)
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        if request.url.scheme != "https":
+            raise NotPublic("only https is allowed here", request=request)
+        host = request.url.raw_host.decode("ascii")
+        addresses = await _addresses(host.strip("[]"), request.url.port or 443, request)
+        for number, address in enumerate(addresses):
+            try:
+                return await self._transport.handle_async_request(_to(address, host, request))
+            except (httpx2.ConnectError, httpx2.ConnectTimeout):  # nothing was sent
+                if number == len(addresses) - 1:
+                    raise
+        raise NotPublic("its name has no address", request=request)
+
+    async def aclose(self) -> None:
+        await self._transport.aclose()
+
+
+def is_public(text: str) -> bool:
+    """True if everybody on the internet reaches the same machine by this address."""
+    address = ipaddress.ip_address(text)
+    if isinstance(address, ipaddress.IPv4Address):
+        return address.is_global and not address.is_multicast and not any(address in network for network in NEVER)
+    # Outside this block lie loopback, private, link-local, multicast, IPv4-mapped and NAT64 addresses.
+    return address.is_global and address in GLOBAL_IPV6 and not any(address in network for network in TUNNELS)
+
+
+async def _addresses(host: str, port: int, request: httpx2.Request) -> list[str]:
+    """The addresses of the name, IPv4 first: Lambda has no IPv6. Raises `NotPublic` if one of them is not public."""
+    try:
+        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError):
+        raise httpx2.ConnectError("its name cannot be resolved", request=request) from None
+    addresses = list(dict.fromkeys(str(one[4][0]) for one in sorted(found, key=lambda one: one[0] != socket.AF_INET)))
+    if not all(is_public(address) for address in addresses):
+        raise NotPublic("its address is not public", request=request)
+    return addresses
+
+
+def _to(address: str, host: str, request: httpx2.Request) -> httpx2.Request:
+    """The same request, to the address. The certificate is checked against the name."""
+    return httpx2.Request(
+        request.method,
+        request.url.copy_with(host=address),
+        headers=request.headers,
+        stream=request.stream,
+        extensions={**request.extensions, "sni_hostname": host},
+    )

@@ -1,0 +1,137 @@
+"""One configured server of one owner: who asks it waits for a turn, and for its recovery when it has failed."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, TypeVar
+
+from mcp.client.client import Client
+from mcp.shared.exceptions import MCPError
+from mcp_types import INVALID_PARAMS, METHOD_NOT_FOUND, CallToolRequest, CallToolRequestParams
+
+from loci.adapters.tool_servers.asking import ASKING, Asking
+from loci.adapters.tool_servers.circuit import Circuit
+from loci.adapters.tool_servers.connection import Connection
+from loci.adapters.tool_servers.failures import failed, late, resting
+from loci.adapters.tool_servers.heard import quoted
+from loci.adapters.tool_servers.raw_result import RawResult
+from loci.adapters.tool_servers.tool_list import all_tools, upstream_tool
+from loci.core.json import JsonObject
+from loci.tools.ports import ToolServerError
+from loci.tools.tool_server import ToolServer, UpstreamTool
+
+if TYPE_CHECKING:
+    from mcp.shared.dispatcher import ProgressFnT
+
+T = TypeVar("T")
+LONGEST_PAUSE = 2.0
+"""How long a call waits for the next try. If that is later, the call fails at once."""
+MOST_SILENCES = 3
+"""Calls in a row that got no answer in time while nothing else came: then the server hangs, and is started again."""
+
+
+class Upstream:
+    """Keeps one connection. All of it runs in the loop of `LoopThread`."""
+
+    def __init__(self, server: ToolServer, connect: Callable[..., Connection], changed: Callable[[], None]) -> None:
+        self.server = server
+        self._connect = connect
+        self._changed = changed
+        self._connections: list[Connection] = []
+        """The last one is in use, the others are ending."""
+        self._circuit = Circuit()
+        self._last_error = ""
+        self._silences = 0
+        self._turns = asyncio.Semaphore(server.at_once)
+
+    async def tools(self, asking: Asking) -> list[UpstreamTool]:
+        with self._quoting():
+            found = await all_tools(lambda question: self._ask(question, asking))
+        return [upstream_tool(self.server.name, tool) for tool in found]
+
+    async def call(
+        self, asking: Asking, tool: str, arguments: JsonObject, progress: "ProgressFnT | None"
+    ) -> JsonObject:
+        request = CallToolRequest(params=CallToolRequestParams(name=tool, arguments=arguments))
+        asking.stage = "waiting"
+        async with self._turns:
+            asking.stage = "connecting"
+            # Not the client's `call_tool`: it makes errors of results that do not match their schema.
+            with self._quoting():
+                result = await self._ask(
+                    lambda client: client.session.send_request(request, RawResult, progress_callback=progress), asking
+                )
+        answer = result.content()
+        if answer.get("resultType") == "input_required":
+            raise failed(self.server, "it asks for input that nobody can give here", "Call it with all it needs")
+        return answer
+
+    async def close(self) -> None:
+        await asyncio.gather(*(connection.close() for connection in self._connections))
+
+    @contextmanager
+    def _quoting(self) -> Generator[None]:
+        try:
+            yield
+        except MCPError as error:
+            said = quoted(error.error.message) or f"error {error.error.code}"
+            is_ours = error.error.code in (INVALID_PARAMS, METHOD_NOT_FOUND)
+            resolution = "Check the name of the tool and its arguments" if is_ours else None
+            raise failed(self.server, said, resolution) from None
+
+    async def _ask(self, question: Callable[[Client], Awaitable[T]], asking: Asking) -> T:
+        ASKING.set(asking)
+        connection = await self._connected()
+        await connection.opened()
+        asking.now_asked()
+        loop, task = asyncio.get_running_loop(), asyncio.current_task()
+
+        def expire() -> None:
+            self._unanswered(connection, asking)
+            if task is not None:
+                task.cancel()  # the client tells the server
+
+        expiry = loop.call_later(asking.seconds_left, expire)
+        try:
+            answer = await connection.ask(question, asking)
+        except MCPError:  # in the server's own words: it is alive
+            self._answered()
+            raise
+        except ToolServerError as error:
+            if asking.trouble is not None:
+                self._failed(error)
+            raise
+        finally:
+            expiry.cancel()
+        self._answered()
+        return answer
+
+    async def _connected(self) -> Connection:
+        while True:
+            pause = self._circuit.pause()
+            if pause > LONGEST_PAUSE:
+                raise resting(self.server, self._circuit.failures, pause, self._last_error)
+            if pause == 0:
+                break
+            await asyncio.sleep(pause)
+        if not self._connections or not self._connections[-1].is_usable:
+            new = self._connect(self.server, changed=self._changed, broke=self._failed)
+            self._connections = [*(one for one in self._connections if not one.has_ended), new]
+        return self._connections[-1]
+
+    def _answered(self) -> None:
+        self._silences = 0
+        self._circuit.answered()
+
+    def _failed(self, error: ToolServerError) -> None:
+        self._last_error = error.what
+        self._circuit.failed()
+
+    def _unanswered(self, connection: Connection, asking: Asking) -> None:
+        if connection.heard_at > asking.asked_at:
+            return
+        self._silences += 1
+        if self._silences >= MOST_SILENCES and connection.is_usable:
+            self._silences = 0
+            self._failed(late(self.server, asking))
+            connection.end()

@@ -1,0 +1,196 @@
+"""`loci tools`: add, import, list, test and remove tool servers."""
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from loci.cli.terminal import ConfigOption, DataOption, JsonOption, open_app, printable
+from loci.core.errors import LociError, Refused
+from loci.core.finding import counted
+from loci.core.identity import LOCAL
+from loci.core.settings import Settings
+
+if TYPE_CHECKING:
+    from loci.tools.api import Tools
+    from loci.tools.tool_list import Configured
+
+SHOWN_TOOLS = 8
+
+cli = typer.Typer(
+    help="Add, import, list, test and remove tool servers. Agents find their tools with pml_search_tools.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+NameArgument = Annotated[str, typer.Argument(help="The server's name: the first part of its tools' names.")]
+EXAMPLES = """Examples: loci tools add memory -- npx -y @modelcontextprotocol/server-memory
+
+loci tools add notes https://mcp.example.com/mcp --header 'Authorization: Bearer ${NOTES_TOKEN}'"""
+
+
+@cli.command(epilog=EXAMPLES)
+def add(
+    name: NameArgument,
+    server: Annotated[
+        list[str], typer.Argument(metavar="URL | -- COMMAND ARG...", help="Its URL, or the command that starts it.")
+    ],
+    header: Annotated[
+        list[str] | None, typer.Option(metavar="NAME:VALUE", help="A header for the URL.", show_default=False)
+    ] = None,
+    env: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=VALUE", help="A variable for the command.", show_default=False)
+    ] = None,
+    seconds: Annotated[float | None, typer.Option(help="The time that a call may take. Default: 30.")] = None,
+    allow: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PATTERN", help="Tools that may be called, such as read_*. Default: all.", show_default=False
+        ),
+    ] = None,
+    deny: Annotated[
+        list[str] | None,
+        typer.Option(metavar="PATTERN", help="Tools that may not be called.", show_default=False),
+    ] = None,
+    data: DataOption = None,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Add a tool server, or change one, and ask it for its tools.
+
+    ${NAME} stands for a variable of the environment in which Loci runs: use it for tokens, so that they are not stored.
+    """
+    entry: dict[str, object] = {"allow": allow or [], "deny": deny or []}
+    if seconds is not None:
+        entry["seconds"] = seconds
+    if len(server) == 1 and server[0].startswith(("http://", "https://", "${")):
+        entry |= {"url": server[0], "headers": dict(_pair(one, ":", "--header") for one in header or [])}
+    else:
+        entry |= {"command": server[0], "args": server[1:]}
+    if env or "command" in entry:
+        entry["env"] = dict(_pair(one, "=", "--env") for one in env or [])
+    tools = _tools(data, config)
+    tools.add(LOCAL, name, entry)
+    _end(tools, [name], as_json=as_json)
+
+
+@cli.command(name="import")
+def import_servers(
+    files: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[FILE]...", help="Files with mcpServers. Default: those of clients on this machine."),
+    ] = None,
+    data: DataOption = None,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Import the servers of other clients: Claude, Cursor, VS Code, Windsurf. Those that Loci has already stay."""
+    from loci.tools.client_files import servers_in  # slow to load, and `--help` does not need it
+
+    tools = _tools(data, config)
+    known = {one.name for one in tools.servers(LOCAL)}
+    added: list[str] = []
+    for name, entry, source in servers_in(files):
+        if name in known:
+            typer.echo(printable(f"{name}: kept as it is ({source} has it too)"), err=True)
+            continue
+        try:
+            tools.add(LOCAL, name, entry)
+        except LociError as error:
+            typer.echo(printable(f"{name}, from {source}: {error}"), err=True)
+            continue
+        known.add(name)
+        added.append(name)
+    if not added:
+        typer.echo("[]" if as_json else "There is nothing new to import.")
+        return
+    _end(tools, added, as_json=as_json)
+
+
+@cli.command(name="list")
+def list_servers(data: DataOption = None, config: ConfigOption = None, as_json: JsonOption = False) -> None:
+    """List the servers, with the tools that each listed last."""
+    servers = _tools(data, config).servers(LOCAL)
+    if as_json:
+        typer.echo(json.dumps([_view(one) for one in servers]))
+        return
+    for one in servers:
+        typer.echo(_lines(one))
+    if not servers:
+        typer.echo("There are no tool servers. Add one with: loci tools add NAME URL")
+
+
+@cli.command(name="test")
+def ask_servers(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="[NAME]...", help="Names of servers. Default: all.")
+    ] = None,
+    data: DataOption = None,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Ask servers for their tools now. The exit code is 1 if one of them fails."""
+    tools = _tools(data, config)
+    _end(tools, names or [one.name for one in tools.servers(LOCAL)], as_json=as_json)
+
+
+@cli.command()
+def remove(name: NameArgument, data: DataOption = None, config: ConfigOption = None) -> None:
+    """Remove a server. Its tools are no longer found or called."""
+    _tools(data, config).remove(LOCAL, name)
+    typer.echo(printable(f"Removed {name}."))
+
+
+def _tools(data: "DataOption", config: "ConfigOption") -> "Tools":
+    def embedded(settings: Settings) -> None:
+        if settings.mode != "embedded":
+            raise Refused("Tool servers are configured on the machine of a local server", "Run it there")
+
+    return open_app(data, config, embedded).tools
+
+
+def _end(tools: "Tools", names: list[str], *, as_json: bool) -> None:
+    """Ask the servers, and show what they have."""
+    found = [_asked(tools, name) for name in names]
+    tools.close()
+    typer.echo(json.dumps([_view(one) for one in found]) if as_json else "\n".join(map(_lines, found)))
+    if any(one.failure for one in found):
+        raise typer.Exit(1)
+
+
+def _asked(tools: "Tools", name: str) -> "Configured":
+    server = tools.get(LOCAL, name)
+    try:
+        return tools.ask(LOCAL, name)
+    except LociError as error:
+        return replace(server, failure=str(error))
+
+
+def _pair(text: str, sign: str, option: str) -> tuple[str, str]:
+    name, found, value = text.partition(sign)
+    if not found or not name.strip():
+        raise Refused(f"{option} {text.partition(sign)[0]!r} has no {sign!r}", f"Write it as NAME{sign}VALUE")
+    return name.strip(), value.strip()
+
+
+def _lines(server: "Configured") -> str:
+    from loci.tools.configuration import shown
+
+    names = ", ".join(one.name for one in server.tools[:SHOWN_TOOLS])
+    more = ", …" if len(server.tools) > SHOWN_TOOLS else ""
+    known = "not asked yet" if server.is_new else f"{counted(len(server.tools), 'tool')}: {names}{more}"
+    lines = (f"{server.name}  {shown(server.entry)}", f"  {server.failure or known}")
+    return "\n".join(map(printable, lines))
+
+
+def _view(server: "Configured") -> dict[str, object]:
+    from loci.tools.configuration import shown
+    from loci.tools.tool_list import told_time
+
+    return {
+        "name": server.name,
+        "server": shown(server.entry),
+        "tools": [one.id for one in server.tools],
+        "listed": told_time(server),
+        "failure": server.failure,
+    }

@@ -1,0 +1,124 @@
+"""How tool servers are configured: entries of `mcpServers`, as the files of other clients have them."""
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from pathlib import PurePath
+from typing import Any, Literal, cast
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from loci.core.errors import Refused
+from loci.core.json import JsonObject
+from loci.tools.tool_server import AT_ONCE, SECONDS, Endpoint, Program, ToolServer
+
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
+VARIABLE = re.compile(r"\$\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<default>[^}]*))?\}")
+OWN = frozenset({"loci", "pml"})
+"""Names that belong to Loci's own tools."""
+LARGEST_FILE = 1 << 20
+Pattern = list[str]
+
+
+class Entry(BaseModel):
+    """One server of `mcpServers`. `${NAME}` stands for a variable, `${NAME:-text}` for one with a default."""
+
+    model_config = ConfigDict(extra="ignore", populate_by_name=True)
+
+    type: Literal["stdio", "http", "streamable-http", "streamableHttp"] | None = None
+    command: str | None = Field(None, min_length=1)
+    args: list[str] = []
+    env: dict[str, str] = {}
+    cwd: str | None = None
+    url: str | None = Field(None, min_length=1)
+    headers: dict[str, str] = {}
+    seconds: float = Field(SECONDS, gt=0, le=900)
+    at_once: int = Field(AT_ONCE, ge=1, le=64)
+    allow: list[str] = []
+    """Patterns of the tools that may be called; none: all."""
+    deny: list[str] = []
+
+    def as_json(self) -> JsonObject:
+        """The entry as it is stored and shown, without what is not set."""
+        return cast("JsonObject", self.model_dump(mode="json", exclude_defaults=True))
+
+
+def checked_name(name: str) -> str:
+    """The name, if a tool server can have it; else raise `Refused`."""
+    if not NAME.fullmatch(name):
+        raise Refused(
+            f"{name[:80]!r} is no name for a tool server",
+            "Use 1 to 40 letters, digits, hyphens and underscores",
+            code="BAD_NAME",
+        )
+    if name.lower() in OWN:
+        raise Refused(f"{name!r} is the name of Loci's own tools", "Choose another name", code="BAD_NAME")
+    return name
+
+
+def checked_entry(name: str, value: object) -> Entry:
+    """The entry behind this JSON. Raises `Refused` if it names no server, or one of a kind that Loci does not know."""
+    try:
+        entry = Entry.model_validate(value)
+    except ValidationError as error:
+        fault = error.errors()[0]
+        where = ".".join(str(part) for part in fault["loc"]) or "the entry"
+        raise _bad(name, f"{where}: {fault['msg']}", "Correct it") from None
+    if (entry.command is None) == (entry.url is None):
+        raise _bad(name, "it needs either a command or a url", "Give one of them")
+    if entry.url is not None and not re.match(r"https?://[^/\s]+|\$\{", entry.url):
+        raise _bad(name, f"{entry.url[:80]!r} is no URL", "Give one that begins with https:// or http://")
+    return entry
+
+
+def tool_server(name: str, entry: Entry, variable: Callable[[str], str | None]) -> ToolServer:
+    """The server of this entry, with its variables filled in. Raises `Refused` if one is not set."""
+
+    def filled(text: str) -> str:
+        def value(found: re.Match[str]) -> str:
+            set_to = variable(found["name"])
+            if set_to is None and found["default"] is None:
+                raise _bad(name, f"it needs the variable {found['name']}", "Set it where Loci runs")
+            return set_to if set_to is not None else found["default"]
+
+        return VARIABLE.sub(value, text)
+
+    def all_filled(texts: Mapping[str, str]) -> dict[str, str]:
+        return {one: filled(text) for one, text in texts.items()}
+
+    if entry.url is not None:
+        reach: Program | Endpoint = Endpoint(filled(entry.url), all_filled(entry.headers))
+    else:
+        folder = filled(entry.cwd) if entry.cwd else None
+        reach = Program(filled(entry.command or ""), tuple(map(filled, entry.args)), all_filled(entry.env), folder)
+    return ToolServer(name, reach, entry.seconds, entry.at_once)
+
+
+def entries_in(text: str, source: str) -> dict[str, object]:
+    """The servers in a client's file, by the names that they have there. Raises `Refused` if it has no `mcpServers`."""
+    try:
+        value: Any = json.loads(text)
+    except ValueError as error:
+        raise Refused(f"{source} is no JSON ({error})", "Correct it", code="BAD_CONFIGURATION") from None
+    fields = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+    # VS Code's files say `servers`.
+    servers = fields.get("mcpServers") or fields.get("servers")
+    if not isinstance(servers, dict):
+        raise Refused(f"{source} has no mcpServers", "Give a file that has", code="BAD_CONFIGURATION")
+    return cast("dict[str, object]", servers)
+
+
+def imported_name(name: str) -> str:
+    """The name that Loci gives a server of a client's file: other characters become hyphens."""
+    return re.sub(r"[^A-Za-z0-9_-]+", "-", name).strip("-_")[:40] or "server"
+
+
+def shown(entry: Entry) -> str:
+    """The entry in one line, without the values of variables and headers: they may be secret."""
+    if entry.url is not None:
+        return entry.url.partition("?")[0]
+    return " ".join([PurePath(entry.command or "").name, *entry.args])
+
+
+def _bad(name: str, what: str, advice: str) -> Refused:
+    return Refused(f"The tool server {name[:80]!r} is not configured well: {what}", advice, code="BAD_CONFIGURATION")

@@ -1,0 +1,102 @@
+"""The vectors of tools: kept by the hash of their texts, and made on a thread while searches go on without them."""
+
+import threading
+from base64 import b64decode, b64encode
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from typing import cast
+
+from loci.core.errors import LociError
+from loci.core.identity import Owner
+from loci.core.json import JsonObject
+from loci.core.stores import Record, RecordStore, read_or_none
+from loci.sandbox.supervisor.daemon_threads import DAEMON_THREADS
+from loci.search.inference import Embedder
+from loci.tools.tool_search import KnownTool
+from loci.tools.tool_vectors import ToolVectors, embedded_text, text_hash
+
+VECTORS = "tool_vectors"
+"""The kind of the record: by model, the vectors of the tools that an owner has now."""
+BATCH = 32
+ROOM = 500
+"""Vectors that are kept besides twice those of the tools that are there."""
+
+
+class Meanings:
+    """Knows how near a request is to each tool, as far as the tools are embedded."""
+
+    def __init__(self, records: RecordStore, embedder: Callable[[], Embedder]) -> None:
+        self._records = records
+        self._embedder = embedder
+        self._turn = threading.Lock()
+        self._making: set[Owner] = set()
+        self._held: dict[Owner, tuple[str, dict[str, bytes]]] = {}
+        """By owner: the model, and the vectors by the hashes of their texts."""
+
+    def of(self, owner: Owner, query: str, tools: Sequence[KnownTool]) -> tuple[ToolVectors, bytes] | None:
+        """The vectors of tools that have one, and that of the request. None if there is no model or no vector yet."""
+        embedder = self._embedder()
+        model = embedder.model()
+        if model is None:
+            return None
+        held = self._vectors(owner, model.identity)
+        hashes = {one.id: text_hash(one) for one in tools}
+        if any(one not in held for one in hashes.values()):
+            self._make_later(owner, tools)
+        known = {id: held[one] for id, one in hashes.items() if one in held}
+        if not known:
+            return None
+        try:
+            asked = embedder.query(query)
+        except LociError:  # then words alone find tools
+            return None
+        return (ToolVectors(known), asked.vector) if asked.model == model.identity else None
+
+    def make(self, owner: Owner, tools: Sequence[KnownTool]) -> None:
+        """Embed the tools that have no vector of the current model, and forget old ones if there are many."""
+        embedder = self._embedder()
+        model = embedder.model()
+        if model is None:
+            return
+        held = self._vectors(owner, model.identity)
+        texts = {text_hash(one): embedded_text(one) for one in tools}
+        missing = [one for one in texts if one not in held]
+        made = dict(held)
+        for at in range(0, len(missing), BATCH):
+            some = missing[at : at + BATCH]
+            embedded = embedder.passages([texts[one] for one in some])
+            made |= {one: embedding.vector for one, embedding in zip(some, embedded, strict=True)}
+        # A run of code asks about other tools than a search does: the vectors of both stay.
+        is_full = len(made) > 2 * len(texts) + ROOM
+        kept = {one: vector for one, vector in made.items() if one in texts} if is_full else made
+        if kept.keys() != held.keys():
+            value = cast("JsonObject", {one: b64encode(vector).decode() for one, vector in kept.items()})
+            self._records.put(owner, VECTORS, model.identity, value, durable=False)
+        self._held[owner] = (model.identity, kept)
+
+    def _vectors(self, owner: Owner, model: str) -> Mapping[str, bytes]:
+        held = self._held.get(owner)
+        if held is None or held[0] != model:
+            found = read_or_none(self._records.get(owner, VECTORS, model), _vectors) or {}
+            held = self._held[owner] = (model, found)
+        return held[1]
+
+    def _make_later(self, owner: Owner, tools: Sequence[KnownTool]) -> None:
+        with self._turn:
+            if owner in self._making:
+                return
+            self._making.add(owner)
+
+        def make() -> None:
+            try:
+                with suppress(LociError):  # the next search tries again
+                    self.make(owner, tools)
+            finally:
+                with self._turn:
+                    self._making.discard(owner)
+
+        DAEMON_THREADS.start(make)
+
+
+def _vectors(record: Record) -> dict[str, bytes]:
+    return {one: b64decode(str(vector)) for one, vector in record.value.items()}

@@ -1,0 +1,50 @@
+"""The port of the gateway: upstream tool servers."""
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from loci.core.errors import Unavailable
+from loci.core.identity import Owner
+from loci.core.json import JsonObject
+from loci.tools.tool_server import ToolServer, UpstreamTool
+
+Changed = Callable[[Owner, str], None]
+"""Told when a server says that its list of tools changed: whose it is, and its name."""
+
+
+class ToolServerError(Unavailable):
+    """A tool server failed. What it said is quoted, as data."""
+
+    default_code = "MCP_SERVER_ERROR"
+
+
+class ToolServers(Protocol):
+    """Connections to upstream servers. Each is opened at its first use, and again after it broke. Owners share none.
+
+    Every method may be called from any thread. A server that is slow or dead holds up only its own callers.
+    """
+
+    def tools(self, owner: Owner, server: ToolServer) -> Sequence[UpstreamTool]:
+        """All tools of the server, page by page. Raises `ToolServerError` if it cannot be reached or fails."""
+        ...
+
+    def call(
+        self,
+        owner: Owner,
+        server: ToolServer,
+        tool: str,
+        arguments: JsonObject,
+        *,
+        seconds: float | None = None,
+        progress: Callable[[float, float | None, str | None], None] | None = None,
+    ) -> JsonObject:
+        """Call the tool, and return the result as the protocol has it, untouched: `content`, `structuredContent`, …
+
+        A result with `isError` is a result. Raises `ToolServerError` if the server gives none in time: it is told that
+        nobody waits any more. A call is never repeated: it may have done something.
+        """
+        ...
+
+    def close(self, owner: Owner | None = None, name: str | None = None) -> None:
+        """End the connections: all, an owner's, or one server's."""
+        ...

@@ -1,0 +1,40 @@
+"""The plain value in a tool's result, for code and workflows."""
+
+import json
+from typing import Any, cast
+
+from loci.core.errors import Refused
+from loci.core.json import Json, JsonObject
+from loci.tools.tool_server import UpstreamTool
+
+LONGEST_ERROR = 2000
+
+
+def value_of(tool: UpstreamTool, result: JsonObject) -> Json:
+    """The structure without the wrapper around a bare value, else the text as JSON, else the text, else the blocks.
+
+    Raises `Refused`, with the tool's own words, if the result is an error.
+    """
+    blocks = cast("list[dict[str, Any]]", result.get("content") or [])
+    texts = [str(one.get("text")) for one in blocks if one.get("type") == "text"]
+    if result.get("isError") is True:
+        said = "\n".join(texts)[:LONGEST_ERROR] or "it gave no reason"
+        raise Refused(f"{tool.id} failed: {said}", "Correct the call", code="TOOL_ERROR")
+    structured = result.get("structuredContent")
+    if structured is not None:
+        return _unwrapped(tool, structured)
+    if len(texts) != len(blocks):
+        return cast("Json", blocks)
+    text = "\n".join(texts)
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+
+
+def _unwrapped(tool: UpstreamTool, structured: Json) -> Json:
+    """Without the `result` that the server's SDK put above a bare value: structured content must be an object."""
+    fields = (tool.output_schema or {}).get("properties")
+    if isinstance(structured, dict) and structured.keys() == {"result"}:
+        return structured["result"] if isinstance(fields, dict) and fields.keys() == {"result"} else structured
+    return structured

@@ -1,0 +1,173 @@
+"""The tools of every configured server, as each listed them last. Nobody who asks for them waits for a server."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import cast
+
+from loci.core.errors import LociError, NotFound
+from loci.core.identity import Owner
+from loci.core.ids import content_id
+from loci.core.json import JsonObject, iso
+from loci.core.stores import Record, RecordStore, every, read_or_none, readable
+from loci.sandbox.supervisor.daemon_threads import DAEMON_THREADS
+from loci.tools.configuration import NAME, Entry, checked_entry, checked_name, tool_server
+from loci.tools.ports import ToolServers
+from loci.tools.tool_server import ToolServer, UpstreamTool
+
+SERVER, LISTED = "tool_server", "listed_tools"
+"""The kinds of records: how a server is reached, and its tools."""
+FRESH = 600.0
+"""Seconds after which a list is asked for again when somebody uses it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Configured:
+    """A server, as its owner configured it."""
+
+    name: str
+    entry: Entry
+    tools: tuple[UpstreamTool, ...] = ()
+    """As it listed them last."""
+    listed_at: float | None = None
+    failure: str | None = None
+    """Why it could not list them the last time."""
+
+    @property
+    def is_new(self) -> bool:
+        """True if nobody has asked the server yet."""
+        return self.listed_at is None and self.failure is None
+
+
+class ToolList:
+    """The servers of each owner and their tools, in the record store."""
+
+    def __init__(
+        self,
+        records: RecordStore,
+        servers: ToolServers,
+        variable: Callable[[str], str | None],
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._records = records
+        self._servers = servers
+        self._variable = variable
+        self._clock = clock
+        self._turn = threading.Lock()
+        self._asking: set[tuple[Owner, str]] = set()
+
+    def put(self, owner: Owner, name: str, value: object) -> Configured:
+        """Configure a server, or configure it anew. Its tools are not asked for yet."""
+        entry = checked_entry(checked_name(name), value)
+        tool_server(name, entry, self._variable)  # are all variables set?
+        self._records.put(owner, SERVER, name, entry.as_json())
+        self._records.remove(owner, LISTED, name)
+        return Configured(name, entry)
+
+    def remove(self, owner: Owner, name: str) -> None:
+        """Forget a server and its tools."""
+        self.get(owner, name)
+        self._records.remove(owner, SERVER, name)
+        self._records.remove(owner, LISTED, name)
+        self._servers.close(owner, name)
+
+    def get(self, owner: Owner, name: str) -> Configured:
+        """The server with this name. Raises `NotFound` if there is none."""
+        found = self.held(owner, name)
+        if found is None:
+            known = ", ".join(one.name for one in self.all(owner))
+            raise NotFound(
+                f"There is no tool server {name[:80]!r}",
+                f"There are {known}" if known else "Add one with: loci tools add",
+                code="SERVER_NOT_FOUND",
+            )
+        return found
+
+    def held(self, owner: Owner, name: str) -> Configured | None:
+        """The server with this name; None if there is none."""
+        found = read_or_none(self._records.get(owner, SERVER, name), self._configured) if NAME.fullmatch(name) else None
+        return self._with_tools(found, self._records.get(owner, LISTED, name)) if found else None
+
+    def all(self, owner: Owner) -> list[Configured]:
+        """All servers with their tools, by their names. Lists that are old are asked for again, meanwhile."""
+        listed = {one.key: one for one in every(self._records, owner, LISTED)}
+        servers = readable(every(self._records, owner, SERVER), self._configured)
+        found = [self._with_tools(one, listed.get(one.name)) for one in servers]
+        for one in found:
+            if one.is_new or (one.listed_at is not None and self._clock() - one.listed_at > FRESH):
+                self.ask_later(owner, one.name)
+        return found
+
+    def ask(self, owner: Owner, name: str) -> Configured:
+        """Ask the server for its tools now. Raises `LociError` if it fails; the tools that it had stay known."""
+        server = self.get(owner, name)
+        try:
+            tools = self._servers.tools(owner, self.reached(server))
+        except LociError as error:
+            self._keep(owner, replace(server, failure=str(error)))
+            raise
+        asked = replace(server, tools=tuple(tools), listed_at=self._clock(), failure=None)
+        self._keep(owner, asked)
+        return asked
+
+    def ask_later(self, owner: Owner, name: str) -> None:
+        """Ask the server on another thread, unless that is being done."""
+        with self._turn:
+            if (owner, name) in self._asking:
+                return
+            self._asking.add((owner, name))
+        DAEMON_THREADS.start(lambda: self._ask_quietly(owner, name))
+
+    def reached(self, server: Configured) -> ToolServer:
+        """How the server is reached, with its variables filled in."""
+        return tool_server(server.name, server.entry, self._variable)
+
+    def _ask_quietly(self, owner: Owner, name: str) -> None:
+        try:
+            self.ask(owner, name)
+        except LociError:  # its record says why
+            pass
+        finally:
+            with self._turn:
+                self._asking.discard((owner, name))
+
+    def _keep(self, owner: Owner, server: Configured) -> None:
+        value: JsonObject = {
+            "of": _state(server.entry),
+            "tools": [cast("JsonObject", asdict(one)) for one in server.tools],
+            "at": server.listed_at,
+            "failure": server.failure,
+        }
+        self._records.put(owner, LISTED, server.name, value, durable=False)
+
+    @staticmethod
+    def _configured(record: Record) -> Configured:
+        return Configured(record.key, Entry.model_validate(record.value))
+
+    def _with_tools(self, server: Configured, record: Record | None) -> Configured:
+        def read(record: Record) -> Configured:
+            tools = tuple(UpstreamTool(**one) for one in cast("list[dict[str, object]]", record.value["tools"]))  # type: ignore[arg-type]
+            at, failure = cast("float | None", record.value["at"]), cast("str | None", record.value["failure"])
+            return replace(server, tools=tools, listed_at=at, failure=failure)
+
+        if record is not None and record.value.get("of") == _state(server.entry):
+            return read_or_none(record, read) or server
+        return server
+
+
+def _state(entry: Entry) -> str:
+    """Changes with each change of how the server is reached: its tools may be others then."""
+    return content_id(entry.model_dump_json())
+
+
+def told_time(server: Configured) -> str:
+    """When the server listed its tools last, for people."""
+    return "never" if server.listed_at is None else iso(server.listed_at)
+
+
+def tools_of(servers: Sequence[Configured]) -> Iterator[tuple[Configured, UpstreamTool]]:
+    """Each tool with its server."""
+    for server in servers:
+        for tool in server.tools:
+            yield server, tool

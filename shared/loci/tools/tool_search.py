@@ -1,0 +1,172 @@
+"""Ranks tools by what somebody wants to do: by words in their fields, by meaning, and exact names first."""
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from loci.tools.tool_vectors import ToolVectors
+from loci.tools.tool_words import KnownTool, asked_words, fields_of, plain_name, spellings
+
+__all__ = ["FoundTool", "KnownTool", "ToolIndex"]
+
+WEIGHTS: Final = {"server": 1.0, "name": 3.0, "title": 2.0, "description": 1.0, "parameters": 0.5}
+"""How much a word counts in each field."""
+EVENNESS: Final = {"server": 0.0, "name": 0.5, "title": 0.5, "description": 0.6, "parameters": 0.75}
+"""How much a field that is longer than others is held back."""
+SATURATION: Final = 1.2
+SYNONYM: Final = 0.5
+"""What a word of about the same meaning counts."""
+ALPHA: Final = 0.6
+"""The weight of the meaning."""
+NAMED: Final = {"its id": 1.0, "its name": 0.98, "its title": 0.97}
+"""The scores of the tools that the request names."""
+MOST_COVERED: Final = 0.7
+"""If no tool has so much of the request, the words have less weight: they are not what it is about."""
+UNNAMED: Final = 0.95
+"""The best score of any other."""
+LEAST_MEANING: Final = 0.15
+"""A tool that has none of the words and is less near than this does not fit."""
+DOUBT_WORDS: Final = 0.15
+DOUBT_MEANING: Final = 0.28
+"""If the best is below both, it is likely that nothing fits. So it was for nine of twelve requests that no tool fits,
+and for one in eight of the others, most of them in languages that the model hardly knows."""
+MOST_REASONS: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class FoundTool:
+    """A tool that fits, and why."""
+
+    tool: KnownTool
+    score: float
+    """From 0 to 1."""
+    why: str
+    words: float = 0.0
+    """The share of the request's words that it has, the rare ones counting more."""
+    meaning: float = 0.0
+    """The cosine of the request to it; 0 without a model."""
+    name: float = 0.0
+    """1 if the request is its id, a little less if it is its name or title; else 0."""
+
+
+def nothing_fits(found: Sequence[FoundTool]) -> bool:
+    """True if probably none of these tools fits. Show them all the same: sometimes one does."""
+    return not any(one.name or one.words >= DOUBT_WORDS or one.meaning >= DOUBT_MEANING for one in found)
+
+
+class ToolIndex:
+    """The words of some tools."""
+
+    def __init__(self, tools: Sequence[KnownTool]) -> None:
+        self._tools = tuple(tools)
+        cut = [fields_of(tool) for tool in self._tools]
+        means = {field: sum(len(one[field]) for one in cut) / max(1, len(cut)) or 1.0 for field in WEIGHTS}
+        self._postings: dict[str, dict[int, float]] = {}
+        """By word: the tools that have it, and how much, from 0 to 1."""
+        self._names: dict[str, list[tuple[int, str]]] = {}
+        for number, (tool, fields) in enumerate(zip(self._tools, cut, strict=True)):
+            sums: dict[str, float] = {}
+            for field, words in fields.items():
+                even = EVENNESS[field]
+                share = WEIGHTS[field] / (1 - even + even * len(words) / means[field])
+                for word, count in Counter(words).items():
+                    sums[word] = sums.get(word, 0.0) + share * count
+            for word, much in sums.items():
+                self._postings.setdefault(word, {})[number] = much / (much + SATURATION)
+            for name, kind in ((tool.title, "its title"), (tool.name, "its name"), (tool.id, "its id")):
+                if plain := plain_name(name):
+                    self._names.setdefault(plain, []).append((number, kind))
+
+    def find(
+        self,
+        query: str,
+        limit: int,
+        vectors: ToolVectors | None = None,
+        query_vector: bytes | None = None,
+        boost: Mapping[str, float] | None = None,
+    ) -> list[FoundTool]:
+        """The tools that fit, the best first; none if nothing fits.
+
+        `vectors` and `query_vector` come from the same model. `boost` adds to the scores of the tools with these ids.
+        """
+        asked = asked_words(query)
+        words = self._by_words(asked)
+        near = vectors.near(query_vector) if vectors is not None and query_vector else {}
+        meaning = {number: near.get(tool.id, 0.0) for number, tool in enumerate(self._tools)} if near else {}
+        named = dict(self._names.get(plain_name(query), ()))
+        scores = self._fused(words, meaning, boost or {}) | {number: NAMED[kind] for number, kind in named.items()}
+        ranked = sorted(scores, key=lambda one: (one not in named, -scores[one], self._tools[one].id))[:limit]
+        return [
+            FoundTool(
+                self._tools[one],
+                scores[one],
+                _why(self._tools[one], query, asked, named.get(one), meaning.get(one, 0.0)),
+                words.get(one, 0.0),
+                meaning.get(one, 0.0),
+                NAMED[named[one]] if one in named else 0.0,
+            )
+            for one in ranked
+        ]
+
+    def _fused(
+        self, words: Mapping[int, float], meaning: Mapping[int, float], boost: Mapping[str, float]
+    ) -> dict[int, float]:
+        """The scores of the tools that have a word or are near.
+
+        The best has the better of the two legs as its score, so that all have low ones if nothing fits well.
+        """
+        alpha = ALPHA if meaning else 0.0
+        best_word, best_near = max(words.values(), default=0.0), max(meaning.values(), default=0.0)
+        most_words = max(best_word, MOST_COVERED if meaning else 0.0)
+        near = {number for number, value in meaning.items() if value >= LEAST_MEANING}
+        joint = (
+            {
+                number: alpha * max(0.0, meaning.get(number, 0.0)) / max(best_near, LEAST_MEANING)
+                + (1 - alpha) * words.get(number, 0.0) / most_words
+                + boost.get(self._tools[number].id, 0.0)
+                for number in words.keys() | near
+            }
+            if most_words or near
+            else {}
+        )
+        scale = UNNAMED * min(1.0, max(best_word, best_near)) / (max(joint.values(), default=0.0) or 1.0)
+        return {number: scale * value for number, value in joint.items()}
+
+    def _by_words(self, asked: Mapping[str, Sequence[str]]) -> dict[int, float]:
+        """The share of the request's words that each tool has, weighted by rarity and by field."""
+        scores, most = dict[int, float](), 0.0
+        for word, others in asked.items():
+            having = self._postings.get(word, {})
+            rarity = self._rarity(len(having))
+            most += rarity
+            gains = {number: rarity * much for number, much in having.items()}
+            for other in others:
+                also = self._postings.get(other, {})
+                worth = SYNONYM * min(rarity, self._rarity(len(also)))
+                for number, much in also.items():
+                    if worth * much > gains.get(number, 0.0):
+                        gains[number] = worth * much
+            for number, gain in gains.items():
+                scores[number] = scores.get(number, 0.0) + gain
+        return {number: score / most for number, score in scores.items()} if most else {}
+
+    def _rarity(self, having: int) -> float:
+        return math.log(1 + (len(self._tools) - having + 0.5) / (having + 0.5))
+
+
+def _why(tool: KnownTool, query: str, asked: Mapping[str, Sequence[str]], named: str | None, meaning: float) -> str:
+    """A short sentence on what of the request is where in the tool."""
+    if named:
+        return f"the request is {named}"
+    fields, spelled, reasons = fields_of(tool), spellings(query), list[str]()
+    for word, others in asked.items():
+        for one in (word, *others):
+            where = [field for field, words in fields.items() if one in words]
+            if where:
+                also = "" if one == word else f" for {spelled.get(word, word)}"
+                reasons.append(f"{spelled.get(one, one)}{also} ({', '.join(where)})")
+                break
+    told = [f"has {'; '.join(reasons[:MOST_REASONS])}"] if reasons else []
+    return " and ".join([*told, *([f"is near in meaning ({meaning:.2f})"] if meaning >= LEAST_MEANING else [])])

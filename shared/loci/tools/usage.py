@@ -1,0 +1,125 @@
+"""Which tools are used after which, and worked: small counts that fade, one record a tool."""
+
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from typing import Final, cast
+
+from loci.core.errors import Conflict, LociError
+from loci.core.identity import Owner
+from loci.core.ids import content_id
+from loci.core.json import JsonObject
+from loci.core.stores import ABSENT, Record, RecordStore, read_or_none
+from loci.sandbox.supervisor.daemon_threads import DAEMON_THREADS
+
+TRAIL, FOLLOWERS = "tool_trail", "tool_followers"
+"""The kinds of records: the tools that an owner used last, and by tool, those that followed it."""
+MEMORY: Final = 3
+"""How many calls back a tool is still said to be followed by this one."""
+PAUSE: Final = 600.0
+"""Seconds after which a call has nothing to do with the one before it."""
+HALF_LIFE: Final = 30 * 24 * 3600.0
+FAILED: Final = 0.7
+"""What is left of a count when the tool that follows fails."""
+MOST_FOLLOWERS: Final = 50
+HALF_SURE: Final = 3.0
+"""The count that makes a tool half related."""
+ATTEMPTS: Final = 20
+LONGEST_QUEUE: Final = 10_000
+
+
+class Usage:
+    """Records calls on a thread of its own: no call waits for that. If the process ends, the last may be lost."""
+
+    def __init__(self, records: RecordStore, clock: Callable[[], float] = time.time) -> None:
+        self._records = records
+        self._clock = clock
+        self._calls: queue.Queue[tuple[Owner, str, bool, float]] = queue.Queue(LONGEST_QUEUE)
+        self._turn = threading.Lock()
+        self._is_working = False
+
+    def called(self, owner: Owner, tool: str, *, worked: bool) -> None:
+        """Note that the tool was called."""
+        with suppress(queue.Full):
+            self._calls.put_nowait((owner, tool, worked, self._clock()))
+        with self._turn:
+            if self._is_working:
+                return
+            self._is_working = True
+        DAEMON_THREADS.start(self._work)
+
+    def related(self, owner: Owner, tools: Iterable[str]) -> dict[str, float]:
+        """The tools that are used after these, each with how surely, from 0 to 1."""
+        now, sums = self._clock(), dict[str, float]()
+        for tool in dict.fromkeys(tools):
+            for follower, (count, at) in self._followers(owner, tool).items():
+                sums[follower] = sums.get(follower, 0.0) + _faded(count, now - at)
+        return {one: count / (count + HALF_SURE) for one, count in sums.items()}
+
+    def finish(self) -> None:
+        """Wait until all calls so far are recorded."""
+        self._calls.join()
+
+    def _work(self) -> None:
+        while True:
+            try:
+                call = self._calls.get(timeout=1.0)
+            except queue.Empty:
+                with self._turn:
+                    if self._calls.empty():
+                        self._is_working = False
+                        return
+                continue
+            try:
+                with suppress(LociError):  # the counts only help to sort
+                    self._record(*call)
+            finally:
+                self._calls.task_done()
+
+    def _record(self, owner: Owner, tool: str, worked: bool, at: float) -> None:
+        before = [one for one, when in self._trail(owner) if at - when < PAUSE and one != tool]
+        for distance, earlier in enumerate(reversed(before[-MEMORY:]), 1):
+            self._count(owner, earlier, tool, 1 / distance if worked else None, at)
+        if worked:
+            trail = [[one, when] for one, when in self._trail(owner) if one != tool][-MEMORY:]
+            value = cast("JsonObject", {"tools": [*trail, [tool, at]]})
+            self._records.put(owner, TRAIL, "last", value, durable=False)
+
+    def _count(self, owner: Owner, tool: str, follower: str, more: float | None, at: float) -> None:
+        """Add to the count; None: the follower failed."""
+        key = content_id(tool)
+        for _ in range(ATTEMPTS):
+            record = self._records.get(owner, FOLLOWERS, key)
+            counts = read_or_none(record, _counts) or {}
+            if more is None and follower not in counts:
+                return
+            count, when = counts.get(follower, (0.0, at))
+            faded = _faded(count, at - when)
+            counts[follower] = (faded * FAILED if more is None else faded + more, at)
+            kept = sorted(counts.items(), key=lambda one: -_faded(one[1][0], at - one[1][1]))[:MOST_FOLLOWERS]
+            value = cast("JsonObject", {"tool": tool, "followers": {one: [*pair] for one, pair in kept}})
+            version = record.version if record else ABSENT
+            with suppress(Conflict):
+                self._records.put(owner, FOLLOWERS, key, value, expect_version=version, durable=False)
+                return
+
+    def _followers(self, owner: Owner, tool: str) -> dict[str, tuple[float, float]]:
+        return read_or_none(self._records.get(owner, FOLLOWERS, content_id(tool)), _counts) or {}
+
+    def _trail(self, owner: Owner) -> list[tuple[str, float]]:
+        return read_or_none(self._records.get(owner, TRAIL, "last"), _used) or []
+
+
+def _faded(count: float, seconds: float) -> float:
+    return count * 0.5 ** (max(0.0, seconds) / HALF_LIFE)
+
+
+def _counts(record: Record) -> dict[str, tuple[float, float]]:
+    followers = cast("dict[str, list[float]]", record.value["followers"])
+    return {one: (float(count), float(at)) for one, (count, at) in followers.items()}
+
+
+def _used(record: Record) -> list[tuple[str, float]]:
+    return [(str(one), float(at)) for one, at in cast("list[tuple[str, float]]", record.value["tools"])]

@@ -1,0 +1,62 @@
+"""A call of another server's tool: through Loci's connections, and with the official client alone."""
+
+import asyncio
+import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+
+from mcp import Client, StdioServerParameters
+
+from loci.adapters.tool_servers.connections import Connections
+from loci.core.identity import LOCAL
+from loci.tools.tool_server import Endpoint, Program, ToolServer
+from tests.bench.figures import Figure, ratio_figure
+from tests.bench.servers import Servers
+from tests.servers.upstream.real import everything_over_http, node_server
+
+MOST = 1.5
+ROUNDS, CALLS = 40, 50
+
+
+def gateway_call(_: Servers) -> list[Figure]:
+    program = node_server("everything", "stdio")
+    figures = [asyncio.run(_compared("stdio", program))]
+    with everything_over_http() as endpoint:
+        return [*figures, asyncio.run(_compared("HTTP", endpoint))]
+
+
+async def _compared(wire: str, reach: Program | Endpoint) -> Figure:
+    """The official client lives in this loop, and rests while Loci is asked."""
+    target = (
+        StdioServerParameters(command=reach.command, args=[*reach.args]) if isinstance(reach, Program) else reach.url
+    )
+    server, bare, loci = ToolServer("everything", reach), list[float](), list[float]()
+    with _connections() as connections:
+        async with Client(target) as client:
+            for _ in range(ROUNDS):
+                bare.append(await _direct(client))
+                loci.append(_timed(lambda: connections.call(LOCAL, server, "echo", {"message": "hello"})))
+    return ratio_figure(f"call of a tool server's tool: time, over {wire}", bare[1:], loci[1:], MOST)
+
+
+async def _direct(client: Client) -> float:
+    began = time.perf_counter()
+    for _ in range(CALLS):
+        await client.call_tool("echo", {"message": "hello"})
+    return (time.perf_counter() - began) / CALLS
+
+
+def _timed(call: Callable[[], object]) -> float:
+    began = time.perf_counter()
+    for _ in range(CALLS):
+        call()
+    return (time.perf_counter() - began) / CALLS
+
+
+@contextmanager
+def _connections() -> Generator[Connections]:
+    connections = Connections()
+    try:
+        yield connections
+    finally:
+        connections.close()

@@ -1,0 +1,83 @@
+"""Connections to real servers: the official ones for Node, and Loci itself."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from loci.adapters.tool_servers.connections import Connections
+from loci.core.identity import LOCAL
+from loci.core.json import Json
+from loci.tools.ports import ToolServerError
+from loci.tools.tool_server import Program, ToolServer
+from tests.servers.upstream.real import everything, everything_over_http, loci, node_server
+
+
+@pytest.fixture(params=["stdio", "http"])
+def server(request: pytest.FixtureRequest) -> Iterator[ToolServer]:
+    if request.param == "stdio":
+        yield everything()
+    else:
+        with everything_over_http() as endpoint:
+            yield ToolServer("everything", endpoint)
+
+
+def test_a_server_lists_its_tools(connections: Connections, server: ToolServer) -> None:
+    echo = next(tool for tool in connections.tools(LOCAL, server) if tool.name == "echo")
+    assert echo.id == "everything:echo"
+    assert echo.input_schema["required"] == ["message"]
+
+
+def test_a_tool_answers(connections: Connections, server: ToolServer) -> None:
+    result = connections.call(LOCAL, server, "echo", {"message": "héllo"})
+    assert result["content"] == [{"type": "text", "text": "Echo: héllo"}]
+
+
+def test_an_image_comes_as_the_server_sent_it(connections: Connections, server: ToolServer) -> None:
+    result = connections.call(LOCAL, server, "get-tiny-image", {})
+    assert isinstance(result["content"], list)
+    image = next(block for block in result["content"] if isinstance(block, dict) and block["type"] == "image")
+    assert image["mimeType"] == "image/png"
+
+
+def test_progress_is_passed_on(connections: Connections, server: ToolServer) -> None:
+    heard: list[tuple[float, float | None]] = []
+    connections.call(
+        LOCAL,
+        server,
+        "trigger-long-running-operation",
+        {"duration": 0.3, "steps": 3},
+        progress=lambda done, total, _: heard.append((done, total)),
+    )
+    assert heard == [(1, 3), (2, 3), (3, 3)]
+
+
+def test_a_failed_tool_is_a_result(connections: Connections, server: ToolServer) -> None:
+    assert connections.call(LOCAL, server, "echo", {})["isError"] is True
+
+
+def test_files_are_read_through_a_server(connections: Connections, tmp_path: Path) -> None:
+    (tmp_path / "note.txt").write_text("Nine lives.")
+    server = ToolServer("filesystem", node_server("filesystem", str(tmp_path)))
+    result = connections.call(LOCAL, server, "read_text_file", {"path": str(tmp_path / "note.txt")})
+    assert result["structuredContent"] == {"content": "Nine lives."}
+
+
+def test_a_server_keeps_what_it_was_told(connections: Connections, tmp_path: Path) -> None:
+    server = ToolServer("memory", node_server("memory", MEMORY_FILE_PATH=str(tmp_path / "memory.jsonl")))
+    cat: Json = {"name": "Tom", "entityType": "cat", "observations": ["sleeps"]}
+    connections.call(LOCAL, server, "create_entities", {"entities": [cat]})
+    assert connections.call(LOCAL, server, "read_graph", {})["structuredContent"] == {
+        "entities": [cat],
+        "relations": [],
+    }
+
+
+def test_loci_is_a_tool_server_too(connections: Connections, tmp_path: Path) -> None:
+    names = {tool.name for tool in connections.tools(LOCAL, ToolServer("loci", loci(tmp_path)))}
+    assert "search_documents" in names
+
+
+def test_a_program_that_does_not_exist_is_an_error(connections: Connections, tmp_path: Path) -> None:
+    with pytest.raises(ToolServerError, match="No such file"):
+        connections.tools(LOCAL, ToolServer("none", Program(str(tmp_path / "none"))))

@@ -1,0 +1,74 @@
+"""`loci tools`, and calls of upstream tools through `loci call`."""
+
+import json
+import sys
+from pathlib import Path
+
+from tests.support.serving import loci
+
+ROOT = Path(__file__).parents[2]
+ENTRY = {"command": sys.executable, "args": ["-m", "tests.support.upstream_server"], "cwd": str(ROOT)}
+
+
+def clients_file(folder: Path, **servers: object) -> str:
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "mcp.json"
+    path.write_text(json.dumps({"mcpServers": servers}))
+    return str(path)
+
+
+def test_a_server_of_a_client_s_file_is_imported_and_its_tools_are_called(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    imported = loci(data, "tools", "import", clients_file(tmp_path, **{"my shop": ENTRY}))
+    assert imported.returncode == 0, imported.stderr
+    assert "my-shop" in imported.stdout
+    assert "4 tools: add_numbers, draw_cat, break_plate, long_story" in imported.stdout
+    called = loci(data, "call", "my-shop:add_numbers", '{"a": 2, "b": 3}')
+    assert json.loads(called.stdout) == {"sum": 5}
+    assert called.stderr == ""
+
+
+def test_a_server_that_loci_has_already_stays_as_it_is(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    file = clients_file(tmp_path, shop=ENTRY)
+    assert loci(data, "tools", "import", file).returncode == 0
+    other = clients_file(tmp_path / "other", shop={"command": "nothing"})
+    again = loci(data, "tools", "import", other)
+    assert (again.returncode, "nothing new" in again.stdout, "kept as it is" in again.stderr) == (0, True, True)
+    [listed] = json.loads(loci(data, "tools", "list", "--json").stdout)
+    assert (listed["name"], len(listed["tools"]), listed["failure"]) == ("shop", 4, None)
+
+
+def test_without_a_file_the_servers_of_clients_on_this_machine_are_imported(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    clients_file(home / ".cursor", shop=ENTRY)
+    imported = loci(tmp_path / "data", "tools", "import", "--json", HOME=str(home), XDG_CONFIG_HOME=str(home / "none"))
+    assert [one["name"] for one in json.loads(imported.stdout)] == ["shop"]
+
+
+def test_a_server_is_added_tested_and_removed(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    added = loci(data, "tools", "add", "dead", "--", sys.executable, "-c", "raise SystemExit('no licence')")
+    assert added.returncode == 1
+    assert "no licence" in added.stdout
+    assert loci(data, "tools", "test").returncode == 1
+    assert loci(data, "tools", "remove", "dead").stdout == "Removed dead.\n"
+    assert "no tool servers" in loci(data, "tools", "list").stdout
+    gone = loci(data, "tools", "test", "dead")
+    assert (gone.returncode, "There is no tool server 'dead'" in gone.stderr) == (1, True)
+
+
+def test_what_is_no_server_is_refused_and_nothing_is_kept(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    for given, why in (
+        (("add", "a b", "x"), "is no name"),
+        (("add", "pml", "x"), "Loci's own"),
+        (("add", "x", "https://"), "is no URL"),
+        (("add", "x", "https://e.com/mcp", "--header", "Token"), "--header"),
+        (("add", "x", "https://e.com/mcp", "--header", "A: ${NOT_SET_AT_ALL}"), "NOT_SET_AT_ALL"),
+        (("import", str(tmp_path / "missing.json")), "cannot be read"),
+    ):
+        refused = loci(data, "tools", *given)
+        assert refused.returncode == 1, given
+        assert why in refused.stderr, refused.stderr
+    assert "no tool servers" in loci(data, "tools", "list").stdout

@@ -1,0 +1,111 @@
+"""`pml_search_tools`, among the tools of servers and Loci's own."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from loci.app import App
+from loci.core.identity import LOCAL
+from tests.surface.conftest import Connect
+from tests.surface.results import structured, texts
+from tests.surface.tools.conftest import upstream
+
+pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("app", ["embedded"], indirect=True)]
+
+
+async def search(connect: Connect, query: str, **more: Any) -> dict[str, Any]:
+    async with connect("tools") as client:
+        answer = await client.call_tool("pml_search_tools", {"query": query, **more})
+    assert not answer.is_error, texts(answer)
+    return structured(answer)
+
+
+async def use(connect: Connect, *tools: tuple[str, dict[str, Any]]) -> None:
+    async with connect("tools") as client:
+        for tool, arguments in tools:
+            await client.call_tool(tool, arguments)
+
+
+def names(answer: dict[str, Any]) -> list[str]:
+    return [one["name"] for one in answer["tools"]]
+
+
+async def test_a_tool_is_found_by_what_it_does(served: App, connect: Connect) -> None:
+    first = (await search(connect, "add two numbers"))["tools"][0]
+    assert (first["name"], first["tool_id"], first["related"]) == ("shop:add_numbers", "shop_add_numbers", False)
+    assert first["description"] == "Add two numbers."
+    assert 0 < first["score"] <= 1
+    assert first["why"]
+    assert "input_schema" not in first
+
+
+async def test_its_schema_comes_on_demand(served: App, connect: Connect) -> None:
+    first = (await search(connect, "shop:add_numbers", include_schemas=True))["tools"][0]
+    assert first["name"] == "shop:add_numbers"
+    assert set(first["input_schema"]["properties"]) == {"a", "b"}
+
+
+async def test_loci_s_own_tools_are_found(served: App, connect: Connect) -> None:
+    assert "pml:execute_code" in names(await search(connect, "run TypeScript code"))
+
+
+async def test_a_removed_server_leaves_at_once(served: App, connect: Connect) -> None:
+    served.tools.remove(LOCAL, "shop")
+    assert "shop:add_numbers" not in names(await search(connect, "add two numbers"))
+
+
+async def test_a_server_that_changed_is_found_as_it_is(app: App, connect: Connect, tmp_path: Path) -> None:
+    left_out = tmp_path / "left out"
+    left_out.write_text("draw_cat")
+    app.tools.add(LOCAL, "shop", upstream(str(left_out)))
+    app.tools.ask(LOCAL, "shop")
+    assert "shop:draw_cat" not in names(await search(connect, "draw a cat"))
+    left_out.write_text("add_numbers")
+    app.tools.parts.servers.close(LOCAL, "shop")
+    app.tools.ask(LOCAL, "shop")
+    assert names(await search(connect, "draw a cat"))[0] == "shop:draw_cat"
+    assert "shop:add_numbers" not in names(await search(connect, "add two numbers"))
+
+
+async def test_a_dead_server_is_named_and_slows_nothing(served: App, connect: Connect, tmp_path: Path) -> None:
+    served.tools.add(LOCAL, "dead", upstream(str(tmp_path / "missing")))
+    answer = await search(connect, "add two numbers")
+    assert names(answer)[0] == "shop:add_numbers"
+    assert "dead" in answer["message"]
+
+
+async def test_what_was_used_after_others_is_related(served: App, connect: Connect) -> None:
+    for _ in range(3):
+        await use(connect, ("shop:add_numbers", {"a": 1, "b": 2}), ("shop:draw_cat", {}))
+    served.tools.parts.usage.finish()
+    plain = await search(connect, "add two numbers", limit=1)
+    assert names(plain) == ["shop:add_numbers"]
+    related = await search(connect, "add two numbers", limit=1, include_related=True)
+    assert [(one["name"], one["related"]) for one in related["tools"]] == [
+        ("shop:add_numbers", False),
+        ("shop:draw_cat", True),
+    ]
+
+
+async def test_what_failed_after_others_is_not_related(served: App, connect: Connect) -> None:
+    await use(connect, ("shop:add_numbers", {"a": 1, "b": 2}), ("shop:break_plate", {"plate": "steel"}))
+    served.tools.parts.usage.finish()
+    assert names(await search(connect, "add two numbers", limit=1, include_related=True)) == ["shop:add_numbers"]
+
+
+async def test_a_context_lifts_what_was_used_after_it(served: App, connect: Connect) -> None:
+    before = {one["name"]: one["score"] for one in (await search(connect, "a story or a cat"))["tools"]}
+    for _ in range(5):
+        await use(connect, ("shop:add_numbers", {"a": 1, "b": 2}), ("shop:long_story", {"words": 1}))
+    served.tools.parts.usage.finish()
+    answer = await search(connect, "a story or a cat", context_tools=["shop:add_numbers"])
+    after = {one["name"]: one["score"] for one in answer["tools"]}
+    lead = [scores["shop:long_story"] - scores["shop:draw_cat"] for scores in (before, after)]
+    assert lead[1] > lead[0]
+
+
+async def test_it_says_that_probably_nothing_fits(served: App, connect: Connect) -> None:
+    assert "message" not in await search(connect, "add two numbers")
+    said = (await search(connect, "brew a quadruple espresso"))["message"]
+    assert said.startswith(("None fits, of ", "Probably none of these fits, of "))

@@ -1,0 +1,129 @@
+"""Calls of upstream tools, through `tools/call`."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp_types import CallToolResult, ImageContent
+
+from loci.app import App
+from loci.core.identity import LOCAL
+from tests.support.upstream_server import PIXEL
+from tests.surface.conftest import Connect
+from tests.surface.results import structured, texts
+from tests.surface.tools.conftest import upstream
+
+pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("app", ["embedded"], indirect=True)]
+SPELLINGS = ("shop:add_numbers", "shop_add_numbers", "mcp__shop__add_numbers", "Shop_Add_Numbers")
+
+
+async def call(connect: Connect, tool: str, arguments: dict[str, Any] | None = None) -> CallToolResult:
+    async with connect("tools") as client:
+        return await client.call_tool(tool, arguments or {})
+
+
+async def refused(connect: Connect, tool: str, arguments: dict[str, Any] | None = None) -> str:
+    answer = await call(connect, tool, arguments)
+    assert answer.is_error
+    return texts(answer)[0]
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+async def test_a_tool_is_called_by_each_spelling_of_its_name(served: App, connect: Connect, spelling: str) -> None:
+    answer = await call(connect, spelling, {"a": 2, "b": 3})
+    assert structured(answer) == {"sum": 5}
+    passed = await call(connect, "pml_call_tool", {"tool": spelling, "arguments": {"a": 2, "b": 3}})
+    assert passed == answer
+
+
+async def test_a_picture_comes_back_as_it_was(served: App, connect: Connect) -> None:
+    answer = await call(connect, "shop:draw_cat")
+    assert texts(answer) == ["A cat."]
+    [picture] = [one for one in answer.content if isinstance(one, ImageContent)]
+    assert (picture.data, picture.mime_type) == (PIXEL, "image/png")
+
+
+async def test_an_error_of_the_tool_is_its_own_result(served: App, connect: Connect) -> None:
+    answer = await call(connect, "shop:break_plate", {"plate": "steel"})
+    assert (answer.is_error, texts(answer)) == (True, ["steel does not break"])
+
+
+async def test_a_long_answer_is_not_cut(served: App, connect: Connect) -> None:
+    answer = await call(connect, "shop:long_story", {"words": 10_000})
+    assert len(texts(answer)[0]) == 50_000
+
+
+async def test_arguments_that_do_not_fit_are_refused_before_anything_happens(served: App, connect: Connect) -> None:
+    said = await refused(connect, "shop:add_numbers", {"a": "two"})
+    assert said.startswith("INVALID_PARAMS: The arguments do not fit shop:add_numbers: ")
+    assert "arguments.a: 'two' is not of type 'integer'" in said
+    assert "'b' is a required property" in said
+
+
+async def test_an_unknown_tool_is_told_with_the_nearest(served: App, connect: Connect) -> None:
+    said = await refused(connect, "shop:add_number")
+    assert said.startswith("TOOL_NOT_FOUND: There is no tool 'shop:add_number'")
+    assert "shop:add_numbers" in said
+
+
+async def test_loci_s_own_tools_are_called_by_the_same_door(served: App, connect: Connect) -> None:
+    listed = await call(connect, "scratchpad_list")
+    passed = await call(connect, "pml_call_tool", {"tool": "scratchpad_list"})
+    assert structured(passed) == structured(listed)
+    said = await refused(connect, "pml_call_tool", {"tool": "scratchpad_read", "arguments": {"id": 3}})
+    assert said.startswith("INVALID_PARAMS")
+
+
+async def test_a_call_that_names_no_tool_is_refused(served: App, connect: Connect) -> None:
+    bad: list[dict[str, Any]] = [
+        {},
+        {"tool": ""},
+        {"tool": 3},
+        {"tool": "x", "arguments": []},
+        {"tool": "x", "args": {}},
+    ]
+    for arguments in bad:
+        assert (await refused(connect, "pml_call_tool", arguments)).startswith("INVALID_PARAMS")
+    again = {"tool": "pml_call_tool", "arguments": {"tool": "scratchpad_list"}}
+    assert (await refused(connect, "pml_call_tool", again)).startswith("TOOL_NOT_FOUND")
+
+
+async def test_the_operator_decides_which_tools_may_be_called(served: App, connect: Connect) -> None:
+    served.tools.add(LOCAL, "shop", upstream() | {"deny": ["draw_*"], "allow": ["shop:draw_cat", "add_numbers"]})
+    served.tools.ask(LOCAL, "shop")
+    assert structured(await call(connect, "shop:add_numbers", {"a": 1, "b": 1})) == {"sum": 2}
+    for tool, why in (("shop:draw_cat", "denies"), ("shop:break_plate", "not among those")):
+        said = await refused(connect, tool, {"plate": "china"})
+        assert said.startswith(f"TOOL_DENIED: {tool} may not be called: ")
+        assert why in said
+
+
+async def test_a_server_that_cannot_start_is_told_in_its_own_words(app: App, connect: Connect, tmp_path: Path) -> None:
+    missing = str(tmp_path / "missing")
+    app.tools.add(LOCAL, "shop", upstream(missing))
+    answer = await call(connect, "shop:add_numbers", {"a": 1, "b": 1})
+    assert answer.is_error
+    error = structured(answer)["error"]
+    assert error["code"] == "MCP_SERVER_ERROR"
+    assert "FileNotFoundError" in json.dumps(error)
+
+
+async def test_a_server_that_nobody_asked_yet_is_asked_by_the_first_call(app: App, connect: Connect) -> None:
+    app.tools.add(LOCAL, "shop", upstream())
+    assert structured(await call(connect, "shop:add_numbers", {"a": 1, "b": 1})) == {"sum": 2}
+
+
+async def test_other_endpoints_have_no_upstream_tools(served: App, connect: Connect) -> None:
+    async with connect("documents") as client:
+        answer = await client.call_tool("shop:add_numbers", {"a": 1, "b": 1})
+    assert texts(answer)[0].startswith("TOOL_NOT_FOUND")
+
+
+async def test_a_variable_that_is_not_set_is_named(app: App, connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SHOP_TOKEN", "t")
+    app.tools.add(LOCAL, "shop", upstream() | {"env": {"TOKEN": "${SHOP_TOKEN}", "PLACE": "${SHOP_PLACE:-here}"}})
+    monkeypatch.delenv("SHOP_TOKEN")
+    said = await refused(connect, "shop:add_numbers", {"a": 1, "b": 1})
+    assert said.startswith("BAD_CONFIGURATION")
+    assert "SHOP_TOKEN" in said
