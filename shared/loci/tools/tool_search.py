@@ -94,7 +94,7 @@ class ToolIndex:
         asked = asked_words(query)
         words = self._by_words(asked)
         near = vectors.near(query_vector) if vectors is not None and query_vector else {}
-        meaning = {number: near.get(tool.id, 0.0) for number, tool in enumerate(self._tools)} if near else {}
+        meaning = {number: near[tool.id] for number, tool in enumerate(self._tools) if tool.id in near}
         named = dict(self._names.get(plain_name(query), ()))
         scores = self._fused(words, meaning, boost or {}) | {number: NAMED[kind] for number, kind in named.items()}
         ranked = sorted(scores, key=lambda one: (one not in named, -scores[one], self._tools[one].id))[:limit]
@@ -117,20 +117,17 @@ class ToolIndex:
 
         The best has the better of the two legs as its score, so that all have low ones if nothing fits well.
         """
-        alpha = ALPHA if meaning else 0.0
         best_word, best_near = max(words.values(), default=0.0), max(meaning.values(), default=0.0)
         most_words = max(best_word, MOST_COVERED if meaning else 0.0)
         near = {number for number, value in meaning.items() if value >= LEAST_MEANING}
-        joint = (
-            {
-                number: alpha * max(0.0, meaning.get(number, 0.0)) / max(best_near, LEAST_MEANING)
-                + (1 - alpha) * words.get(number, 0.0) / most_words
-                + boost.get(self._tools[number].id, 0.0)
-                for number in words.keys() | near
-            }
-            if most_words or near
-            else {}
-        )
+
+        def joint_score(number: int) -> float:
+            by_words = words[number] / most_words if number in words else 0.0
+            if number not in meaning:  # it may not be embedded yet
+                return by_words
+            return ALPHA * max(0.0, meaning[number]) / max(best_near, LEAST_MEANING) + (1 - ALPHA) * by_words
+
+        joint = {one: joint_score(one) + boost.get(self._tools[one].id, 0.0) for one in words.keys() | near}
         scale = UNNAMED * min(1.0, max(best_word, best_near)) / (max(joint.values(), default=0.0) or 1.0)
         return {number: scale * value for number, value in joint.items()}
 

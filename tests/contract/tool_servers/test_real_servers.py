@@ -1,5 +1,6 @@
 """Connections to real servers: the official ones for Node, and Loci itself."""
 
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -50,6 +51,16 @@ def test_progress_is_passed_on(connections: Connections, server: ToolServer) -> 
         progress=lambda done, total, _: heard.append((done, total)),
     )
     assert heard == [(1, 3), (2, 3), (3, 3)]
+
+
+def test_progress_is_told_in_the_thread_that_waits(connections: Connections, server: ToolServer) -> None:
+    threads: set[threading.Thread] = set()
+
+    def told(*_: float | str | None) -> None:
+        threads.add(threading.current_thread())
+
+    connections.call(LOCAL, server, "trigger-long-running-operation", {"duration": 0.1, "steps": 1}, progress=told)
+    assert threads == {threading.current_thread()}
 
 
 def test_a_failed_tool_is_a_result(connections: Connections, server: ToolServer) -> None:

@@ -120,6 +120,11 @@ def test_a_tool_that_shares_no_word_is_found_by_its_meaning():
     assert (found.tool, round(found.meaning, 2), found.words) == (ROUTE, 1.0, 0.0)
 
 
+def test_a_tool_without_a_vector_yet_is_ranked_by_its_words():
+    vectors = ToolVectors({one.id: unit(0.5, 1.0).astype("<f2").tobytes() for one in (ROUTE, LIST)})
+    assert ids(ToolIndex(TOOLS).find("read a file", 1, vectors, ASKED)) == [READ.id]
+
+
 def test_vectors_of_another_model_are_left_aside():
     assert ToolIndex(TOOLS).find("drive to Munich", 1, VECTORS, ASKED * 2) == []
 

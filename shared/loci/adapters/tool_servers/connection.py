@@ -10,10 +10,8 @@ from typing import TYPE_CHECKING, TypeVar, cast
 
 import anyio
 from mcp.client.client import Client
-from mcp.client.subscriptions import SubscriptionLost
 from mcp.shared.exceptions import MCPError
 from mcp_types import ToolListChangedNotification
-from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from loci.adapters.tool_servers.asking import ASKING, Asking
@@ -23,6 +21,7 @@ from loci.adapters.tool_servers.http_transport import http_transport
 from loci.adapters.tool_servers.incoming import Incoming
 from loci.adapters.tool_servers.limits import IDLE_SECONDS, OPEN_SECONDS
 from loci.adapters.tool_servers.stdio_transport import stdio_transport
+from loci.adapters.tool_servers.subscription import subscribed
 from loci.tools.ports import ToolServerError
 from loci.tools.tool_server import Program, ToolServer
 
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
     from mcp.client._transport import TransportStreams
 
 T = TypeVar("T")
-SUBSCRIBE_SECONDS = 2.0
 
 
 class Connection:
@@ -117,7 +115,7 @@ class Connection:
             with self._opening:
                 async with Client(self._transport(), message_handler=self._listen) as client:
                     ASKING.set(None)
-                    async with self._subscribed(client):
+                    async with subscribed(client, self._changed):
                         self._opening.deadline = math.inf
                         self._opened.set_result(client)
                         await self._until_end()
@@ -156,35 +154,6 @@ class Connection:
         else:
             async with http_transport(reach, self._doubt, only_public=self._only_public) as (incoming, outgoing):
                 yield Incoming(incoming, self._heard, self._end.set), outgoing
-
-    @asynccontextmanager
-    async def _subscribed(self, client: Client) -> AsyncGenerator[None]:
-        """Hear of changed tools also from servers that tell only who subscribes."""
-        tools = client.server_capabilities.tools
-        if client.protocol_version not in MODERN_PROTOCOL_VERSIONS or tools is None or not tools.list_changed:
-            yield
-            return
-        ready = asyncio.Event()  # a change before that would be missed
-        subscription = asyncio.create_task(self._subscribe(client, ready))
-        try:
-            with suppress(TimeoutError):
-                async with asyncio.timeout(SUBSCRIBE_SECONDS):
-                    await ready.wait()
-            yield
-        finally:
-            subscription.cancel()
-            await asyncio.wait([subscription])
-
-    async def _subscribe(self, client: Client, ready: asyncio.Event) -> None:
-        try:
-            async with client.listen(tools_list_changed=True) as subscription:
-                ready.set()
-                async for _ in subscription:
-                    self._changed()
-        except (MCPError, SubscriptionLost, TimeoutError):
-            return  # it goes on without
-        finally:
-            ready.set()
 
     async def _listen(self, message: object) -> None:
         if isinstance(message, ToolListChangedNotification):

@@ -28,6 +28,8 @@ T = TypeVar("T")
 Progress = Callable[[float, float | None, str | None], None]
 CLIENT = "loci.adapters.tool_servers.upstream"
 CLOSE_SECONDS = 10.0
+MOST_UPSTREAMS = 1000
+"""With more, those without a connection are forgotten."""
 MARGIN_SECONDS = 0.02
 """The loop watches the time of a call itself. This is for when it does not get to it."""
 GATHER_SECONDS = 0.1
@@ -100,6 +102,8 @@ class Connections:
         def connect(server: ToolServer, **told: Any) -> Connection:
             return Connection(server, only_public=self._only_public, idle_seconds=self._idle_seconds, **told)
 
+        if len(self._upstreams) >= MOST_UPSTREAMS:
+            self._upstreams = {key: one for key, one in self._upstreams.items() if one.is_in_use}
         self._upstreams[key] = Upstream(server, connect, lambda: self._tell(owner, server.name))
         return self._upstreams[key]
 

@@ -44,6 +44,11 @@ class Upstream:
         self._silences = 0
         self._turns = asyncio.Semaphore(server.at_once)
 
+    @property
+    def is_in_use(self) -> bool:
+        """True if it has a connection, or rests after failures."""
+        return self._circuit.pause() > 0 or not all(one.has_ended for one in self._connections)
+
     async def tools(self, asking: Asking) -> list[UpstreamTool]:
         with self._quoting():
             found = await all_tools(lambda question: self._ask(question, asking))
