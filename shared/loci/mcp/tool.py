@@ -6,7 +6,7 @@ import json
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal, cast, get_args
 
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.tools import Tool
@@ -25,6 +25,9 @@ Surface = Literal["all", "documents", "files", "tools"]
 SURFACES: tuple[Surface, ...] = get_args(Surface)
 BUDGET = 16 * 1024
 TEXTS: tuple[object, ...] = (str, str | None)
+NAMED = ("properties", "$defs")
+"""The fields of a schema whose keys are names of what it describes."""
+VALUES = ("default", "enum", "const", "examples")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +95,28 @@ def loci_tool(
             open_world_hint=open_world,
         ),
     )
-    sdk_tool.fn_metadata = TextsAsTheyCame.model_construct(**dict(sdk_tool.fn_metadata))
+    metadata = dict(sdk_tool.fn_metadata)
+    metadata["output_schema"] = untitled(sdk_tool.fn_metadata.output_schema)
+    sdk_tool.fn_metadata = TextsAsTheyCame.model_construct(**metadata)
+    sdk_tool.parameters = untitled(sdk_tool.parameters)
     return LociTool(id, sdk_tool, budget, quick)
+
+
+def untitled(schema: Any) -> Any:
+    """The schema without the titles that pydantic makes of the names: they cost a seventh of a listing."""
+    if isinstance(schema, list):
+        return [untitled(one) for one in cast("list[Any]", schema)]
+    if not isinstance(schema, dict):
+        return schema
+    kept = dict[str, Any]()
+    for name, value in cast("dict[str, Any]", schema).items():
+        if name in NAMED:
+            kept[name] = {one: untitled(part) for one, part in value.items()}
+        elif name in VALUES:
+            kept[name] = value
+        elif not (name == "title" and isinstance(value, str)):
+            kept[name] = untitled(value)
+    return kept
 
 
 def _as_the_sdk_calls_it(fn: Callable[..., Any], threads: ThreadPoolExecutor) -> Callable[..., Awaitable[Any]]:

@@ -18,7 +18,7 @@ from loci.tools.tool_server import ToolServer, UpstreamTool
 
 SERVER, LISTED = "tool_server", "listed_tools"
 """The kinds of records: how a server is reached, and its tools."""
-FRESH = 600.0
+FRESH = 24 * 3600.0
 """Seconds after which a list is asked for again when somebody uses it."""
 
 
