@@ -10,13 +10,11 @@ from loci.core.identity import Caller
 from loci.mcp.module import Module
 from loci.mcp.passed_on import CALL_TOOL
 from loci.mcp.tool import LociTool, loci_tool
+from loci.search.language_stage import remark
 from loci.tools.api import Tools
 from loci.tools.discovery import FoundTools
 from loci.tools.gateway import wire_spelling
 from loci.tools.tool_search import KnownTool, nothing_fits
-
-SHORT = 400
-"""Characters of a description in an answer."""
 
 
 class ToolsHost(Protocol):
@@ -119,7 +117,7 @@ def _answer(found: FoundTools, *, with_schemas: bool) -> FoundAnswer:
                 name=one.tool.id,
                 tool_id=wire_spelling(one.tool.id),
                 score=round(one.score, 3),
-                description=one.tool.description[:SHORT],
+                description=remark(one.tool.description) or "",
                 related=one.tool.id in found.related,
                 why=one.why,
                 input_schema=one.tool.input_schema if with_schemas else None,
