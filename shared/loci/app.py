@@ -15,6 +15,7 @@ from loci.scratchpad.api import Scratchpad
 if TYPE_CHECKING:
     from loci.code.api import Code
     from loci.code.parts import CodeAdapters
+    from loci.core.secret_box import SecretBox
     from loci.documents.api import Documents
     from loci.files.api import Files
     from loci.files.parts import FileAdapters
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from loci.search.adapters import SearchAdapters
     from loci.search.language_model import LanguageModel
     from loci.tools.api import Tools
-    from loci.tools.parts import MakeServers
+    from loci.tools.parts import MakeConnections
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,8 @@ class Adapters:
     """Documents and files share them."""
     files: "Callable[[SearchAdapters], FileAdapters]"
     code: "Callable[[], CodeAdapters]"
-    tool_servers: "MakeServers"
+    secret_box: "Callable[[], SecretBox]"
+    tool_servers: "MakeConnections"
 
 
 @dataclass(frozen=True, slots=True)

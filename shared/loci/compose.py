@@ -83,7 +83,9 @@ def build_app(settings: Settings | None = None) -> App:
         def embedder() -> "Embedder":
             return for_search.get().embedder
 
-        return Tools(tool_parts(settings, adapters.records, embedder, adapters.tool_servers, variable))
+        return Tools(
+            tool_parts(settings, adapters.records, embedder, adapters.secret_box(), adapters.tool_servers, variable)
+        )
 
     lazy_tools = Lazy(tools)
 

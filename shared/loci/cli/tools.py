@@ -14,7 +14,7 @@ from loci.core.settings import Settings
 
 if TYPE_CHECKING:
     from loci.tools.api import Tools
-    from loci.tools.tool_list import Configured
+    from loci.tools.configuration import Configured
 
 SHOWN_TOOLS = 8
 

@@ -18,11 +18,12 @@ if TYPE_CHECKING:
     from loci.adapters.aws.sandbox.lent_rows import Lender
     from loci.code.parts import CodeAdapters
     from loci.code.ports import Executors, Jobs, Sandbox
+    from loci.core.secret_box import SecretBox
     from loci.files.parts import FileAdapters
     from loci.files.ports import FileReader
     from loci.search.adapters import SearchAdapters
     from loci.search.document_index import DocumentIndex
-    from loci.tools.ports import Changed, ToolServers
+    from loci.tools.ports import Changed, ServerConnections
 
 EXTRACT_TENANTS = b"extract"
 MAX_OUTPUT_BYTES = 1 << 19
@@ -43,6 +44,7 @@ def aws_adapters(settings: Settings) -> Adapters:
         search=partial(for_search, settings, records, clients),
         files=partial(for_files, settings, blobs, clients, keyring=keyring),
         code=partial(_for_code, settings, records, keyring, clients),
+        secret_box=partial(_secret_box, keyring),
         tool_servers=_tool_servers,
     )
 
@@ -226,7 +228,13 @@ def _not_deployed(language: str) -> Unavailable:
     )
 
 
-def _tool_servers(changed: "Changed") -> "ToolServers":
+def _tool_servers(changed: "Changed") -> "ServerConnections":
     from loci.adapters.tool_servers.connections import Connections
 
     return Connections(changed, only_public=True)
+
+
+def _secret_box(keyring: Keyring) -> "SecretBox":
+    from loci.adapters.local.secret_box import KeyringBox
+
+    return KeyringBox(keyring)

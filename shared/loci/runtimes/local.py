@@ -18,10 +18,11 @@ if TYPE_CHECKING:
     from loci.app import Adapters
     from loci.code.parts import CodeAdapters
     from loci.code.ports import Executors, Sandbox
+    from loci.core.secret_box import SecretBox
     from loci.files.parts import FileAdapters
     from loci.files.ports import FileReader
     from loci.search.adapters import SearchAdapters
-    from loci.tools.ports import Changed, ToolServers
+    from loci.tools.ports import Changed, ServerConnections
 
 DATABASE = "loci.db"
 
@@ -48,6 +49,7 @@ def local_adapters(settings: Settings) -> "Adapters":
         search=partial(_for_search, settings, database),
         files=partial(_for_files, settings, blobs, keyring),
         code=partial(_for_code, settings, records, blobs),
+        secret_box=partial(_secret_box, keyring),
         tool_servers=_tool_servers,
     )
 
@@ -141,7 +143,13 @@ def _sandbox(settings: Settings) -> "Sandbox":
     return DenoSandbox(settings.deno, partial(strongest_wall, allow_none=settings.allow_unsandboxed))
 
 
-def _tool_servers(changed: "Changed") -> "ToolServers":
+def _tool_servers(changed: "Changed") -> "ServerConnections":
     from loci.adapters.tool_servers.connections import Connections
 
     return Connections(changed, only_public=False)
+
+
+def _secret_box(keyring: Keyring) -> "SecretBox":
+    from loci.adapters.local.secret_box import KeyringBox
+
+    return KeyringBox(keyring)

@@ -5,11 +5,13 @@ from dataclasses import dataclass
 
 from loci.core.identity import Owner
 from loci.core.json import Json, JsonObject
+from loci.tools.configuration import Configured
 from loci.tools.discovery import Discovery, FoundTools
 from loci.tools.gateway import Gateway, Progress
 from loci.tools.ports import ToolServers
 from loci.tools.result_value import value_of
-from loci.tools.tool_list import Configured, ToolList
+from loci.tools.secrets import Secrets
+from loci.tools.tool_list import ToolList
 from loci.tools.tool_search import KnownTool
 from loci.tools.usage import Usage
 
@@ -23,6 +25,7 @@ class ToolParts:
     servers: ToolServers
     discovery: Discovery
     usage: Usage
+    secrets: Secrets
 
 
 class Tools:

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any, Literal, cast
 
@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from loci.core.errors import Refused
 from loci.core.json import JsonObject
-from loci.tools.tool_server import AT_ONCE, SECONDS, Endpoint, Program, ToolServer
+from loci.tools.tool_server import AT_ONCE, SECONDS, UpstreamTool
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
 VARIABLE = re.compile(r"\$\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<default>[^}]*))?\}")
@@ -43,6 +43,24 @@ class Entry(BaseModel):
         return cast("JsonObject", self.model_dump(mode="json", exclude_defaults=True))
 
 
+@dataclass(frozen=True, slots=True)
+class Configured:
+    """A server, as its owner configured it."""
+
+    name: str
+    entry: Entry
+    tools: tuple[UpstreamTool, ...] = ()
+    """As it listed them last."""
+    listed_at: float | None = None
+    failure: str | None = None
+    """Why it could not list them the last time."""
+
+    @property
+    def is_new(self) -> bool:
+        """True if nobody has asked the server yet."""
+        return self.listed_at is None and self.failure is None
+
+
 def checked_name(name: str) -> str:
     """The name, if a tool server can have it; else raise `Refused`."""
     if not NAME.fullmatch(name):
@@ -63,35 +81,12 @@ def checked_entry(name: str, value: object) -> Entry:
     except ValidationError as error:
         fault = error.errors()[0]
         where = ".".join(str(part) for part in fault["loc"]) or "the entry"
-        raise _bad(name, f"{where}: {fault['msg']}", "Correct it") from None
+        raise not_configured(name, f"{where}: {fault['msg']}", "Correct it") from None
     if (entry.command is None) == (entry.url is None):
-        raise _bad(name, "it needs either a command or a url", "Give one of them")
+        raise not_configured(name, "it needs either a command or a url", "Give one of them")
     if entry.url is not None and not re.match(r"https?://[^/\s]+|\$\{", entry.url):
-        raise _bad(name, f"{entry.url[:80]!r} is no URL", "Give one that begins with https:// or http://")
+        raise not_configured(name, f"{entry.url[:80]!r} is no URL", "Give one that begins with https:// or http://")
     return entry
-
-
-def tool_server(name: str, entry: Entry, variable: Callable[[str], str | None]) -> ToolServer:
-    """The server of this entry, with its variables filled in. Raises `Refused` if one is not set."""
-
-    def filled(text: str) -> str:
-        def value(found: re.Match[str]) -> str:
-            set_to = variable(found["name"])
-            if set_to is None and found["default"] is None:
-                raise _bad(name, f"it needs the variable {found['name']}", "Set it where Loci runs")
-            return set_to if set_to is not None else found["default"]
-
-        return VARIABLE.sub(value, text)
-
-    def all_filled(texts: Mapping[str, str]) -> dict[str, str]:
-        return {one: filled(text) for one, text in texts.items()}
-
-    if entry.url is not None:
-        reach: Program | Endpoint = Endpoint(filled(entry.url), all_filled(entry.headers))
-    else:
-        folder = filled(entry.cwd) if entry.cwd else None
-        reach = Program(filled(entry.command or ""), tuple(map(filled, entry.args)), all_filled(entry.env), folder)
-    return ToolServer(name, reach, entry.seconds, entry.at_once)
 
 
 def entries_in(text: str, source: str) -> dict[str, object]:
@@ -120,5 +115,6 @@ def shown(entry: Entry) -> str:
     return " ".join([PurePath(entry.command or "").name, *entry.args])
 
 
-def _bad(name: str, what: str, advice: str) -> Refused:
+def not_configured(name: str, what: str, advice: str) -> Refused:
+    """The error for an entry that does not do."""
     return Refused(f"The tool server {name[:80]!r} is not configured well: {what}", advice, code="BAD_CONFIGURATION")

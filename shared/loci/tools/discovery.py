@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from loci.core.identity import Owner
+from loci.tools.configuration import Configured
 from loci.tools.meanings import Meanings
-from loci.tools.tool_list import Configured, tools_of
+from loci.tools.tool_list import tools_of
 from loci.tools.tool_search import FoundTool, KnownTool, ToolIndex
 from loci.tools.tool_server import UpstreamTool
 from loci.tools.usage import Usage

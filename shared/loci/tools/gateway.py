@@ -8,9 +8,10 @@ from loci.core.errors import LociError, NotFound
 from loci.core.identity import Owner
 from loci.core.json import JsonObject
 from loci.tools.arguments import check_arguments
+from loci.tools.configuration import Configured
 from loci.tools.policy import check
 from loci.tools.ports import ToolServers
-from loci.tools.tool_list import Configured, ToolList, tools_of
+from loci.tools.tool_list import ToolList, tools_of
 from loci.tools.tool_server import UpstreamTool
 from loci.tools.usage import Usage
 
@@ -87,10 +88,9 @@ class Gateway:
         server, tool = self.known(owner, spelling)
         check(tool, server.entry, read_only=self._read_only)
         check_arguments(tool.id, tool.input_schema, arguments)
-        reached = self._list.reached(server)
         worked = False
         try:
-            result = self._servers.call(owner, reached, tool.name, arguments, seconds=seconds, progress=progress)
+            result = self._servers.call(owner, server, tool.name, arguments, seconds=seconds, progress=progress)
             worked = result.get("isError") is not True
         finally:
             self._usage.called(owner, tool.id, worked=worked)

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 
+from loci.core.secret_box import SecretBox
 from loci.core.settings import Settings
 from loci.core.stores import RecordStore
 from loci.search.inference import Embedder
@@ -10,11 +11,13 @@ from loci.tools.api import ToolParts
 from loci.tools.discovery import Discovery
 from loci.tools.gateway import Gateway
 from loci.tools.meanings import Meanings
-from loci.tools.ports import Changed, ToolServers
+from loci.tools.ports import Changed, ServerConnections
+from loci.tools.reaching import ReachedServers, Reaching
+from loci.tools.secrets import Secrets
 from loci.tools.tool_list import ToolList
 from loci.tools.usage import Usage
 
-MakeServers = Callable[[Changed], ToolServers]
+MakeConnections = Callable[[Changed], ServerConnections]
 """Makes the connections, which tell whoever is given here that a server's tools changed."""
 
 
@@ -22,14 +25,17 @@ def tool_parts(
     settings: Settings,
     records: RecordStore,
     embedder: Callable[[], Embedder],
-    servers: MakeServers,
+    box: SecretBox,
+    connections: MakeConnections,
     variable: Callable[[str], str | None],
 ) -> ToolParts:
     """Put the parts together."""
     known: list[ToolList] = []
-    made = servers(lambda owner, name: known[0].ask_later(owner, name))
-    tool_list = ToolList(records, made, variable, time.time)
+    secrets = Secrets(records, box)
+    reaching = Reaching(secrets, variable)
+    made = ReachedServers(connections(lambda owner, name: known[0].ask_later(owner, name)), reaching)
+    tool_list = ToolList(records, made, reaching, time.time)
     known.append(tool_list)
     usage = Usage(records, time.time)
     gateway = Gateway(tool_list, made, usage, read_only=settings.tools_read_only)
-    return ToolParts(tool_list, gateway, made, Discovery(usage, Meanings(records, embedder)), usage)
+    return ToolParts(tool_list, gateway, made, Discovery(usage, Meanings(records, embedder)), usage, secrets)

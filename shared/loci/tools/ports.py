@@ -1,4 +1,4 @@
-"""The port of the gateway: upstream tool servers."""
+"""The ports of the gateway: upstream tool servers."""
 
 from collections.abc import Callable, Sequence
 from typing import Protocol
@@ -6,8 +6,10 @@ from typing import Protocol
 from loci.core.errors import Unavailable
 from loci.core.identity import Owner
 from loci.core.json import JsonObject
+from loci.tools.configuration import Configured
 from loci.tools.tool_server import ToolServer, UpstreamTool
 
+Progress = Callable[[float, float | None, str | None], None]
 Changed = Callable[[Owner, str], None]
 """Told when a server says that its list of tools changed: whose it is, and its name."""
 
@@ -18,7 +20,7 @@ class ToolServerError(Unavailable):
     default_code = "MCP_SERVER_ERROR"
 
 
-class ToolServers(Protocol):
+class ServerConnections(Protocol):
     """Connections to upstream servers. Each is opened at its first use, and again after it broke. Owners share none.
 
     Every method may be called from any thread. A server that is slow or dead holds up only its own callers.
@@ -36,7 +38,7 @@ class ToolServers(Protocol):
         arguments: JsonObject,
         *,
         seconds: float | None = None,
-        progress: Callable[[float, float | None, str | None], None] | None = None,
+        progress: Progress | None = None,
     ) -> JsonObject:
         """Call the tool, and return the result as the protocol has it, untouched: `content`, `structuredContent`, …
 
@@ -48,3 +50,22 @@ class ToolServers(Protocol):
     def close(self, owner: Owner | None = None, name: str | None = None) -> None:
         """End the connections: all, an owner's, or one server's."""
         ...
+
+
+class ToolServers(Protocol):
+    """As `ServerConnections`, for servers as they are configured. What fills in secrets may be another process."""
+
+    def tools(self, owner: Owner, server: Configured) -> Sequence[UpstreamTool]: ...
+
+    def call(
+        self,
+        owner: Owner,
+        server: Configured,
+        tool: str,
+        arguments: JsonObject,
+        *,
+        seconds: float | None = None,
+        progress: Progress | None = None,
+    ) -> JsonObject: ...
+
+    def close(self, owner: Owner | None = None, name: str | None = None) -> None: ...

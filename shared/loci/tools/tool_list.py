@@ -3,7 +3,7 @@
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import cast
 
 from loci.core.errors import LociError, NotFound
@@ -12,32 +12,15 @@ from loci.core.ids import content_id
 from loci.core.json import JsonObject, iso
 from loci.core.stores import Record, RecordStore, every, read_or_none, readable
 from loci.sandbox.supervisor.daemon_threads import DAEMON_THREADS
-from loci.tools.configuration import NAME, Entry, checked_entry, checked_name, tool_server
+from loci.tools.configuration import NAME, Configured, Entry, checked_entry, checked_name
 from loci.tools.ports import ToolServers
-from loci.tools.tool_server import ToolServer, UpstreamTool
+from loci.tools.reaching import Reaching
+from loci.tools.tool_server import UpstreamTool
 
 SERVER, LISTED = "tool_server", "listed_tools"
 """The kinds of records: how a server is reached, and its tools."""
 FRESH = 24 * 3600.0
 """Seconds after which a list is asked for again when somebody uses it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Configured:
-    """A server, as its owner configured it."""
-
-    name: str
-    entry: Entry
-    tools: tuple[UpstreamTool, ...] = ()
-    """As it listed them last."""
-    listed_at: float | None = None
-    failure: str | None = None
-    """Why it could not list them the last time."""
-
-    @property
-    def is_new(self) -> bool:
-        """True if nobody has asked the server yet."""
-        return self.listed_at is None and self.failure is None
 
 
 class ToolList:
@@ -47,12 +30,12 @@ class ToolList:
         self,
         records: RecordStore,
         servers: ToolServers,
-        variable: Callable[[str], str | None],
+        reaching: Reaching,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._records = records
         self._servers = servers
-        self._variable = variable
+        self._reaching = reaching
         self._clock = clock
         self._turn = threading.Lock()
         self._asking: set[tuple[Owner, str]] = set()
@@ -60,7 +43,8 @@ class ToolList:
     def put(self, owner: Owner, name: str, value: object) -> Configured:
         """Configure a server, or configure it anew. Its tools are not asked for yet."""
         entry = checked_entry(checked_name(name), value)
-        tool_server(name, entry, self._variable)  # are all variables set?
+        self._reaching.check(owner, name, entry)
+        entry = self._reaching.closed(owner, entry)
         self._records.put(owner, SERVER, name, entry.as_json())
         self._records.remove(owner, LISTED, name)
         return Configured(name, entry)
@@ -103,7 +87,7 @@ class ToolList:
         """Ask the server for its tools now. Raises `LociError` if it fails; the tools that it had stay known."""
         server = self.get(owner, name)
         try:
-            tools = self._servers.tools(owner, self.reached(server))
+            tools = self._servers.tools(owner, server)
         except LociError as error:
             self._keep(owner, replace(server, failure=str(error)))
             raise
@@ -118,10 +102,6 @@ class ToolList:
                 return
             self._asking.add((owner, name))
         DAEMON_THREADS.start(lambda: self._ask_quietly(owner, name))
-
-    def reached(self, server: Configured) -> ToolServer:
-        """How the server is reached, with its variables filled in."""
-        return tool_server(server.name, server.entry, self._variable)
 
     def _ask_quietly(self, owner: Owner, name: str) -> None:
         try:

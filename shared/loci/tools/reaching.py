@@ -1,0 +1,107 @@
+"""How a configured server is reached: its entry, with the owner's secrets and the variables filled in."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+
+from loci.core.errors import Refused
+from loci.core.identity import Owner
+from loci.core.json import JsonObject
+from loci.tools.configuration import VARIABLE, Configured, Entry, not_configured
+from loci.tools.ports import Progress, ServerConnections
+from loci.tools.secrets import Secrets
+from loci.tools.tool_server import Endpoint, Program, ToolServer, UpstreamTool
+
+CLOSED = "closed:"
+"""Begins the value of a header or a variable that is stored closed."""
+
+
+class Reaching:
+    """Fills in entries. The values come from nowhere but the owner's secrets and the variables that Loci may show."""
+
+    def __init__(self, secrets: Secrets, variable: Callable[[str], str | None]) -> None:
+        """`variable`: of the environment in which Loci runs."""
+        self._secrets = secrets
+        self._variable = variable
+
+    def closed(self, owner: Owner, entry: Entry) -> Entry:
+        """The entry as it is stored: the values of headers and variables closed, unless they only name others."""
+
+        def closed(values: Mapping[str, str]) -> dict[str, str]:
+            return {name: text if _only_names(text) else self._close(owner, text) for name, text in values.items()}
+
+        return entry.model_copy(update={"env": closed(entry.env), "headers": closed(entry.headers)})
+
+    def check(self, owner: Owner, name: str, entry: Entry) -> None:
+        """Raise `Refused` if the entry names a variable or a secret that is not set. Opens no secret."""
+        known = frozenset(self._secrets.names(owner))
+        texts = [entry.command, *entry.args, entry.cwd, entry.url, *entry.env.values(), *entry.headers.values()]
+        for found in (one for text in texts if text for one in VARIABLE.finditer(text)):
+            needed = found["name"]
+            if not (needed in known or found["default"] is not None or self._variable(needed) is not None):
+                raise _missing(name, needed)
+
+    def server(self, owner: Owner, configured: Configured) -> ToolServer:
+        """The server, with everything filled in. Raises `LociError` if something is missing."""
+        name, entry = configured.name, configured.entry
+
+        def filled(text: str) -> str:
+            def value(found: re.Match[str]) -> str:
+                set_to = self._secrets.get(owner, found["name"])
+                if set_to is None:
+                    set_to = self._variable(found["name"])
+                if set_to is None and found["default"] is None:
+                    raise _missing(name, found["name"])
+                return set_to if set_to is not None else found["default"]
+
+            if text.startswith(CLOSED):
+                text = self._secrets.opened(owner, text.removeprefix(CLOSED))
+            return VARIABLE.sub(value, text)
+
+        def all_filled(texts: Mapping[str, str]) -> dict[str, str]:
+            return {one: filled(text) for one, text in texts.items()}
+
+        if entry.url is not None:
+            reach: Program | Endpoint = Endpoint(filled(entry.url), all_filled(entry.headers))
+        else:
+            folder = filled(entry.cwd) if entry.cwd else None
+            reach = Program(filled(entry.command or ""), tuple(map(filled, entry.args)), all_filled(entry.env), folder)
+        return ToolServer(name, reach, entry.seconds, entry.at_once)
+
+    def _close(self, owner: Owner, text: str) -> str:
+        return text if text.startswith(CLOSED) else CLOSED + self._secrets.closed(owner, text)
+
+
+class ReachedServers:
+    """`ToolServers` over connections of this process."""
+
+    def __init__(self, connections: ServerConnections, reaching: Reaching) -> None:
+        self._connections = connections
+        self._reaching = reaching
+
+    def tools(self, owner: Owner, server: Configured) -> Sequence[UpstreamTool]:
+        return self._connections.tools(owner, self._reaching.server(owner, server))
+
+    def call(
+        self,
+        owner: Owner,
+        server: Configured,
+        tool: str,
+        arguments: JsonObject,
+        *,
+        seconds: float | None = None,
+        progress: Progress | None = None,
+    ) -> JsonObject:
+        reached = self._reaching.server(owner, server)
+        return self._connections.call(owner, reached, tool, arguments, seconds=seconds, progress=progress)
+
+    def close(self, owner: Owner | None = None, name: str | None = None) -> None:
+        self._connections.close(owner, name)
+
+
+def _only_names(text: str) -> bool:
+    """True if there is nothing secret in the text itself: it is `Bearer ${TOKEN}`, or `${TOKEN}`."""
+    return bool(VARIABLE.search(text)) and VARIABLE.sub("", text).strip() in ("", "Bearer")
+
+
+def _missing(name: str, needed: str) -> Refused:
+    return not_configured(name, f"it needs {needed}", f"Store it with: loci tools secret {needed}")
