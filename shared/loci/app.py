@@ -15,7 +15,6 @@ from loci.scratchpad.api import Scratchpad
 if TYPE_CHECKING:
     from loci.code.api import Code
     from loci.code.parts import CodeAdapters
-    from loci.core.secret_box import SecretBox
     from loci.documents.api import Documents
     from loci.files.api import Files
     from loci.files.parts import FileAdapters
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from loci.search.adapters import SearchAdapters
     from loci.search.language_model import LanguageModel
     from loci.tools.api import Tools
-    from loci.tools.parts import MakeConnections
+    from loci.tools.parts import ToolAdapters
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +37,7 @@ class Adapters:
     """Documents and files share them."""
     files: "Callable[[SearchAdapters], FileAdapters]"
     code: "Callable[[], CodeAdapters]"
-    secret_box: "Callable[[], SecretBox]"
-    tool_servers: "MakeConnections"
+    tools: "Callable[[], ToolAdapters]"
 
 
 @dataclass(frozen=True, slots=True)

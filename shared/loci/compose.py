@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from loci.files.api import Files
     from loci.search.inference import Embedder
     from loci.search.language_model import LanguageModel
+    from loci.tools.answering import Answering
     from loci.tools.api import Tools
 
 
@@ -77,15 +78,10 @@ def build_app(settings: Settings | None = None) -> App:
         from loci.tools.api import Tools
         from loci.tools.parts import tool_parts
 
-        # On AWS, all owners' servers would share the variables of the function: those are Loci's.
-        variable = os.environ.get if settings.mode == "embedded" else _no_variable
-
         def embedder() -> "Embedder":
             return for_search.get().embedder
 
-        return Tools(
-            tool_parts(settings, adapters.records, embedder, adapters.secret_box(), adapters.tool_servers, variable)
-        )
+        return Tools(tool_parts(settings, adapters.records, embedder, adapters.tools()))
 
     lazy_tools = Lazy(tools)
 
@@ -141,6 +137,20 @@ def build_upload_queue(settings: Settings | None = None) -> "UploadQueue":
     return UploadQueue(ingest, clients, settings.aside_queue, at_once, files)
 
 
+def build_answering(settings: Settings | None = None, *, only_public: bool = True) -> "Answering":
+    """Build what reaches the tool servers of a deployment's owners. It needs none of the server's secrets."""
+    from loci.adapters.aws.clients import Clients
+    from loci.runtimes.aws import aws_stores, for_connections
+    from loci.tools.answering import Answering
+    from loci.tools.parts import reached_servers
+
+    settings = settings or load_settings()
+    clients = Clients()
+    records, _ = aws_stores(settings, clients)
+    _, servers, tool_list = reached_servers(records, for_connections(settings, clients, only_public=only_public))
+    return Answering(tool_list, servers)
+
+
 def build_index_rebuild(settings: Settings) -> "IndexRebuild":
     """Build what rebuilds the index. For a deployment it signs nothing, so it needs none of the server's secrets."""
     from loci.documents.ingest.reindex import IndexRebuild
@@ -194,10 +204,6 @@ def count_signing_secrets(settings: Settings) -> int:
     from loci.runtimes.aws import signing_secrets
 
     return len(signing_secrets(settings, Clients()))
-
-
-def _no_variable(name: str) -> None:  # noqa: ARG001 (as `os.environ.get` has it)
-    return None
 
 
 def _adapters(settings: Settings) -> Adapters:

@@ -1,11 +1,11 @@
-"""Tables, buckets and a secret of moto's, in this process."""
+"""Tables, buckets, a secret and a key of moto's, in this process."""
 
 import json
 import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import boto3
 import pytest
@@ -26,6 +26,8 @@ BUCKET = "loci-blobs"
 RUN_TABLE = "loci-run-rows"
 EXECUTORS = "loci-executors"
 SECRET = "loci-signing"
+CONNECT = "loci-connect"
+KEY = "alias/loci-secrets"
 REGION = "eu-south-2"  # opted in and young: the old global S3 host does not serve it
 
 
@@ -41,14 +43,16 @@ def moto_aws() -> Generator[None, None, None]:
 
 
 def maker() -> Callable[[], None]:
-    """Makes the tables, the buckets and the secret, as the stack does."""
+    """Makes the tables, the buckets, the secret and the key, as the stack does."""
     session = boto3.Session()
     dynamodb = session.client("dynamodb")  # pyright: ignore[reportUnknownMemberType]
     s3 = session.client("s3")  # pyright: ignore[reportUnknownMemberType]
     secrets = session.client("secretsmanager")  # pyright: ignore[reportUnknownMemberType]
+    kms: Any = cast("Any", session).client("kms")
 
     def make() -> None:
         secrets.create_secret(Name=SECRET, SecretString=json.dumps({"current": "s" * 64}))
+        kms.create_alias(AliasName=KEY, TargetKeyId=kms.create_key()["KeyMetadata"]["KeyId"])
         for bucket in (BUCKET, EXECUTORS):
             s3.create_bucket(Bucket=bucket, CreateBucketConfiguration={"LocationConstraint": REGION})
         for table in (TABLE, RUN_TABLE):

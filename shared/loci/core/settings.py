@@ -22,6 +22,10 @@ RUN_ATTRIBUTES = (*TABLE_KEYS, "body")
 """The attributes of those rows that a run may write: not their expiry."""
 INGEST_KINDS = ("document", "embedded", "file", "file_version", "said", "text", "turn")
 """The kinds of records that the ingestion of uploads uses. Its role reaches no others."""
+TOOL_KINDS = ("listed_tools", "tool_secret", "tool_server")
+"""The kinds of records that the function `connect` reads. It writes only the first, and its role reaches no others."""
+KMS_PURPOSE = "tool servers"
+"""The purpose in the encryption context of their secrets. Roles may use the key for no other."""
 LANGUAGE_TOKENS = "language_tokens"
 """The kind of records that count the tokens of a language model. The ingestion uses it, too, if there is a model."""
 INGEST_BLOBS = ("documents/", "files/", "history/", *(f"records/{kind}/" for kind in INGEST_KINDS))
@@ -159,6 +163,10 @@ class Settings(BaseModel):
     executor_bucket: str | None = Field(None, description="on AWS: the S3 bucket of executors' variables and files")
     extract_function: str | None = Field(None, description="on AWS: the function that reads files")
     errand_function: str | None = Field(None, description="on AWS: the function that drives runs of code")
+    connect_function: str | None = Field(None, description="on AWS: the function that reaches tool servers")
+    secret_key: str | None = Field(
+        None, description="on AWS: the ARN of the KMS key that closes the secrets of tool servers"
+    )
     runs_at_once: int = Field(8, ge=1, le=999, description="on AWS: how many runs of code an owner may have under way")
     ingest_queue: str | None = Field(None, description="on AWS: the queue of what is to be ingested")
     aside_queue: str | None = Field(None, description="on AWS: the queue for uploads that cannot be ingested")

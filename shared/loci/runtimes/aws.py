@@ -18,12 +18,13 @@ if TYPE_CHECKING:
     from loci.adapters.aws.sandbox.lent_rows import Lender
     from loci.code.parts import CodeAdapters
     from loci.code.ports import Executors, Jobs, Sandbox
-    from loci.core.secret_box import SecretBox
     from loci.files.parts import FileAdapters
     from loci.files.ports import FileReader
     from loci.search.adapters import SearchAdapters
     from loci.search.document_index import DocumentIndex
-    from loci.tools.ports import Changed, ServerConnections
+    from loci.tools.parts import ToolAdapters
+    from loci.tools.ports import Changed, ToolServers
+    from loci.tools.reaching import Reaching
 
 EXTRACT_TENANTS = b"extract"
 MAX_OUTPUT_BYTES = 1 << 19
@@ -44,8 +45,7 @@ def aws_adapters(settings: Settings) -> Adapters:
         search=partial(for_search, settings, records, clients),
         files=partial(for_files, settings, blobs, clients, keyring=keyring),
         code=partial(_for_code, settings, records, keyring, clients),
-        secret_box=partial(_secret_box, keyring),
-        tool_servers=_tool_servers,
+        tools=partial(for_tools, settings, clients),
     )
 
 
@@ -228,13 +228,37 @@ def _not_deployed(language: str) -> Unavailable:
     )
 
 
-def _tool_servers(changed: "Changed") -> "ServerConnections":
+def for_tools(settings: Settings, clients: Clients) -> "ToolAdapters":
+    """Tool servers, which the function that the settings name reaches for all others."""
+    from loci.adapters.aws.kms_box import KmsBox
+    from loci.adapters.aws.lambda_tool_servers import LambdaToolServers
+    from loci.tools.parts import ToolAdapters
+
+    servers = LambdaToolServers(settings.connect_function, clients)
+    return ToolAdapters(
+        KmsBox(settings.secret_key, clients),
+        lambda _, __: servers,
+        _no_variable,
+        ask_later=servers.ask_later,
+        only_public=True,
+    )
+
+
+def for_connections(settings: Settings, clients: Clients, *, only_public: bool) -> "ToolAdapters":
+    """Tool servers, as that function itself reaches them."""
+    from loci.adapters.aws.kms_box import KmsBox
+    from loci.tools.parts import ToolAdapters
+
+    box, servers = KmsBox(settings.secret_key, clients), partial(_reached_servers, only_public=only_public)
+    return ToolAdapters(box, servers, _no_variable, only_public=only_public)
+
+
+def _reached_servers(changed: "Changed", reaching: "Reaching", *, only_public: bool) -> "ToolServers":
     from loci.adapters.tool_servers.connections import Connections
+    from loci.tools.reaching import ReachedServers
 
-    return Connections(changed, only_public=True)
+    return ReachedServers(Connections(changed, only_public=only_public), reaching)
 
 
-def _secret_box(keyring: Keyring) -> "SecretBox":
-    from loci.adapters.local.secret_box import KeyringBox
-
-    return KeyringBox(keyring)
+def _no_variable(_: str) -> None:
+    """Entries may name none: all owners' servers would share those of the function, which are Loci's."""

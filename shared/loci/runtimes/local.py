@@ -1,5 +1,6 @@
 """Loci on one machine, in one data folder. Nothing of AWS is loaded, except for a language model of Bedrock."""
 
+import os
 import time
 from dataclasses import replace
 from functools import partial
@@ -18,11 +19,12 @@ if TYPE_CHECKING:
     from loci.app import Adapters
     from loci.code.parts import CodeAdapters
     from loci.code.ports import Executors, Sandbox
-    from loci.core.secret_box import SecretBox
     from loci.files.parts import FileAdapters
     from loci.files.ports import FileReader
     from loci.search.adapters import SearchAdapters
-    from loci.tools.ports import Changed, ServerConnections
+    from loci.tools.parts import ToolAdapters
+    from loci.tools.ports import Changed, ToolServers
+    from loci.tools.reaching import Reaching
 
 DATABASE = "loci.db"
 
@@ -49,8 +51,7 @@ def local_adapters(settings: Settings) -> "Adapters":
         search=partial(_for_search, settings, database),
         files=partial(_for_files, settings, blobs, keyring),
         code=partial(_for_code, settings, records, blobs),
-        secret_box=partial(_secret_box, keyring),
-        tool_servers=_tool_servers,
+        tools=partial(_for_tools, keyring),
     )
 
 
@@ -143,13 +144,15 @@ def _sandbox(settings: Settings) -> "Sandbox":
     return DenoSandbox(settings.deno, partial(strongest_wall, allow_none=settings.allow_unsandboxed))
 
 
-def _tool_servers(changed: "Changed") -> "ServerConnections":
-    from loci.adapters.tool_servers.connections import Connections
-
-    return Connections(changed, only_public=False)
-
-
-def _secret_box(keyring: Keyring) -> "SecretBox":
+def _for_tools(keyring: Keyring) -> "ToolAdapters":
     from loci.adapters.local.secret_box import KeyringBox
+    from loci.tools.parts import ToolAdapters
 
-    return KeyringBox(keyring)
+    return ToolAdapters(KeyringBox(keyring), _reached_servers, os.environ.get)
+
+
+def _reached_servers(changed: "Changed", reaching: "Reaching") -> "ToolServers":
+    from loci.adapters.tool_servers.connections import Connections
+    from loci.tools.reaching import ReachedServers
+
+    return ReachedServers(Connections(changed), reaching)

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from loci.core.secret_box import SecretBox
 from loci.core.settings import Settings
@@ -11,31 +12,43 @@ from loci.tools.api import ToolParts
 from loci.tools.discovery import Discovery
 from loci.tools.gateway import Gateway
 from loci.tools.meanings import Meanings
-from loci.tools.ports import Changed, ServerConnections
-from loci.tools.reaching import ReachedServers, Reaching
+from loci.tools.ports import AskLater, Changed, ToolServers
+from loci.tools.reaching import Reaching
 from loci.tools.secrets import Secrets
 from loci.tools.tool_list import ToolList
 from loci.tools.usage import Usage
 
-MakeConnections = Callable[[Changed], ServerConnections]
-"""Makes the connections, which tell whoever is given here that a server's tools changed."""
+
+@dataclass(frozen=True, slots=True)
+class ToolAdapters:
+    """The ports on one runtime."""
+
+    box: SecretBox
+    servers: Callable[[Changed, Reaching], ToolServers]
+    """Makes what reaches the servers, and tells whoever is given here that a server's tools changed."""
+    variable: Callable[[str], str | None]
+    """The variables that entries may name."""
+    ask_later: AskLater | None = None
+    """None: this process asks, on a thread."""
+    only_public: bool = False
+    """No programs, and no private addresses."""
 
 
 def tool_parts(
-    settings: Settings,
-    records: RecordStore,
-    embedder: Callable[[], Embedder],
-    box: SecretBox,
-    connections: MakeConnections,
-    variable: Callable[[str], str | None],
+    settings: Settings, records: RecordStore, embedder: Callable[[], Embedder], adapters: ToolAdapters
 ) -> ToolParts:
     """Put the parts together."""
-    known: list[ToolList] = []
-    secrets = Secrets(records, box)
-    reaching = Reaching(secrets, variable)
-    made = ReachedServers(connections(lambda owner, name: known[0].ask_later(owner, name)), reaching)
-    tool_list = ToolList(records, made, reaching, time.time)
-    known.append(tool_list)
+    secrets, servers, tool_list = reached_servers(records, adapters)
     usage = Usage(records, time.time)
-    gateway = Gateway(tool_list, made, usage, read_only=settings.tools_read_only)
-    return ToolParts(tool_list, gateway, made, Discovery(usage, Meanings(records, embedder)), usage, secrets)
+    gateway = Gateway(tool_list, servers, usage, read_only=settings.tools_read_only)
+    return ToolParts(tool_list, gateway, servers, Discovery(usage, Meanings(records, embedder)), usage, secrets)
+
+
+def reached_servers(records: RecordStore, adapters: ToolAdapters) -> tuple[Secrets, ToolServers, ToolList]:
+    """The owners' secrets, what reaches their servers, and the list of these with their tools."""
+    known: list[ToolList] = []
+    secrets = Secrets(records, adapters.box)
+    reaching = Reaching(secrets, adapters.variable, only_public=adapters.only_public)
+    servers = adapters.servers(lambda owner, name: known[0].ask_later(owner, name), reaching)
+    known.append(ToolList(records, servers, reaching, time.time, ask_later=adapters.ask_later))
+    return secrets, servers, known[0]

@@ -14,6 +14,10 @@ Changed = Callable[[Owner, str], None]
 """Told when a server says that its list of tools changed: whose it is, and its name."""
 
 
+AskLater = Callable[[Owner, str], None]
+"""Has a server asked for its tools meanwhile, by another process: whose it is, and its name."""
+
+
 class ToolServerError(Unavailable):
     """A tool server failed. What it said is quoted, as data."""
 

@@ -8,6 +8,7 @@ from loci.core.identity import Owner
 from loci.core.json import JsonObject
 from loci.tools.configuration import VARIABLE, Configured, Entry, not_configured
 from loci.tools.ports import Progress, ServerConnections
+from loci.tools.public_address import check_public
 from loci.tools.secrets import Secrets
 from loci.tools.tool_server import Endpoint, Program, ToolServer, UpstreamTool
 
@@ -18,10 +19,11 @@ CLOSED = "closed:"
 class Reaching:
     """Fills in entries. The values come from nowhere but the owner's secrets and the variables that Loci may show."""
 
-    def __init__(self, secrets: Secrets, variable: Callable[[str], str | None]) -> None:
-        """`variable`: of the environment in which Loci runs."""
+    def __init__(self, secrets: Secrets, variable: Callable[[str], str | None], *, only_public: bool = False) -> None:
+        """`variable`: of the environment in which Loci runs. `only_public`: no programs, and no private addresses."""
         self._secrets = secrets
         self._variable = variable
+        self._only_public = only_public
 
     def closed(self, owner: Owner, entry: Entry) -> Entry:
         """The entry as it is stored: the values of headers and variables closed, unless they only name others."""
@@ -33,6 +35,8 @@ class Reaching:
 
     def check(self, owner: Owner, name: str, entry: Entry) -> None:
         """Raise `Refused` if the entry names a variable or a secret that is not set. Opens no secret."""
+        if self._only_public:
+            check_public(name, entry)
         known = frozenset(self._secrets.names(owner))
         texts = [entry.command, *entry.args, entry.cwd, entry.url, *entry.env.values(), *entry.headers.values()]
         for found in (one for text in texts if text for one in VARIABLE.finditer(text)):

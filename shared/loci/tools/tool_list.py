@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict, replace
 from typing import cast
 
@@ -13,7 +14,7 @@ from loci.core.json import JsonObject, iso
 from loci.core.stores import Record, RecordStore, every, read_or_none, readable
 from loci.sandbox.supervisor.daemon_threads import DAEMON_THREADS
 from loci.tools.configuration import NAME, Configured, Entry, checked_entry, checked_name
-from loci.tools.ports import ToolServers
+from loci.tools.ports import AskLater, ToolServers
 from loci.tools.reaching import Reaching
 from loci.tools.tool_server import UpstreamTool
 
@@ -32,11 +33,15 @@ class ToolList:
         servers: ToolServers,
         reaching: Reaching,
         clock: Callable[[], float] = time.time,
+        *,
+        ask_later: AskLater | None = None,
     ) -> None:
+        """`ask_later`: has another process do that. Without it, a thread of this one does."""
         self._records = records
         self._servers = servers
         self._reaching = reaching
         self._clock = clock
+        self._elsewhere = ask_later
         self._turn = threading.Lock()
         self._asking: set[tuple[Owner, str]] = set()
 
@@ -96,7 +101,11 @@ class ToolList:
         return asked
 
     def ask_later(self, owner: Owner, name: str) -> None:
-        """Ask the server on another thread, unless that is being done."""
+        """Have the server asked meanwhile, unless that is being done."""
+        if self._elsewhere is not None:
+            with suppress(LociError):  # it is tried again when somebody looks again
+                self._elsewhere(owner, name)
+            return
         with self._turn:
             if (owner, name) in self._asking:
                 return

@@ -1,6 +1,7 @@
 """Loci with a tool server that is a process of its own."""
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 
 from loci.app import App
 from loci.core.identity import LOCAL
+from tests.support.connecting import Connecting, connecting
 
 HERE = Path(__file__).parents[3]
 
@@ -15,6 +17,21 @@ HERE = Path(__file__).parents[3]
 def upstream(*args: str) -> dict[str, Any]:
     """The entry of the tests' own server."""
     return {"command": sys.executable, "args": ["-m", "tests.support.upstream_server", *args], "cwd": str(HERE)}
+
+
+@pytest.fixture
+def function() -> Iterator[Connecting]:
+    """On AWS, what reaches the servers."""
+    with connecting(only_public=False) as function:
+        yield function
+
+
+@pytest.fixture
+def app(app: App, request: pytest.FixtureRequest) -> App:
+    """On AWS, with that function."""
+    if app.settings.mode == "aws":
+        request.getfixturevalue("function")
+    return app
 
 
 @pytest.fixture

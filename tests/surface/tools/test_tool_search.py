@@ -11,7 +11,7 @@ from tests.surface.conftest import Connect
 from tests.surface.results import structured, texts
 from tests.surface.tools.conftest import upstream
 
-pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("app", ["embedded"], indirect=True)]
+pytestmark = pytest.mark.anyio
 
 
 async def search(connect: Connect, query: str, **more: Any) -> dict[str, Any]:
@@ -55,6 +55,7 @@ async def test_a_removed_server_leaves_at_once(served: App, connect: Connect) ->
     assert "shop:add_numbers" not in names(await search(connect, "add two numbers"))
 
 
+@pytest.mark.parametrize("app", ["embedded"], indirect=True)  # where the test can end the connection
 async def test_a_server_that_changed_is_found_as_it_is(app: App, connect: Connect, tmp_path: Path) -> None:
     left_out = tmp_path / "left out"
     left_out.write_text("draw_cat")

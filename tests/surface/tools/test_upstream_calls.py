@@ -14,7 +14,7 @@ from tests.surface.conftest import Connect
 from tests.surface.results import structured, texts
 from tests.surface.tools.conftest import upstream
 
-pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("app", ["embedded"], indirect=True)]
+pytestmark = pytest.mark.anyio
 SPELLINGS = ("shop:add_numbers", "shop_add_numbers", "mcp__shop__add_numbers", "Shop_Add_Numbers")
 
 
@@ -120,6 +120,7 @@ async def test_other_endpoints_have_no_upstream_tools(served: App, connect: Conn
     assert texts(answer)[0].startswith("TOOL_NOT_FOUND")
 
 
+@pytest.mark.parametrize("app", ["embedded"], indirect=True)  # on AWS entries name secrets only
 async def test_a_variable_that_is_not_set_is_named(app: App, connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SHOP_TOKEN", "t")
     app.tools.add(LOCAL, "shop", upstream() | {"env": {"TOKEN": "${SHOP_TOKEN}", "PLACE": "${SHOP_PLACE:-here}"}})

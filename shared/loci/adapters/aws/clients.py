@@ -81,7 +81,7 @@ class Clients:
 
     @cached_property
     def runs(self) -> "LambdaClient":
-        # Runs callers' code. It takes as long as that code may, and is never called twice.
+        # Runs callers' code, or calls a tool. It takes as long as these may, and is never called twice.
         config = _config(seconds=930, attempts=1, tcp_keepalive=True)
         with self._making:
             return self._session.client("lambda", config=config)  # pyright: ignore[reportUnknownMemberType]
@@ -90,6 +90,11 @@ class Clients:
     def sqs(self) -> Any:
         with self._making:
             return cast("Any", self._session).client("sqs", config=_config(seconds=5))
+
+    @cached_property
+    def kms(self) -> Any:
+        with self._making:
+            return cast("Any", self._session).client("kms", config=_config(seconds=5))
 
     @cached_property
     def sts(self) -> Any:

@@ -1,22 +1,12 @@
 """Connections only to public addresses: a server on AWS must not be led into the network it runs in."""
 
 import asyncio
-import ipaddress
 import socket
 import ssl
 
 import httpx2
 
-NEVER = tuple(
-    ipaddress.ip_network(network)
-    for network in (
-        "192.0.0.0/24",  # protocol assignments
-        "192.88.99.0/24",  # relays of 6to4
-    )
-)
-GLOBAL_IPV6 = ipaddress.ip_network("2000::/3")
-TUNNELS = tuple(ipaddress.ip_network(network) for network in ("2001::/23", "2002::/16", "3fff::/20"))
-"""Teredo and other special uses, 6to4, documentation: such an address may mean a private one."""
+from loci.tools.public_address import is_public
 
 
 class NotPublic(httpx2.ConnectError):
@@ -45,15 +35,6 @@ class PublicAddresses(httpx2.AsyncBaseTransport):
 
     async def aclose(self) -> None:
         await self._transport.aclose()
-
-
-def is_public(text: str) -> bool:
-    """True if everybody on the internet reaches the same machine by this address."""
-    address = ipaddress.ip_address(text)
-    if isinstance(address, ipaddress.IPv4Address):
-        return address.is_global and not address.is_multicast and not any(address in network for network in NEVER)
-    # Outside this block lie loopback, private, link-local, multicast, IPv4-mapped and NAT64 addresses.
-    return address.is_global and address in GLOBAL_IPV6 and not any(address in network for network in TUNNELS)
 
 
 async def _addresses(host: str, port: int, request: httpx2.Request) -> list[str]:

@@ -1,0 +1,108 @@
+"""`SecretBox` with one key in KMS, which never leaves it. Each text has a data key of its own, closed by that key."""
+
+import base64
+import os
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any
+
+from loci.adapters.aws.clients import Clients, code_of, explained
+from loci.core.errors import Misconfigured
+from loci.core.identity import Owner
+from loci.core.secret_box import Unreadable
+from loci.core.settings import KMS_PURPOSE
+
+NONCE = 12
+"""Bytes, as AES-GCM has them. A data key closes one text, so no nonce comes twice."""
+KEPT_SECONDS = 300.0
+MOST_KEPT = 1000
+"""Opened data keys that are kept, so that not each call of a tool asks KMS."""
+NOT_OURS = ("InvalidCiphertextException", "IncorrectKeyException")
+"""KMS does not tell a changed text from another owner's."""
+RESOLUTIONS = {
+    "AccessDeniedException": "Allow this role to use the key. Only the function `connect` may open what it closed",
+    "NotFoundException": "Deploy the stack, or set LOCI_SECRET_KEY to the key it made",
+    "DisabledException": "Enable the key",
+    "KMSInvalidStateException": "If the key is to be deleted, cancel that: nothing else opens what it closed",
+}
+
+
+class KmsBox:
+    """AES-256-GCM. A text may be larger than the 4 KB that KMS itself encrypts."""
+
+    def __init__(self, key: str | None, clients: Clients, clock: Callable[[], float] = time.monotonic) -> None:
+        """`key` is the ARN of the key. Without one nothing can be kept."""
+        self._key = key
+        self._clients = clients
+        self._clock = clock
+        self._kept: dict[tuple[str, bytes], tuple[float, bytes]] = {}
+
+    def close(self, owner: Owner, text: str) -> str:
+        from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # takes 50 ms; few requests need it
+
+        key = self._named()
+        with self._explained():
+            made: Any = self._clients.kms.generate_data_key(
+                KeyId=key, KeySpec="AES_256", EncryptionContext=_context(owner)
+            )
+        nonce = os.urandom(NONCE)
+        closed = AESGCM(made["Plaintext"]).encrypt(nonce, text.encode(), owner.key.encode())
+        return ".".join(base64.urlsafe_b64encode(one).decode() for one in (made["CiphertextBlob"], nonce + closed))
+
+    def open(self, owner: Owner, closed: str) -> str:
+        from cryptography.exceptions import InvalidTag
+        from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+        try:
+            data_key, content = (base64.urlsafe_b64decode(part) for part in closed.split("."))
+        except ValueError:
+            raise _unreadable() from None
+        key = self._opened(owner, data_key)
+        try:
+            return AESGCM(key).decrypt(content[:NONCE], content[NONCE:], owner.key.encode()).decode()
+        except (InvalidTag, ValueError):
+            raise _unreadable() from None
+
+    def _opened(self, owner: Owner, data_key: bytes) -> bytes:
+        kept = self._kept.get((owner.key, data_key))
+        if kept is not None and self._clock() < kept[0]:
+            return kept[1]
+        from botocore.exceptions import ClientError
+
+        key = self._named()
+        with self._explained():
+            try:
+                found: Any = self._clients.kms.decrypt(
+                    KeyId=key, CiphertextBlob=data_key, EncryptionContext=_context(owner)
+                )
+            except ClientError as error:
+                if code_of(error) not in NOT_OURS:
+                    raise
+                raise _unreadable() from None
+        if len(self._kept) >= MOST_KEPT:
+            self._kept.clear()
+        self._kept[owner.key, data_key] = self._clock() + KEPT_SECONDS, found["Plaintext"]
+        return found["Plaintext"]
+
+    def _named(self) -> str:
+        if self._key is None:
+            raise Misconfigured(
+                "This deployment has no key for the secrets of tool servers",
+                "Give its stage the function `connect` and deploy it, or set LOCI_SECRET_KEY to the ARN of a KMS key",
+            )
+        return self._key
+
+    @staticmethod
+    def _explained() -> AbstractContextManager[None]:
+        return explained("KMS", "the key for secrets", RESOLUTIONS)
+
+
+def _context(owner: Owner) -> dict[str, str]:
+    """KMS opens a data key only for who names the same. It is in the trail of each use of the key, and not secret."""
+    return {"owner": owner.key, "purpose": KMS_PURPOSE}
+
+
+def _unreadable() -> Unreadable:
+    what = "A stored secret cannot be read: it was closed for another owner, or with another key"
+    return Unreadable(what, "Store it again")

@@ -1,0 +1,125 @@
+"""`ToolServers` in the function `connect`, the only one that reaches other people's servers."""
+
+import json
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from typing import Any
+
+from loci.adapters.aws.clients import Clients, explained
+from loci.core.deadline import time_for, time_left
+from loci.core.errors import Misconfigured, Unavailable
+from loci.core.identity import Owner
+from loci.core.json import JsonObject
+from loci.sandbox.lambda_host.function_answer import unpacked_answer
+from loci.tools.asks import Ask, CallTool, ListTools, ask_to_json, raise_from_json
+from loci.tools.configuration import Configured
+from loci.tools.ports import Progress, ToolServerError
+from loci.tools.tool_server import UpstreamTool
+
+SHARE = 0.9
+"""Of what is left of a request, for the server. The rest is for the start of the function."""
+AGAIN_SECONDS = 60.0
+"""A server that was asked for its tools is not asked again so soon: each search could want that."""
+MOST_REMEMBERED = 1000
+CALLS = ThreadPoolExecutor(32, thread_name_prefix="tool servers")
+RESOLUTIONS = {
+    "ResourceNotFoundException": "Deploy the stack, or set LOCI_CONNECT_FUNCTION to the function it made",
+    "AccessDeniedException": "Allow this role to invoke the function",
+    "TooManyRequestsException": "Nothing was called. Try again in a moment, or raise the function's concurrency",
+    "RequestTooLargeException": "Nothing was called. Send less: arguments have at most 6 MB",
+}
+
+
+class LambdaToolServers:
+    """Sends names and arguments. The function reads how the server is reached, and connects."""
+
+    def __init__(self, function: str | None, clients: Clients, clock: Callable[[], float] = time.monotonic) -> None:
+        self._function = function
+        self._clients = clients
+        self._clock = clock
+        self._asked: dict[tuple[Owner, str], float] = {}
+
+    def tools(self, owner: Owner, server: Configured) -> Sequence[UpstreamTool]:
+        answer = self._answer(ListTools(owner, server.name))
+        return [UpstreamTool(**one) for one in answer["tools"]]
+
+    def call(
+        self,
+        owner: Owner,
+        server: Configured,
+        tool: str,
+        arguments: JsonObject,
+        *,
+        seconds: float | None = None,
+        progress: Progress | None = None,  # noqa: ARG002 (a function answers once)
+    ) -> JsonObject:
+        limit = time_for(server.entry.seconds if seconds is None else seconds, of_rest=SHARE)
+        return self._answer(CallTool(owner, server.name, tool, arguments, limit))["result"]
+
+    def ask_later(self, owner: Owner, name: str) -> None:
+        """Have the function ask the server for its tools, and keep them. Nobody waits for that."""
+        if self._clock() < self._asked.get((owner, name), 0.0):
+            return
+        if len(self._asked) >= MOST_REMEMBERED:
+            self._asked.clear()
+        self._asked[owner, name] = self._clock() + AGAIN_SECONDS
+        function, payload = self._named(), json.dumps(ask_to_json(ListTools(owner, name)))
+        with explained("Lambda", f"the function {function}", RESOLUTIONS):
+            self._clients.lambda_.invoke(FunctionName=function, InvocationType="Event", Payload=payload.encode())
+
+    def close(self, owner: Owner | None = None, name: str | None = None) -> None:
+        """Do nothing: connections without calls end by themselves, as does one to a server that changed."""
+
+    def _answer(self, ask: Ask) -> dict[str, Any]:
+        payload = json.dumps(ask_to_json(ask)).encode()
+        answer = self._in_time(ask, payload)
+        if "error" in answer:
+            raise_from_json(answer["error"])
+        return answer
+
+    def _in_time(self, ask: Ask, payload: bytes) -> dict[str, Any]:
+        """Invoke the function, on a thread if the request has a deadline: a client's own timeout is always the same."""
+        function = self._named()
+        left = time_left()
+        if left is None:
+            return self._invoke(ask, function, payload)
+        call = CALLS.submit(copy_context().run, self._invoke, ask, function, payload)
+        try:
+            return call.result(time_for(left))
+        except TimeoutError:
+            call.cancel()
+            raise _late(ask, left) from None
+
+    def _invoke(self, ask: Ask, function: str, payload: bytes) -> dict[str, Any]:
+        with explained("Lambda", f"the function {function}", RESOLUTIONS):
+            answer = self._clients.runs.invoke(FunctionName=function, Payload=payload)
+            body = answer["Payload"].read()
+        said = json.loads(body)
+        if "FunctionError" not in answer:
+            return unpacked_answer(said)
+        why = f"{said.get('errorType')}: {said.get('errorMessage')}"[:300]
+        if "timed out" in why:
+            raise _late(ask)
+        raise Unavailable(
+            f"The function {function} failed ({why})",
+            "Look first if the call has done something, then try again. If it fails again, read the function's log",
+            code="CONNECT_FAILED",
+        )
+
+    def _named(self) -> str:
+        if self._function is None:
+            raise Misconfigured(
+                "This deployment reaches no tool servers",
+                "Give its stage the function `connect` and deploy it, or set LOCI_CONNECT_FUNCTION to such a function",
+            )
+        return self._function
+
+
+def _late(ask: Ask, seconds: float | None = None) -> ToolServerError:
+    told = "its time" if seconds is None else f"{seconds:.3g} s"
+    return ToolServerError(
+        f"The tool server {ask.server} gave no answer in {told}",
+        "Look first if the call has done something, then try again with more time",
+    )

@@ -1,0 +1,53 @@
+"""The process that reaches the tool servers of all owners: it answers the asks of the others."""
+
+from collections.abc import Mapping
+from contextlib import nullcontext
+from dataclasses import asdict
+from typing import Any, cast
+
+from loci.core.deadline import within
+from loci.core.errors import LociError
+from loci.core.json import JsonObject
+from loci.sandbox.lambda_host.function_answer import packed_answer
+from loci.tools.asks import Ask, CallTool, ListTools, ask_from_json, error_to_json
+from loci.tools.ports import ToolServerError, ToolServers
+from loci.tools.tool_list import ToolList
+
+SPARE_SECONDS = 1.0
+"""Of the time that this process has, to answer in."""
+
+
+class Answering:
+    """Reads how a server is reached, and asks it. Every error that a caller can act on is an answer."""
+
+    def __init__(self, tool_list: ToolList, servers: ToolServers) -> None:
+        self._list = tool_list
+        self._servers = servers
+
+    def answer(self, event: Mapping[str, Any], seconds: float | None) -> dict[str, str]:
+        """The answer, packed. `seconds` is the time for it."""
+        ask = ask_from_json(event)
+        with nullcontext() if seconds is None else within(seconds - SPARE_SECONDS):
+            try:
+                said = self._asked(ask)
+            except LociError as error:
+                said = error_to_json(error)
+        return packed_answer(said) or packed_answer(error_to_json(_too_large(ask))) or {}
+
+    def close(self) -> None:
+        """End all connections."""
+        self._servers.close()
+
+    def _asked(self, ask: Ask) -> JsonObject:
+        match ask:
+            case ListTools(owner, server):
+                tools = self._list.ask(owner, server).tools
+                return {"tools": [cast("JsonObject", asdict(one)) for one in tools]}
+            case CallTool(owner, server, tool, arguments, seconds):
+                configured = self._list.get(owner, server)
+                return {"result": self._servers.call(owner, configured, tool, arguments, seconds=seconds)}
+
+
+def _too_large(ask: Ask) -> ToolServerError:
+    what = f"The answer of the tool server {ask.server} has more than the 6 MB that Lambda passes on"
+    return ToolServerError(what, "The call was made. Ask for less at once")

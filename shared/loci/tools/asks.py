@@ -1,0 +1,69 @@
+"""Asks of a tool server, as they travel to the process that reaches it, and what comes back."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from loci.core.errors import Conflict, LociError, Misconfigured, NotFound, OutOfTime, Refused, Unavailable
+from loci.core.identity import Owner
+from loci.core.json import JsonObject
+from loci.core.secret_box import Unreadable
+from loci.tools.ports import ToolServerError
+
+ERRORS: Mapping[str, type[LociError]] = {
+    kind.__name__: kind
+    for kind in (
+        *(LociError, NotFound, Refused, Conflict, Unavailable, OutOfTime, Misconfigured),
+        *(ToolServerError, Unreadable),
+    )
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ListTools:
+    """Ask the server for its tools, and keep them."""
+
+    owner: Owner
+    server: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallTool:
+    """Call a tool of the server."""
+
+    owner: Owner
+    server: str
+    tool: str
+    arguments: JsonObject
+    seconds: float
+
+
+Ask = ListTools | CallTool
+
+
+def ask_to_json(ask: Ask) -> JsonObject:
+    """Only names and arguments travel: how a server is reached is read where that is done."""
+    owner: JsonObject = {"tenant": ask.owner.tenant, "subject": ask.owner.subject}
+    match ask:
+        case ListTools(server=server):
+            return {"owner": owner, "server": server}
+        case CallTool(server=server, tool=tool, arguments=arguments, seconds=seconds):
+            return {"owner": owner, "server": server, "tool": tool, "arguments": arguments, "seconds": seconds}
+
+
+def ask_from_json(value: Mapping[str, Any]) -> Ask:
+    owner = Owner(**value["owner"])
+    if "tool" not in value:
+        return ListTools(owner, value["server"])
+    return CallTool(owner, value["server"], value["tool"], value["arguments"], value["seconds"])
+
+
+def error_to_json(error: LociError) -> JsonObject:
+    """The error in all its words, and the nearest kind that the other side knows."""
+    kind = next(one.__name__ for one in type(error).__mro__ if one.__name__ in ERRORS)
+    words: JsonObject = {"code": error.code, "what": error.what, "resolution": error.resolution}
+    return {"error": {"kind": kind, **words, "details": dict(error.details)}}
+
+
+def raise_from_json(error: Mapping[str, Any]) -> NoReturn:
+    raise ERRORS[error["kind"]](error["what"], error["resolution"], code=error["code"], details=error["details"])
