@@ -19,6 +19,7 @@ def define(app: "App", layers: Callable[[Arch, str | None], Layers]) -> None:
 
     from infra.defaults import log_of
     from infra.runs import ERRAND
+    from infra.stacks.connect import Connect
     from infra.stacks.data import Data
     from infra.stacks.errand import Errand
     from infra.stacks.gateway import Gateway
@@ -32,6 +33,8 @@ def define(app: "App", layers: Callable[[Arch, str | None], Layers]) -> None:
     data = Data(app, stage)
     users: list[Stack] = [Gateway(app, stage, folders, data)]
     calls = [log_of(users[0], "gateway")]
+    users.append(Connect(app, stage, folders, data))
+    users[0].add_stack_dependency(users[-1])
     if stage.searches:
         users.append(Ingest(app, stage, folders, data))
     sandbox = Sandbox(app, stage, data) if stage.isolated else None
@@ -40,6 +43,7 @@ def define(app: "App", layers: Callable[[Arch, str | None], Layers]) -> None:
     if sandbox and stage.sandbox:
         errand = Errand(app, stage, folders, data, stage.sandbox)
         errand.add_stack_dependency(sandbox)
+        errand.add_stack_dependency(users[1])
         users[0].add_stack_dependency(errand)
         users.append(errand)
         calls.append(log_of(errand, ERRAND))

@@ -42,6 +42,19 @@ def runs(deployed: Deployed) -> Costs:
     )
 
 
+def tool_calls(deployed: Deployed) -> Costs:
+    """Return the costs of 1,000 calls of other servers' tools: the gateway waits for the function that reaches them."""
+    assumed = ASSUMED["tool_call"]
+    return _thousand(
+        {
+            **_request(deployed, assumed),
+            "functions": deployed.runs("gateway", assumed["seconds"]) + deployed.runs("connect", assumed["seconds"]),
+            "table and bucket": _of(assumed, "row_read") + _of(assumed, "row_write"),
+            "key": _of(assumed, "key_request"),
+        }
+    )
+
+
 def documents(deployed: Deployed) -> Costs:
     """Return the costs of 1,000 uploads, from the bucket to the index."""
     if deployed.function("ingest") is None:

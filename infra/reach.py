@@ -47,7 +47,7 @@ def settings_of(stage: Stage, data: Data) -> dict[str, str]:
 
 def permissions(stack: Stack, stage: Stage, data: Data) -> list[iam.PolicyStatement]:
     """Allow access to the table, the objects except uploads, the index and the inference."""
-    known = _bucket(stack, stage, data)
+    known = bucket_in_findings(stack, stage, data)
     for path, why in (("*", "The objects of Loci's bucket"), (f"{FILES_IN}/*", "Files that are sent in parts")):
         acknowledge(stack, {f"AwsSolutions-IAM5[Resource::{known}/{path}]": why})
     queue = stack.format_arn(service="sqs", resource=queue_name(stage))
@@ -71,7 +71,7 @@ def permissions_to_ingest(stack: Stack, stage: Stage, data: Data) -> list[iam.Po
     if stage.search == "s3":
         paths.append(f"{INDEX}/*")
     uploads, arriving = f"{UPLOADS}/*", f"{FILES_IN}/*"
-    known = _bucket(stack, stage, data)
+    known = bucket_in_findings(stack, stage, data)
     for path in (*paths, uploads, arriving):
         acknowledge(stack, {f"AwsSolutions-IAM5[Resource::{known}/{path}]": "What the ingestion reads and writes"})
     kinds = [*INGEST_KINDS, *([LANGUAGE_TOKENS] if "language_model" in stage.settings else [])]
@@ -124,7 +124,7 @@ def quoted(stack: Stack, arn: str) -> str:
     return "".join(f"<{part['Ref']}>" if isinstance(part, dict) else part for part in parts)
 
 
-def _bucket(stack: Stack, stage: Stage, data: Data) -> str:
+def bucket_in_findings(stack: Stack, stage: Stage, data: Data) -> str:
     """Return the bucket's ARN as cdk-nag writes it."""
     bucket = data.bucket.bucket_arn
     return quoted(stack, bucket) if stage.existing.bucket else exported(stack, data, bucket)

@@ -14,6 +14,7 @@ FROM_THE_STACKS = frozenset(
     {"mode", "auth", "log_level", "public_url", "table", "bucket", "secrets", "secrets_from"}
     | {"search", "search_url", "inference_function", "extract_function", "run_python_function", "run_deno_function"}
     | {"run_role", "run_table", "executor_bucket", "errand_function", "ingest_queue", "aside_queue"}
+    | {"connect_function", "secret_key"}
     | {"allowed_hosts", "data", "models", "host", "port"}  # behind CloudFront, Loci sees API Gateway's host
 )
 """Settings that the stacks provide, or that a deployment must not change."""
@@ -86,6 +87,7 @@ class Existing(Part):
 
     table: str | None = Field(None, pattern=r"^[a-zA-Z0-9_.-]{3,255}$")
     bucket: str | None = Field(None, pattern=r"^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$")
+    key: str | None = Field(None, pattern=r"^arn:[\w-]+:kms:[\w-]+:\d{12}:key/[\w-]+$")
     secret: str | None = Field(None, pattern=r"^arn:[\w-]+:secretsmanager:[\w-]+:\d{12}:secret:\S+$")
 
 
@@ -111,13 +113,14 @@ class Stage(Part):
 
     name: str = Field(pattern=r"^[a-z][a-z0-9]{0,11}$")
     removal: Literal["destroy", "retain"]
-    existing: Existing = Existing(table=None, bucket=None, secret=None)
+    existing: Existing = Existing(table=None, bucket=None, key=None, secret=None)
     localstack: bool
     architecture: Literal["x86_64", "arm64"]
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"]
     log_days: Days
     gateway: FunctionSize
     errand: FunctionSize = FunctionSize(memory_mb=1024, timeout_s=360)
+    connect: FunctionSize = FunctionSize(memory_mb=1024, timeout_s=900)
     rotate: FunctionSize
     ingest: IngestSize
     inference: InferenceSize | None = None
@@ -179,7 +182,7 @@ class Stage(Part):
     @property
     def functions(self) -> dict[str, FunctionSize]:
         """The sizes of Loci's functions, by the function's folder."""
-        sizes: dict[str, FunctionSize] = {"gateway": self.gateway, "rotate": self.rotate}
+        sizes: dict[str, FunctionSize] = {"gateway": self.gateway, "connect": self.connect, "rotate": self.rotate}
         if self.searches:
             sizes["ingest"] = self.ingest
         if self.inference and self.infers:

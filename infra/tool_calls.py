@@ -3,7 +3,7 @@
 from aws_cdk import Stack
 from aws_cdk import aws_iam as iam
 
-from infra import defaults, language, reach, runs
+from infra import defaults, language, reach, runs, tool_servers
 from infra.stacks.data import Data
 from infra.stage import Stage
 
@@ -13,6 +13,7 @@ def settings_of(stack: Stack, stage: Stage, data: Data) -> dict[str, str]:
     return {
         **reach.settings_of(stage, data),
         **runs.settings_of(stack, stage, data),
+        **tool_servers.settings_of(stage, data),
         "secrets_from": data.secret.secret_arn,
     }
 
@@ -22,5 +23,6 @@ def permissions(stack: Stack, stage: Stage, data: Data) -> list[iam.PolicyStatem
     return [
         *reach.permissions(stack, stage, data),
         *language.permissions(stack, stage),
+        tool_servers.asking(stack, stage),
         defaults.allow(["secretsmanager:GetSecretValue"], [data.secret.secret_arn]),
     ]

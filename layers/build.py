@@ -33,7 +33,7 @@ INFERENCE_LOCK = ROOT / "requirements" / "inference.lock"
 RUN_MODELS = ("onnxruntime", "tokenizers")
 """The packages that run a model and are not in `dependencies`."""
 SERVICES = frozenset(
-    {"bedrock-runtime", "dynamodb", "events", "lambda", "s3", "scheduler", "secretsmanager", "sns", "sqs", "ssm"}
+    {"bedrock-runtime", "dynamodb", "events", "kms", "lambda", "s3", "scheduler", "secretsmanager", "sns", "sqs", "ssm"}
     | {"stepfunctions", "textract"}
     | {"sso", "sso-oidc", "sts"}  # from which boto3 gets credentials
 )

@@ -1,9 +1,10 @@
-"""The stack `data`: tables, buckets, the queue of uploads, the signing secret, the search index."""
+"""The stack `data`: tables, buckets, the queue of uploads, the signing secret, a key, the search index."""
 
 from typing import cast
 
 from aws_cdk import CfnOutput, Duration, Stack
 from aws_cdk import aws_dynamodb as dynamodb
+from aws_cdk import aws_kms as kms
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_secretsmanager as secretsmanager
@@ -33,6 +34,8 @@ class Data(Stack):
         self.bucket = _bucket(self, stage)
         self.run_rows = run_table(self, stage)
         self.executors = executor_bucket(self, stage)
+        self.key = _key(self, stage)
+        CfnOutput(self, "SecretKey", value=self.key.key_arn)
         self.secret = _secret(self, stage)
         CfnOutput(self, "SigningSecret", value=self.secret.secret_arn)
         _rotate(self, stage)
@@ -47,6 +50,20 @@ def _table(stack: Stack, stage: Stage) -> dynamodb.ITable:
     protected = not stage.localstack  # `make destroy` turns it off, after it has asked
     made = defaults.table(stack, "Table", stage, recovers=True, protected=protected)
     return cast("dynamodb.ITable", made)
+
+
+def _key(stack: Stack, stage: Stage) -> kms.IKey:
+    """Create the key that closes the secrets of tool servers. Its policy leaves it to the roles who may use it."""
+    if stage.existing.key:
+        return kms.Key.from_key_arn(stack, "Key", stage.existing.key)
+    made = kms.Key(
+        stack,
+        "Key",
+        description="Closes the secrets of the tool servers of Loci",
+        enable_key_rotation=True,
+        removal_policy=defaults.removal(stage),
+    )
+    return cast("kms.IKey", made)
 
 
 def _secret(stack: Stack, stage: Stage) -> secretsmanager.ISecret:

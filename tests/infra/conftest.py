@@ -15,6 +15,7 @@ CERTIFICATE = "arn:aws:acm:us-east-1:123456789012:certificate/0f5e3a1c-1111-2222
 RESTORED = {
     "table": "loci-restored",
     "bucket": "loci-restored-bucket",
+    "key": "arn:aws:kms:eu-west-1:123456789012:key/0f5e3a1c-1111-2222-3333-444455556666",
     "secret": "arn:aws:secretsmanager:eu-west-1:123456789012:secret:Secret-AbCdEf",
 }
 CHANGES: dict[str, tuple[str, dict[str, object]]] = {

@@ -34,6 +34,10 @@ class Stacks:
         return self.templates["gateway"]
 
     @property
+    def connect(self) -> Template:
+        return self.templates["connect"]
+
+    @property
     def errand(self) -> Template:
         return self.templates["errand"]
 

@@ -16,7 +16,8 @@ BUCKET = "AWS::S3::Bucket"
 SECRET = "AWS::SecretsManager::Secret"
 ROTATION = "AWS::SecretsManager::RotationSchedule"
 DOMAIN = "AWS::OpenSearchService::Domain"
-KEPT = {TABLE, BUCKET, SECRET, DOMAIN, "AWS::Logs::LogGroup"}
+KEY = "AWS::KMS::Key"
+KEPT = {TABLE, BUCKET, SECRET, KEY, DOMAIN, "AWS::Logs::LogGroup"}
 
 
 def test_the_table_has_the_keys_that_the_adapter_uses(stacks: Stacks) -> None:
@@ -76,6 +77,13 @@ def test_replaced_objects_of_the_index_go_after_a_day(stacks: Stacks) -> None:
 def test_files_that_were_never_taken_in_go_with_the_messages_about_them(stacks: Stacks) -> None:
     _, rule, *_ = stacks.data.of_type(BUCKET)["Bucket"]["LifecycleConfiguration"]["Rules"]
     assert (rule["Prefix"], rule["ExpirationInDays"]) == ("files-in/", 14)
+
+
+def test_the_key_for_secrets_is_rotated_and_left_to_the_roles(stacks: Stacks) -> None:
+    key = stacks.data.one(KEY)
+    assert key["EnableKeyRotation"] is True
+    [statement] = key["KeyPolicy"]["Statement"]
+    assert stacks.data.read(statement["Principal"]["AWS"]) == "arn:<AWS::Partition>:iam::<AWS::AccountId>:root"
 
 
 def test_the_secret_is_generated(stacks: Stacks) -> None:

@@ -38,17 +38,21 @@ def alarms(stacks: Stacks) -> dict[str, dict[str, Any]]:
     [
         (
             "dev",
-            {"Gateway", "Errand", "Rotate", "Ingest", "Inference"},
+            {"Gateway", "Connect", "Errand", "Rotate", "Ingest", "Inference"},
             OF_THE_DOMAIN | OF_UPLOADS | OF_RUNS | OF_READS,
         ),
         (
             "prod",
-            {"Gateway", "Errand", "Rotate", "Ingest", "Inference"},
+            {"Gateway", "Connect", "Errand", "Rotate", "Ingest", "Inference"},
             OF_THE_DOMAIN | OF_UPLOADS | OF_RUNS | OF_READS,
         ),
-        ("words only", {"Gateway", "Errand", "Rotate", "Ingest"}, OF_THE_DOMAIN | OF_UPLOADS | OF_RUNS | OF_READS),
-        ("no search", {"Gateway", "Errand", "Rotate"}, OF_RUNS),
-        ("no code", {"Gateway", "Rotate", "Ingest", "Inference"}, OF_THE_DOMAIN | OF_UPLOADS | OF_READS),
+        (
+            "words only",
+            {"Gateway", "Connect", "Errand", "Rotate", "Ingest"},
+            OF_THE_DOMAIN | OF_UPLOADS | OF_RUNS | OF_READS,
+        ),
+        ("no search", {"Gateway", "Connect", "Errand", "Rotate"}, OF_RUNS),
+        ("no code", {"Gateway", "Connect", "Rotate", "Ingest", "Inference"}, OF_THE_DOMAIN | OF_UPLOADS | OF_READS),
     ],
 )
 def test_the_alarms_watch_what_there_is(

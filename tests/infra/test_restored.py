@@ -13,7 +13,7 @@ from tests.infra.template import Template
 from tests.infra.test_roles import allowed
 
 README = Path(__file__).resolve().parents[2] / "infra" / "README.md"
-CREATED = ("AWS::DynamoDB::Table", "AWS::S3::Bucket", "AWS::SecretsManager::Secret")
+CREATED = ("AWS::DynamoDB::Table", "AWS::S3::Bucket", "AWS::SecretsManager::Secret", "AWS::KMS::Key")
 
 
 @pytest.fixture
@@ -21,12 +21,12 @@ def restored(stacks_of: Synthesised) -> Stacks:
     return stacks_of("restored")
 
 
-def test_no_table_bucket_or_secret_is_created(restored: Stacks) -> None:
+def test_no_table_bucket_key_or_secret_is_created(restored: Stacks) -> None:
     created = {name for kind in CREATED for name in restored.data.of_type(kind)}
     assert created == {"Executors", "RunRows"}  # what runs leave is not worth a backup
 
 
-@pytest.mark.parametrize("stack", ["errand", "gateway", "ingest"])
+@pytest.mark.parametrize("stack", ["errand", "gateway", "ingest", "connect"])
 def test_the_queue_and_the_secret_are_there_before_who_uses_them(
     restored: Stacks, folder_of: FolderOf, stack: str
 ) -> None:
@@ -40,7 +40,7 @@ def variables(template: Template) -> dict[str, object]:
     return function["Environment"]["Variables"]
 
 
-@pytest.mark.parametrize("stack", ["gateway", "ingest"])
+@pytest.mark.parametrize("stack", ["gateway", "ingest", "connect"])
 def test_the_functions_use_what_the_stage_names(restored: Stacks, stack: str) -> None:
     found = variables(restored.templates[stack])
     assert (found["LOCI_TABLE"], found["LOCI_BUCKET"]) == (RESTORED["table"], RESTORED["bucket"])
@@ -50,11 +50,15 @@ def test_the_gateway_signs_with_the_secret_that_the_stage_names(restored: Stacks
     assert variables(restored.gateway)["LOCI_SECRETS_FROM"] == RESTORED["secret"]
 
 
+def test_secrets_are_opened_with_the_key_that_the_stage_names(restored: Stacks) -> None:
+    assert variables(restored.templates["connect"])["LOCI_SECRET_KEY"] == RESTORED["key"]
+
+
 def test_that_secret_is_rotated_as_a_new_one_would_be(restored: Stacks) -> None:
     assert restored.data.one("AWS::SecretsManager::RotationSchedule")["SecretId"] == RESTORED["secret"]
 
 
-@pytest.mark.parametrize("stack", ["gateway", "ingest"])
+@pytest.mark.parametrize("stack", ["gateway", "ingest", "connect"])
 def test_the_roles_reach_what_the_stage_names_and_nothing_else(restored: Stacks, stack: str) -> None:
     [of_function] = [may for role, may in allowed(restored.templates[stack]).items() if role != "<RunRole>"]
     resources = {one for of_actions in of_function.values() for one in of_actions}
@@ -79,6 +83,7 @@ def test_an_output_is_the_command_that_makes_the_bucket_tell(restored: Stacks) -
     [
         ({"table": "a/b"}, "existing.table: String should match"),
         ({"bucket": "s3://bucket"}, "existing.bucket: String should match"),
+        ({"key": "alias/loci"}, "existing.key: String should match"),
         ({"secret": "loci-secret"}, "existing.secret: String should match"),
         ({"domain": "x"}, "existing.domain: Extra inputs are not permitted"),
     ],

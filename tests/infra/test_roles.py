@@ -47,6 +47,19 @@ INGEST = {
 }
 READS = (f"<Executors.Arn>/{OWNER}/reads/*",)
 LISTS = ("<Bucket.Arn>", "<Executors.Arn>")
+CONNECT = {
+    **OWN,
+    "logs:CreateLogStream logs:PutLogEvents": ("<ConnectLog.Arn>",),
+    "dynamodb:GetItem dynamodb:Query if ForAllValues:StringLike dynamodb:LeadingKeys "
+    "*#listed_tools *#tool_secret *#tool_server": ("<Table.Arn>",),
+    "dynamodb:PutItem if ForAllValues:StringLike dynamodb:LeadingKeys *#listed_tools": ("<Table.Arn>",),
+    OBJECTS: (f"<Bucket.Arn>/{OWNER}/records/listed_tools/*",),
+    f"not {OBJECTS}": ("<Bucket.Arn>/uploads/*",),
+    "kms:Decrypt kms:GenerateDataKey if Null kms:EncryptionContext:owner false "
+    "if StringEquals kms:EncryptionContext:purpose tool servers": ("<Key.Arn>",),
+}
+KEY = "Key"
+"""Its own policy leaves it to the roles of the account, as `test_data` says."""
 INFERENCE = {**OWN, "logs:CreateLogStream logs:PutLogEvents": ("<InferenceLog.Arn>",)}
 # API Gateway asks for it by name, once in an account and region.
 MANAGED = ("arn:<AWS::Partition>:iam::aws:policy/service-role/AmazonAPIGatewayPushToCloudWatchLogs",)
@@ -118,7 +131,7 @@ def test_the_gateway_may_use_the_stores_the_index_the_models_the_secret_and_its_
     errand = ["errand"] if stacks.stage.sandbox else []
     of_executors = EXECUTORS | {"s3:DeleteObject": ("<Executors.Arn>/*",)} if errand else {}
     told = {"sqs:SendMessage": (queue(stacks.stage),)} if stacks.stage.searches else {}
-    assert found == GATEWAY | served(stacks.stage) | invoking(stacks.stage, *errand) | of_executors | told
+    assert found == GATEWAY | served(stacks.stage) | invoking(stacks.stage, "connect", *errand) | of_executors | told
 
 
 def test_an_errand_may_run_code_too_and_lend_a_role(stacks: Stacks) -> None:
@@ -132,7 +145,7 @@ def test_an_errand_may_run_code_too_and_lend_a_role(stacks: Stacks) -> None:
         GATEWAY
         | log
         | served(stacks.stage)
-        | invoking(stacks.stage, "run_deno", "run_python")
+        | invoking(stacks.stage, "connect", "run_deno", "run_python")
         | lent
         | EXECUTORS
         | {
@@ -141,6 +154,24 @@ def test_an_errand_may_run_code_too_and_lend_a_role(stacks: Stacks) -> None:
             OBJECTS: ("<Bucket.Arn>/*", "<Executors.Arn>/*"),
         }
     )
+
+
+def test_what_reaches_tool_servers_may_read_them_open_their_secrets_and_keep_their_lists(stacks: Stacks) -> None:
+    assert allowed(stacks.connect) == {"<ConnectRole>": CONNECT}
+
+
+def test_nothing_is_asked_again_that_failed(dev: Stacks) -> None:
+    assert dev.connect.one("AWS::Lambda::EventInvokeConfig")["MaximumRetryAttempts"] == 0
+
+
+def test_what_reaches_tool_servers_is_in_no_network(stacks: Stacks) -> None:
+    assert "VpcConfig" not in stacks.connect.one("AWS::Lambda::Function")
+
+
+def test_no_other_role_may_use_the_key(stacks: Stacks) -> None:
+    may = {name for name, one in stacks.templates.items() if "kms:" in str([each for _, each in one.statements()])}
+    assert may == {"connect", "data"}
+    assert "kms:" not in str(allowed(stacks.data))
 
 
 def test_failed_errands_may_be_sent_to_their_queue_and_files_to_that_of_the_ingestion(dev: Stacks) -> None:
@@ -187,14 +218,14 @@ def test_the_inference_may_write_its_log(dev: Stacks) -> None:
 def test_no_statement_allows_every_action_of_a_service(stacks: Stacks) -> None:
     for template in stacks.templates.values():
         for resource, statement in template.statements():
-            if statement["Effect"] == "Allow":
+            if statement["Effect"] == "Allow" and resource != KEY:
                 assert not [action for action in listed(statement["Action"]) if "*" in action], resource
 
 
 def test_no_statement_but_those_for_traces_and_networks_allows_every_resource(stacks: Stacks) -> None:
     for template in stacks.templates.values():
-        for _, statement in template.statements():
-            if statement["Effect"] == "Allow" and "*" in listed(statement.get("Resource", ())):
+        for resource, statement in template.statements():
+            if statement["Effect"] == "Allow" and "*" in listed(statement.get("Resource", ())) and resource != KEY:
                 actions = set(statement["Action"])
                 assert actions == {"xray:PutTelemetryRecords", "xray:PutTraceSegments"} or actions == set(INTERFACES)
 

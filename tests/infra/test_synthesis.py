@@ -27,8 +27,13 @@ def cycle(resources: Mapping[str, Resource]) -> list[str]:
 
 def test_each_stage_has_its_stacks(stacks_of: Synthesised) -> None:
     names = {name: set(stacks_of(name).templates) for name in ("solo", "dev", "prod", "local")}
-    whole = {"data", "gateway", "errand", "ingest", "inference", "sandbox", "operations"}
-    assert names == {"solo": whole - {"inference"}, "dev": whole, "prod": whole, "local": {"data", "gateway"}}
+    whole = {"data", "connect", "gateway", "errand", "ingest", "inference", "sandbox", "operations"}
+    assert names == {
+        "solo": whole - {"inference"},
+        "dev": whole,
+        "prod": whole,
+        "local": {"data", "connect", "gateway"},
+    }
 
 
 @pytest.mark.parametrize(
@@ -42,7 +47,7 @@ def test_each_stage_has_its_stacks(stacks_of: Synthesised) -> None:
     ],
 )
 def test_what_nothing_is_done_for_is_left_out(stacks_of: Synthesised, stage: str, lacks: set[str]) -> None:
-    whole = {"data", "gateway", "errand", "ingest", "inference", "sandbox", "operations"}
+    whole = {"data", "connect", "gateway", "errand", "ingest", "inference", "sandbox", "operations"}
     assert set(stacks_of(stage).templates) == whole - lacks
 
 
