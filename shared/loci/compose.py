@@ -179,6 +179,24 @@ def settings_of_stack(stack: str) -> Settings:
     return Settings.model_validate(gateway_settings(stack, Clients()))
 
 
+def tools_of_stack(stack: str) -> "Tools":
+    """The tools of a deployment's owners. What asks a server is the deployment's own function."""
+    from loci.adapters.aws.clients import Clients
+    from loci.adapters.aws.stack import gateway_settings
+    from loci.runtimes.aws import aws_stores, for_search, for_tools
+    from loci.tools.api import Tools
+    from loci.tools.parts import tool_parts
+
+    clients = Clients()
+    settings = Settings.model_validate(gateway_settings(stack, clients))
+    records, _ = aws_stores(settings, clients)
+
+    def embedder() -> "Embedder":
+        return for_search(settings, records, clients).embedder
+
+    return Tools(tool_parts(settings, records, embedder, for_tools(settings, clients)))
+
+
 def keys_of_stack(stack: str) -> ApiKeys:
     """The API keys of a deployment on AWS. They need none of its server's secrets."""
     from loci.adapters.aws.clients import Clients

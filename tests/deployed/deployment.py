@@ -22,7 +22,9 @@ from tests.servers.localstack.running import ACCOUNT, REGION, LocalStack
 from tests.servers.reporting import SECONDS
 from tests.support.serving import Answer, post
 
-DATA, GATEWAY, INGEST = STACKS = ("loci-local-data", "loci-local-gateway", "loci-local-ingest")
+DATA, GATEWAY, INGEST, CONNECT = STACKS = tuple(
+    f"loci-local-{name}" for name in ("data", "gateway", "ingest", "connect")
+)
 FUNCTION, ROTATE = "loci-local-gateway", "loci-local-rotate"
 PATIENCE = 240
 

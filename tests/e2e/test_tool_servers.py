@@ -4,7 +4,7 @@ import json
 import sys
 from pathlib import Path
 
-from tests.support.serving import loci
+from tests.support.serving import loci, piped
 
 ROOT = Path(__file__).parents[2]
 ENTRY = {"command": sys.executable, "args": ["-m", "tests.support.upstream_server"], "cwd": str(ROOT)}
@@ -72,3 +72,23 @@ def test_what_is_no_server_is_refused_and_nothing_is_kept(tmp_path: Path) -> Non
         assert refused.returncode == 1, given
         assert why in refused.stderr, refused.stderr
     assert "no tool servers" in loci(data, "tools", "list").stdout
+
+
+def test_a_secret_fills_in_an_entry(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    stored = piped(data, "t0p-s3cret\n", "tools", "secret", "SHOP_TOKEN")
+    assert (stored.returncode, "t0p-s3cret" in stored.stdout) == (0, False), stored.stderr
+    command = (sys.executable, "-c", "import os; raise SystemExit('it got ' + os.environ['TOKEN'])")
+    added = loci(data, "tools", "add", "shop", "--env", "TOKEN=${SHOP_TOKEN}", "--", *command)
+    assert "it got t0p-s3cret" in added.stdout
+    assert loci(data, "tools", "secret", "--list").stdout == "SHOP_TOKEN\n"
+    assert loci(data, "tools", "secret", "SHOP_TOKEN", "--remove").returncode == 0
+    refused = loci(data, "tools", "test", "shop")
+    assert "it needs SHOP_TOKEN. Store it with: loci tools secret SHOP_TOKEN" in refused.stdout
+
+
+def test_a_secret_is_no_argument_and_not_empty(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    assert "1 to 16384 characters" in piped(data, "", "tools", "secret", "SHOP_TOKEN").stderr
+    assert "Give a name, or --list" in loci(data, "tools", "secret").stderr
+    assert "no name for a secret" in piped(data, "x", "tools", "secret", "A-B").stderr

@@ -95,6 +95,12 @@ def loci(data: Path, *arguments: str, **environment: str) -> subprocess.Complete
         return subprocess.CompletedProcess([*LOCI, *arguments], process.wait(), said, stderr.read())
 
 
+def piped(data: Path, given: str, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """A command that reads its standard input."""
+    command, told = [*LOCI, *arguments], clean_environment(data, **environment)
+    return subprocess.run(command, env=told, input=given, capture_output=True, text=True, timeout=PATIENCE, check=False)
+
+
 @dataclass(frozen=True)
 class Answer:
     status: int

@@ -7,9 +7,8 @@ from typing import Annotated
 
 import typer
 
-from loci.cli.terminal import ConfigOption, DataOption, JsonOption, open_app, owner_name
+from loci.cli.terminal import ConfigOption, DataOption, JsonOption, named_owner, open_app, owner_name
 from loci.core.errors import Refused
-from loci.core.identity import LOCAL, Owner
 from loci.mcp.auth.api_keys import ApiKey, ApiKeys
 
 LONGEST_NAME = 100
@@ -49,11 +48,9 @@ def create(
     as_json: JsonOption = False,
 ) -> None:
     """Create a key. Loci shows it only once."""
-    if (tenant is None) != (subject is None) or tenant == "" or subject == "":
-        raise Refused("An owner has both a tenant and a subject", "Give both --tenant and --subject, or neither")
+    owner = named_owner(tenant, subject)
     if not 0 < len(name) <= LONGEST_NAME or not name.isprintable():
         raise Refused(f"A key's name has 1 to {LONGEST_NAME} printable characters", "Choose another name")
-    owner = LOCAL if tenant is None or subject is None else Owner(tenant, subject)
     key, text = _open_keys(stack, data, config).create(owner, name)
     if as_json:
         typer.echo(json.dumps({**_view(key), "key": text}))

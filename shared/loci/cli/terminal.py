@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from loci.core.errors import Refused
 from loci.core.finding import counted
-from loci.core.identity import Owner
+from loci.core.identity import LOCAL, Owner
 from loci.core.settings import Settings, load_settings
 
 if TYPE_CHECKING:
@@ -58,6 +59,13 @@ def printable(text: str) -> str:
 def owner_name(owner: Owner) -> str:
     """Return the owner's tenant and subject, for messages."""
     return printable(f"{owner.tenant}/{owner.subject}" if owner.tenant else owner.subject)
+
+
+def named_owner(tenant: str | None, subject: str | None) -> Owner:
+    """Return the owner whom the options name; the person who uses this machine if they name none."""
+    if (tenant is None) != (subject is None) or tenant == "" or subject == "":
+        raise Refused("An owner has both a tenant and a subject", "Give both --tenant and --subject, or neither")
+    return LOCAL if tenant is None or subject is None else Owner(tenant, subject)
 
 
 @contextmanager

@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from loci.cli.terminal import ConfigOption, DataOption, JsonOption, open_app, printable
+from loci.cli.terminal import ConfigOption, DataOption, JsonOption, printable
+from loci.cli.tool_owner import OwnersTools, StackOption, SubjectOption, TenantOption, open_tools
+from loci.cli.tool_secrets import secret
 from loci.core.errors import LociError, Refused
 from loci.core.finding import counted
-from loci.core.identity import LOCAL
-from loci.core.settings import Settings
 
 if TYPE_CHECKING:
-    from loci.tools.api import Tools
     from loci.tools.configuration import Configured
 
 SHOWN_TOOLS = 8
@@ -23,6 +22,7 @@ cli = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
 )
+cli.command(name="secret")(secret)
 NameArgument = Annotated[str, typer.Argument(help="The server's name: the first part of its tools' names.")]
 EXAMPLES = """Examples: loci tools add memory -- npx -y @modelcontextprotocol/server-memory
 
@@ -52,13 +52,17 @@ def add(
         list[str] | None,
         typer.Option(metavar="PATTERN", help="Tools that may not be called.", show_default=False),
     ] = None,
+    stack: StackOption = None,
+    tenant: TenantOption = None,
+    subject: SubjectOption = None,
     data: DataOption = None,
     config: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Add a tool server, or change one, and ask it for its tools.
 
-    ${NAME} stands for a variable of the environment in which Loci runs: use it for tokens, so that they are not stored.
+    ${NAME} stands for a secret that `loci tools secret NAME` stored, or for a variable of the environment in which
+    Loci runs. Use it for tokens, so that they are not in the history of your shell.
     """
     entry: dict[str, object] = {"allow": allow or [], "deny": deny or []}
     if seconds is not None:
@@ -69,9 +73,9 @@ def add(
         entry |= {"command": server[0], "args": server[1:]}
     if env or "command" in entry:
         entry["env"] = dict(_pair(one, "=", "--env") for one in env or [])
-    tools = _tools(data, config)
-    tools.add(LOCAL, name, entry)
-    _end(tools, [name], as_json=as_json)
+    opened = open_tools(data, config, stack, tenant, subject)
+    opened.tools.add(opened.owner, name, entry)
+    _end(opened, [name], as_json=as_json)
 
 
 @cli.command(name="import")
@@ -80,22 +84,28 @@ def import_servers(
         list[str] | None,
         typer.Argument(metavar="[FILE]...", help="Files with mcpServers. Default: those of clients on this machine."),
     ] = None,
+    stack: StackOption = None,
+    tenant: TenantOption = None,
+    subject: SubjectOption = None,
     data: DataOption = None,
     config: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Import the servers of other clients: Claude, Cursor, VS Code, Windsurf. Those that Loci has already stay."""
+    """Import the servers of other clients: Claude, Cursor, VS Code, Windsurf. Those that Loci has already stay.
+
+    With --stack, only those with an https address can be imported.
+    """
     from loci.tools.client_files import servers_in  # slow to load, and `--help` does not need it
 
-    tools = _tools(data, config)
-    known = {one.name for one in tools.servers(LOCAL)}
+    opened = open_tools(data, config, stack, tenant, subject)
+    known = {one.name for one in opened.tools.servers(opened.owner)}
     added: list[str] = []
     for name, entry, source in servers_in(files):
         if name in known:
             typer.echo(printable(f"{name}: kept as it is ({source} has it too)"), err=True)
             continue
         try:
-            tools.add(LOCAL, name, entry)
+            opened.tools.add(opened.owner, name, entry)
         except LociError as error:
             typer.echo(printable(f"{name}, from {source}: {error}"), err=True)
             continue
@@ -104,13 +114,21 @@ def import_servers(
     if not added:
         typer.echo("[]" if as_json else "There is nothing new to import.")
         return
-    _end(tools, added, as_json=as_json)
+    _end(opened, added, as_json=as_json)
 
 
 @cli.command(name="list")
-def list_servers(data: DataOption = None, config: ConfigOption = None, as_json: JsonOption = False) -> None:
+def list_servers(
+    stack: StackOption = None,
+    tenant: TenantOption = None,
+    subject: SubjectOption = None,
+    data: DataOption = None,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+) -> None:
     """List the servers, with the tools that each listed last."""
-    servers = _tools(data, config).servers(LOCAL)
+    opened = open_tools(data, config, stack, tenant, subject)
+    servers = opened.tools.servers(opened.owner)
     if as_json:
         typer.echo(json.dumps([_view(one) for one in servers]))
         return
@@ -125,43 +143,46 @@ def ask_servers(
     names: Annotated[
         list[str] | None, typer.Argument(metavar="[NAME]...", help="Names of servers. Default: all.")
     ] = None,
+    stack: StackOption = None,
+    tenant: TenantOption = None,
+    subject: SubjectOption = None,
     data: DataOption = None,
     config: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Ask servers for their tools now. The exit code is 1 if one of them fails."""
-    tools = _tools(data, config)
-    _end(tools, names or [one.name for one in tools.servers(LOCAL)], as_json=as_json)
+    opened = open_tools(data, config, stack, tenant, subject)
+    _end(opened, names or [one.name for one in opened.tools.servers(opened.owner)], as_json=as_json)
 
 
 @cli.command()
-def remove(name: NameArgument, data: DataOption = None, config: ConfigOption = None) -> None:
+def remove(
+    name: NameArgument,
+    stack: StackOption = None,
+    tenant: TenantOption = None,
+    subject: SubjectOption = None,
+    data: DataOption = None,
+    config: ConfigOption = None,
+) -> None:
     """Remove a server. Its tools are no longer found or called."""
-    _tools(data, config).remove(LOCAL, name)
+    opened = open_tools(data, config, stack, tenant, subject)
+    opened.tools.remove(opened.owner, name)
     typer.echo(printable(f"Removed {name}."))
 
 
-def _tools(data: "DataOption", config: "ConfigOption") -> "Tools":
-    def embedded(settings: Settings) -> None:
-        if settings.mode != "embedded":
-            raise Refused("Tool servers are configured on the machine of a local server", "Run it there")
-
-    return open_app(data, config, embedded).tools
-
-
-def _end(tools: "Tools", names: list[str], *, as_json: bool) -> None:
+def _end(opened: OwnersTools, names: list[str], *, as_json: bool) -> None:
     """Ask the servers, and show what they have."""
-    found = [_asked(tools, name) for name in names]
-    tools.close()
+    found = [_asked(opened, name) for name in names]
+    opened.tools.close()
     typer.echo(json.dumps([_view(one) for one in found]) if as_json else "\n".join(map(_lines, found)))
     if any(one.failure for one in found):
         raise typer.Exit(1)
 
 
-def _asked(tools: "Tools", name: str) -> "Configured":
-    server = tools.get(LOCAL, name)
+def _asked(opened: OwnersTools, name: str) -> "Configured":
+    server = opened.tools.get(opened.owner, name)
     try:
-        return tools.ask(LOCAL, name)
+        return opened.tools.ask(opened.owner, name)
     except LociError as error:
         return replace(server, failure=str(error))
 

@@ -1,0 +1,75 @@
+"""`loci tools --stack`: the tool servers of a deployment's owners."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from loci.app import App
+from loci.cli.tools import cli
+from loci.core.identity import LOCAL, Owner
+from loci.tools.public_address import check_public
+from tests.support.connecting import Connecting
+from tests.surface.tools.conftest import upstream
+
+pytestmark = pytest.mark.parametrize("app", ["aws"], indirect=True)
+ANN = Owner("acme", "ann")
+OF_ANN = ("--tenant", "acme", "--subject", "ann")
+
+
+@pytest.fixture(autouse=True)
+def stack(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`stack` names the app."""
+    monkeypatch.setattr("loci.compose.tools_of_stack", {"stack": app.tools}.__getitem__)
+
+
+def run(*arguments: str, given: str | None = None) -> Result:
+    return CliRunner().invoke(cli, [arguments[0], "--stack", "stack", *arguments[1:]], input=given)
+
+
+def test_a_server_of_an_owner_is_added_tested_listed_and_removed(app: App, function: Connecting) -> None:
+    entry = upstream()
+    added = run("add", *OF_ANN, "shop", "--", "env", "-C", entry["cwd"], entry["command"], *entry["args"])
+    assert (added.exit_code, "5 tools: add_numbers" in added.stdout) == (0, True), added
+    assert function.api.events[-1] == {"owner": {"tenant": "acme", "subject": "ann"}, "server": "shop"}
+    assert app.tools.call(ANN, "shop:add_numbers", {"a": 1, "b": 2})[1]["structuredContent"] == {"sum": 3}
+    assert [one["name"] for one in json.loads(run("list", *OF_ANN, "--json").stdout)] == ["shop"]
+    assert "no tool servers" in run("list").stdout
+    assert run("test", *OF_ANN).exit_code == 0
+    assert run("remove", *OF_ANN, "shop").exit_code == 0
+    assert app.tools.servers(ANN) == []
+
+
+def test_a_secret_is_read_from_standard_input_and_never_shown(app: App) -> None:
+    stored = run("secret", *OF_ANN, "TOKEN", given="t0p-s3cret\n")
+    assert (stored.exit_code, "t0p-s3cret" in stored.output) == (0, False), stored
+    assert app.tools.parts.secrets.get(ANN, "TOKEN") == "t0p-s3cret"
+    assert (run("secret", *OF_ANN, "--list").stdout, app.tools.parts.secrets.names(LOCAL)) == ("TOKEN\n", [])
+    assert run("secret", *OF_ANN, "TOKEN", "--remove").exit_code == 0
+    assert run("secret", *OF_ANN, "--list").stdout == "acme/ann has no secrets.\n"
+
+
+def test_programs_of_a_client_s_file_are_passed_over_by_name(
+    app: App, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("loci.tools.reaching.check_public", check_public)
+    file = tmp_path / "mcp.json"
+    servers = {
+        "near": {"command": "npx"},
+        "inside": {"url": "http://10.0.0.1/mcp"},
+        "far": {"url": "https://e.example"},
+    }
+    file.write_text(json.dumps({"mcpServers": servers}))
+    imported = run("import", str(file))
+    assert "near, from" in imported.stderr
+    assert "Loci starts no programs on AWS" in imported.stderr
+    assert "inside, from" in imported.stderr
+    assert [one.name for one in app.tools.servers(LOCAL)] == ["far"]
+
+
+@pytest.mark.parametrize("options", [("--tenant", "acme"), ("--data", "x")])
+def test_options_that_do_not_fit_together_are_refused(options: tuple[str, ...]) -> None:
+    refused = run("list", *options)
+    assert refused.exit_code == 1
+    assert "Give" in str(refused.exception)
