@@ -9,7 +9,7 @@ from infra.defaults import allow, deny
 from infra.reach import OBJECTS, OWNER, bucket_in_findings
 from infra.stacks.data import Data
 from infra.stage import Stage
-from loci.core.settings import KMS_PURPOSE, TOOL_KINDS, UPLOADS
+from loci.core.settings import CONNECT_KINDS, CONNECT_WRITES, KMS_PURPOSE, UPLOADS
 
 CONNECT = "connect"
 WAITING_S = 3600
@@ -29,21 +29,20 @@ def asking(stack: Stack, stage: Stage) -> iam.PolicyStatement:
 
 def connecting(stack: Stack, stage: Stage, data: Data) -> list[iam.PolicyStatement]:
     """Allow the function to read how servers are reached, to open their secrets, and to keep what tools they have."""
-    kept, *_ = TOOL_KINDS
-    lists = f"{OWNER}/records/{kept}/*"
+    large = [f"{OWNER}/records/{kind}/*" for kind in CONNECT_WRITES]
     known = bucket_in_findings(stack, stage, data)
-    acknowledge(stack, {f"AwsSolutions-IAM5[Resource::{known}/{lists}]": "Lists of tools that are too large for a row"})
-    acknowledge(stack, {f"AwsSolutions-IAM5[Resource::{known}/{UPLOADS}/*]": "It denies them"})
-    uploads = data.bucket.arn_for_objects(f"{UPLOADS}/*")
+    for path in large:
+        acknowledge(stack, {f"AwsSolutions-IAM5[Resource::{known}/{path}]": "Records that are too large for a row"})
     own = {
         "StringEquals": {"kms:EncryptionContext:purpose": KMS_PURPOSE},
         "Null": {"kms:EncryptionContext:owner": "false"},
     }
     return [
-        allow(["dynamodb:GetItem", "dynamodb:Query"], [data.table.table_arn], _rows(*TOOL_KINDS)),
-        allow(["dynamodb:PutItem"], [data.table.table_arn], _rows(kept)),
-        allow(OBJECTS, [data.bucket.arn_for_objects(lists)]),
-        deny(OBJECTS, [uploads]),  # the path above matches some of them, too
+        allow(["dynamodb:GetItem", "dynamodb:Query"], [data.table.table_arn], _rows(*CONNECT_KINDS)),
+        allow(["dynamodb:PutItem"], [data.table.table_arn], _rows(*CONNECT_WRITES)),
+        allow(OBJECTS, [data.bucket.arn_for_objects(path) for path in large]),
+        # The paths above match some of them, too.
+        deny(OBJECTS, [data.bucket.arn_for_objects(f"{UPLOADS}/*")]),
         allow(["kms:Decrypt", "kms:GenerateDataKey"], [data.key.key_arn], own),
     ]
 

@@ -10,8 +10,7 @@ from loci.app import App
 from loci.core.deadline import within
 from loci.core.errors import LociError
 from loci.core.identity import LOCAL, Owner
-from loci.core.settings import TOOL_KINDS
-from loci.tools.tool_list import LISTED
+from loci.core.settings import CONNECT_KINDS, CONNECT_WRITES
 from tests.support.connecting import Connecting
 from tests.surface.conftest import Connect
 from tests.surface.results import structured, texts
@@ -77,5 +76,5 @@ async def test_the_function_touches_only_the_records_that_its_role_allows(app: A
     app.tools.add(LOCAL, "shop", upstream() | {"env": {"A": "${NAME}", "B": "closed"}})
     app.tools.ask(LOCAL, "shop")
     app.tools.call(LOCAL, "shop:add_numbers", {"a": 1, "b": 2})
-    assert {kind for _, kind in touched} == set(TOOL_KINDS)
-    assert {kind for operation, kind in touched if operation not in ("GetItem", "Query")} == {LISTED}
+    assert {kind for _, kind in touched} == set(CONNECT_KINDS)
+    assert {kind for operation, kind in touched if operation not in ("GetItem", "Query")} == set(CONNECT_WRITES)
