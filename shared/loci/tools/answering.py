@@ -1,6 +1,7 @@
 """The process that reaches the tool servers of all owners: it answers the asks of the others."""
 
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import asdict
 from typing import Any, cast
@@ -15,17 +16,30 @@ from loci.tools.tool_list import ToolList
 
 SPARE_SECONDS = 1.0
 """Of the time that this process has, to answer in."""
+STOOD_STILL_SECONDS = 5.0
+"""How long an idle connection is used again."""
 
 
 class Answering:
     """Reads how a server is reached, and asks it. Every error that a caller can act on is an answer."""
 
-    def __init__(self, tool_list: ToolList, servers: ToolServers) -> None:
+    def __init__(
+        self,
+        tool_list: ToolList,
+        servers: ToolServers,
+        wall: Callable[[], float] = time.time,
+        timers: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`timers` is the clock by which connections tell that they have been idle."""
         self._list = tool_list
         self._servers = servers
+        self._wall = wall
+        self._timers = timers
+        self._apart = wall() - timers()
 
     def answer(self, event: Mapping[str, Any], seconds: float | None) -> dict[str, str]:
         """The answer, packed. `seconds` is the time for it."""
+        self._wake()
         ask = ask_from_json(event)
         with nullcontext() if seconds is None else within(seconds - SPARE_SECONDS):
             try:
@@ -37,6 +51,16 @@ class Answering:
     def close(self) -> None:
         """End all connections."""
         self._servers.close()
+
+    def _wake(self) -> None:
+        """End the connections if the timers stood still while Lambda froze this process: nobody knows how old they are.
+
+        Whether that happens differs: it was measured both ways. A call on a dead connection must not be repeated.
+        """
+        apart = self._wall() - self._timers()
+        if apart - self._apart > STOOD_STILL_SECONDS:
+            self._servers.close()
+        self._apart = apart
 
     def _asked(self, ask: Ask) -> JsonObject:
         match ask:

@@ -1,6 +1,7 @@
 """Tool servers on AWS: a function of their own reaches them for all others."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -60,6 +61,23 @@ async def test_a_call_that_takes_too_long_is_ended_on_both_sides(served: App) ->
     with within(0.001), pytest.raises(LociError) as raised:
         served.tools.call(LOCAL, "shop:add_numbers", {"a": 1, "b": 2})
     assert raised.value.code in ("MCP_SERVER_ERROR", "TOOK_TOO_LONG")
+
+
+@pytest.mark.parametrize("stood_still", [1, 600])
+async def test_a_connection_whose_timers_stood_still_is_opened_again(
+    app: App, function: Connecting, tmp_path: Path, stood_still: float
+) -> None:
+    left_out = tmp_path / "left out"
+    left_out.write_text("draw_cat")
+    app.tools.add(LOCAL, "shop", upstream(str(left_out)))
+
+    def names() -> set[str]:
+        return {one.name for one in app.tools.ask(LOCAL, "shop").tools}
+
+    first = names()
+    left_out.write_text("add_numbers")  # as it is read at each start
+    function.answering._apart -= stood_still  # pyright: ignore[reportPrivateUsage]
+    assert (names() != first) == (stood_still > 5)
 
 
 async def test_the_function_touches_only_the_records_that_its_role_allows(app: App, function: Connecting) -> None:
