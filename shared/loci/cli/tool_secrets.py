@@ -29,14 +29,14 @@ def secret(
     if list_names == (name is not None) or (remove and list_names):
         raise Refused("Either one secret is meant or all are listed", "Give a name, or --list")
     opened = open_tools(data, config, stack, tenant, subject)
-    secrets, owner = opened.tools.parts.secrets, opened.owner
+    tools, owner = opened.tools, opened.owner
     if name is None:
-        typer.echo("\n".join(secrets.names(owner)) or f"{owner_name(owner)} has no secrets.")
+        typer.echo("\n".join(tools.secrets(owner)) or f"{owner_name(owner)} has no secrets.")
     elif remove:
-        secrets.remove(owner, name)
+        tools.forget_secret(owner, name)
         typer.echo(printable(f"Removed {name}."))
     else:
-        secrets.put(owner, name, _asked(name))
+        tools.keep_secret(owner, name, _asked(name))
         typer.echo(printable(f"Stored {name} for {owner_name(owner)}. Entries name it as ${{{name}}}."))
 
 

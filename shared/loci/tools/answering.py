@@ -1,7 +1,7 @@
 """The process that reaches the tool servers of all owners: it answers the asks of the others."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import asdict
 from typing import Any, cast
@@ -23,19 +23,10 @@ STOOD_STILL_SECONDS = 5.0
 class Answering:
     """Reads how a server is reached, and asks it. Every error that a caller can act on is an answer."""
 
-    def __init__(
-        self,
-        tool_list: ToolList,
-        servers: ToolServers,
-        wall: Callable[[], float] = time.time,
-        timers: Callable[[], float] = time.monotonic,
-    ) -> None:
-        """`timers` is the clock by which connections tell that they have been idle."""
+    def __init__(self, tool_list: ToolList, servers: ToolServers) -> None:
         self._list = tool_list
         self._servers = servers
-        self._wall = wall
-        self._timers = timers
-        self._apart = wall() - timers()
+        self._apart = _clocks_apart()
 
     def answer(self, event: Mapping[str, Any], seconds: float | None) -> dict[str, str]:
         """The answer, packed. `seconds` is the time for it."""
@@ -57,7 +48,7 @@ class Answering:
 
         Whether that happens differs: it was measured both ways. A call on a dead connection must not be repeated.
         """
-        apart = self._wall() - self._timers()
+        apart = _clocks_apart()
         if apart - self._apart > STOOD_STILL_SECONDS:
             self._servers.close()
         self._apart = apart
@@ -70,6 +61,11 @@ class Answering:
             case CallTool(owner, server, tool, arguments, seconds):
                 configured = self._list.get(owner, server)
                 return {"result": self._servers.call(owner, configured, tool, arguments, seconds=seconds)}
+
+
+def _clocks_apart() -> float:
+    """Grows while the clock of the timers stands still."""
+    return time.time() - time.monotonic()
 
 
 def _too_large(ask: Ask) -> ToolServerError:

@@ -54,6 +54,18 @@ class Tools:
         """Ask a server for its tools now. Raises `LociError` if it fails."""
         return self.parts.tool_list.ask(owner, name)
 
+    def keep_secret(self, owner: Owner, name: str, text: str) -> None:
+        """Keep a secret for servers whose entries name it, instead of the one that it has."""
+        self.parts.secrets.put(owner, name, text)
+
+    def secrets(self, owner: Owner) -> list[str]:
+        """The names of the secrets."""
+        return self.parts.secrets.names(owner)
+
+    def forget_secret(self, owner: Owner, name: str) -> None:
+        """Forget a secret. Raises `NotFound` if there is none of this name."""
+        self.parts.secrets.remove(owner, name)
+
     def search(
         self,
         owner: Owner,

@@ -107,6 +107,14 @@ def test_a_function_that_breaks_is_told_and_not_called_again(api: InvokeApi, ser
     assert len(api.events) == 1
 
 
+@pytest.mark.parametrize("answer", [{}, [], None, {"packed": "?"}])
+def test_an_answer_without_sense_is_a_function_that_broke(
+    api: InvokeApi, servers: LambdaToolServers, answer: Any
+) -> None:
+    api.functions[CONNECT] = lambda _, __: answer
+    assert raised(servers).code == "CONNECT_FAILED"
+
+
 def test_a_function_whose_time_ends_is_a_server_that_gave_no_answer(api: InvokeApi, servers: LambdaToolServers) -> None:
     api.functions[CONNECT] = fails(RuntimeError, "Task timed out after 900.00 seconds")
     told = raised(servers)

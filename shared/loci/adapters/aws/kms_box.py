@@ -89,7 +89,7 @@ class KmsBox:
         if self._key is None:
             raise Misconfigured(
                 "This deployment has no key for the secrets of tool servers",
-                "Give its stage the function `connect` and deploy it, or set LOCI_SECRET_KEY to the ARN of a KMS key",
+                "Deploy this version of Loci, or set LOCI_SECRET_KEY to the ARN of a KMS key",
             )
         return self._key
 

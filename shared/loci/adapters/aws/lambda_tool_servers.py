@@ -87,7 +87,7 @@ class LambdaToolServers:
             return self._invoke(ask, function, payload)
         call = CALLS.submit(copy_context().run, self._invoke, ask, function, payload)
         try:
-            return call.result(time_for(left))
+            return call.result(max(0.0, left))
         except TimeoutError:
             call.cancel()
             raise _late(ask, left) from None
@@ -96,10 +96,13 @@ class LambdaToolServers:
         with explained("Lambda", f"the function {function}", RESOLUTIONS):
             answer = self._clients.runs.invoke(FunctionName=function, Payload=payload)
             body = answer["Payload"].read()
-        said = json.loads(body)
-        if "FunctionError" not in answer:
-            return unpacked_answer(said)
-        why = f"{said.get('errorType')}: {said.get('errorMessage')}"[:300]
+        try:
+            said = json.loads(body)
+            if "FunctionError" not in answer:
+                return unpacked_answer(said)
+            why = f"{said.get('errorType')}: {said.get('errorMessage')}"[:300]
+        except (ValueError, AttributeError) as error:
+            why = f"its answer makes no sense: {error}"[:300]
         if "timed out" in why:
             raise _late(ask)
         raise Unavailable(
@@ -112,7 +115,7 @@ class LambdaToolServers:
         if self._function is None:
             raise Misconfigured(
                 "This deployment reaches no tool servers",
-                "Give its stage the function `connect` and deploy it, or set LOCI_CONNECT_FUNCTION to such a function",
+                "Deploy this version of Loci, or set LOCI_CONNECT_FUNCTION to the function that the stacks made",
             )
         return self._function
 
