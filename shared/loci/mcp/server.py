@@ -124,7 +124,7 @@ class LociServer(SdkServer):
                 title=tool.sdk_tool.title,
                 description=tool.sdk_tool.description,
                 input_schema=tool.sdk_tool.parameters,
-                output_schema=tool.sdk_tool.output_schema,
+                output_schema=tool.listed_output,
                 annotations=tool.sdk_tool.annotations,
             )
             for tool in self._catalog.all()

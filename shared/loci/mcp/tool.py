@@ -6,7 +6,8 @@ import json
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, Literal, cast, get_args
+from functools import cached_property
+from typing import Any, Literal, get_args
 
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.tools import Tool
@@ -16,6 +17,7 @@ from pydantic_core import to_jsonable_python
 
 from loci.core.identity import Caller
 from loci.mcp.caller import caller_of
+from loci.mcp.listed_schema import listed_input, listed_output
 from loci.mcp.report import Report
 from loci.mcp.threads import THREADS, WRITES, on_thread_of
 from loci.mcp.tool_names import wire_name
@@ -25,12 +27,9 @@ Surface = Literal["all", "documents", "files", "tools"]
 SURFACES: tuple[Surface, ...] = get_args(Surface)
 BUDGET = 16 * 1024
 TEXTS: tuple[object, ...] = (str, str | None)
-NAMED = ("properties", "$defs")
-"""The fields of a schema whose keys are names of what it describes."""
-VALUES = ("default", "enum", "const", "examples")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class LociTool:
     """One tool."""
 
@@ -40,6 +39,12 @@ class LociTool:
     """Bytes of an answer. None: answers are never shortened."""
     quick: bool
     """True: it answers soon and reports nothing before, so its answer needs no open stream."""
+
+    @cached_property
+    def listed_output(self) -> dict[str, Any] | None:
+        """The schema of its answers, as clients are sent it."""
+        schema = self.sdk_tool.output_schema
+        return schema and listed_output(schema)
 
     def answer(self, value: Any) -> CallToolResult | InputRequiredResult:
         """Turn a returned value into a result. A bare string is the text itself; anything else is one line of JSON."""
@@ -95,28 +100,9 @@ def loci_tool(
             open_world_hint=open_world,
         ),
     )
-    metadata = dict(sdk_tool.fn_metadata)
-    metadata["output_schema"] = untitled(sdk_tool.fn_metadata.output_schema)
-    sdk_tool.fn_metadata = TextsAsTheyCame.model_construct(**metadata)
-    sdk_tool.parameters = untitled(sdk_tool.parameters)
+    sdk_tool.fn_metadata = TextsAsTheyCame.model_construct(**dict(sdk_tool.fn_metadata))
+    sdk_tool.parameters = listed_input(sdk_tool.parameters)
     return LociTool(id, sdk_tool, budget, quick)
-
-
-def untitled(schema: Any) -> Any:
-    """The schema without the titles that pydantic makes of the names: they cost a seventh of a listing."""
-    if isinstance(schema, list):
-        return [untitled(one) for one in cast("list[Any]", schema)]
-    if not isinstance(schema, dict):
-        return schema
-    kept = dict[str, Any]()
-    for name, value in cast("dict[str, Any]", schema).items():
-        if name in NAMED:
-            kept[name] = {one: untitled(part) for one, part in value.items()}
-        elif name in VALUES:
-            kept[name] = value
-        elif not (name == "title" and isinstance(value, str)):
-            kept[name] = untitled(value)
-    return kept
 
 
 def _as_the_sdk_calls_it(fn: Callable[..., Any], threads: ThreadPoolExecutor) -> Callable[..., Awaitable[Any]]:
