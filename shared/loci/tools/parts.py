@@ -3,14 +3,18 @@
 import time
 from collections.abc import Callable
 
+from loci.core.calls import Calls
 from loci.core.settings import Settings
 from loci.core.stores import RecordStore
 from loci.search.inference import Embedder
 from loci.tools.api import ToolParts
+from loci.tools.call_log import CallLog
 from loci.tools.discovery import Discovery
 from loci.tools.gateway import Gateway
+from loci.tools.later import Later
 from loci.tools.meanings import Meanings
-from loci.tools.ports import Changed, ToolServers
+from loci.tools.policy import Policy
+from loci.tools.ports import Changed, OwnTools, ToolServers
 from loci.tools.tool_list import ToolList
 from loci.tools.usage import Usage
 
@@ -24,12 +28,17 @@ def tool_parts(
     embedder: Callable[[], Embedder],
     servers: MakeServers,
     variable: Callable[[str], str | None],
+    own: OwnTools,
+    calls: Calls,
 ) -> ToolParts:
     """Put the parts together."""
     known: list[ToolList] = []
     made = servers(lambda owner, name: known[0].ask_later(owner, name))
     tool_list = ToolList(records, made, variable, time.time)
     known.append(tool_list)
-    usage = Usage(records, time.time)
-    gateway = Gateway(tool_list, made, usage, read_only=settings.tools_read_only)
-    return ToolParts(tool_list, gateway, made, Discovery(usage, Meanings(records, embedder)), usage)
+    later = Later()
+    usage = Usage(records, later, time.time)
+    policy = Policy(read_only=settings.tools_read_only, approval=settings.tools_approval)
+    gateway = Gateway(tool_list, made, own, policy, calls)
+    discovery = Discovery(usage, Meanings(records, embedder))
+    return ToolParts(tool_list, gateway, made, discovery, usage, CallLog(records, later, time.time), later)
