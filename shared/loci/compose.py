@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from loci.app import Adapters, App
 from loci.code.module import code_module
+from loci.core.calls import Called, Calls
 from loci.core.lazy import Lazy
 from loci.core.settings import UPLOADS_A_CALL, Settings, load_settings
 from loci.core.stores import RecordStore
@@ -15,7 +16,7 @@ from loci.core.telemetry import Telemetry
 from loci.documents.module import documents_module
 from loci.files.module import files_module
 from loci.mcp.auth.api_keys import ApiKeys
-from loci.mcp.module import Module
+from loci.mcp.module import Module, tool_families
 from loci.scratchpad.api import Scratchpad
 from loci.scratchpad.module import scratchpad_module
 from loci.tools.module import tools_module
@@ -54,6 +55,12 @@ def build_app(settings: Settings | None = None) -> App:
     telemetry = Telemetry(settings.log_level)
     scratchpad = Scratchpad(adapters.records, adapters.blobs, time.time)
 
+    def count(called: Called) -> None:
+        if tools := lazy_tools.made:  # no call of another tool waits until these are loaded
+            tools.count(called)
+
+    calls = Calls(telemetry, count)
+
     language_model = Lazy(lambda: _language_model(settings, adapters.records))
     for_search = Lazy(adapters.search)
 
@@ -74,6 +81,7 @@ def build_app(settings: Settings | None = None) -> App:
     lazy_files = Lazy(files)
 
     def tools() -> "Tools":
+        from loci.mcp.own_tools import OwnTools
         from loci.tools.api import Tools
         from loci.tools.parts import tool_parts
 
@@ -83,9 +91,8 @@ def build_app(settings: Settings | None = None) -> App:
         def embedder() -> "Embedder":
             return for_search.get().embedder
 
-        return Tools(
-            tool_parts(settings, adapters.records, embedder, adapters.secret_box(), adapters.tool_servers, variable)
-        )
+        box, own = adapters.secret_box(), OwnTools(lambda: tool_families(app))
+        return Tools(tool_parts(settings, adapters.records, embedder, box, adapters.tool_servers, variable, own, calls))
 
     lazy_tools = Lazy(tools)
 
@@ -98,9 +105,10 @@ def build_app(settings: Settings | None = None) -> App:
             code_parts(settings, adapters.records, scratchpad, telemetry, ports, lazy_files.get, lazy_tools.get)
         )
 
-    return App(
+    app = App(
         settings=settings,
         telemetry=telemetry,
+        calls=calls,
         keyring=adapters.keyring,
         records=adapters.records,
         blobs=adapters.blobs,
@@ -114,6 +122,7 @@ def build_app(settings: Settings | None = None) -> App:
         lazy_tools=lazy_tools,
         list_modules=modules,
     )
+    return app
 
 
 def build_upload_queue(settings: Settings | None = None) -> "UploadQueue":

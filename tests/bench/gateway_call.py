@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from mcp import Client, StdioServerParameters
 
 from loci.compose import build_app
-from loci.core.identity import LOCAL
+from loci.core.identity import LOCAL, LOCAL_CALLER
 from loci.core.settings import load_settings
 from loci.tools.api import Tools
 from loci.tools.tool_server import Endpoint, Program
@@ -39,7 +39,7 @@ async def _compared(wire: str, reach: Program | Endpoint) -> Figure:
         async with Client(target) as client:
             for _ in range(ROUNDS):
                 bare.append(await _direct(client))
-                loci.append(_timed(lambda: tools.call(LOCAL, "everything:echo", {"message": "hello"})))
+                loci.append(_timed(lambda: tools.call(LOCAL_CALLER, "cli", "everything:echo", {"message": "hello"})))
     return ratio_figure(f"call of a tool server's tool: time, over {wire}", bare[1:], loci[1:], MOST)
 
 

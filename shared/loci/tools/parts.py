@@ -3,15 +3,19 @@
 import time
 from collections.abc import Callable
 
+from loci.core.calls import Calls
 from loci.core.secret_box import SecretBox
 from loci.core.settings import Settings
 from loci.core.stores import RecordStore
 from loci.search.inference import Embedder
 from loci.tools.api import ToolParts
+from loci.tools.call_log import CallLog
 from loci.tools.discovery import Discovery
 from loci.tools.gateway import Gateway
+from loci.tools.later import Later
 from loci.tools.meanings import Meanings
-from loci.tools.ports import Changed, ServerConnections
+from loci.tools.policy import Policy
+from loci.tools.ports import Changed, OwnTools, ServerConnections
 from loci.tools.reaching import ReachedServers, Reaching
 from loci.tools.secrets import Secrets
 from loci.tools.tool_list import ToolList
@@ -28,6 +32,8 @@ def tool_parts(
     box: SecretBox,
     connections: MakeConnections,
     variable: Callable[[str], str | None],
+    own: OwnTools,
+    calls: Calls,
 ) -> ToolParts:
     """Put the parts together."""
     known: list[ToolList] = []
@@ -36,6 +42,9 @@ def tool_parts(
     made = ReachedServers(connections(lambda owner, name: known[0].ask_later(owner, name)), reaching)
     tool_list = ToolList(records, made, reaching, time.time)
     known.append(tool_list)
-    usage = Usage(records, time.time)
-    gateway = Gateway(tool_list, made, usage, read_only=settings.tools_read_only)
-    return ToolParts(tool_list, gateway, made, Discovery(usage, Meanings(records, embedder)), usage, secrets)
+    later = Later()
+    usage = Usage(records, later, time.time)
+    policy = Policy(read_only=settings.tools_read_only, approval=settings.tools_approval)
+    gateway = Gateway(tool_list, made, own, policy, calls)
+    discovery = Discovery(usage, Meanings(records, embedder))
+    return ToolParts(tool_list, gateway, made, discovery, usage, secrets, CallLog(records, later, time.time), later)

@@ -107,12 +107,14 @@ def python_tools(app: CodeHost) -> list[LociTool]:
             title="Create a Python environment",
             writes=True,
             idempotent=False,
+            only_for_clients=True,
         ),
         loci_tool(
             run_memory_code,
             title="Run Python",
             writes=True,
             idempotent=False,
+            only_for_clients=True,
         ),
     ]
 
