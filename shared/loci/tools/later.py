@@ -45,8 +45,13 @@ class Later:
                         self._is_working = False
                         return
                 continue
+            is_bug = True
             try:
                 with suppress(LociError):
                     work()
+                is_bug = False
             finally:
+                if is_bug:  # it ends this thread; what comes next gets another
+                    with self._turn:
+                        self._is_working = False
                 self._work.task_done()

@@ -19,6 +19,8 @@ MEMORY: Final = 3
 """How many calls back a tool is still said to be followed by this one."""
 PAUSE: Final = 600.0
 """Seconds after which a call has nothing to do with the one before it."""
+AGAIN: Final = 60.0
+"""Seconds in which the same tool, called again, counts once: a loop over a list is one use."""
 HALF_LIFE: Final = 30 * 24 * 3600.0
 FAILED: Final = 0.7
 """What is left of a count when the tool that follows fails."""
@@ -53,12 +55,15 @@ class Usage:
         return {one: count / (count + HALF_SURE) for one, count in sums.items()}
 
     def _record(self, owner: Owner, tool: str, worked: bool, at: float) -> None:
-        before = [one for one, when in self._trail(owner) if at - when < PAUSE and one != tool]
+        trail = self._trail(owner)
+        if worked and trail and trail[-1][0] == tool and at - trail[-1][1] < AGAIN:
+            return
+        before = [one for one, when in trail if at - when < PAUSE and one != tool]
         for distance, earlier in enumerate(reversed(before[-MEMORY:]), 1):
             self._count(owner, earlier, tool, 1 / distance if worked else None, at)
         if worked:
-            trail = [[one, when] for one, when in self._trail(owner) if one != tool][-MEMORY:]
-            value = cast("JsonObject", {"tools": [*trail, [tool, at]]})
+            kept = [[one, when] for one, when in trail if one != tool][-MEMORY:]
+            value = cast("JsonObject", {"tools": [*kept, [tool, at]]})
             self._records.put(owner, TRAIL, "last", value, durable=False)
 
     def _count(self, owner: Owner, tool: str, follower: str, more: float | None, at: float) -> None:
