@@ -25,7 +25,11 @@ def test_what_fails_does_not_hold_up_what_comes_next() -> None:
 
 def test_a_bug_is_reported_and_does_not_hold_up_what_comes_next(monkeypatch: pytest.MonkeyPatch) -> None:
     later, done, reported = Later(), threading.Event(), threading.Event()
-    monkeypatch.setattr(threading, "excepthook", lambda _: reported.set())
+
+    def report(_: object) -> None:
+        reported.set()
+
+    monkeypatch.setattr(threading, "excepthook", report)
     later.do(no_such_key)
     assert reported.wait(10)
     later.do(done.set)
