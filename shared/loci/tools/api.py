@@ -19,6 +19,8 @@ from loci.tools.tool_search import KnownTool
 from loci.tools.tool_server import UpstreamTool
 from loci.tools.usage import Usage
 
+EXAMPLE = "\n\nExample: "
+"""Begins the last paragraph of each description of Loci's own tools."""
 PATIENCE = 2.0
 """Seconds in which the last calls are written down when the server stops."""
 
@@ -65,8 +67,12 @@ class Tools:
 
     def own_tools(self) -> list[KnownTool]:
         """Loci's own tools, as a search sees them."""
+
+        def said(description: str) -> str:
+            return description.partition(EXAMPLE)[0]  # its example is about something else than the tool
+
         own = self.parts.gateway.own()
-        return [KnownTool(one.id, one.title or "", one.description, one.input_schema) for one in own]
+        return [KnownTool(one.id, one.title or "", said(one.description), one.input_schema) for one in own]
 
     def search(
         self,

@@ -96,7 +96,9 @@ def test_after_a_call_was_sent_the_advice_is_to_look_if_it_has_done_something(co
 def test_before_a_call_was_sent_the_advice_is_to_try_again(connections: Connections) -> None:
     with pytest.raises(ToolServerError) as caught:
         connections.call(LOCAL, hostile("broken"), "echo", {})
-    assert caught.value.resolution.startswith("Try again")
+    assert (
+        caught.value.resolution == "Try again. If it fails again, check the connection to the server and its settings"
+    )
 
 
 def test_after_a_failed_listing_the_advice_is_to_try_again(connections: Connections) -> None:

@@ -4,8 +4,8 @@ from loci.adapters.tool_servers.asking import Asking
 from loci.tools.ports import ToolServerError
 from loci.tools.tool_server import ToolServer
 
-AGAIN = "Try again. If it fails again, check the server's settings"
-CHECK = "Look first if the call has done something, then try again. If it fails again, check the server's settings"
+AGAIN = "Try again. If it fails again, check the connection to the server and its settings"
+CHECK = f"Look first if the call has done something. {AGAIN}"
 
 
 def failed(server: ToolServer, what: str, resolution: str | None = None) -> ToolServerError:
