@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from loci.core.calls import Calls
 from loci.core.lazy import Lazy
 from loci.core.settings import Settings
 from loci.core.signing import Keyring
@@ -49,6 +50,7 @@ class App:
 
     settings: Settings
     telemetry: Telemetry
+    calls: Calls
     keyring: Keyring
     records: RecordStore
     blobs: BlobStore

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from loci.app import Adapters, App
 from loci.code.module import code_module
+from loci.core.calls import Called, Calls
 from loci.core.lazy import Lazy
 from loci.core.settings import UPLOADS_A_CALL, Settings, load_settings
 from loci.core.stores import RecordStore
@@ -15,7 +16,7 @@ from loci.core.telemetry import Telemetry
 from loci.documents.module import documents_module
 from loci.files.module import files_module
 from loci.mcp.auth.api_keys import ApiKeys
-from loci.mcp.module import Module
+from loci.mcp.module import Module, tool_families
 from loci.scratchpad.api import Scratchpad
 from loci.scratchpad.module import scratchpad_module
 from loci.tools.module import tools_module
@@ -55,6 +56,12 @@ def build_app(settings: Settings | None = None) -> App:
     telemetry = Telemetry(settings.log_level)
     scratchpad = Scratchpad(adapters.records, adapters.blobs, time.time)
 
+    def count(called: Called) -> None:
+        if tools := lazy_tools.made:  # no call of another tool waits until these are loaded
+            tools.count(called)
+
+    calls = Calls(telemetry, count)
+
     language_model = Lazy(lambda: _language_model(settings, adapters.records))
     for_search = Lazy(adapters.search)
 
@@ -75,13 +82,15 @@ def build_app(settings: Settings | None = None) -> App:
     lazy_files = Lazy(files)
 
     def tools() -> "Tools":
+        from loci.mcp.own_tools import OwnTools
         from loci.tools.api import Tools
         from loci.tools.parts import tool_parts
 
         def embedder() -> "Embedder":
             return for_search.get().embedder
 
-        return Tools(tool_parts(settings, adapters.records, embedder, adapters.tools()))
+        own = OwnTools(lambda: tool_families(app))
+        return Tools(tool_parts(settings, adapters.records, embedder, adapters.tools(), own, calls))
 
     lazy_tools = Lazy(tools)
 
@@ -94,9 +103,10 @@ def build_app(settings: Settings | None = None) -> App:
             code_parts(settings, adapters.records, scratchpad, telemetry, ports, lazy_files.get, lazy_tools.get)
         )
 
-    return App(
+    app = App(
         settings=settings,
         telemetry=telemetry,
+        calls=calls,
         keyring=adapters.keyring,
         records=adapters.records,
         blobs=adapters.blobs,
@@ -110,6 +120,7 @@ def build_app(settings: Settings | None = None) -> App:
         lazy_tools=lazy_tools,
         list_modules=modules,
     )
+    return app
 
 
 def build_upload_queue(settings: Settings | None = None) -> "UploadQueue":
@@ -180,9 +191,10 @@ def settings_of_stack(stack: str) -> Settings:
 
 
 def tools_of_stack(stack: str) -> "Tools":
-    """The tools of a deployment's owners. What asks a server is the deployment's own function."""
+    """The tool servers of a deployment's owners. What asks them is the deployment's own function."""
     from loci.adapters.aws.clients import Clients
     from loci.adapters.aws.stack import gateway_settings
+    from loci.mcp.own_tools import OwnTools
     from loci.runtimes.aws import aws_stores, for_search, for_tools
     from loci.tools.api import Tools
     from loci.tools.parts import tool_parts
@@ -194,7 +206,11 @@ def tools_of_stack(stack: str) -> "Tools":
     def embedder() -> "Embedder":
         return for_search(settings, records, clients).embedder
 
-    return Tools(tool_parts(settings, records, embedder, for_tools(settings, clients)))
+    def count(_: Called) -> None:
+        """Nobody calls a tool from here."""
+
+    own, calls = OwnTools(tuple), Calls(Telemetry(settings.log_level), count)
+    return Tools(tool_parts(settings, records, embedder, for_tools(settings, clients), own, calls))
 
 
 def keys_of_stack(stack: str) -> ApiKeys:

@@ -1,15 +1,19 @@
-"""A call of another server's tool: through Loci's connections, and with the official client alone."""
+"""A call of another server's tool: through the gateway, and with the official client alone."""
 
 import asyncio
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from mcp import Client, StdioServerParameters
 
-from loci.adapters.tool_servers.connections import Connections
-from loci.core.identity import LOCAL
-from loci.tools.tool_server import Endpoint, Program, ToolServer
+from loci.compose import build_app
+from loci.core.identity import LOCAL, LOCAL_CALLER
+from loci.core.settings import load_settings
+from loci.tools.api import Tools
+from loci.tools.tool_server import Endpoint, Program
 from tests.bench.figures import Figure, ratio_figure
 from tests.bench.servers import Servers
 from tests.servers.upstream.real import everything_over_http, node_server
@@ -30,12 +34,12 @@ async def _compared(wire: str, reach: Program | Endpoint) -> Figure:
     target = (
         StdioServerParameters(command=reach.command, args=[*reach.args]) if isinstance(reach, Program) else reach.url
     )
-    server, bare, loci = ToolServer("everything", reach), list[float](), list[float]()
-    with _connections() as connections:
+    bare, loci = list[float](), list[float]()
+    with _tools(reach) as tools:
         async with Client(target) as client:
             for _ in range(ROUNDS):
                 bare.append(await _direct(client))
-                loci.append(_timed(lambda: connections.call(LOCAL, server, "echo", {"message": "hello"})))
+                loci.append(_timed(lambda: tools.call(LOCAL_CALLER, "cli", "everything:echo", {"message": "hello"})))
     return ratio_figure(f"call of a tool server's tool: time, over {wire}", bare[1:], loci[1:], MOST)
 
 
@@ -54,9 +58,13 @@ def _timed(call: Callable[[], object]) -> float:
 
 
 @contextmanager
-def _connections() -> Generator[Connections]:
-    connections = Connections()
-    try:
-        yield connections
-    finally:
-        connections.close()
+def _tools(reach: Program | Endpoint) -> Generator[Tools]:
+    with TemporaryDirectory() as folder:
+        app = build_app(load_settings({"data": Path(folder) / "data", "models": Path(folder) / "models"}))
+        at = {"command": reach.command, "args": [*reach.args]} if isinstance(reach, Program) else {"url": reach.url}
+        app.tools.add(LOCAL, "everything", at)
+        app.tools.ask(LOCAL, "everything")
+        try:
+            yield app.tools
+        finally:
+            app.close()

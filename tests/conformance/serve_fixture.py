@@ -9,6 +9,7 @@ import sys
 import threading
 
 import uvicorn
+from mcp.server.mcpserver.tools import Tool
 from starlette.applications import Starlette
 
 from loci.compose import build_app
@@ -17,6 +18,7 @@ from loci.mcp.module import Host, tool_families
 from loci.mcp.server import LociServer, build_server
 from loci.mcp.tool import LociTool, Surface
 from loci.mcp.tool_catalog import family_of
+from loci.mcp.tool_function import ToolFunction
 
 from . import fixtures
 
@@ -32,10 +34,15 @@ def application() -> Starlette:
 
 def with_fixtures(app: Host, surface: Surface) -> LociServer:
     """Loci's server of one endpoint, and everything that the suite calls by name."""
-    extra = [family_of(LociTool(tool.name, tool, budget=None, quick=False)) for tool in fixtures.tools()]
+    extra = [family_of(fixture_tool(tool)) for tool in fixtures.tools()]
     server = build_server(app, surface, [*tool_families(app), *extra])
     fixtures.register(server)
     return server
+
+
+def fixture_tool(tool: Tool) -> LociTool:
+    """A tool of the SDK as one of Loci's."""
+    return LociTool(tool.name, tool, ToolFunction(tool.fn), budget=None, quick=False, only_for_clients=False)
 
 
 def serve_http() -> None:

@@ -22,7 +22,7 @@ def test_a_server_of_a_client_s_file_is_imported_and_its_tools_are_called(tmp_pa
     imported = loci(data, "tools", "import", clients_file(tmp_path, **{"my shop": ENTRY}))
     assert imported.returncode == 0, imported.stderr
     assert "my-shop" in imported.stdout
-    assert "5 tools: add_numbers, draw_cat, break_plate, long_story, advise" in imported.stdout
+    assert "7 tools: add_numbers, draw_cat, break_plate, long_story, advise, stack_plates, gaps" in imported.stdout
     called = loci(data, "call", "my-shop:add_numbers", '{"a": 2, "b": 3}')
     assert json.loads(called.stdout) == {"sum": 5}
     assert called.stderr == ""
@@ -36,7 +36,7 @@ def test_a_server_that_loci_has_already_stays_as_it_is(tmp_path: Path) -> None:
     again = loci(data, "tools", "import", other)
     assert (again.returncode, "nothing new" in again.stdout, "kept as it is" in again.stderr) == (0, True, True)
     [listed] = json.loads(loci(data, "tools", "list", "--json").stdout)
-    assert (listed["name"], len(listed["tools"]), listed["failure"]) == ("shop", 5, None)
+    assert (listed["name"], len(listed["tools"]), listed["failure"]) == ("shop", 7, None)
 
 
 def test_without_a_file_the_servers_of_clients_on_this_machine_are_imported(tmp_path: Path) -> None:

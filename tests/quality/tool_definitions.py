@@ -35,23 +35,34 @@ def listed_tools() -> list[KnownTool]:
     return [KnownTool(**one) for one in json.loads(kept.read_text("utf-8"))]
 
 
+def programs() -> dict[str, Program]:
+    """The servers, by their names. Call `listed_tools` before: it installs them."""
+    home = BUILD / "home"
+    return {
+        one["server"]: Program(*_command(one), {"HOME": str(home), **one.get("env", {})}, str(BUILD))
+        for one in _servers()
+    }
+
+
+def _servers() -> list[dict[str, Any]]:
+    return json.loads(SERVERS.read_text("utf-8"))
+
+
 def _asked() -> Iterator[KnownTool]:
-    servers: list[dict[str, Any]] = json.loads(SERVERS.read_text("utf-8"))
     home = BUILD / "home"
     (home / ".gmail-mcp").mkdir(parents=True, exist_ok=True)
     for file in (BUILD / "keys.json", home / ".gmail-mcp" / "gcp-oauth.keys.json"):
         file.write_text(json.dumps(KEYS))
-    _install(servers)
+    _install(_servers())
     connections = Connections()
     try:
-        for server in servers:
-            program = Program(*_command(server), {"HOME": str(home), **server.get("env", {})}, str(BUILD))
-            tools = connections.tools(LOCAL, ToolServer(server["server"], program, SECONDS))
-            print(f"{server['server']}: {len(tools)} tools", file=sys.stderr, flush=True)
+        for name, program in programs().items():
+            tools = connections.tools(LOCAL, ToolServer(name, program, SECONDS))
+            print(f"{name}: {len(tools)} tools", file=sys.stderr, flush=True)
             for one in tools:
                 title = one.title or str(one.annotations.get("title") or "")
                 yield KnownTool(one.id, title, one.description, one.input_schema)
-            connections.close(LOCAL, server["server"])
+            connections.close(LOCAL, name)
     finally:
         connections.close()
 

@@ -9,7 +9,6 @@ from typing import Any
 from loci.compose import build_app
 from loci.core.settings import load_settings
 from loci.tools.tool_search import KnownTool
-from loci.tools.tools import own_tools
 from tests.quality.tool_definitions import listed_tools
 
 FOLDER = Path(__file__).parent / "tool_sets"
@@ -44,6 +43,6 @@ def all_tools() -> list[KnownTool]:
     with tempfile.TemporaryDirectory() as folder:
         app = build_app(load_settings({"data": Path(folder) / "data", "models": Path(folder) / "models"}))
         try:
-            return [*listed_tools(), *own_tools(app)]
+            return [*listed_tools(), *app.tools.own_tools()]
         finally:
             app.close()

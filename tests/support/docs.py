@@ -14,7 +14,7 @@ COMMANDS = (
     *("files", "files list", "files show", "files search", "files read", "files forget"),
     *("models", "models list", "models pull", "models check"),
     *("keys", "keys create", "keys list", "keys revoke"),
-    *("tools", "tools add", "tools import", "tools list", "tools test", "tools remove", "tools secret"),
+    *("tools", "tools add", "tools import", "tools list", "tools test", "tools log", "tools remove", "tools secret"),
     *("runner", "runner install"),
 )
 

@@ -14,6 +14,7 @@ from pydantic import BaseModel, Field
 
 PIXEL = base64.b64encode(b"\x89PNG\r\n\x1a\nnot really").decode()
 READS = ToolAnnotations(read_only_hint=True)
+WRITES = ToolAnnotations(read_only_hint=False, destructive_hint=False)
 
 
 class Sum(BaseModel):
@@ -55,6 +56,16 @@ def long_story(words: int) -> str:
     return "tale " * words
 
 
+def stack_plates(plates: int) -> str:
+    """Stack plates, and put nothing on top that was not there."""
+    return f"{plates} plates"
+
+
+def gaps() -> str:
+    """Tell where plates are missing. On a server called `find` it has the name of one of Loci's own tools."""
+    return "none"
+
+
 def main() -> None:
     left_out = Path(sys.argv[1]).read_text("utf-8").split() if len(sys.argv) > 1 else []
     server = MCPServer("upstream", log_level="ERROR")
@@ -64,6 +75,8 @@ def main() -> None:
         (break_plate, None),
         (long_story, READS),
         (advise, READS),
+        (stack_plates, WRITES),
+        (gaps, READS),
     ):
         if tool.__name__ not in left_out:
             server.add_tool(tool, annotations=annotations)

@@ -21,6 +21,11 @@ from tests.surface.conftest import Connect
 
 pytestmark = pytest.mark.anyio
 SNAPSHOT = Path(__file__).with_name("tools.json")
+BYTES_PER_TOKEN = 4
+
+
+def sent_bytes(value: object) -> int:
+    return len(json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode())
 
 
 async def test_the_listing_is_the_one_that_was_agreed(connect: Connect) -> None:
@@ -32,6 +37,16 @@ async def test_the_listing_is_the_one_that_was_agreed(connect: Connect) -> None:
     assert listed == json.loads(SNAPSHOT.read_text("utf-8"))
 
 
+async def test_the_listing_of_all_tools_is_small(connect: Connect) -> None:
+    """Clients send a model the names, descriptions and input schemas of all tools with each of its requests."""
+    async with connect() as client:
+        result = await client.list_tools()
+    listed = result.model_dump(mode="json", by_alias=True, exclude_none=True)
+    read = [{name: tool[name] for name in ("name", "description", "inputSchema")} for tool in listed["tools"]]
+    assert sent_bytes(listed) < 48 * 1024
+    assert sent_bytes(read) / BYTES_PER_TOKEN < 6000
+
+
 async def test_every_tool_is_complete(app: App, connect: Connect) -> None:
     async with connect() as client:
         tools = (await client.list_tools()).tools
@@ -40,7 +55,6 @@ async def test_every_tool_is_complete(app: App, connect: Connect) -> None:
         assert WIRE.fullmatch(tool.name)
         assert tool.title
         assert tool.description
-        assert "Example: " in tool.description
         assert tool.annotations is not None
         assert tool.annotations.read_only_hint is not None
         if tool.name == "pml_call_tool":  # its results are those of other tools
@@ -64,15 +78,17 @@ async def test_every_endpoint_has_the_scratchpad(connect: Connect) -> None:
             assert {"scratchpad_list", "scratchpad_read"} <= {tool.name for tool in (await client.list_tools()).tools}
 
 
-async def test_a_subset_serves_its_own_tools_only(connect: Connect) -> None:
+async def test_a_subset_serves_its_own_tools_and_that_of_tools_all_that_can_be_found(connect: Connect) -> None:
     def ping() -> str:
         """Answer."""
         return "pong"
 
     extra = (family_of(loci_tool(ping, title="Ping"), ["files"]),)
-    expected: dict[Surface, bool] = {"all": False, "documents": True, "files": False, "tools": True}
+    expected: dict[Surface, bool] = {"all": False, "documents": True, "files": False, "tools": False}
     for surface, is_error in expected.items():
         async with connect(surface, extra) as client:
+            listed = {tool.name for tool in (await client.list_tools()).tools}
+            assert ("ping" in listed) == (surface in ("all", "files"))
             assert (await client.call_tool("ping", {})).is_error is is_error
 
 

@@ -77,6 +77,6 @@ def _called_here(ask: "Callable[[Client], Awaitable[CallToolResult]]", data: Any
     # The lines of its log would stand between the error and whoever reads it.
     app = build_app(load_settings({"data": data, "log_level": "ERROR"}, config))
     try:
-        return connected(build_server(app), ask)
+        return connected(build_server(app, door="cli"), ask)
     finally:
         app.close()

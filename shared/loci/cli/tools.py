@@ -1,7 +1,7 @@
-"""`loci tools`: add, import, list, test and remove tool servers."""
+"""`loci tools`: add, import, list, test and remove tool servers, and look up their calls."""
 
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -11,6 +11,7 @@ from loci.cli.tool_owner import OwnersTools, StackOption, SubjectOption, TenantO
 from loci.cli.tool_secrets import secret
 from loci.core.errors import LociError, Refused
 from loci.core.finding import counted
+from loci.core.json import iso
 
 if TYPE_CHECKING:
     from loci.tools.configuration import Configured
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
 SHOWN_TOOLS = 8
 
 cli = typer.Typer(
-    help="Add, import, list, test and remove tool servers. Agents find their tools with pml_search_tools.",
+    help="Add, import, list, test and remove tool servers, and look up the calls of their tools. Agents find the tools"
+    " with pml_search_tools.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -52,6 +54,10 @@ def add(
         list[str] | None,
         typer.Option(metavar="PATTERN", help="Tools that may not be called.", show_default=False),
     ] = None,
+    approve: Annotated[
+        list[str] | None,
+        typer.Option(metavar="PATTERN", help="Tools whose calls a person must approve.", show_default=False),
+    ] = None,
     stack: StackOption = None,
     tenant: TenantOption = None,
     subject: SubjectOption = None,
@@ -64,7 +70,7 @@ def add(
     ${NAME} stands for a secret that `loci tools secret NAME` stored, or for a variable of the environment in which
     Loci runs. Use it for tokens, so that they are not in the history of your shell.
     """
-    entry: dict[str, object] = {"allow": allow or [], "deny": deny or []}
+    entry: dict[str, object] = {"allow": allow or [], "deny": deny or [], "approve": approve or []}
     if seconds is not None:
         entry["seconds"] = seconds
     if len(server) == 1 and server[0].startswith(("http://", "https://", "${")):
@@ -168,6 +174,32 @@ def remove(
     opened = open_tools(data, config, stack, tenant, subject)
     opened.tools.remove(opened.owner, name)
     typer.echo(printable(f"Removed {name}."))
+
+
+@cli.command(name="log")
+def show_log(
+    limit: Annotated[int, typer.Option(min=1, help="The most calls to show.")] = 20,
+    stack: StackOption = None,
+    tenant: TenantOption = None,
+    subject: SubjectOption = None,
+    data: DataOption = None,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show the last calls of the servers' tools.
+
+    A line has when it was called, how the call came, the tool, how it ended, how long it took, and how the caller was
+    recognised. The last 100 calls are kept, with neither arguments nor results.
+    """
+    opened = open_tools(data, config, stack, tenant, subject)
+    calls = opened.tools.last_calls(opened.owner, limit)
+    if as_json:
+        typer.echo(json.dumps([asdict(one) | {"at": iso(one.at)} for one in calls]))
+        return
+    for one in calls:
+        typer.echo(printable(f"{iso(one.at)}  {one.door:<8}  {one.tool}  {one.outcome}  {one.ms:.0f} ms  {one.who}"))
+    if not calls:
+        typer.echo("No tool of a server has been called.")
 
 
 def _end(opened: OwnersTools, names: list[str], *, as_json: bool) -> None:

@@ -1,4 +1,4 @@
-"""The tools of tool servers, for code."""
+"""The tools of Loci and of tool servers, for code."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
@@ -13,7 +13,7 @@ MOST_TOOLS = 10
 
 
 class GatewayDoor:
-    """A `ToolDoor` to upstream tools: a run gets those that fit its intent."""
+    """A `ToolDoor` to the gateway: a run gets the tools that fit its intent."""
 
     def __init__(self, tools: "Callable[[], Tools]") -> None:
         self._tools = tools
@@ -21,8 +21,8 @@ class GatewayDoor:
     def offered(self, caller: Caller, intent: str | None) -> Sequence[str]:
         if not intent or not intent.strip():
             return ()
-        found = self._tools().search(caller.owner, intent, (), limit=MOST_TOOLS)
+        found = self._tools().search(caller.owner, intent, limit=MOST_TOOLS, for_code=True)
         return [one.tool.id for one in found.tools]
 
     def call(self, caller: Caller, tool: str, arguments: JsonObject) -> Json:
-        return self._tools().value(caller.owner, tool, arguments)
+        return self._tools().value(caller, "code", tool, arguments)

@@ -108,7 +108,19 @@ class Settings(BaseModel):
         "wire", description="wire: list tools as pml_search_tools; colon: as pml:search_tools"
     )
     tools_read_only: bool = Field(
-        False, description="call only those tools of other servers that say that they change nothing"
+        False,
+        description="call only those tools of other servers that say that they change nothing; code and workflows then"
+        " call only such tools of Loci, too",
+    )
+    tools_approval: Literal["chosen", "destructive", "writes", "all"] = Field(
+        "chosen",
+        description="calls of other servers' tools, and calls by code and workflows, that a person must approve;"
+        " chosen: those of the tools that `approve` of a server names; destructive: also those that may destroy"
+        " something; writes: also those that may change something; all",
+    )
+    tools_listed: Words = Field(
+        (),
+        description="other servers' tools that are listed beside Loci's own, such as github:* or memory:read_graph",
     )
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
         "INFO", description="the lowest level that is logged"

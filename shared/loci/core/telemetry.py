@@ -53,10 +53,20 @@ class Telemetry:
         # The SDK's transport writes a line about each request.
         logging.getLogger("mcp").setLevel(logging.WARNING)
 
-    def call(self, *, tool: str, owner: str, ms: float, outcome: Outcome, code: str, asked: int, answered: int) -> None:
+    def call(
+        self, *, tool: str, door: str, owner: str, ms: float, outcome: Outcome, code: str, asked: int, answered: int
+    ) -> None:
         """Log one tool call, and on Lambda send its metrics."""
         self._say(
-            "call", tool=tool, owner=owner, ms=round(ms, 2), outcome=outcome, code=code, asked=asked, answered=answered
+            "call",
+            tool=tool,
+            door=door,
+            owner=owner,
+            ms=round(ms, 2),
+            outcome=outcome,
+            code=code,
+            asked=asked,
+            answered=answered,
         )
         if self._metrics is not None:
             self._metrics.add_metric("Duration", MetricUnit.Milliseconds, ms)

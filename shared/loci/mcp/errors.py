@@ -8,7 +8,6 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult, InputRequiredResult, TextContent
 from pydantic import ValidationError
-from pydantic_core import ErrorDetails
 
 from loci.core.errors import LociError, NotFound, Refused, Unavailable
 
@@ -49,8 +48,7 @@ def _behind(error: ToolError) -> FailedCall:
         case LociError() as cause:
             return _failure(cause)
         case ValidationError() as cause:
-            complaint = _complaint(cause.errors())
-            return _failure(Refused(complaint, "Correct the arguments and call again", code=INVALID_PARAMS))
+            return _failure(unfit_arguments(cause))
         case None | ToolError():
             said = str(error.__cause__ or error)
             return _failure(Refused(said, "Correct the arguments and call again", code="TOOL_ERROR"))
@@ -67,11 +65,13 @@ def unknown_tool(name: str, known: Sequence[str], advice: str = "Use tools/list"
     )
 
 
-def _complaint(faults: Sequence[ErrorDetails]) -> str:
+def unfit_arguments(error: ValidationError) -> Refused:
+    """The failure of a call whose arguments do not fit the tool."""
     # The messages name the rule that was broken; the rejected values are the caller's data and stay out.
-    return "; ".join(
-        f"{'.'.join(str(part) for part in fault['loc']) or 'arguments'}: {fault['msg']}" for fault in faults
+    complaint = "; ".join(
+        f"{'.'.join(str(part) for part in fault['loc']) or 'arguments'}: {fault['msg']}" for fault in error.errors()
     )
+    return Refused(complaint, "Correct the arguments and call again", code=INVALID_PARAMS)
 
 
 def _bug(error: BaseException) -> FailedCall:

@@ -7,10 +7,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from mcp_types import CallToolResult
 from starlette.types import ASGIApp
 
-from loci.core.identity import Caller
+from loci.core.calls import Calls
 from loci.core.json import JsonObject
 from loci.core.lazy import Lazy
 from loci.core.settings import Settings
@@ -20,10 +19,10 @@ from loci.core.telemetry import Telemetry
 from loci.mcp.answer_budget import ResultStore
 from loci.mcp.auth.api_keys import ApiKeys
 from loci.mcp.prompts import PromptTemplate
-from loci.mcp.report import Report
 from loci.mcp.resources import ModuleResources
 from loci.mcp.tool import Surface
 from loci.mcp.tool_catalog import ToolFamily
+from loci.mcp.upstream import UpstreamTools
 
 if TYPE_CHECKING:
     from loci.core.finding import Finding
@@ -35,14 +34,6 @@ class ModuleRoute:
 
     path: str
     make: Callable[[bool], ASGIApp]
-
-
-class UnlistedTools(Protocol):
-    """Tools that can be called by their names, and that no endpoint lists."""
-
-    def call(self, caller: Caller, name: str, arguments: JsonObject, report: Report) -> tuple[str, CallToolResult]:
-        """Call the tool; return its id, and its result untouched. Raises `LociError` if nothing was called."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +51,7 @@ class Module:
     routes: Sequence[ModuleRoute] = ()
     checks: "Callable[[bool], Iterable[Finding]] | None" = None
     """`loci doctor`: examine what is stored; if the argument is true, repair what can be repaired without loss."""
-    unlisted: Lazy[UnlistedTools] | None = None
+    upstream: Lazy[UpstreamTools] | None = None
     job: Callable[[JsonObject], None] | None = None
     """Work that outlives its request: on AWS, an invocation of its own."""
 
@@ -76,6 +67,8 @@ class Host(Protocol):
     def settings(self) -> Settings: ...
     @property
     def telemetry(self) -> Telemetry: ...
+    @property
+    def calls(self) -> Calls: ...
     @property
     def keyring(self) -> Keyring: ...
     @property

@@ -1,7 +1,8 @@
-"""Progress: what a call tells its client before it answers."""
+"""Progress: what a call tells before it answers."""
 
 import asyncio
 import time
+from collections.abc import Callable
 from concurrent.futures import CancelledError
 from contextlib import suppress
 from typing import Any
@@ -15,11 +16,10 @@ PATIENCE = 5.0
 
 
 class Report:
-    """Tells the client how far its call is, if it asked for that. The threads of the call may use it."""
+    """Tells whoever waits how far a call is. The threads of the call may use it."""
 
-    def __init__(self, context: Context[Any, Any], loop: asyncio.AbstractEventLoop) -> None:
-        self._context = context
-        self._loop = loop
+    def __init__(self, send: Callable[[float, float | None, str], None]) -> None:
+        self._send = send
         self._last: tuple[float, float] | None = None
 
     def __call__(self, done: float, total: float | None, text: str) -> None:
@@ -28,6 +28,15 @@ class Report:
         if self._last is not None and (now - self._last[0] < PAUSE or done <= self._last[1]):
             return
         self._last = now, done
-        sent = asyncio.run_coroutine_threadsafe(self._context.report_progress(done, total, text), self._loop)
+        self._send(done, total, text)
+
+
+def report_to(context: Context[Any, Any], loop: asyncio.AbstractEventLoop) -> Report:
+    """The report for the client of this request, if it asked for progress."""
+
+    def send(done: float, total: float | None, text: str) -> None:
+        sent = asyncio.run_coroutine_threadsafe(context.report_progress(done, total, text), loop)
         with suppress(TimeoutError, CancelledError):
             sent.result(PATIENCE)
+
+    return Report(send)

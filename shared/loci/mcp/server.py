@@ -1,6 +1,5 @@
 """The MCP server."""
 
-import asyncio
 import json
 import time
 from collections.abc import Awaitable, Callable, Sequence
@@ -8,6 +7,7 @@ from typing import Any
 
 import anyio
 from mcp.server.caching import CacheHint
+from mcp.server.context import ServerRequestContext
 from mcp.server.mcpserver import Context, RequestStateSecurity
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
@@ -15,14 +15,18 @@ from mcp_types import (
     CallToolResult,
     GetPromptResult,
     InputRequiredResult,
+    ListToolsResult,
+    PaginatedRequestParams,
     Prompt,
     ResourceTemplate,
     TextContent,
     Tool,
 )
 
+from loci.core.calls import UNKNOWN, Called, Door
 from loci.core.deadline import out_of_time, time_left
 from loci.core.errors import NotFound
+from loci.core.lazy import Lazy
 from loci.core.version import version
 from loci.mcp.answer_budget import within_budget
 from loci.mcp.caller import caller_of, principal
@@ -30,13 +34,13 @@ from loci.mcp.errors import UNKNOWN_TOOL, FailedCall, ToolAnswer, attempt, unkno
 from loci.mcp.module import Host, Module, tool_families
 from loci.mcp.passed_on import CALL_TOOL, passed_on
 from loci.mcp.prompts import filled_prompt, listed_prompt
-from loci.mcp.report import Report
 from loci.mcp.resources import serve_resources
 from loci.mcp.sdk import SdkServer
-from loci.mcp.threads import UPSTREAM, on_thread, on_thread_of
-from loci.mcp.tool import Surface
+from loci.mcp.threads import on_thread
+from loci.mcp.tool import LociTool, Surface
 from loci.mcp.tool_catalog import ToolCatalog, ToolFamily
-from loci.mcp.tool_names import wire_name
+from loci.mcp.tool_names import full_id, wire_name
+from loci.mcp.upstream import UpstreamTools, call_upstream
 
 INSTRUCTIONS = """\
 Loci keeps what you learn and runs what you need, behind one endpoint.
@@ -49,21 +53,32 @@ Results too large for an answer are kept whole for you. Such an answer ends with
 Errors read "CODE: what happened. What to do." Do what the last sentence says, then call again."""
 
 
-def build_server(host: Host, surface: Surface = "all", families: Sequence[ToolFamily] | None = None) -> "LociServer":
+def build_server(
+    host: Host, surface: Surface = "all", families: Sequence[ToolFamily] | None = None, door: Door = "mcp"
+) -> "LociServer":
     """Build the server of one endpoint, for stdio, HTTP and Lambda alike. Default: the tools of all modules."""
-    catalog = ToolCatalog(tool_families(host) if families is None else families, surface)
-    return LociServer(host, catalog, [module for module in host.modules if module.is_on(surface)])
+    families = tool_families(host) if families is None else families
+    modules = [module for module in host.modules if module.is_on(surface)]
+    catalog = ToolCatalog(families, surface)
+    # Where tools are found by searching, each that is found can be called.
+    finds_all = any(module.upstream for module in modules)
+    return LociServer(host, catalog, ToolCatalog(families, "all") if finds_all else catalog, modules, door)
 
 
 class LociServer(SdkServer):
     """The SDK's server, with Loci's names, errors, budgets and telemetry around each call."""
 
-    def __init__(self, host: Host, catalog: ToolCatalog, modules: Sequence[Module]) -> None:
+    def __init__(
+        self, host: Host, listed: ToolCatalog, catalog: ToolCatalog, modules: Sequence[Module], door: Door
+    ) -> None:
+        """`listed` has the tools that the endpoint lists, `catalog` those that it calls."""
         self._host = host
+        self._listed = listed
         self._catalog = catalog
+        self._door: Door = door
         self._prompts = {prompt.name: prompt for module in modules for prompt in module.prompts}
         self._resources = [module.resources for module in modules if module.resources]
-        self._unlisted = next((module.unlisted for module in modules if module.unlisted), None)
+        self._upstream = next((module.upstream for module in modules if module.upstream), None)
         super().__init__(
             "loci",
             title="Loci",
@@ -79,11 +94,13 @@ class LociServer(SdkServer):
         )
         if self._resources:
             serve_resources(self.low_level, self._resources, self._prompts)
+        if self._upstream and host.settings.tools_listed:
+            self.low_level.add_request_handler("tools/list", PaginatedRequestParams, self._list_for)
 
     def is_quick(self, name: str) -> bool:
         """True if calls of this tool end soon and report nothing before they do."""
         tool = self._catalog.find(name)
-        return self._unlisted is None if tool is None else tool.quick
+        return self._upstream is None if tool is None else tool.quick
 
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
@@ -92,19 +109,23 @@ class LociServer(SdkServer):
         if context is None:
             context = Context(mcp_server=self)
         started = time.perf_counter()
-        called = self._catalog.name(name) or "unknown"  # a name that is no tool's is the caller's text
+        called = self._catalog.name(name)
+        tool: LociTool | None = None
+        is_passed_on = False
 
         async def call() -> ToolAnswer:
-            nonlocal called, name, arguments
+            nonlocal called, name, arguments, tool, is_passed_on
             if called == wire_name(CALL_TOOL):
                 name, arguments = passed_on(arguments)
-                called = self._catalog.name(name) or "unknown"
+                called = self._catalog.name(name)
                 if called == wire_name(CALL_TOOL):
-                    raise unknown_tool(name, self._catalog.names)
+                    raise unknown_tool(name, self._listed.names)
             tool = self._catalog.find(name)
             if tool is None:
-                called, unlisted = await self._call_unlisted(name, arguments, context)
-                return unlisted
+                if self._upstream is None:
+                    raise unknown_tool(name, self._listed.names)
+                is_passed_on = True
+                return await self._call_upstream(self._upstream, name, arguments, context)
             answer = tool.answer(await tool.sdk_tool.run(arguments, context))
             if not isinstance(answer, CallToolResult):
                 return answer
@@ -112,7 +133,12 @@ class LociServer(SdkServer):
             return await within_budget(tool, arguments, answer, owner, self._host.scratchpad)
 
         answer = await attempt(lambda: _in_time(call))
-        self._log_call(called, arguments, context, answer, (time.perf_counter() - started) * 1000)
+        failure = answer if isinstance(answer, FailedCall) else None
+        if failure and failure.bug:
+            self._host.telemetry.bug(called or UNKNOWN, failure.bug)
+        if not is_passed_on:  # the gateway tells of its calls itself
+            ms = (time.perf_counter() - started) * 1000
+            self._host.calls.ended(self._end(called, tool, arguments, context, answer, ms))
         return answer.result if isinstance(answer, FailedCall) else answer
 
     async def list_tools(self) -> list[Tool]:
@@ -124,10 +150,10 @@ class LociServer(SdkServer):
                 title=tool.sdk_tool.title,
                 description=tool.sdk_tool.description,
                 input_schema=tool.sdk_tool.parameters,
-                output_schema=tool.sdk_tool.output_schema,
+                output_schema=tool.listed_output,
                 annotations=tool.sdk_tool.annotations,
             )
-            for tool in self._catalog.all()
+            for tool in self._listed.all()
         ]
 
     def input_schema(self, name: str) -> dict[str, Any] | None:
@@ -149,47 +175,51 @@ class LociServer(SdkServer):
     ) -> GetPromptResult | InputRequiredResult:
         """Fill in the prompt. The SDK would report an unknown name as a crash of the server."""
         if name in self._prompts:
-            return filled_prompt(self._prompts[name], arguments or {}, self._catalog.names)
+            return filled_prompt(self._prompts[name], arguments or {}, self._listed.names)
         if name not in {prompt.name for prompt in await self.list_prompts()}:
             raise MCPError(INVALID_PARAMS, "There is no prompt of that name: use prompts/list")
         return await super().get_prompt(name, arguments, context)
 
-    async def _call_unlisted(
-        self, name: str, arguments: dict[str, Any], context: Context[Any, Any]
-    ) -> tuple[str, CallToolResult]:
-        """Call a tool that is not listed here; return its id and its result."""
-        if self._unlisted is None:
-            raise unknown_tool(name, self._catalog.names)
-        unlisted = await on_thread(self._unlisted.get)
-        report = Report(context, asyncio.get_running_loop())
-        caller = caller_of(context.request_context)
+    async def _call_upstream(
+        self, upstream: Lazy[UpstreamTools], name: str, arguments: dict[str, Any], context: Context[Any, Any]
+    ) -> ToolAnswer:
+        """Call a tool of another server."""
         try:
-            return await on_thread_of(UPSTREAM, unlisted.call, caller, name, arguments, report)
+            return await call_upstream(await on_thread(upstream.get), context, self._door, name, arguments)
         except NotFound as error:
             if error.code != UNKNOWN_TOOL:
                 raise
-            raise unknown_tool(name, self._catalog.names, error.resolution) from None
+            raise unknown_tool(name, self._listed.names, error.resolution) from None
 
-    def _log_call(
+    async def _list_for(self, context: ServerRequestContext[Any, Any], _: PaginatedRequestParams) -> ListToolsResult:
+        """List the tools for this caller: also those of their servers that the operator wants listed."""
+        assert self._upstream  # noqa: S101 (only then is it called)
+        upstream, owner = await on_thread(self._upstream.get), caller_of(context).owner
+        chosen = await on_thread(upstream.listed, owner)
+        own = await self.list_tools()
+        return ListToolsResult(tools=[*own, *(one for one in chosen if self._catalog.name(one.name) is None)])
+
+    def _end(
         self,
-        name: str,
+        called: str | None,
+        tool: LociTool | None,
         arguments: dict[str, Any],
         context: Context[Any, Any],
         answer: ToolAnswer | FailedCall,
         ms: float,
-    ) -> None:
+    ) -> Called:
         failure = answer if isinstance(answer, FailedCall) else None
         result = answer.result if isinstance(answer, FailedCall) else answer
-        if failure and failure.bug:
-            self._host.telemetry.bug(name[:80], failure.bug)
-        self._host.telemetry.call(
-            tool=name,
-            owner=caller_of(context.request_context).owner.key,
+        return Called(
+            tool=called or UNKNOWN,
+            caller=caller_of(context.request_context),
+            door=self._door,
             ms=ms,
             outcome="ok" if failure is None else "bug" if failure.bug else "error",
             code=failure.code if failure else "",
             asked=len(json.dumps(arguments)),
             answered=_text_size(result),
+            counted_as=full_id(tool.id) if tool and tool.is_step else None,
         )
 
 

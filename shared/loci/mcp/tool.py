@@ -1,23 +1,21 @@
 """A tool: the SDK's part of it, its id, and how large its answers may be."""
 
-import asyncio
 import inspect
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, Literal, cast, get_args
+from functools import cached_property
+from typing import Any, Literal, get_args
 
-from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.tools import Tool
 from mcp.server.mcpserver.utilities.func_metadata import FuncMetadata
 from mcp_types import CallToolResult, InputRequiredResult, TextContent, ToolAnnotations
 from pydantic_core import to_jsonable_python
 
-from loci.core.identity import Caller
-from loci.mcp.caller import caller_of
-from loci.mcp.report import Report
-from loci.mcp.threads import THREADS, WRITES, on_thread_of
+from loci.mcp.listed_schema import listed_input, listed_output
+from loci.mcp.threads import THREADS, WRITES
+from loci.mcp.tool_function import ToolFunction
 from loci.mcp.tool_names import wire_name
 
 Surface = Literal["all", "documents", "files", "tools"]
@@ -25,21 +23,37 @@ Surface = Literal["all", "documents", "files", "tools"]
 SURFACES: tuple[Surface, ...] = get_args(Surface)
 BUDGET = 16 * 1024
 TEXTS: tuple[object, ...] = (str, str | None)
-NAMED = ("properties", "$defs")
-"""The fields of a schema whose keys are names of what it describes."""
-VALUES = ("default", "enum", "const", "examples")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class LociTool:
     """One tool."""
 
     id: str
     sdk_tool: Tool
+    function: ToolFunction
     budget: int | None
     """Bytes of an answer. None: answers are never shortened."""
     quick: bool
     """True: it answers soon and reports nothing before, so its answer needs no open stream."""
+    only_for_clients: bool
+    """True: code and workflows may not call it, because it runs code or calls tools itself."""
+
+    @property
+    def is_step(self) -> bool:
+        """True if its use is counted: which tools follow it, which it follows.
+
+        Agents look around before everything, so tools that only read would be related to all others. What code calls
+        is counted itself.
+        """
+        reads = self.sdk_tool.annotations is not None and self.sdk_tool.annotations.read_only_hint is True
+        return not (reads or self.only_for_clients)
+
+    @cached_property
+    def listed_output(self) -> dict[str, Any] | None:
+        """The schema of its answers, as clients are sent it."""
+        schema = self.sdk_tool.output_schema
+        return schema and listed_output(schema)
 
     def answer(self, value: Any) -> CallToolResult | InputRequiredResult:
         """Turn a returned value into a result. A bare string is the text itself; anything else is one line of JSON."""
@@ -75,6 +89,7 @@ def loci_tool(
     open_world: bool = False,
     budget: int | None = BUDGET,
     quick: bool = False,
+    only_for_clients: bool = False,
     threads: ThreadPoolExecutor | None = None,
 ) -> LociTool:
     """Make a tool of a function. Its docstring is for the model. Loci fills in what has the type `Caller` or `Report`.
@@ -83,8 +98,9 @@ def loci_tool(
     for calls that answer soon.
     """
     id = id or fn.__name__
+    function = ToolFunction(fn)
     sdk_tool = Tool.from_function(
-        _as_the_sdk_calls_it(fn, threads or (WRITES if writes else THREADS)),
+        function.for_the_sdk(threads or (WRITES if writes else THREADS)),
         name=wire_name(id),
         title=title,
         description=inspect.getdoc(fn),  # without the indentation, which Python before 3.13 keeps
@@ -95,52 +111,9 @@ def loci_tool(
             open_world_hint=open_world,
         ),
     )
-    metadata = dict(sdk_tool.fn_metadata)
-    metadata["output_schema"] = untitled(sdk_tool.fn_metadata.output_schema)
-    sdk_tool.fn_metadata = TextsAsTheyCame.model_construct(**metadata)
-    sdk_tool.parameters = untitled(sdk_tool.parameters)
-    return LociTool(id, sdk_tool, budget, quick)
-
-
-def untitled(schema: Any) -> Any:
-    """The schema without the titles that pydantic makes of the names: they cost a seventh of a listing."""
-    if isinstance(schema, list):
-        return [untitled(one) for one in cast("list[Any]", schema)]
-    if not isinstance(schema, dict):
-        return schema
-    kept = dict[str, Any]()
-    for name, value in cast("dict[str, Any]", schema).items():
-        if name in NAMED:
-            kept[name] = {one: untitled(part) for one, part in value.items()}
-        elif name in VALUES:
-            kept[name] = value
-        elif not (name == "title" and isinstance(value, str)):
-            kept[name] = untitled(value)
-    return kept
-
-
-def _as_the_sdk_calls_it(fn: Callable[..., Any], threads: ThreadPoolExecutor) -> Callable[..., Awaitable[Any]]:
-    """Wrap the function: the SDK passes the context, the function gets the `Caller` and the `Report` if it asks."""
-    wanted = inspect.signature(fn, eval_str=True)
-    callers = [name for name, parameter in wanted.parameters.items() if parameter.annotation is Caller]
-    reports = [name for name, parameter in wanted.parameters.items() if parameter.annotation is Report]
-    shown = [parameter for name, parameter in wanted.parameters.items() if name not in (*callers, *reports)]
-    context = inspect.Parameter("mcp_context", inspect.Parameter.KEYWORD_ONLY, annotation=Context[Any, Any])
-
-    async def call(mcp_context: Context[Any, Any], **arguments: Any) -> Any:
-        for name in callers:
-            arguments[name] = caller_of(mcp_context.request_context)
-        for name in reports:
-            arguments[name] = Report(mcp_context, asyncio.get_running_loop())
-        if inspect.iscoroutinefunction(fn):
-            return await fn(**arguments)
-        return await on_thread_of(threads, fn, **arguments)
-
-    call.__name__, call.__doc__ = fn.__name__, fn.__doc__
-    call.__annotations__ = {one.name: one.annotation for one in (*shown, context)}
-    call.__annotations__["return"] = wanted.return_annotation
-    setattr(call, "__signature__", wanted.replace(parameters=[*shown, context]))  # noqa: B010
-    return call
+    sdk_tool.fn_metadata = TextsAsTheyCame.model_construct(**dict(sdk_tool.fn_metadata))
+    sdk_tool.parameters = listed_input(sdk_tool.parameters)
+    return LociTool(id, sdk_tool, function, budget, quick, only_for_clients)
 
 
 def as_text(plain: Any) -> str:

@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterable
 
 WIRE = re.compile(r"[a-z][a-z0-9_]{0,47}")
+SERVER = "loci"
+"""Stands for the server in the full ids of tools whose own ids name none."""
 
 
 def wire_name(id: str) -> str:
@@ -14,8 +16,16 @@ def wire_name(id: str) -> str:
     return name
 
 
+def full_id(id: str) -> str:
+    """The id with the name of a server, as tools of other servers have it: `loci:search_documents`."""
+    return id if ":" in id else f"{SERVER}:{id}"
+
+
 class ToolNames:
-    """Finds the wire name behind a spelling: the id, the wire name, or the part behind the colon if one tool has it."""
+    """Finds the wire name behind a spelling: the id, the wire name, or the part behind the colon if one tool has it.
+
+    A tool without a colon in its id is also found with the name of Loci before it.
+    """
 
     def __init__(self, ids: Iterable[str]) -> None:
         self._wire: dict[str, str] = {}
@@ -27,6 +37,7 @@ class ToolNames:
             self._wire[id] = wire
             short.setdefault(id.rpartition(":")[2], []).append(wire)
         exact = self._wire | {wire: wire for wire in self._wire.values()}
+        exact |= {f"{SERVER}{sign}{id}": wire for id, wire in self._wire.items() if ":" not in id for sign in ":_"}
         self._spellings = {name: wires[0] for name, wires in short.items() if len(wires) == 1} | exact
 
     def find(self, spelling: str) -> str | None:

@@ -60,11 +60,8 @@ def scratchpad_tools(scratchpad: Scratchpad) -> list[LociTool]:
     ) -> Annotated[CallToolResult, Piece]:
         """Read the full content of a result that was too large for its answer.
 
-        Use it when an answer ended with `Results cached. Use scratchpad_read('a1b2c3d4e5f6') for full output`,
-        or gave a `scratchpad_id`. Returns the text exactly as the tool produced it. Read long ones piece by
-        piece: `next_offset` is where the next piece starts.
-
-        Example: scratchpad_read(id="a1b2c3d4e5f6", offset=0, limit=20000)
+        Use it when an answer ended with `Results cached. Use scratchpad_read('a1b2c3d4e5f6') for full output`, or
+        gave a `scratchpad_id`. Read long ones piece by piece: `next_offset` is where the next starts.
         """
         piece = _sendable(scratchpad.read(caller.owner, id, offset, limit))
         view = Piece(result=piece.text, offset=piece.offset, total=piece.total, next_offset=piece.next_offset)
@@ -78,12 +75,9 @@ def scratchpad_tools(scratchpad: Scratchpad) -> list[LociTool]:
         caller: Caller,
         limit: Annotated[int, Field(ge=1, le=MOST_LISTED, description="the most entries to list")] = LISTED,
     ) -> Listing:
-        """List the results that are kept for you, newest first, and the space that all of them take.
+        """List the results that are kept for you, newest first.
 
         Use it before you run an expensive call again: its result may still be here for scratchpad_read.
-        `about` is what the tool was asked. If the scratchpad is full, the least recently used entries are removed.
-
-        Example: scratchpad_list(limit=50)
         """
         newest = scratchpad.newest(caller.owner, limit)
         return Listing(

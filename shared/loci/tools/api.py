@@ -1,19 +1,28 @@
 """Tools: the one door. MCP tools, commands and pages call these methods and nothing behind them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from loci.core.identity import Owner
+from loci.core.calls import Called, Door
+from loci.core.identity import Caller, Owner
 from loci.core.json import Json, JsonObject
+from loci.tools.call_log import MOST, CallLog, LoggedCall
 from loci.tools.configuration import Configured
 from loci.tools.discovery import Discovery, FoundTools
-from loci.tools.gateway import Gateway, Progress
-from loci.tools.ports import ToolServers
+from loci.tools.gateway import Gateway
+from loci.tools.later import Later
+from loci.tools.ports import Progress, ToolServers
 from loci.tools.result_value import value_of
 from loci.tools.secrets import Secrets
 from loci.tools.tool_list import ToolList
 from loci.tools.tool_search import KnownTool
+from loci.tools.tool_server import UpstreamTool
 from loci.tools.usage import Usage
+
+EXAMPLE = "\n\nExample: "
+"""Begins the last paragraph of each description of Loci's own tools."""
+PATIENCE = 2.0
+"""Seconds in which the last calls are written down when the server stops."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +35,8 @@ class ToolParts:
     discovery: Discovery
     usage: Usage
     secrets: Secrets
+    call_log: CallLog
+    later: Later
 
 
 class Tools:
@@ -66,34 +77,81 @@ class Tools:
         """Forget a secret. Raises `NotFound` if there is none of this name."""
         self.parts.secrets.remove(owner, name)
 
+    def own_tools(self) -> list[KnownTool]:
+        """Loci's own tools, as a search sees them."""
+
+        def said(description: str) -> str:
+            return description.partition(EXAMPLE)[0]  # its example is about something else than the tool
+
+        own = self.parts.gateway.own()
+        return [KnownTool(one.id, one.title or "", said(one.description), one.input_schema) for one in own]
+
     def search(
         self,
         owner: Owner,
         query: str,
-        own: Sequence[KnownTool],
         *,
         limit: int,
         related: bool = False,
         context: Sequence[str] = (),
+        for_code: bool = False,
     ) -> FoundTools:
-        """The tools that fit the query, among those of all servers and these of Loci.
+        """The tools that fit the query, among those of all servers and Loci's own.
 
-        `related`: also those that are used after them. `context`: what was used already.
+        `related`: also those that are used after them. `context`: what was used already. `for_code`: only tools that
+        code and workflows may call.
         """
         servers = self.servers(owner)
-        return self.parts.discovery.find(owner, query, servers, own, limit=limit, related=related, context=context)
+        found = self.parts.discovery.find(
+            owner,
+            query,
+            servers,
+            self.own_tools(),
+            limit=limit,
+            related=related,
+            context=context,
+            leave_out=self.parts.gateway.only_for_clients() if for_code else frozenset(),
+        )
+        return replace(found, to_approve=self.parts.gateway.to_approve(servers))
 
     def call(
-        self, owner: Owner, tool: str, arguments: JsonObject, *, progress: Progress | None = None
-    ) -> tuple[str, JsonObject]:
-        """Call a tool; return its id, and its result as the protocol has it."""
-        called, result = self.parts.gateway.call(owner, tool, arguments, progress=progress)
-        return called.id, result
+        self,
+        caller: Caller,
+        door: Door,
+        tool: str,
+        arguments: JsonObject,
+        *,
+        approved: bool = False,
+        progress: Progress | None = None,
+    ) -> JsonObject:
+        """Call a tool, and return its result as the protocol has it. `approved`: a person has approved this call."""
+        _, result = self.parts.gateway.call(caller, door, tool, arguments, approved=approved, progress=progress)
+        return result
 
-    def value(self, owner: Owner, tool: str, arguments: JsonObject) -> Json:
+    def value(self, caller: Caller, door: Door, tool: str, arguments: JsonObject, *, approved: bool = False) -> Json:
         """Call a tool, and return the plain value of its result. Raises `Refused` if the result is an error."""
-        return value_of(*self.parts.gateway.call(owner, tool, arguments))
+        return value_of(*self.parts.gateway.call(caller, door, tool, arguments, approved=approved))
+
+    def approval_needed(self, owner: Owner, tool: str) -> str | None:
+        """Why a person must approve each call of the tool; None if nobody has to. Raises `NotFound`."""
+        return self.parts.gateway.approval_needed(owner, tool)
+
+    def chosen(self, owner: Owner, patterns: Sequence[str]) -> list[UpstreamTool]:
+        """The tools of servers whose ids fit a pattern, and that may be called. Waits for no server."""
+        return self.parts.gateway.chosen(owner, patterns)
+
+    def count(self, called: Called) -> None:
+        """Note that a call has ended, later and on another thread."""
+        if called.counted_as is not None:
+            self.parts.usage.called(called.caller.owner, called.counted_as, worked=called.outcome == "ok")
+        if called.is_upstream:
+            self.parts.call_log.add(called)
+
+    def last_calls(self, owner: Owner, limit: int = MOST) -> list[LoggedCall]:
+        """The last calls of the servers' tools, the newest first."""
+        return self.parts.call_log.last(owner, limit)
 
     def close(self) -> None:
         """End all connections: the server stops."""
         self.parts.servers.close()
+        self.parts.later.finish(PATIENCE)

@@ -2,7 +2,10 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextvars import ContextVar
+from functools import lru_cache
+from itertools import islice
 from typing import Any, Protocol, cast
 
 from loci.core.errors import Refused
@@ -14,6 +17,15 @@ NOT_OURS = ("pattern", "patternProperties", "propertyNames")
 """Somebody else's regular expressions may take for ever: the server must check these."""
 
 
+REFERENCES = frozenset({"$ref", "$dynamicRef", "$recursiveRef"})
+MOST_REFERENCES, MOST_SCHEMAS = 10_000, 256
+_FOLLOWED: ContextVar[int] = ContextVar("followed", default=0)
+
+
+class _EndlessError(Exception):
+    """The schema asks for more steps than anybody waits for."""
+
+
 class Fault(Protocol):
     """An error of jsonschema, which has no types."""
 
@@ -23,28 +35,63 @@ class Fault(Protocol):
 
 def check_arguments(tool: str, schema: JsonObject, arguments: JsonObject) -> None:
     """Raise `Refused`, with the path of each fault, if the arguments do not fit. A broken schema refuses nothing."""
-    import jsonschema.validators as known  # takes 0.1 s; only calls of upstream tools need it
-    from jsonschema import SchemaError
-    from referencing import Registry
     from referencing.exceptions import Unresolvable
 
-    validators = cast("Any", known)
-    of_schema = validators.validator_for(schema, validators.Draft202012Validator)
-    kind = validators.extend(of_schema, dict.fromkeys(NOT_OURS, _passed))
+    validator = _validator(json.dumps(schema))
+    if validator is None:
+        return
+    _FOLLOWED.set(0)
     try:
-        kind.check_schema(schema)
-        # Without a registry of its own, it would fetch what `$ref` names from the network.
-        faults: list[Fault] = [*kind(schema, registry=cast("Any", Registry)()).iter_errors(arguments)]
-    except (SchemaError, Unresolvable, RecursionError, re.error):
+        faults: list[Fault] = [*islice(validator.iter_errors(arguments), MOST_FAULTS)]
+    except (Unresolvable, RecursionError, re.error, _EndlessError):
         return  # the server judges then
     if faults:
-        told = "; ".join(f"{_path(one)}: {_message(one)}" for one in faults[:MOST_FAULTS])
+        told = "; ".join(f"{_path(one)}: {_message(one)}" for one in faults)
         needed = json.dumps(schema.get("required", []))
         raise Refused(
             f"The arguments do not fit {tool}: {told}",
             f"Correct them and call again; required are {needed}",
             code="INVALID_PARAMS",
         )
+
+
+@lru_cache(MOST_SCHEMAS)
+def _validator(text: str) -> Any:
+    """What checks against this schema; None if it is no schema."""
+    import jsonschema.validators as known  # takes 0.1 s; only calls of upstream tools need it
+    from jsonschema import SchemaError
+    from referencing import Registry
+    from referencing.exceptions import Unresolvable
+
+    schema, validators = json.loads(text), cast("Any", known)
+    kind = _kind(validators.validator_for(schema, validators.Draft202012Validator))
+    try:
+        kind.check_schema(schema)
+    except (SchemaError, Unresolvable, RecursionError, re.error):
+        return None
+    # Without a registry of its own, it would fetch what `$ref` names from the network.
+    return kind(schema, registry=cast("Any", Registry)())
+
+
+@lru_cache
+def _kind(of_schema: Any) -> Any:
+    """This draft of JSON Schema, without what may take for ever."""
+    import jsonschema.validators as known
+
+    references = {name: _counted(of_schema.VALIDATORS[name]) for name in REFERENCES & of_schema.VALIDATORS.keys()}
+    return cast("Any", known).extend(of_schema, dict.fromkeys(NOT_OURS, _passed) | references)
+
+
+def _counted(follow: Callable[..., Iterator[Fault]]) -> Callable[..., Iterator[Fault]]:
+    """References may double at each level: forty lines of schema ask for a million million steps."""
+
+    def counted(*given: Any) -> Iterator[Fault]:
+        _FOLLOWED.set(_FOLLOWED.get() + 1)
+        if _FOLLOWED.get() > MOST_REFERENCES:
+            raise _EndlessError
+        yield from follow(*given) or ()
+
+    return counted
 
 
 def _passed(*_: object) -> Iterator[Fault]:

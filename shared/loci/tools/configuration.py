@@ -37,6 +37,8 @@ class Entry(BaseModel):
     allow: list[str] = []
     """Patterns of the tools that may be called; none: all."""
     deny: list[str] = []
+    approve: list[str] = []
+    """Patterns of the tools whose calls a person must approve."""
 
     def as_json(self) -> JsonObject:
         """The entry as it is stored and shown, without what is not set."""

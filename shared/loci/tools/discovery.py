@@ -28,6 +28,8 @@ class FoundTools:
     """Servers that have not listed their tools yet."""
     failed: tuple[str, ...]
     """Servers that failed when they were asked last."""
+    to_approve: frozenset[str] = frozenset()
+    """The ids of those whose calls a person must approve."""
 
 
 class Discovery:
@@ -48,8 +50,9 @@ class Discovery:
         limit: int,
         related: bool,
         context: Sequence[str],
+        leave_out: frozenset[str] = frozenset(),
     ) -> FoundTools:
-        """The tools that fit the query."""
+        """The tools that fit the query, without those with the ids in `leave_out`."""
         known = (*own, *(_known(tool) for _, tool in tools_of(servers)))
         last = self._last
         index = last[1] if last is not None and last[0] == known else ToolIndex(known)
@@ -57,7 +60,9 @@ class Discovery:
         after = self._usage.related(owner, context) if context else {}
         boost = {one: MOST_BOOST * sure for one, sure in after.items()}
         vectors, asked = self._meanings.of(owner, query, known) or (None, None)
-        found = index.find(query, limit, vectors, asked, boost)
+        # They stay in the index: it is made anew whenever its tools change.
+        ranked = index.find(query, limit + len(leave_out), vectors, asked, boost)
+        found = [one for one in ranked if one.tool.id not in leave_out][:limit]
         more = self._related(owner, known, found) if related else []
         return FoundTools(
             (*found, *more),

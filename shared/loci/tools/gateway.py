@@ -1,41 +1,121 @@
-"""The one way to every upstream tool: its name, the policy, its arguments, the call."""
+"""The one way to every tool: its name, the policy, its arguments, the call, and a word to those who keep count."""
 
+import json
 import re
-from collections.abc import Callable
+import time
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from difflib import get_close_matches
+from typing import Any, cast
 
-from loci.core.errors import LociError, NotFound
-from loci.core.identity import Owner
+from loci.core.calls import UNKNOWN, Called, Calls, Door
+from loci.core.errors import LociError, NotFound, Refused
+from loci.core.identity import Caller, Owner
 from loci.core.json import JsonObject
+from loci.core.telemetry import Outcome
 from loci.tools.arguments import check_arguments
 from loci.tools.configuration import Configured
-from loci.tools.policy import check
-from loci.tools.ports import ToolServers
+from loci.tools.policy import AnyTool, Policy, check_approval, matches
+from loci.tools.ports import OwnTool, OwnTools, Progress, ToolServers
 from loci.tools.tool_list import ToolList, tools_of
 from loci.tools.tool_server import UpstreamTool
-from loci.tools.usage import Usage
 
-Progress = Callable[[float, float | None, str | None], None]
 NEAREST = 3
 
 
 def wire_spelling(id: str) -> str:
-    """The spelling of a tool's id that every client accepts: `github:create-issue` is `github_create_issue`."""
-    return re.sub(r"[^a-z0-9]+", "_", id.lower()).strip("_")
+    """The spelling of a tool's id that every client accepts: `github:create-issue` is `github_create_issue`.
+
+    Loci's own tools are listed without `loci:`.
+    """
+    return re.sub(r"[^a-z0-9]+", "_", id.removeprefix("loci:").lower()).strip("_")
+
+
+@dataclass(slots=True)
+class UnderWay:
+    """A call that is known better and better until it ends."""
+
+    tool: str = UNKNOWN
+    is_upstream: bool = False
+    counted_as: str | None = None
+    result: JsonObject | None = None
 
 
 class Gateway:
     """Finds the tool behind a name, checks the call, and passes it on. Its result comes back untouched."""
 
-    def __init__(self, tool_list: ToolList, servers: ToolServers, usage: Usage, *, read_only: bool) -> None:
+    def __init__(self, tool_list: ToolList, servers: ToolServers, own: OwnTools, policy: Policy, calls: Calls) -> None:
         self._list = tool_list
         self._servers = servers
-        self._usage = usage
-        self._read_only = read_only
+        self._own = own
+        self._policy = policy
+        self._calls = calls
+
+    def call(
+        self,
+        caller: Caller,
+        door: Door,
+        spelling: str,
+        arguments: JsonObject,
+        *,
+        approved: bool = False,
+        seconds: float | None = None,
+        progress: Progress | None = None,
+    ) -> tuple[AnyTool, JsonObject]:
+        """Call the tool; return it, and its result as the protocol has it. `approved`: a person approved this call.
+
+        Raises `LociError` if nothing was called, or if the tool gave no result.
+        """
+        with self._told(caller, door, arguments) as under_way:
+            own = self._own.find(_plain(spelling))
+            if own is not None:
+                under_way.tool = own.wire_name
+                self._check_own(own)
+                check_approval(own, None if approved else self._policy.approval_needed(own))
+                under_way.counted_as = own.id if own.is_step else None
+                under_way.result = own.call(caller, arguments, progress)
+                return own, under_way.result
+            server, tool = self.known(caller.owner, spelling)
+            under_way.tool, under_way.is_upstream = tool.id, True
+            self._policy.check(tool, server.entry)
+            check_arguments(tool.id, tool.input_schema, arguments)
+            check_approval(tool, None if approved else self._policy.approval_needed(tool, server.entry))
+            under_way.counted_as = tool.id
+            under_way.result = self._servers.call(
+                caller.owner, server, tool.name, arguments, seconds=seconds, progress=progress
+            )
+            return tool, under_way.result
+
+    def approval_needed(self, owner: Owner, spelling: str) -> str | None:
+        """Why a person must approve each call of the tool; None if nobody has to. Raises `NotFound`."""
+        own = self._own.find(_plain(spelling))
+        if own is not None:
+            return self._policy.approval_needed(own)
+        server, tool = self.known(owner, spelling)
+        return self._policy.approval_needed(tool, server.entry)
+
+    def to_approve(self, servers: Sequence[Configured]) -> frozenset[str]:
+        """The ids of those of their tools whose calls a person must approve."""
+        needed = ((tool.id, self._policy.approval_needed(tool, one.entry)) for one, tool in tools_of(servers))
+        return frozenset(id for id, reason in needed if reason is not None)
+
+    def chosen(self, owner: Owner, patterns: Sequence[str]) -> list[UpstreamTool]:
+        """The upstream tools whose ids fit a pattern, and that may be called. Waits for no server."""
+        found = tools_of(self._list.all(owner))
+        return [tool for one, tool in found if matches(tool, patterns) and self._policy.allows(tool, one.entry)]
+
+    def own(self) -> Sequence[OwnTool]:
+        """Loci's own tools."""
+        return self._own.all()
+
+    def only_for_clients(self) -> frozenset[str]:
+        """The ids of those that code and workflows may not call."""
+        return frozenset(one.id for one in self._own.all() if one.only_for_clients)
 
     def find(self, owner: Owner, spelling: str) -> tuple[Configured, UpstreamTool] | None:
-        """The tool with this id, or this wire spelling; also as clients write it that put `mcp__` before each name."""
-        wanted = spelling.removeprefix("mcp__").replace("__", ":", 1) if spelling.startswith("mcp__") else spelling
+        """The upstream tool with this id, or this wire spelling."""
+        wanted = _plain(spelling)
         named = self._list.held(owner, wanted.partition(":")[0])
         exact = (one for one in tools_of([named] if named else []) if one[1].id == wanted)
         if (found := next(exact, None)) is not None:
@@ -44,7 +124,7 @@ class Gateway:
         return next((one for one in tools_of(self._list.all(owner)) if wire_spelling(one[1].id) == plain), None)
 
     def known(self, owner: Owner, spelling: str) -> tuple[Configured, UpstreamTool]:
-        """The tool behind the name. Raises `NotFound` with the nearest names, or with why its server has no tools.
+        """The upstream tool behind the name. Raises `NotFound` with the nearest names, or with why there are none.
 
         A server that nobody asked yet is asked now.
         """
@@ -72,26 +152,52 @@ class Gateway:
             code="TOOL_NOT_FOUND",
         )
 
-    def call(
-        self,
-        owner: Owner,
-        spelling: str,
-        arguments: JsonObject,
-        *,
-        seconds: float | None = None,
-        progress: Progress | None = None,
-    ) -> tuple[UpstreamTool, JsonObject]:
-        """Call the tool; return it, and its result as the protocol has it.
+    def _check_own(self, tool: OwnTool) -> None:
+        """Raise `Refused` if code and workflows may not call this tool of Loci."""
+        if tool.only_for_clients:
+            raise Refused(
+                f"{tool.wire_name} runs code or calls tools itself, so code and workflows may not call it",
+                "Do its work in the code, or call the tools that you need",
+                code="TOOL_DENIED",
+            )
+        self._policy.check(tool)
 
-        Raises `LociError` if nothing was called, or if the server gave no result.
-        """
-        server, tool = self.known(owner, spelling)
-        check(tool, server.entry, read_only=self._read_only)
-        check_arguments(tool.id, tool.input_schema, arguments)
-        worked = False
+    @contextmanager
+    def _told(self, caller: Caller, door: Door, arguments: JsonObject) -> Generator[UnderWay]:
+        """Tell how the call ended, whichever way it did."""
+        started, under_way = time.perf_counter(), UnderWay()
+        outcome: Outcome = "bug"
+        code = ""
         try:
-            result = self._servers.call(owner, server, tool.name, arguments, seconds=seconds, progress=progress)
-            worked = result.get("isError") is not True
+            yield under_way
+            failed = under_way.result is not None and under_way.result.get("isError") is True
+            outcome, code = ("error", "TOOL_ERROR") if failed else ("ok", "")
+        except LociError as error:
+            outcome, code = "error", error.code
+            raise
         finally:
-            self._usage.called(owner, tool.id, worked=worked)
-        return tool, result
+            ms, answered = (time.perf_counter() - started) * 1000, _text_size(under_way.result)
+            self._calls.ended(
+                Called(
+                    tool=under_way.tool,
+                    caller=caller,
+                    door=door,
+                    ms=ms,
+                    outcome=outcome,
+                    code=code,
+                    asked=len(json.dumps(arguments)),
+                    answered=answered,
+                    counted_as=under_way.counted_as,
+                    is_upstream=under_way.is_upstream,
+                )
+            )
+
+
+def _plain(spelling: str) -> str:
+    """The name without the `mcp__` that some clients put before each, with `__` between server and tool."""
+    return spelling.removeprefix("mcp__").replace("__", ":", 1) if spelling.startswith("mcp__") else spelling
+
+
+def _text_size(result: JsonObject | None) -> int:
+    blocks = cast("list[dict[str, Any]]", (result or {}).get("content") or [])
+    return sum(len(str(one.get("text"))) for one in blocks if one.get("type") == "text")

@@ -3,10 +3,11 @@
 from typing import TYPE_CHECKING
 
 from loci.core.lazy import Lazy
-from loci.mcp.module import Module, UnlistedTools
+from loci.mcp.module import Module
 from loci.mcp.passed_on import CALL_TOOL
 from loci.mcp.tool import LociTool
 from loci.mcp.tool_catalog import tool_family
+from loci.mcp.upstream import UpstreamTools
 
 if TYPE_CHECKING:
     from loci.tools.tools import ToolsHost
@@ -17,22 +18,22 @@ Tools of other servers: pml_search_tools finds them; call them by `tool_id` or p
 
 
 def tools_module(app: "ToolsHost") -> Module:
-    """The search for tools, and the calls of those that are not listed."""
+    """The search for tools, and the tools of other servers."""
 
     def tools() -> list[LociTool]:
         from loci.tools.tools import tool_tools
 
         return tool_tools(app)
 
-    def unlisted() -> UnlistedTools:
-        from loci.tools.unlisted import UpstreamCalls
+    def upstream() -> UpstreamTools:
+        from loci.tools.upstream_tools import ServedTools
 
-        return UpstreamCalls(app.tools)
+        return ServedTools(app.tools, app.settings)
 
     return Module(
         name="tools",
         surfaces=frozenset({"tools"}),
         tools=[tool_family(tools, "pml:search_tools", CALL_TOOL, surfaces=("tools",))],
         instructions=INSTRUCTIONS,
-        unlisted=Lazy(unlisted),
+        upstream=Lazy(upstream),
     )

@@ -4,15 +4,19 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from loci.core.calls import Calls
 from loci.core.secret_box import SecretBox
 from loci.core.settings import Settings
 from loci.core.stores import RecordStore
 from loci.search.inference import Embedder
 from loci.tools.api import ToolParts
+from loci.tools.call_log import CallLog
 from loci.tools.discovery import Discovery
 from loci.tools.gateway import Gateway
+from loci.tools.later import Later
 from loci.tools.meanings import Meanings
-from loci.tools.ports import AskLater, Changed, ToolServers
+from loci.tools.policy import Policy
+from loci.tools.ports import AskLater, Changed, OwnTools, ToolServers
 from loci.tools.reaching import Reaching
 from loci.tools.secrets import Secrets
 from loci.tools.tool_list import ToolList
@@ -35,13 +39,22 @@ class ToolAdapters:
 
 
 def tool_parts(
-    settings: Settings, records: RecordStore, embedder: Callable[[], Embedder], adapters: ToolAdapters
+    settings: Settings,
+    records: RecordStore,
+    embedder: Callable[[], Embedder],
+    adapters: ToolAdapters,
+    own: OwnTools,
+    calls: Calls,
 ) -> ToolParts:
     """Put the parts together."""
     secrets, servers, tool_list = reached_servers(records, adapters)
-    usage = Usage(records, time.time)
-    gateway = Gateway(tool_list, servers, usage, read_only=settings.tools_read_only)
-    return ToolParts(tool_list, gateway, servers, Discovery(usage, Meanings(records, embedder)), usage, secrets)
+    later = Later()
+    usage = Usage(records, later, time.time)
+    policy = Policy(read_only=settings.tools_read_only, approval=settings.tools_approval)
+    gateway = Gateway(tool_list, servers, own, policy, calls)
+    discovery = Discovery(usage, Meanings(records, embedder))
+    call_log = CallLog(records, later, time.time)
+    return ToolParts(tool_list, gateway, servers, discovery, usage, secrets, call_log, later)
 
 
 def reached_servers(records: RecordStore, adapters: ToolAdapters) -> tuple[Secrets, ToolServers, ToolList]:

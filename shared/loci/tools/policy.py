@@ -1,27 +1,83 @@
-"""Which upstream tools may be called."""
+"""Which tools may be called, and which only if a person approves the call."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from typing import Literal
 
 from loci.core.errors import Refused
 from loci.tools.configuration import Entry
+from loci.tools.ports import OwnTool
 from loci.tools.tool_server import UpstreamTool
 
-
-def check(tool: UpstreamTool, entry: Entry, *, read_only: bool) -> None:
-    """Raise `Refused` if the operator does not allow calls of this tool."""
-    if _fits(tool, entry.deny):
-        raise _denied(tool, "the operator denies it")
-    if entry.allow and not _fits(tool, entry.allow):
-        raise _denied(tool, "it is not among those that the operator allows")
-    if read_only and tool.annotations.get("readOnlyHint") is not True:
-        raise _denied(tool, "only tools that say that they change nothing may be called (tools_read_only)")
+Approval = Literal["chosen", "destructive", "writes", "all"]
+AnyTool = UpstreamTool | OwnTool
+NO_PATTERNS = Entry.model_validate({})
+"""For Loci's own tools."""
 
 
-def _fits(tool: UpstreamTool, patterns: Sequence[str]) -> bool:
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What the operator allows. The patterns of a server are in its entry."""
+
+    read_only: bool = False
+    approval: Approval = "chosen"
+
+    def check(self, tool: AnyTool, entry: Entry = NO_PATTERNS) -> None:
+        """Raise `Refused` if the operator does not allow calls of this tool."""
+        if _fits(tool, entry.deny):
+            raise _denied(tool, "the operator denies it")
+        if entry.allow and not _fits(tool, entry.allow):
+            raise _denied(tool, "it is not among those that the operator allows")
+        if self.read_only and not _reads(tool):
+            raise _denied(tool, "only tools that say that they change nothing may be called (tools_read_only)")
+
+    def allows(self, tool: AnyTool, entry: Entry = NO_PATTERNS) -> bool:
+        """True if calls of this tool are allowed."""
+        try:
+            self.check(tool, entry)
+        except Refused:
+            return False
+        return True
+
+    def approval_needed(self, tool: AnyTool, entry: Entry = NO_PATTERNS) -> str | None:
+        """Why a person must approve each call of this tool; None if nobody has to."""
+        if _fits(tool, entry.approve):
+            return "the operator wants that a person approves each call of it"
+        if self.approval == "all":
+            return "a person approves each call (tools_approval)"
+        # By the protocol's own defaults: a tool that says nothing may change things, and may destroy some.
+        if self.approval == "writes" and not _reads(tool):
+            return "it does not say that it changes nothing"
+        if self.approval == "destructive" and not _reads(tool) and tool.annotations.get("destructiveHint") is not False:
+            return "it does not say that it destroys nothing"
+        return None
+
+
+def check_approval(tool: AnyTool, reason: str | None) -> None:
+    """Raise `Refused` if there is a reason why a person must approve the call."""
+    if reason is not None:
+        raise Refused(
+            f"A person must approve this call of {tool.id}: {reason}",
+            "Ask them to make it themselves, or the operator to change `approve` of the server or tools_approval",
+            code="APPROVAL_NEEDED",
+        )
+
+
+def matches(tool: UpstreamTool, patterns: Sequence[str]) -> bool:
+    """True if one of the patterns fits the tool's id."""
+    return any(fnmatchcase(tool.id, one) for one in patterns)
+
+
+def _fits(tool: AnyTool, patterns: Sequence[str]) -> bool:
     """Patterns name the tool with its server or without."""
-    return any(fnmatchcase(name, one) for one in patterns for name in (tool.name, tool.id))
+    names = (tool.id, tool.id.partition(":")[2])
+    return any(fnmatchcase(name, one) for one in patterns for name in names)
 
 
-def _denied(tool: UpstreamTool, why: str) -> Refused:
+def _reads(tool: AnyTool) -> bool:
+    return tool.annotations.get("readOnlyHint") is True
+
+
+def _denied(tool: AnyTool, why: str) -> Refused:
     return Refused(f"{tool.id} may not be called: {why}", "Use another tool, or ask the operator", code="TOOL_DENIED")

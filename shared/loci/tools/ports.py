@@ -1,19 +1,18 @@
-"""The ports of the gateway: upstream tool servers."""
+"""The ports of the gateway: upstream tool servers, and Loci's own tools."""
 
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from loci.core.errors import Unavailable
-from loci.core.identity import Owner
+from loci.core.identity import Caller, Owner
 from loci.core.json import JsonObject
 from loci.tools.configuration import Configured
 from loci.tools.tool_server import ToolServer, UpstreamTool
 
 Progress = Callable[[float, float | None, str | None], None]
+"""Told how far a call is: done, of how much, and a text."""
 Changed = Callable[[Owner, str], None]
 """Told when a server says that its list of tools changed: whose it is, and its name."""
-
-
 AskLater = Callable[[Owner, str], None]
 """Has a server asked for its tools meanwhile, by another process: whose it is, and its name."""
 
@@ -73,3 +72,51 @@ class ToolServers(Protocol):
     ) -> JsonObject: ...
 
     def close(self, owner: Owner | None = None, name: str | None = None) -> None: ...
+
+
+class OwnTool(Protocol):
+    """One of Loci's own tools."""
+
+    @property
+    def id(self) -> str:
+        """Such as `loci:search_documents`."""
+        ...
+
+    @property
+    def wire_name(self) -> str:
+        """As it is listed."""
+        ...
+
+    @property
+    def title(self) -> str | None: ...
+    @property
+    def description(self) -> str: ...
+    @property
+    def input_schema(self) -> JsonObject: ...
+    @property
+    def output_schema(self) -> JsonObject | None: ...
+    @property
+    def annotations(self) -> JsonObject: ...
+    @property
+    def only_for_clients(self) -> bool:
+        """True: code and workflows may not call it, because it runs code or calls tools itself."""
+        ...
+
+    @property
+    def is_step(self) -> bool:
+        """True if it says something about which tools are used together."""
+        ...
+
+    def call(self, caller: Caller, arguments: JsonObject, progress: Progress | None) -> JsonObject:
+        """Call it on this thread, and return its result as the protocol has it. Raises `LociError` if it fails."""
+        ...
+
+
+class OwnTools(Protocol):
+    """Loci's own tools, for those who call them without a request. One is loaded when it is found."""
+
+    def all(self) -> Sequence[OwnTool]: ...
+
+    def find(self, spelling: str) -> OwnTool | None:
+        """The tool behind any spelling of its name; None if there is no such tool."""
+        ...

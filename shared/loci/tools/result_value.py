@@ -5,12 +5,12 @@ from typing import Any, cast
 
 from loci.core.errors import Refused
 from loci.core.json import Json, JsonObject
-from loci.tools.tool_server import UpstreamTool
+from loci.tools.policy import AnyTool
 
 LONGEST_ERROR = 2000
 
 
-def value_of(tool: UpstreamTool, result: JsonObject) -> Json:
+def value_of(tool: AnyTool, result: JsonObject) -> Json:
     """The structure without the wrapper around a bare value, else the text as JSON, else the text, else the blocks.
 
     Raises `Refused`, with the tool's own words, if the result is an error.
@@ -32,7 +32,7 @@ def value_of(tool: UpstreamTool, result: JsonObject) -> Json:
         return text
 
 
-def _unwrapped(tool: UpstreamTool, structured: Json) -> Json:
+def _unwrapped(tool: AnyTool, structured: Json) -> Json:
     """Without the `result` that the server's SDK put above a bare value: structured content must be an object."""
     fields = (tool.output_schema or {}).get("properties")
     if isinstance(structured, dict) and structured.keys() == {"result"}:

@@ -1,20 +1,19 @@
 """The tools that find and call tools."""
 
-from collections.abc import Sequence
 from typing import Annotated, Any, Protocol
 
 from mcp_types import CallToolResult
 from pydantic import BaseModel, Field
 
 from loci.core.identity import Caller
-from loci.mcp.module import Module
+from loci.core.settings import Settings
 from loci.mcp.passed_on import CALL_TOOL
 from loci.mcp.tool import LociTool, loci_tool
 from loci.search.language_stage import remark
 from loci.tools.api import Tools
 from loci.tools.discovery import FoundTools
 from loci.tools.gateway import wire_spelling
-from loci.tools.tool_search import KnownTool, nothing_fits
+from loci.tools.tool_search import nothing_fits
 
 
 class ToolsHost(Protocol):
@@ -23,12 +22,12 @@ class ToolsHost(Protocol):
     @property
     def tools(self) -> Tools: ...
     @property
-    def modules(self) -> Sequence[Module]: ...
+    def settings(self) -> Settings: ...
 
 
-def is_none(value: object) -> bool:
+def is_unset(value: object) -> bool:
     """True for a field that an answer leaves out."""
-    return value is None
+    return value is None or value is False
 
 
 class FoundView(BaseModel):
@@ -36,9 +35,10 @@ class FoundView(BaseModel):
     tool_id: str = Field(description="the name to call it by")
     score: float
     description: str
-    related: bool = Field(description="true: it is here because it is used with the others")
+    related: bool = Field(description="true: used with the others")
     why: str
-    input_schema: dict[str, Any] | None = Field(default=None, exclude_if=is_none)
+    needs_approval: bool = Field(default=False, exclude_if=is_unset)
+    input_schema: dict[str, Any] | None = Field(default=None, exclude_if=is_unset)
 
 
 class FoundAnswer(BaseModel):
@@ -46,17 +46,8 @@ class FoundAnswer(BaseModel):
     message: str | None = Field(
         default=None,
         description="why there are none, or which servers are missing",
-        exclude_if=is_none,
+        exclude_if=is_unset,
     )
-
-
-def own_tools(app: ToolsHost) -> list[KnownTool]:
-    """Loci's own tools, to be found like the others."""
-    tools = [tool for module in app.modules for family in module.tools for tool in family.tools.get()]
-    return [
-        KnownTool(one.id, one.sdk_tool.title or "", one.sdk_tool.description or "", one.sdk_tool.parameters)
-        for one in tools
-    ]
 
 
 def tool_tools(app: ToolsHost) -> list[LociTool]:
@@ -65,10 +56,10 @@ def tool_tools(app: ToolsHost) -> list[LociTool]:
     def search_tools(
         query: Annotated[str, Field(description="what you want to do, in plain words", max_length=2000)],
         caller: Caller,
-        limit: Annotated[int, Field(description="the most tools to return", ge=1, le=50)] = 5,
-        include_related: Annotated[bool, Field(description="also tools that are used with those found")] = False,
+        limit: Annotated[int, Field(description="the most tools", ge=1, le=50)] = 5,
+        include_related: Annotated[bool, Field(description="also tools used with those found")] = False,
         context_tools: Annotated[
-            list[str] | None, Field(description="tools that you used already: those used with them come first")
+            list[str] | None, Field(description="tools used already: those used with them come first")
         ] = None,
         include_schemas: Annotated[bool, Field(description="with the input schema of each")] = False,
     ) -> FoundAnswer:
@@ -79,9 +70,7 @@ def tool_tools(app: ToolsHost) -> list[LociTool]:
 
         Example: pml_search_tools(query="read and parse JSON files", include_schemas=true)
         """
-        found = app.tools.search(
-            caller.owner, query, own_tools(app), limit=limit, related=include_related, context=context_tools or ()
-        )
+        found = app.tools.search(caller.owner, query, limit=limit, related=include_related, context=context_tools or ())
         return _answer(found, with_schemas=include_schemas)
 
     def call_tool(
@@ -106,6 +95,7 @@ def tool_tools(app: ToolsHost) -> list[LociTool]:
             destructive=True,
             idempotent=False,
             open_world=True,
+            only_for_clients=True,
         ),
     ]
 
@@ -120,6 +110,7 @@ def _answer(found: FoundTools, *, with_schemas: bool) -> FoundAnswer:
                 description=remark(one.tool.description) or "",
                 related=one.tool.id in found.related,
                 why=one.why,
+                needs_approval=one.tool.id in found.to_approve,
                 input_schema=one.tool.input_schema if with_schemas else None,
             )
             for one in found.tools

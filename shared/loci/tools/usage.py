@@ -1,18 +1,17 @@
 """Which tools are used after which, and worked: small counts that fade, one record a tool."""
 
-import queue
-import threading
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from functools import partial
 from typing import Final, cast
 
-from loci.core.errors import Conflict, LociError
+from loci.core.errors import Conflict
 from loci.core.identity import Owner
 from loci.core.ids import content_id
 from loci.core.json import JsonObject
 from loci.core.stores import ABSENT, Record, RecordStore, read_or_none
-from loci.sandbox.supervisor.daemon_threads import DAEMON_THREADS
+from loci.tools.later import Later
 
 TRAIL, FOLLOWERS = "tool_trail", "tool_followers"
 """The kinds of records: the tools that an owner used last, and by tool, those that followed it."""
@@ -20,6 +19,8 @@ MEMORY: Final = 3
 """How many calls back a tool is still said to be followed by this one."""
 PAUSE: Final = 600.0
 """Seconds after which a call has nothing to do with the one before it."""
+AGAIN: Final = 60.0
+"""Seconds in which the same tool, called again, counts once: a loop over a list is one use."""
 HALF_LIFE: Final = 30 * 24 * 3600.0
 FAILED: Final = 0.7
 """What is left of a count when the tool that follows fails."""
@@ -27,28 +28,23 @@ MOST_FOLLOWERS: Final = 50
 HALF_SURE: Final = 3.0
 """The count that makes a tool half related."""
 ATTEMPTS: Final = 20
-LONGEST_QUEUE: Final = 10_000
 
 
 class Usage:
-    """Records calls on a thread of its own: no call waits for that. If the process ends, the last may be lost."""
+    """Counts calls later: no call waits for that."""
 
-    def __init__(self, records: RecordStore, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, records: RecordStore, later: Later, clock: Callable[[], float] = time.time) -> None:
         self._records = records
+        self._later = later
         self._clock = clock
-        self._calls: queue.Queue[tuple[Owner, str, bool, float]] = queue.Queue(LONGEST_QUEUE)
-        self._turn = threading.Lock()
-        self._is_working = False
 
     def called(self, owner: Owner, tool: str, *, worked: bool) -> None:
         """Note that the tool was called."""
-        with suppress(queue.Full):
-            self._calls.put_nowait((owner, tool, worked, self._clock()))
-        with self._turn:
-            if self._is_working:
-                return
-            self._is_working = True
-        DAEMON_THREADS.start(self._work)
+        self._later.do(partial(self._record, owner, tool, worked, self._clock()))
+
+    def finish(self) -> None:
+        """Wait until all calls so far are counted."""
+        self._later.finish()
 
     def related(self, owner: Owner, tools: Iterable[str]) -> dict[str, float]:
         """The tools that are used after these, each with how surely, from 0 to 1."""
@@ -58,33 +54,16 @@ class Usage:
                 sums[follower] = sums.get(follower, 0.0) + _faded(count, now - at)
         return {one: count / (count + HALF_SURE) for one, count in sums.items()}
 
-    def finish(self) -> None:
-        """Wait until all calls so far are recorded."""
-        self._calls.join()
-
-    def _work(self) -> None:
-        while True:
-            try:
-                call = self._calls.get(timeout=1.0)
-            except queue.Empty:
-                with self._turn:
-                    if self._calls.empty():
-                        self._is_working = False
-                        return
-                continue
-            try:
-                with suppress(LociError):  # the counts only help to sort
-                    self._record(*call)
-            finally:
-                self._calls.task_done()
-
     def _record(self, owner: Owner, tool: str, worked: bool, at: float) -> None:
-        before = [one for one, when in self._trail(owner) if at - when < PAUSE and one != tool]
+        trail = self._trail(owner)
+        if worked and trail and trail[-1][0] == tool and at - trail[-1][1] < AGAIN:
+            return
+        before = [one for one, when in trail if at - when < PAUSE and one != tool]
         for distance, earlier in enumerate(reversed(before[-MEMORY:]), 1):
             self._count(owner, earlier, tool, 1 / distance if worked else None, at)
         if worked:
-            trail = [[one, when] for one, when in self._trail(owner) if one != tool][-MEMORY:]
-            value = cast("JsonObject", {"tools": [*trail, [tool, at]]})
+            kept = [[one, when] for one, when in trail if one != tool][-MEMORY:]
+            value = cast("JsonObject", {"tools": [*kept, [tool, at]]})
             self._records.put(owner, TRAIL, "last", value, durable=False)
 
     def _count(self, owner: Owner, tool: str, follower: str, more: float | None, at: float) -> None:

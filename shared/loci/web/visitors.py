@@ -104,7 +104,7 @@ class Visitors:
         """Write the line about an answered request to the log."""
         ms = (time.perf_counter() - began) * 1000
         self._app.telemetry.call(
-            tool=what, owner=caller.owner.key, ms=ms, outcome="ok", code="", asked=0, answered=size
+            tool=what, door="page", owner=caller.owner.key, ms=ms, outcome="ok", code="", asked=0, answered=size
         )
 
     def _is_secure(self, request: Request) -> bool:

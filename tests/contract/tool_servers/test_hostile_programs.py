@@ -87,6 +87,26 @@ def test_the_last_words_of_a_dead_server_are_quoted_in_one_line(connections: Con
     )
 
 
+def test_after_a_call_was_sent_the_advice_is_to_look_if_it_has_done_something(connections: Connections) -> None:
+    with pytest.raises(ToolServerError) as caught:
+        connections.call(LOCAL, hostile(), "die", {})
+    assert caught.value.resolution.startswith("Look first if the call has done something")
+
+
+def test_before_a_call_was_sent_the_advice_is_to_try_again(connections: Connections) -> None:
+    with pytest.raises(ToolServerError) as caught:
+        connections.call(LOCAL, hostile("broken"), "echo", {})
+    assert (
+        caught.value.resolution == "Try again. If it fails again, check the connection to the server and its settings"
+    )
+
+
+def test_after_a_failed_listing_the_advice_is_to_try_again(connections: Connections) -> None:
+    with pytest.raises(ToolServerError) as caught:
+        connections.tools(LOCAL, hostile("broken"))
+    assert caught.value.resolution.startswith("Try again")
+
+
 def test_a_server_that_does_not_start_is_quoted(connections: Connections) -> None:
     with pytest.raises(ToolServerError, match=r"it ended with code 1: “No API key is set. Set CAT_API_KEY”"):
         connections.tools(LOCAL, hostile("broken"))

@@ -55,5 +55,5 @@ async def test_each_part_of_a_parsed_query_says_what_belongs_in_it(
     connect: Connect, field: str, words: list[str]
 ) -> None:
     schema = (await listed(connect, "files"))["search_memory"].input_schema
-    said = schema["$defs"]["QueryFields"]["properties"][field]["description"]
+    said = schema["properties"]["parsed_query"]["anyOf"][0]["properties"][field]["description"]
     assert [one for one in words if one not in said] == []

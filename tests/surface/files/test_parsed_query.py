@@ -18,8 +18,7 @@ async def fields(connect: Connect) -> dict[str, Any]:
     """The schemas of the five fields, as clients see them."""
     async with connect("files") as client:
         [tool] = [one for one in (await client.list_tools()).tools if one.name == "search_memory"]
-    schema = tool.input_schema
-    return schema["$defs"]["QueryFields"]["properties"]
+    return tool.input_schema["properties"]["parsed_query"]["anyOf"][0]["properties"]
 
 
 @pytest.mark.parametrize("app", ["embedded"], indirect=True)

@@ -1,14 +1,17 @@
 """Loci with a tool server that is a process of its own."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from loci.app import App
+from loci.compose import build_app
 from loci.core.identity import LOCAL
+from loci.core.settings import load_settings
 from tests.support.connecting import Connecting, connecting
 
 HERE = Path(__file__).parents[3]
@@ -40,3 +43,12 @@ def served(app: App) -> App:
     app.tools.add(LOCAL, "shop", upstream())
     app.tools.ask(LOCAL, "shop")
     return app
+
+
+@contextmanager
+def shop_app(folder: Path, entry: Mapping[str, Any] | None = None, **settings: Any) -> Generator[App]:
+    """An app with these settings, and that server with more in its entry."""
+    with closing(build_app(load_settings({"data": folder, "models": folder / "models", **settings}))) as app:
+        app.tools.add(LOCAL, "shop", upstream() | dict(entry or {}))
+        app.tools.ask(LOCAL, "shop")
+        yield app

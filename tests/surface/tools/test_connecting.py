@@ -10,7 +10,7 @@ from loci.adapters.aws.clients import Clients
 from loci.app import App
 from loci.core.deadline import within
 from loci.core.errors import LociError
-from loci.core.identity import LOCAL, Owner
+from loci.core.identity import LOCAL, LOCAL_CALLER, Owner
 from loci.core.settings import CONNECT_KINDS, CONNECT_WRITES
 from tests.support.connecting import Connecting
 from tests.surface.conftest import Connect
@@ -59,7 +59,7 @@ async def test_an_answer_that_lambda_cannot_pass_on_is_told(
 
 async def test_a_call_that_takes_too_long_is_ended_on_both_sides(served: App) -> None:
     with within(0.001), pytest.raises(LociError) as raised:
-        served.tools.call(LOCAL, "shop:add_numbers", {"a": 1, "b": 2})
+        served.tools.call(LOCAL_CALLER, "cli", "shop:add_numbers", {"a": 1, "b": 2})
     assert raised.value.code in ("MCP_SERVER_ERROR", "TOOK_TOO_LONG")
 
 
@@ -93,6 +93,6 @@ async def test_the_function_touches_only_the_records_that_its_role_allows(app: A
     app.tools.parts.secrets.put(LOCAL, "NAME", "x")
     app.tools.add(LOCAL, "shop", upstream() | {"env": {"A": "${NAME}", "B": "closed"}})
     app.tools.ask(LOCAL, "shop")
-    app.tools.call(LOCAL, "shop:add_numbers", {"a": 1, "b": 2})
+    app.tools.call(LOCAL_CALLER, "cli", "shop:add_numbers", {"a": 1, "b": 2})
     assert {kind for _, kind in touched} == set(CONNECT_KINDS)
     assert {kind for operation, kind in touched if operation not in ("GetItem", "Query")} == set(CONNECT_WRITES)

@@ -19,6 +19,8 @@ class Asking:
     """Shared by the caller's thread, the connection and, through the context, the transport."""
 
     seconds: float
+    is_call: bool = False
+    """True: once it is asked, it may have done something."""
     stage: Literal["connecting", "waiting", "asked"] = "connecting"
     trouble: Trouble | None = None
     asked_at: float = 0.0

@@ -4,12 +4,20 @@ from loci.adapters.tool_servers.asking import Asking
 from loci.tools.ports import ToolServerError
 from loci.tools.tool_server import ToolServer
 
-CHECK = "Look first if the call has done something, then try again. If it fails again, check the server's settings"
+AGAIN = "Try again. If it fails again, check the connection to the server and its settings"
+CHECK = f"Look first if the call has done something. {AGAIN}"
 
 
 def failed(server: ToolServer, what: str, resolution: str | None = None) -> ToolServerError:
     """The server, or the way to it, failed."""
-    return ToolServerError(f"The tool server {server.name} failed: {what}", resolution or CHECK)
+    return ToolServerError(f"The tool server {server.name} failed: {what}", resolution or AGAIN)
+
+
+def after_sending(error: ToolServerError) -> ToolServerError:
+    """The same failure of a call that was sent: it may have done something."""
+    if error.resolution != AGAIN:
+        return error
+    return ToolServerError(error.what, CHECK, code=error.code, details=error.details)
 
 
 def resting(server: ToolServer, failures: int, seconds: float, last: str) -> ToolServerError:
@@ -32,5 +40,6 @@ def late(server: ToolServer, asking: Asking) -> ToolServerError:
             resolution = "The call was not made. Try again in a moment"
         case "asked":
             what = f"gave no answer in {seconds:.3g} s. It was told that nobody waits any more"
-            resolution = "Look first if the call has done something, then try again with more time"
+            first = "Look first if the call has done something, then try" if asking.is_call else "Try"
+            resolution = f"{first} again with more time"
     return ToolServerError(f"The tool server {server.name} {what}", resolution)

@@ -12,7 +12,7 @@ from mcp_types import INVALID_PARAMS, METHOD_NOT_FOUND, CallToolRequest, CallToo
 from loci.adapters.tool_servers.asking import ASKING, Asking
 from loci.adapters.tool_servers.circuit import Circuit
 from loci.adapters.tool_servers.connection import Connection
-from loci.adapters.tool_servers.failures import failed, late, resting
+from loci.adapters.tool_servers.failures import after_sending, failed, late, resting
 from loci.adapters.tool_servers.heard import quoted
 from loci.adapters.tool_servers.raw_result import RawResult
 from loci.adapters.tool_servers.tool_list import all_tools, upstream_tool
@@ -58,14 +58,18 @@ class Upstream:
         self, asking: Asking, tool: str, arguments: JsonObject, progress: "ProgressFnT | None"
     ) -> JsonObject:
         request = CallToolRequest(params=CallToolRequestParams(name=tool, arguments=arguments))
-        asking.stage = "waiting"
+        asking.is_call, asking.stage = True, "waiting"
         async with self._turns:
             asking.stage = "connecting"
-            # Not the client's `call_tool`: it makes errors of results that do not match their schema.
-            with self._quoting():
-                result = await self._ask(
-                    lambda client: client.session.send_request(request, RawResult, progress_callback=progress), asking
-                )
+            try:
+                # Not the client's `call_tool`: it makes errors of results that do not match their schema.
+                with self._quoting():
+                    result = await self._ask(
+                        lambda client: client.session.send_request(request, RawResult, progress_callback=progress),
+                        asking,
+                    )
+            except ToolServerError as error:
+                raise (after_sending(error) if asking.asked_at else error) from None
         answer = result.content()
         if answer.get("resultType") == "input_required":
             raise failed(self.server, "it asks for input that nobody can give here", "Call it with all it needs")

@@ -47,11 +47,10 @@ def file_tools(app: CodeHost) -> list[LociTool]:
         sql: Annotated[str, Field(description="one SELECT of DuckDB; empty: only list the tables")] = "",
         limit: Annotated[int, Field(ge=1, le=MOST_ROWS, description="the most rows in the answer")] = 1000,
     ) -> RowsAnswer:
-        """Ask about the tables of a stored file in SQL: sums, counts, groups, joins. No Python is needed.
+        """Ask about the tables of a stored file in SQL: sums, counts, groups, joins.
 
-        The tables of the file are t1, t2, …, and have a readable name beside, such as costs; names of columns are those
-        in the header, so write "Unit price" in quotation marks. Numbers and dates have types. Call it without `sql`
-        first, to see the tables and their columns. Nothing can be changed.
+        The tables are t1, t2, … and have a readable name beside, such as costs; columns are named as in the header, so
+        write "Unit price" in quotation marks. Call it without `sql` first, to see tables and columns.
 
         Example: query_table(memory_id="ds-0f…", sql="SELECT region, sum(amount) FROM t1 GROUP BY region")
         """
@@ -67,10 +66,10 @@ def file_tools(app: CodeHost) -> list[LociTool]:
     ) -> SavedAnswer:
         """Keep a file that run_memory_code wrote: it becomes a stored file, which search_memory finds.
 
-        It has a lineage: the code that made it, the stored files that the code read, and the time. If a stored file has
-        the name already, it gets a new version. `artifacts` in the answer of run_memory_code names the files of a run.
+        It knows its lineage: the code that made it, and what that read. If a stored file has the name already, it
+        gets a new version. `artifacts` of run_memory_code names the files.
 
-        Example: save_artifact(executor_id="executor-0f…", file="totals.csv", name="totals-2026.csv")
+        Example: save_artifact(executor_id="executor-0f…", file="totals.csv")
         """
         stored = app.code.save_artifact(caller.owner, executor_id, file, name)
         newest = stored.newest

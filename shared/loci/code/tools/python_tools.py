@@ -79,12 +79,9 @@ def python_tools(app: CodeHost) -> list[LociTool]:
     """`create_memory_code_runner` and `run_memory_code`."""
 
     def create_memory_code_runner(caller: Caller) -> Created:
-        """Create a Python environment for run_memory_code. Create one per session, and use it for all runs.
+        """Create a Python environment for run_memory_code: one per session, for all its runs.
 
-        Returns its `executor_id`. Variables, imports and files of one run are still there in the next. An environment
-        that nobody uses for 7 days is removed.
-
-        Example: create_memory_code_runner()
+        Returns its `executor_id`. Variables, imports and files stay from run to run, for 7 days after the last.
         """
         return Created(result=ExecutorRef(executor_id=app.code.create_python(caller.owner)))
 
@@ -95,14 +92,11 @@ def python_tools(app: CodeHost) -> list[LociTool]:
     ) -> Annotated[CallToolResult, RunResult]:
         """Run Python 3 in a sandbox, to compute on stored files. The answer is what the code prints.
 
-        The code can import pandas, numpy, openpyxl, xlrd, scipy, scikit-learn, xgboost and matplotlib; open figures
-        come back as images. get_memory_path(memory_id, memory_name) needs no import and returns the pathlib.Path of a
-        stored file, to read. Write to the current folder only. There is no network and no subprocess.
-        print() what you want to see; the value of a last expression is shown too. State stays from run to run with
-        the same executor_id: `executor` says what was kept and what was lost. On AWS, code that takes longer than 25
-        seconds goes on, and the answer has a `scratchpad_id`.
-
-        Example: run_memory_code(executor_id="executor-0f…", code="import pandas as pd\\nprint(pd.__version__)")
+        It has pandas, numpy, openpyxl, xlrd, scipy, scikit-learn, xgboost and matplotlib; open figures come back as
+        images. get_memory_path(memory_id, memory_name) needs no import and returns the pathlib.Path of a stored file.
+        Write to the current folder only. There is no network and no subprocess. The value of a last expression is shown
+        too. State stays from run to run with the same executor_id: `executor` says what was kept and lost. On AWS, code
+        that takes longer than 25 seconds goes on, and the answer has a `scratchpad_id`.
         """
         answer = await answer_of(app, lambda given_up: app.code.start_python(caller, executor_id, code, given_up))
         return _result(answer)
@@ -113,12 +107,14 @@ def python_tools(app: CodeHost) -> list[LociTool]:
             title="Create a Python environment",
             writes=True,
             idempotent=False,
+            only_for_clients=True,
         ),
         loci_tool(
             run_memory_code,
             title="Run Python",
             writes=True,
             idempotent=False,
+            only_for_clients=True,
         ),
     ]
 

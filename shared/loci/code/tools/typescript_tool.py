@@ -98,5 +98,6 @@ def typescript_tools(app: CodeHost) -> list[LociTool]:
             id="pml:execute_code",
             writes=True,  # the tools that it may call do
             idempotent=False,
+            only_for_clients=True,
         )
     ]

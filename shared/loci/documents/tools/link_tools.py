@@ -69,11 +69,8 @@ def link_tools(app: DocumentsHost) -> list[LociTool]:
     ) -> list[Edge]:
         """Find related documents through the graph: what a document cites, follows, implements, or resembles.
 
-        Use it after a search, to follow a chain of thought from a brief to its debrief and on to a playbook. Call it
-        again with a returned `target` to go one step further. `similar` links are inferred and have no direction: each
-        of the two documents is among the other's nearest; `similarity` says how near.
-
-        Example: explore_links(id="docs-briefs-auth", relation="references")
+        Use it after a search, to follow a thought from a brief to its debrief and its playbook; call it again with a
+        returned `target`. `similar` links are inferred and have no direction; `similarity` says how near.
         """
         wanted = None if relation is None else relation_named(relation)
         found = app.documents.links(caller.owner, id, direction=direction, relation=wanted, with_open=unresolved)
@@ -88,10 +85,7 @@ def link_tools(app: DocumentsHost) -> list[LociTool]:
     ) -> Neighbourhood:
         """Find the documents within a few links of a document, nearest first, each with the shortest path to it.
 
-        Use it to see what surrounds a document before you change it, or to find context that a search misses. Inferred
-        `similar` links are not followed unless you set `similar`: in a few steps they join nearly everything.
-
-        Example: graph_neighbors(id="docs-briefs-auth", depth=2)
+        Use it to see what surrounds a document before you change it, or to find context that a search misses.
         """
         found = app.documents.surroundings(caller.owner, id, depth=depth, limit=limit, over_similar=similar)
         return Neighbourhood(

@@ -93,12 +93,9 @@ def overview_tools(app: DocumentsHost) -> list[LociTool]:
             float, Field(ge=0, le=1, description="how similar two documents must be, from 0 to 1")
         ] = 0.8,
     ) -> list[GapView]:
-        """Find similar documents that no link joins. All pairs are compared; the most similar come first.
+        """Find similar documents that no link joins, the most similar first.
 
-        Use it from time to time to connect what belongs together, and to find duplicates. A lower threshold finds
-        more. It writes nothing: you decide whether to add a link.
-
-        Example: find_gaps(limit=5, threshold=0.9)
+        Use it to connect what belongs together, and to find duplicates. It writes nothing.
         """
         found = app.documents.gaps(caller.owner, limit=limit, threshold=threshold)
         return [
@@ -129,12 +126,9 @@ def overview_tools(app: DocumentsHost) -> list[LociTool]:
         documents: Annotated[int, Field(ge=1, le=200, description="the most documents to show of each")] = 10,
         min_size: Annotated[int, Field(ge=1, le=1000, description="the fewest documents that make a cluster")] = 2,
     ) -> ClustersView:
-        """Group all documents by topic: by their links and their similarity, or by their tags.
+        """Group all documents by topic: by their links and similarity, or by their tags.
 
-        Use it to learn what a library is about, to find a place for a new document, or to find documents that belong
-        nowhere. The same documents give the same clusters, ids and labels each time.
-
-        Example: cluster_documents(method="louvain", limit=10)
+        Use it to learn what a library is about, to place a new document, or to find documents that belong nowhere.
         """
         found = app.documents.topics(caller.owner, method, limit=limit, min_size=min_size)
         return ClustersView(
@@ -168,11 +162,8 @@ def overview_tools(app: DocumentsHost) -> list[LociTool]:
     ) -> ReadingList:
         """Suggest what to read before you begin: an ordered list of documents, each with the reason.
 
-        Use it at the start of a session or of a task. It picks documents that answer the context and their
-        neighbours in the graph, unread ones first, within your tokens. Read them with read_node_content; if `lines` is
-        given, read only those.
-
-        Example: suggest_reading(context="add rate limits to the public API", max_tokens=4000)
+        Use it at the start of a session or a task. It picks documents that answer the context and their neighbours,
+        unread ones first. Read them with read_node_content; if `lines` is given, only those.
         """
         found = app.documents.suggest_reading(caller.owner, context, limit=limit, max_tokens=max_tokens)
         return ReadingList(

@@ -21,7 +21,7 @@ DocumentName = Annotated[
     Field(
         max_length=1024,
         validation_alias=AliasChoices("id", "path"),
-        description="a document's id, as a search gave it, its path, or the path of its file",
+        description="a document's id or path",
     ),
 ]
 """Writing says `path`, so that is understood, too."""
@@ -51,17 +51,13 @@ def reading_tool(app: DocumentsHost) -> LociTool:
         heading: Annotated[str | None, Field(description="only the section below this heading")] = None,
         start_line: Annotated[int | None, Field(ge=1, description="the first line to read")] = None,
         end_line: Annotated[int | None, Field(ge=1, description="the last line to read")] = None,
-        max_tokens: Annotated[int | None, Field(ge=1, description="the most tokens to return, approximately")] = None,
-        start_column: Annotated[
-            int | None, Field(ge=1, description="the first character to read of the first line, if a line was cut")
-        ] = None,
+        max_tokens: Annotated[int | None, Field(ge=1, description="about the most tokens to return")] = None,
+        start_column: Annotated[int | None, Field(ge=1, description="in the first line, if it was cut")] = None,
     ) -> Annotated[CallToolResult, Content]:
-        """Read the markdown of a document: all of it, or a part.
+        """Read the markdown of a document, or a part of it.
 
-        Use it after a search, with an `id` and the `lines` or `heading` of its result. A long document comes in
-        parts: `go_on` says how to read the next one. `hash` shows whether the document has changed since.
-
-        Example: read_node_content(id="docs-auth-guide", heading="Errors")
+        Use it after a search, with the `id` and the `lines` or `heading` of a result. Long documents come in parts:
+        `go_on` says how to read the next.
         """
         text = app.documents.read(caller.owner, id)
         request = ExcerptRequest(heading, start_line, end_line, max_tokens, start_column, _room(text))

@@ -155,10 +155,8 @@ def search_tools(app: DocumentsHost) -> list[LociTool]:
         """Search all documents by meaning and by words.
 
         Use it first for "what did we learn about X", "how did we solve Y", or before you begin work on a topic.
-        Returns the best passage of each document, best first, with its id for read_node_content. `metadata.stages`
-        says which stages ran; `metadata.reason` says why an answer is empty.
-
-        Example: search_documents(query="authentication debugging lessons", limit=5)
+        Returns the best passage of each document, with its id for read_node_content. `metadata.reason` says why an
+        answer is empty.
         """
         return _search(app, caller.owner, query, limit, EVERYTHING, explain=explain)
 
@@ -173,31 +171,21 @@ def search_tools(app: DocumentsHost) -> list[LociTool]:
     ) -> Annotated[CallToolResult, SearchResults]:
         """Search the documents whose date is in a range.
 
-        A document's date comes from its front matter, its file name or its first heading. A document without
-        a date is in no range. Returns what search_documents returns.
-
-        Example: temporal_search(query="database outage", date_range="2026-01-01..2026-01-31")
+        The date comes from the front matter, the file name or the first heading. Answers as search_documents.
         """
         since, until = parse_date_range(date_range, datetime.now(UTC).date())
         where = Where(since=since, until=until)
         return _search(app, caller.owner, query, limit, where, explain=explain)
 
     def query_by_tags(
-        tags: Annotated[Tags, Field(min_length=1, description="without the #; upper and lower case are equal")],
+        tags: Annotated[Tags, Field(min_length=1, description="without the #")],
         caller: Caller,
-        match: Annotated[
-            Literal["any", "all"], Field(description="any: at least one of the tags; all: every tag")
-        ] = "any",
-        without: Annotated[Tags, Field(description="tags that a document must not have")] = [],  # noqa: B006
+        match: Annotated[Literal["any", "all"], Field(description="how many of the tags it must have")] = "any",
+        without: Annotated[Tags, Field(description="tags it must not have")] = [],  # noqa: B006
         query: Annotated[str | None, Field(max_length=LONGEST_QUERY, description="search only these documents")] = None,
         limit: Limit = 20,
     ) -> Annotated[CallToolResult, SearchResults]:
-        """Find documents by their tags, newest first, or search among them.
-
-        Returns what search_documents returns; without a query the score is the share of the tags that a document has.
-
-        Example: query_by_tags(tags=["security", "oauth"], match="all")
-        """
+        """Find documents by their tags, newest first, or search among them. Answers as search_documents."""
         wanted, unwanted = _normal(tags), _normal(without)
         if not wanted:
             raise Refused("None of these is a tag", "Give tags of letters, such as security", code="BAD_TAG")
@@ -213,12 +201,7 @@ def search_tools(app: DocumentsHost) -> list[LociTool]:
         prefix: Annotated[str | None, Field(max_length=512, description="only folders below this one")] = None,
         depth: Annotated[int | None, Field(ge=1, le=64, description="the most levels to list")] = None,
     ) -> list[str]:
-        """List the folders that contain documents.
-
-        Use it to see how the documents are organised before you search or write. Returns paths that end in `/`.
-
-        Example: list_directory_structure()
-        """
+        """List the folders that contain documents, to see how they are organised before you search or write."""
         return app.documents.folders(caller.owner, prefix, depth)
 
     return [

@@ -13,9 +13,7 @@ from loci.documents.writing.edits import WrittenDocument
 from loci.mcp.tool import LociTool, loci_tool
 
 SHOWN = 100
-Name = Annotated[
-    str, Field(min_length=1, max_length=1024, description="a document's id, its path, or the path of its file")
-]
+Name = Annotated[str, Field(min_length=1, max_length=1024, description="a document's id or path")]
 Hash = Annotated[
     str | None,
     Field(pattern="^[0-9a-f]{64}$", description="`hash` from read_node_content; refused if the document has changed"),
@@ -71,17 +69,14 @@ def writing_tools(app: DocumentsHost) -> list[LociTool]:
         file_path: Name,
         tags: Annotated[
             list[Annotated[str, Field(max_length=1000)]],
-            Field(min_length=1, max_length=100, description="upper and lower case are the same"),
+            Field(min_length=1, max_length=100, description="without the #"),
         ],
         caller: Caller,
-        dry_run: Annotated[bool, Field(description="say which tags would be added, and write nothing")] = False,
+        dry_run: Annotated[bool, Field(description="write nothing")] = False,
     ) -> Annotated[CallToolResult, Tagging]:
-        """Add tags to a markdown file. Tags that it already has are not added again; nothing else changes.
+        """Add tags to a markdown file. Nothing else changes; undo_write undoes it.
 
-        The tags go into its front matter or its `<!-- tags: a, b -->` comment; if it has neither, Loci adds a comment.
-        Searches find the document by them at once. undo_write undoes it.
-
-        Example: inject_tags(file_path="docs-auth-guide", tags=["authentication", "security"])
+        They go into its front matter or its `<!-- tags: a, b -->` comment; if it has neither, Loci adds a comment.
         """
         tagging = app.documents.add_tags(caller.owner, file_path, tags, dry_run=dry_run)
         written = tagging.written
@@ -105,19 +100,15 @@ def writing_tools(app: DocumentsHost) -> list[LociTool]:
             str, Field(max_length=MAX_DOCUMENT_BYTES, description="markdown; with `heading`, the text below it")
         ],
         caller: Caller,
-        mode: Annotated[
-            Mode, Field(description="create a document, append to it or to a section, or replace it or a section")
-        ] = "create",
-        heading: Annotated[
-            str | None, Field(max_length=1000, description="the section to append to or to replace")
-        ] = None,
+        mode: Annotated[Mode, Field(description="of a document, or of its section `heading`")] = "create",
+        heading: Annotated[str | None, Field(max_length=1000, description="the section to write")] = None,
         expected_hash: Hash = None,
     ) -> WrittenView:
         """Write a document: leave a debrief, add what you learned, or update a section.
 
-        Returns its id and hash, what is wrong with its front matter, and its links: a link without a
-        target names a document that does not exist. To replace text, read it first and pass its `hash`; if somebody
-        else has changed it since, nothing is written and you see the difference. undo_write restores the old text.
+        Returns its id and hash, faults of its front matter, and its links: one without a target names a document that
+        does not exist. To replace text, read it first and pass its `hash`; if somebody else has changed it since,
+        nothing is written and you see the difference.
 
         Example: write_document(path="docs/debriefs/2026-01-17-login.md", content="# Login\\n\\nFollows [[login]].")
         """
@@ -130,10 +121,8 @@ def writing_tools(app: DocumentsHost) -> list[LociTool]:
     def undo_write(path: Name, caller: Caller, expected_hash: Hash = None) -> UndoneView:
         """Undo the last write to a document by inject_tags or write_document. Undoing its creation removes it.
 
-        The last 20 writes of each document can be undone, one by one. If somebody else has changed the document since,
-        Loci refuses and shows the difference; pass expected_hash to undo it all the same.
-
-        Example: undo_write(path="docs-debriefs-2026-01-17-login")
+        The last 20 writes of each document can be undone, one by one. If somebody else has changed it since, Loci
+        refuses and shows the difference; pass expected_hash to undo it all the same.
         """
         undone = app.documents.undo(caller.owner, path, expected_hash=expected_hash)
         place, write = undone.written.target.place, undone.write

@@ -77,20 +77,18 @@ def lake_tools(app: FilesHost) -> list[LociTool]:
             str | None, Field(min_length=1, max_length=4096, description="a file of the machine that Loci runs on")
         ] = None,
         upload_bytes: Annotated[
-            int | None, Field(ge=1, description="announce a file of this size: the answer has the URL to send it to")
+            int | None, Field(ge=1, description="its size: the answer has the URL to send it to")
         ] = None,
         upload_id: Annotated[
             str | None,
-            Field(
-                min_length=1, max_length=4096, description="end an upload in parts; names the parts that are missing"
-            ),
+            Field(min_length=1, max_length=4096, description="ends an upload in parts"),
         ] = None,
     ) -> AddedAnswer:
         """Add a file: a `text`, a `path`, or `upload_bytes` for one that you send to a URL. Give one of the three.
 
-        A text can be found at once. If the status is running, ask ingestion_status later. A file that has the name
-        already gets a new version; the same content again changes nothing. A text and an upload need a `name`.
-        If the answer has `parts`, send each of them, then call this again with the `upload_id` alone.
+        If the status is running, ask ingestion_status later. A file that has the name already gets a new version. A
+        text and an upload need a `name`. If the answer has `parts`, send each, then call this again with the
+        `upload_id` alone.
 
         Example: add_memory(name="meeting-2026-05-01.md", text="# Meeting …")
         """
@@ -124,10 +122,7 @@ def lake_tools(app: FilesHost) -> list[LociTool]:
             list[str], Field(max_length=100, description="from add_memory; none: all files that are not read")
         ] = [],  # noqa: B006
     ) -> IngestionAnswer:
-        """Say how far files are that were added: pending, running, okay, or error with its reason.
-
-        Example: ingestion_status(memory_ids=["ds-0f…"])
-        """
+        """Say how far added files are: pending, running, okay, or error with its reason."""
         owner = caller.owner
         files = app.files.status(owner, memory_ids) if memory_ids else app.files.waiting(owner)
         stages = app.files.parts.ingest.stages
@@ -137,12 +132,7 @@ def lake_tools(app: FilesHost) -> list[LociTool]:
         memory_ids: Annotated[list[str], Field(min_length=1, max_length=100, description="the files to remove")],
         caller: Caller,
     ) -> IngestionAnswer:
-        """Remove files with all their versions. This cannot be undone: ask the user first.
-
-        If one of the ids is unknown, nothing is removed.
-
-        Example: delete_memory(memory_ids=["ds-0f…"])
-        """
+        """Remove files with all their versions. This cannot be undone: ask the user first."""
         return IngestionAnswer(result=[_ingestion(one) for one in app.files.remove(caller.owner, memory_ids)])
 
     return [

@@ -58,8 +58,6 @@ def search_tools(app: FilesHost) -> list[LociTool]:
         """Say which files there are: how many of each type, and the newest with their sheets and tables.
 
         Use it at the start of a session, or when the user asks which files they have.
-
-        Example: get_memorylake_metadata()
         """
         return MetadataAnswer(result=overview(app.files.overview(caller.owner)))
 
@@ -83,12 +81,10 @@ def search_tools(app: FilesHost) -> list[LociTool]:
             int, Field(ge=200, le=MOST_TOKENS, description="of the answer; the last passages go first")
         ] = TOKENS,
     ) -> SearchAnswer:
-        """Search the contents of all files, by words and by meaning. Each result has its passages and where they are.
+        """Search the contents of all files, by words and by meaning.
 
-        Cite a passage by its locator: a page of a PDF, cells of a sheet, lines of a text. `match` says how well the
-        answer fits; if it is none, say that the files have nothing about it. To compute on a file use run_memory_code.
-
-        Example: search_memory(parsed_query="travel costs in May")
+        Cite a passage by its locator: a page of a PDF, cells of a sheet, lines of a text. If `match` is none, say
+        that the files have nothing about it. To compute on a file use run_memory_code.
         """
         scope = Scope(tuple(memory_ids), tuple(types), sheet, added_since, added_until, as_of)
         found = app.files.search(caller.owner, _asked(parsed_query), limit=limit, scope=scope)
@@ -98,10 +94,7 @@ def search_tools(app: FilesHost) -> list[LociTool]:
         memory_ids: Annotated[list[str], Field(min_length=1, max_length=100, description="from search_memory")],
         caller: Caller,
     ) -> dict[str, FetchedView | MissingView | str]:
-        """Fetch the facts about files by their ids: summary, counts, versions, and a link for downloading each.
-
-        Example: fetch_memory(memory_ids=["ds-0f…"])
-        """
+        """Fetch the facts about files by their ids: summary, counts, versions, and a link for downloading each."""
         found: dict[str, FetchedView | MissingView | str] = {}
         for id, file in app.files.known(caller.owner, memory_ids).items():
             if file is None:

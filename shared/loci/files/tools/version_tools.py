@@ -81,12 +81,7 @@ def version_tools(app: FilesHost) -> list[LociTool]:
         newer: Annotated[int | None, Field(ge=1, description="a version; none: the current one")] = None,
         limit: Annotated[int, Field(ge=1, le=200, description="changes in the answer")] = 50,
     ) -> DifferenceAnswer:
-        """Say what changed between two versions of a file: each cell with its value before and after, or paragraphs.
-
-        Use it when the user asks what is new in a file, or if two answers about it differ.
-
-        Example: diff_versions(memory_id="ds-0f…", older=1, newer=3)
-        """
+        """Say what changed between two versions of a file: cells with their values before and after, or paragraphs."""
         found = app.files.compare(caller.owner, memory_id, older, newer, limit)
         return DifferenceAnswer(
             result=DifferenceView(
@@ -105,10 +100,10 @@ def version_tools(app: FilesHost) -> list[LociTool]:
         text: Annotated[str, Field(min_length=1, max_length=2000, description="the words or the value that you cite")],
         caller: Caller,
     ) -> CitationAnswer:
-        """Check that a text stands on the page, in the cells or in the lines that you cite, before you cite it.
+        """Check that a text stands in the passage that you cite, before you cite it.
 
-        Spaces, line ends, quotation marks and capitals do not matter; words and numbers must be whole. If the text is
-        not there, the answer has the true text, and the places that have it.
+        Words and numbers must be whole; spaces, quotation marks and capitals do not matter. If the text is not there,
+        the answer has the true text, and the places that have it.
 
         Example: verify_citation(chunk_id="ds-0f…#3", text="1,240 euros")
         """

@@ -124,7 +124,10 @@ function clients(servers, ask) {
       for (const name of spellings) methods[name] = method;
     }
     const client = explaining(freeze(methods), names[0], tools.map(({ spellings }) => spellings.at(-1)));
-    for (const name of names) named[name] = client;
+    for (const name of names) {
+      named[name] = client;
+      Object.defineProperty(all, name, { value: client }); // `mcp.github`, also if something else is called `github`
+    }
   }
   const mcp = explaining(freeze(all), "mcp", Object.keys(all));
   const answered = ({ n, ok, value, error }) => {

@@ -1,0 +1,60 @@
+"""Asks a person, through their client, if a tool may be called."""
+
+from typing import Any
+
+from mcp.server.elicitation import AcceptedElicitation
+from mcp.server.mcpserver import Context
+from mcp_types import ElicitRequest, ElicitRequestFormParams, ElicitResult, InputRequiredResult
+from pydantic import BaseModel, Field
+
+from loci.core.errors import Refused
+
+APPROVAL_NEEDED = "APPROVAL_NEEDED"
+"""The code of a refused call that a person can approve."""
+QUESTION = "approval"
+"""Names the question, and is the state of a call that waits for its answer. The SDK seals that state together with the
+tool's name, its arguments and the caller: an approval is valid for this call only."""
+ASKS_BY_RESULT = "2026-07-28"
+"""Since this revision a question is a result, and its answer comes with the call's repetition."""
+
+
+class Approval(BaseModel):
+    """The form that a person fills in."""
+
+    approve: bool = Field(description="true: call the tool now, once")
+
+
+def was_approved(context: Context[Any, Any]) -> bool:
+    """True if this is the repetition of a call that a person has approved. Raises `Refused` if they have not."""
+    answer = (context.input_responses or {}).get(QUESTION) if context.request_state == QUESTION else None
+    if not isinstance(answer, ElicitResult):
+        return False
+    if answer.action == "accept" and (answer.content or {}).get("approve") is True:
+        return True
+    raise not_approved()
+
+
+async def asked(context: Context[Any, Any], refusal: Refused) -> InputRequiredResult | None:
+    """Ask the person: the question as a result, or None if they have approved the call.
+
+    Raises the refusal if the client cannot ask, `Refused` if the person does not approve.
+    """
+    message = f"{refusal.what}. Approve this call?"
+    capabilities = context.client_capabilities
+    forms = capabilities.elicitation if capabilities else None
+    if forms is None or (forms.form is None and forms.url is not None):
+        raise refusal
+    if (context.protocol_version or "") >= ASKS_BY_RESULT:
+        form = ElicitRequestFormParams(message=message, requested_schema=Approval.model_json_schema())
+        return InputRequiredResult(input_requests={QUESTION: ElicitRequest(params=form)}, request_state=QUESTION)
+    if not context.session.can_send_request:
+        raise refusal
+    answer = await context.elicit(message, Approval)
+    if isinstance(answer, AcceptedElicitation) and answer.data.approve:
+        return None
+    raise not_approved()
+
+
+def not_approved() -> Refused:
+    """The failure of a call that a person did not approve."""
+    return Refused("The person did not approve this call", "Do not repeat it; ask them", code="NOT_APPROVED")

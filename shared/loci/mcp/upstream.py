@@ -1,0 +1,51 @@
+"""Tools of other servers, as the protocol serves them: called by their names, and listed if somebody chose them."""
+
+import asyncio
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, Protocol
+
+from mcp.server.mcpserver import Context
+from mcp_types import CallToolResult, Tool
+
+from loci.core.calls import Door
+from loci.core.errors import Refused
+from loci.core.identity import Caller, Owner
+from loci.core.json import JsonObject
+from loci.mcp.approval import APPROVAL_NEEDED, asked, was_approved
+from loci.mcp.caller import caller_of
+from loci.mcp.errors import ToolAnswer
+from loci.mcp.report import Report, report_to
+from loci.mcp.threads import UPSTREAM, on_thread_of
+
+
+class UpstreamTools(Protocol):
+    """The tools of each owner's servers. Calls are logged by whoever makes them."""
+
+    def call(
+        self, caller: Caller, door: Door, name: str, arguments: JsonObject, report: Report, *, approved: bool
+    ) -> CallToolResult:
+        """Call the tool, and return its result untouched. Raises `LociError` if nothing was called.
+
+        `approved`: a person has approved this call; without it, some calls are refused as `APPROVAL_NEEDED`.
+        """
+        ...
+
+    def listed(self, owner: Owner) -> Sequence[Tool]:
+        """The tools that are listed beside Loci's own. Waits for no server."""
+        ...
+
+
+async def call_upstream(
+    tools: UpstreamTools, context: Context[Any, Any], door: Door, name: str, arguments: JsonObject
+) -> ToolAnswer:
+    """Call the tool for the client of this request. If a person must approve it, ask them."""
+    report = report_to(context, asyncio.get_running_loop())
+    call = partial(tools.call, caller_of(context.request_context), door, name, arguments, report)
+    try:
+        return await on_thread_of(UPSTREAM, call, approved=was_approved(context))
+    except Refused as refusal:
+        if refusal.code != APPROVAL_NEEDED:
+            raise
+        question = await asked(context, refusal)
+    return question or await on_thread_of(UPSTREAM, call, approved=True)

@@ -1,0 +1,76 @@
+"""The last calls of each owner's tool servers: who called which tool, and how that ended. Never with what."""
+
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import Any, Final, cast
+
+from loci.core.calls import Called
+from loci.core.errors import Conflict
+from loci.core.identity import Owner
+from loci.core.json import JsonObject
+from loci.core.stores import ABSENT, Record, RecordStore, read_or_none
+from loci.tools.later import Later
+
+LOG = "tool_calls"
+"""The kind of the record: one an owner."""
+MOST: Final = 100
+"""Calls that are kept. All are in one record, which is written anew each time."""
+ATTEMPTS: Final = 20
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedCall:
+    """One call of a tool of a tool server."""
+
+    at: float
+    tool: str
+    door: str
+    who: str
+    """How the caller was recognised: `local`, by a `key` or by a `token`."""
+    outcome: str
+    """`ok`, or the code of the error."""
+    ms: float
+
+
+class CallLog:
+    """Written on a thread of its own, many calls at a time if many come."""
+
+    def __init__(self, records: RecordStore, later: Later, clock: Callable[[], float] = time.time) -> None:
+        self._records = records
+        self._later = later
+        self._clock = clock
+        self._turn = threading.Lock()
+        self._waiting: dict[Owner, list[LoggedCall]] = {}
+
+    def add(self, called: Called) -> None:
+        """Note the call."""
+        ended = "ok" if called.outcome == "ok" else called.code or called.outcome
+        logged = LoggedCall(self._clock(), called.tool, called.door, called.caller.proof, ended, round(called.ms, 1))
+        with self._turn:
+            self._waiting.setdefault(called.caller.owner, []).append(logged)
+        self._later.do(partial(self._write, called.caller.owner))
+
+    def last(self, owner: Owner, limit: int = MOST) -> list[LoggedCall]:
+        """The last calls, the newest first."""
+        calls = read_or_none(self._records.get(owner, LOG, "last"), _calls) or []
+        return calls[::-1][:limit]
+
+    def _write(self, owner: Owner) -> None:
+        with self._turn:
+            new = self._waiting.pop(owner, [])
+        for _ in range(ATTEMPTS if new else 0):
+            record = self._records.get(owner, LOG, "last")
+            kept = [*(read_or_none(record, _calls) or []), *new][-MOST:]
+            value = cast("JsonObject", {"calls": [asdict(one) for one in kept]})
+            with suppress(Conflict):
+                version = record.version if record else ABSENT
+                self._records.put(owner, LOG, "last", value, expect_version=version, durable=False)
+                return
+
+
+def _calls(record: Record) -> list[LoggedCall]:
+    return [LoggedCall(**one) for one in cast("list[dict[str, Any]]", record.value["calls"])]

@@ -1,0 +1,68 @@
+"""Tools of other servers, for the protocol: called by their names, and listed if the operator chose them."""
+
+import re
+from collections.abc import Sequence
+from typing import Any, cast
+
+from mcp_types import CallToolResult, Tool, ToolAnnotations
+
+from loci.core.calls import Door
+from loci.core.identity import Caller, Owner
+from loci.core.json import Json, JsonObject
+from loci.core.settings import Settings
+from loci.mcp.report import Report
+from loci.search.language_stage import remark
+from loci.tools.api import Tools
+from loci.tools.gateway import wire_spelling
+from loci.tools.tool_server import UpstreamTool
+
+LISTABLE = re.compile(r"[a-z0-9_]{1,64}")
+"""One longer name in a list, and some clients refuse the whole list."""
+MIRRORED = "x-mcp-header"
+"""Lets clients send an argument as a header, too. Loci does not pass headers on."""
+
+
+class ServedTools:
+    """`UpstreamTools` on the gateway."""
+
+    def __init__(self, tools: Tools, settings: Settings) -> None:
+        self._tools = tools
+        self._patterns = settings.tools_listed
+        self._colon = settings.tool_names == "colon"
+
+    def call(
+        self, caller: Caller, door: Door, name: str, arguments: JsonObject, report: Report, *, approved: bool
+    ) -> CallToolResult:
+        def progress(done: float, total: float | None, text: str | None) -> None:
+            report(done, total, text or "")
+
+        result = self._tools.call(caller, door, name, arguments, approved=approved, progress=progress)
+        return CallToolResult.model_validate(result)
+
+    def listed(self, owner: Owner) -> Sequence[Tool]:
+        found: dict[str, Tool] = {}
+        for tool in self._tools.chosen(owner, self._patterns):
+            name = wire_spelling(tool.id)
+            if LISTABLE.fullmatch(name) and name not in found:
+                found[name] = _shown(tool, tool.id if self._colon else name)
+        return [found[name] for name in sorted(found)]
+
+
+def _shown(tool: UpstreamTool, name: str) -> Tool:
+    return Tool(
+        name=name,
+        title=remark(tool.title or ""),
+        description=remark(tool.description),
+        input_schema=cast("dict[str, Any]", _unmirrored(tool.input_schema)),
+        annotations=ToolAnnotations.model_validate(tool.annotations) if tool.annotations else None,
+    )
+
+
+def _unmirrored(schema: Json) -> Json:
+    match schema:
+        case dict():
+            return {name: _unmirrored(value) for name, value in schema.items() if name != MIRRORED}
+        case list():
+            return [_unmirrored(one) for one in schema]
+        case _:
+            return schema

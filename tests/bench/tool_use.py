@@ -1,0 +1,93 @@
+"""What surrounds the use of tools: the record of what followed what, and a start with many servers."""
+
+import asyncio
+import random
+import sys
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from mcp import Client
+
+from loci.app import App
+from loci.compose import build_app
+from loci.core.identity import LOCAL
+from loci.core.settings import load_settings
+from loci.core.stores import every
+from loci.mcp.server import build_server
+from loci.tools.usage import FOLLOWERS, MOST_FOLLOWERS
+from tests.bench.figures import Figure, ratio_figure, time_figure
+from tests.bench.servers import Servers
+
+EDGES, USED, CALLS_A_RUN, RUNS, WRITES_A_CALL = 3000, 4000, 5, 40, 4
+SERVERS, STARTS = 10, 9
+MOST_SECONDS, MOST_NOTED, MOST_RATIO = 0.005, 0.001, 1.3
+HANGS = {"command": sys.executable, "args": ["-c", "import time; time.sleep(600)"]}
+
+
+def tool_use(_: Servers) -> list[Figure]:
+    return [*_recorded(), _started()]
+
+
+def _recorded() -> list[Figure]:
+    """Calls in a graph of 3,000 edges. The floor: as many small records, written."""
+    tools = [f"server:tool_{number}" for number in range(EDGES // MOST_FOLLOWERS)]
+    floor, recorded, noted = list[float](), list[float](), list[float]()
+    with _app(0) as app:
+        usage, choose = app.tools.parts.usage, random.Random(1)
+        for _ in range(USED):
+            usage.called(LOCAL, choose.choice(tools), worked=True)
+        usage.finish()
+        edges = sum(len(one.value["followers"]) for one in every(app.records, LOCAL, FOLLOWERS))  # type: ignore[arg-type]
+        for _ in range(RUNS):
+            began = time.perf_counter()
+            for number in range(CALLS_A_RUN * WRITES_A_CALL):
+                app.records.put(LOCAL, "bench", str(number), {"text": "x" * 2000}, durable=False)
+            between = time.perf_counter()
+            for _ in range(CALLS_A_RUN):
+                usage.called(LOCAL, choose.choice(tools), worked=True)
+            after = time.perf_counter()
+            usage.finish()
+            floor.append(between - began)
+            noted.append((after - between) / CALLS_A_RUN)
+            recorded.append(time.perf_counter() - between)
+    return [
+        time_figure(f"recording a run of {CALLS_A_RUN} calls, {edges:,} edges", floor, recorded, MOST_SECONDS),
+        time_figure("what a call waits for of it", [one / CALLS_A_RUN for one in floor], noted, MOST_NOTED),
+    ]
+
+
+def _started() -> Figure:
+    """The list of tools, and a search among them, with servers that never answer."""
+    alone, many = list[float](), list[float]()
+    for _ in range(STARTS):
+        for count, seconds in ((0, alone), (SERVERS, many)):
+            with _app(count) as app:
+                began = time.perf_counter()
+                asyncio.run(_asked(app))
+                seconds.append(time.perf_counter() - began)
+    return ratio_figure(f"start with {SERVERS} servers that hang, beside none", alone[1:], many[1:], MOST_RATIO)
+
+
+async def _asked(app: App) -> None:
+    async with Client(build_server(app)) as client:
+        await client.list_tools()
+        await client.call_tool("pml_search_tools", {"query": "read a file"})
+
+
+@contextmanager
+def _app(servers: int) -> Generator[App]:
+    """As a person starts it whose servers are configured."""
+    with TemporaryDirectory() as folder:
+        settings = load_settings({"data": Path(folder) / "data", "models": Path(folder) / "models"})
+        app = build_app(settings)
+        for number in range(servers):
+            app.tools.add(LOCAL, f"server{number}", HANGS)
+        app.close()
+        app = build_app(settings)
+        try:
+            yield app
+        finally:
+            app.close()

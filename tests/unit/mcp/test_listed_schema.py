@@ -1,0 +1,65 @@
+"""Schemas as clients are sent them."""
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, Field
+
+from loci.mcp.listed_schema import listed_input, listed_output
+
+
+class Leaf(BaseModel):
+    deep: dict[str, int] = {}
+
+
+class Branch(BaseModel):
+    leaf: Leaf
+    leaves: list[Leaf] = []
+
+
+class Tree(BaseModel):
+    title: str = Field(max_length=5, description="a name")
+    kind: Literal["oak", "elm"] | None = None
+    branch: Branch | None = None
+    next: "Tree | None" = None
+    either: int | str = 0
+
+
+def schema() -> dict[str, Any]:
+    return Tree.model_json_schema()
+
+
+def test_an_input_has_no_references_and_no_alternative_null() -> None:
+    listed = listed_input(Branch.model_json_schema())
+    assert listed["properties"]["leaf"]["properties"]["deep"]["type"] == "object"
+    assert "null" not in str(listed_input(schema())["properties"]["kind"])
+
+
+def test_a_field_called_title_stays() -> None:
+    assert listed_input(schema())["properties"]["title"] == {"type": "string", "description": "a name"}
+
+
+def test_a_schema_that_contains_itself_ends() -> None:
+    assert len(str(listed_input(schema()))) < 20_000
+    assert listed_output(schema())["properties"]["next"]["properties"]["next"] == {"type": ["object", "null"]}
+
+
+def test_an_output_tells_two_levels() -> None:
+    branch = listed_output(schema())["properties"]["branch"]
+    assert branch["properties"] == {
+        "leaf": {"type": "object"},
+        "leaves": {"type": "array", "items": {"type": "object"}},
+    }
+
+
+def test_the_fields_that_are_always_there_are_named() -> None:
+    assert listed_output(schema())["required"] == ["title"]
+
+
+def test_other_alternatives_of_an_input_stay() -> None:
+    either = listed_input(schema())["properties"]["either"]
+    assert either["anyOf"] == [{"type": "integer"}, {"type": "string"}]
+
+
+def test_the_wrapper_around_a_value_is_no_level() -> None:
+    wrapped = {"properties": {"result": {"$ref": "#/$defs/Tree"}}, "required": ["result"], "$defs": schema()["$defs"]}
+    assert "leaf" in listed_output(wrapped)["properties"]["result"]["properties"]["branch"]["properties"]
