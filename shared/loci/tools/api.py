@@ -5,6 +5,10 @@ from dataclasses import dataclass
 
 from loci.core.identity import Owner
 from loci.core.json import Json, JsonObject
+from loci.tools.capabilities.capability import Capability
+from loci.tools.capabilities.learning import EndedRun, Learning
+from loci.tools.capabilities.matching import FoundCapabilities, Matched, Matching
+from loci.tools.capabilities.shelf import Shelf
 from loci.tools.discovery import Discovery, FoundTools
 from loci.tools.gateway import Gateway, Progress
 from loci.tools.ports import ToolServers
@@ -23,6 +27,9 @@ class ToolParts:
     servers: ToolServers
     discovery: Discovery
     usage: Usage
+    shelf: Shelf
+    matching: Matching
+    learning: Learning
 
 
 class Tools:
@@ -78,6 +85,30 @@ class Tools:
     def value(self, owner: Owner, tool: str, arguments: JsonObject) -> Json:
         """Call a tool, and return the plain value of its result. Raises `Refused` if the result is an error."""
         return value_of(*self.parts.gateway.call(owner, tool, arguments))
+
+    def run_ended(self, owner: Owner, run: EndedRun) -> None:
+        """Learn from a run of code, later: the call does not wait."""
+        self.parts.learning.ended(owner, run)
+
+    def finish_learning(self) -> None:
+        """Wait until all runs so far are learned from: the process may end."""
+        self.parts.learning.finish()
+
+    def capabilities(self, owner: Owner) -> list[Capability]:
+        """All capabilities."""
+        return self.parts.shelf.all(owner)
+
+    def find_capabilities(self, owner: Owner, intent: str, *, suggestions: bool = False) -> FoundCapabilities:
+        """The capabilities that fit an intent, or the one with this id. With `suggestions`, also related ones."""
+        return self.parts.matching.find(owner, intent, suggestions=suggestions)
+
+    def fitting_capability(self, owner: Owner, intent: str) -> Matched | None:
+        """The proven capability that fits the intent well. None if none does."""
+        return self.parts.matching.fits_well(owner, intent)
+
+    def delete_capability(self, owner: Owner, id: str) -> Capability:
+        """Forget a capability with all its versions. Raises `NotFound` if there is none."""
+        return self.parts.shelf.remove(owner, id)
 
     def close(self) -> None:
         """End all connections: the server stops."""

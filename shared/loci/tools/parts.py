@@ -7,6 +7,9 @@ from loci.core.settings import Settings
 from loci.core.stores import RecordStore
 from loci.search.inference import Embedder
 from loci.tools.api import ToolParts
+from loci.tools.capabilities.learning import Learning
+from loci.tools.capabilities.matching import Matching
+from loci.tools.capabilities.shelf import Shelf
 from loci.tools.discovery import Discovery
 from loci.tools.gateway import Gateway
 from loci.tools.meanings import Meanings
@@ -32,4 +35,15 @@ def tool_parts(
     known.append(tool_list)
     usage = Usage(records, time.time)
     gateway = Gateway(tool_list, made, usage, read_only=settings.tools_read_only)
-    return ToolParts(tool_list, gateway, made, Discovery(usage, Meanings(records, embedder)), usage)
+    shelf = Shelf(records, time.time)
+    matching = Matching(shelf, Meanings(records, embedder, "capability_vectors"), usage)
+    return ToolParts(
+        tool_list,
+        gateway,
+        made,
+        Discovery(usage, Meanings(records, embedder)),
+        usage,
+        shelf,
+        matching,
+        Learning(shelf, matching.prepare),
+    )

@@ -1,18 +1,16 @@
 """Which tools are used after which, and worked: small counts that fade, one record a tool."""
 
-import queue
-import threading
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Final, cast
 
-from loci.core.errors import Conflict, LociError
+from loci.core.errors import Conflict
 from loci.core.identity import Owner
 from loci.core.ids import content_id
 from loci.core.json import JsonObject
 from loci.core.stores import ABSENT, Record, RecordStore, read_or_none
-from loci.sandbox.supervisor.daemon_threads import DAEMON_THREADS
+from loci.tools.afterwards import Afterwards
 
 TRAIL, FOLLOWERS = "tool_trail", "tool_followers"
 """The kinds of records: the tools that an owner used last, and by tool, those that followed it."""
@@ -36,19 +34,11 @@ class Usage:
     def __init__(self, records: RecordStore, clock: Callable[[], float] = time.time) -> None:
         self._records = records
         self._clock = clock
-        self._calls: queue.Queue[tuple[Owner, str, bool, float]] = queue.Queue(LONGEST_QUEUE)
-        self._turn = threading.Lock()
-        self._is_working = False
+        self._calls: Afterwards[tuple[Owner, str, bool, float]] = Afterwards(self._record, LONGEST_QUEUE)
 
     def called(self, owner: Owner, tool: str, *, worked: bool) -> None:
         """Note that the tool was called."""
-        with suppress(queue.Full):
-            self._calls.put_nowait((owner, tool, worked, self._clock()))
-        with self._turn:
-            if self._is_working:
-                return
-            self._is_working = True
-        DAEMON_THREADS.start(self._work)
+        self._calls.add((owner, tool, worked, self._clock()))
 
     def related(self, owner: Owner, tools: Iterable[str]) -> dict[str, float]:
         """The tools that are used after these, each with how surely, from 0 to 1."""
@@ -60,25 +50,10 @@ class Usage:
 
     def finish(self) -> None:
         """Wait until all calls so far are recorded."""
-        self._calls.join()
+        self._calls.finish()
 
-    def _work(self) -> None:
-        while True:
-            try:
-                call = self._calls.get(timeout=1.0)
-            except queue.Empty:
-                with self._turn:
-                    if self._calls.empty():
-                        self._is_working = False
-                        return
-                continue
-            try:
-                with suppress(LociError):  # the counts only help to sort
-                    self._record(*call)
-            finally:
-                self._calls.task_done()
-
-    def _record(self, owner: Owner, tool: str, worked: bool, at: float) -> None:
+    def _record(self, call: tuple[Owner, str, bool, float]) -> None:
+        owner, tool, worked, at = call
         before = [one for one, when in self._trail(owner) if at - when < PAUSE and one != tool]
         for distance, earlier in enumerate(reversed(before[-MEMORY:]), 1):
             self._count(owner, earlier, tool, 1 / distance if worked else None, at)
