@@ -96,7 +96,7 @@ def loci_tool(
         ),
     )
     metadata = dict(sdk_tool.fn_metadata)
-    metadata["output_schema"] = untitled(sdk_tool.fn_metadata.output_schema)
+    metadata["output_schema"] = short_nulls(untitled(sdk_tool.fn_metadata.output_schema))
     sdk_tool.fn_metadata = TextsAsTheyCame.model_construct(**metadata)
     sdk_tool.parameters = untitled(sdk_tool.parameters)
     return LociTool(id, sdk_tool, budget, quick)
@@ -117,6 +117,23 @@ def untitled(schema: Any) -> Any:
         elif not (name == "title" and isinstance(value, str)):
             kept[name] = untitled(value)
     return kept
+
+
+def short_nulls(schema: Any) -> Any:
+    """The schema of an answer, where what may be null says so in one word: that saves a tenth of a listing."""
+    if isinstance(schema, list):
+        return [short_nulls(one) for one in cast("list[Any]", schema)]
+    if not isinstance(schema, dict):
+        return schema
+    kept = {name: short_nulls(value) for name, value in cast("dict[str, Any]", schema).items()}
+    if kept.get("default", "") is None:
+        del kept["default"]  # nobody fills in an answer
+    match kept.get("anyOf"):
+        case [{"type": str(kind), **rest}, {"type": "null"}] if not rest.keys() & {"enum", "const"}:
+            del kept["anyOf"]
+            return {"type": [kind, "null"], **rest, **kept}
+        case _:
+            return kept
 
 
 def _as_the_sdk_calls_it(fn: Callable[..., Any], threads: ThreadPoolExecutor) -> Callable[..., Awaitable[Any]]:

@@ -1,13 +1,21 @@
 """Loci with a tool server that is a process of its own."""
 
 import sys
+from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from loci.adapters.local.deno_sandbox import DenoSandbox
 from loci.app import App
+from loci.code.past_runs import PastRuns
+from loci.code.results_cache import ResultsCache
+from loci.code.typescript import TypeScript
 from loci.core.identity import LOCAL
+from tests.support.deno import STRONGEST, sandbox
+from tests.support.with_parts import with_typescript
+from tests.surface.tools.workbench import Shop, Workbench
 
 HERE = Path(__file__).parents[3]
 
@@ -23,3 +31,17 @@ def served(app: App) -> App:
     app.tools.add(LOCAL, "shop", upstream())
     app.tools.ask(LOCAL, "shop")
     return app
+
+
+@pytest.fixture(scope="module")
+def deno() -> Generator[DenoSandbox]:
+    with sandbox(STRONGEST) as made:
+        yield made
+
+
+@pytest.fixture
+def bench(app: App, deno: DenoSandbox) -> Workbench:
+    """The app, whose code has the tools of a shop."""
+    runs = PastRuns(lambda: app.tools)
+    typescript = TypeScript(deno, Shop(), app.scratchpad, app.telemetry, cache=ResultsCache(), past_runs=runs)
+    return Workbench(with_typescript(app, typescript))

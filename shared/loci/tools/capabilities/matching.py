@@ -1,15 +1,16 @@
 """Finds the capabilities that fit an intent, and those that are related to them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from statistics import median
 from typing import Final
 
 from loci.core.identity import Owner
-from loci.search.words import index_words
+from loci.search.words import index_words, query_words
 from loci.tools.capabilities.capability import HOPELESS, Capability, Version, intent_words
 from loci.tools.capabilities.shelf import Shelf, StoredCode
 from loci.tools.meanings import Meanings
-from loci.tools.tool_search import KnownTool, ToolIndex
+from loci.tools.tool_words import KnownTool, asked_words
 from loci.tools.usage import Usage
 
 MOST_FOUND: Final = 5
@@ -17,8 +18,23 @@ MOST_SUGGESTED: Final = 3
 LEAST_MATCH: Final = 0.15
 SAME_INTENT: Final = 1.0
 SAME_WORDS: Final = 0.97
+MOST_ALIKE: Final = 0.95
+MEANING: Final = 0.6
+"""The weight of the meaning beside the words."""
+SYNONYM, OF_A_TOOL = 0.5, 0.25
 FITS_WELL: Final = 0.6
 """The least match of a capability that a run of code is told about."""
+OFF_TOPIC: Final = tuple(
+    KnownTool(text, "", "", {})
+    for text in (
+        "the weather in the mountains",
+        "a recipe for vegetable soup",
+        "the history of a castle",
+        "how bees make honey",
+        "a song about the sea",
+    )
+)
+"""Texts that are about nothing that code does."""
 LEAST_SURE: Final = 0.2
 """How surely a tool must be used after another to suggest what it does."""
 
@@ -66,7 +82,7 @@ class Matching:
         if intent.strip().startswith("cap_") and " " not in intent.strip():
             return self._by_id(owner, intent.strip())
         known = self._shelf.all(owner)
-        shown = [one for one in self.matches(owner, intent, known) if one.match >= LEAST_MATCH]
+        shown = self.matches(owner, intent, known)
         # Proven ones first; beyond that the better match, then the surer code.
         shown.sort(key=lambda one: (not one.capability.best.is_proven, -round(one.match, 3), *_order(one.capability)))
         first = shown[:MOST_FOUND]
@@ -93,21 +109,18 @@ class Matching:
 
     def prepare(self, owner: Owner) -> None:
         """Embed the intents that have no vector yet."""
-        self._meanings.make(owner, [_as_tool(one) for one in self._shelf.all(owner)])
+        self._meanings.make(owner, [*map(_as_tool, self._shelf.all(owner)), *OFF_TOPIC])
 
     def matches(self, owner: Owner, intent: str, known: Sequence[Capability]) -> list[Matched]:
-        """How well each capability fits that does at all and is not hopeless."""
+        """How well each capability fits that does at all and is not hopeless. The score depends on no other."""
         some = {one.id: one for one in known if one.best.success_rate >= HOPELESS}
         if not some:
             return []
-        tools = [_as_tool(one) for one in some.values()]
-        vectors, asked = self._meanings.of(owner, intent, tools) or (None, None)
-        by_tool = {tool.id: id for id, tool in zip(some, tools, strict=True)}
-        found = ToolIndex(tools).find(intent, len(tools), vectors, asked)
-        scores = {by_tool[one.tool.id]: min(one.score, 0.95) for one in found}
-        for one in some.values():
-            scores[one.id] = max(scores.get(one.id, 0.0), _same(intent, one))
-        return [Matched(some[id], score) for id, score in scores.items() if score > 0]
+        tools = {id: _as_tool(one) for id, one in some.items()}
+        vectors, asked = self._meanings.of(owner, intent, [*tools.values(), *OFF_TOPIC]) or (None, None)
+        near = _beyond_chance(vectors.near(asked)) if vectors is not None and asked else {}
+        found = [Matched(one, _score(intent, one, near.get(tools[id].id, 0.0))) for id, one in some.items()]
+        return [one for one in found if one.match >= LEAST_MATCH]
 
     def _by_id(self, owner: Owner, id: str) -> FoundCapabilities:
         found = self._shelf.get(owner, id)
@@ -151,14 +164,37 @@ def _as_tool(one: Capability) -> KnownTool:
     return KnownTool(one.intent.replace(":", " ") or one.id, "", others.replace(":", " "), {})
 
 
+def _beyond_chance(near: Mapping[str, float]) -> dict[str, float]:
+    """The cosines, where 0 is that of texts which have nothing to do with the intent: models differ in it."""
+    chance = max(0.0, median([near[one.id] for one in OFF_TOPIC if one.id in near] or [0.0]))
+    return {id: max(0.0, (cosine - chance) / (1 - chance)) if chance < 1 else 0.0 for id, cosine in near.items()}
+
+
+def _score(intent: str, one: Capability, meaning: float) -> float:
+    """From 0 to 1: 1 for the very intent; else by the words that both have, and by how near they are in meaning."""
+    words = max(_shared_words(intent, known, one.best.tools) for known in (one.intent, *one.other_intents))
+    both = max(meaning, MEANING * meaning + (1 - MEANING) * words) if meaning > 0 else words
+    return max(_same(intent, one), MOST_ALIKE * min(1.0, both))
+
+
+def _shared_words(intent: str, known: str, tools: Sequence[str]) -> float:
+    """The share of words that both have. One that means about the same counts half, one in a tool's name a quarter."""
+    asked, has, of_tools = asked_words(intent), set(query_words(known)), set(index_words(" ".join(tools)))
+    gains = [
+        1.0 if word in has else SYNONYM if not has.isdisjoint(others) else OF_A_TOOL if word in of_tools else 0.0
+        for word, others in asked.items()
+    ]
+    return 2 * sum(gains) / (len(asked) + len(has)) if asked else 0.0
+
+
 def _same(intent: str, one: Capability) -> float:
     """1 for the very intent, a little less for its words in another order; else 0."""
     known = (one.intent, *one.other_intents)
     words = [*intent_words(intent)]
     if words and any([*intent_words(other)] == words for other in known):
         return SAME_INTENT
-    stems = set(index_words(intent))
-    return SAME_WORDS if stems and any(set(index_words(other)) == stems for other in known) else 0.0
+    stems = set(query_words(intent))
+    return SAME_WORDS if stems and any(set(query_words(other)) == stems for other in known) else 0.0
 
 
 def _order(one: Capability) -> tuple[float, int, str]:
