@@ -213,8 +213,7 @@ class _Rewriter:
 
     def _is_worth_it(self, one: FoundLiteral) -> bool:
         """True if somebody might want another value there."""
-        plain = [default for default in self._params.values() if default is not None]
-        if one.role == "other" or len(plain) >= MOST_PARAMETERS or not _wish(one):
+        if one.role == "other" or len({*self._params, *self._bound}) >= MOST_PARAMETERS or not _wish(one):
             return False
         if one.is_number:
             return one.value not in PLAIN_NUMBERS and not one.value.endswith("n")
@@ -282,8 +281,8 @@ def _has_secret(root: "Node") -> bool:
         return True
     for one in every_node(root):
         if one.child_count == 0 or one.type == "string":
-            is_name = one.type.endswith("identifier")
-            if has_known_format(text_of(one)) if is_name else any(secrets_in(text_of(one))):
+            is_written_by_hand = one.type.endswith("identifier") or one.type == "regex_pattern"
+            if has_known_format(text_of(one)) if is_written_by_hand else secrets_in(text_of(one)):
                 return True
     return False
 

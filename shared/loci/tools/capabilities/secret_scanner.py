@@ -27,19 +27,19 @@ FORMATS: Final[tuple[tuple[str, str], ...]] = (
     ("pypiToken", r"pypi-AgE[A-Za-z0-9_-]{16,}"),
     ("digitalOceanToken", r"do[opr]_v1_[a-f0-9]{32,}"),
     ("telegramToken", r"(?<!\d)\d{8,10}:AA[A-Za-z0-9_-]{30,}"),
-    ("jwt", r"eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)?"),
-    ("authorization", r"(?i:\bbearer)\s+[A-Za-z0-9._~+/=-]{6,}"),
+    ("jwt", r"eyJ[A-Za-z0-9_-]{8,4000}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)?"),
+    ("authorization", r"(?i:\bbearer)\s+(?=[A-Za-z._~+/-]{0,60}\d|[A-Za-z0-9._~+/-]{20})[A-Za-z0-9._~+/=-]{6,}"),
     ("authorization", r"(?i:\bbasic)\s+(?=[A-Za-z+/]*[A-Z0-9=])[A-Za-z0-9+/]{8,}={0,2}"),
-    ("urlWithPassword", r"[a-z][a-z0-9+.-]*://[^\s/:@?#]*:[^\s/@]+@[^\s\"'`]*"),
+    ("urlWithPassword", r"(?<![a-z0-9+.-])[a-z][a-z0-9+.-]{0,20}://[^\s/:@?#]*:[^\s/@]+@[^\s\"'`]*"),
     (
         "secret",
-        r"(?<![A-Za-z0-9+/=])(?=[A-Za-z0-9+/]*[A-Z])(?=[A-Za-z0-9+/]*[a-z])(?=[A-Za-z0-9+/]*\d)"
+        r"(?<![A-Za-z0-9+/=])(?=[A-Za-z0-9+/]{0,39}[A-Z])(?=[A-Za-z0-9+/]{0,39}[a-z])(?=[A-Za-z0-9+/]{0,39}\d)"
         r"[A-Za-z0-9+/]{40}(?![A-Za-z0-9+/=])",
     ),
 )
 """What each is called as a parameter, and how it looks."""
 ASSIGNED: Final = re.compile(
-    r"(?i)(?P<name>[\w-]*(?:passw(?:or)?d|passphrase|pwd|secret|token|api[_-]?key|access[_-]?key|credential)[\w-]*)"
+    r"(?i)(?P<name>(?:passw(?:or)?d|passphrase|pwd|secret|token|api[_-]?key|access[_-]?key|credential)[\w-]{0,40}+)"
     r"(?P<sign>[\"']?\s*(?:=|:|\bis\b)\s*[\"']?)(?P<value>[^\s\"'`&;,<>{}$*]{3,})"
 )
 FOUND: Final = re.compile("|".join(f"(?P<f{at}>{pattern})" for at, (_, pattern) in enumerate(FORMATS)))
@@ -49,7 +49,7 @@ ALWAYS: Final = frozenset(
     {"password", "passwd", "pwd", "passphrase", "secret", "secrets", "apikey", "pin", "credential"}
 )
 OFTEN: Final = frozenset(
-    {"token", "auth", "authorization", "credentials", "bearer", "cookie", "signature", "jwt", "key"}
+    {"token", "auth", "authorization", "credentials", "bearer", "cookie", "signature", "jwt"}
 )
 PAIRS: Final = (
     ("api", "key"),
@@ -133,7 +133,7 @@ def _candidates(text: str) -> Iterator[Secret]:
 def _is_value(sign: str, value: str) -> bool:
     """`password=x1y` gives one away, and `the token is valid` does not."""
     plain = value.strip(".:!?)]([")
-    if len(plain) < 3 or value == BLANK.strip("[]"):
+    if len(plain) < 3 or value.startswith(BLANK):
         return False
     mixed = any(one.isdigit() for one in plain) or any(not one.isalnum() for one in plain[:-1])
     return (mixed and plain[0] != "(") if "is" in sign or ":" in sign else len(plain) >= 4

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
 
-DEEPEST: Final = 150
+DEEPEST: Final = 200
 """Levels of a tree. Others walk it with recursion, and nobody writes code that is nested so deep."""
 TYPES_ONLY: Final = frozenset({"interface_declaration", "type_alias_declaration", "ambient_declaration", "comment"})
 FUNCTIONS: Final = frozenset(
