@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from loci.code.bridge import OfferedTool
 from loci.compose import build_app
 from loci.core.identity import Caller
 from loci.core.json import Json, JsonObject
@@ -12,8 +13,8 @@ from loci.mcp.lambda_handler import job_handler, keep_alive
 class Shop:
     """The tool's door."""
 
-    def offered(self, caller: Caller, intent: str | None) -> tuple[str, ...]:  # noqa: ARG002
-        return ("shop:price",) if intent == "buy" else ()
+    def offered(self, caller: Caller, intent: str | None) -> tuple[OfferedTool, ...]:  # noqa: ARG002
+        return (OfferedTool("shop:price"),) if intent == "buy" else ()
 
     def call(self, caller: Caller, tool: str, arguments: JsonObject) -> Json:  # noqa: ARG002
         return {"price": 3, "for": caller.owner.subject, **arguments}

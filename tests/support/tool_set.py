@@ -4,6 +4,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from loci.code.bridge import OfferedTool
 from loci.core.errors import NotFound, Refused
 from loci.core.identity import Caller
 from loci.core.json import Json, JsonObject
@@ -38,8 +39,8 @@ class ToolSet:
             "admin:delete_all": lambda _: "all is gone",
         }
 
-    def offered(self, caller: Caller, intent: str | None) -> Sequence[str]:  # noqa: ARG002 (the port's names)
-        return BY_INTENT.get(intent or "", ())
+    def offered(self, caller: Caller, intent: str | None) -> Sequence[OfferedTool]:  # noqa: ARG002 (the port's names)
+        return [OfferedTool(one) for one in BY_INTENT.get(intent or "", ())]
 
     def call(self, caller: Caller, tool: str, arguments: JsonObject) -> Json:
         self.called.append((caller.owner.subject, tool, arguments))

@@ -84,6 +84,8 @@ class Code:
         if self.parts.detached_runs is not None:
             handlers = {python.TOOL: self._python_job, typescript.TOOL: self._typescript_job}
             self.parts.detached_runs.drive(job, handlers)
+            if (typescript_runs := self.parts.typescript.made) is not None:
+                typescript_runs.finish_learning()  # the answer is there, and this process may stop now
 
     @staticmethod
     def install_packages(folder: Path, say: Callable[[str], None]) -> bool:

@@ -3,10 +3,11 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from loci.code.typescript_run import ToolClient
-from loci.core.errors import NotFound
+from loci.core.errors import LociError, NotFound
 from loci.core.identity import Caller
 from loci.core.json import Json, JsonObject
 
@@ -14,11 +15,21 @@ IDENTIFIER = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*")
 WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+|[0-9]+")
 
 
+@dataclass(frozen=True, slots=True)
+class OfferedTool:
+    """A tool that a run may call."""
+
+    id: str
+    """Such as `github:list_commits`."""
+    why: str = ""
+    """What of the intent it fits."""
+
+
 class ToolDoor(Protocol):
     """The one way to every tool. It checks the caller's rights and the arguments."""
 
-    def offered(self, caller: Caller, intent: str | None) -> Sequence[str]:
-        """The ids, such as `github:list_commits`, of the tools that a run with this intent may call."""
+    def offered(self, caller: Caller, intent: str | None) -> Sequence[OfferedTool]:
+        """The tools that a run with this intent may call."""
         ...
 
     def call(self, caller: Caller, tool: str, arguments: JsonObject) -> Json:
@@ -32,15 +43,25 @@ class Bridge:
     def __init__(self, door: ToolDoor, caller: Caller, intent: str | None) -> None:
         self._door = door
         self._caller = caller
-        self.tools = tuple(dict.fromkeys(door.offered(caller, intent)))
+        self.offered = tuple(door.offered(caller, intent))
+        self.tools = tuple(dict.fromkeys(one.id for one in self.offered))
         self.called: Counter[str] = Counter()
+        self.worked: list[str] = []
+        """The tools whose calls gave an answer, call by call."""
+        self.failures: list[LociError] = []
 
     def call(self, tool: str, arguments: JsonObject) -> Json:
         """Call the tool, if it is one of this run's. The sandbox checks that too; this check holds if it is broken."""
         if tool not in self.tools:
             raise NotFound(f"This run was not given the tool {tool[:80]!r}", "Call another", code="TOOL_DENIED")
         self.called[tool] += 1
-        return self._door.call(self._caller, tool, arguments)
+        try:
+            answer = self._door.call(self._caller, tool, arguments)
+        except LociError as error:
+            self.failures.append(error)
+            raise
+        self.worked.append(tool)
+        return answer
 
 
 def clients(tools: Iterable[str]) -> tuple[ToolClient, ...]:

@@ -8,6 +8,7 @@ from functools import partial
 from loci.code.detached_runs import DetachedRuns
 from loci.code.errand_slots import ErrandSlots
 from loci.code.gateway_door import GatewayDoor
+from loci.code.past_runs import PastRuns
 from loci.code.ports import Executors, Jobs, Sandbox, StoredFiles
 from loci.code.python import Runner
 from loci.code.results_cache import ResultsCache
@@ -108,4 +109,5 @@ def _typescript(
         cache=ResultsCache() if settings.code_cache else None,
         read_roots=settings.code_read_paths if is_local else (),
         private=settings.data.absolute() if is_local else None,
+        past_runs=PastRuns(tools),
     )

@@ -18,6 +18,7 @@ from loci.code.answers import (
 )
 from loci.code.bridge import Bridge, ToolDoor, clients
 from loci.code.packages import NOT_STARTED
+from loci.code.past_runs import PastRuns
 from loci.code.ports import GivenUp, Sandbox, never
 from loci.code.read_paths import Readable, readable
 from loci.code.results_cache import ResultsCache, key_of
@@ -109,7 +110,9 @@ class TypeScript:
         cache: ResultsCache | None,
         read_roots: Sequence[Path] = (),
         private: Path | None = None,
+        past_runs: PastRuns | None = None,
     ) -> None:
+        self._past_runs = past_runs
         self._sandbox = sandbox
         self._tools = tools
         self._scratchpad = scratchpad
@@ -148,6 +151,11 @@ class TypeScript:
             raise end
         return end
 
+    def finish_learning(self) -> None:
+        """Wait until the runs so far are learned from."""
+        if self._past_runs is not None:
+            self._past_runs.finish()
+
     def close(self) -> None:
         """End every run: the server stops."""
         self._sandbox.close()
@@ -170,8 +178,10 @@ class TypeScript:
             job = TypeScriptJob(whole_characters(request.code), request.context, limits, clients(bridge.tools))
             key = key_of(job, bridge.tools) if self._cache else ""
             known = self._cache.find(caller.owner, key) if self._cache else None
+            offers = self._past_runs.offers(caller, request.intent, bridge) if self._past_runs else {}
             if known is not None:
-                return _with_refused(typescript_answer(known, cached=True), paths)
+                self._learn(caller, request, bridge, known)
+                return _with_refused(typescript_answer(known, cached=True) | offers, paths)
             with self._queue.turn(caller.owner.key):
                 ended = self._sandbox.run(caller.owner, job, bridge.call, given_up)
         except LociError as error:
@@ -179,13 +189,18 @@ class TypeScript:
                 self._telemetry.not_started(language="TypeScript", reason=error.what)
             return error
         self._report(caller, ended, bridge)
+        self._learn(caller, request, bridge, ended)
         match ended:
             case Completed():
                 if self._cache and not bridge.called:
                     self._cache.keep(caller.owner, key, ended)
-                return _with_refused(typescript_answer(ended), paths)
+                return _with_refused(typescript_answer(ended) | offers, paths)
             case Failed():
                 return typescript_failure(_explained(ended, paths))
+
+    def _learn(self, caller: Caller, request: TypeScriptRequest, bridge: Bridge, ended: Completed | Failed) -> None:
+        if self._past_runs is not None:
+            self._past_runs.ended(caller, request.code, request.intent, request.context, bridge, ended)
 
     def _report(self, caller: Caller, ended: Completed | Failed, bridge: Bridge) -> None:
         self._telemetry.ran(

@@ -7,6 +7,10 @@ from loci.core.calls import Called, Door
 from loci.core.identity import Caller, Owner
 from loci.core.json import Json, JsonObject
 from loci.tools.call_log import MOST, CallLog, LoggedCall
+from loci.tools.capabilities.capability import Capability
+from loci.tools.capabilities.learning import EndedRun, Learning
+from loci.tools.capabilities.matching import FoundCapabilities, Matched, Matching
+from loci.tools.capabilities.shelf import Shelf
 from loci.tools.configuration import Configured
 from loci.tools.discovery import Discovery, FoundTools
 from loci.tools.gateway import Gateway
@@ -37,6 +41,9 @@ class ToolParts:
     secrets: Secrets
     call_log: CallLog
     later: Later
+    shelf: Shelf
+    matching: Matching
+    learning: Learning
 
 
 class Tools:
@@ -150,6 +157,30 @@ class Tools:
     def last_calls(self, owner: Owner, limit: int = MOST) -> list[LoggedCall]:
         """The last calls of the servers' tools, the newest first."""
         return self.parts.call_log.last(owner, limit)
+
+    def run_ended(self, owner: Owner, run: EndedRun) -> None:
+        """Learn from a run of code, later: the call does not wait."""
+        self.parts.learning.ended(owner, run)
+
+    def finish_learning(self) -> None:
+        """Wait until all runs so far are learned from: the process may end."""
+        self.parts.later.finish()
+
+    def capabilities(self, owner: Owner) -> list[Capability]:
+        """All capabilities."""
+        return self.parts.shelf.all(owner)
+
+    def find_capabilities(self, owner: Owner, intent: str, *, suggestions: bool = False) -> FoundCapabilities:
+        """The capabilities that fit an intent, or the one with this id. With `suggestions`, also related ones."""
+        return self.parts.matching.find(owner, intent, suggestions=suggestions)
+
+    def fitting_capability(self, owner: Owner, intent: str) -> Matched | None:
+        """The proven capability that fits the intent well. None if none does."""
+        return self.parts.matching.fits_well(owner, intent)
+
+    def delete_capability(self, owner: Owner, id: str) -> Capability:
+        """Forget a capability with all its versions. Raises `NotFound` if there is none."""
+        return self.parts.shelf.remove(owner, id)
 
     def close(self) -> None:
         """End all connections: the server stops."""

@@ -25,9 +25,10 @@ ROOM = 500
 class Meanings:
     """Knows how near a request is to each tool, as far as the tools are embedded."""
 
-    def __init__(self, records: RecordStore, embedder: Callable[[], Embedder]) -> None:
+    def __init__(self, records: RecordStore, embedder: Callable[[], Embedder], kind: str = VECTORS) -> None:
         self._records = records
         self._embedder = embedder
+        self._kind = kind
         self._turn = threading.Lock()
         self._making: set[Owner] = set()
         self._held: dict[Owner, tuple[str, dict[str, bytes]]] = {}
@@ -39,8 +40,11 @@ class Meanings:
         model = embedder.model()
         if model is None:
             return None
-        held = self._vectors(owner, model.identity)
         hashes = {one.id: text_hash(one) for one in tools}
+        held = self._vectors(owner, model.identity)
+        if any(one not in held for one in hashes.values()):
+            self._held.pop(owner, None)  # another process may have made them
+            held = self._vectors(owner, model.identity)
         if any(one not in held for one in hashes.values()):
             self._make_later(owner, tools)
         known = {id: held[one] for id, one in hashes.items() if one in held}
@@ -71,13 +75,13 @@ class Meanings:
         kept = {one: vector for one, vector in made.items() if one in texts} if is_full else made
         if kept.keys() != held.keys():
             value = cast("JsonObject", {one: b64encode(vector).decode() for one, vector in kept.items()})
-            self._records.put(owner, VECTORS, model.identity, value, durable=False)
+            self._records.put(owner, self._kind, model.identity, value, durable=False)
         self._held[owner] = (model.identity, kept)
 
     def _vectors(self, owner: Owner, model: str) -> Mapping[str, bytes]:
         held = self._held.get(owner)
         if held is None or held[0] != model:
-            found = read_or_none(self._records.get(owner, VECTORS, model), _vectors) or {}
+            found = read_or_none(self._records.get(owner, self._kind, model), _vectors) or {}
             held = self._held[owner] = (model, found)
         return held[1]
 

@@ -25,6 +25,11 @@ def tools_module(app: "ToolsHost") -> Module:
 
         return tool_tools(app)
 
+    def capabilities() -> list[LociTool]:
+        from loci.tools.capability_tools import capability_tools
+
+        return capability_tools(app)
+
     def upstream() -> UpstreamTools:
         from loci.tools.upstream_tools import ServedTools
 
@@ -33,7 +38,10 @@ def tools_module(app: "ToolsHost") -> Module:
     return Module(
         name="tools",
         surfaces=frozenset({"tools"}),
-        tools=[tool_family(tools, "pml:search_tools", CALL_TOOL, surfaces=("tools",))],
+        tools=[
+            tool_family(tools, "pml:search_tools", CALL_TOOL, surfaces=("tools",)),
+            tool_family(capabilities, "pml:search_capabilities", "pml:delete_capability", surfaces=("tools",)),
+        ],
         instructions=INSTRUCTIONS,
         upstream=Lazy(upstream),
     )

@@ -11,6 +11,9 @@ from loci.core.stores import RecordStore
 from loci.search.inference import Embedder
 from loci.tools.api import ToolParts
 from loci.tools.call_log import CallLog
+from loci.tools.capabilities.learning import Learning
+from loci.tools.capabilities.matching import Matching
+from loci.tools.capabilities.shelf import Shelf
 from loci.tools.discovery import Discovery
 from loci.tools.gateway import Gateway
 from loci.tools.later import Later
@@ -51,10 +54,21 @@ def tool_parts(
     later = Later()
     usage = Usage(records, later, time.time)
     policy = Policy(read_only=settings.tools_read_only, approval=settings.tools_approval)
-    gateway = Gateway(tool_list, servers, own, policy, calls)
-    discovery = Discovery(usage, Meanings(records, embedder))
-    call_log = CallLog(records, later, time.time)
-    return ToolParts(tool_list, gateway, servers, discovery, usage, secrets, call_log, later)
+    shelf = Shelf(records, time.time)
+    matching = Matching(shelf, Meanings(records, embedder, "capability_vectors"), usage)
+    return ToolParts(
+        tool_list,
+        Gateway(tool_list, servers, own, policy, calls),
+        servers,
+        Discovery(usage, Meanings(records, embedder)),
+        usage,
+        secrets,
+        CallLog(records, later, time.time),
+        later,
+        shelf,
+        matching,
+        Learning(shelf, matching.prepare, later),
+    )
 
 
 def reached_servers(records: RecordStore, adapters: ToolAdapters) -> tuple[Secrets, ToolServers, ToolList]:

@@ -8,11 +8,18 @@ from typing import Any
 
 import pytest
 
+from loci.adapters.local.deno_sandbox import DenoSandbox
 from loci.app import App
+from loci.code.past_runs import PastRuns
+from loci.code.results_cache import ResultsCache
+from loci.code.typescript import TypeScript
 from loci.compose import build_app
 from loci.core.identity import LOCAL
 from loci.core.settings import load_settings
 from tests.support.connecting import Connecting, connecting
+from tests.support.deno import STRONGEST, sandbox
+from tests.support.with_parts import with_typescript
+from tests.surface.tools.workbench import Shop, Workbench
 
 HERE = Path(__file__).parents[3]
 
@@ -52,3 +59,17 @@ def shop_app(folder: Path, entry: Mapping[str, Any] | None = None, **settings: A
         app.tools.add(LOCAL, "shop", upstream() | dict(entry or {}))
         app.tools.ask(LOCAL, "shop")
         yield app
+
+
+@pytest.fixture(scope="module")
+def deno() -> Generator[DenoSandbox]:
+    with sandbox(STRONGEST) as made:
+        yield made
+
+
+@pytest.fixture
+def bench(app: App, deno: DenoSandbox) -> Workbench:
+    """The app, whose code has the tools of a shop."""
+    runs = PastRuns(lambda: app.tools)
+    typescript = TypeScript(deno, Shop(), app.scratchpad, app.telemetry, cache=ResultsCache(), past_runs=runs)
+    return Workbench(with_typescript(app, typescript))

@@ -52,6 +52,8 @@ class CodeAnswer(BaseModel):
     cached: bool | None = Field(default=None, description="true: the same code ran before and gave this")
     logs_dropped: int | None = Field(default=None, description="lines of logs that were not kept")
     tool_calls: int | None = None
+    tools_offered: list[dict[str, str]] | None = None
+    capability: dict[str, Any] | None = Field(default=None, description="code that worked for such an intent")
     refused_read_paths: list[str] | None = Field(default=None, description="paths that the operator does not allow")
     status: Literal["running"] | None = Field(default=None, description="running: read the answer later")
     scratchpad_id: str | None = Field(default=None, description="the entry for scratchpad_read that has the answer")

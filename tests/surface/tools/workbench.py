@@ -1,0 +1,84 @@
+"""Code that runs with three tools, on either runtime, and what is learned from it."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mcp import Client
+from mcp_types import CallToolResult
+
+from loci.app import App
+from loci.code.bridge import OfferedTool
+from loci.core.errors import NotFound, Refused
+from loci.core.identity import Caller
+from loci.core.json import Json, JsonObject
+from loci.mcp.server import build_server
+from loci.tools.ports import ToolServerError
+from tests.surface.results import structured, texts
+
+SUM = "const told = await shop.addNumbers({a: 20, b: 22});\nreturn told.sum"
+INTENT = "add the prices of two orders"
+
+
+class Shop:
+    """A `ToolDoor` whose tools are there for every intent."""
+
+    def offered(self, caller: Caller, intent: str | None) -> Sequence[OfferedTool]:  # noqa: ARG002 (the port's names)
+        names = ("shop:add_numbers", "shop:draw_cat", "shop:break_plate", "shop:closed")
+        return [OfferedTool(one, "it is here for every intent") for one in names] if intent else []
+
+    def call(self, caller: Caller, tool: str, arguments: JsonObject) -> Json:  # noqa: ARG002 (the port's names)
+        match tool:
+            case "shop:add_numbers":
+                return {"sum": int(str(arguments["a"])) + int(str(arguments["b"]))}
+            case "shop:draw_cat":
+                return "A cat."
+            case "shop:break_plate":
+                raise Refused("The plate does not break", "Take another", code="TOOL_ERROR")
+            case "shop:closed":
+                raise ToolServerError("The shop is closed", "Come tomorrow")
+            case _:
+                raise NotFound(f"There is no {tool}", "Name another")
+
+
+@dataclass
+class Workbench:
+    """An app, and a client that runs code and searches for what worked."""
+
+    app: App
+
+    async def call(self, tool: str, **arguments: object) -> CallToolResult:
+        async with Client(build_server(self.app, "tools"), mode="2026-07-28") as client:
+            return await client.call_tool(tool, arguments)
+
+    async def run(self, code: str, intent: str | None = INTENT, **more: object) -> dict[str, Any]:
+        """Run code that works; return the answer when it is learned from."""
+        answer = await self.call("pml_execute_code", code=code, intent=intent, **more)
+        assert not answer.is_error, texts(answer)
+        self.app.tools.finish_learning()
+        return structured(answer)
+
+    async def fail(self, code: str, intent: str | None = INTENT, **more: object) -> None:
+        """Run code that fails."""
+        answer = await self.call("pml_execute_code", code=code, intent=intent, **more)
+        assert answer.is_error, texts(answer)
+        self.app.tools.finish_learning()
+
+    async def answer(self, intent: str = INTENT, **more: object) -> dict[str, Any]:
+        """The answer of a search. Its text says the same."""
+        answer = await self.call("pml_search_capabilities", intent=intent, **more)
+        assert not answer.is_error, texts(answer)
+        [text] = texts(answer)
+        assert json.loads(text) == structured(answer)
+        return structured(answer)
+
+    async def search(self, intent: str = INTENT, **more: object) -> list[dict[str, Any]]:
+        """The capabilities that are found."""
+        return (await self.answer(intent, **more))["capabilities"]
+
+    async def learned(self, code: str, intent: str = INTENT, **more: object) -> dict[str, Any]:
+        """The capability that a run of the code makes."""
+        await self.run(code, intent, **more)
+        [one] = await self.search(intent)
+        return one
