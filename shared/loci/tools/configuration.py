@@ -4,12 +4,13 @@ import json
 import re
 from dataclasses import dataclass
 from pathlib import PurePath
-from typing import Any, Literal, cast
+from typing import Annotated, Any, Literal, cast
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from loci.core.errors import Refused
 from loci.core.json import JsonObject
+from loci.tools.oauth_entry import OAuthEntry, oauth_or_none
 from loci.tools.tool_server import AT_ONCE, SECONDS, UpstreamTool
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
@@ -32,11 +33,19 @@ class Entry(BaseModel):
     cwd: str | None = None
     url: str | None = Field(None, min_length=1)
     headers: dict[str, str] = {}
+    oauth: Annotated[OAuthEntry | None, BeforeValidator(oauth_or_none)] = Field(
+        None, validation_alias=AliasChoices("oauth", "auth")
+    )
     seconds: float = Field(SECONDS, gt=0, le=900)
     at_once: int = Field(AT_ONCE, ge=1, le=64)
     allow: list[str] = []
     """Patterns of the tools that may be called; none: all."""
     deny: list[str] = []
+
+    @property
+    def has_authorization(self) -> bool:
+        """True if it brings its own credentials."""
+        return any(name.lower() == "authorization" for name in self.headers)
 
     def as_json(self) -> JsonObject:
         """The entry as it is stored and shown, without what is not set."""
@@ -86,7 +95,18 @@ def checked_entry(name: str, value: object) -> Entry:
         raise not_configured(name, "it needs either a command or a url", "Give one of them")
     if entry.url is not None and not re.match(r"https?://[^/\s]+|\$\{", entry.url):
         raise not_configured(name, f"{entry.url[:80]!r} is no URL", "Give one that begins with https:// or http://")
+    if entry.oauth is not None:
+        _check_oauth(name, entry, entry.oauth)
     return entry
+
+
+def _check_oauth(name: str, entry: Entry, oauth: OAuthEntry) -> None:
+    if entry.url is None:
+        raise not_configured(name, "oauth is for servers with a url", "Leave it out")
+    if entry.has_authorization:
+        raise not_configured(name, "it has oauth and an Authorization header", "Leave out one of them")
+    if oauth.grant == "client_credentials" and not (oauth.client_id and oauth.client_secret):
+        raise not_configured(name, "client_credentials need a client_id and a client_secret", "Give both")
 
 
 def entries_in(text: str, source: str) -> dict[str, object]:

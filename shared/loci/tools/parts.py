@@ -10,6 +10,7 @@ from loci.search.inference import Embedder
 from loci.tools.api import ToolParts
 from loci.tools.discovery import Discovery
 from loci.tools.gateway import Gateway
+from loci.tools.logins import Logins
 from loci.tools.meanings import Meanings
 from loci.tools.ports import Changed, ServerConnections
 from loci.tools.reaching import ReachedServers, Reaching
@@ -32,10 +33,14 @@ def tool_parts(
     """Put the parts together."""
     known: list[ToolList] = []
     secrets = Secrets(records, box)
-    reaching = Reaching(secrets, variable)
-    made = ReachedServers(connections(lambda owner, name: known[0].ask_later(owner, name)), reaching)
+    reached = connections(lambda owner, name: known[0].ask_later(owner, name))
+    logins = Logins(records, box, reached.authorization_servers, time.time)
+    reaching = Reaching(secrets, variable, logins)
+    made = ReachedServers(reached, reaching)
     tool_list = ToolList(records, made, reaching, time.time)
     known.append(tool_list)
     usage = Usage(records, time.time)
     gateway = Gateway(tool_list, made, usage, read_only=settings.tools_read_only)
-    return ToolParts(tool_list, gateway, made, Discovery(usage, Meanings(records, embedder)), usage, secrets)
+    return ToolParts(
+        tool_list, gateway, made, Discovery(usage, Meanings(records, embedder)), usage, secrets, logins, reaching
+    )

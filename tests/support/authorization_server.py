@@ -1,0 +1,290 @@
+"""A tool server that wants a login, and the authorization server that it trusts, on two ports of this machine.
+
+Both are the official ones, with clients and tokens in memory. `wrong` and `instead` make them misbehave.
+"""
+
+import json
+import secrets
+import threading
+import time
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import uvicorn
+from mcp.server.auth.middleware.auth_context import get_access_token
+from mcp.server.auth.provider import (
+    AccessToken,
+    AuthorizationCode,
+    AuthorizationParams,
+    OAuthAuthorizationServerProvider,
+    RefreshToken,
+    construct_redirect_uri,
+)
+from mcp.server.auth.settings import AuthSettings, ClientRegistrationOptions, RevocationOptions
+from mcp.server.mcpserver import MCPServer
+from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
+from pydantic import AnyHttpUrl, AnyUrl
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.types import Receive, Scope, Send
+
+from tests.servers.ports import free_port
+
+Answer = Callable[[Request], Awaitable[Response]]
+METADATA = "/.well-known/oauth-authorization-server"
+RESOURCE = "/.well-known/oauth-protected-resource/mcp"
+SCOPES = ["read", "write"]
+
+
+@dataclass
+class Tokens(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken, AccessToken]):
+    """Gives out tokens to whoever asks, rotates refresh tokens, and ends a login whose old one is used again."""
+
+    issuer: str
+    lifetime: int = 3600
+    clients: dict[str, OAuthClientInformationFull] = field(default_factory=dict[str, OAuthClientInformationFull])
+    codes: dict[str, AuthorizationCode] = field(default_factory=dict[str, AuthorizationCode])
+    access: dict[str, AccessToken] = field(default_factory=dict[str, AccessToken])
+    refresh: dict[str, RefreshToken] = field(default_factory=dict[str, RefreshToken])
+    used: set[str] = field(default_factory=set[str])
+    renewals: int = 0
+    reused: int = 0
+    denies: bool = False
+    iss: str | None = None
+    """What it calls itself in answers; None: its name."""
+
+    async def get_client(self, client_id: str) -> OAuthClientInformationFull | None:
+        return self.clients.get(client_id)
+
+    async def register_client(self, client_info: OAuthClientInformationFull) -> None:
+        self.clients[client_info.client_id] = client_info
+
+    async def authorize(self, client: OAuthClientInformationFull, params: AuthorizationParams) -> str:
+        answer = {"state": params.state, "iss": self.iss or self.issuer}
+        if self.denies:
+            return construct_redirect_uri(str(params.redirect_uri), error="access_denied", **answer)
+        code = AuthorizationCode(
+            code=secrets.token_urlsafe(24),
+            scopes=params.scopes or [],
+            expires_at=time.time() + 60,
+            client_id=client.client_id,
+            code_challenge=params.code_challenge,
+            redirect_uri=params.redirect_uri,
+            redirect_uri_provided_explicitly=params.redirect_uri_provided_explicitly,
+            resource=params.resource,
+        )
+        self.codes[code.code] = code
+        return construct_redirect_uri(str(params.redirect_uri), code=code.code, **answer)
+
+    async def load_authorization_code(
+        self,
+        client: OAuthClientInformationFull,  # noqa: ARG002
+        authorization_code: str,
+    ) -> AuthorizationCode | None:
+        return self.codes.get(authorization_code)
+
+    async def exchange_authorization_code(
+        self, client: OAuthClientInformationFull, authorization_code: AuthorizationCode
+    ) -> OAuthToken:
+        del self.codes[authorization_code.code]
+        return self.given(client.client_id, authorization_code.scopes, authorization_code.resource)
+
+    async def load_refresh_token(
+        self,
+        client: OAuthClientInformationFull,  # noqa: ARG002
+        refresh_token: str,
+    ) -> RefreshToken | None:
+        if refresh_token in self.used:
+            self.reused += 1
+            self.access.clear()
+            self.refresh.clear()
+        return self.refresh.get(refresh_token)
+
+    async def exchange_refresh_token(
+        self, client: OAuthClientInformationFull, refresh_token: RefreshToken, scopes: list[str]
+    ) -> OAuthToken:
+        self.renewals += 1
+        self.used.add(refresh_token.token)
+        del self.refresh[refresh_token.token]
+        return self.given(client.client_id, scopes, refresh_token.resource)
+
+    async def load_access_token(self, token: str) -> AccessToken | None:
+        return self.access.get(token)
+
+    async def revoke_token(self, token: AccessToken | RefreshToken) -> None:  # noqa: ARG002
+        self.access.clear()
+        self.refresh.clear()
+
+    def given(self, client: str, scopes: list[str], resource: str | None, *, renews: bool = True) -> OAuthToken:
+        ends = int(time.time()) + self.lifetime
+        one, other = secrets.token_urlsafe(24), secrets.token_urlsafe(24)
+        self.access[one] = AccessToken(
+            token=one, client_id=client, scopes=scopes, expires_at=ends, resource=resource, subject="ann"
+        )
+        if renews:
+            self.refresh[other] = RefreshToken(token=other, client_id=client, scopes=scopes, resource=resource)
+        return OAuthToken(
+            access_token=one,
+            expires_in=self.lifetime,
+            scope=" ".join(scopes) or None,
+            refresh_token=other if renews else None,
+        )
+
+
+class Protected:
+    """Both servers."""
+
+    def __init__(self) -> None:
+        self._port, self._other = free_port(), free_port()
+        self.url = f"http://127.0.0.1:{self._port}/mcp"
+        self.issuer = f"http://127.0.0.1:{self._other}"
+        self.tokens = Tokens(self.issuer)
+        self.wrong: dict[str, dict[str, Any]] = {METADATA: {}, RESOURCE: {}}
+        """Fields of what is published that are others; None: left out."""
+        self.instead: dict[str, Answer] = {}
+        """Other answers, by their paths."""
+        self.asked: list[tuple[str, dict[str, str]]] = []
+        """The paths and the headers of all requests."""
+        self.forms: list[dict[str, str]] = []
+        """What the token endpoint was sent."""
+        self.calls = 0
+        self.machines: dict[str, str] = {}
+        """Clients that get tokens for a secret."""
+        self._inner = self._server().streamable_http_app(json_response=True)
+
+    def sessions(self) -> int:
+        """How often a client has connected."""
+        return sum(path == "/mcp" and headers.get("mcp-method") == "initialize" for path, headers in self.asked)
+
+    def register(self, id: str, secret: str | None, redirect: str) -> None:
+        """A client that somebody has registered by hand."""
+        method = "client_secret_post" if secret else "none"
+        self.tokens.clients[id] = OAuthClientInformationFull(
+            client_id=id,
+            client_secret=secret,
+            redirect_uris=[AnyUrl(redirect)],
+            token_endpoint_auth_method=method,
+            scope=" ".join(SCOPES),
+        )
+
+    def _server(self) -> MCPServer:
+        server = MCPServer(
+            "protected",
+            log_level="CRITICAL",
+            auth_server_provider=self.tokens,
+            auth=AuthSettings(
+                issuer_url=AnyHttpUrl(self.issuer),
+                resource_server_url=AnyHttpUrl(self.url),
+                client_registration_options=ClientRegistrationOptions(enabled=True, valid_scopes=SCOPES),
+                revocation_options=RevocationOptions(enabled=True),
+                required_scopes=["read"],
+                validate_token_resource=True,
+            ),
+        )
+
+        @server.tool()
+        def whoami() -> str:  # pyright: ignore[reportUnusedFunction]
+            """Tell who calls."""
+            self.calls += 1
+            token = get_access_token()
+            return f"{token.subject} with {' '.join(token.scopes)}" if token else "nobody"
+
+        return server
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._inner(scope, receive, send)
+            return
+        request = Request(scope, receive)
+        path = request.url.path
+        body = await request.body()
+        named = {"mcp-method": json.loads(body).get("method", "")} if path == "/mcp" and body else {}
+        self.asked.append((path, {**request.headers, **named}))
+        if path == "/token":
+            form = await request.form()
+            self.forms.append({name: str(value) for name, value in form.items()})
+        if path in self.instead:
+            await (await self.instead[path](request))(scope, receive, send)
+        elif path in self.wrong:
+            await self._published(path)(scope, receive, send)
+        elif path == "/token" and self.forms[-1].get("grant_type") == "client_credentials":
+            await self._machine(self.forms[-1])(scope, receive, send)
+        else:
+            await self._inner(scope, _again(body), send)
+
+    def _published(self, path: str) -> Response:
+        if path == RESOURCE:
+            facts: dict[str, Any] = {
+                "resource": self.url,
+                "authorization_servers": [self.issuer],
+                "scopes_supported": SCOPES[:1],
+            }
+        else:
+            facts = {
+                "issuer": self.issuer,
+                "authorization_endpoint": f"{self.issuer}/authorize",
+                "token_endpoint": f"{self.issuer}/token",
+                "registration_endpoint": f"{self.issuer}/register",
+                "revocation_endpoint": f"{self.issuer}/revoke",
+                "token_endpoint_auth_methods_supported": ["client_secret_post", "client_secret_basic"],
+                "code_challenge_methods_supported": ["S256"],
+                "authorization_response_iss_parameter_supported": True,
+                "scopes_supported": SCOPES,
+            }
+        facts |= self.wrong[path]
+        return JSONResponse({name: value for name, value in facts.items() if value is not None})
+
+    def _machine(self, form: dict[str, str]) -> Response:
+        if self.machines.get(form.get("client_id", "")) != form.get("client_secret"):
+            return JSONResponse({"error": "invalid_client", "error_description": "Who are you?"}, 401)
+        scopes = form.get("scope", "read").split()
+        given = self.tokens.given(form["client_id"], scopes, form.get("resource"), renews=False)
+        return JSONResponse(given.model_dump(exclude_none=True))
+
+
+def _again(body: bytes) -> Receive:
+    """The request, whose body has been read already."""
+    told: list[bool] = []
+
+    async def receive() -> dict[str, Any]:
+        if told:
+            return {"type": "http.disconnect"}
+        told.append(True)
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return receive
+
+
+@contextmanager
+def protected() -> Generator[Protected]:
+    """Serve both until the end of the block."""
+    app = Protected()
+    ports = app.url.split(":")[2].split("/")[0], app.issuer.split(":")[2]
+    servers = [
+        uvicorn.Server(
+            uvicorn.Config(
+                app,
+                host="127.0.0.1",
+                port=int(port),
+                log_level="critical",
+                lifespan="on" if number == 0 else "off",
+                timeout_graceful_shutdown=1,
+            )
+        )
+        for number, port in enumerate(ports)
+    ]
+    threads = [threading.Thread(target=server.run) for server in servers]
+    for thread in threads:
+        thread.start()
+    try:
+        while not all(server.started for server in servers):
+            assert all(thread.is_alive() for thread in threads)
+            time.sleep(0.01)
+        yield app
+    finally:
+        for server in servers:
+            server.should_exit = True
+        for thread in threads:
+            thread.join()
