@@ -3,6 +3,7 @@
 Both are the official ones, with clients and tokens in memory. `wrong` and `instead` make them misbehave.
 """
 
+import http.client
 import json
 import secrets
 import threading
@@ -11,6 +12,7 @@ from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import urlsplit
 
 import uvicorn
 from mcp.server.auth.middleware.auth_context import get_access_token
@@ -156,7 +158,7 @@ class Protected:
 
     def sessions(self) -> int:
         """How often a client has connected."""
-        return sum(path == "/mcp" and headers.get("mcp-method") == "initialize" for path, headers in self.asked)
+        return sum(headers.get("mcp-method") in ("initialize", "server/discover") for _, headers in self.asked)
 
     def register(self, id: str, secret: str | None, redirect: str) -> None:
         """A client that somebody has registered by hand."""
@@ -288,3 +290,15 @@ def protected() -> Generator[Protected]:
             server.should_exit = True
         for thread in threads:
             thread.join()
+
+
+def consent(url: str) -> str:
+    """Open the address of a login as a browser does, and return the address that it leads to."""
+    parts = urlsplit(url)
+    connection = http.client.HTTPConnection(parts.netloc, timeout=30)
+    connection.request("GET", f"{parts.path}?{parts.query}")
+    answer = connection.getresponse()
+    location = answer.headers["Location"]
+    assert answer.status == 302, answer.read()
+    connection.close()
+    return location

@@ -45,6 +45,10 @@ class Tools:
         """The configured servers with the tools that they listed last."""
         return self.parts.tool_list.all(owner)
 
+    def known(self, owner: Owner) -> list[Configured]:
+        """The same, of which none is asked anew."""
+        return self.parts.tool_list.known(owner)
+
     def add(self, owner: Owner, name: str, entry: object) -> Configured:
         """Configure a server by an entry of `mcpServers`, or configure it anew."""
         return self.parts.tool_list.put(owner, name, entry)

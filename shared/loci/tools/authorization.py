@@ -1,12 +1,11 @@
 """The nouns of OAuth: who gives out tokens for a tool server, Loci as its client, and the tokens."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 ClientMethod = Literal["none", "client_secret_basic", "client_secret_post"]
-METHODS: tuple[ClientMethod, ...] = ("client_secret_post", "client_secret_basic", "none")
-"""How a client says who it is."""
+METHODS: tuple[ClientMethod, ...] = ("none", "client_secret_post", "client_secret_basic")
+"""How a client says who it is: the first that a server knows is used. Some revoke only with the secret in the body."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,5 +62,5 @@ def client_of(server: AuthorizationServer, id: str, secret: str | None) -> OAuth
     if not secret:
         return OAuthClient(id)
     # Some servers do not say which they know, such as GitHub, which reads the secret in the body.
-    known: Sequence[str] = server.methods or ("client_secret_post",)
-    return OAuthClient(id, secret, "client_secret_basic" if "client_secret_basic" in known else "client_secret_post")
+    only_basic = "client_secret_basic" in server.methods and "client_secret_post" not in server.methods
+    return OAuthClient(id, secret, "client_secret_basic" if only_basic else "client_secret_post")

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, cast
 
 from loci.core.identity import Owner
-from loci.core.json import JsonObject
+from loci.core.json import JsonObject, iso
 from loci.core.secret_box import SecretBox
 from loci.core.stores import Record, RecordStore, every, read_or_none, readable
 from loci.tools.authorization import AuthorizationServer, OAuthClient, Tokens, known_method
@@ -39,6 +39,30 @@ class LoginState:
     def needs_person(self, now: float) -> bool:
         """True if only a new login helps."""
         return self.has_ended or (not self.renews and self.ends_at is not None and self.ends_at <= now)
+
+    def is_for(self, written: str | None) -> bool:
+        """True if it is a login for the server that has this URL in its entry."""
+        return written == self.written
+
+    def told(self, name: str, now: float) -> str:
+        """How it is with the login, for people."""
+        if self.needs_person(now):
+            return f"login needed: loci tools login {name}"
+        if self.renews:
+            return f"logged in at {self.server.issuer}, renewed by itself"
+        until = "" if self.ends_at is None else f" until {iso(self.ends_at)}"
+        return f"logged in at {self.server.issuer}{until}"
+
+    def facts(self, now: float) -> JsonObject:
+        """The same for programs."""
+        return {
+            "issuer": self.server.issuer,
+            "grant": self.grant,
+            "scope": self.scope,
+            "until": None if self.ends_at is None else iso(self.ends_at),
+            "renews": self.renews,
+            "needed": self.needs_person(now),
+        }
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,6 @@
 """Tools, as the server offers them. Nothing here loads the vertical itself."""
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from loci.core.lazy import Lazy
@@ -9,6 +10,7 @@ from loci.mcp.tool import LociTool
 from loci.mcp.tool_catalog import tool_family
 
 if TYPE_CHECKING:
+    from loci.core.finding import Finding
     from loci.tools.tools import ToolsHost
 
 INSTRUCTIONS = """
@@ -29,10 +31,16 @@ def tools_module(app: "ToolsHost") -> Module:
 
         return UpstreamCalls(app.tools)
 
+    def checks(fix: bool) -> "Iterable[Finding]":  # noqa: ARG001 (there is nothing to repair)
+        from loci.tools.checks import check_tool_servers
+
+        return check_tool_servers(app)
+
     return Module(
         name="tools",
         surfaces=frozenset({"tools"}),
         tools=[tool_family(tools, "pml:search_tools", CALL_TOOL, surfaces=("tools",))],
         instructions=INSTRUCTIONS,
+        checks=checks,
         unlisted=Lazy(unlisted),
     )

@@ -7,6 +7,7 @@ from mcp_types import CallToolResult
 from pydantic import BaseModel, Field
 
 from loci.core.identity import Caller
+from loci.mcp.auth.api_keys import ApiKeys
 from loci.mcp.module import Module
 from loci.mcp.passed_on import CALL_TOOL
 from loci.mcp.tool import LociTool, loci_tool
@@ -24,6 +25,8 @@ class ToolsHost(Protocol):
     def tools(self) -> Tools: ...
     @property
     def modules(self) -> Sequence[Module]: ...
+    @property
+    def api_keys(self) -> ApiKeys: ...
 
 
 def is_none(value: object) -> bool:

@@ -33,7 +33,7 @@ def check_safe(wanted: Wanted) -> None:
 def check_trusted(wanted: Wanted, server: AuthorizationServer) -> None:
     """The tool server decides whom the secret is sent to, unless its owner does."""
     if wanted.oauth.issuer is None and _origin(server.token_url) != _origin(wanted.endpoint.url):
-        advice = f'If you trust it with the secret, add "issuer": "{server.issuer}" to its oauth settings'
+        advice = f"If you trust it with the secret, say so with --issuer {server.issuer}, or as issuer in its oauth"
         raise not_configured(wanted.name, f"its tokens are given out by {server.issuer}", advice)
 
 

@@ -19,7 +19,7 @@ async def register(http: SmallRequests, server: AuthorizationServer, redirect: s
     """Register, if possible as a client without a secret: a program on a laptop keeps none."""
     if server.registration_url is None:
         raise LoginFailed(f"{server.issuer} registers no programs by itself", BY_HAND)
-    method: ClientMethod | None = next((one for one in reversed(METHODS) if one in server.methods), None)
+    method: ClientMethod | None = next((one for one in METHODS if one in server.methods), None)
     wanted = OAuthClientMetadata(
         client_name="Loci", redirect_uris=[AnyUrl(redirect)], token_endpoint_auth_method=method, scope=scope
     )

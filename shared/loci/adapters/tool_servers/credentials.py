@@ -48,6 +48,8 @@ class Credentials:
             return what, self._bearer.advice(scopes)
         if any(name.lower() == "authorization" for name in self._endpoint.headers):
             return what, CORRECT
+        if status == 401:
+            what = "it wants a login (401)"
         return what, f"Log in with: loci tools login {self._name}"
 
 
