@@ -171,6 +171,10 @@ class Protected:
             scope=" ".join(SCOPES),
         )
 
+    def spare_port(self) -> int:
+        """One on which nobody listens."""
+        return free_port()
+
     def _server(self) -> MCPServer:
         server = MCPServer(
             "protected",

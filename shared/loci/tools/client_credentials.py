@@ -8,7 +8,7 @@ from loci.core.ids import content_id
 from loci.core.stores import ABSENT
 from loci.tools.authorization import AuthorizationServer, client_of
 from loci.tools.configuration import not_configured
-from loci.tools.login_records import Login, LoginRecords, LoginState
+from loci.tools.login_records import Login, LoginRecords, LoginState, StoredLogin
 from loci.tools.ports import AuthorizationServers
 from loci.tools.wanted_login import Wanted, check_safe, check_trusted, is_here
 
@@ -20,14 +20,22 @@ class ClientCredentials:
         self._records = records
         self._servers = servers
 
-    def prepare(self, owner: Owner, wanted: Wanted) -> None:
-        """Find out where the client's secret gets tokens, unless that is known."""
+    def stored(self, owner: Owner, wanted: Wanted) -> StoredLogin:
+        """The login that the entry wants. If there is none yet, find out where the client's secret gets tokens."""
         oauth = wanted.oauth
         id = content_id(f"{wanted.endpoint.url}\n{oauth.model_dump_json(exclude={'client_secret'})}")
-        stored = self._records.get(owner, wanted.name)
-        known = stored.login if stored else None
-        if known and known.state.id == id and known.client.secret == oauth.client_secret:
-            return
+        made: Login | None = None
+        while True:
+            found = self._records.get(owner, wanted.name)
+            known = found.login if found else None
+            if found and known and known.state.id == id and known.client.secret == oauth.client_secret:
+                return found
+            made = made or self._made(wanted, id)
+            with suppress(Conflict):  # somebody else has found the same
+                return self._records.put(owner, wanted.name, made, over=found.version if found else ABSENT)
+
+    def _made(self, wanted: Wanted, id: str) -> Login:
+        oauth = wanted.oauth
         check_safe(wanted)
         server, resource, scope = self._whom(wanted)
         state = LoginState(
@@ -40,9 +48,7 @@ class ClientCredentials:
             server=server,
             renews=True,
         )
-        login = Login(state, client_of(server, oauth.client_id or "", oauth.client_secret))
-        with suppress(Conflict):  # somebody else has found the same
-            self._records.put(owner, wanted.name, login, over=stored.version if stored else ABSENT)
+        return Login(state, client_of(server, oauth.client_id or "", oauth.client_secret))
 
     def _whom(self, wanted: Wanted) -> tuple[AuthorizationServer, str, str | None]:
         oauth = wanted.oauth

@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from weakref import WeakValueDictionary
 
 from loci.core.errors import NotFound, Refused
@@ -32,21 +33,20 @@ class BegunLogin:
 class LoginBearer:
     """`Bearer` of one login."""
 
-    def __init__(self, renewal: Renewal, owner: Owner, name: str, login: Login) -> None:
-        self._renewal = renewal
-        self._owner = owner
+    def __init__(self, name: str, login: Login, fresh: Callable[[str | None], Login]) -> None:
         self._name = name
         self._login = login
+        self._fresh = fresh
 
     @property
     def token(self) -> str:
         return self._login.access
 
-    def take(self, login: Login) -> None:
-        self._login = login
+    def take(self, login: Login, fresh: Callable[[str | None], Login]) -> None:
+        self._login, self._fresh = login, fresh
 
     def renew(self, refused: str) -> None:
-        login = self._renewal.fresh(self._owner, self._name, refused)
+        login = self._fresh(refused)
         if login.state.id != self._login.state.id:  # another account must not use this connection
             raise ended(self._name, self._login.state)
         self._login = login
@@ -79,19 +79,22 @@ class Logins:
 
     def bearer(self, owner: Owner, wanted: Wanted) -> Bearer | None:
         """The token with which this server is called, renewed if it ends soon; None if there is no login to it."""
+        name = wanted.name
         if wanted.oauth.grant == "client_credentials":
-            self._machines.prepare(owner, wanted)
+            find = partial(self._machines.stored, owner, wanted)
         else:
-            state = self._records.state(owner, wanted.name)
+            state = self._records.state(owner, name)
             if state is None or state.url != wanted.endpoint.url or state.grant != "authorization_code":
                 return None
-        login = self._renewal.fresh(owner, wanted.name)
+            find = partial(self._records.get, owner, name)
+        fresh = partial(self._renewal.fresh, owner, name, find)
+        login = fresh()
         with self._turn:
-            key = owner, wanted.name, login.state.id
+            key = owner, name, login.state.id
             bearer = self._bearers.get(key)
             if bearer is None:
-                bearer = self._bearers[key] = LoginBearer(self._renewal, owner, wanted.name, login)
-        bearer.take(login)
+                bearer = self._bearers[key] = LoginBearer(name, login, fresh)
+        bearer.take(login, fresh)
         return bearer
 
     def begin(

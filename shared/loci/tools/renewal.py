@@ -34,14 +34,18 @@ class Renewal:
         self._servers = servers
         self._clock = clock
 
-    def fresh(self, owner: Owner, name: str, refused: str | None = None) -> Login:
+    def fresh(
+        self, owner: Owner, name: str, find: Callable[[], StoredLogin | None], refused: str | None = None
+    ) -> Login:
         """The login with a token that is good for a while. `refused`: a token that the server does not accept.
+
+        `find` reads the login as it is stored.
 
         Raises `ToolServerError` if there is none to be had.
         """
         until = time.monotonic() + time_for(WAIT_SECONDS)
         while True:
-            stored = self._records.get(owner, name)
+            stored = find()
             if stored is None:
                 raise ToolServerError(f"There is no login to {name}", f"Log in with: loci tools login {name}")
             login, now = stored.login, self._clock()
