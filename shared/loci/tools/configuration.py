@@ -14,7 +14,7 @@ from loci.tools.oauth_entry import OAuthEntry, oauth_or_none
 from loci.tools.tool_server import AT_ONCE, SECONDS, UpstreamTool
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
-VARIABLE = re.compile(r"\$\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<default>[^}]*))?\}")
+VARIABLE = re.compile(r"\$\{(?:env:)?(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<default>[^}]*))?\}")
 OWN = frozenset({"loci", "pml"})
 """Names that belong to Loci's own tools."""
 LARGEST_FILE = 1 << 20
@@ -22,7 +22,10 @@ Pattern = list[str]
 
 
 class Entry(BaseModel):
-    """One server of `mcpServers`. `${NAME}` stands for a variable, `${NAME:-text}` for one with a default."""
+    """One server of `mcpServers`. `${NAME}` stands for a variable, `${NAME:-text}` for one with a default.
+
+    Cursor and VS Code write `${env:NAME}`.
+    """
 
     model_config = ConfigDict(extra="ignore", populate_by_name=True)
 

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from loci.core.identity import Owner
 from loci.core.json import JsonObject, iso
-from loci.core.secret_box import SecretBox
+from loci.core.secret_box import SecretBox, Unreadable
 from loci.core.stores import Record, RecordStore, every, read_or_none, readable
 from loci.tools.authorization import AuthorizationServer, OAuthClient, Tokens, known_method
 from loci.tools.oauth_entry import Grant
@@ -35,6 +35,8 @@ class LoginState:
     renews: bool = False
     """True if Loci can renew its token."""
     has_ended: bool = False
+    by_hand: bool = False
+    """True if a person registered the client: it serves for the next login too."""
 
     def needs_person(self, now: float) -> bool:
         """True if only a new login helps."""
@@ -120,12 +122,17 @@ class LoginRecords:
         return read_or_none(self._records.get(owner, LOGIN, name), _state)
 
     def get(self, owner: Owner, name: str) -> StoredLogin | None:
-        """The login with its secrets. Raises `Unreadable` if they cannot be opened."""
+        """The login with its secrets. If they cannot be opened any more, it has ended."""
         record = self._records.get(owner, LOGIN, name)
         state = read_or_none(record, _state)
         if record is None or state is None:
             return None
-        secret = cast("dict[str, Any]", json.loads(self._box.open(owner, str(record.value["closed"]))))
+        try:
+            text = self._box.open(owner, str(record.value["closed"]))
+        except Unreadable:
+            unknown = Login(replace(state, by_hand=False), OAuthClient("")).ended()
+            return StoredLogin(unknown, record.version, 0.0)
+        secret = cast("dict[str, Any]", json.loads(text))
         client = OAuthClient(secret["client_id"], secret["client_secret"], known_method(secret["method"]) or "none")
         login = Login(state, client, secret["access"], secret["refresh"])
         return StoredLogin(login, record.version, cast("float", record.value.get("leased_until", 0.0)))

@@ -12,7 +12,7 @@ from loci.core.errors import NotFound, Refused
 from loci.core.identity import Owner
 from loci.core.secret_box import SecretBox
 from loci.core.stores import RecordStore
-from loci.tools.authorization import AuthorizationServer, client_of
+from loci.tools.authorization import AuthorizationServer, OAuthClient, client_of
 from loci.tools.authorization_request import AuthorizationRequest
 from loci.tools.client_credentials import ClientCredentials
 from loci.tools.login_records import Login, LoginRecords, LoginState
@@ -28,6 +28,8 @@ class BegunLogin:
 
     wanted: Wanted
     request: AuthorizationRequest
+    by_hand: bool
+    """True if a person registered the client."""
 
 
 class LoginBearer:
@@ -118,15 +120,34 @@ class Logins:
         if scope and known and known.state.scope:  # who asks for more keeps what was granted
             scope = " ".join(dict.fromkeys([*known.state.scope.split(), *scope.split()]))
         found = self._servers.protection(wanted.endpoint, wanted.oauth.issuer, scope or wanted.oauth.scope)
-        id = client_id or wanted.oauth.client_id
-        if id is None:
-            client = self._servers.register(found.server, redirect, found.scope)
-        elif client_id is None and wanted.oauth.client_secret:
-            check_trusted(wanted, found.server)
-            client = client_of(found.server, id, wanted.oauth.client_secret)
-        else:
-            client = client_of(found.server, id, secret(found.server))
-        return BegunLogin(wanted, AuthorizationRequest(found, client, redirect, found.scope))
+        client = self._client_by_hand(wanted, found.server, known, client_id, secret)
+        by_hand = client is not None
+        client = client or self._servers.register(found.server, redirect, found.scope)
+        return BegunLogin(wanted, AuthorizationRequest(found, client, redirect, found.scope), by_hand)
+
+    @staticmethod
+    def _client_by_hand(
+        wanted: Wanted,
+        server: AuthorizationServer,
+        known: Login | None,
+        client_id: str | None,
+        secret: Callable[[AuthorizationServer], str | None],
+    ) -> OAuthClient | None:
+        """The client that a person has registered, if there is one: named now, in the entry, or at the last login."""
+        if client_id is not None:
+            return client_of(server, client_id, secret(server))
+        id = wanted.oauth.client_id
+        if id is not None and wanted.oauth.client_secret is not None:
+            check_trusted(wanted, server)
+            return client_of(server, id, wanted.oauth.client_secret)
+        if (
+            known
+            and known.state.by_hand
+            and known.state.server.issuer == server.issuer
+            and id in (None, known.client.id)
+        ):
+            return known.client
+        return None if id is None else client_of(server, id, secret(server))
 
     def finish(self, owner: Owner, begun: BegunLogin, answer: dict[str, str]) -> LoginState:
         """Get tokens for the answer, and keep them."""
@@ -141,6 +162,7 @@ class Logins:
             resource=request.protection.resource,
             scope=request.scope,
             server=server,
+            by_hand=begun.by_hand,
         )
         login = Login(state, request.client).renewed(given, self._clock())
         self._records.put(owner, wanted.name, login)

@@ -123,7 +123,9 @@ def test_tokens_do_not_travel_where_everybody_reads_them(app: App) -> None:
 def test_other_clients_spellings_are_read(app: App) -> None:
     url = "https://e.example/mcp"
     app.tools.add(LOCAL, "claude", {"url": url, "oauth": {"clientId": "x", "callbackPort": 8080}})
-    app.tools.add(LOCAL, "cursor", {"url": url, "auth": {"CLIENT_ID": "x", "scopes": ["a", "b"]}})
+    app.tools.add(LOCAL, "cursor", {"url": url, "auth": {"CLIENT_ID": "${env:CAT_APP:-x}", "scopes": ["a", "b"]}})
     app.tools.add(LOCAL, "other", {"url": url, "auth": "oauth"})
     read = [one.entry.oauth.model_dump(exclude_defaults=True) for one in app.tools.known(LOCAL) if one.entry.oauth]
-    assert read == [{"client_id": "x", "callback_port": 8080}, {"client_id": "x", "scope": "a b"}]
+    assert read == [{"client_id": "x", "callback_port": 8080}, {"client_id": "${env:CAT_APP:-x}", "scope": "a b"}]
+    cursor = app.tools.parts.reaching.wanted_login(LOCAL, app.tools.get(LOCAL, "cursor"))
+    assert cursor.oauth.client_id == "x"

@@ -15,11 +15,12 @@ from loci.app import App
 from loci.compose import build_app
 from loci.core.identity import LOCAL, Owner
 from loci.core.stores import every
+from loci.tools.authorization import AuthorizationServer
 from loci.tools.login_records import LOGIN
-from tests.support.authorization_server import RESOURCE, Protected, protected
+from tests.support.authorization_server import METADATA, RESOURCE, Protected, consent, protected
 from tests.surface.conftest import Connect
 from tests.surface.results import texts
-from tests.surface.tools.logins import add, log_in
+from tests.surface.tools.logins import REDIRECT, add, log_in
 
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("app", ["embedded"], indirect=True)]
 OTHER = Owner("", "somebody else")
@@ -224,3 +225,33 @@ async def test_a_new_login_takes_the_place_of_the_old_at_once(app: App, far: Pro
     far.tokens.refresh.clear()
     log_in(app)
     assert await said(connect) == "ann with read"
+
+
+async def test_a_login_whose_key_is_gone_has_ended_and_can_be_made_anew(
+    app: App, far: Protected, connect: Connect
+) -> None:
+    [record] = every(app.records, LOCAL, LOGIN)
+    app.records.put(LOCAL, LOGIN, "far", {**record.value, "closed": "AAAA"})
+    assert "The login to far has ended" in await said(connect)
+    log_in(app)
+    assert await said(connect) == "ann with read"
+    app.records.put(LOCAL, LOGIN, "far", {**record.value, "closed": "AAAA"})
+    app.tools.log_out(LOCAL, "far")
+    assert app.tools.logins(LOCAL) == {}
+
+
+async def test_an_app_that_was_registered_by_hand_serves_for_the_next_login_too(app: App, server: Protected) -> None:
+    server.wrong[METADATA] = {"registration_endpoint": None}
+    server.register("app-1", "its s3cret", REDIRECT)
+    add(app, server)
+    asked: list[str] = []
+
+    def secret(of: AuthorizationServer) -> str:
+        asked.append(of.issuer)
+        return "its s3cret"
+
+    for client_id in ("app-1", None):
+        begun = app.tools.begin_login(LOCAL, "far", REDIRECT, client_id=client_id, secret=secret)
+        app.tools.finish_login(LOCAL, begun, begun.request.read(consent(begun.request.url())))
+        assert app.tools.value(LOCAL, "far:whoami", {}) == "ann with read"
+    assert asked == [server.issuer]
