@@ -147,6 +147,7 @@ FAILING = {
     "SQL about a file without tables",
     "no entry",
     "an unknown tool",
+    "no such code",
 }
 REFUSED = {"no resource", "no prompt", "no method"}
 

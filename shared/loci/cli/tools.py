@@ -1,12 +1,14 @@
 """`loci tools`: add, import, list, test and remove tool servers, and look up their calls."""
 
 import json
+import time
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from loci.cli.terminal import ConfigOption, DataOption, JsonOption, open_app, printable
+from loci.cli.tool_oauth import IssuerOption, MachineOption, ScopeOption, client_credentials
 from loci.core.errors import LociError, Refused
 from loci.core.finding import counted
 from loci.core.identity import LOCAL
@@ -14,8 +16,11 @@ from loci.core.json import iso
 from loci.core.settings import Settings
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from loci.tools.api import Tools
     from loci.tools.configuration import Configured
+    from loci.tools.login_records import LoginState
 
 SHOWN_TOOLS = 8
 
@@ -58,6 +63,9 @@ def add(
         list[str] | None,
         typer.Option(metavar="PATTERN", help="Tools whose calls a person must approve.", show_default=False),
     ] = None,
+    client_id: MachineOption = None,
+    scope: ScopeOption = None,
+    issuer: IssuerOption = None,
     data: DataOption = None,
     config: ConfigOption = None,
     as_json: JsonOption = False,
@@ -75,9 +83,10 @@ def add(
         entry |= {"command": server[0], "args": server[1:]}
     if env or "command" in entry:
         entry["env"] = dict(_pair(one, "=", "--env") for one in env or [])
-    tools = _tools(data, config)
+    entry |= client_credentials(client_id, scope, issuer)
+    tools = open_tools(data, config)
     tools.add(LOCAL, name, entry)
-    _end(tools, [name], as_json=as_json)
+    show_asked(tools, [name], as_json=as_json)
 
 
 @cli.command(name="import")
@@ -93,7 +102,7 @@ def import_servers(
     """Import the servers of other clients: Claude, Cursor, VS Code, Windsurf. Those that Loci has already stay."""
     from loci.tools.client_files import servers_in  # slow to load, and `--help` does not need it
 
-    tools = _tools(data, config)
+    tools = open_tools(data, config)
     known = {one.name for one in tools.servers(LOCAL)}
     added: list[str] = []
     for name, entry, source in servers_in(files):
@@ -110,18 +119,17 @@ def import_servers(
     if not added:
         typer.echo("[]" if as_json else "There is nothing new to import.")
         return
-    _end(tools, added, as_json=as_json)
+    show_asked(tools, added, as_json=as_json)
 
 
 @cli.command(name="list")
 def list_servers(data: DataOption = None, config: ConfigOption = None, as_json: JsonOption = False) -> None:
     """List the servers, with the tools that each listed last."""
-    servers = _tools(data, config).servers(LOCAL)
+    tools = open_tools(data, config)
+    servers = tools.servers(LOCAL)
+    _show(tools, servers, as_json=as_json)
     if as_json:
-        typer.echo(json.dumps([_view(one) for one in servers]))
         return
-    for one in servers:
-        typer.echo(_lines(one))
     if not servers:
         typer.echo("There are no tool servers. Add one with: loci tools add NAME URL")
 
@@ -136,14 +144,14 @@ def ask_servers(
     as_json: JsonOption = False,
 ) -> None:
     """Ask servers for their tools now. The exit code is 1 if one of them fails."""
-    tools = _tools(data, config)
-    _end(tools, names or [one.name for one in tools.servers(LOCAL)], as_json=as_json)
+    tools = open_tools(data, config)
+    show_asked(tools, names or [one.name for one in tools.servers(LOCAL)], as_json=as_json)
 
 
 @cli.command()
 def remove(name: NameArgument, data: DataOption = None, config: ConfigOption = None) -> None:
     """Remove a server. Its tools are no longer found or called."""
-    _tools(data, config).remove(LOCAL, name)
+    open_tools(data, config).remove(LOCAL, name)
     typer.echo(printable(f"Removed {name}."))
 
 
@@ -159,7 +167,7 @@ def show_log(
     A line has when it was called, how the call came, the tool, how it ended, how long it took, and how the caller was
     recognised. The last 100 calls are kept, with neither arguments nor results.
     """
-    calls = _tools(data, config).last_calls(LOCAL, limit)
+    calls = open_tools(data, config).last_calls(LOCAL, limit)
     if as_json:
         typer.echo(json.dumps([asdict(one) | {"at": iso(one.at)} for one in calls]))
         return
@@ -169,7 +177,9 @@ def show_log(
         typer.echo("No tool of a server has been called.")
 
 
-def _tools(data: "DataOption", config: "ConfigOption") -> "Tools":
+def open_tools(data: "DataOption", config: "ConfigOption") -> "Tools":
+    """The tools of this machine."""
+
     def embedded(settings: Settings) -> None:
         if settings.mode != "embedded":
             raise Refused("Tool servers are configured on the machine of a local server", "Run it there")
@@ -177,13 +187,22 @@ def _tools(data: "DataOption", config: "ConfigOption") -> "Tools":
     return open_app(data, config, embedded).tools
 
 
-def _end(tools: "Tools", names: list[str], *, as_json: bool) -> None:
+def show_asked(tools: "Tools", names: list[str], *, as_json: bool) -> None:
     """Ask the servers, and show what they have."""
     found = [_asked(tools, name) for name in names]
     tools.close()
-    typer.echo(json.dumps([_view(one) for one in found]) if as_json else "\n".join(map(_lines, found)))
+    _show(tools, found, as_json=as_json)
     if any(one.failure for one in found):
         raise typer.Exit(1)
+
+
+def _show(tools: "Tools", servers: "Sequence[Configured]", *, as_json: bool) -> None:
+    logins = tools.logins(LOCAL)
+    if as_json:
+        typer.echo(json.dumps([_view(one, logins.get(one.name)) for one in servers]))
+        return
+    for one in servers:
+        typer.echo(_lines(one, logins.get(one.name)))
 
 
 def _asked(tools: "Tools", name: str) -> "Configured":
@@ -201,17 +220,19 @@ def _pair(text: str, sign: str, option: str) -> tuple[str, str]:
     return name.strip(), value.strip()
 
 
-def _lines(server: "Configured") -> str:
+def _lines(server: "Configured", login: "LoginState | None") -> str:
     from loci.tools.configuration import shown
 
     names = ", ".join(one.name for one in server.tools[:SHOWN_TOOLS])
     more = ", …" if len(server.tools) > SHOWN_TOOLS else ""
     known = "not asked yet" if server.is_new else f"{counted(len(server.tools), 'tool')}: {names}{more}"
-    lines = (f"{server.name}  {shown(server.entry)}", f"  {server.failure or known}")
+    lines = [f"{server.name}  {shown(server.entry)}", f"  {server.failure or known}"]
+    if login is not None and login.is_for(server.entry.url):
+        lines.append(f"  {login.told(server.name, time.time())}")
     return "\n".join(map(printable, lines))
 
 
-def _view(server: "Configured") -> dict[str, object]:
+def _view(server: "Configured", login: "LoginState | None") -> dict[str, object]:
     from loci.tools.configuration import shown
     from loci.tools.tool_list import told_time
 
@@ -221,4 +242,5 @@ def _view(server: "Configured") -> dict[str, object]:
         "tools": [one.id for one in server.tools],
         "listed": told_time(server),
         "failure": server.failure,
+        "login": login.facts(time.time()) if login is not None and login.is_for(server.entry.url) else None,
     }

@@ -16,6 +16,7 @@ from loci.tools.capabilities.shelf import Shelf
 from loci.tools.discovery import Discovery
 from loci.tools.gateway import Gateway
 from loci.tools.later import Later
+from loci.tools.logins import Logins
 from loci.tools.meanings import Meanings
 from loci.tools.policy import Policy
 from loci.tools.ports import Changed, OwnTools, ServerConnections
@@ -41,8 +42,10 @@ def tool_parts(
     """Put the parts together."""
     known: list[ToolList] = []
     secrets = Secrets(records, box)
-    reaching = Reaching(secrets, variable)
-    made = ReachedServers(connections(lambda owner, name: known[0].ask_later(owner, name)), reaching)
+    reached = connections(lambda owner, name: known[0].ask_later(owner, name))
+    logins = Logins(records, box, reached.authorization_servers, time.time)
+    reaching = Reaching(secrets, variable, logins)
+    made = ReachedServers(reached, reaching)
     tool_list = ToolList(records, made, reaching, time.time)
     known.append(tool_list)
     later = Later()
@@ -62,4 +65,6 @@ def tool_parts(
         shelf,
         matching,
         Learning(shelf, matching.prepare, later),
+        logins,
+        reaching,
     )

@@ -7,6 +7,7 @@ from pydantic import BaseModel, Field
 
 from loci.core.identity import Caller
 from loci.core.settings import Settings
+from loci.mcp.auth.api_keys import ApiKeys
 from loci.mcp.passed_on import CALL_TOOL
 from loci.mcp.tool import LociTool, loci_tool
 from loci.search.language_stage import remark
@@ -23,6 +24,8 @@ class ToolsHost(Protocol):
     def tools(self) -> Tools: ...
     @property
     def settings(self) -> Settings: ...
+    @property
+    def api_keys(self) -> ApiKeys: ...
 
 
 def is_unset(value: object) -> bool:

@@ -9,6 +9,7 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from loci.adapters.tool_servers.asking import Asking
+from loci.adapters.tool_servers.authorization_servers import HttpAuthorizationServers
 from loci.adapters.tool_servers.failures import failed, late
 from loci.adapters.tool_servers.limits import IDLE_SECONDS
 from loci.adapters.tool_servers.loop_thread import LoopThread, Notes
@@ -46,6 +47,7 @@ class Connections:
         self._changed = changed
         self._only_public = only_public
         self._idle_seconds = idle_seconds
+        self.authorization_servers = HttpAuthorizationServers(only_public=only_public)
         self._loop = LoopThread()
         self._upstreams: dict[tuple[Owner, str], Upstream] = {}
         self._telling: set[tuple[Owner, str]] = set()
