@@ -51,6 +51,10 @@ class HttpAuthorizationServers:
             url = server.revocation_url
             self._run(lambda http: _revoked(http, server, url, client, token))
 
+    def close(self) -> None:
+        """End the thread."""
+        self._loop.stop()
+
     def _run(self, work: "Callable[[SmallRequests], Coroutine[Any, Any, T]]") -> T:
         from loci.adapters.tool_servers.small_requests import SmallRequests
 
