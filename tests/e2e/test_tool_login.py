@@ -155,12 +155,8 @@ def test_an_app_that_was_registered_by_hand_is_used(data: Path, far: Protected) 
     assert (refused.returncode, "--client-id" in refused.stderr) == (1, True)
     port = far.spare_port()
     far.register("app-1", "its s3cret", f"http://127.0.0.1:{port}/callback")
-    assert loci(data, "tools", "remove", "far").returncode == 0
-    file = data.parent / "mcp.json"
-    file.write_text(json.dumps({"mcpServers": {"far": {"url": far.url, "oauth": {"callbackPort": port}}}}))
-    loci(data, "tools", "import", str(file))
     process = subprocess.Popen(
-        [*LOCI, "tools", "login", "far", "--client-id", "app-1"],
+        [*LOCI, "tools", "login", "far", "--client-id", "app-1", "--port", str(port)],
         env=clean_environment(data, BROWSER=f"{sys.executable} {follow_redirects.__file__} /dev/null %s"),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

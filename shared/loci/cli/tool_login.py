@@ -33,6 +33,17 @@ def login(
             show_default=False,
         ),
     ] = None,
+    port: Annotated[
+        int | None,
+        typer.Option(
+            "--port",
+            metavar="PORT",
+            min=1,
+            max=65535,
+            help="The port of the callback, if the app was registered with one. Default: any that is free.",
+            show_default=False,
+        ),
+    ] = None,
     data: DataOption = None,
     config: ConfigOption = None,
     as_json: JsonOption = False,
@@ -46,7 +57,7 @@ def login(
 
     tools = open_tools(data, config)
     oauth = tools.get(LOCAL, name).entry.oauth
-    with LoginCallback(oauth.callback_port if oauth else None) as callback:
+    with LoginCallback(port or (oauth.callback_port if oauth else None)) as callback:
         begun = tools.begin_login(
             LOCAL, name, callback.url, scope=" ".join(scope or []) or None, client_id=client_id, secret=_secret
         )

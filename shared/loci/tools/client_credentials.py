@@ -10,7 +10,7 @@ from loci.tools.authorization import AuthorizationServer, client_of
 from loci.tools.configuration import not_configured
 from loci.tools.login_records import Login, LoginRecords, LoginState, StoredLogin
 from loci.tools.ports import AuthorizationServers
-from loci.tools.wanted_login import Wanted, check_safe, check_trusted, is_here
+from loci.tools.wanted_login import Wanted, canonical, check_safe, check_trusted, is_here
 
 
 class ClientCredentials:
@@ -41,14 +41,13 @@ class ClientCredentials:
         state = LoginState(
             id=id,
             written=wanted.written,
-            url=wanted.endpoint.url,
+            of=wanted.of,
             grant="client_credentials",
-            resource=resource,
             scope=oauth.scope or scope,
             server=server,
             renews=True,
         )
-        return Login(state, client_of(server, oauth.client_id or "", oauth.client_secret))
+        return Login(state, client_of(server, oauth.client_id or "", oauth.client_secret), resource)
 
     def _whom(self, wanted: Wanted) -> tuple[AuthorizationServer, str, str | None]:
         oauth = wanted.oauth
@@ -56,7 +55,7 @@ class ClientCredentials:
             if not oauth.token_url.startswith("https://") and not is_here(oauth.token_url):
                 raise not_configured(wanted.name, "its token_url is not reached by https", "Correct it")
             server = AuthorizationServer(oauth.issuer or oauth.token_url, oauth.token_url)
-            return server, wanted.endpoint.url.partition("#")[0], None
+            return server, canonical(wanted.endpoint.url), None
         found = self._servers.protection(wanted.endpoint, oauth.issuer, oauth.scope)
         check_trusted(wanted, found.server)
         return found.server, found.resource, found.scope

@@ -25,9 +25,9 @@ class LoginState:
     """Changes with each login."""
     written: str
     """The server's URL as its entry has it: the login is for no other."""
-    url: str
+    of: str
+    """Stands for the URL with everything filled in, which may be secret."""
     grant: Grant
-    resource: str
     scope: str | None
     server: AuthorizationServer
     ends_at: float | None = None
@@ -73,6 +73,8 @@ class Login:
 
     state: LoginState
     client: OAuthClient
+    resource: str = field(default="", repr=False)
+    """What the authorization server calls the tool server."""
     access: str = field(default="", repr=False)
     refresh: str | None = field(default=None, repr=False)
 
@@ -134,7 +136,7 @@ class LoginRecords:
             return StoredLogin(unknown, record.version, 0.0)
         secret = cast("dict[str, Any]", json.loads(text))
         client = OAuthClient(secret["client_id"], secret["client_secret"], known_method(secret["method"]) or "none")
-        login = Login(state, client, secret["access"], secret["refresh"])
+        login = Login(state, client, secret["resource"], secret["access"], secret["refresh"])
         return StoredLogin(login, record.version, cast("float", record.value.get("leased_until", 0.0)))
 
     def put(
@@ -143,7 +145,8 @@ class LoginRecords:
         """Write it: over that version of the record only, if one is given. Raises `Conflict` if that is not there."""
         client = login.client
         secret = {"client_id": client.id, "client_secret": client.secret, "method": client.method}
-        text = json.dumps({**secret, "access": login.access, "refresh": login.refresh})
+        tokens = {"access": login.access, "refresh": login.refresh}
+        text = json.dumps({**secret, **tokens, "resource": login.resource})
         value: JsonObject = {
             "state": cast("JsonObject", asdict(login.state)),
             "leased_until": leased_until,

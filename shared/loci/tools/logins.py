@@ -16,8 +16,8 @@ from loci.tools.authorization import AuthorizationServer, OAuthClient, client_of
 from loci.tools.authorization_request import AuthorizationRequest
 from loci.tools.client_credentials import ClientCredentials
 from loci.tools.login_records import Login, LoginRecords, LoginState
-from loci.tools.ports import AuthorizationServers
-from loci.tools.renewal import Renewal, advice, ended
+from loci.tools.ports import AuthorizationServers, ToolServerError
+from loci.tools.renewal import Renewal, advice
 from loci.tools.tool_server import Bearer
 from loci.tools.wanted_login import Wanted, check_safe, check_trusted
 
@@ -50,7 +50,7 @@ class LoginBearer:
     def renew(self, refused: str) -> None:
         login = self._fresh(refused)
         if login.state.id != self._login.state.id:  # another account must not use this connection
-            raise ended(self._name, self._login.state)
+            raise ToolServerError(f"There is another login to {self._name} now", "Try again: nothing was done")
         self._login = login
 
     def advice(self, scopes: Sequence[str] = ()) -> str:
@@ -86,7 +86,7 @@ class Logins:
             find = partial(self._machines.stored, owner, wanted)
         else:
             state = self._records.state(owner, name)
-            if state is None or state.url != wanted.endpoint.url or state.grant != "authorization_code":
+            if state is None or state.of != wanted.of or state.grant != "authorization_code":
                 return None
             find = partial(self._records.get, owner, name)
         fresh = partial(self._renewal.fresh, owner, name, find)
@@ -116,7 +116,7 @@ class Logins:
             raise Refused(f"{wanted.name} is used with client credentials", "Test it with: loci tools test")
         check_safe(wanted)
         before = self._records.get(owner, wanted.name)
-        known = before.login if before and before.login.state.url == wanted.endpoint.url else None
+        known = before.login if before and before.login.state.of == wanted.of else None
         if scope and known and known.state.scope:  # who asks for more keeps what was granted
             scope = " ".join(dict.fromkeys([*known.state.scope.split(), *scope.split()]))
         found = self._servers.protection(wanted.endpoint, wanted.oauth.issuer, scope or wanted.oauth.scope)
@@ -157,14 +157,13 @@ class Logins:
         state = LoginState(
             id=secrets.token_hex(8),
             written=wanted.written,
-            url=wanted.endpoint.url,
+            of=wanted.of,
             grant="authorization_code",
-            resource=request.protection.resource,
             scope=request.scope,
             server=server,
             by_hand=begun.by_hand,
         )
-        login = Login(state, request.client).renewed(given, self._clock())
+        login = Login(state, request.client, request.protection.resource).renewed(given, self._clock())
         self._records.put(owner, wanted.name, login)
         return login.state
 

@@ -99,7 +99,7 @@ class Renewal:
 
     @staticmethod
     def _form(login: Login) -> dict[str, str]:
-        form = {"grant_type": login.state.grant, "resource": login.state.resource}
+        form = {"grant_type": login.state.grant, "resource": login.resource}
         if login.state.grant == "authorization_code":
             return {**form, "grant_type": "refresh_token", "refresh_token": login.refresh or ""}
         return form | ({"scope": login.state.scope} if login.state.scope else {})

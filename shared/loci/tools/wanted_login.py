@@ -1,5 +1,6 @@
 """What a server's entry says about logins, and whom its owner trusts with them."""
 
+import hashlib
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
@@ -21,6 +22,16 @@ class Wanted:
     """Its URL as the entry has it."""
     endpoint: Endpoint
     oauth: OAuthEntry
+
+    @property
+    def of(self) -> str:
+        """Stands for the URL, which may be secret."""
+        return hashlib.sha256(self.endpoint.url.encode()).hexdigest()
+
+
+def canonical(url: str) -> str:
+    """The URL as the name of a server: without its query, in which there may be a key."""
+    return url.partition("#")[0].partition("?")[0]
 
 
 def check_safe(wanted: Wanted) -> None:

@@ -70,7 +70,6 @@ async def test_a_tool_is_called_with_the_login(far: Protected, connect: Connect)
 
 async def test_the_login_is_asked_for_the_server_as_resource(app: App, far: Protected) -> None:
     assert [form["resource"] for form in far.forms] == [far.url]
-    assert app.tools.logins(LOCAL)["far"].resource == far.url
 
 
 async def test_no_record_and_no_state_holds_a_token_or_a_secret(app: App, far: Protected) -> None:
@@ -79,6 +78,18 @@ async def test_no_record_and_no_state_holds_a_token_or_a_secret(app: App, far: P
     for secret in (*far.tokens.access, *far.tokens.refresh, client.client_secret or ""):
         assert secret
         assert secret not in stored
+
+
+async def test_a_key_in_the_url_is_stored_closed_and_told_to_nobody(app: App, server: Protected) -> None:
+    app.tools.parts.secrets.put(LOCAL, "FAR_KEY", "s3cret-key")
+    app.tools.add(LOCAL, "far", {"url": f"{server.url}?key=${{FAR_KEY}}"})
+    log_in(app)
+    app.tools.ask(LOCAL, "far")
+    assert "s3cret-key" not in json.dumps([one.value for one in every(app.records, LOCAL, LOGIN)])
+    assert "s3cret-key" not in json.dumps(server.forms)
+    app.tools.parts.secrets.put(LOCAL, "FAR_KEY", "another")
+    with pytest.raises(Exception, match="wants a login"):
+        app.tools.ask(LOCAL, "far")
 
 
 async def test_a_login_of_another_owner_is_not_used(app: App, server: Protected, connect: Connect) -> None:

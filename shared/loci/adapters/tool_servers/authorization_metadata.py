@@ -53,10 +53,12 @@ async def protection(http: SmallRequests, endpoint: Endpoint, issuer: str | None
     if metadata is None:
         where = f"The authorization server {quoted(chosen)}" if chosen else "The server"
         raise LoginFailed(f"{where} publishes no metadata for logins", ASK_OPERATOR)
+    # RFC 8707 wants no query in the name of a server: there may be a key in it.
+    own_name = resource_url_from_server_url(url.partition("?")[0])
     asked = scope or extract_scope_from_www_auth(refusal)
     return Protection(
         _described(metadata, url),
-        str(published.resource) if published else resource_url_from_server_url(url),
+        str(published.resource) if published else own_name,
         plain_scope(get_client_metadata_scopes(asked, published, metadata, GRANTS)),
     )
 

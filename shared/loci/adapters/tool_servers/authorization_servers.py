@@ -44,17 +44,22 @@ class HttpAuthorizationServers:
         return self._run(lambda http: register(http, server, redirect, scope))
 
     def tokens(self, server: AuthorizationServer, client: OAuthClient, form: Mapping[str, str]) -> Tokens:
-        return self._run(lambda http: _tokens(http, server, client, form))
+        # Not less for a caller in a hurry: a refresh token that was sent may not be good any more.
+        return self._run(lambda http: _tokens(http, server, client, form), SECONDS)
 
     def revoke(self, server: AuthorizationServer, client: OAuthClient, token: str) -> None:
         if server.revocation_url is not None:
             url = server.revocation_url
             self._run(lambda http: _revoked(http, server, url, client, token))
 
-    def _run(self, work: "Callable[[SmallRequests], Coroutine[Any, Any, T]]") -> T:
+    def close(self) -> None:
+        """End the thread."""
+        self._loop.stop()
+
+    def _run(self, work: "Callable[[SmallRequests], Coroutine[Any, Any, T]]", seconds: float | None = None) -> T:
         from loci.adapters.tool_servers.small_requests import SmallRequests
 
-        seconds = time_for(SECONDS)
+        seconds = time_for(SECONDS) if seconds is None else seconds
         try:
             return self._loop.run(work(SmallRequests(only_public=self._only_public)), seconds)
         except TimeoutError:

@@ -82,6 +82,8 @@ class Connections:
             if owner is None and name is None:
                 self._loop.stop()
                 atexit.unregister(self.close)
+        if owner is None and name is None:
+            self.authorization_servers.close()
 
     async def _close(self, owner: Owner | None, name: str | None) -> None:
         keys = [key for key in self._upstreams if owner in (None, key[0]) and name in (None, key[1])]
