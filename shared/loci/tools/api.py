@@ -173,6 +173,10 @@ class Tools:
         """Call a tool, and return the plain value of its result. Raises `Refused` if the result is an error."""
         return value_of(*self.parts.gateway.call(caller, door, tool, arguments, approved=approved))
 
+    def wire_name(self, id: str) -> str:
+        """The name to call the tool with this id by: one that every client accepts, unless another tool has it."""
+        return self.parts.gateway.wire_name(id)
+
     def approval_needed(self, owner: Owner, tool: str) -> str | None:
         """Why a person must approve each call of the tool; None if nobody has to. Raises `NotFound`."""
         return self.parts.gateway.approval_needed(owner, tool)
