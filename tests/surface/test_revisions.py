@@ -110,6 +110,8 @@ REQUESTS: dict[str, Request] = {
     # Tools
     "tools that fit": tool("pml_search_tools", query="which files there are", limit=2),
     "a call that is passed on": tool("pml_call_tool", tool="get_memorylake_metadata"),
+    "code that worked": tool("pml_search_capabilities", intent="count the ferries", include_suggestions=True),
+    "no such code": tool("pml_delete_capability", capability_id="cap_0123456789ab"),
     "an unknown tool": tool("tram_schedule"),
     # What is not called
     "tools": Request("tools/list"),
@@ -130,6 +132,7 @@ REQUESTS: dict[str, Request] = {
     "no method": Request("harbour/list"),
 }
 FAILING = {
+    "no such code",
     "facts about a file",
     "a file, two ways at once",
     "a citation of nothing",

@@ -69,7 +69,7 @@ def add(
         entry |= {"command": server[0], "args": server[1:]}
     if env or "command" in entry:
         entry["env"] = dict(_pair(one, "=", "--env") for one in env or [])
-    tools = _tools(data, config)
+    tools = open_tools(data, config)
     tools.add(LOCAL, name, entry)
     _end(tools, [name], as_json=as_json)
 
@@ -87,7 +87,7 @@ def import_servers(
     """Import the servers of other clients: Claude, Cursor, VS Code, Windsurf. Those that Loci has already stay."""
     from loci.tools.client_files import servers_in  # slow to load, and `--help` does not need it
 
-    tools = _tools(data, config)
+    tools = open_tools(data, config)
     known = {one.name for one in tools.servers(LOCAL)}
     added: list[str] = []
     for name, entry, source in servers_in(files):
@@ -110,7 +110,7 @@ def import_servers(
 @cli.command(name="list")
 def list_servers(data: DataOption = None, config: ConfigOption = None, as_json: JsonOption = False) -> None:
     """List the servers, with the tools that each listed last."""
-    servers = _tools(data, config).servers(LOCAL)
+    servers = open_tools(data, config).servers(LOCAL)
     if as_json:
         typer.echo(json.dumps([_view(one) for one in servers]))
         return
@@ -130,21 +130,23 @@ def ask_servers(
     as_json: JsonOption = False,
 ) -> None:
     """Ask servers for their tools now. The exit code is 1 if one of them fails."""
-    tools = _tools(data, config)
+    tools = open_tools(data, config)
     _end(tools, names or [one.name for one in tools.servers(LOCAL)], as_json=as_json)
 
 
 @cli.command()
 def remove(name: NameArgument, data: DataOption = None, config: ConfigOption = None) -> None:
     """Remove a server. Its tools are no longer found or called."""
-    _tools(data, config).remove(LOCAL, name)
+    open_tools(data, config).remove(LOCAL, name)
     typer.echo(printable(f"Removed {name}."))
 
 
-def _tools(data: "DataOption", config: "ConfigOption") -> "Tools":
+def open_tools(data: "DataOption", config: "ConfigOption") -> "Tools":
+    """The tools of the local server. On AWS there is none."""
+
     def embedded(settings: Settings) -> None:
         if settings.mode != "embedded":
-            raise Refused("Tool servers are configured on the machine of a local server", "Run it there")
+            raise Refused("Tool servers and capabilities are seen to on the machine of a local server", "Run it there")
 
     return open_app(data, config, embedded).tools
 

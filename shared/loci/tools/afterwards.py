@@ -31,9 +31,10 @@ class Afterwards(Generic[T]):
             self._is_working = True
         DAEMON_THREADS.start(self._work)
 
-    def finish(self) -> None:
-        """Wait until everything so far is done."""
-        self._waiting.join()
+    def finish(self, seconds: float | None = None) -> None:
+        """Wait until everything so far is done, or for so many seconds."""
+        with self._waiting.all_tasks_done:
+            self._waiting.all_tasks_done.wait_for(lambda: not self._waiting.unfinished_tasks, seconds)
 
     def _work(self) -> None:
         try:

@@ -7,7 +7,7 @@ from loci.core.identity import Owner
 from loci.core.json import Json, JsonObject
 from loci.tools.capabilities.capability import Capability
 from loci.tools.capabilities.learning import EndedRun, Learning
-from loci.tools.capabilities.matching import FoundCapabilities, Matched, Matching
+from loci.tools.capabilities.matching import FoundCapabilities, FoundCapability, Matched, Matching
 from loci.tools.capabilities.shelf import Shelf
 from loci.tools.discovery import Discovery, FoundTools
 from loci.tools.gateway import Gateway, Progress
@@ -16,6 +16,9 @@ from loci.tools.result_value import value_of
 from loci.tools.tool_list import Configured, ToolList
 from loci.tools.tool_search import KnownTool
 from loci.tools.usage import Usage
+
+CLOSING = 2.0
+"""Seconds that the end of the server waits for what it learns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +105,10 @@ class Tools:
         """The capabilities that fit an intent, or the one with this id. With `suggestions`, also related ones."""
         return self.parts.matching.find(owner, intent, suggestions=suggestions)
 
+    def capability(self, owner: Owner, id: str) -> FoundCapability:
+        """The capability with this id, or that version of it. Raises `NotFound` if there is none."""
+        return self.parts.matching.by_id(owner, id)
+
     def fitting_capability(self, owner: Owner, intent: str) -> Matched | None:
         """The proven capability that fits the intent well. None if none does."""
         return self.parts.matching.fits_well(owner, intent)
@@ -111,5 +118,6 @@ class Tools:
         return self.parts.shelf.remove(owner, id)
 
     def close(self) -> None:
-        """End all connections: the server stops."""
+        """End all connections: the server stops. What ended just before is learned from, if that is quick."""
+        self.parts.learning.finish(CLOSING)
         self.parts.servers.close()

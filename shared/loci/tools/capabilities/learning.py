@@ -42,9 +42,9 @@ class Learning:
         if len(run.code) <= LARGEST_CODE:
             self._runs.add((owner, run, self._shelf.clock()))
 
-    def finish(self) -> None:
-        """Wait until all runs so far are noted."""
-        self._runs.finish()
+    def finish(self, seconds: float | None = None) -> None:
+        """Wait until all runs so far are noted, or for so many seconds."""
+        self._runs.finish(seconds)
 
     def _learn(self, ended: tuple[Owner, EndedRun, float]) -> None:
         owner, run, at = ended

@@ -48,9 +48,7 @@ HEX: Final = re.compile(r"[0-9a-fA-F]{32,}")
 ALWAYS: Final = frozenset(
     {"password", "passwd", "pwd", "passphrase", "secret", "secrets", "apikey", "pin", "credential"}
 )
-OFTEN: Final = frozenset(
-    {"token", "auth", "authorization", "credentials", "bearer", "cookie", "signature", "jwt"}
-)
+OFTEN: Final = frozenset({"token", "auth", "authorization", "credentials", "bearer", "cookie", "signature", "jwt"})
 PAIRS: Final = (
     ("api", "key"),
     ("access", "key"),
