@@ -41,19 +41,17 @@ def list_capabilities(data: DataOption = None, config: ConfigOption = None, as_j
 @cli.command()
 def show(id: IdArgument, data: DataOption = None, config: ConfigOption = None, as_json: JsonOption = False) -> None:
     """Show a capability with its code. An id with a number, such as cap_0123456789ab.2, shows that version."""
-    for one in (
-        open_tools(data, config).find_capabilities(LOCAL, id if id.startswith("cap_") else f"cap_{id}").capabilities
-    ):
-        if as_json:
-            typer.echo(json.dumps(_view(one.capability) | _code(one)))
-            return
-        typer.echo(printable(f"{one.capability.id}.{one.version.number}  {one.capability.intent}"))
-        typer.echo(printable(f"  {_record(one.version)}{_versions(one.capability)}"))
-        if one.version.tools:
-            typer.echo(printable(f"  tools: {', '.join(one.version.tools)}"))
-        if one.stored.needs:
-            typer.echo(printable(f"  context: {', '.join(one.stored.needs)}"))
-        typer.echo("\n" + "\n".join(printable(line) for line in one.stored.code.splitlines()))
+    one = open_tools(data, config).capability(LOCAL, id)
+    if as_json:
+        typer.echo(json.dumps(_view(one.capability) | _code(one)))
+        return
+    typer.echo(printable(f"{one.capability.id}.{one.version.number}  {one.capability.intent}"))
+    typer.echo(printable(f"  {_record(one.version)}{_versions(one.capability)}"))
+    if one.version.tools:
+        typer.echo(printable(f"  tools: {', '.join(one.version.tools)}"))
+    if one.stored.needs:
+        typer.echo(printable(f"  context: {', '.join(one.stored.needs)}"))
+    typer.echo("\n" + "\n".join(printable(line) for line in one.stored.code.splitlines()))
 
 
 @cli.command()
