@@ -132,6 +132,7 @@ REQUESTS: dict[str, Request] = {
     "no method": Request("harbour/list"),
 }
 FAILING = {
+    "no such code",
     "facts about a file",
     "a file, two ways at once",
     "a citation of nothing",
@@ -147,7 +148,6 @@ FAILING = {
     "SQL about a file without tables",
     "no entry",
     "an unknown tool",
-    "no such code",
 }
 REFUSED = {"no resource", "no prompt", "no method"}
 

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from loci.cli import files, keys, models, runner, tools
+from loci.cli import capabilities, files, keys, models, runner, tools
 from loci.cli.add import add
 from loci.cli.call import EXAMPLES, call
 from loci.cli.doctor import doctor
@@ -39,6 +39,7 @@ cli.command()(doctor)
 cli.add_typer(files.cli, name="files")
 tools.cli.command()(login)
 tools.cli.command()(logout)
+tools.cli.add_typer(capabilities.cli, name="capabilities")
 cli.add_typer(tools.cli, name="tools")
 cli.command(epilog=EXAMPLES)(call)
 cli.add_typer(models.cli, name="models")

@@ -178,11 +178,11 @@ def show_log(
 
 
 def open_tools(data: "DataOption", config: "ConfigOption") -> "Tools":
-    """The tools of this machine."""
+    """The tools of the local server."""
 
     def embedded(settings: Settings) -> None:
         if settings.mode != "embedded":
-            raise Refused("Tool servers are configured on the machine of a local server", "Run it there")
+            raise Refused("Tool servers and capabilities are seen to on the machine of a local server", "Run it there")
 
     return open_app(data, config, embedded).tools
 

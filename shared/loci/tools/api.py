@@ -11,7 +11,7 @@ from loci.tools.authorization import AuthorizationServer
 from loci.tools.call_log import MOST, CallLog, LoggedCall
 from loci.tools.capabilities.capability import Capability
 from loci.tools.capabilities.learning import EndedRun, Learning
-from loci.tools.capabilities.matching import FoundCapabilities, Matched, Matching
+from loci.tools.capabilities.matching import FoundCapabilities, FoundCapability, Matched, Matching
 from loci.tools.capabilities.shelf import Shelf
 from loci.tools.configuration import Configured
 from loci.tools.discovery import Discovery, FoundTools
@@ -212,6 +212,10 @@ class Tools:
         """The capabilities that fit an intent, or the one with this id. With `suggestions`, also related ones."""
         return self.parts.matching.find(owner, intent, suggestions=suggestions)
 
+    def capability(self, owner: Owner, id: str) -> FoundCapability:
+        """The capability with this id, or that version of it. Raises `NotFound` if there is none."""
+        return self.parts.matching.by_id(owner, id)
+
     def fitting_capability(self, owner: Owner, intent: str) -> Matched | None:
         """The proven capability that fits the intent well. None if none does."""
         return self.parts.matching.fits_well(owner, intent)
@@ -221,6 +225,6 @@ class Tools:
         return self.parts.shelf.remove(owner, id)
 
     def close(self) -> None:
-        """End all connections: the server stops."""
-        self.parts.servers.close()
+        """End all connections: the server stops. What ended just before is counted and learned from, if it is quick."""
         self.parts.later.finish(PATIENCE)
+        self.parts.servers.close()
