@@ -158,7 +158,7 @@ def build_answering(settings: Settings | None = None, *, only_public: bool = Tru
     settings = settings or load_settings()
     clients = Clients()
     records, _ = aws_stores(settings, clients)
-    _, servers, tool_list = reached_servers(records, for_connections(settings, clients, only_public=only_public))
+    _, _, _, servers, tool_list = reached_servers(records, for_connections(settings, clients, only_public=only_public))
     return Answering(tool_list, servers)
 
 

@@ -30,7 +30,7 @@ def test_everything_is_checked(patient: Patient) -> None:
     findings = json.loads(patient.run("--json").stdout)["findings"]
     names = (
         "data folder, disk, secret, embedder, reranker, sandbox, runner, deno, database, records, documents, index, "
-        "orphans, vectors, folders, files, lake"
+        "orphans, vectors, folders, files, lake, tool servers"
     )
     assert [one["name"] for one in findings if one["name"] != "setting"] == names.split(", ")
 

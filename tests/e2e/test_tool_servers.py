@@ -8,6 +8,7 @@ from tests.support.serving import loci, piped
 
 ROOT = Path(__file__).parents[2]
 ENTRY = {"command": sys.executable, "args": ["-m", "tests.support.upstream_server"], "cwd": str(ROOT)}
+COMMAND = (sys.executable, "-m", "tests.support.upstream_server")
 
 
 def clients_file(folder: Path, **servers: object) -> str:
@@ -37,6 +38,25 @@ def test_a_server_that_loci_has_already_stays_as_it_is(tmp_path: Path) -> None:
     assert (again.returncode, "nothing new" in again.stdout, "kept as it is" in again.stderr) == (0, True, True)
     [listed] = json.loads(loci(data, "tools", "list", "--json").stdout)
     assert (listed["name"], len(listed["tools"]), listed["failure"]) == ("shop", 7, None)
+
+
+def test_a_server_with_the_name_of_loci_s_own_tools_is_not_imported(tmp_path: Path) -> None:
+    imported = loci(tmp_path / "data", "tools", "import", clients_file(tmp_path, loci=ENTRY, shop=ENTRY))
+    assert (imported.returncode, "'loci' is the name of Loci's own tools" in imported.stderr) == (0, True)
+    assert imported.stdout.startswith("shop  ")
+
+
+def test_the_last_calls_are_shown_with_their_door(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    assert "No tool of a server has been called" in loci(data, "tools", "log").stdout
+    assert loci(data, "tools", "add", "shop", "--approve", "break_*", "--", *COMMAND).returncode == 0
+    assert loci(data, "call", "shop:draw_cat").returncode == 0
+    refused = loci(data, "call", "shop:break_plate", '{"plate": "china"}')
+    assert (refused.returncode, refused.stderr.startswith("APPROVAL_NEEDED: ")) == (1, True)
+    told = [
+        (one["tool"], one["door"], one["outcome"]) for one in json.loads(loci(data, "tools", "log", "--json").stdout)
+    ]
+    assert told == [("shop:break_plate", "cli", "APPROVAL_NEEDED"), ("shop:draw_cat", "cli", "ok")]
 
 
 def test_without_a_file_the_servers_of_clients_on_this_machine_are_imported(tmp_path: Path) -> None:

@@ -51,9 +51,9 @@ CONNECT = {
     **OWN,
     "logs:CreateLogStream logs:PutLogEvents": ("<ConnectLog.Arn>",),
     "dynamodb:GetItem dynamodb:Query if ForAllValues:StringLike dynamodb:LeadingKeys "
-    "*#listed_tools *#tool_secret *#tool_server": ("<Table.Arn>",),
-    "dynamodb:PutItem if ForAllValues:StringLike dynamodb:LeadingKeys *#listed_tools": ("<Table.Arn>",),
-    OBJECTS: (f"<Bucket.Arn>/{OWNER}/records/listed_tools/*",),
+    "*#listed_tools *#tool_login *#tool_secret *#tool_server": ("<Table.Arn>",),
+    "dynamodb:PutItem if ForAllValues:StringLike dynamodb:LeadingKeys *#listed_tools *#tool_login": ("<Table.Arn>",),
+    OBJECTS: tuple(f"<Bucket.Arn>/{OWNER}/records/{kind}/*" for kind in ("listed_tools", "tool_login")),
     f"not {OBJECTS}": ("<Bucket.Arn>/uploads/*",),
     "kms:Decrypt kms:GenerateDataKey if Null kms:EncryptionContext:owner false "
     "if StringEquals kms:EncryptionContext:purpose tool servers": ("<Key.Arn>",),

@@ -12,9 +12,11 @@ DOCS = Path(__file__).parents[2] / "docs"
 COMMANDS = (
     *("", "serve", "ingest", "add", "watch", "reindex", "search", "graph", "forget", "doctor", "call"),
     *("files", "files list", "files show", "files search", "files read", "files forget"),
+    *("tools", "tools add", "tools import", "tools list", "tools test", "tools log", "tools remove"),
+    *("tools login", "tools logout", "tools secret"),
+    *("tools capabilities", "tools capabilities list", "tools capabilities show", "tools capabilities remove"),
     *("models", "models list", "models pull", "models check"),
     *("keys", "keys create", "keys list", "keys revoke"),
-    *("tools", "tools add", "tools import", "tools list", "tools test", "tools log", "tools remove", "tools secret"),
     *("runner", "runner install"),
 )
 

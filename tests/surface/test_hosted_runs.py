@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 from mcp import Client
 from mcp_types import CallToolResult
@@ -15,6 +16,7 @@ from mcp_types import CallToolResult
 from loci.adapters.aws.lambda_jobs import LambdaJobs
 from loci.adapters.aws.records import DynamoRecords
 from loci.app import App
+from loci.code.past_runs import PastRuns
 from loci.code.typescript import TypeScript
 from loci.compose import build_app
 from loci.core.identity import LOCAL
@@ -78,6 +80,7 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Generator[Desk]:
             app.scratchpad,
             app.telemetry,
             cache=None,
+            past_runs=PastRuns(lambda: app.tools),
         )
         app = with_typescript(app, typescript)
         api.functions[ERRAND] = job_handler(app)
@@ -100,6 +103,18 @@ async def test_typescript_answers_who_asked(desk: Desk) -> None:
     told = await desk.told("pml_execute_code", code="[1, 2, 3].map((n: number) => n * context.by)", context={"by": 2})
     assert told["result"] == [2, 4, 6]
     assert "status" not in told
+
+
+async def test_code_that_worked_is_learned_before_its_process_may_stop(desk: Desk) -> None:
+    ran = await desk.told("pml_execute_code", code="return [30, 12].length", intent="count the two piers")
+    assert ran["result"] == 2
+    found: list[dict[str, Any]] = []
+    for _ in range(100):  # the errand goes on for a moment when its answer is there
+        found = (await desk.told("pml_search_capabilities", intent="count the two piers"))["capabilities"]
+        if found:
+            break
+        await anyio.sleep(0.05)
+    assert [one["code"] for one in found] == ["return [30, 12].length"]
 
 
 async def test_what_code_throws_is_an_error_with_its_place(desk: Desk) -> None:

@@ -132,6 +132,7 @@ REQUESTS: dict[str, Request] = {
     "no method": Request("harbour/list"),
 }
 FAILING = {
+    "no such code",
     "facts about a file",
     "a file, two ways at once",
     "a citation of nothing",

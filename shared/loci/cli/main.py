@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from loci.cli import files, keys, models, runner, tools
+from loci.cli import capabilities, files, keys, models, runner, tools
 from loci.cli.add import add
 from loci.cli.call import EXAMPLES, call
 from loci.cli.doctor import doctor
@@ -13,6 +13,7 @@ from loci.cli.documents import forget, graph, search
 from loci.cli.ingest import ingest
 from loci.cli.reindex import reindex
 from loci.cli.serve import serve
+from loci.cli.tool_login import login, logout
 from loci.cli.watch import watch
 from loci.core.errors import LociError
 from loci.core.version import version
@@ -36,6 +37,9 @@ cli.command()(search)
 cli.command()(graph)
 cli.command()(doctor)
 cli.add_typer(files.cli, name="files")
+tools.cli.command()(login)
+tools.cli.command()(logout)
+tools.cli.add_typer(capabilities.cli, name="capabilities")
 cli.add_typer(tools.cli, name="tools")
 cli.command(epilog=EXAMPLES)(call)
 cli.add_typer(models.cli, name="models")

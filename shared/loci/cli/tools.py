@@ -1,20 +1,26 @@
 """`loci tools`: add, import, list, test and remove tool servers, and look up their calls."""
 
 import json
+import time
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from loci.cli.terminal import ConfigOption, DataOption, JsonOption, printable
-from loci.cli.tool_owner import OwnersTools, StackOption, SubjectOption, TenantOption, open_tools
+from loci.cli.tool_oauth import IssuerOption, MachineOption, ScopeOption, client_credentials
+from loci.cli.tool_owner import OwnersTools, StackOption, SubjectOption, TenantOption, open_owner
 from loci.cli.tool_secrets import secret
 from loci.core.errors import LociError, Refused
 from loci.core.finding import counted
 from loci.core.json import iso
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from loci.tools.api import Tools
     from loci.tools.configuration import Configured
+    from loci.tools.login_records import LoginState
 
 SHOWN_TOOLS = 8
 
@@ -61,6 +67,9 @@ def add(
     stack: StackOption = None,
     tenant: TenantOption = None,
     subject: SubjectOption = None,
+    client_id: MachineOption = None,
+    scope: ScopeOption = None,
+    issuer: IssuerOption = None,
     data: DataOption = None,
     config: ConfigOption = None,
     as_json: JsonOption = False,
@@ -79,9 +88,10 @@ def add(
         entry |= {"command": server[0], "args": server[1:]}
     if env or "command" in entry:
         entry["env"] = dict(_pair(one, "=", "--env") for one in env or [])
-    opened = open_tools(data, config, stack, tenant, subject)
+    entry |= client_credentials(client_id, scope, issuer)
+    opened = open_owner(data, config, stack, tenant, subject)
     opened.tools.add(opened.owner, name, entry)
-    _end(opened, [name], as_json=as_json)
+    show_asked(opened, [name], as_json=as_json)
 
 
 @cli.command(name="import")
@@ -103,7 +113,7 @@ def import_servers(
     """
     from loci.tools.client_files import servers_in  # slow to load, and `--help` does not need it
 
-    opened = open_tools(data, config, stack, tenant, subject)
+    opened = open_owner(data, config, stack, tenant, subject)
     known = {one.name for one in opened.tools.servers(opened.owner)}
     added: list[str] = []
     for name, entry, source in servers_in(files):
@@ -120,7 +130,7 @@ def import_servers(
     if not added:
         typer.echo("[]" if as_json else "There is nothing new to import.")
         return
-    _end(opened, added, as_json=as_json)
+    show_asked(opened, added, as_json=as_json)
 
 
 @cli.command(name="list")
@@ -133,13 +143,11 @@ def list_servers(
     as_json: JsonOption = False,
 ) -> None:
     """List the servers, with the tools that each listed last."""
-    opened = open_tools(data, config, stack, tenant, subject)
+    opened = open_owner(data, config, stack, tenant, subject)
     servers = opened.tools.servers(opened.owner)
+    _show(opened, servers, as_json=as_json)
     if as_json:
-        typer.echo(json.dumps([_view(one) for one in servers]))
         return
-    for one in servers:
-        typer.echo(_lines(one))
     if not servers:
         typer.echo("There are no tool servers. Add one with: loci tools add NAME URL")
 
@@ -157,8 +165,8 @@ def ask_servers(
     as_json: JsonOption = False,
 ) -> None:
     """Ask servers for their tools now. The exit code is 1 if one of them fails."""
-    opened = open_tools(data, config, stack, tenant, subject)
-    _end(opened, names or [one.name for one in opened.tools.servers(opened.owner)], as_json=as_json)
+    opened = open_owner(data, config, stack, tenant, subject)
+    show_asked(opened, names or [one.name for one in opened.tools.servers(opened.owner)], as_json=as_json)
 
 
 @cli.command()
@@ -171,7 +179,7 @@ def remove(
     config: ConfigOption = None,
 ) -> None:
     """Remove a server. Its tools are no longer found or called."""
-    opened = open_tools(data, config, stack, tenant, subject)
+    opened = open_owner(data, config, stack, tenant, subject)
     opened.tools.remove(opened.owner, name)
     typer.echo(printable(f"Removed {name}."))
 
@@ -191,7 +199,7 @@ def show_log(
     A line has when it was called, how the call came, the tool, how it ended, how long it took, and how the caller was
     recognised. The last 100 calls are kept, with neither arguments nor results.
     """
-    opened = open_tools(data, config, stack, tenant, subject)
+    opened = open_owner(data, config, stack, tenant, subject)
     calls = opened.tools.last_calls(opened.owner, limit)
     if as_json:
         typer.echo(json.dumps([asdict(one) | {"at": iso(one.at)} for one in calls]))
@@ -202,13 +210,27 @@ def show_log(
         typer.echo("No tool of a server has been called.")
 
 
-def _end(opened: OwnersTools, names: list[str], *, as_json: bool) -> None:
+def open_tools(data: "DataOption", config: "ConfigOption") -> "Tools":
+    """The tools of this machine."""
+    return open_owner(data, config, None, None, None).tools
+
+
+def show_asked(opened: OwnersTools, names: list[str], *, as_json: bool) -> None:
     """Ask the servers, and show what they have."""
     found = [_asked(opened, name) for name in names]
     opened.tools.close()
-    typer.echo(json.dumps([_view(one) for one in found]) if as_json else "\n".join(map(_lines, found)))
+    _show(opened, found, as_json=as_json)
     if any(one.failure for one in found):
         raise typer.Exit(1)
+
+
+def _show(opened: OwnersTools, servers: "Sequence[Configured]", *, as_json: bool) -> None:
+    logins = opened.tools.logins(opened.owner)
+    if as_json:
+        typer.echo(json.dumps([_view(one, logins.get(one.name)) for one in servers]))
+        return
+    for one in servers:
+        typer.echo(_lines(one, logins.get(one.name)))
 
 
 def _asked(opened: OwnersTools, name: str) -> "Configured":
@@ -226,17 +248,19 @@ def _pair(text: str, sign: str, option: str) -> tuple[str, str]:
     return name.strip(), value.strip()
 
 
-def _lines(server: "Configured") -> str:
+def _lines(server: "Configured", login: "LoginState | None") -> str:
     from loci.tools.configuration import shown
 
     names = ", ".join(one.name for one in server.tools[:SHOWN_TOOLS])
     more = ", …" if len(server.tools) > SHOWN_TOOLS else ""
     known = "not asked yet" if server.is_new else f"{counted(len(server.tools), 'tool')}: {names}{more}"
-    lines = (f"{server.name}  {shown(server.entry)}", f"  {server.failure or known}")
+    lines = [f"{server.name}  {shown(server.entry)}", f"  {server.failure or known}"]
+    if login is not None and login.is_for(server.entry.url):
+        lines.append(f"  {login.told(server.name, time.time())}")
     return "\n".join(map(printable, lines))
 
 
-def _view(server: "Configured") -> dict[str, object]:
+def _view(server: "Configured", login: "LoginState | None") -> dict[str, object]:
     from loci.tools.configuration import shown
     from loci.tools.tool_list import told_time
 
@@ -246,4 +270,5 @@ def _view(server: "Configured") -> dict[str, object]:
         "tools": [one.id for one in server.tools],
         "listed": told_time(server),
         "failure": server.failure,
+        "login": login.facts(time.time()) if login is not None and login.is_for(server.entry.url) else None,
     }

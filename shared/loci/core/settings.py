@@ -22,9 +22,9 @@ RUN_ATTRIBUTES = (*TABLE_KEYS, "body")
 """The attributes of those rows that a run may write: not their expiry."""
 INGEST_KINDS = ("document", "embedded", "file", "file_version", "said", "text", "turn")
 """The kinds of records that the ingestion of uploads uses. Its role reaches no others."""
-CONNECT_KINDS = ("listed_tools", "tool_secret", "tool_server")
+CONNECT_KINDS = ("listed_tools", "tool_login", "tool_secret", "tool_server")
 """The kinds of records that the function `connect` reads. Its role reaches no others."""
-CONNECT_WRITES = ("listed_tools",)
+CONNECT_WRITES = ("listed_tools", "tool_login")
 """Those of them that it writes, too."""
 KMS_PURPOSE = "tool servers"
 """The purpose in the encryption context of their secrets. Roles may use the key for no other."""

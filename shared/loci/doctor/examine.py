@@ -17,6 +17,7 @@ from loci.doctor.machine_checks import check_folder, check_models, check_secret,
 from loci.doctor.record_checks import check_records
 from loci.documents.checks import check_owners
 from loci.files.checks import check_files
+from loci.tools.checks import check_tool_servers
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +67,7 @@ def examine(
         return
     yield from check_owners(app, fix=fix)
     yield from check_files(app, fix=fix)
+    yield from check_tool_servers(app)
 
 
 def _machine(settings: Settings) -> Iterator[Finding]:

@@ -11,6 +11,7 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.mcpserver import Context, RequestStateSecurity
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
+    INTERNAL_ERROR,
     INVALID_PARAMS,
     CallToolResult,
     GetPromptResult,
@@ -25,7 +26,7 @@ from mcp_types import (
 
 from loci.core.calls import UNKNOWN, Called, Door
 from loci.core.deadline import out_of_time, time_left
-from loci.core.errors import NotFound
+from loci.core.errors import LociError, NotFound
 from loci.core.lazy import Lazy
 from loci.core.version import version
 from loci.mcp.answer_budget import within_budget
@@ -195,7 +196,10 @@ class LociServer(SdkServer):
         """List the tools for this caller: also those of their servers that the operator wants listed."""
         assert self._upstream  # noqa: S101 (only then is it called)
         upstream, owner = await on_thread(self._upstream.get), caller_of(context).owner
-        chosen = await on_thread(upstream.listed, owner)
+        try:
+            chosen = await on_thread(upstream.listed, owner)
+        except LociError as error:
+            raise MCPError(INTERNAL_ERROR, f"{error.code}: {error}") from error
         own = await self.list_tools()
         return ListToolsResult(tools=[*own, *(one for one in chosen if self._catalog.name(one.name) is None)])
 

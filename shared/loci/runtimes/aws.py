@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from loci.search.adapters import SearchAdapters
     from loci.search.document_index import DocumentIndex
     from loci.tools.parts import ToolAdapters
-    from loci.tools.ports import Changed, ToolServers
-    from loci.tools.reaching import Reaching
+    from loci.tools.ports import Changed, ServerConnections
 
 EXTRACT_TENANTS = b"extract"
 MAX_OUTPUT_BYTES = 1 << 19
@@ -232,16 +231,12 @@ def for_tools(settings: Settings, clients: Clients) -> "ToolAdapters":
     """Tool servers, which the function that the settings name reaches for all others."""
     from loci.adapters.aws.kms_box import KmsBox
     from loci.adapters.aws.lambda_tool_servers import LambdaToolServers
-    from loci.tools.parts import ToolAdapters
+    from loci.adapters.aws.no_logins import NoLogins
+    from loci.tools.parts import ServersElsewhere, ToolAdapters
 
     servers = LambdaToolServers(settings.connect_function, clients)
-    return ToolAdapters(
-        KmsBox(settings.secret_key, clients),
-        lambda _, __: servers,
-        _no_variable,
-        ask_later=servers.ask_later,
-        only_public=True,
-    )
+    elsewhere = ServersElsewhere(servers, servers.ask_later, NoLogins())
+    return ToolAdapters(KmsBox(settings.secret_key, clients), elsewhere, _no_variable, only_public=True)
 
 
 def for_connections(settings: Settings, clients: Clients, *, only_public: bool) -> "ToolAdapters":
@@ -249,15 +244,14 @@ def for_connections(settings: Settings, clients: Clients, *, only_public: bool) 
     from loci.adapters.aws.kms_box import KmsBox
     from loci.tools.parts import ToolAdapters
 
-    box, servers = KmsBox(settings.secret_key, clients), partial(_reached_servers, only_public=only_public)
+    box, servers = KmsBox(settings.secret_key, clients), partial(_connections, only_public=only_public)
     return ToolAdapters(box, servers, _no_variable, only_public=only_public)
 
 
-def _reached_servers(changed: "Changed", reaching: "Reaching", *, only_public: bool) -> "ToolServers":
+def _connections(changed: "Changed", *, only_public: bool) -> "ServerConnections":
     from loci.adapters.tool_servers.connections import Connections
-    from loci.tools.reaching import ReachedServers
 
-    return ReachedServers(Connections(changed, only_public=only_public), reaching)
+    return Connections(changed, only_public=only_public)
 
 
 def _no_variable(_: str) -> None:

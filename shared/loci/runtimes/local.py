@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from loci.files.ports import FileReader
     from loci.search.adapters import SearchAdapters
     from loci.tools.parts import ToolAdapters
-    from loci.tools.ports import Changed, ToolServers
-    from loci.tools.reaching import Reaching
+    from loci.tools.ports import Changed, ServerConnections
 
 DATABASE = "loci.db"
 
@@ -148,11 +147,10 @@ def _for_tools(keyring: Keyring) -> "ToolAdapters":
     from loci.adapters.local.secret_box import KeyringBox
     from loci.tools.parts import ToolAdapters
 
-    return ToolAdapters(KeyringBox(keyring), _reached_servers, os.environ.get)
+    return ToolAdapters(KeyringBox(keyring), _connections, os.environ.get)
 
 
-def _reached_servers(changed: "Changed", reaching: "Reaching") -> "ToolServers":
+def _connections(changed: "Changed") -> "ServerConnections":
     from loci.adapters.tool_servers.connections import Connections
-    from loci.tools.reaching import ReachedServers
 
-    return ReachedServers(Connections(changed), reaching)
+    return Connections(changed)

@@ -1,21 +1,26 @@
 """Tools: the one door. MCP tools, commands and pages call these methods and nothing behind them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from loci.core.calls import Called, Door
+from loci.core.errors import Refused
 from loci.core.identity import Caller, Owner
 from loci.core.json import Json, JsonObject
+from loci.tools.authorization import AuthorizationServer
 from loci.tools.call_log import MOST, CallLog, LoggedCall
 from loci.tools.capabilities.capability import Capability
 from loci.tools.capabilities.learning import EndedRun, Learning
-from loci.tools.capabilities.matching import FoundCapabilities, Matched, Matching
+from loci.tools.capabilities.matching import FoundCapabilities, FoundCapability, Matched, Matching
 from loci.tools.capabilities.shelf import Shelf
 from loci.tools.configuration import Configured
 from loci.tools.discovery import Discovery, FoundTools
 from loci.tools.gateway import Gateway
 from loci.tools.later import Later
+from loci.tools.login_records import LoginState
+from loci.tools.logins import BegunLogin, Logins
 from loci.tools.ports import Progress, ToolServers
+from loci.tools.reaching import Reaching
 from loci.tools.result_value import value_of
 from loci.tools.secrets import Secrets
 from loci.tools.tool_list import ToolList
@@ -44,6 +49,8 @@ class ToolParts:
     shelf: Shelf
     matching: Matching
     learning: Learning
+    logins: Logins
+    reaching: Reaching
 
 
 class Tools:
@@ -56,13 +63,18 @@ class Tools:
         """The configured servers with the tools that they listed last."""
         return self.parts.tool_list.all(owner)
 
+    def known(self, owner: Owner) -> list[Configured]:
+        """The same, of which none is asked anew."""
+        return self.parts.tool_list.known(owner)
+
     def add(self, owner: Owner, name: str, entry: object) -> Configured:
         """Configure a server by an entry of `mcpServers`, or configure it anew."""
         return self.parts.tool_list.put(owner, name, entry)
 
     def remove(self, owner: Owner, name: str) -> None:
-        """Forget a server."""
+        """Forget a server, and the login to it."""
         self.parts.tool_list.remove(owner, name)
+        self.parts.logins.forget(owner, name)
 
     def get(self, owner: Owner, name: str) -> Configured:
         """The server with this name. Raises `NotFound` if there is none."""
@@ -92,6 +104,40 @@ class Tools:
 
         own = self.parts.gateway.own()
         return [KnownTool(one.id, one.title or "", said(one.description), one.input_schema) for one in own]
+
+    def logins(self, owner: Owner) -> dict[str, LoginState]:
+        """The logins at servers, by their names. None of it is secret."""
+        return self.parts.logins.states(owner)
+
+    def begin_login(
+        self,
+        owner: Owner,
+        name: str,
+        redirect: str,
+        *,
+        scope: str | None = None,
+        client_id: str | None = None,
+        secret: Callable[[AuthorizationServer], str | None] = lambda _: None,
+    ) -> BegunLogin:
+        """Find out where to log in. The answer comes to `redirect`; `secret`: of the client `client_id`."""
+        server = self.get(owner, name)
+        if server.entry.has_authorization:
+            raise Refused(f"{name} has an Authorization header of its own", "Configure it without that, then log in")
+        wanted = self.parts.reaching.wanted_login(owner, server)
+        return self.parts.logins.begin(owner, wanted, redirect, scope, client_id, secret)
+
+    def finish_login(self, owner: Owner, begun: BegunLogin, answer: dict[str, str]) -> LoginState:
+        """Keep the login that the person has consented to. Connections without it end."""
+        state = self.parts.logins.finish(owner, begun, answer)
+        self.parts.servers.close(owner, begun.wanted.name)
+        return state
+
+    def log_out(self, owner: Owner, name: str) -> LoginState:
+        """Forget the login to a server, and have its tokens revoked."""
+        try:
+            return self.parts.logins.end(owner, name)
+        finally:
+            self.parts.servers.close(owner, name)
 
     def search(
         self,
@@ -139,6 +185,10 @@ class Tools:
         """Call a tool, and return the plain value of its result. Raises `Refused` if the result is an error."""
         return value_of(*self.parts.gateway.call(caller, door, tool, arguments, approved=approved))
 
+    def wire_name(self, id: str) -> str:
+        """The name to call the tool with this id by: one that every client accepts, unless another tool has it."""
+        return self.parts.gateway.wire_name(id)
+
     def approval_needed(self, owner: Owner, tool: str) -> str | None:
         """Why a person must approve each call of the tool; None if nobody has to. Raises `NotFound`."""
         return self.parts.gateway.approval_needed(owner, tool)
@@ -174,6 +224,10 @@ class Tools:
         """The capabilities that fit an intent, or the one with this id. With `suggestions`, also related ones."""
         return self.parts.matching.find(owner, intent, suggestions=suggestions)
 
+    def capability(self, owner: Owner, id: str) -> FoundCapability:
+        """The capability with this id, or that version of it. Raises `NotFound` if there is none."""
+        return self.parts.matching.by_id(owner, id)
+
     def fitting_capability(self, owner: Owner, intent: str) -> Matched | None:
         """The proven capability that fits the intent well. None if none does."""
         return self.parts.matching.fits_well(owner, intent)
@@ -183,6 +237,6 @@ class Tools:
         return self.parts.shelf.remove(owner, id)
 
     def close(self) -> None:
-        """End all connections: the server stops."""
-        self.parts.servers.close()
+        """End all connections: the server stops. What ended just before is counted and learned from, if it is quick."""
         self.parts.later.finish(PATIENCE)
+        self.parts.servers.close()

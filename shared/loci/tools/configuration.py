@@ -4,16 +4,17 @@ import json
 import re
 from dataclasses import dataclass
 from pathlib import PurePath
-from typing import Any, Literal, cast
+from typing import Annotated, Any, Literal, cast
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from loci.core.errors import Refused
 from loci.core.json import JsonObject
+from loci.tools.oauth_entry import OAuthEntry, oauth_or_none
 from loci.tools.tool_server import AT_ONCE, SECONDS, UpstreamTool
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
-VARIABLE = re.compile(r"\$\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<default>[^}]*))?\}")
+VARIABLE = re.compile(r"\$\{(?:env:)?(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<default>[^}]*))?\}")
 OWN = frozenset({"loci", "pml"})
 """Names that belong to Loci's own tools."""
 LARGEST_FILE = 1 << 20
@@ -21,7 +22,10 @@ Pattern = list[str]
 
 
 class Entry(BaseModel):
-    """One server of `mcpServers`. `${NAME}` stands for a variable, `${NAME:-text}` for one with a default."""
+    """One server of `mcpServers`. `${NAME}` stands for a variable, `${NAME:-text}` for one with a default.
+
+    Cursor and VS Code write `${env:NAME}`.
+    """
 
     model_config = ConfigDict(extra="ignore", populate_by_name=True)
 
@@ -32,6 +36,9 @@ class Entry(BaseModel):
     cwd: str | None = None
     url: str | None = Field(None, min_length=1)
     headers: dict[str, str] = {}
+    oauth: Annotated[OAuthEntry | None, BeforeValidator(oauth_or_none)] = Field(
+        None, validation_alias=AliasChoices("oauth", "auth")
+    )
     seconds: float = Field(SECONDS, gt=0, le=900)
     at_once: int = Field(AT_ONCE, ge=1, le=64)
     allow: list[str] = []
@@ -39,6 +46,11 @@ class Entry(BaseModel):
     deny: list[str] = []
     approve: list[str] = []
     """Patterns of the tools whose calls a person must approve."""
+
+    @property
+    def has_authorization(self) -> bool:
+        """True if it brings its own credentials."""
+        return any(name.lower() == "authorization" for name in self.headers)
 
     def as_json(self) -> JsonObject:
         """The entry as it is stored and shown, without what is not set."""
@@ -88,7 +100,18 @@ def checked_entry(name: str, value: object) -> Entry:
         raise not_configured(name, "it needs either a command or a url", "Give one of them")
     if entry.url is not None and not re.match(r"https?://[^/\s]+|\$\{", entry.url):
         raise not_configured(name, f"{entry.url[:80]!r} is no URL", "Give one that begins with https:// or http://")
+    if entry.oauth is not None:
+        _check_oauth(name, entry, entry.oauth)
     return entry
+
+
+def _check_oauth(name: str, entry: Entry, oauth: OAuthEntry) -> None:
+    if entry.url is None:
+        raise not_configured(name, "oauth is for servers with a url", "Leave it out")
+    if entry.has_authorization:
+        raise not_configured(name, "it has oauth and an Authorization header", "Leave out one of them")
+    if oauth.grant == "client_credentials" and not (oauth.client_id and oauth.client_secret):
+        raise not_configured(name, "client_credentials need a client_id and a client_secret", "Give both")
 
 
 def entries_in(text: str, source: str) -> dict[str, object]:

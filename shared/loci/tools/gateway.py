@@ -105,6 +105,12 @@ class Gateway:
         found = tools_of(self._list.all(owner))
         return [tool for one, tool in found if matches(tool, patterns) and self._policy.allows(tool, one.entry)]
 
+    def wire_name(self, id: str) -> str:
+        """The name to call the tool by: the id itself if its wire spelling belongs to one of Loci's own tools."""
+        name = wire_spelling(id)
+        own = self._own.find(name)
+        return name if own is None or own.id == id else id
+
     def own(self) -> Sequence[OwnTool]:
         """Loci's own tools."""
         return self._own.all()

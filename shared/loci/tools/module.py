@@ -1,5 +1,6 @@
 """Tools, as the server offers them. Nothing here loads the vertical itself."""
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from loci.core.lazy import Lazy
@@ -10,6 +11,7 @@ from loci.mcp.tool_catalog import tool_family
 from loci.mcp.upstream import UpstreamTools
 
 if TYPE_CHECKING:
+    from loci.core.finding import Finding
     from loci.tools.tools import ToolsHost
 
 INSTRUCTIONS = """
@@ -35,6 +37,11 @@ def tools_module(app: "ToolsHost") -> Module:
 
         return ServedTools(app.tools, app.settings)
 
+    def checks(fix: bool) -> "Iterable[Finding]":  # noqa: ARG001 (there is nothing to repair)
+        from loci.tools.checks import check_tool_servers
+
+        return check_tool_servers(app)
+
     return Module(
         name="tools",
         surfaces=frozenset({"tools"}),
@@ -44,4 +51,5 @@ def tools_module(app: "ToolsHost") -> Module:
         ],
         instructions=INSTRUCTIONS,
         upstream=Lazy(upstream),
+        checks=checks,
     )

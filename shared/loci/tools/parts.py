@@ -17,13 +17,26 @@ from loci.tools.capabilities.shelf import Shelf
 from loci.tools.discovery import Discovery
 from loci.tools.gateway import Gateway
 from loci.tools.later import Later
+from loci.tools.logins import Logins
 from loci.tools.meanings import Meanings
 from loci.tools.policy import Policy
-from loci.tools.ports import AskLater, Changed, OwnTools, ToolServers
-from loci.tools.reaching import Reaching
+from loci.tools.ports import AskLater, AuthorizationServers, Changed, OwnTools, ServerConnections, ToolServers
+from loci.tools.reaching import ReachedServers, Reaching
 from loci.tools.secrets import Secrets
 from loci.tools.tool_list import ToolList
 from loci.tools.usage import Usage
+
+MakeConnections = Callable[[Changed], ServerConnections]
+"""Makes the connections, which tell whoever is given here that a server's tools changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServersElsewhere:
+    """Tool servers that another process reaches."""
+
+    servers: ToolServers
+    ask_later: AskLater
+    authorization: AuthorizationServers
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +44,9 @@ class ToolAdapters:
     """The ports on one runtime."""
 
     box: SecretBox
-    servers: Callable[[Changed, Reaching], ToolServers]
-    """Makes what reaches the servers, and tells whoever is given here that a server's tools changed."""
+    servers: MakeConnections | ServersElsewhere
     variable: Callable[[str], str | None]
     """The variables that entries may name."""
-    ask_later: AskLater | None = None
-    """None: this process asks, on a thread."""
     only_public: bool = False
     """No programs, and no private addresses."""
 
@@ -50,7 +60,7 @@ def tool_parts(
     calls: Calls,
 ) -> ToolParts:
     """Put the parts together."""
-    secrets, servers, tool_list = reached_servers(records, adapters)
+    secrets, logins, reaching, servers, tool_list = reached_servers(records, adapters)
     later = Later()
     usage = Usage(records, later, time.time)
     policy = Policy(read_only=settings.tools_read_only, approval=settings.tools_approval)
@@ -68,14 +78,30 @@ def tool_parts(
         shelf,
         matching,
         Learning(shelf, matching.prepare, later),
+        logins,
+        reaching,
     )
 
 
-def reached_servers(records: RecordStore, adapters: ToolAdapters) -> tuple[Secrets, ToolServers, ToolList]:
-    """The owners' secrets, what reaches their servers, and the list of these with their tools."""
+def reached_servers(
+    records: RecordStore, adapters: ToolAdapters
+) -> tuple[Secrets, Logins, Reaching, ToolServers, ToolList]:
+    """The owners' secrets and logins, what reaches their servers, and the list of these with their tools."""
     known: list[ToolList] = []
     secrets = Secrets(records, adapters.box)
-    reaching = Reaching(secrets, adapters.variable, only_public=adapters.only_public)
-    servers = adapters.servers(lambda owner, name: known[0].ask_later(owner, name), reaching)
-    known.append(ToolList(records, servers, reaching, time.time, ask_later=adapters.ask_later))
-    return secrets, servers, known[0]
+
+    def reaching_with(authorization: AuthorizationServers) -> tuple[Logins, Reaching]:
+        logins = Logins(records, adapters.box, authorization, time.time)
+        return logins, Reaching(secrets, adapters.variable, logins, only_public=adapters.only_public)
+
+    match adapters.servers:
+        case ServersElsewhere() as elsewhere:
+            logins, reaching = reaching_with(elsewhere.authorization)
+            servers: ToolServers = elsewhere.servers
+            known.append(ToolList(records, servers, reaching, time.time, ask_later=elsewhere.ask_later))
+        case connections:
+            made = connections(lambda owner, name: known[0].ask_later(owner, name))
+            logins, reaching = reaching_with(made.authorization_servers)
+            servers = ReachedServers(made, reaching)
+            known.append(ToolList(records, servers, reaching, time.time))
+    return secrets, logins, reaching, servers, known[0]

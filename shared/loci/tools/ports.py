@@ -1,13 +1,14 @@
-"""The ports of the gateway: upstream tool servers, and Loci's own tools."""
+"""The ports of the gateway: upstream tool servers, who gives out tokens for them, and Loci's own tools."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from loci.core.errors import Unavailable
 from loci.core.identity import Caller, Owner
 from loci.core.json import JsonObject
+from loci.tools.authorization import AuthorizationServer, OAuthClient, Protection, Tokens
 from loci.tools.configuration import Configured
-from loci.tools.tool_server import ToolServer, UpstreamTool
+from loci.tools.tool_server import Endpoint, ToolServer, UpstreamTool
 
 Progress = Callable[[float, float | None, str | None], None]
 """Told how far a call is: done, of how much, and a text."""
@@ -23,11 +24,51 @@ class ToolServerError(Unavailable):
     default_code = "MCP_SERVER_ERROR"
 
 
+class LoginFailed(ToolServerError):
+    """Who gives out tokens cannot be reached, refused, or cannot be trusted. What it said is quoted, as data."""
+
+    def __init__(self, what: str, resolution: str, error: str | None = None) -> None:
+        """`error`: the code of an answer, such as `invalid_grant`."""
+        super().__init__(what, resolution)
+        self.error = error
+
+
+class AuthorizationServers(Protocol):
+    """Requests to those who give out tokens. Each is bounded in time and size, and follows no redirect.
+
+    Every method may be called from any thread, and raises `LoginFailed`.
+    """
+
+    def protection(self, endpoint: Endpoint, issuer: str | None, scope: str | None) -> Protection:
+        """How the tool server is protected, by its refusal of a caller without a token and by what it publishes.
+
+        `issuer`: the one to trust, if it names several. `scope`: what to ask for, instead of what it wants.
+        """
+        ...
+
+    def register(self, server: AuthorizationServer, redirect: str, scope: str | None) -> OAuthClient:
+        """Register Loci there, to be called back at this address."""
+        ...
+
+    def tokens(self, server: AuthorizationServer, client: OAuthClient, form: Mapping[str, str]) -> Tokens:
+        """Ask for tokens."""
+        ...
+
+    def revoke(self, server: AuthorizationServer, client: OAuthClient, token: str) -> None:
+        """Tell that the token must not be accepted any more."""
+        ...
+
+
 class ServerConnections(Protocol):
     """Connections to upstream servers. Each is opened at its first use, and again after it broke. Owners share none.
 
     Every method may be called from any thread. A server that is slow or dead holds up only its own callers.
     """
+
+    @property
+    def authorization_servers(self) -> AuthorizationServers:
+        """Those who give out tokens, reached under the same limits."""
+        ...
 
     def tools(self, owner: Owner, server: ToolServer) -> Sequence[UpstreamTool]:
         """All tools of the server, page by page. Raises `ToolServerError` if it cannot be reached or fails."""

@@ -2,15 +2,19 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from loci.core.errors import Refused
 from loci.core.identity import Owner
 from loci.core.json import JsonObject
 from loci.tools.configuration import VARIABLE, Configured, Entry, not_configured
+from loci.tools.logins import Logins
+from loci.tools.oauth_entry import OAuthEntry
 from loci.tools.ports import Progress, ServerConnections
 from loci.tools.public_address import check_public
 from loci.tools.secrets import Secrets
 from loci.tools.tool_server import Endpoint, Program, ToolServer, UpstreamTool
+from loci.tools.wanted_login import Wanted
 
 CLOSED = "closed:"
 """Begins the value of a header or a variable that is stored closed."""
@@ -19,10 +23,18 @@ CLOSED = "closed:"
 class Reaching:
     """Fills in entries. The values come from nowhere but the owner's secrets and the variables that Loci may show."""
 
-    def __init__(self, secrets: Secrets, variable: Callable[[str], str | None], *, only_public: bool = False) -> None:
+    def __init__(
+        self,
+        secrets: Secrets,
+        variable: Callable[[str], str | None],
+        logins: Logins,
+        *,
+        only_public: bool = False,
+    ) -> None:
         """`variable`: of the environment in which Loci runs. `only_public`: no programs, and no private addresses."""
         self._secrets = secrets
         self._variable = variable
+        self._logins = logins
         self._only_public = only_public
 
     def closed(self, owner: Owner, entry: Entry) -> Entry:
@@ -31,7 +43,10 @@ class Reaching:
         def closed(values: Mapping[str, str]) -> dict[str, str]:
             return {name: text if _only_names(text) else self._close(owner, text) for name, text in values.items()}
 
-        return entry.model_copy(update={"env": closed(entry.env), "headers": closed(entry.headers)})
+        oauth = entry.oauth
+        if oauth is not None and oauth.client_secret is not None:
+            oauth = oauth.model_copy(update=closed({"client_secret": oauth.client_secret}))
+        return entry.model_copy(update={"env": closed(entry.env), "headers": closed(entry.headers), "oauth": oauth})
 
     def check(self, owner: Owner, name: str, entry: Entry) -> None:
         """Raise `Refused` if the entry names a variable or a secret that is not set. Opens no secret."""
@@ -39,6 +54,7 @@ class Reaching:
             check_public(name, entry)
         known = frozenset(self._secrets.names(owner))
         texts = [entry.command, *entry.args, entry.cwd, entry.url, *entry.env.values(), *entry.headers.values()]
+        texts += _texts(entry.oauth).values()
         for found in (one for text in texts if text for one in VARIABLE.finditer(text)):
             needed = found["name"]
             if not (needed in known or found["default"] is not None or self._variable(needed) is not None):
@@ -46,7 +62,34 @@ class Reaching:
 
     def server(self, owner: Owner, configured: Configured) -> ToolServer:
         """The server, with everything filled in. Raises `LociError` if something is missing."""
-        name, entry = configured.name, configured.entry
+        name, entry, filled = configured.name, configured.entry, self._filling(owner, configured.name)
+
+        def all_filled(texts: Mapping[str, str]) -> dict[str, str]:
+            return {one: filled(text) for one, text in texts.items()}
+
+        if entry.url is not None:
+            wanted = self.wanted_login(owner, configured)
+            reach: Program | Endpoint = wanted.endpoint
+            if not entry.has_authorization and (bearer := self._logins.bearer(owner, wanted)) is not None:
+                reach = replace(wanted.endpoint, bearer=bearer)
+        else:
+            folder = filled(entry.cwd) if entry.cwd else None
+            reach = Program(filled(entry.command or ""), tuple(map(filled, entry.args)), all_filled(entry.env), folder)
+        return ToolServer(name, reach, entry.seconds, entry.at_once)
+
+    def wanted_login(self, owner: Owner, configured: Configured) -> Wanted:
+        """What the entry says about logins, with everything filled in. Raises `LociError` if something is missing."""
+        name, entry, filled = configured.name, configured.entry, self._filling(owner, configured.name)
+        if entry.url is None:
+            raise Refused(f"{name} is a program: it has no login of Loci's", "Give it what it needs as a variable")
+        endpoint = Endpoint(filled(entry.url), {one: filled(text) for one, text in entry.headers.items()})
+        oauth = OAuthEntry()
+        if entry.oauth is not None:
+            oauth = entry.oauth.model_copy(update={one: filled(text) for one, text in _texts(entry.oauth).items()})
+        return Wanted(name, entry.url, endpoint, oauth)
+
+    def _filling(self, owner: Owner, name: str) -> Callable[[str], str]:
+        """What fills in a text of this server's entry."""
 
         def filled(text: str) -> str:
             def value(found: re.Match[str]) -> str:
@@ -61,15 +104,7 @@ class Reaching:
                 text = self._secrets.opened(owner, text.removeprefix(CLOSED))
             return VARIABLE.sub(value, text)
 
-        def all_filled(texts: Mapping[str, str]) -> dict[str, str]:
-            return {one: filled(text) for one, text in texts.items()}
-
-        if entry.url is not None:
-            reach: Program | Endpoint = Endpoint(filled(entry.url), all_filled(entry.headers))
-        else:
-            folder = filled(entry.cwd) if entry.cwd else None
-            reach = Program(filled(entry.command or ""), tuple(map(filled, entry.args)), all_filled(entry.env), folder)
-        return ToolServer(name, reach, entry.seconds, entry.at_once)
+        return filled
 
     def _close(self, owner: Owner, text: str) -> str:
         return text if text.startswith(CLOSED) else CLOSED + self._secrets.closed(owner, text)
@@ -100,6 +135,11 @@ class ReachedServers:
 
     def close(self, owner: Owner | None = None, name: str | None = None) -> None:
         self._connections.close(owner, name)
+
+
+def _texts(oauth: OAuthEntry | None) -> dict[str, str]:
+    """What may name variables and secrets."""
+    return {} if oauth is None else oauth.model_dump(exclude={"grant", "callback_port"}, exclude_none=True)
 
 
 def _only_names(text: str) -> bool:

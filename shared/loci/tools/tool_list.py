@@ -80,13 +80,17 @@ class ToolList:
 
     def all(self, owner: Owner) -> list[Configured]:
         """All servers with their tools, by their names. Lists that are old are asked for again, meanwhile."""
-        listed = {one.key: one for one in every(self._records, owner, LISTED)}
-        servers = readable(every(self._records, owner, SERVER), self._configured)
-        found = [self._with_tools(one, listed.get(one.name)) for one in servers]
+        found = self.known(owner)
         for one in found:
             if one.is_new or (one.listed_at is not None and self._clock() - one.listed_at > FRESH):
                 self.ask_later(owner, one.name)
         return found
+
+    def known(self, owner: Owner) -> list[Configured]:
+        """All servers with the tools that they listed last. Nobody is asked."""
+        listed = {one.key: one for one in every(self._records, owner, LISTED)}
+        servers = readable(every(self._records, owner, SERVER), self._configured)
+        return [self._with_tools(one, listed.get(one.name)) for one in servers]
 
     def ask(self, owner: Owner, name: str) -> Configured:
         """Ask the server for its tools now. Raises `LociError` if it fails; the tools that it had stay known."""

@@ -1,7 +1,8 @@
 """The nouns of the gateway: a tool server, how it is reached, and the tools that it has."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from loci.core.json import JsonObject
 
@@ -20,12 +21,30 @@ class Program:
     """Its working folder."""
 
 
+class Bearer(Protocol):
+    """The access token of a login, the same object as long as the login is the same: a connection outlives tokens."""
+
+    @property
+    def token(self) -> str:
+        """As it is now: it is read at each request."""
+        ...
+
+    def renew(self, refused: str) -> None:
+        """The server refuses this token: get another. Raises `LociError` if there is none to be had."""
+        ...
+
+    def advice(self, scopes: Sequence[str] = ()) -> str:
+        """What a person can do if the server wants another login, or one with these scopes too."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Endpoint:
     """A server that is reached by Streamable HTTP."""
 
     url: str
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    bearer: Bearer | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,6 @@
 """The tools that find and call tools."""
 
+from collections.abc import Callable
 from typing import Annotated, Any, Protocol
 
 from mcp_types import CallToolResult
@@ -7,12 +8,12 @@ from pydantic import BaseModel, Field
 
 from loci.core.identity import Caller
 from loci.core.settings import Settings
+from loci.mcp.auth.api_keys import ApiKeys
 from loci.mcp.passed_on import CALL_TOOL
 from loci.mcp.tool import LociTool, loci_tool
 from loci.search.language_stage import remark
 from loci.tools.api import Tools
 from loci.tools.discovery import FoundTools
-from loci.tools.gateway import wire_spelling
 from loci.tools.tool_search import nothing_fits
 
 
@@ -23,6 +24,8 @@ class ToolsHost(Protocol):
     def tools(self) -> Tools: ...
     @property
     def settings(self) -> Settings: ...
+    @property
+    def api_keys(self) -> ApiKeys: ...
 
 
 def is_unset(value: object) -> bool:
@@ -72,7 +75,7 @@ def tool_tools(app: ToolsHost) -> list[LociTool]:
         Example: pml_search_tools(query="read and parse JSON files", include_schemas=true)
         """
         found = app.tools.search(caller.owner, query, limit=limit, related=include_related, context=context_tools or ())
-        return _answer(found, with_schemas=include_schemas)
+        return _answer(found, app.tools.wire_name, with_schemas=include_schemas)
 
     def call_tool(
         tool: Annotated[str, Field(description="the tool_id or the name of a tool")],  # noqa: ARG001 (the server reads it)
@@ -101,12 +104,12 @@ def tool_tools(app: ToolsHost) -> list[LociTool]:
     ]
 
 
-def _answer(found: FoundTools, *, with_schemas: bool) -> FoundAnswer:
+def _answer(found: FoundTools, wire_name: Callable[[str], str], *, with_schemas: bool) -> FoundAnswer:
     return FoundAnswer(
         tools=[
             FoundView(
                 name=one.tool.id,
-                tool_id=wire_spelling(one.tool.id),
+                tool_id=wire_name(one.tool.id),
                 score=round(one.score, 3),
                 description=remark(one.tool.description) or "",
                 related=one.tool.id in found.related,

@@ -3,11 +3,13 @@
 import re
 
 import pytest
+from mcp import Client
 
 from loci.code.typescript import TypeScriptRequest
 from loci.core.identity import LOCAL, Caller, Owner
 from loci.core.json import JsonObject
 from loci.core.stores import every
+from loci.mcp.server import build_server
 from tests.support.deno import needs_deno
 from tests.surface.results import structured, texts
 from tests.surface.tools.workbench import INTENT, SUM, Workbench
@@ -221,3 +223,12 @@ async def test_an_intent_is_kept_as_one_plain_line(bench: Workbench) -> None:
     assert found["intent"].startswith("count [31m the sheep xxx")
     assert found["intent"].isprintable()
     assert len(found["intent"]) <= 300
+
+
+async def test_the_descriptions_say_which_search_is_for_what(bench: Workbench) -> None:
+    async with Client(build_server(bench.app, "tools"), mode="2026-07-28") as client:
+        told = {one.name: one.description or "" for one in (await client.list_tools()).tools}
+    assert told["pml_search_capabilities"].startswith("Find code that worked before for a similar intent")
+    assert "If you want a tool, use pml_search_tools" in told["pml_search_capabilities"].replace("\n", " ")
+    assert told["pml_search_tools"].startswith("Find tools by what they do")
+    assert "code that has worked before, use pml_search_capabilities" in told["pml_search_tools"].replace("\n", " ")

@@ -12,6 +12,7 @@ from tests.surface.tools.workbench import INTENT, Workbench
 
 pytestmark = [pytest.mark.anyio, needs_deno, pytest.mark.parametrize("app", ["embedded"], indirect=True)]
 GITHUB = "ghp_0123456789abcdefghijABCDEFGHIJ012345"
+# ruff: noqa: E501 (lines of code are as long as they are)
 ODD = {
     "an expression": "[3, 40].map((n) => n * 7)",
     "the last expression": "const all = [30, 10, 20];\nall.sort((a, b) => a - b);\nall",

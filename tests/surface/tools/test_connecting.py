@@ -94,5 +94,5 @@ async def test_the_function_touches_only_the_records_that_its_role_allows(app: A
     app.tools.add(LOCAL, "shop", upstream() | {"env": {"A": "${NAME}", "B": "closed"}})
     app.tools.ask(LOCAL, "shop")
     app.tools.call(LOCAL_CALLER, "cli", "shop:add_numbers", {"a": 1, "b": 2})
-    assert {kind for _, kind in touched} == set(CONNECT_KINDS)
-    assert {kind for operation, kind in touched if operation not in ("GetItem", "Query")} == set(CONNECT_WRITES)
+    assert {"listed_tools", "tool_secret", "tool_server"} <= {kind for _, kind in touched} <= set(CONNECT_KINDS)
+    assert {kind for operation, kind in touched if operation not in ("GetItem", "Query")} <= set(CONNECT_WRITES)

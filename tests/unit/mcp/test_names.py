@@ -31,6 +31,11 @@ def test_each_spelling_finds_the_tool(spelling: str) -> None:
     assert ToolNames(REFERENCE).find(spelling) == "pml_search_tools"
 
 
+@pytest.mark.parametrize("spelling", ["loci:scratchpad_read", "loci_scratchpad_read", "scratchpad_read"])
+def test_a_tool_without_a_server_is_found_under_loci(spelling: str) -> None:
+    assert ToolNames(REFERENCE).find(spelling) == "scratchpad_read"
+
+
 def test_a_short_name_that_two_tools_have_finds_neither() -> None:
     names = ToolNames(REFERENCE)
     assert names.find("read_file") is None

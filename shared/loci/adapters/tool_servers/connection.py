@@ -152,7 +152,10 @@ class Connection:
             async with stdio_transport(reach, self._heard) as (output, input):
                 yield Incoming(output, self._heard, self._end.set), input
         else:
-            async with http_transport(reach, self._doubt, only_public=self._only_public) as (incoming, outgoing):
+            async with http_transport(self._server, reach, self._doubt, only_public=self._only_public) as (
+                incoming,
+                outgoing,
+            ):
                 yield Incoming(incoming, self._heard, self._end.set), outgoing
 
     async def _listen(self, message: object) -> None:

@@ -1,14 +1,17 @@
 """The HTTP client of the connections: every wait and every answer has a bound, and one failure ends only one call."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import httpx2
 
 from loci.adapters.tool_servers.asking import ASKING, Asking, Trouble
+from loci.adapters.tool_servers.credentials import Credentials
 from loci.adapters.tool_servers.heard import quoted
 from loci.adapters.tool_servers.limits import LARGEST_ANSWER
+from loci.core.errors import LociError
+from loci.tools.tool_server import Endpoint
 
 CONNECT_SECONDS = 10.0
 SECONDS, GOODBYE_SECONDS, GRACE_SECONDS = 30.0, 2.0, 1.0
@@ -16,7 +19,6 @@ SECONDS, GOODBYE_SECONDS, GRACE_SECONDS = 30.0, 2.0, 1.0
 LONGEST_BODY = 2048
 """Of an error, in bytes."""
 CHECK_ADDRESS = "Check its address, and that it runs"
-CHECK_LOGIN = "Correct the token or the headers of this server in its settings"
 TRY_AGAIN = "Look first if the call has done something, then try again"
 
 
@@ -24,16 +26,21 @@ class HttpClient(httpx2.AsyncClient):
     """Keeps what went wrong with whoever asked: errors of the network would end the connection of all callers."""
 
     def __init__(
-        self, headers: Mapping[str, str], transport: httpx2.AsyncBaseTransport | None, doubtful: Callable[[], None]
+        self,
+        name: str,
+        endpoint: Endpoint,
+        transport: httpx2.AsyncBaseTransport | None,
+        doubtful: Callable[[], None],
     ) -> None:
         """`doubtful` is told when the server may have forgotten the session."""
         # No compression, so that no answer exceeds the limit when it is unpacked.
         super().__init__(
-            headers={**headers, "Accept-Encoding": "identity"},
+            headers={**endpoint.headers, "Accept-Encoding": "identity"},
             timeout=httpx2.Timeout(CONNECT_SECONDS, read=None),
             transport=transport,
             trust_env=transport is None,
         )
+        self._credentials = Credentials(name, endpoint)
         self._doubtful = doubtful
 
     async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
@@ -41,7 +48,9 @@ class HttpClient(httpx2.AsyncClient):
         seconds = GOODBYE_SECONDS if request.method == "DELETE" else _seconds(asking)
         try:
             async with asyncio.timeout(seconds):
-                response = await super().send(request, **options)
+                response = await self._sent(request, **options)
+        except LociError as error:  # there is no token
+            return _failed(request, asking, error.what, error.resolution, 401)
         except (TimeoutError, httpx2.TimeoutException):
             return _failed(request, asking, f"it did not answer for {seconds:.0f} s", TRY_AGAIN)
         except httpx2.ConnectError as error:
@@ -49,6 +58,17 @@ class HttpClient(httpx2.AsyncClient):
         except (httpx2.TransportError, httpx2.InvalidURL) as error:  # its text may contain a header
             return _failed(request, asking, f"the connection failed ({type(error).__name__})", TRY_AGAIN)
         return await self._checked(request, response, asking)
+
+    async def _sent(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
+        """Send it, and once more with another token if the server refuses this one: it has done nothing then."""
+        token = self._credentials.add_to(request)
+        response = await super().send(request, **options)
+        if response.status_code == 401 and token is not None:
+            await response.aclose()
+            await self._credentials.renew(token)
+            self._credentials.add_to(request)
+            response = await super().send(request, **options)
+        return response
 
     async def _checked(
         self, request: httpx2.Request, response: httpx2.Response, asking: Asking | None
@@ -61,7 +81,7 @@ class HttpClient(httpx2.AsyncClient):
             self._doubtful()
         if status in (401, 403):
             await response.aclose()
-            return _failed(request, asking, f"it wants other credentials ({status})", CHECK_LOGIN, status)
+            return _failed(request, asking, *self._credentials.refused(response), status)
         if status >= 400 and not kind.startswith("application/json"):
             said = quoted(await _beginning(response))
             what = ": ".join(part for part in (f"it answered {status}", said) if part)

@@ -9,7 +9,7 @@ from mcp.client.streamable_http import streamable_http_client
 from loci.adapters.tool_servers.http_client import HttpClient
 from loci.adapters.tool_servers.limits import LARGEST_ANSWER
 from loci.adapters.tool_servers.public_addresses import PublicAddresses
-from loci.tools.tool_server import Endpoint
+from loci.tools.tool_server import Endpoint, ToolServer
 
 if TYPE_CHECKING:
     from mcp.client._transport import TransportStreams
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 @asynccontextmanager
 async def http_transport(
-    endpoint: Endpoint, doubtful: Callable[[], None], *, only_public: bool
+    server: ToolServer, endpoint: Endpoint, doubtful: Callable[[], None], *, only_public: bool
 ) -> AsyncGenerator["TransportStreams"]:
     """Connect to the endpoint. The client follows redirects only to the same host."""
     async with (
-        HttpClient(endpoint.headers, PublicAddresses() if only_public else None, doubtful) as client,
+        HttpClient(server.name, endpoint, PublicAddresses() if only_public else None, doubtful) as client,
         streamable_http_client(endpoint.url, http_client=client, max_sse_event_size=LARGEST_ANSWER) as streams,
     ):
         yield streams

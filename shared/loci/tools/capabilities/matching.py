@@ -8,7 +8,7 @@ from typing import Final
 from loci.core.identity import Owner
 from loci.search.words import index_words, query_words
 from loci.tools.capabilities.capability import HOPELESS, Capability, Version, intent_words
-from loci.tools.capabilities.shelf import Shelf, StoredCode
+from loci.tools.capabilities.shelf import ID, Shelf, StoredCode, no_capability
 from loci.tools.meanings import Meanings
 from loci.tools.tool_words import KnownTool, asked_words
 from loci.tools.usage import Usage
@@ -79,8 +79,8 @@ class Matching:
 
     def find(self, owner: Owner, intent: str, *, suggestions: bool) -> FoundCapabilities:
         """The capabilities that fit; an id instead of an intent finds that one, or that version of it."""
-        if intent.strip().startswith("cap_") and " " not in intent.strip():
-            return self._by_id(owner, intent.strip())
+        if ID.fullmatch(intent.strip()):
+            return FoundCapabilities((self.by_id(owner, intent),), (), 1)
         known = self._shelf.all(owner)
         shown = self.matches(owner, intent, known)
         # Proven ones first; beyond that the better match, then the surer code.
@@ -122,13 +122,17 @@ class Matching:
         found = [Matched(one, _score(intent, one, near.get(tools[id].id, 0.0))) for id, one in some.items()]
         return [one for one in found if one.match >= LEAST_MATCH]
 
-    def _by_id(self, owner: Owner, id: str) -> FoundCapabilities:
+    def by_id(self, owner: Owner, id: str) -> FoundCapability:
+        """The capability with this id, or that version of it. Raises `NotFound` if there is none."""
         found = self._shelf.get(owner, id)
-        number = id.partition(".")[2]
-        version = next((one for one in found.versions if str(one.number) == number), found.best)
-        stored = self._shelf.codes(owner, [version.identity]).get(version.identity)
-        one = () if stored is None else (FoundCapability(found, version, stored, SAME_INTENT),)
-        return FoundCapabilities(one, (), 1)
+        number = id.strip().partition(".")[2]
+        version = found.best
+        if number:
+            version = next((one for one in found.versions if str(one.number) == number), None)
+        stored = None if version is None else self._shelf.codes(owner, [version.identity]).get(version.identity)
+        if version is None or stored is None:
+            raise no_capability(id)
+        return FoundCapability(found, version, stored, SAME_INTENT)
 
     def _codes(self, owner: Owner, known: Sequence[Capability]) -> dict[str, StoredCode]:
         """By capability: the code that is offered. A damaged record hides its own capability only."""

@@ -31,6 +31,9 @@ FAILURES_KEPT: Final = 30 * 24 * 3600.0
 """Seconds for which the failures of code are remembered that has not worked yet."""
 ATTEMPTS: Final = 20
 
+ID: Final = re.compile(r"cap_[0-9a-f]{12}(?:\.\d{1,9})?")
+"""That of a capability, or of one of its versions."""
+
 
 @dataclass(frozen=True, slots=True)
 class StoredCode:
@@ -70,16 +73,12 @@ class Shelf:
 
     def get(self, owner: Owner, id: str) -> Capability:
         """The capability with this id, which may name a version. Raises `NotFound` if there is none."""
-        wanted = id.strip().partition(".")[0]
         found = None
-        if re.fullmatch(r"cap_[0-9a-f]{1,64}", wanted):
-            found = read_or_none(self._records.get(owner, CAPABILITY, wanted), capability_of)
+        if ID.fullmatch(id.strip()):
+            record = self._records.get(owner, CAPABILITY, id.strip().partition(".")[0])
+            found = read_or_none(record, capability_of)
         if found is None:
-            raise NotFound(
-                f"There is no capability {id[:80]!r}",
-                "Take an id from pml_search_capabilities",
-                code="CAPABILITY_NOT_FOUND",
-            )
+            raise no_capability(id)
         return found
 
     def codes(self, owner: Owner, identities: Iterable[str]) -> dict[str, StoredCode]:
@@ -185,6 +184,13 @@ def _stored_code(record: Record) -> StoredCode:
     value = record.value
     needs = tuple(string(one) for one in cast("Sequence[str]", value["needs"]))
     return StoredCode(string(value["capability"]), string(value["code"]), needs, int(str(value["failures"])))
+
+
+def no_capability(id: str) -> NotFound:
+    """The error if no capability has this id."""
+    return NotFound(
+        f"There is no capability {id[:80]!r}", "Take an id from pml_search_capabilities", code="CAPABILITY_NOT_FOUND"
+    )
 
 
 def stored_intent(intent: str | None) -> str:

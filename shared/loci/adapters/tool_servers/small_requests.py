@@ -1,0 +1,60 @@
+"""Requests to authorization servers: bounded in time and size, without redirects and cookies."""
+
+import asyncio
+import logging
+
+import httpx2
+
+from loci.adapters.tool_servers.public_addresses import PublicAddresses
+from loci.tools.ports import LoginFailed
+
+SECONDS, CONNECT_SECONDS = 15.0, 10.0
+LARGEST = 512 * 1024
+"""Bytes of an answer."""
+TRY_AGAIN = "Try again in a moment"
+
+
+class SmallRequests:
+    """Sends single requests, on the way that calls take as well."""
+
+    def __init__(self, *, only_public: bool) -> None:
+        self._only_public = only_public
+        for name in ("httpx2", "httpcore2", "mcp.client"):  # they log addresses and what servers say
+            logging.getLogger(name).setLevel(logging.CRITICAL)
+
+    async def send(self, request: httpx2.Request) -> httpx2.Response:
+        """Return the whole answer, whatever its status is. Raises `LoginFailed` if none comes."""
+        where = request.url.host
+        transport = PublicAddresses() if self._only_public else None
+        client = httpx2.AsyncClient(
+            timeout=httpx2.Timeout(CONNECT_SECONDS, read=None), transport=transport, trust_env=transport is None
+        )
+        request.headers["Accept-Encoding"] = "identity"
+        try:
+            async with asyncio.timeout(SECONDS), client:
+                answer = await client.send(request, stream=True, follow_redirects=False)
+                try:
+                    content = await _content(answer, where)
+                finally:
+                    await answer.aclose()
+        except (TimeoutError, httpx2.TimeoutException):
+            raise LoginFailed(f"{where} did not answer for {SECONDS:.0f} s", TRY_AGAIN) from None
+        except httpx2.ConnectError as error:
+            why = str(error).partition("\n")[0][:200] or "no connection"
+            raise LoginFailed(f"{where} cannot be reached ({why})", TRY_AGAIN) from None
+        except (httpx2.TransportError, httpx2.InvalidURL) as error:  # its text may contain a header
+            raise LoginFailed(f"The connection to {where} failed ({type(error).__name__})", TRY_AGAIN) from None
+        return httpx2.Response(answer.status_code, headers=answer.headers, content=content, request=request)
+
+
+async def _content(answer: httpx2.Response, where: str) -> bytes:
+    if answer.headers.get("content-encoding", "identity") != "identity":
+        raise LoginFailed(f"{where} compresses its answers", "Ask who runs it to send them as they are")
+    if "text/event-stream" in answer.headers.get("content-type", ""):
+        return b""  # the tool server itself, which asks for no login
+    content = b""
+    async for part in answer.aiter_raw():
+        content += part
+        if len(content) > LARGEST:
+            raise LoginFailed(f"{where} answers with more than {LARGEST // 1024} KB", "Ask who runs it to mend that")
+    return content

@@ -1,0 +1,86 @@
+"""`loci tools capabilities`: list, show and remove code that was learned."""
+
+import json
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from loci.cli.terminal import ConfigOption, DataOption, JsonOption, printable
+from loci.cli.tools import open_tools
+from loci.core.finding import counted
+from loci.core.identity import LOCAL
+from loci.core.json import iso
+
+if TYPE_CHECKING:
+    from loci.tools.capabilities.capability import Capability, Version
+    from loci.tools.capabilities.matching import FoundCapability
+
+cli = typer.Typer(
+    help="List, show and remove capabilities: code that worked, learned from runs with an intent.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+IdArgument = Annotated[str, typer.Argument(help="The capability's id, such as cap_0123456789ab.")]
+
+
+@cli.command(name="list")
+def list_capabilities(data: DataOption = None, config: ConfigOption = None, as_json: JsonOption = False) -> None:
+    """List the capabilities, those that were used last first."""
+    known = open_tools(data, config).capabilities(LOCAL)
+    known.sort(key=lambda one: (-one.best.used_at, one.id))
+    if as_json:
+        typer.echo(json.dumps([_view(one) for one in known]))
+        return
+    for one in known:
+        typer.echo(printable(f"{one.id}  {one.intent}"))
+        typer.echo(printable(f"  {_record(one.best)}{_versions(one)}"))
+    if not known:
+        typer.echo("Nothing is learned yet. Code that pml_execute_code runs with an intent is learned if it works.")
+
+
+@cli.command()
+def show(id: IdArgument, data: DataOption = None, config: ConfigOption = None, as_json: JsonOption = False) -> None:
+    """Show a capability with its code. An id with a number, such as cap_0123456789ab.2, shows that version."""
+    one = open_tools(data, config).capability(LOCAL, id)
+    if as_json:
+        typer.echo(json.dumps(_view(one.capability) | _code(one)))
+        return
+    typer.echo(printable(f"{one.capability.id}.{one.version.number}  {one.capability.intent}"))
+    typer.echo(printable(f"  {_record(one.version)}{_versions(one.capability)}"))
+    if one.version.tools:
+        typer.echo(printable(f"  tools: {', '.join(one.version.tools)}"))
+    if one.stored.needs:
+        typer.echo(printable(f"  context: {', '.join(one.stored.needs)}"))
+    typer.echo("\n" + "\n".join(printable(line) for line in one.stored.code.splitlines()))
+
+
+@cli.command()
+def remove(id: IdArgument, data: DataOption = None, config: ConfigOption = None) -> None:
+    """Remove a capability with all its versions. Searches no longer find it."""
+    gone = open_tools(data, config).delete_capability(LOCAL, id)
+    typer.echo(printable(f"Removed {gone.id}: {gone.intent}"))
+
+
+def _record(one: "Version") -> str:
+    runs = f"{one.successes:,} of {counted(one.successes + one.failures, 'run')} worked"
+    return f"success rate {one.success_rate:.2f}: {runs}, last at {iso(one.used_at)}"
+
+
+def _versions(one: "Capability") -> str:
+    others = [f"{one.id}.{other.number}" for other in one.versions if other.number != one.best.number]
+    return f"; other versions: {', '.join(others)}" if others else ""
+
+
+def _view(one: "Capability") -> dict[str, object]:
+    return {
+        "id": one.id,
+        "intent": one.intent,
+        "success_rate": round(one.best.success_rate, 3),
+        "reuse_count": one.best.reuse_count,
+        "tools_used": [*one.best.tools],
+        "versions": [f"{one.id}.{other.number}" for other in one.versions],
+    }
+
+
+def _code(one: "FoundCapability") -> dict[str, object]:
+    return {"version": one.version.number, "code": one.stored.code, "needs": [*one.stored.needs]}

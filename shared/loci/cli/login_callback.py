@@ -1,0 +1,143 @@
+"""The page on this machine to which a browser comes back after a login."""
+
+import os
+import threading
+from collections.abc import Callable, Mapping
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from queue import Empty, SimpleQueue
+from types import TracebackType
+from typing import Self
+from urllib.parse import urlsplit
+
+from loci.core.errors import Refused, Unavailable
+
+PATH = "/callback"
+MINUTES = 5
+LONGEST_LINE = 64 * 1024
+DONE = "Loci has the answer. You can close this page and go back to the terminal."
+NOT_DONE = "The login was not granted. You can close this page: the terminal says more."
+STRANGER = "This page belongs to no login that is going on."
+PAGE = """<!doctype html><meta charset="utf-8"><title>Loci</title>
+<body style="font: 1.1rem system-ui; margin: 4rem auto; max-width: 34rem">{}</body>"""
+Answer = Mapping[str, str]
+
+
+class LoginCallback:
+    """Listens on loopback until the answer has come, from the browser or from the keyboard."""
+
+    def __init__(self, port: int | None) -> None:
+        """`port`: the one that the authorization server knows; None: any."""
+        self._answers: SimpleQueue[Answer | str] = SimpleQueue()
+        self._is_answer: Callable[[Answer], bool] = lambda _: False
+        try:
+            self._server = _Server(("127.0.0.1", port or 0), self._take, self._answers.put)
+        except OSError as error:
+            advice = "End what listens there, then log in again"
+            raise Refused(f"Port {port} is not free ({error.strerror})", advice, code="PORT_TAKEN") from None
+        self.url = f"http://127.0.0.1:{self._server.server_port}{PATH}"
+
+    def __enter__(self) -> Self:
+        threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+    def expect(self, is_answer: Callable[[Answer], bool]) -> None:
+        """Take answers that this accepts; all others are turned away."""
+        self._is_answer = is_answer
+
+    def listen_to_keyboard(self) -> None:
+        """Take a line of standard input as well."""
+        threading.Thread(target=self._read_line, daemon=True).start()
+
+    def answer(self, seconds: float = MINUTES * 60) -> Answer | str:
+        """The answer, or the line that was typed. Raises `Unavailable` if none comes."""
+        try:
+            return self._answers.get(timeout=seconds)
+        except Empty:
+            what = f"Nobody has logged in for {seconds / 60:.0f} minutes"
+            raise Unavailable(what, "Log in again when you have the time", code="LOGIN_FAILED") from None
+
+    def _take(self, fields: Answer) -> tuple[int, str]:
+        """What the page says."""
+        if not self._is_answer(fields):
+            return 400, STRANGER
+        self._is_answer = lambda _: False  # an answer counts once
+        return 200, NOT_DONE if "error" in fields else DONE
+
+    def _read_line(self) -> None:
+        # Not `sys.stdin`: a thread that waits in it keeps Python from ending.
+        line = b""
+        while b"\n" not in line and len(line) < LONGEST_LINE:
+            try:
+                part = os.read(0, 4096)
+            except OSError:
+                return
+            if not part:
+                break
+            line += part
+        if text := line.decode(errors="replace").strip():
+            self._answers.put(text)
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    allow_reuse_address = False
+
+    def __init__(
+        self,
+        address: tuple[str, int],
+        take: Callable[[Answer], tuple[int, str]],
+        pass_on: Callable[[Answer], None],
+    ) -> None:
+        super().__init__(address, _Page)
+        self.take = take
+        self.pass_on = pass_on
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Say nothing: a browser that went away is no matter."""
+
+
+class _Page(BaseHTTPRequestHandler):
+    server: _Server  # pyright: ignore[reportIncompatibleVariableOverride]
+    timeout = 10
+    server_version, sys_version = "Loci", ""
+
+    def do_GET(self) -> None:
+        from loci.tools.authorization_request import answer_fields
+
+        here = (f"127.0.0.1:{self.server.server_port}", f"localhost:{self.server.server_port}")
+        parts = urlsplit(self.path)
+        if self.headers.get("Host") not in here or parts.path != PATH:
+            self._say(404, STRANGER)
+        else:
+            fields = answer_fields(parts.query)
+            status, text = self.server.take(fields)
+            try:
+                self._say(status, text)
+            finally:
+                if status == HTTPStatus.OK:  # after the page: what waits for the answer may end the program
+                    self.server.pass_on(fields)
+
+    def _say(self, status: int, text: str) -> None:
+        body = PAGE.format(text).encode()
+        self.send_response(status)
+        for name, value in (
+            ("Content-Type", "text/html; charset=utf-8"),
+            ("Content-Length", str(len(body))),
+            ("Cache-Control", "no-store"),
+            ("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"),
+            ("Referrer-Policy", "no-referrer"),
+            ("Connection", "close"),
+        ):
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Say nothing: the address holds the code."""

@@ -1,0 +1,111 @@
+"""`loci tools login` and `logout`."""
+
+import json
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from loci.cli.terminal import ConfigOption, DataOption, JsonOption, printable
+from loci.cli.tool_oauth import ScopeOption, hidden_secret
+from loci.cli.tool_owner import OwnersTools
+from loci.cli.tools import NameArgument, open_tools, show_asked
+from loci.core.errors import Refused
+from loci.core.identity import LOCAL
+
+if TYPE_CHECKING:
+    from loci.tools.authorization import AuthorizationServer
+
+
+def login(
+    name: NameArgument,
+    no_browser: Annotated[
+        bool,
+        typer.Option(
+            "--no-browser", help="Open no browser: print the address, and take the one it led to from standard input."
+        ),
+    ] = False,
+    scope: ScopeOption = None,
+    client_id: Annotated[
+        str | None,
+        typer.Option(
+            "--client-id",
+            metavar="ID",
+            help="An app that you have registered, such as at GitHub. Its secret is asked for.",
+            show_default=False,
+        ),
+    ] = None,
+    port: Annotated[
+        int | None,
+        typer.Option(
+            "--port",
+            metavar="PORT",
+            min=1,
+            max=65535,
+            help="The port of the callback, if the app was registered with one. Default: any that is free.",
+            show_default=False,
+        ),
+    ] = None,
+    data: DataOption = None,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Log in at a tool server in the browser, and ask it for its tools.
+
+    Loci registers itself where the server's tokens are given out, keeps them encrypted, and renews them by itself. Log
+    in again for other rights.
+    """
+    from loci.cli.login_callback import LoginCallback
+
+    tools = open_tools(data, config)
+    oauth = tools.get(LOCAL, name).entry.oauth
+    with LoginCallback(port or (oauth.callback_port if oauth else None)) as callback:
+        begun = tools.begin_login(
+            LOCAL, name, callback.url, scope=" ".join(scope or []) or None, client_id=client_id, secret=_secret
+        )
+        callback.expect(begun.request.is_answer)
+        url = begun.request.url()
+        _show(url, begun.request.protection.server.issuer, opens=not no_browser)
+        if no_browser:
+            callback.listen_to_keyboard()
+        answer = callback.answer()
+    fields = begun.request.read(answer) if isinstance(answer, str) else dict(answer)
+    tools.finish_login(LOCAL, begun, fields)
+    typer.echo(printable(f"Logged in at {name}."), err=True)
+    show_asked(OwnersTools(LOCAL, tools), [name], as_json=as_json)
+
+
+def logout(
+    name: NameArgument, data: DataOption = None, config: ConfigOption = None, as_json: JsonOption = False
+) -> None:
+    """Forget the login at a tool server, and have its tokens revoked."""
+    tools = open_tools(data, config)
+    state = tools.log_out(LOCAL, name)
+    tools.close()
+    revoked = state.server.revocation_url is not None
+    if as_json:
+        typer.echo(json.dumps({"name": name, "revoked": revoked}))
+        return
+    typer.echo(printable(f"Logged out of {name}."))
+    if not revoked:
+        typer.echo(
+            printable(f"{state.server.issuer} cannot revoke tokens: remove Loci there in your account's settings.")
+        )
+
+
+def _show(url: str, issuer: str, *, opens: bool) -> None:
+    """Print the address, and open it in a browser if there is one."""
+    if not (url.isascii() and url.isprintable()):
+        raise Refused("The address of the login is not safe to open", "Ask who runs the server to mend that")
+    typer.echo(f"Log in at {printable(issuer)}:\n\n{url}\n", err=True)
+    if opens:
+        import webbrowser
+
+        if not webbrowser.open(url):
+            typer.echo("No browser could be opened. Open the address yourself.", err=True)
+    else:
+        typer.echo("Then paste the address here to which the browser was led, and press Enter:", err=True)
+
+
+def _secret(server: "AuthorizationServer") -> str | None:
+    """The secret of the app; None: it has none."""
+    return hidden_secret(f"Secret of the app at {printable(server.issuer)} (none: press Enter)")

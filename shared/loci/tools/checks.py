@@ -1,0 +1,38 @@
+"""`loci doctor`: the tool servers, as they listed their tools last, and the logins at them. Nobody is asked."""
+
+import time
+
+from loci.core.errors import LociError
+from loci.core.finding import Finding, counted, of_owner, run_checks
+from loci.core.identity import LOCAL, Owner
+from loci.tools.api import Tools
+from loci.tools.tools import ToolsHost
+
+NAME = "tool servers"
+
+
+def check_tool_servers(app: ToolsHost) -> list[Finding]:
+    """Check the servers of the person at this machine, and of every owner with an API key."""
+    found = run_checks(NAME, lambda: _check_owner(app.tools, LOCAL))
+    try:
+        others = [owner for owner in app.api_keys.owners() if owner != LOCAL]
+    except LociError as error:
+        return [*found, Finding(NAME, "fault", error.what, error.resolution)]
+    for owner in others:
+        of_other = run_checks(NAME, lambda owner=owner: _check_owner(app.tools, owner))
+        found += of_owner(owner, [one for one in of_other if one.state != "ok"])
+    return found
+
+
+def _check_owner(tools: Tools, owner: Owner) -> list[Finding]:
+    servers, logins, now = tools.known(owner), tools.logins(owner), time.time()
+    bad: list[Finding] = []
+    for one in servers:
+        login = logins.get(one.name)
+        if login is not None and login.is_for(one.entry.url) and login.needs_person(now):
+            bad.append(Finding(NAME, "warning", f"The login to {one.name} has ended", login.told(one.name, now)))
+        elif one.failure is not None:
+            bad.append(Finding(NAME, "warning", one.failure, f"Ask it again with: loci tools test {one.name}"))
+    count = counted(sum(len(one.tools) for one in servers), "tool")
+    what = f"{counted(len(servers), 'server')} with {count}" if servers else "None yet"
+    return bad or [Finding(NAME, "ok", what)]

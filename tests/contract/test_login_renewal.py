@@ -1,0 +1,126 @@
+"""Tokens of tool servers that several processes want renewed at once, on each record store."""
+
+import asyncio
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from loci.adapters.local.secret_box import KeyringBox
+from loci.adapters.tool_servers.authorization_servers import HttpAuthorizationServers
+from loci.core.signing import Keyring
+from loci.core.stores import RecordStore
+from loci.tools import renewal
+from loci.tools.login_records import LOGIN
+from loci.tools.logins import Logins
+from loci.tools.oauth_entry import OAuthEntry
+from loci.tools.ports import ToolServerError
+from loci.tools.tool_server import Endpoint
+from loci.tools.wanted_login import Wanted
+from tests.contract.stores import ANN, Clock, at_once
+from tests.support.authorization_server import Protected, consent, protected
+
+REDIRECT = "http://127.0.0.1:7/callback"
+DAY = 24 * 3600
+
+
+@pytest.fixture
+def server() -> Iterator[Protected]:
+    with protected() as made:
+        yield made
+
+
+@pytest.fixture
+def wanted(server: Protected) -> Wanted:
+    return Wanted("far", server.url, Endpoint(server.url), OAuthEntry())
+
+
+@pytest.fixture
+def process(records: RecordStore, clock: Clock, wanted: Wanted) -> Logins:
+    """One of several, in which Ann has logged in. Her token has ended since."""
+    made = another(records, clock)
+    begun = made.begin(ANN, wanted, REDIRECT, None, None, lambda _: None)
+    made.finish(ANN, begun, begun.request.read(consent(begun.request.url())))
+    clock.now += DAY
+    return made
+
+
+def another(records: RecordStore, clock: Clock) -> Logins:
+    box = KeyringBox(Keyring(["s" * 32]))
+    return Logins(records, box, HttpAuthorizationServers(only_public=False), clock)
+
+
+def token(process: Logins, wanted: Wanted) -> str:
+    bearer = process.bearer(ANN, wanted)
+    assert bearer is not None
+    return bearer.token
+
+
+async def slowly(server: Protected, request: Request) -> Response:
+    """Another refresh token for this one, after a while."""
+    form = {name: str(value) for name, value in (await request.form()).items()}
+    await asyncio.sleep(0.3)
+    client = server.tokens.clients[form["client_id"]]
+    found = await server.tokens.load_refresh_token(client, form["refresh_token"])
+    if found is None:
+        return JSONResponse({"error": "invalid_grant"}, 400)
+    given = await server.tokens.exchange_refresh_token(client, found, found.scopes)
+    return JSONResponse(given.model_dump(exclude_none=True))
+
+
+def test_a_refresh_token_is_used_once_by_all_processes(
+    records: RecordStore, clock: Clock, server: Protected, process: Logins, wanted: Wanted
+) -> None:
+    processes = process, another(records, clock)
+    server.instead["/token"] = lambda request: slowly(server, request)
+    tokens = at_once(8, lambda number: token(processes[number % 2], wanted))
+    assert len(set(tokens)) == 1
+    assert (server.tokens.renewals, server.tokens.reused) == (1, 0)
+
+
+def test_a_refused_token_is_renewed_once_by_all_connections(
+    records: RecordStore, clock: Clock, server: Protected, process: Logins, wanted: Wanted
+) -> None:
+    processes = process, another(records, clock)
+    bearers = [one.bearer(ANN, wanted) for one in processes]
+    server.tokens.renewals = 0
+    server.instead["/token"] = lambda request: slowly(server, request)
+
+    def renew(number: int) -> str:
+        bearer = bearers[number % 2]
+        assert bearer is not None
+        bearer.renew(refused)
+        return bearer.token
+
+    refused = token(process, wanted)
+    tokens = at_once(8, renew)
+    assert len(set(tokens)) == 1
+    assert refused not in tokens
+    assert (server.tokens.renewals, server.tokens.reused) == (1, 0)
+
+
+def test_a_process_that_died_while_it_renewed_holds_up_the_others_for_a_while(
+    records: RecordStore, clock: Clock, process: Logins, wanted: Wanted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(renewal, "WAIT_SECONDS", 0.2)
+    record = records.get(ANN, LOGIN, "far")
+    assert record is not None
+    records.put(ANN, LOGIN, "far", {**record.value, "leased_until": clock.now + renewal.LEASE_SECONDS})
+    with pytest.raises(ToolServerError, match="is being renewed"):
+        token(process, wanted)
+    clock.now += renewal.LEASE_SECONDS
+    assert token(process, wanted)
+
+
+def test_who_logs_out_meanwhile_stays_logged_out(
+    records: RecordStore, server: Protected, process: Logins, wanted: Wanted
+) -> None:
+    def leave(request: Request) -> Any:
+        records.remove(ANN, LOGIN, "far")
+        return slowly(server, request)
+
+    server.instead["/token"] = leave
+    token(process, wanted)
+    assert process.states(ANN) == {}
