@@ -158,8 +158,8 @@ def build_answering(settings: Settings | None = None, *, only_public: bool = Tru
     settings = settings or load_settings()
     clients = Clients()
     records, _ = aws_stores(settings, clients)
-    _, _, _, servers, tool_list = reached_servers(records, for_connections(settings, clients, only_public=only_public))
-    return Answering(tool_list, servers)
+    reached = reached_servers(records, for_connections(settings, clients, only_public=only_public))
+    return Answering(reached.tool_list, reached.servers)
 
 
 def build_index_rebuild(settings: Settings) -> "IndexRebuild":

@@ -13,7 +13,7 @@ COMMANDS = (
     *("", "serve", "ingest", "add", "watch", "reindex", "search", "graph", "forget", "doctor", "call"),
     *("files", "files list", "files show", "files search", "files read", "files forget"),
     *("tools", "tools add", "tools import", "tools list", "tools test", "tools log", "tools remove"),
-    *("tools login", "tools logout", "tools secret"),
+    *("tools secret", "tools login", "tools logout"),
     *("tools capabilities", "tools capabilities list", "tools capabilities show", "tools capabilities remove"),
     *("models", "models list", "models pull", "models check"),
     *("keys", "keys create", "keys list", "keys revoke"),

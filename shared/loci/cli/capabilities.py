@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from loci.cli.terminal import ConfigOption, DataOption, JsonOption, printable
-from loci.cli.tools import open_tools
+from loci.cli.tool_owner import StackOption, SubjectOption, TenantOption, open_tools
 from loci.core.finding import counted
-from loci.core.identity import LOCAL
 from loci.core.json import iso
 
 if TYPE_CHECKING:
@@ -24,9 +23,17 @@ IdArgument = Annotated[str, typer.Argument(help="The capability's id, such as ca
 
 
 @cli.command(name="list")
-def list_capabilities(data: DataOption = None, config: ConfigOption = None, as_json: JsonOption = False) -> None:
+def list_capabilities(
+    stack: StackOption = None,
+    tenant: TenantOption = None,
+    subject: SubjectOption = None,
+    data: DataOption = None,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+) -> None:
     """List the capabilities, those that were used last first."""
-    known = open_tools(data, config).capabilities(LOCAL)
+    opened = open_tools(data, config, stack, tenant, subject)
+    known = opened.tools.capabilities(opened.owner)
     known.sort(key=lambda one: (-one.best.used_at, one.id))
     if as_json:
         typer.echo(json.dumps([_view(one) for one in known]))
@@ -39,9 +46,18 @@ def list_capabilities(data: DataOption = None, config: ConfigOption = None, as_j
 
 
 @cli.command()
-def show(id: IdArgument, data: DataOption = None, config: ConfigOption = None, as_json: JsonOption = False) -> None:
+def show(
+    id: IdArgument,
+    stack: StackOption = None,
+    tenant: TenantOption = None,
+    subject: SubjectOption = None,
+    data: DataOption = None,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+) -> None:
     """Show a capability with its code. An id with a number, such as cap_0123456789ab.2, shows that version."""
-    one = open_tools(data, config).capability(LOCAL, id)
+    opened = open_tools(data, config, stack, tenant, subject)
+    one = opened.tools.capability(opened.owner, id)
     if as_json:
         typer.echo(json.dumps(_view(one.capability) | _code(one)))
         return
@@ -55,9 +71,17 @@ def show(id: IdArgument, data: DataOption = None, config: ConfigOption = None, a
 
 
 @cli.command()
-def remove(id: IdArgument, data: DataOption = None, config: ConfigOption = None) -> None:
+def remove(
+    id: IdArgument,
+    stack: StackOption = None,
+    tenant: TenantOption = None,
+    subject: SubjectOption = None,
+    data: DataOption = None,
+    config: ConfigOption = None,
+) -> None:
     """Remove a capability with all its versions. Searches no longer find it."""
-    gone = open_tools(data, config).delete_capability(LOCAL, id)
+    opened = open_tools(data, config, stack, tenant, subject)
+    gone = opened.tools.delete_capability(opened.owner, id)
     typer.echo(printable(f"Removed {gone.id}: {gone.intent}"))
 
 

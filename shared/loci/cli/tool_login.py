@@ -7,10 +7,9 @@ import typer
 
 from loci.cli.terminal import ConfigOption, DataOption, JsonOption, printable
 from loci.cli.tool_oauth import ScopeOption, hidden_secret
-from loci.cli.tool_owner import OwnersTools
-from loci.cli.tools import NameArgument, open_tools, show_asked
+from loci.cli.tool_owner import StackOption, SubjectOption, TenantOption, open_tools
+from loci.cli.tools import NameArgument, show_asked
 from loci.core.errors import Refused
-from loci.core.identity import LOCAL
 
 if TYPE_CHECKING:
     from loci.tools.authorization import AuthorizationServer
@@ -45,6 +44,9 @@ def login(
             show_default=False,
         ),
     ] = None,
+    stack: StackOption = None,
+    tenant: TenantOption = None,
+    subject: SubjectOption = None,
     data: DataOption = None,
     config: ConfigOption = None,
     as_json: JsonOption = False,
@@ -56,11 +58,12 @@ def login(
     """
     from loci.cli.login_callback import LoginCallback
 
-    tools = open_tools(data, config)
-    oauth = tools.get(LOCAL, name).entry.oauth
+    opened = open_tools(data, config, stack, tenant, subject)
+    tools, owner = opened.tools, opened.owner
+    oauth = tools.get(owner, name).entry.oauth
     with LoginCallback(port or (oauth.callback_port if oauth else None)) as callback:
         begun = tools.begin_login(
-            LOCAL, name, callback.url, scope=" ".join(scope or []) or None, client_id=client_id, secret=_secret
+            owner, name, callback.url, scope=" ".join(scope or []) or None, client_id=client_id, secret=_secret
         )
         callback.expect(begun.request.is_answer)
         url = begun.request.url()
@@ -69,18 +72,24 @@ def login(
             callback.listen_to_keyboard()
         answer = callback.answer()
     fields = begun.request.read(answer) if isinstance(answer, str) else dict(answer)
-    tools.finish_login(LOCAL, begun, fields)
+    tools.finish_login(owner, begun, fields)
     typer.echo(printable(f"Logged in at {name}."), err=True)
-    show_asked(OwnersTools(LOCAL, tools), [name], as_json=as_json)
+    show_asked(opened, [name], as_json=as_json)
 
 
 def logout(
-    name: NameArgument, data: DataOption = None, config: ConfigOption = None, as_json: JsonOption = False
+    name: NameArgument,
+    stack: StackOption = None,
+    tenant: TenantOption = None,
+    subject: SubjectOption = None,
+    data: DataOption = None,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Forget the login at a tool server, and have its tokens revoked."""
-    tools = open_tools(data, config)
-    state = tools.log_out(LOCAL, name)
-    tools.close()
+    opened = open_tools(data, config, stack, tenant, subject)
+    state = opened.tools.log_out(opened.owner, name)
+    opened.tools.close()
     revoked = state.server.revocation_url is not None
     if as_json:
         typer.echo(json.dumps({"name": name, "revoked": revoked}))

@@ -42,7 +42,7 @@ class OwnersTools:
     tools: "Tools"
 
 
-def open_owner(
+def open_tools(
     data: Path | None, config: Path | None, stack: str | None, tenant: str | None, subject: str | None
 ) -> OwnersTools:
     """Open them on this machine, or with the operator's credentials on AWS."""

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from loci.cli.terminal import ConfigOption, DataOption, owner_name, printable
-from loci.cli.tool_owner import StackOption, SubjectOption, TenantOption, open_owner
+from loci.cli.tool_owner import StackOption, SubjectOption, TenantOption, open_tools
 from loci.core.errors import Refused
 
 
@@ -28,7 +28,7 @@ def secret(
     """
     if list_names == (name is not None) or (remove and list_names):
         raise Refused("Either one secret is meant or all are listed", "Give a name, or --list")
-    opened = open_owner(data, config, stack, tenant, subject)
+    opened = open_tools(data, config, stack, tenant, subject)
     tools, owner = opened.tools, opened.owner
     if name is None:
         typer.echo("\n".join(tools.secrets(owner)) or f"{owner_name(owner)} has no secrets.")

@@ -9,7 +9,7 @@ import typer
 
 from loci.cli.terminal import ConfigOption, DataOption, JsonOption, printable
 from loci.cli.tool_oauth import IssuerOption, MachineOption, ScopeOption, client_credentials
-from loci.cli.tool_owner import OwnersTools, StackOption, SubjectOption, TenantOption, open_owner
+from loci.cli.tool_owner import OwnersTools, StackOption, SubjectOption, TenantOption, open_tools
 from loci.cli.tool_secrets import secret
 from loci.core.errors import LociError, Refused
 from loci.core.finding import counted
@@ -18,7 +18,6 @@ from loci.core.json import iso
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from loci.tools.api import Tools
     from loci.tools.configuration import Configured
     from loci.tools.login_records import LoginState
 
@@ -64,12 +63,12 @@ def add(
         list[str] | None,
         typer.Option(metavar="PATTERN", help="Tools whose calls a person must approve.", show_default=False),
     ] = None,
-    stack: StackOption = None,
-    tenant: TenantOption = None,
-    subject: SubjectOption = None,
     client_id: MachineOption = None,
     scope: ScopeOption = None,
     issuer: IssuerOption = None,
+    stack: StackOption = None,
+    tenant: TenantOption = None,
+    subject: SubjectOption = None,
     data: DataOption = None,
     config: ConfigOption = None,
     as_json: JsonOption = False,
@@ -89,7 +88,7 @@ def add(
     if env or "command" in entry:
         entry["env"] = dict(_pair(one, "=", "--env") for one in env or [])
     entry |= client_credentials(client_id, scope, issuer)
-    opened = open_owner(data, config, stack, tenant, subject)
+    opened = open_tools(data, config, stack, tenant, subject)
     opened.tools.add(opened.owner, name, entry)
     show_asked(opened, [name], as_json=as_json)
 
@@ -113,7 +112,7 @@ def import_servers(
     """
     from loci.tools.client_files import servers_in  # slow to load, and `--help` does not need it
 
-    opened = open_owner(data, config, stack, tenant, subject)
+    opened = open_tools(data, config, stack, tenant, subject)
     known = {one.name for one in opened.tools.servers(opened.owner)}
     added: list[str] = []
     for name, entry, source in servers_in(files):
@@ -143,7 +142,7 @@ def list_servers(
     as_json: JsonOption = False,
 ) -> None:
     """List the servers, with the tools that each listed last."""
-    opened = open_owner(data, config, stack, tenant, subject)
+    opened = open_tools(data, config, stack, tenant, subject)
     servers = opened.tools.servers(opened.owner)
     _show(opened, servers, as_json=as_json)
     if as_json:
@@ -165,7 +164,7 @@ def ask_servers(
     as_json: JsonOption = False,
 ) -> None:
     """Ask servers for their tools now. The exit code is 1 if one of them fails."""
-    opened = open_owner(data, config, stack, tenant, subject)
+    opened = open_tools(data, config, stack, tenant, subject)
     show_asked(opened, names or [one.name for one in opened.tools.servers(opened.owner)], as_json=as_json)
 
 
@@ -179,7 +178,7 @@ def remove(
     config: ConfigOption = None,
 ) -> None:
     """Remove a server. Its tools are no longer found or called."""
-    opened = open_owner(data, config, stack, tenant, subject)
+    opened = open_tools(data, config, stack, tenant, subject)
     opened.tools.remove(opened.owner, name)
     typer.echo(printable(f"Removed {name}."))
 
@@ -199,7 +198,7 @@ def show_log(
     A line has when it was called, how the call came, the tool, how it ended, how long it took, and how the caller was
     recognised. The last 100 calls are kept, with neither arguments nor results.
     """
-    opened = open_owner(data, config, stack, tenant, subject)
+    opened = open_tools(data, config, stack, tenant, subject)
     calls = opened.tools.last_calls(opened.owner, limit)
     if as_json:
         typer.echo(json.dumps([asdict(one) | {"at": iso(one.at)} for one in calls]))
@@ -208,11 +207,6 @@ def show_log(
         typer.echo(printable(f"{iso(one.at)}  {one.door:<8}  {one.tool}  {one.outcome}  {one.ms:.0f} ms  {one.who}"))
     if not calls:
         typer.echo("No tool of a server has been called.")
-
-
-def open_tools(data: "DataOption", config: "ConfigOption") -> "Tools":
-    """The tools of this machine."""
-    return open_owner(data, config, None, None, None).tools
 
 
 def show_asked(opened: OwnersTools, names: list[str], *, as_json: bool) -> None:

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from loci.search.adapters import SearchAdapters
     from loci.search.document_index import DocumentIndex
     from loci.tools.parts import ToolAdapters
-    from loci.tools.ports import Changed, ServerConnections
+    from loci.tools.ports import Changed, ToolServers
+    from loci.tools.reaching import Reaching
 
 EXTRACT_TENANTS = b"extract"
 MAX_OUTPUT_BYTES = 1 << 19
@@ -231,27 +232,36 @@ def for_tools(settings: Settings, clients: Clients) -> "ToolAdapters":
     """Tool servers, which the function that the settings name reaches for all others."""
     from loci.adapters.aws.kms_box import KmsBox
     from loci.adapters.aws.lambda_tool_servers import LambdaToolServers
-    from loci.adapters.aws.no_logins import NoLogins
-    from loci.tools.parts import ServersElsewhere, ToolAdapters
+    from loci.adapters.tool_servers.authorization_servers import HttpAuthorizationServers
+    from loci.tools.parts import ToolAdapters
 
     servers = LambdaToolServers(settings.connect_function, clients)
-    elsewhere = ServersElsewhere(servers, servers.ask_later, NoLogins())
-    return ToolAdapters(KmsBox(settings.secret_key, clients), elsewhere, _no_variable, only_public=True)
+    return ToolAdapters(
+        KmsBox(settings.secret_key, clients),
+        lambda _, __: servers,
+        HttpAuthorizationServers(only_public=True),
+        _no_variable,
+        ask_later=servers.ask_later,
+        only_public=True,
+    )
 
 
 def for_connections(settings: Settings, clients: Clients, *, only_public: bool) -> "ToolAdapters":
     """Tool servers, as that function itself reaches them."""
     from loci.adapters.aws.kms_box import KmsBox
+    from loci.adapters.tool_servers.authorization_servers import HttpAuthorizationServers
     from loci.tools.parts import ToolAdapters
 
-    box, servers = KmsBox(settings.secret_key, clients), partial(_connections, only_public=only_public)
-    return ToolAdapters(box, servers, _no_variable, only_public=only_public)
+    box, servers = KmsBox(settings.secret_key, clients), partial(_reached_servers, only_public=only_public)
+    who_gives_tokens = HttpAuthorizationServers(only_public=only_public)
+    return ToolAdapters(box, servers, who_gives_tokens, _no_variable, only_public=only_public)
 
 
-def _connections(changed: "Changed", *, only_public: bool) -> "ServerConnections":
+def _reached_servers(changed: "Changed", reaching: "Reaching", *, only_public: bool) -> "ToolServers":
     from loci.adapters.tool_servers.connections import Connections
+    from loci.tools.reaching import ReachedServers
 
-    return Connections(changed, only_public=only_public)
+    return ReachedServers(Connections(changed, only_public=only_public), reaching)
 
 
 def _no_variable(_: str) -> None:

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from loci.files.ports import FileReader
     from loci.search.adapters import SearchAdapters
     from loci.tools.parts import ToolAdapters
-    from loci.tools.ports import Changed, ServerConnections
+    from loci.tools.ports import Changed, ToolServers
+    from loci.tools.reaching import Reaching
 
 DATABASE = "loci.db"
 
@@ -145,12 +146,15 @@ def _sandbox(settings: Settings) -> "Sandbox":
 
 def _for_tools(keyring: Keyring) -> "ToolAdapters":
     from loci.adapters.local.secret_box import KeyringBox
+    from loci.adapters.tool_servers.authorization_servers import HttpAuthorizationServers
     from loci.tools.parts import ToolAdapters
 
-    return ToolAdapters(KeyringBox(keyring), _connections, os.environ.get)
+    who_gives_tokens = HttpAuthorizationServers(only_public=False)
+    return ToolAdapters(KeyringBox(keyring), _reached_servers, who_gives_tokens, os.environ.get)
 
 
-def _connections(changed: "Changed") -> "ServerConnections":
+def _reached_servers(changed: "Changed", reaching: "Reaching") -> "ToolServers":
     from loci.adapters.tool_servers.connections import Connections
+    from loci.tools.reaching import ReachedServers
 
-    return Connections(changed)
+    return ReachedServers(Connections(changed), reaching)

@@ -240,3 +240,4 @@ class Tools:
         """End all connections: the server stops. What ended just before is counted and learned from, if it is quick."""
         self.parts.later.finish(PATIENCE)
         self.parts.servers.close()
+        self.parts.logins.close()

@@ -75,6 +75,10 @@ class Logins:
         self._turn = threading.Lock()
         self._bearers: WeakValueDictionary[tuple[Owner, str, str], LoginBearer] = WeakValueDictionary()
 
+    def close(self) -> None:
+        """Ask those who give out tokens no more: the server stops."""
+        self._servers.close()
+
     def states(self, owner: Owner) -> dict[str, LoginState]:
         """What may be told of each login, by the names of servers."""
         return self._records.states(owner)

@@ -20,23 +20,11 @@ from loci.tools.later import Later
 from loci.tools.logins import Logins
 from loci.tools.meanings import Meanings
 from loci.tools.policy import Policy
-from loci.tools.ports import AskLater, AuthorizationServers, Changed, OwnTools, ServerConnections, ToolServers
-from loci.tools.reaching import ReachedServers, Reaching
+from loci.tools.ports import AskLater, AuthorizationServers, Changed, OwnTools, ToolServers
+from loci.tools.reaching import Reaching
 from loci.tools.secrets import Secrets
 from loci.tools.tool_list import ToolList
 from loci.tools.usage import Usage
-
-MakeConnections = Callable[[Changed], ServerConnections]
-"""Makes the connections, which tell whoever is given here that a server's tools changed."""
-
-
-@dataclass(frozen=True, slots=True)
-class ServersElsewhere:
-    """Tool servers that another process reaches."""
-
-    servers: ToolServers
-    ask_later: AskLater
-    authorization: AuthorizationServers
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +32,13 @@ class ToolAdapters:
     """The ports on one runtime."""
 
     box: SecretBox
-    servers: MakeConnections | ServersElsewhere
+    servers: Callable[[Changed, Reaching], ToolServers]
+    """Makes what reaches the servers, and tells whoever is given here that a server's tools changed."""
+    authorization_servers: AuthorizationServers
     variable: Callable[[str], str | None]
     """The variables that entries may name."""
+    ask_later: AskLater | None = None
+    """None: this process asks, on a thread."""
     only_public: bool = False
     """No programs, and no private addresses."""
 
@@ -60,7 +52,8 @@ def tool_parts(
     calls: Calls,
 ) -> ToolParts:
     """Put the parts together."""
-    secrets, logins, reaching, servers, tool_list = reached_servers(records, adapters)
+    reached = reached_servers(records, adapters)
+    servers, tool_list = reached.servers, reached.tool_list
     later = Later()
     usage = Usage(records, later, time.time)
     policy = Policy(read_only=settings.tools_read_only, approval=settings.tools_approval)
@@ -72,36 +65,34 @@ def tool_parts(
         servers,
         Discovery(usage, Meanings(records, embedder)),
         usage,
-        secrets,
+        reached.secrets,
         CallLog(records, later, time.time),
         later,
         shelf,
         matching,
         Learning(shelf, matching.prepare, later),
-        logins,
-        reaching,
+        reached.logins,
+        reached.reaching,
     )
 
 
-def reached_servers(
-    records: RecordStore, adapters: ToolAdapters
-) -> tuple[Secrets, Logins, Reaching, ToolServers, ToolList]:
-    """The owners' secrets and logins, what reaches their servers, and the list of these with their tools."""
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """The owners' servers, what they need, and what reaches them."""
+
+    secrets: Secrets
+    logins: Logins
+    reaching: Reaching
+    servers: ToolServers
+    tool_list: ToolList
+
+
+def reached_servers(records: RecordStore, adapters: ToolAdapters) -> Reached:
+    """Put together what reaches the servers: all that a process needs that does nothing else."""
     known: list[ToolList] = []
     secrets = Secrets(records, adapters.box)
-
-    def reaching_with(authorization: AuthorizationServers) -> tuple[Logins, Reaching]:
-        logins = Logins(records, adapters.box, authorization, time.time)
-        return logins, Reaching(secrets, adapters.variable, logins, only_public=adapters.only_public)
-
-    match adapters.servers:
-        case ServersElsewhere() as elsewhere:
-            logins, reaching = reaching_with(elsewhere.authorization)
-            servers: ToolServers = elsewhere.servers
-            known.append(ToolList(records, servers, reaching, time.time, ask_later=elsewhere.ask_later))
-        case connections:
-            made = connections(lambda owner, name: known[0].ask_later(owner, name))
-            logins, reaching = reaching_with(made.authorization_servers)
-            servers = ReachedServers(made, reaching)
-            known.append(ToolList(records, servers, reaching, time.time))
-    return secrets, logins, reaching, servers, known[0]
+    logins = Logins(records, adapters.box, adapters.authorization_servers, time.time)
+    reaching = Reaching(secrets, adapters.variable, logins, only_public=adapters.only_public)
+    servers = adapters.servers(lambda owner, name: known[0].ask_later(owner, name), reaching)
+    known.append(ToolList(records, servers, reaching, time.time, ask_later=adapters.ask_later))
+    return Reached(secrets, logins, reaching, servers, known[0])

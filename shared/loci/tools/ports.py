@@ -58,17 +58,16 @@ class AuthorizationServers(Protocol):
         """Tell that the token must not be accepted any more."""
         ...
 
+    def close(self) -> None:
+        """Ask no more: the server stops."""
+        ...
+
 
 class ServerConnections(Protocol):
     """Connections to upstream servers. Each is opened at its first use, and again after it broke. Owners share none.
 
     Every method may be called from any thread. A server that is slow or dead holds up only its own callers.
     """
-
-    @property
-    def authorization_servers(self) -> AuthorizationServers:
-        """Those who give out tokens, reached under the same limits."""
-        ...
 
     def tools(self, owner: Owner, server: ToolServer) -> Sequence[UpstreamTool]:
         """All tools of the server, page by page. Raises `ToolServerError` if it cannot be reached or fails."""

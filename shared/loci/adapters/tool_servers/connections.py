@@ -9,7 +9,6 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from loci.adapters.tool_servers.asking import Asking
-from loci.adapters.tool_servers.authorization_servers import HttpAuthorizationServers
 from loci.adapters.tool_servers.failures import failed, late
 from loci.adapters.tool_servers.limits import IDLE_SECONDS
 from loci.adapters.tool_servers.loop_thread import LoopThread, Notes
@@ -47,7 +46,6 @@ class Connections:
         self._changed = changed
         self._only_public = only_public
         self._idle_seconds = idle_seconds
-        self.authorization_servers = HttpAuthorizationServers(only_public=only_public)
         self._loop = LoopThread()
         self._upstreams: dict[tuple[Owner, str], Upstream] = {}
         self._telling: set[tuple[Owner, str]] = set()
@@ -82,8 +80,6 @@ class Connections:
             if owner is None and name is None:
                 self._loop.stop()
                 atexit.unregister(self.close)
-        if owner is None and name is None:
-            self.authorization_servers.close()
 
     async def _close(self, owner: Owner | None, name: str | None) -> None:
         keys = [key for key in self._upstreams if owner in (None, key[0]) and name in (None, key[1])]
