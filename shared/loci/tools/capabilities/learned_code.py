@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from loci.tools.capabilities.header import Binding, bindings_of, header_statements
-from loci.tools.capabilities.literals import TEMPLATE, FoundLiteral, literals_of
+from loci.tools.capabilities.literals import TEMPLATE, FoundLiteral, has_split_secret, literals_of
 from loci.tools.capabilities.normal_form import identity_of
 from loci.tools.capabilities.scopes import scopes_of
 from loci.tools.capabilities.secret_scanner import has_known_format, secret_kind, secrets_in, without_secrets
@@ -138,7 +138,7 @@ def learned_code(code: str, context: Collection[str] = ()) -> LearnedCode | None
         return None
     text, secret_names = made
     again = root_of(text)
-    if again is None or len(text) > LARGEST_CODE or _has_secret(again):
+    if again is None or len(text) > LARGEST_CODE or _has_secret(again) or has_split_secret(again):
         return None
     needs = [*secret_names, *(one for one in _read_keys(again, context) if one not in secret_names)]
     return LearnedCode(text, identity_of(again), tuple(needs))
