@@ -106,9 +106,9 @@ def _add_model(arch: Arch, model: str, folder: Path) -> None:
 
 
 def _prune(folder: Path) -> None:
-    """Remove what no function uses: tests, gRPC, and the descriptions of four hundred other AWS services."""
+    """Remove what no function uses: tests, gRPC, routers, and the descriptions of four hundred other AWS services."""
     unwanted = ("bin", "grpc", "grpcio-*", "google", "opensearch", "opensearch_protobufs-*", "protobuf-*")
-    unwanted += ("numpy/f2py", "numpy/**/tests", "networkx/**/tests")
+    unwanted += ("numpy/f2py", "numpy/**/tests", "networkx/**/tests", "aws_lambda_powertools/event_handler")
     for unused in (found for pattern in unwanted for found in folder.glob(pattern)):
         shutil.rmtree(unused, ignore_errors=True)
     for service in (folder / "botocore" / "data").iterdir():

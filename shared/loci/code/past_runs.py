@@ -14,6 +14,8 @@ from loci.tools.ports import ToolServerError
 if TYPE_CHECKING:
     from loci.tools.api import Tools
 
+LONGEST_INTENT: Final = 2000
+"""Characters of an intent that are searched for."""
 NOT_THE_CODES: Final[frozenset[Fault]] = frozenset({"SANDBOX_START", "SANDBOX_CANCELLED"})
 """A run that ends so says nothing about its code."""
 FALSE_IF_FAILED: Final = ("ok", "success")
@@ -34,7 +36,7 @@ class PastRuns:
         offers: JsonObject = {"tools_offered": tools} if tools else {}
         found = None
         with suppress(LociError):  # the run goes on without
-            found = self._tools().fitting_capability(caller.owner, intent)
+            found = self._tools().fitting_capability(caller.owner, intent[:LONGEST_INTENT])
         if found is not None:
             offers["capability"] = {
                 "id": found.capability.id,

@@ -1,13 +1,13 @@
 """Code as it is stored: without secrets, with its literals as parameters that have their old values as defaults."""
 
-import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from loci.tools.capabilities.header import Binding, bindings_of, header_statements
-from loci.tools.capabilities.literals import TEMPLATE, FoundLiteral, literals_of
+from loci.tools.capabilities.literals import TEMPLATE, FoundLiteral, has_split_secret, literals_of
 from loci.tools.capabilities.normal_form import identity_of
+from loci.tools.capabilities.parameter_names import RESERVED, wished_name
 from loci.tools.capabilities.scopes import scopes_of
 from loci.tools.capabilities.secret_scanner import has_known_format, secret_kind, secrets_in, without_secrets
 from loci.tools.capabilities.syntax import (
@@ -28,87 +28,11 @@ LARGEST_CODE: Final = 32 * 1024
 """Characters of code that is learned."""
 MOST_PARAMETERS: Final = 12
 LONGEST_DEFAULT: Final = 500
-LONGEST_NAME: Final = 40
 PLAIN_NUMBERS: Final = frozenset({"0", "1", "2"})
 """They are seldom what somebody wants to change."""
-RESERVED: Final = frozenset(
-    [
-        "arguments",
-        "async",
-        "await",
-        "break",
-        "case",
-        "catch",
-        "class",
-        "const",
-        "context",
-        "continue",
-        "console",
-        "debugger",
-        "default",
-        "delete",
-        "do",
-        "else",
-        "enum",
-        "eval",
-        "export",
-        "extends",
-        "false",
-        "finally",
-        "for",
-        "function",
-        "globalThis",
-        "if",
-        "implements",
-        "import",
-        "in",
-        "instanceof",
-        "interface",
-        "let",
-        "mcp",
-        "new",
-        "null",
-        "package",
-        "private",
-        "protected",
-        "public",
-        "return",
-        "static",
-        "super",
-        "switch",
-        "this",
-        "throw",
-        "true",
-        "try",
-        "typeof",
-        "undefined",
-        "var",
-        "void",
-        "while",
-        "with",
-        "yield",
-        "NaN",
-        "Infinity",
-        "Object",
-        "Array",
-        "String",
-        "Number",
-        "Math",
-        "JSON",
-        "Date",
-        "Promise",
-        "Map",
-        "Set",
-        "Error",
-        "RegExp",
-        "Deno",
-    ]
-)
 IDENTIFIERS: Final = frozenset(
     {"identifier", "type_identifier", "shorthand_property_identifier", "shorthand_property_identifier_pattern"}
 )
-NAME: Final = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*")
-LINK: Final = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +62,7 @@ def learned_code(code: str, context: Collection[str] = ()) -> LearnedCode | None
         return None
     text, secret_names = made
     again = root_of(text)
-    if again is None or len(text) > LARGEST_CODE or _has_secret(again):
+    if again is None or len(text) > LARGEST_CODE or _has_secret(again) or has_split_secret(again):
         return None
     needs = [*secret_names, *(one for one in _read_keys(again, context) if one not in secret_names)]
     return LearnedCode(text, identity_of(again), tuple(needs))
@@ -207,13 +131,13 @@ class _Rewriter:
 
     def _parameter(self, one: FoundLiteral) -> _Change:
         text = self._source[one.start : one.end].decode("utf-8", "replace")
-        name = self._name(_wish(one), text)
+        name = self._name(wished_name(one), text)
         self._params.setdefault(name, text)
         return _Change(one.start, one.end, name)
 
     def _is_worth_it(self, one: FoundLiteral) -> bool:
         """True if somebody might want another value there."""
-        if one.role == "other" or len({*self._params, *self._bound}) >= MOST_PARAMETERS or not _wish(one):
+        if one.role == "other" or len({*self._params, *self._bound}) >= MOST_PARAMETERS or not wished_name(one):
             return False
         if one.is_number:
             return one.value not in PLAIN_NUMBERS and not one.value.endswith("n")
@@ -231,30 +155,6 @@ class _Rewriter:
         self._taken.add(name)
         self._known[wish, value] = name
         return name
-
-
-def _wish(one: FoundLiteral) -> str:
-    """The name that a literal would like as a parameter; empty if it has none."""
-    name = _plain(one.name)
-    if not name:
-        return ""
-    if one.role == "property":
-        return name
-    if one.role == "constant":
-        return f"{name}Value"
-    if not one.is_number and LINK.match(one.value):
-        return "url"
-    return f"{name}Number" if one.is_number else f"{name}Text"
-
-
-def _plain(name: str) -> str:
-    """The name as an identifier: `Content-Type` is `contentType`."""
-    if NAME.fullmatch(name):
-        return name[:LONGEST_NAME]
-    words = re.findall(r"[A-Za-z0-9]+", name)
-    joined = "".join(one if at == 0 else one[0].upper() + one[1:] for at, one in enumerate(words))
-    joined = joined[:1].lower() + joined[1:LONGEST_NAME]
-    return joined if NAME.fullmatch(joined) else ""
 
 
 def _is_secret(one: Binding) -> bool:

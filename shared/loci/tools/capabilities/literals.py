@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
-from loci.tools.capabilities.secret_scanner import is_secret_number, secret_kind, secrets_in
-from loci.tools.capabilities.syntax import is_constant_text, key_name, member_name, string_value, text_of
+from loci.tools.capabilities.secret_scanner import has_known_format, is_secret_number, secret_kind, secrets_in
+from loci.tools.capabilities.syntax import every_node, is_constant_text, key_name, member_name, string_value, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -32,6 +32,8 @@ NAMED_BY: Final = {
     "public_field_definition": "name",
 }
 """By what a value is for: the field that has its name."""
+DECLARES: Final = {"variable_declarator": ("name", "value"), "object_assignment_pattern": ("left", "right")}
+SUBSTITUTION: Final = "template_substitution"
 TEMPLATE: Final = "${}"
 """The name of a part of a template."""
 
@@ -114,6 +116,36 @@ def _added(node: "Node") -> Iterator[FoundLiteral]:
             if kind and not any(secret_kind(constant(part) or "") for part in run):
                 yield FoundLiteral(run[0].start_byte, run[-1].end_byte, "other", "", kind, False, text)
         run = []
+
+
+def has_split_secret(root: "Node") -> bool:
+    """True if a known kind of secret is put together from constants with names, or from the texts of an array."""
+    nodes = list(every_node(root))
+    named = dict[str, str]()
+    for one in nodes:
+        fields = DECLARES.get(one.type)
+        name, value = (one.child_by_field_name(field) for field in fields) if fields else (None, None)
+        if value is not None and (text := named.get(text_of(value), constant(value))) is not None:
+            named[text_of(name)] = text
+    for one in nodes:
+        parts: list[Node] = []
+        if one.type == "binary_expression" and _is_sum(one):
+            parts = _summands(one)
+        elif one.type == "template_string":
+            held = one.named_children
+            parts = [
+                part.named_children[0] if part.type == SUBSTITUTION and part.named_children else part for part in held
+            ]
+        elif one.type == "array":
+            parts = one.named_children
+        texts = [named.get(text_of(part)) or constant(part) or _fragment(part) for part in parts]
+        if len(texts) > 1 and not any(map(has_known_format, texts)) and has_known_format("".join(texts)):
+            return True
+    return False
+
+
+def _fragment(node: "Node") -> str:
+    return text_of(node) if node.type == "string_fragment" else "\0"
 
 
 def constant(node: "Node") -> str | None:

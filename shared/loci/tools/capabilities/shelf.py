@@ -123,13 +123,20 @@ class Shelf:
         id = capability_id(ran.intent)
         held = self._records.get(owner, CAPABILITY, id)
         known = read_or_none(held, capability_of)
+        code: JsonObject = {"capability": id, "code": ran.learned.code, "needs": [*ran.learned.needs], "failures": 0}
+        if (
+            held is not None and known is not None and _has(known, ran.learned.identity)
+        ):  # the record of its code was lost
+            self._write_code(owner, ran.learned.identity, record, code)
+            again = _counted(known, ran)
+            self._records.put(owner, CAPABILITY, id, again.as_json(), expect_version=held.version)
+            return again
         number = known.versions_made + 1 if known is not None else 1
         version = Version(number, ran.learned.identity, ran.tools[:MOST_TOOLS], 1, failures, ran.at, ran.at)
         others = [] if known is None else sorted(known.versions, key=lambda one: -one.usefulness(ran.at))
         kept = sorted((*others[: MOST_VERSIONS - 1], version), key=lambda one: one.number)
         intents = () if known is None else known.other_intents
         made = Capability(id, ran.intent if known is None else known.intent, intents, tuple(kept), number)
-        code: JsonObject = {"capability": id, "code": ran.learned.code, "needs": [*ran.learned.needs], "failures": 0}
         self._write_code(owner, ran.learned.identity, record, code)
         self._records.put(owner, CAPABILITY, id, made.as_json(), expect_version=held.version if held else ABSENT)
         for one in others[MOST_VERSIONS - 1 :]:
