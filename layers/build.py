@@ -106,11 +106,13 @@ def _add_model(arch: Arch, model: str, folder: Path) -> None:
 
 
 def _prune(folder: Path) -> None:
-    """Remove what no function uses: tests, gRPC, routers, and the descriptions of four hundred other AWS services."""
+    """Remove what no function uses: tests, C, types, gRPC, routers, and the descriptions of 400 other AWS services."""
     unwanted = ("bin", "grpc", "grpcio-*", "google", "opensearch", "opensearch_protobufs-*", "protobuf-*")
-    unwanted += ("numpy/f2py", "numpy/**/tests", "networkx/**/tests", "aws_lambda_powertools/event_handler")
-    for unused in (found for pattern in unwanted for found in folder.glob(pattern)):
+    unwanted += ("numpy/f2py", "aws_lambda_powertools/event_handler", "*/**/tests")
+    for unused in [found for pattern in unwanted for found in folder.glob(pattern)]:
         shutil.rmtree(unused, ignore_errors=True)
+    for source in [found for kind in ("pyi", "h", "c", "a") for found in folder.rglob(f"*.{kind}")]:
+        source.unlink()
     for service in (folder / "botocore" / "data").iterdir():
         if service.is_dir() and service.name not in SERVICES:
             shutil.rmtree(service)
