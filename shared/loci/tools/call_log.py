@@ -18,7 +18,7 @@ from loci.tools.later import Later
 LOG = "tool_calls"
 """The kind of the record: one an owner."""
 MOST: Final = 100
-"""Calls that are kept. All are in one record, which is written anew each time."""
+"""Calls that are kept. All are in one record, which is written anew a few times a second at most."""
 ATTEMPTS: Final = 20
 
 
@@ -37,7 +37,7 @@ class LoggedCall:
 
 
 class CallLog:
-    """Written on a thread of its own, many calls at a time if many come."""
+    """Written on a thread of its own, all calls of a moment at once."""
 
     def __init__(self, records: RecordStore, later: Later, clock: Callable[[], float] = time.time) -> None:
         self._records = records
@@ -52,10 +52,11 @@ class CallLog:
         logged = LoggedCall(self._clock(), called.tool, called.door, called.caller.proof, ended, round(called.ms, 1))
         with self._turn:
             self._waiting.setdefault(called.caller.owner, []).append(logged)
-        self._later.do(partial(self._write, called.caller.owner))
+        self._later.do_once((LOG, called.caller.owner), partial(self._write, called.caller.owner))
 
     def last(self, owner: Owner, limit: int = MOST) -> list[LoggedCall]:
-        """The last calls, the newest first."""
+        """The last calls, the newest first: those of other processes, too."""
+        self._write(owner)
         calls = read_or_none(self._records.get(owner, LOG, "last"), _calls) or []
         return calls[::-1][:limit]
 

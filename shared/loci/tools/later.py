@@ -2,7 +2,8 @@
 
 import queue
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Hashable
 from contextlib import suppress
 
 from loci.core.errors import LociError
@@ -10,6 +11,7 @@ from loci.sandbox.supervisor.daemon_threads import DAEMON_THREADS
 
 LONGEST_QUEUE = 10_000
 IDLE_SECONDS = 1.0
+GATHER_SECONDS = 0.25
 
 
 class Later:
@@ -19,29 +21,51 @@ class Later:
         self._work: queue.Queue[Callable[[], None]] = queue.Queue(LONGEST_QUEUE)
         self._turn = threading.Lock()
         self._is_working = False
+        self._due: dict[Hashable, tuple[float, Callable[[], None]]] = {}
 
     def do(self, work: Callable[[], None]) -> None:
         """Do the work soon, unless far too much is waiting."""
         with suppress(queue.Full):
             self._work.put_nowait(work)
+        self._start()
+
+    def do_once(self, key: Hashable, work: Callable[[], None]) -> None:
+        """Do the work within a second. What is asked for under this key until then is the same work."""
+        with self._turn:
+            if key in self._due:
+                return
+            self._due[key] = time.monotonic() + GATHER_SECONDS, work
+        self._start()
+
+    def finish(self, seconds: float | None = None) -> None:
+        """Wait until all is done, or the time is over."""
+        self._start_due(early=True)
+        with self._work.all_tasks_done:
+            self._work.all_tasks_done.wait_for(lambda: not self._work.unfinished_tasks, seconds)
+
+    def _start(self) -> None:
         with self._turn:
             if self._is_working:
                 return
             self._is_working = True
         DAEMON_THREADS.start(self._go_on)
 
-    def finish(self, seconds: float | None = None) -> None:
-        """Wait until all is done, or the time is over."""
-        with self._work.all_tasks_done:
-            self._work.all_tasks_done.wait_for(lambda: not self._work.unfinished_tasks, seconds)
+    def _start_due(self, *, early: bool = False) -> None:
+        with self._turn:
+            now = time.monotonic()
+            ready = [key for key, (at, _) in self._due.items() if early or at <= now]
+            works = [self._due.pop(key)[1] for key in ready]
+        for work in works:
+            self.do(work)
 
     def _go_on(self) -> None:
         while True:
+            self._start_due()
             try:
-                work = self._work.get(timeout=IDLE_SECONDS)
+                work = self._work.get(timeout=GATHER_SECONDS if self._due else IDLE_SECONDS)
             except queue.Empty:
                 with self._turn:
-                    if self._work.empty():
+                    if self._work.empty() and not self._due:
                         self._is_working = False
                         return
                 continue

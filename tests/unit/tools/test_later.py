@@ -34,3 +34,22 @@ def test_a_bug_is_reported_and_does_not_hold_up_what_comes_next(monkeypatch: pyt
     assert reported.wait(10)
     later.do(done.set)
     assert done.wait(10)
+
+
+def test_the_same_work_is_done_once_for_all_who_ask_within_a_moment() -> None:
+    later, done = Later(), list[str]()
+    for _ in range(50):
+        later.do_once("a", lambda: done.append("a"))
+        later.do_once("b", lambda: done.append("b"))
+    later.finish()
+    assert done == ["a", "b"]
+    later.do_once("a", lambda: done.append("later"))
+    later.finish()
+    assert done == ["a", "b", "later"]
+
+
+def test_work_that_nobody_waits_for_is_done_soon() -> None:
+    later, done = Later(), threading.Event()
+    later.do_once("a", done.set)
+    assert not done.is_set()
+    assert done.wait(10)
