@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from loci.search.language_model import LanguageModel
     from loci.tools.api import Tools
     from loci.tools.parts import ToolAdapters
+    from loci.workflows.api import Workflows
+    from loci.workflows.parts import WorkflowAdapters
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,7 @@ class Adapters:
     files: "Callable[[SearchAdapters], FileAdapters]"
     code: "Callable[[], CodeAdapters]"
     tools: "Callable[[], ToolAdapters]"
+    workflows: "Callable[[], WorkflowAdapters]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +65,7 @@ class App:
     lazy_files: "Lazy[Files]"
     lazy_code: "Lazy[Code]"
     lazy_tools: "Lazy[Tools]"
+    lazy_workflows: "Lazy[Workflows]"
     list_modules: "Callable[[App], Sequence[Module]]"
 
     @property
@@ -85,12 +89,19 @@ class App:
         return self.lazy_tools.get()
 
     @property
+    def workflows(self) -> "Workflows":
+        """Plans of tasks, which run, wait for decisions and survive."""
+        return self.lazy_workflows.get()
+
+    @property
     def modules(self) -> "Sequence[Module]":
         """Each vertical, as the server offers it."""
         return self.list_modules(self)
 
     def close(self) -> None:
         """End what runs: the server stops."""
+        if workflows := self.lazy_workflows.made:
+            workflows.close()
         if code := self.lazy_code.made:
             code.close()
         if files := self.lazy_files.made:

@@ -21,6 +21,7 @@ from loci.scratchpad.api import Scratchpad
 from loci.scratchpad.module import scratchpad_module
 from loci.tools.module import tools_module
 from loci.web.module import web_module
+from loci.workflows.module import workflows_module
 
 if TYPE_CHECKING:
     from loci.adapters.aws.upload_queue import UploadQueue
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from loci.search.language_model import LanguageModel
     from loci.tools.answering import Answering
     from loci.tools.api import Tools
+    from loci.workflows.api import Workflows
 
 
 def modules(app: App) -> Sequence[Module]:
@@ -42,6 +44,7 @@ def modules(app: App) -> Sequence[Module]:
         files_module(app),
         code_module(app),
         tools_module(app),
+        workflows_module(app),
         web_module(app),
     ]
 
@@ -103,6 +106,15 @@ def build_app(settings: Settings | None = None) -> App:
             code_parts(settings, adapters.records, scratchpad, telemetry, ports, lazy_files.get, lazy_tools.get)
         )
 
+    lazy_code = Lazy(code)
+
+    def workflows() -> "Workflows":
+        from loci.workflows.api import Workflows
+        from loci.workflows.parts import workflow_parts
+
+        steps = lazy_tools.get, lazy_code.get
+        return Workflows(workflow_parts(settings, adapters.records, scratchpad, *steps, adapters.workflows()))
+
     app = App(
         settings=settings,
         telemetry=telemetry,
@@ -116,8 +128,9 @@ def build_app(settings: Settings | None = None) -> App:
         lazy_language_model=language_model,
         lazy_documents=Lazy(documents),
         lazy_files=lazy_files,
-        lazy_code=Lazy(code),
+        lazy_code=lazy_code,
         lazy_tools=lazy_tools,
+        lazy_workflows=Lazy(workflows),
         list_modules=modules,
     )
     return app

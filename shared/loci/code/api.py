@@ -70,6 +70,14 @@ class Code:
         seconds, asked = request.timeout_ms / 1000, request.as_json()
         return detached_runs.begin(caller, typescript.TOOL, asked, seconds, typescript_under_way, given_up)
 
+    def check_typescript(self, request: TypeScriptRequest) -> None:
+        """Raise `LociError` if the code may not run."""
+        self.parts.typescript.get().check(request)
+
+    def run_typescript(self, caller: Caller, request: TypeScriptRequest, given_up: GivenUp = never) -> JsonObject:
+        """Run TypeScript to its end, and return its answer. Raises `LociError` if it has none."""
+        return self.parts.typescript.get().run(caller, request, given_up)
+
     def query_tables(self, owner: Owner, memory_id: str, sql: str, limit: int) -> TableAnswer:
         """The tables of a stored file, and what SQL says about them."""
         return self.parts.tables.ask(owner, memory_id, sql, limit)

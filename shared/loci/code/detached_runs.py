@@ -5,15 +5,15 @@ import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
-from typing import Literal, cast
+from typing import cast
 
 from loci.code.answers import late_failure
-from loci.code.errand_slots import ErrandSlots
 from loci.code.ports import GivenUp, Jobs
 from loci.core.errors import Conflict, LociError, Unavailable
 from loci.core.identity import Caller, Owner
 from loci.core.ids import random_id
-from loci.core.json import Json, JsonObject, string
+from loci.core.json import JsonObject, string
+from loci.core.slots import Slots
 from loci.core.stores import ABSENT, Record, RecordStore, read_or_none
 from loci.scratchpad.api import Scratchpad
 
@@ -36,7 +36,7 @@ class DetachedRuns:
     """Starts runs in another process. A run's record says what was asked, whether it is done, and who reads its end."""
 
     def __init__(
-        self, records: RecordStore, scratchpad: Scratchpad, jobs: Jobs, clock: Callable[[], float], slots: ErrandSlots
+        self, records: RecordStore, scratchpad: Scratchpad, jobs: Jobs, clock: Callable[[], float], slots: Slots
     ) -> None:
         self._records = records
         self._slots = slots
@@ -53,7 +53,7 @@ class DetachedRuns:
         value: JsonObject = {
             "state": ASKED,
             "tool": tool,
-            "caller": _caller_record(caller),
+            "caller": caller.as_json(),
             "asked": request,
             "due_at": due,
             "slot": [slot.key, slot.version],
@@ -74,7 +74,7 @@ class DetachedRuns:
         if found is None or found.value["state"] != ASKED:
             return
         request, tool = cast("JsonObject", found.value["asked"]), str(found.value["tool"])
-        caller = _caller(owner, cast("JsonObject", found.value["caller"]))
+        caller = Caller.from_json(owner, cast("JsonObject", found.value["caller"]))
         begun = self._change(
             owner, id, lambda value: {**value, "state": RUNNING, "asked": {}} if value["state"] == ASKED else value
         )
@@ -224,16 +224,6 @@ def run_value(record: Record) -> JsonObject:
 
 def _due(value: JsonObject) -> float:
     return float(str(value["due_at"]))
-
-
-def _caller_record(caller: Caller) -> JsonObject:
-    scopes: list[Json] = [*sorted(caller.scopes)]
-    return {"proof": caller.proof, "scopes": scopes, "expires": caller.expires}
-
-
-def _caller(owner: Owner, value: JsonObject) -> Caller:
-    proof = cast('Literal["local", "key", "token"]', value["proof"])
-    return Caller(owner, proof, frozenset(cast("list[str]", value["scopes"])), cast("float | None", value["expires"]))
 
 
 def _error_record(error: LociError) -> JsonObject:

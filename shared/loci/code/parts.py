@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from functools import partial
 
 from loci.code.detached_runs import DetachedRuns
-from loci.code.errand_slots import ErrandSlots
 from loci.code.gateway_door import GatewayDoor
 from loci.code.past_runs import PastRuns
 from loci.code.ports import Executors, Jobs, Sandbox, StoredFiles
@@ -15,8 +14,10 @@ from loci.code.results_cache import ResultsCache
 from loci.code.stored_files import FilesForCode
 from loci.code.table_queries import TableQueries
 from loci.code.typescript import TypeScript
+from loci.core.errors import Unavailable
 from loci.core.lazy import Lazy
 from loci.core.settings import Settings
+from loci.core.slots import Slots
 from loci.core.stores import RecordStore
 from loci.core.telemetry import Telemetry
 from loci.files.api import Files
@@ -66,7 +67,7 @@ def code_parts(
 ) -> CodeParts:
     """Put the parts together."""
     executors = Lazy(adapters.executors)
-    slots = ErrandSlots(records, settings.runs_at_once)
+    slots = Slots(records, "errand", settings.runs_at_once, _busy)
     return CodeParts(
         Lazy(partial(_runner, settings, records, executors, FilesForCode(files), telemetry)),
         Lazy(partial(_typescript, settings, adapters, scratchpad, telemetry, tools)),
@@ -110,4 +111,12 @@ def _typescript(
         read_roots=settings.code_read_paths if is_local else (),
         private=settings.data.absolute() if is_local else None,
         past_runs=PastRuns(tools),
+    )
+
+
+def _busy(most: int) -> Unavailable:
+    return Unavailable(
+        f"{most} runs of yours are under way, which is the most",
+        "Wait for one of them to end, then call again; or do more in one run",
+        code="SANDBOX_BUSY",
     )

@@ -140,11 +140,11 @@ class TypeScript:
         DAEMON_THREADS.start(partial(self._drive, run, caller, request))
         return run
 
-    def run(self, caller: Caller, request: TypeScriptRequest) -> JsonObject:
+    def run(self, caller: Caller, request: TypeScriptRequest, given_up: GivenUp = never) -> JsonObject:
         """Run it on this thread and return its answer. Raises `LociError` if it has none."""
         self._queue.enter(caller.owner.key)
         try:
-            end = self._end(caller, request, never)
+            end = self._end(caller, request, given_up)
         finally:
             self._queue.leave(caller.owner.key)
         if isinstance(end, LociError):

@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal
+from typing import Literal, cast
 
 from loci.core.ids import content_id
+from loci.core.json import JsonObject
 
 LONGEST_NAME = 512
 
@@ -51,6 +52,17 @@ class Caller:
     """When their credential expires, if that is known."""
     over_http: bool = field(default=True, compare=False)
     """False: over stdio. There may be no server that answers a link."""
+
+    def as_json(self) -> JsonObject:
+        """The caller, as the record of work that outlives the call keeps them. Its owner is the record's."""
+        return {"proof": self.proof, "scopes": [*sorted(self.scopes)], "expires": self.expires}
+
+    @staticmethod
+    def from_json(owner: Owner, value: JsonObject) -> "Caller":
+        """The caller of such a record."""
+        proof = cast('Literal["local", "key", "token"]', value["proof"])
+        scopes = frozenset(cast("list[str]", value["scopes"]))
+        return Caller(owner, proof, scopes, cast("float | None", value["expires"]))
 
 
 LOCAL_CALLER = Caller(LOCAL, "local")

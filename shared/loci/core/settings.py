@@ -122,6 +122,9 @@ class Settings(BaseModel):
         (),
         description="other servers' tools that are listed beside Loci's own, such as github:* or memory:read_graph",
     )
+    workflow_paused_minutes: float = Field(
+        60, gt=0, le=60 * 24 * 30, description="how long a paused workflow waits for an answer before it is forgotten"
+    )
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
         "INFO", description="the lowest level that is logged"
     )

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from loci.tools.parts import ToolAdapters
     from loci.tools.ports import Changed, ToolServers
     from loci.tools.reaching import Reaching
+    from loci.workflows.parts import WorkflowAdapters
 
 EXTRACT_TENANTS = b"extract"
 MAX_OUTPUT_BYTES = 1 << 19
@@ -46,6 +47,7 @@ def aws_adapters(settings: Settings) -> Adapters:
         files=partial(for_files, settings, blobs, clients, keyring=keyring),
         code=partial(_for_code, settings, records, keyring, clients),
         tools=partial(for_tools, settings, clients),
+        workflows=_for_workflows,
     )
 
 
@@ -266,3 +268,10 @@ def _reached_servers(changed: "Changed", reaching: "Reaching", *, only_public: b
 
 def _no_variable(_: str) -> None:
     """Entries may name none: all owners' servers would share those of the function, which are Loci's."""
+
+
+def _for_workflows() -> "WorkflowAdapters":
+    from loci.adapters.local.workflow_threads import WorkflowThreads, is_gone
+    from loci.workflows.parts import WorkflowAdapters
+
+    return WorkflowAdapters(WorkflowThreads, is_gone)

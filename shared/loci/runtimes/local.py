@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from loci.tools.parts import ToolAdapters
     from loci.tools.ports import Changed, ToolServers
     from loci.tools.reaching import Reaching
+    from loci.workflows.parts import WorkflowAdapters
 
 DATABASE = "loci.db"
 
@@ -52,6 +53,7 @@ def local_adapters(settings: Settings) -> "Adapters":
         files=partial(_for_files, settings, blobs, keyring),
         code=partial(_for_code, settings, records, blobs),
         tools=partial(_for_tools, keyring),
+        workflows=_for_workflows,
     )
 
 
@@ -158,3 +160,11 @@ def _reached_servers(changed: "Changed", reaching: "Reaching") -> "ToolServers":
     from loci.tools.reaching import ReachedServers
 
     return ReachedServers(Connections(changed), reaching)
+
+
+def _for_workflows() -> "WorkflowAdapters":
+    """Workflows, moved on by threads of this process."""
+    from loci.adapters.local.workflow_threads import WorkflowThreads, is_gone
+    from loci.workflows.parts import WorkflowAdapters
+
+    return WorkflowAdapters(WorkflowThreads, is_gone)

@@ -7,6 +7,7 @@ from loci.core.calls import Called, Door
 from loci.core.errors import Refused
 from loci.core.identity import Caller, Owner
 from loci.core.json import Json, JsonObject
+from loci.tools.arguments import IsOpen
 from loci.tools.authorization import AuthorizationServer
 from loci.tools.call_log import MOST, CallLog, LoggedCall
 from loci.tools.capabilities.capability import Capability
@@ -15,7 +16,7 @@ from loci.tools.capabilities.matching import FoundCapabilities, FoundCapability,
 from loci.tools.capabilities.shelf import Shelf
 from loci.tools.configuration import Configured
 from loci.tools.discovery import Discovery, FoundTools
-from loci.tools.gateway import Gateway
+from loci.tools.gateway import CheckedCall, Gateway
 from loci.tools.later import Later
 from loci.tools.login_records import LoginState
 from loci.tools.logins import BegunLogin, Logins
@@ -181,9 +182,25 @@ class Tools:
         _, result = self.parts.gateway.call(caller, door, tool, arguments, approved=approved, progress=progress)
         return result
 
-    def value(self, caller: Caller, door: Door, tool: str, arguments: JsonObject, *, approved: bool = False) -> Json:
+    def value(
+        self,
+        caller: Caller,
+        door: Door,
+        tool: str,
+        arguments: JsonObject,
+        *,
+        approved: bool = False,
+        seconds: float | None = None,
+    ) -> Json:
         """Call a tool, and return the plain value of its result. Raises `Refused` if the result is an error."""
-        return value_of(*self.parts.gateway.call(caller, door, tool, arguments, approved=approved))
+        return value_of(*self.parts.gateway.call(caller, door, tool, arguments, approved=approved, seconds=seconds))
+
+    def checked(self, owner: Owner, tool: str, arguments: JsonObject, is_open: IsOpen) -> CheckedCall:
+        """What a plan has to know of a call that it makes later. Raises `LociError` if it cannot be made.
+
+        `is_open`: true for an argument that stands for something that is known later.
+        """
+        return self.parts.gateway.checked(owner, tool, arguments, is_open)
 
     def wire_name(self, id: str) -> str:
         """The name to call the tool with this id by: one that every client accepts, unless another tool has it."""

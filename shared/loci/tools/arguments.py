@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any, Protocol, cast
 
 from loci.core.errors import Refused
-from loci.core.json import JsonObject
+from loci.core.json import Json, JsonObject
 
 MOST_FAULTS = 5
 LONGEST = 300
@@ -22,6 +22,13 @@ MOST_REFERENCES, MOST_SCHEMAS = 10_000, 256
 _FOLLOWED: ContextVar[int] = ContextVar("followed", default=0)
 
 
+IsOpen = Callable[[Json], bool]
+BY_NAMES = frozenset(
+    {"required", "additionalProperties", "unevaluatedProperties", "dependentRequired", "minProperties"}
+)
+"""What judges an object by the names of its fields, whatever their values are."""
+
+
 class _EndlessError(Exception):
     """The schema asks for more steps than anybody waits for."""
 
@@ -31,10 +38,15 @@ class Fault(Protocol):
 
     message: str
     absolute_path: Iterable[str | int]
+    instance: Json
+    validator: str
 
 
-def check_arguments(tool: str, schema: JsonObject, arguments: JsonObject) -> None:
-    """Raise `Refused`, with the path of each fault, if the arguments do not fit. A broken schema refuses nothing."""
+def check_arguments(tool: str, schema: JsonObject, arguments: JsonObject, is_open: IsOpen | None = None) -> None:
+    """Raise `Refused`, with the path of each fault, if the arguments do not fit. A broken schema refuses nothing.
+
+    `is_open`: true for a value that stands for something that is known later. What depends on it is not judged.
+    """
     from referencing.exceptions import Unresolvable
 
     validator = _validator(json.dumps(schema))
@@ -42,7 +54,9 @@ def check_arguments(tool: str, schema: JsonObject, arguments: JsonObject) -> Non
         return
     _FOLLOWED.set(0)
     try:
-        faults: list[Fault] = [*islice(validator.iter_errors(arguments), MOST_FAULTS)]
+        found: Iterable[Fault] = validator.iter_errors(arguments)
+        sure = found if is_open is None else (one for one in found if not _is_open(one, arguments, is_open))
+        faults = [*islice(sure, MOST_FAULTS)]
     except (Unresolvable, RecursionError, re.error, _EndlessError):
         return  # the server judges then
     if faults:
@@ -96,6 +110,16 @@ def _counted(follow: Callable[..., Iterator[Fault]]) -> Callable[..., Iterator[F
 
 def _passed(*_: object) -> Iterator[Fault]:
     yield from ()
+
+
+def _is_open(fault: Fault, arguments: Json, is_open: IsOpen) -> bool:
+    """True if the fault may be none when all is known."""
+    value = arguments
+    for step in fault.absolute_path:
+        value = value[step] if isinstance(value, dict | list) else None  # type: ignore[index]
+        if isinstance(value, str) and is_open(value):
+            return True
+    return fault.validator not in BY_NAMES and is_open(fault.instance)
 
 
 def _path(fault: Fault) -> str:

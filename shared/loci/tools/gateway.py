@@ -14,9 +14,9 @@ from loci.core.errors import LociError, NotFound, Refused
 from loci.core.identity import Caller, Owner
 from loci.core.json import JsonObject
 from loci.core.telemetry import Outcome
-from loci.tools.arguments import check_arguments
+from loci.tools.arguments import IsOpen, check_arguments
 from loci.tools.configuration import Configured
-from loci.tools.policy import AnyTool, Policy, check_approval, matches
+from loci.tools.policy import AnyTool, Policy, check_approval, is_safe, matches
 from loci.tools.ports import OwnTool, OwnTools, Progress, ToolServers
 from loci.tools.tool_list import ToolList, tools_of
 from loci.tools.tool_server import UpstreamTool
@@ -40,6 +40,17 @@ class UnderWay:
     is_upstream: bool = False
     counted_as: str | None = None
     result: JsonObject | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedCall:
+    """A call that can be made."""
+
+    id: str
+    is_safe: bool
+    """True: a repetition changes nothing more."""
+    approval: str | None
+    """Why a person must approve it; None if nobody has to."""
 
 
 class Gateway:
@@ -86,6 +97,18 @@ class Gateway:
                 caller.owner, server, tool.name, arguments, seconds=seconds, progress=progress
             )
             return tool, under_way.result
+
+    def checked(self, owner: Owner, spelling: str, arguments: JsonObject, is_open: IsOpen) -> CheckedCall:
+        """What a plan has to know of a call that it makes later. Raises `LociError` if it cannot be made."""
+        own = self._own.find(_plain(spelling))
+        if own is not None:
+            self._check_own(own)
+            check_arguments(own.id, own.input_schema, arguments, is_open)
+            return CheckedCall(own.id, is_safe(own), self._policy.approval_needed(own))
+        server, tool = self.known(owner, spelling)
+        self._policy.check(tool, server.entry)
+        check_arguments(tool.id, tool.input_schema, arguments, is_open)
+        return CheckedCall(tool.id, is_safe(tool), self._policy.approval_needed(tool, server.entry))
 
     def approval_needed(self, owner: Owner, spelling: str) -> str | None:
         """Why a person must approve each call of the tool; None if nobody has to. Raises `NotFound`."""

@@ -69,6 +69,11 @@ def matches(tool: UpstreamTool, patterns: Sequence[str]) -> bool:
     return any(fnmatchcase(tool.id, one) for one in patterns)
 
 
+def is_safe(tool: AnyTool) -> bool:
+    """True if the tool says that a repetition changes nothing more."""
+    return _reads(tool) or tool.annotations.get("idempotentHint") is True
+
+
 def _fits(tool: AnyTool, patterns: Sequence[str]) -> bool:
     """Patterns name the tool with its server or without."""
     names = (tool.id, tool.id.partition(":")[2])

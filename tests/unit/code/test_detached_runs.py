@@ -13,13 +13,12 @@ import pytest
 from loci.app import App
 from loci.code.answers import typescript_under_way
 from loci.code.detached_runs import DetachedRuns, PendingRun
-from loci.code.errand_slots import KIND as SLOT
-from loci.code.errand_slots import ErrandSlots
 from loci.compose import build_app
 from loci.core.errors import LociError, Refused, Unavailable
 from loci.core.identity import LOCAL, LOCAL_CALLER, Caller, Owner
 from loci.core.json import JsonObject
 from loci.core.settings import load_settings
+from loci.core.slots import Slots
 from tests.support.damage import damage
 from tests.support.polling import until
 
@@ -61,7 +60,7 @@ def _twice(_: Caller, request: JsonObject) -> JsonObject:
 @pytest.fixture
 def gateway(tmp_path: Path) -> Generator[Gateway]:
     app, sent = build_app(load_settings({"data": tmp_path, "log_level": "ERROR"})), Sent()
-    slots = ErrandSlots(app.records, MOST)
+    slots = Slots(app.records, "errand", MOST, lambda _: Unavailable("Busy", "Wait", code="SANDBOX_BUSY"))
     yield Gateway(app, sent, DetachedRuns(app.records, app.scratchpad, sent, time.time, slots))
     app.close()
 
@@ -164,7 +163,7 @@ def test_a_run_that_failed_makes_room_for_one_more(gateway: Gateway) -> None:
 def test_a_run_whose_process_died_makes_room_when_it_is_due(gateway: Gateway) -> None:
     while not busy(gateway):
         pass
-    gateway.app.records.put(LOCAL, SLOT, "001", {}, expires_at=time.time() - 1)
+    gateway.app.records.put(LOCAL, "errand", "001", {}, expires_at=time.time() - 1)
     assert [busy(gateway) for _ in range(2)] == [False, True]
 
 

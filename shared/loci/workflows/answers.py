@@ -1,0 +1,115 @@
+"""The answers about runs, with the reference's fields and beside them ours."""
+
+import json
+from collections.abc import Callable
+from typing import Final
+
+from loci.core.identity import Owner
+from loci.core.json import Json, JsonObject
+from loci.scratchpad.api import Scratchpad
+from loci.workflows.references import previewed
+from loci.workflows.run import ENDED, Run
+from loci.workflows.runs import Runs
+
+LARGE: Final = 4096
+"""Characters of a value that an answer about a layer has; of a larger one it has a scratchpad entry."""
+PREVIEW: Final = 300
+TOOL: Final = "pml_execute_dag"
+
+
+class Answers:
+    """Makes the answers."""
+
+    def __init__(self, runs: Runs, scratchpad: Scratchpad, clock: Callable[[], float]) -> None:
+        self._runs = runs
+        self._scratchpad = scratchpad
+        self._clock = clock
+
+    def of(self, owner: Owner, id: str, run: Run) -> JsonObject:
+        """How far the run is: what it gave, or what it waits for."""
+        values = self._values(owner, id, run)
+        if run.checkpoint is not None and run.checkpoint.kind == "layer":
+            return self._layer(owner, id, run, values)
+        status: str = run.status
+        answer: JsonObject = {"status": status, "workflow_id": id}
+        if run.checkpoint is not None:
+            asked = run.checkpoint
+            answer["checkpoint_id"] = asked.id
+            told: JsonObject = {
+                "task": asked.task,
+                "tool": run.plan[asked.task].tool or "code_execution",
+                "arguments": asked.arguments,
+                "reason": asked.reason,
+                "only_human": asked.only_human,
+            }
+            if code := run.plan[asked.task].code:
+                told["code"] = code
+            answer["checkpoint"] = told
+            answer["next_action"] = (
+                f"Ask the person to run: loci approve {id}"
+                if asked.only_human
+                else "Use pml:approval_response to approve or reject it"
+            )
+        elif run.status == "running":
+            answer["next_action"] = "It goes on. Use pml:workflow_status to see how far it is"
+        elif run.status == "aborted" and run.decisions:
+            answer["reason"] = run.decisions[-1].reason
+        answer["results"] = values
+        answer["metrics"] = {
+            "total_time_ms": round(((run.ended if run.status in ENDED else self._clock()) - run.began) * 1000, 1),
+            "parallel_branches": max((len(layer) for layer in run.layers()), default=0),
+        }
+        if run.status != "complete" or any(one.status != "success" for one in run.tasks.values()):
+            answer["tasks"] = [self._task(run, one.id) for one in run.plan.tasks]
+        return answer
+
+    def _layer(self, owner: Owner, id: str, run: Run, values: JsonObject) -> JsonObject:
+        layers = run.layers()
+        at = min(run.released, len(layers))
+        ended: list[Json] = []
+        for task in layers[at - 1]:
+            result: JsonObject = {"result": self._shown(owner, values[task])} if task in values else {}
+            ended.append({**self._task(run, task), **result})
+        following: list[Json] = [
+            {
+                "id": task,
+                "tool": run.plan[task].tool or "code_execution",
+                "arguments": previewed(run.plan[task].arguments, values),
+                "needs_approval": run.needs_approval(task),
+            }
+            for task in (layers[at] if at < len(layers) else [])
+            if run.tasks[task].status == "waiting"
+        ]
+        return {
+            "status": "layer_complete",
+            "workflow_id": id,
+            "checkpoint_id": run.checkpoint.id if run.checkpoint else "",
+            "current_layer": at,
+            "total_layers": len(layers),
+            "layer_results": ended,
+            "next_layer": following,
+            "next_action": "Use pml:continue to proceed",
+        }
+
+    def _values(self, owner: Owner, id: str, run: Run) -> JsonObject:
+        """What the tasks gave that have ended well."""
+        return {
+            task: self._runs.value(owner, id, task, state)
+            for task, state in run.tasks.items()
+            if state.status == "success"
+        }
+
+    def _shown(self, owner: Owner, value: Json) -> Json:
+        text = json.dumps(value, ensure_ascii=False)
+        if len(text) <= LARGE:
+            return value
+        kept = self._scratchpad.keep(owner, TOOL, text)
+        return {"scratchpad_id": kept.id, "characters": len(text), "preview": text[:PREVIEW]}
+
+    @staticmethod
+    def _task(run: Run, id: str) -> JsonObject:
+        state = run.tasks[id]
+        told: JsonObject = {"taskId": id, "status": state.status, "duration_ms": round(state.ms, 1)}
+        if state.error:
+            told["error"] = f"{state.code}: {state.error}" if state.code else state.error
+        return told

@@ -1,0 +1,31 @@
+"""Workflows, as the server offers them. Nothing here loads the vertical itself."""
+
+from typing import TYPE_CHECKING
+
+from loci.mcp.module import Module
+from loci.mcp.tool import LociTool
+from loci.mcp.tool_catalog import tool_family
+
+if TYPE_CHECKING:
+    from loci.workflows.tools import WorkflowsHost
+
+TOOLS = (
+    "pml:execute_dag",
+    "pml:continue",
+    "pml:abort",
+    "pml:approval_response",
+    "pml:workflow_status",
+)
+
+
+def workflows_module(app: "WorkflowsHost") -> Module:
+    """Plans of tasks, and the answers that they wait for."""
+
+    def tools() -> list[LociTool]:
+        from loci.workflows.tools import workflow_tools
+
+        return workflow_tools(app)
+
+    return Module(
+        name="workflows", surfaces=frozenset({"tools"}), tools=[tool_family(tools, *TOOLS, surfaces=("tools",))]
+    )

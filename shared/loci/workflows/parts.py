@@ -1,0 +1,68 @@
+"""The parts of workflows, put together on the adapters of a runtime."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from loci.core.errors import Unavailable
+from loci.core.settings import Settings
+from loci.core.slots import Slots
+from loci.core.stores import RecordStore
+from loci.scratchpad.api import Scratchpad
+from loci.workflows.answers import Answers
+from loci.workflows.api import WorkflowParts
+from loci.workflows.ports import WorkflowEngine
+from loci.workflows.runs import Runs
+from loci.workflows.slice import Slices
+from loci.workflows.steps import ToolSteps
+
+if TYPE_CHECKING:
+    from loci.code.api import Code
+    from loci.tools.api import Tools
+
+PATIENCE = 25.0
+"""Seconds that a call waits before it answers that the run goes on."""
+MOST_ACTIVE = 100
+"""Runs of an owner that have not ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkflowAdapters:
+    """What moves runs on, on one runtime."""
+
+    engine: Callable[[Slices], WorkflowEngine]
+    is_gone: Callable[[str], bool]
+    """True for a holder of a lease that certainly moves nothing on any more."""
+
+
+def workflow_parts(
+    settings: Settings,
+    records: RecordStore,
+    scratchpad: Scratchpad,
+    tools: "Callable[[], Tools]",
+    code: "Callable[[], Code]",
+    adapters: WorkflowAdapters,
+) -> WorkflowParts:
+    """Put the parts together."""
+    runs = Runs(records, time.time, settings.workflow_paused_minutes * 60)
+    steps = ToolSteps(tools, code)
+    slices = Slices(runs, steps, time.time, adapters.is_gone)
+    return WorkflowParts(
+        runs,
+        steps,
+        slices,
+        adapters.engine(slices),
+        Slots(records, "workflow_slot", MOST_ACTIVE, _too_many),
+        Answers(runs, scratchpad, time.time),
+        time.time,
+        PATIENCE,
+    )
+
+
+def _too_many(most: int) -> Unavailable:
+    return Unavailable(
+        f"{most} workflows of yours are active, which is the most",
+        "Wait for one to end, or end a paused one with pml_abort",
+        code="TOO_MANY_WORKFLOWS",
+    )

@@ -1,0 +1,160 @@
+"""A plan: tasks, and which of them wait for which."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Annotated, Any, Final, Literal, Self, cast
+
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
+
+from loci.core.errors import Refused
+from loci.core.json import Json, JsonObject
+from loci.workflows.references import ID, references
+
+MOST_TASKS: Final = 200
+LONGEST_TASK: Final = 300_000
+"""Milliseconds."""
+
+TaskId = Annotated[str, Field(pattern=rf"^{ID}$", max_length=64)]
+
+
+class CodeLimits(BaseModel):
+    """Limits of a task of code, as `pml_execute_code` has them."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    timeout: int = Field(30_000, ge=1, le=LONGEST_TASK)
+    memory_mb: int = Field(512, ge=64, le=2048, validation_alias=AliasChoices("memoryLimit", "memory_mb"))
+
+
+class Task(BaseModel):
+    """A step of a plan: a call of a tool, or code."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+    id: TaskId
+    kind: Literal["mcp_tool", "code_execution"] = Field("mcp_tool", alias="type")
+    tool: str = Field("", max_length=200)
+    arguments: dict[str, Any] = {}
+    depends_on: tuple[str, ...] = Field((), validation_alias=AliasChoices("dependsOn", "depends_on"))
+    code: str | None = None
+    intent: str | None = Field(None, max_length=2000)
+    limits: CodeLimits = Field(
+        CodeLimits.model_validate({}), validation_alias=AliasChoices("sandbox_config", "sandboxConfig", "limits")
+    )
+    timeout: int | None = Field(None, ge=1, le=LONGEST_TASK)
+    retry: int = Field(0, ge=0, le=5)
+    on_error: Literal["fail", "continue"] = "fail"
+    approve: bool | Literal["human"] = False
+    idempotent: bool = False
+
+    @property
+    def after(self) -> tuple[str, ...]:
+        """The tasks that end before it starts: those that it names, and those whose results it refers to."""
+        return tuple(dict.fromkeys((*self.depends_on, *(found.task for found in references(self.arguments)))))
+
+    @property
+    def seconds(self) -> float:
+        """How long it may take."""
+        return (self.timeout or self.limits.timeout) / 1000
+
+
+class Plan(BaseModel):
+    """Tasks that fit together. Each is checked against the others, not yet against its tool."""
+
+    model_config = ConfigDict(frozen=True)
+
+    tasks: tuple[Task, ...]
+
+    @classmethod
+    def of(cls, workflow: JsonObject) -> Self:
+        """The plan that a caller wrote. Raises `Refused`, with everything that is wrong with it."""
+        unknown = [name for name in workflow if name != "tasks"]
+        if unknown:
+            raise _invalid(f"workflow.{name}: there is no such field" for name in unknown)
+        tasks = workflow.get("tasks")
+        if not isinstance(tasks, list) or not tasks:
+            raise _invalid(["workflow.tasks: it must be a list of at least one task"])
+        if len(tasks) > MOST_TASKS:
+            raise _invalid([f"workflow.tasks: {len(tasks)} tasks; the most is {MOST_TASKS}"])
+        return cls.joined([_task(one, at) for at, one in enumerate(tasks)])
+
+    @classmethod
+    def joined(cls, tasks: Sequence[Task]) -> Self:
+        """A plan of these tasks. Raises `Refused` if they do not fit together."""
+        faults = [*_faults(tasks)]
+        if faults:
+            raise _invalid(faults)
+        return cls(tasks=tuple(tasks))
+
+    def __getitem__(self, id: str) -> Task:
+        return next(one for one in self.tasks if one.id == id)
+
+    def layers(self) -> list[list[str]]:
+        """The ids in layers: a task is in the first layer after all that it waits for."""
+        return _layers({one.id: one.after for one in self.tasks})
+
+
+def _task(value: Json, at: int) -> Task:
+    try:
+        task = Task.model_validate(value)
+    except ValidationError as error:
+        name = value.get("id") if isinstance(value, dict) else None
+        where = f"task {name!r}" if isinstance(name, str) else f"workflow.tasks[{at}]"
+        raise _invalid(f"{where}: {_told(dict(fault))}" for fault in error.errors()[:5]) from None
+    if task.kind == "mcp_tool" and not task.tool:
+        raise _invalid([f"task {task.id!r}: it names no tool, such as filesystem:read_file"])
+    if task.kind == "code_execution" and not (task.code or "").strip():
+        raise _invalid([f"task {task.id!r}: it has no code"])
+    return task
+
+
+def _told(fault: Mapping[str, Any]) -> str:
+    path = ".".join(str(one) for one in cast("tuple[object, ...]", fault["loc"]))
+    return f"{path}: {fault['msg']}" if path else str(fault["msg"])
+
+
+def _faults(tasks: Sequence[Task]) -> list[str]:
+    ids = [one.id for one in tasks]
+    twice = [id for id in dict.fromkeys(ids) if ids.count(id) > 1]
+    faults = [f"the id {id!r} is used {ids.count(id)} times" for id in twice]
+    for one in tasks:
+        faults += [
+            f"task {one.id!r} waits for {other!r}, which is no task of this workflow"
+            + (f" (there are {', '.join(ids[:20])})" if other in one.depends_on else f": write $${other} for the text")
+            for other in one.after
+            if other not in ids
+        ]
+    if not faults and (cycle := _cycle({one.id: one.after for one in tasks})):
+        faults.append(f"these tasks wait for each other: {' -> '.join(cycle)}")
+    return faults
+
+
+def _cycle(after: Mapping[str, Sequence[str]]) -> list[str]:
+    """The ids of a cycle, in the order in which they wait for each other; empty if there is none."""
+    left = {id for layer in _layers(after) for id in layer}
+    stuck = [id for id in after if id not in left]
+    if not stuck:
+        return []
+    trail = [stuck[0]]
+    while True:
+        following = next(one for one in after[trail[-1]] if one in stuck)
+        if following in trail:
+            return [*trail[trail.index(following) :], following]
+        trail.append(following)
+
+
+def _layers(after: Mapping[str, Sequence[str]]) -> list[list[str]]:
+    """Layers of those that are not in a cycle, nor wait for one."""
+    found: list[list[str]] = []
+    done: set[str] = set()
+    while layer := [id for id, waits in after.items() if id not in done and done.issuperset(waits)]:
+        found.append(layer)
+        done.update(layer)
+    return found
+
+
+def _invalid(faults: Iterable[str]) -> Refused:
+    return Refused(
+        f"The workflow is wrong: {'; '.join(faults)}",
+        "Correct it and call again; nothing has run",
+        code="INVALID_PARAMS",
+    )

@@ -1,0 +1,55 @@
+"""The ports of workflows."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from loci.core.identity import Caller, Owner
+from loci.core.json import Json, JsonObject
+from loci.workflows.plan import Task
+
+
+class WorkflowEngine(Protocol):
+    """Moves runs on, on threads or in functions, until they end or wait for a decision."""
+
+    def start(self, owner: Owner, id: str) -> None:
+        """Have the run moved on. It may be moved on already: that is no error."""
+        ...
+
+    def cancel(self, owner: Owner, id: str) -> None:
+        """Have what runs of it stopped soon: the run was aborted."""
+        ...
+
+    def wait(self, owner: Owner, id: str, seconds: float) -> None:
+        """Return when the run may have changed, after so many seconds at most."""
+        ...
+
+    def close(self) -> None:
+        """Move nothing on any more: the server stops."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedTask:
+    """What a plan needs to know of a task's tool."""
+
+    tool: str
+    """Its id."""
+    is_safe: bool
+    """True: a repetition changes nothing more."""
+    approval: str | None
+    """Why a person must approve the call; None if nobody has to."""
+
+
+class Steps(Protocol):
+    """What tasks do: calls of tools, and runs of code."""
+
+    def check(self, owner: Owner, task: Task) -> CheckedTask:
+        """Raise `LociError` if the task cannot run: no such tool, a denied one, or arguments that do not fit."""
+        ...
+
+    def run(
+        self, caller: Caller, task: Task, arguments: JsonObject, results: JsonObject, given_up: Callable[[], bool]
+    ) -> Json:
+        """Do what the task says, and return its value. Raises `LociError` if it fails."""
+        ...

@@ -1,0 +1,141 @@
+"""References in arguments: `$t1.result.items[0].name` stands for a part of what task `t1` gave."""
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final, cast
+
+from loci.core.errors import Refused
+from loci.core.json import Json
+
+ID: Final = r"[A-Za-z0-9_][A-Za-z0-9_-]*"
+_STEPS: Final = r"""(?:\.[A-Za-z_][A-Za-z0-9_-]*|\.[0-9]+|\[[0-9]+\]|\["[^"\]]*"\]|\['[^'\]]*'\])*"""
+# `$$` is a dollar. Braces end a reference before text that would belong to it: `${t1.result}.txt`.
+_TOKEN: Final = re.compile(
+    rf"\$\$"
+    rf"|\$\{{(?P<braced>{ID})\.result(?P<braced_path>{_STEPS})\}}"
+    rf"|\$OUTPUT\[(?P<legacy>{ID})\](?P<legacy_path>{_STEPS})"
+    rf"|\$(?P<plain>{ID})\.result(?![A-Za-z0-9_-])(?P<path>{_STEPS})"
+)
+_STEP: Final = re.compile(r"""\.([A-Za-z0-9_-]+)|\[([0-9]+)\]|\["([^"\]]*)"\]|\['([^'\]]*)'\]""")
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A part of a task's result."""
+
+    task: str
+    path: tuple[str, ...]
+    text: str
+
+
+def references(value: Json) -> Iterator[Reference]:
+    """All references in a value, at any depth."""
+    match value:
+        case str():
+            yield from (found for found in map(_reference, _TOKEN.finditer(value)) if found)
+        case list():
+            for one in value:
+                yield from references(one)
+        case dict():
+            for one in value.values():
+                yield from references(one)
+        case _:
+            return
+
+
+def has_reference(value: Json) -> bool:
+    """True if the value stands for something that is known later."""
+    return next(references(value), None) is not None
+
+
+def resolved(value: Json, results: Mapping[str, Json]) -> Json:
+    """The value with what its references stand for. A text that is nothing but a reference becomes the value itself.
+
+    Raises `Refused` if a result does not have the part that is asked for.
+    """
+    return _mapped(value, lambda found: _part(found, results[found.task]))
+
+
+def previewed(value: Json, results: Mapping[str, Json]) -> Json:
+    """The same, as far as the results are known. What is not known yet stays as it is written."""
+
+    def known(found: Reference) -> Json:
+        if found.task not in results:
+            return found.text
+        try:
+            return _part(found, results[found.task])
+        except Refused:
+            return found.text
+
+    return _mapped(value, known)
+
+
+def _mapped(value: Json, stands_for: Callable[[Reference], Json]) -> Json:
+    match value:
+        case str():
+            return _text(value, stands_for)
+        case list():
+            return [_mapped(one, stands_for) for one in value]
+        case dict():
+            return {name: _mapped(one, stands_for) for name, one in value.items()}
+        case _:
+            return value
+
+
+def _text(text: str, stands_for: Callable[[Reference], Json]) -> Json:
+    whole = _TOKEN.fullmatch(text)
+    if whole and (found := _reference(whole)):
+        return stands_for(found)
+
+    def replaced(token: re.Match[str]) -> str:
+        found = _reference(token)
+        if found is None:
+            return "$"
+        part = stands_for(found)
+        return part if isinstance(part, str) else json.dumps(part, ensure_ascii=False)
+
+    return _TOKEN.sub(replaced, text)
+
+
+def _reference(token: re.Match[str]) -> Reference | None:
+    for name, path in (("braced", "braced_path"), ("legacy", "legacy_path"), ("plain", "path")):
+        if token[name] is not None:
+            steps = tuple(step[step.lastindex or 0] for step in _STEP.finditer(token[path]))
+            return Reference(token[name], steps, token[0])
+    return None
+
+
+def _part(reference: Reference, result: Json) -> Json:
+    part = result
+    for step in reference.path:
+        match part:
+            case dict() if step in part:
+                part = part[step]
+            case list() if step.isdecimal() and int(step) < len(part):
+                part = part[int(step)]
+            case _:
+                raise Refused(
+                    f"{reference.text} stands for nothing: {_kind(part)} has no {step!r}",
+                    f"The result of {reference.task} is {_outline(result)}",
+                    code="UNRESOLVED_REFERENCE",
+                )
+    return part
+
+
+def _kind(value: Json) -> str:
+    match value:
+        case dict():
+            return f"an object with {', '.join([*value][:10]) or 'no fields'}"
+        case list():
+            return f"a list of {len(value)}"
+        case None:
+            return "null"
+        case _:
+            return f"a {type(cast('object', value)).__name__}"
+
+
+def _outline(value: Json) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 200 else text[:200] + "…"

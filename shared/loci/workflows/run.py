@@ -1,0 +1,192 @@
+"""A run of a plan: how far each task is, and what it waits for. Its methods give the next state, and change nothing."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, Literal, Self
+
+from pydantic import BaseModel, ConfigDict
+
+from loci.workflows.plan import Plan, Task
+
+TaskStatus = Literal["waiting", "running", "success", "error", "skipped"]
+RunStatus = Literal["running", "paused", "complete", "aborted", "error"]
+"""As clients read it."""
+ENDED: Final = frozenset[RunStatus]({"complete", "aborted", "error"})
+SETTLED: Final = frozenset[TaskStatus]({"success", "error", "skipped"})
+
+
+class TaskState(BaseModel):
+    """How far a task is."""
+
+    model_config = ConfigDict(frozen=True)
+
+    status: TaskStatus = "waiting"
+    code: str = ""
+    """Of its error."""
+    error: str = ""
+    began: float = 0
+    ms: float = 0
+    tries: int = 0
+    is_approved: bool = False
+    value: Any = None
+    """What a task gave, if it is small; else it is in a record of its own."""
+    is_stored: bool = False
+
+
+class Checkpoint(BaseModel):
+    """Where a run waits for a decision."""
+
+    model_config = ConfigDict(frozen=True)
+
+    id: str
+    kind: Literal["layer", "approval"]
+    task: str = ""
+    """That needs an approval."""
+    arguments: dict[str, Any] = {}
+    reason: str = ""
+    only_human: bool = False
+
+
+class Lease(BaseModel):
+    """Whoever moves the run on, and until when that is so without a sign of life."""
+
+    model_config = ConfigDict(frozen=True)
+
+    holder: str
+    until: float
+
+
+class Decision(BaseModel):
+    """What was decided, and when."""
+
+    model_config = ConfigDict(frozen=True)
+
+    at: float
+    what: str
+    reason: str = ""
+
+
+class Ended(BaseModel):
+    """The end of one try of a task."""
+
+    model_config = ConfigDict(frozen=True)
+
+    id: str
+    state: TaskState
+
+
+class Run(BaseModel):
+    """One execution of a plan."""
+
+    model_config = ConfigDict(frozen=True)
+
+    plan: Plan
+    tasks: dict[str, TaskState]
+    safe: tuple[str, ...] = ()
+    """The ids of tasks that may run again after an interruption: they change nothing, or nothing more."""
+    gated: dict[str, str] = {}
+    """The ids of tasks that need an approval, and why."""
+    by_layer: bool = False
+    released: int = 1
+    """With `by_layer`, how many layers may run."""
+    status: RunStatus = "running"
+    checkpoint: Checkpoint | None = None
+    lease: Lease | None = None
+    caller: dict[str, Any] = {}
+    slot: tuple[str, str] | None = None
+    began: float = 0
+    ended: float = 0
+    replans: int = 0
+    decisions: tuple[Decision, ...] = ()
+    token: str = ""
+    """With which Step Functions is told that the run goes on."""
+
+    def with_tasks(self, states: Mapping[str, TaskState]) -> Self:
+        """The run with these tasks in these states."""
+        if not states:
+            return self
+        return self.model_copy(update={"tasks": {**self.tasks, **states}})
+
+    def with_ends(self, ends: Iterable[Ended]) -> Self:
+        """The run after these tasks ended. A task that does not run any more keeps its state."""
+        return self.with_tasks({one.id: one.state for one in ends if self.tasks[one.id].status == "running"})
+
+    def interrupted(self, now: float) -> Self:
+        """The run after whoever moved it on has died: what was running is repeated if that is safe."""
+        changed = dict[str, TaskState]()
+        for id, state in self.tasks.items():
+            if state.status != "running":
+                continue
+            if id in self.safe:
+                changed[id] = state.model_copy(update={"status": "waiting"})
+            else:
+                told = "Loci was stopped while it ran: it may have run, wholly or in part"
+                ms = max(0.0, now - state.began) * 1000
+                changed[id] = state.model_copy(
+                    update={"status": "error", "code": "INTERRUPTED", "error": told, "ms": ms}
+                )
+        return self.with_tasks(changed)
+
+    def without_stranded(self) -> Self:
+        """The run with every task skipped that waits for one that failed."""
+        run = self
+        while stranded := {
+            one.id: TaskState(status="skipped", error=run._why_skipped(one))
+            for one in run.plan.tasks
+            if run.tasks[one.id].status == "waiting" and any(run._blocks(other) for other in one.after)
+        }:
+            run = run.with_tasks(stranded)
+        return run
+
+    def ready(self) -> list[Task]:
+        """The tasks that may start now, except that some need an approval first."""
+        allowed = {id for layer in self.layers()[: self.released] for id in layer} if self.by_layer else None
+        return [
+            one
+            for one in self.plan.tasks
+            if self.tasks[one.id].status == "waiting"
+            and (allowed is None or one.id in allowed)
+            and all(self.tasks[other].status in SETTLED for other in one.after)
+        ]
+
+    def needs_approval(self, id: str) -> bool:
+        """True if the task may not start yet."""
+        return id in self.gated and not self.tasks[id].is_approved
+
+    def running(self) -> list[str]:
+        """The ids of the tasks that run."""
+        return [id for id, state in self.tasks.items() if state.status == "running"]
+
+    def unsettled(self) -> list[str]:
+        """The ids of the tasks that have not ended."""
+        return [id for id, state in self.tasks.items() if state.status not in SETTLED]
+
+    def layers(self) -> list[list[str]]:
+        """The ids of the tasks in layers."""
+        return self.plan.layers()
+
+    def is_settled(self) -> bool:
+        """True if no task can run any more."""
+        return not self.unsettled()
+
+    def end_status(self) -> RunStatus:
+        """How a settled run ended."""
+        states = self.tasks
+        if any(states[one.id].status == "error" and one.on_error == "fail" for one in self.plan.tasks):
+            return "error"
+        if any(one.code == "REJECTED" for one in states.values()):
+            return "aborted"
+        return "complete"
+
+    def decided(self, at: float, what: str, reason: str | None) -> Self:
+        """The run with this decision noted."""
+        return self.model_copy(update={"decisions": (*self.decisions, Decision(at=at, what=what, reason=reason or ""))})
+
+    def _blocks(self, id: str) -> bool:
+        """True if those that wait for this task cannot run."""
+        state = self.tasks[id].status
+        return state == "skipped" or (state == "error" and self.plan[id].on_error == "fail")
+
+    def _why_skipped(self, task: Task) -> str:
+        blocking = next(one for one in task.after if self._blocks(one))
+        how = "failed" if self.tasks[blocking].status == "error" else "was skipped"
+        return f"{blocking} {how}"

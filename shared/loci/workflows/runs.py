@@ -1,0 +1,107 @@
+"""The runs of each owner, in the record store. Every change is a compare-and-set."""
+
+import json
+from collections.abc import Callable
+from typing import Final, cast
+
+from loci.core.errors import Conflict, NotFound
+from loci.core.identity import Owner
+from loci.core.json import Json
+from loci.core.stores import ABSENT, Record, RecordStore, every, read_or_none, readable
+from loci.workflows.run import ENDED, Run, TaskState
+
+RUN, VALUE = "workflow", "workflow_value"
+"""The kinds of records: a run, and what one of its tasks gave."""
+SMALL: Final = 1024
+"""Characters of a value that is kept in the record of its run."""
+KEPT: Final = 24 * 3600.0
+"""Seconds for which a run that has ended can be looked at."""
+ALIVE: Final = 30 * 24 * 3600.0
+"""Seconds after which a run that nobody moves on any more is forgotten."""
+
+
+class Runs:
+    """Reads and changes runs."""
+
+    def __init__(self, records: RecordStore, clock: Callable[[], float], paused_seconds: float) -> None:
+        self._records = records
+        self._clock = clock
+        self._paused_seconds = paused_seconds
+
+    def add(self, owner: Owner, id: str, run: Run) -> None:
+        """Keep a new run."""
+        self._records.put(owner, RUN, id, _value(run), expect_version=ABSENT, expires_at=self._until(run))
+
+    def get(self, owner: Owner, id: str) -> Run:
+        """The run. Raises `NotFound` if there is none."""
+        return self.versioned(owner, id)[0]
+
+    def versioned(self, owner: Owner, id: str) -> tuple[Run, str]:
+        """The run, and the version of its record."""
+        record = self._records.get(owner, RUN, id)
+        run = read_or_none(record, _run)
+        if run is None or record is None:
+            raise NotFound(
+                f"There is no workflow {id[:80]!r}",
+                f"Check the id. It may have expired: a paused one waits {_told(self._paused_seconds)} for an answer",
+                code="WORKFLOW_NOT_FOUND",
+            )
+        return run, record.version
+
+    def all(self, owner: Owner) -> dict[str, Run]:
+        """All runs that are kept, by their ids."""
+        return {record.key: run for record in every(self._records, owner, RUN) for run in readable([record], _run)}
+
+    def change(
+        self, owner: Owner, id: str, changed: Callable[[Run], Run], known: tuple[Run, str] | None = None
+    ) -> tuple[Run, str]:
+        """Change the run, and return it with its version; the same run if `changed` changes nothing.
+
+        `known`: as it was read last. `changed` is called again if somebody else was faster.
+        """
+        while True:
+            run, version = known or self.versioned(owner, id)
+            new = changed(run)
+            if new is run:
+                return run, version
+            try:
+                record = self._records.put(
+                    owner, RUN, id, _value(new), expect_version=version, expires_at=self._until(new)
+                )
+            except Conflict:
+                known = None
+                continue
+            return new, record.version
+
+    def keep(self, owner: Owner, id: str, task: str, state: TaskState, value: Json) -> TaskState:
+        """Keep what a task gave; return its state with the value, or with the mark that it is in its own record."""
+        if len(json.dumps(value)) <= SMALL:
+            return state.model_copy(update={"value": value})
+        until = self._clock() + ALIVE
+        self._records.put(owner, VALUE, f"{id}/{task}", {"value": value}, expires_at=until)
+        return state.model_copy(update={"is_stored": True})
+
+    def value(self, owner: Owner, id: str, task: str, state: TaskState) -> Json:
+        """What the task gave."""
+        if not state.is_stored:
+            return state.value
+        record = self._records.get(owner, VALUE, f"{id}/{task}")
+        return record.value.get("value") if record else None
+
+    def _until(self, run: Run) -> float:
+        now = self._clock()
+        if run.status in ENDED:
+            return now + KEPT
+        return now + (self._paused_seconds if run.status == "paused" else ALIVE)
+
+
+def _told(seconds: float) -> str:
+    return f"{seconds / 3600:g} h" if seconds >= 3600 else f"{seconds / 60:g} min"
+
+
+def _value(run: Run) -> dict[str, Json]:
+    return cast("dict[str, Json]", run.model_dump(mode="json", exclude_defaults=True))
+
+
+def _run(record: Record) -> Run:
+    return Run.model_validate(record.value)

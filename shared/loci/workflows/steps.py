@@ -1,0 +1,54 @@
+"""What tasks do: calls of tools through the gateway, and code in the sandbox."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from loci.core.errors import Refused
+from loci.core.identity import Caller, Owner
+from loci.core.json import Json, JsonObject
+from loci.workflows.plan import Task
+from loci.workflows.ports import CheckedTask
+from loci.workflows.references import has_reference
+
+if TYPE_CHECKING:
+    from loci.code.api import Code
+    from loci.code.typescript import TypeScriptRequest
+    from loci.tools.api import Tools
+
+
+class ToolSteps:
+    """`Steps` by the same ways as those of every other caller."""
+
+    def __init__(self, tools: "Callable[[], Tools]", code: "Callable[[], Code]") -> None:
+        self._tools = tools
+        self._code = code
+
+    def check(self, owner: Owner, task: Task) -> CheckedTask:
+        if task.kind == "code_execution":
+            self._code().check_typescript(_request(task, {}, {}))
+            return CheckedTask("", task.idempotent, None)
+        tool = self._tools().checked(owner, task.tool, task.arguments, has_reference)
+        return CheckedTask(tool.id, task.idempotent or tool.is_safe, tool.approval)
+
+    def run(
+        self, caller: Caller, task: Task, arguments: JsonObject, results: JsonObject, given_up: Callable[[], bool]
+    ) -> Json:
+        if task.kind == "code_execution":
+            answer = self._code().run_typescript(caller, _request(task, arguments, results), given_up)
+            return answer["result"]
+        # Whoever started the run, or answered its checkpoint, has approved it.
+        return self._tools().value(caller, "workflow", task.tool, arguments, approved=True, seconds=task.seconds)
+
+
+def _request(task: Task, arguments: JsonObject, results: JsonObject) -> "TypeScriptRequest":
+    from loci.code.typescript import TypeScriptRequest
+
+    if "deps" in arguments:
+        raise Refused("`deps` holds the results of other tasks", "Name that argument otherwise", code="INVALID_PARAMS")
+    return TypeScriptRequest(
+        task.code or "",
+        task.intent,
+        {**arguments, "deps": results},
+        task.timeout or task.limits.timeout,
+        task.limits.memory_mb,
+    )

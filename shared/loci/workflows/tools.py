@@ -1,0 +1,144 @@
+"""The tools that run workflows."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Annotated, Any, Protocol
+
+from mcp_types import CallToolResult, TextContent
+from pydantic import BaseModel, Field
+
+from loci.core.errors import Refused
+from loci.core.identity import Caller
+from loci.core.json import JsonObject
+from loci.mcp.report import Report
+from loci.mcp.tool import LociTool, as_text, loci_tool
+from loci.workflows.api import Told, Workflows
+
+WAITING = ThreadPoolExecutor(64, "workflows")
+"""Their calls wait long, and must not keep others waiting."""
+WorkflowId = Annotated[str, Field(description="as pml_execute_dag gave it", max_length=100)]
+
+
+class WorkflowsHost(Protocol):
+    """What these tools need of the product."""
+
+    @property
+    def workflows(self) -> Workflows: ...
+
+
+class WorkflowAnswer(BaseModel):
+    status: str = Field(description="complete, layer_complete, paused, running, aborted or error")
+    workflow_id: str | None = None
+    results: dict[str, Any] | None = Field(default=None, description="by the ids of the tasks")
+    metrics: dict[str, float] | None = None
+    tasks: list[dict[str, Any]] | None = None
+    checkpoint_id: str | None = None
+    next_action: str | None = None
+
+
+def workflow_tools(app: WorkflowsHost) -> list[LociTool]:
+    """`pml_execute_dag`, and what its runs wait for."""
+
+    def execute_dag(
+        caller: Caller,
+        report: Report,
+        intent: Annotated[str | None, Field(description="the goal, instead of a workflow", max_length=4000)] = None,
+        workflow: Annotated[dict[str, Any] | None, Field(description='{"tasks": […]}')] = None,
+        per_layer_validation: Annotated[bool, Field(description="pause after each layer")] = False,
+        config: Annotated[dict[str, Any] | None, Field(description="may hold per_layer_validation")] = None,
+    ) -> Annotated[CallToolResult, WorkflowAnswer]:
+        """Run several tools as a graph: tasks that do not wait for each other run at the same time.
+
+        A task has `id`, `tool` (server:tool), `arguments`, and may have `dependsOn`, `timeout` (ms), `retry`,
+        `on_error: "continue"`, `approve: true`. `$t1.result.items[0].name` in arguments is a part of what t1 gave, and
+        makes the task wait for t1; `$$` is a dollar. `type: "code_execution"` runs `code` (TypeScript), which reads its
+        arguments and `deps.t1`. Everything is checked before anything runs.
+
+        Example: pml_execute_dag(workflow={"tasks": [{"id": "t1", "tool": "filesystem:read_file", "arguments":
+        {"path": "a.json"}}]})
+        """
+        if (intent is None) == (workflow is None):
+            raise Refused(
+                "Give either intent or workflow, not both" if intent else "Neither intent nor workflow is given",
+                "Give one of them",
+                code="INVALID_PARAMS",
+            )
+        by_layer = per_layer_validation or (config or {}).get("per_layer_validation") is True
+        return _answer(app.workflows.start(caller, workflow or {}, by_layer=by_layer, told=_told(report)))
+
+    def continue_run(
+        workflow_id: WorkflowId,
+        caller: Caller,
+        report: Report,
+        reason: Annotated[str | None, Field(description="kept with the run", max_length=2000)] = None,
+    ) -> Annotated[CallToolResult, WorkflowAnswer]:
+        """Go on with a workflow that paused after a layer.
+
+        Example: pml_continue(workflow_id="wf_abc123", reason="Layer 1 validated")
+        """
+        return _answer(app.workflows.proceed(caller.owner, workflow_id, reason, _told(report)))
+
+    def abort(
+        workflow_id: WorkflowId,
+        reason: Annotated[str, Field(description="kept with the run", max_length=2000)],
+        caller: Caller,
+    ) -> Annotated[CallToolResult, WorkflowAnswer]:
+        """Stop a workflow. Its answer has what was done so far.
+
+        Example: pml_abort(workflow_id="wf_abc123", reason="Wrong folder")
+        """
+        return _answer(app.workflows.abort(caller.owner, workflow_id, reason))
+
+    def approval_response(
+        workflow_id: WorkflowId,
+        checkpoint_id: Annotated[str, Field(description="as the paused workflow gave it", max_length=100)],
+        approved: Annotated[bool, Field(description="false: what was asked about does not run")],
+        caller: Caller,
+        report: Report,
+        feedback: Annotated[str | None, Field(description="kept with the decision", max_length=2000)] = None,
+    ) -> Annotated[CallToolResult, WorkflowAnswer]:
+        """Answer the checkpoint at which a workflow waits for approval.
+
+        Example: pml_approval_response(workflow_id="wf_abc123", checkpoint_id="cp_xyz789", approved=true)
+        """
+        return _answer(
+            app.workflows.decide(
+                caller.owner, workflow_id, checkpoint_id, approved=approved, feedback=feedback, told=_told(report)
+            )
+        )
+
+    def workflow_status(workflow_id: WorkflowId, caller: Caller) -> Annotated[CallToolResult, WorkflowAnswer]:
+        """How far a workflow is, and what it waits for.
+
+        Example: pml_workflow_status(workflow_id="wf_abc123")
+        """
+        return _answer(app.workflows.status(caller.owner, workflow_id))
+
+    def tool(fn: Callable[..., Any], title: str, id: str) -> LociTool:
+        return loci_tool(
+            fn,
+            title=title,
+            id=id,
+            writes=True,
+            destructive=True,
+            idempotent=False,
+            open_world=True,
+            only_for_clients=True,
+            threads=WAITING,
+        )
+
+    return [
+        tool(execute_dag, "Run a workflow", "pml:execute_dag"),
+        tool(continue_run, "Continue a workflow", "pml:continue"),
+        tool(abort, "Abort a workflow", "pml:abort"),
+        tool(approval_response, "Answer a checkpoint", "pml:approval_response"),
+        loci_tool(workflow_status, title="Look at a workflow", id="pml:workflow_status", only_for_clients=True),
+    ]
+
+
+def _told(report: Report) -> Told:
+    return lambda done, of, text: report(done, of, text)
+
+
+def _answer(answer: JsonObject) -> CallToolResult:
+    return CallToolResult(content=[TextContent(type="text", text=as_text(answer))], structured_content=dict(answer))

@@ -1,0 +1,73 @@
+"""Loci with a tool server whose journal tells what really happened."""
+
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import Client
+from mcp_types import CallToolResult
+
+from loci.app import App
+from loci.core.identity import LOCAL
+from loci.mcp.server import build_server
+from tests.surface.results import structured, texts
+
+JOURNAL = Path(__file__).parents[2] / "servers" / "upstream" / "journal.py"
+
+
+def journal_server(journal: Path) -> dict[str, Any]:
+    """The entry of the server that writes into this file."""
+    return {"command": sys.executable, "args": [str(JOURNAL), str(journal)]}
+
+
+@dataclass
+class Flow:
+    """A client of Loci, and the journal of the tools that its workflows call."""
+
+    app: App
+    journal: Path
+
+    async def call(self, tool: str, **arguments: object) -> CallToolResult:
+        async with Client(build_server(self.app, "tools"), mode="2026-07-28") as client:
+            return await client.call_tool(tool, arguments)
+
+    async def answer(self, tool: str, **arguments: object) -> dict[str, Any]:
+        """The answer, which is no error. Its text says the same."""
+        result = await self.call(tool, **arguments)
+        assert not result.is_error, texts(result)
+        assert json.loads(texts(result)[0]) == structured(result)
+        return structured(result)
+
+    async def failed(self, tool: str, **arguments: object) -> str:
+        """The text of the error."""
+        result = await self.call(tool, **arguments)
+        assert result.is_error, structured(result)
+        return texts(result)[0]
+
+    async def run(self, *tasks: dict[str, Any], **more: object) -> dict[str, Any]:
+        """Run a workflow of these tasks."""
+        return await self.answer("pml_execute_dag", workflow={"tasks": [*tasks]}, **more)
+
+    def begun(self) -> list[tuple[str, Any]]:
+        """The calls that the tools have seen: their names and arguments."""
+        if not self.journal.exists():
+            return []
+        lines = map(json.loads, self.journal.read_text().splitlines())
+        return [(one["tool"], one["arguments"]) for one in lines if one["event"] == "begin"]
+
+
+def task(id: str, tool: str, *after: str, **arguments: object) -> dict[str, Any]:
+    """A task that calls a tool of the journal."""
+    waits = {"dependsOn": [*after]} if after else {}
+    return {"id": id, "tool": f"journal:{tool}", "arguments": arguments, **waits}
+
+
+@pytest.fixture
+def flow(app: App, tmp_path: Path) -> Flow:
+    journal = tmp_path / "journal.jsonl"
+    app.tools.add(LOCAL, "journal", journal_server(journal))
+    app.tools.ask(LOCAL, "journal")
+    return Flow(app, journal)
