@@ -53,15 +53,15 @@ def scratchpad_tools(scratchpad: Scratchpad) -> list[LociTool]:
     """`scratchpad_read` and `scratchpad_list`."""
 
     def scratchpad_read(
-        id: Annotated[str, Field(description="the entry's id: 12 characters, as an answer or scratchpad_list gave it")],
+        id: Annotated[str, Field(description="the entry's id")],
         caller: Caller,
         offset: Annotated[int, Field(ge=0, description="the first character to return")] = 0,
         limit: Annotated[int | None, Field(ge=1, description="the most characters to return; all by default")] = None,
     ) -> Annotated[CallToolResult, Piece]:
         """Read the full content of a result that was too large for its answer.
 
-        Use it when an answer ended with `Results cached. Use scratchpad_read('a1b2c3d4e5f6') for full output`, or
-        gave a `scratchpad_id`. Read long ones piece by piece: `next_offset` is where the next starts.
+        Use it when an answer ended with `Results cached. Use scratchpad_read('…') for full output`, or gave a
+        `scratchpad_id`. Read long ones piece by piece: `next_offset` is where the next starts.
         """
         piece = _sendable(scratchpad.read(caller.owner, id, offset, limit))
         view = Piece(result=piece.text, offset=piece.offset, total=piece.total, next_offset=piece.next_offset)

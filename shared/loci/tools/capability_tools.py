@@ -70,10 +70,7 @@ def capability_tools(app: ToolsHost) -> list[LociTool]:
     def delete_capability(
         capability_id: Annotated[str, Field(description="its id", max_length=200)], caller: Caller
     ) -> DeletedCapability:
-        """Forget learned code, with all its versions, if it is wrong or no longer wanted.
-
-        Example: pml_delete_capability(capability_id="cap_0123456789ab")
-        """
+        """Forget learned code, with all its versions, if it is wrong or no longer wanted."""
         gone = app.tools.delete_capability(caller.owner, capability_id)
         return DeletedCapability(deleted=gone.id, intent=gone.intent)
 

@@ -72,10 +72,7 @@ def workflow_tools(app: WorkflowsHost) -> list[LociTool]:
         report: Report,
         reason: Annotated[str | None, Field(description="kept with the run", max_length=2000)] = None,
     ) -> Annotated[CallToolResult, WorkflowAnswer]:
-        """Go on with a workflow that paused after a layer.
-
-        Example: pml_continue(workflow_id="wf_abc123", reason="Layer 1 validated")
-        """
+        """Go on with a workflow that paused after a layer."""
         return _answer(app.workflows.proceed(caller.owner, workflow_id, reason, _told(report)))
 
     def abort(
@@ -83,10 +80,7 @@ def workflow_tools(app: WorkflowsHost) -> list[LociTool]:
         reason: Annotated[str, Field(description="kept with the run", max_length=2000)],
         caller: Caller,
     ) -> Annotated[CallToolResult, WorkflowAnswer]:
-        """Stop a workflow. Its answer has what was done so far.
-
-        Example: pml_abort(workflow_id="wf_abc123", reason="Wrong folder")
-        """
+        """Stop a workflow. Its answer has what was done so far."""
         return _answer(app.workflows.abort(caller.owner, workflow_id, reason))
 
     def approval_response(
@@ -97,10 +91,7 @@ def workflow_tools(app: WorkflowsHost) -> list[LociTool]:
         report: Report,
         feedback: Annotated[str | None, Field(description="kept with the decision", max_length=2000)] = None,
     ) -> Annotated[CallToolResult, WorkflowAnswer]:
-        """Answer the checkpoint at which a workflow waits for approval.
-
-        Example: pml_approval_response(workflow_id="wf_abc123", checkpoint_id="cp_xyz789", approved=true)
-        """
+        """Answer the checkpoint at which a workflow waits for approval."""
         return _answer(
             app.workflows.decide(
                 caller.owner, workflow_id, checkpoint_id, approved=approved, feedback=feedback, told=_told(report)
@@ -108,10 +99,7 @@ def workflow_tools(app: WorkflowsHost) -> list[LociTool]:
         )
 
     def workflow_status(workflow_id: WorkflowId, caller: Caller) -> Annotated[CallToolResult, WorkflowAnswer]:
-        """How far a workflow is, and what it waits for.
-
-        Example: pml_workflow_status(workflow_id="wf_abc123")
-        """
+        """How far a workflow is, and what it waits for."""
         return _answer(app.workflows.status(caller.owner, workflow_id))
 
     def tool(fn: Callable[..., Any], title: str, id: str) -> LociTool:

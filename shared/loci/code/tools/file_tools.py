@@ -49,8 +49,8 @@ def file_tools(app: CodeHost) -> list[LociTool]:
     ) -> RowsAnswer:
         """Ask about the tables of a stored file in SQL: sums, counts, groups, joins.
 
-        The tables are t1, t2, … and have a readable name beside, such as costs; columns are named as in the header, so
-        write "Unit price" in quotation marks. Call it without `sql` first, to see tables and columns.
+        The tables are t1, t2, …; columns are named as in the header: write "Unit price" in quotation marks. Call it
+        without `sql` first, to see tables and columns.
 
         Example: query_table(memory_id="ds-0f…", sql="SELECT region, sum(amount) FROM t1 GROUP BY region")
         """
@@ -66,8 +66,8 @@ def file_tools(app: CodeHost) -> list[LociTool]:
     ) -> SavedAnswer:
         """Keep a file that run_memory_code wrote: it becomes a stored file, which search_memory finds.
 
-        It knows its lineage: the code that made it, and what that read. If a stored file has the name already, it
-        gets a new version. `artifacts` of run_memory_code names the files.
+        It knows its lineage: the code that made it, and what that read. A stored file of that name gets a new version.
+        `artifacts` of run_memory_code names the files.
 
         Example: save_artifact(executor_id="executor-0f…", file="totals.csv")
         """

@@ -94,9 +94,8 @@ def python_tools(app: CodeHost) -> list[LociTool]:
 
         It has pandas, numpy, openpyxl, xlrd, scipy, scikit-learn, xgboost and matplotlib; open figures come back as
         images. get_memory_path(memory_id, memory_name) needs no import and returns the pathlib.Path of a stored file.
-        Write to the current folder only. There is no network and no subprocess. The value of a last expression is shown
-        too. State stays from run to run with the same executor_id: `executor` says what was kept and lost. On AWS, code
-        that takes longer than 25 seconds goes on, and the answer has a `scratchpad_id`.
+        Write to the current folder only. There is no network and no subprocess. State stays from run to run with the
+        same executor_id. On AWS, the answer of code that goes on after 25 seconds has a `scratchpad_id`.
         """
         answer = await answer_of(app, lambda given_up: app.code.start_python(caller, executor_id, code, given_up))
         return _result(answer)

@@ -17,12 +17,12 @@ class SandboxConfig(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    timeout: float = Field(30_000, ge=1, le=300_000, description="milliseconds after which the code is stopped")
+    timeout: float = Field(30_000, ge=1, le=300_000, description="milliseconds")
     memoryLimit: float = Field(512, ge=64, le=2048, description="MB of heap")  # noqa: N815 (the reference's name)
     allowedReadPaths: list[str] = Field(  # noqa: N815
         [],
         max_length=20,
-        description="absolute paths that the code may read, if the operator allows them; never on AWS",
+        description="paths to read, if the operator allows them",
     )
 
 
@@ -65,20 +65,18 @@ def typescript_tools(app: CodeHost) -> list[LociTool]:
     async def execute_code(
         code: Annotated[str, Field(description="TypeScript or JavaScript, 100 KB at most")],
         caller: Caller,
-        intent: Annotated[str | None, Field(description="what the code is for: it can call the tools that fit")] = None,
+        intent: Annotated[str | None, Field(description="what it is for: it gets the tools that fit")] = None,
         context: Annotated[
-            dict[str, Any] | None, Field(description="data for the code, which reads it as `context`")
+            dict[str, Any] | None, Field(description="data: `context.x` in the code, or plain `x`")
         ] = None,
         sandbox_config: Annotated[SandboxConfig | None, Field(description="limits of the run")] = None,
     ) -> Annotated[CallToolResult, CodeAnswer]:
         """Run TypeScript in an isolated Deno sandbox and get its value: compute, filter, join, call tools in bulk.
 
-        The value of the last expression is the result; `return` and top-level `await` work too. What you pass in
-        `context` is there as `context.x`, and as plain `x` if the key is a valid name. With `intent`, tools are objects
-        named after their server: `await github.listCommits({limit: 100})` or
-        `await mcp["github:list_commits"]({limit: 100})`. There is no network, no environment and no package; import
-        Node's modules with `await import("node:…")`. Code that takes longer than 25 seconds goes on, and the answer has
-        a `scratchpad_id`.
+        The value of the last expression is the result; `return` and top-level `await` work too. With `intent`, tools
+        are objects named after their server: `await github.listCommits({limit: 100})` or
+        `await mcp["github:list_commits"]({limit: 100})`. There is no network and no package but Node's own:
+        `await import("node:…")`. If the code goes on after 25 seconds, the answer has a `scratchpad_id`.
 
         Example: pml_execute_code(code="context.items.filter(x => x.active).length", context={"items": []})
         """

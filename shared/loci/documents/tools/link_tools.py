@@ -69,8 +69,8 @@ def link_tools(app: DocumentsHost) -> list[LociTool]:
     ) -> list[Edge]:
         """Find related documents through the graph: what a document cites, follows, implements, or resembles.
 
-        Use it after a search, to follow a thought from a brief to its debrief and its playbook; call it again with a
-        returned `target`. `similar` links are inferred and have no direction; `similarity` says how near.
+        Use it after a search, to follow a thought; call it again with a returned `target`. `similar` links are inferred
+        and have no direction.
         """
         wanted = None if relation is None else relation_named(relation)
         found = app.documents.links(caller.owner, id, direction=direction, relation=wanted, with_open=unresolved)

@@ -118,9 +118,7 @@ def overview_tools(app: DocumentsHost) -> list[LociTool]:
         caller: Caller,
         method: Annotated[
             Method,
-            Field(
-                description="louvain: a few broad topics; label_propagation: many small ones; tags: one cluster a tag"
-            ),
+            Field(description="louvain: few broad topics; label_propagation: many small ones; tags: one a tag"),
         ] = "louvain",
         limit: Annotated[int, Field(ge=1, le=200, description="the most clusters to return")] = 20,
         documents: Annotated[int, Field(ge=1, le=200, description="the most documents to show of each")] = 10,
@@ -128,7 +126,7 @@ def overview_tools(app: DocumentsHost) -> list[LociTool]:
     ) -> ClustersView:
         """Group all documents by topic: by their links and similarity, or by their tags.
 
-        Use it to learn what a library is about, to place a new document, or to find documents that belong nowhere.
+        Use it to learn what a library is about, or to place a new document.
         """
         found = app.documents.topics(caller.owner, method, limit=limit, min_size=min_size)
         return ClustersView(
@@ -162,8 +160,8 @@ def overview_tools(app: DocumentsHost) -> list[LociTool]:
     ) -> ReadingList:
         """Suggest what to read before you begin: an ordered list of documents, each with the reason.
 
-        Use it at the start of a session or a task. It picks documents that answer the context and their neighbours,
-        unread ones first. Read them with read_node_content; if `lines` is given, only those.
+        Use it at the start of a task. Unread documents come first. Read them with read_node_content; if `lines` is
+        given, only those.
         """
         found = app.documents.suggest_reading(caller.owner, context, limit=limit, max_tokens=max_tokens)
         return ReadingList(

@@ -106,9 +106,8 @@ def writing_tools(app: DocumentsHost) -> list[LociTool]:
     ) -> WrittenView:
         """Write a document: leave a debrief, add what you learned, or update a section.
 
-        Returns its id and hash, faults of its front matter, and its links: one without a target names a document that
-        does not exist. To replace text, read it first and pass its `hash`; if somebody else has changed it since,
-        nothing is written and you see the difference.
+        Returns its id and hash, faults of its front matter, and its links: one without a target leads nowhere. To
+        replace text, read it first and pass its `hash`; if it has changed since, nothing is written.
 
         Example: write_document(path="docs/debriefs/2026-01-17-login.md", content="# Login\\n\\nFollows [[login]].")
         """
@@ -121,8 +120,8 @@ def writing_tools(app: DocumentsHost) -> list[LociTool]:
     def undo_write(path: Name, caller: Caller, expected_hash: Hash = None) -> UndoneView:
         """Undo the last write to a document by inject_tags or write_document. Undoing its creation removes it.
 
-        The last 20 writes of each document can be undone, one by one. If somebody else has changed it since, Loci
-        refuses and shows the difference; pass expected_hash to undo it all the same.
+        The last 20 writes of each document can be undone, one by one. If it has changed since, Loci refuses and shows
+        the difference; pass expected_hash to undo it all the same.
         """
         undone = app.documents.undo(caller.owner, path, expected_hash=expected_hash)
         place, write = undone.written.target.place, undone.write

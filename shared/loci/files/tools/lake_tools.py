@@ -86,9 +86,8 @@ def lake_tools(app: FilesHost) -> list[LociTool]:
     ) -> AddedAnswer:
         """Add a file: a `text`, a `path`, or `upload_bytes` for one that you send to a URL. Give one of the three.
 
-        If the status is running, ask ingestion_status later. A file that has the name already gets a new version. A
-        text and an upload need a `name`. If the answer has `parts`, send each, then call this again with the
-        `upload_id` alone.
+        If the status is running, ask ingestion_status later. A file of that name gets a new version. A text and an
+        upload need a `name`. If the answer has `parts`, send each, then call this with the `upload_id` alone.
 
         Example: add_memory(name="meeting-2026-05-01.md", text="# Meeting …")
         """

@@ -40,15 +40,11 @@ class QueryFields(BaseModel):
 
     model_config = ConfigDict(extra="ignore")
 
-    bm25_cleaned_query: Sentence = Field(
-        "", description="the question without stop words, punctuation and extra spaces"
-    )
-    named_entities: Words = Field([], description="all people, organisations, places, products: they weigh more")
-    bm25_keywords: Words = Field([], description="the important words, with all named entities")
-    bm25_boost_keywords: Words = Field([], description="3 to 5 named entities, distinctive words: they weigh more")
-    rewritten_query_for_dense_model: Sentence = Field(
-        "", description="a sentence that says what is meant, with synonyms"
-    )
+    bm25_cleaned_query: Sentence = Field("", description="the question without stop words")
+    named_entities: Words = Field([], description="people, organisations, places, products")
+    bm25_keywords: Words = Field([], description="the important words")
+    bm25_boost_keywords: Words = Field([], description="3 to 5 words that weigh more")
+    rewritten_query_for_dense_model: Sentence = Field("", description="what is meant, with synonyms")
 
 
 def search_tools(app: FilesHost) -> list[LociTool]:
@@ -69,14 +65,12 @@ def search_tools(app: FilesHost) -> list[LociTool]:
         limit: Annotated[int, Field(ge=1, le=50, description="files in the answer")] = 10,
         memory_ids: Annotated[list[str], Field(max_length=100, description="search only these files")] = [],  # noqa: B006
         types: Annotated[
-            list[str], Field(max_length=20, description="only excel_file, pdf_file, txt_file, or formats such as csv")
+            list[str], Field(max_length=20, description="excel_file, pdf_file, txt_file, or formats: csv")
         ] = [],  # noqa: B006
         sheet: Annotated[str | None, Field(max_length=500, description="only sheets with this name")] = None,
         added_since: Day = None,
         added_until: Day = None,
-        as_of: Annotated[
-            str | None, Field(max_length=40, description="search what was known then: 2026-05-01T12:00:00Z, or a date")
-        ] = None,
+        as_of: Annotated[str | None, Field(max_length=40, description="what was known then: a time or a date")] = None,
         max_tokens: Annotated[
             int, Field(ge=200, le=MOST_TOKENS, description="of the answer; the last passages go first")
         ] = TOKENS,
