@@ -110,10 +110,12 @@ def build_app(settings: Settings | None = None) -> App:
 
     def workflows() -> "Workflows":
         from loci.workflows.api import Workflows
+        from loci.workflows.approval_links import PURPOSE, ApprovalLinks
         from loci.workflows.parts import workflow_parts
 
         steps = lazy_tools.get, lazy_code.get
-        return Workflows(workflow_parts(settings, adapters.records, scratchpad, *steps, adapters.workflows()))
+        links = ApprovalLinks(adapters.keyring.seal(PURPOSE), settings.base_url)
+        return Workflows(workflow_parts(settings, adapters.records, scratchpad, *steps, adapters.workflows(), links))
 
     app = App(
         settings=settings,

@@ -7,6 +7,7 @@ import typer
 
 from loci.cli import capabilities, files, keys, models, runner, tools
 from loci.cli.add import add
+from loci.cli.approve import approve
 from loci.cli.call import EXAMPLES, call
 from loci.cli.doctor import doctor
 from loci.cli.documents import forget, graph, search
@@ -42,6 +43,7 @@ tools.cli.command()(logout)
 tools.cli.add_typer(capabilities.cli, name="capabilities")
 cli.add_typer(tools.cli, name="tools")
 cli.command(epilog=EXAMPLES)(call)
+cli.command()(approve)
 cli.add_typer(models.cli, name="models")
 cli.add_typer(keys.cli, name="keys")
 cli.add_typer(runner.cli, name="runner")

@@ -55,14 +55,16 @@ class Caller:
 
     def as_json(self) -> JsonObject:
         """The caller, as the record of work that outlives the call keeps them. Its owner is the record's."""
-        return {"proof": self.proof, "scopes": [*sorted(self.scopes)], "expires": self.expires}
+        told: JsonObject = {"proof": self.proof, "scopes": [*sorted(self.scopes)], "expires": self.expires}
+        return told if self.over_http else {**told, "over_http": False}
 
     @staticmethod
     def from_json(owner: Owner, value: JsonObject) -> "Caller":
         """The caller of such a record."""
         proof = cast('Literal["local", "key", "token"]', value["proof"])
         scopes = frozenset(cast("list[str]", value["scopes"]))
-        return Caller(owner, proof, scopes, cast("float | None", value["expires"]))
+        expires = cast("float | None", value["expires"])
+        return Caller(owner, proof, scopes, expires, over_http=value.get("over_http") is not False)
 
 
 LOCAL_CALLER = Caller(LOCAL, "local")

@@ -125,6 +125,11 @@ class Settings(BaseModel):
     workflow_paused_minutes: float = Field(
         60, gt=0, le=60 * 24 * 30, description="how long a paused workflow waits for an answer before it is forgotten"
     )
+    workflow_approval: Literal["caller", "person"] = Field(
+        "caller",
+        description="who may answer the checkpoints of workflows; caller: whoever calls pml_approval_response; person:"
+        " only a person, in their client's form, on a page, or with loci approve",
+    )
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
         "INFO", description="the lowest level that is logged"
     )

@@ -1,5 +1,6 @@
 """Asks a person, through their client, if a tool may be called."""
 
+from dataclasses import dataclass
 from typing import Any
 
 from mcp.server.elicitation import AcceptedElicitation
@@ -16,6 +17,14 @@ QUESTION = "approval"
 tool's name, its arguments and the caller: an approval is valid for this call only."""
 ASKS_BY_RESULT = "2026-07-28"
 """Since this revision a question is a result, and its answer comes with the call's repetition."""
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """The person behind a call. A tool that asks for it, and refuses with `APPROVAL_NEEDED`, has them asked."""
+
+    has_approved: bool = False
+    """True: they have just approved this very call, in their client."""
 
 
 class Approval(BaseModel):

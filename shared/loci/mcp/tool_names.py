@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable
 
 WIRE = re.compile(r"[a-z][a-z0-9_]{0,47}")
+PREFIX = "mcp__"
 SERVER = "loci"
 """Stands for the server in the full ids of tools whose own ids name none."""
 
@@ -41,5 +42,8 @@ class ToolNames:
         self._spellings = {name: wires[0] for name, wires in short.items() if len(wires) == 1} | exact
 
     def find(self, spelling: str) -> str | None:
-        """The wire name; None if no tool has that spelling."""
-        return self._spellings.get(spelling)
+        """The wire name; None if no tool has that spelling. Some clients write `mcp__pml__search_tools`."""
+        if not spelling.startswith(PREFIX):
+            return self._spellings.get(spelling)
+        server, _, name = spelling.removeprefix(PREFIX).partition("__")
+        return self._spellings.get(name if server == SERVER else f"{server}:{name}")

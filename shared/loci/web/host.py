@@ -4,7 +4,11 @@ from typing import Protocol
 
 from loci.documents.host import DocumentsHost
 from loci.files.host import FilesHost
+from loci.workflows.api import Workflows
 
 
 class PagesHost(DocumentsHost, FilesHost, Protocol):
-    """Documents and files, for those who may see them."""
+    """Documents, files and workflows, for those who may see them."""
+
+    @property
+    def workflows(self) -> Workflows: ...

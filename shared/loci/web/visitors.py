@@ -1,9 +1,10 @@
 """Visitors of the pages: by a credential in the request, or by the cookie of a browser that signed in."""
 
+import re
 import time
 from collections.abc import Awaitable, Callable
 from typing import Final
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, quote
 
 from starlette.datastructures import Headers
 from starlette.requests import Request
@@ -24,6 +25,9 @@ LARGEST_FORM: Final = 16 * 1024
 MOST_FIELDS: Final = 5
 PAGES: Final = ("graph", "files")
 """The pages to which a sign-in leads. The first one is the usual."""
+APPROVE: Final = "approve"
+APPROVAL: Final = re.compile(rf"{APPROVE}\?link=[\w.=-]+", re.ASCII)
+"""A page to which it leads, too."""
 
 
 class Visitors:
@@ -62,7 +66,8 @@ class Visitors:
                 caller, signed_in = await self.caller(request)
             except Refusal as refusal:
                 if refusal.status == 401 and _is_page_load(request):
-                    return answers.away("sign-in" if name == PAGES[0] else f"sign-in?to={name}")
+                    wanted = f"{name}?{request.url.query}" if name == APPROVE else name
+                    return answers.away("sign-in" if name == PAGES[0] else f"sign-in?to={quote(wanted)}")
                 raise
             return await show(caller, signed_in)
 
@@ -114,7 +119,7 @@ class Visitors:
 def _wanted(request: Request) -> str:
     """The page that the visitor came for."""
     wanted = request.query_params.get("to", "")
-    return wanted if wanted in PAGES else PAGES[0]
+    return wanted if wanted in PAGES or APPROVAL.fullmatch(wanted) else PAGES[0]
 
 
 def _key(form: str) -> str:

@@ -7,6 +7,7 @@ from typing import Final
 from loci.core.identity import Owner
 from loci.core.json import Json, JsonObject
 from loci.scratchpad.api import Scratchpad
+from loci.workflows.approval_links import ApprovalLinks
 from loci.workflows.references import previewed
 from loci.workflows.run import ENDED, Run
 from loci.workflows.runs import Runs
@@ -20,7 +21,8 @@ TOOL: Final = "pml_execute_dag"
 class Answers:
     """Makes the answers."""
 
-    def __init__(self, runs: Runs, scratchpad: Scratchpad, clock: Callable[[], float]) -> None:
+    def __init__(self, runs: Runs, scratchpad: Scratchpad, clock: Callable[[], float], links: ApprovalLinks) -> None:
+        self._links = links
         self._runs = runs
         self._scratchpad = scratchpad
         self._clock = clock
@@ -45,8 +47,10 @@ class Answers:
             if code := run.plan[asked.task].code:
                 told["code"] = code
             answer["checkpoint"] = told
+            if link := self.link(owner, id, run):
+                answer["approval_url"] = link
             answer["next_action"] = (
-                f"Ask the person to run: loci approve {id}"
+                f"Only a person may answer: show them approval_url, or ask them to run: loci approve {id}"
                 if asked.only_human
                 else "Use pml:approval_response to approve or reject it"
             )
@@ -62,6 +66,12 @@ class Answers:
         if run.status != "complete" or any(one.status != "success" for one in run.tasks.values()):
             answer["tasks"] = [self._task(run, one.id) for one in run.plan.tasks]
         return answer
+
+    def link(self, owner: Owner, id: str, run: Run) -> str | None:
+        """Where the person can answer on a page. None if they came by a pipe: there may be no server."""
+        if run.checkpoint is None or run.caller.get("over_http") is False:
+            return None
+        return self._links.to(owner, id, run.checkpoint.id)
 
     def _layer(self, owner: Owner, id: str, run: Run, values: JsonObject) -> JsonObject:
         layers = run.layers()

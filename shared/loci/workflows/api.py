@@ -1,5 +1,6 @@
 """Workflows: the one door. MCP tools, commands and pages call these methods and nothing behind them."""
 
+import json
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from loci.core.ids import random_id
 from loci.core.json import JsonObject
 from loci.core.slots import Slots
 from loci.workflows.answers import Answers
+from loci.workflows.approval_links import ApprovalLinks, Linked
 from loci.workflows.plan import Plan, Task
 from loci.workflows.ports import CheckedTask, Steps, WorkflowEngine
 from loci.workflows.run import ENDED, Checkpoint, Run, TaskState
@@ -23,6 +25,7 @@ ANSWERING: Final = 2.0
 LOOK_SECONDS: Final = 0.5
 """Seconds between two reports of progress."""
 MOST_FAULTS: Final = 5
+LONGEST_ARGUMENTS: Final = 1000
 
 Told = Callable[[int, int, str], None]
 """Told how far a run is: tasks that have ended, of how many, and a text."""
@@ -42,7 +45,10 @@ class WorkflowParts:
     engine: WorkflowEngine
     slots: Slots
     answers: Answers
+    links: ApprovalLinks
     clock: Callable[[], float]
+    only_people: bool
+    """True: only people may approve tasks."""
     patience: float
     """Seconds that a call waits before it answers that the run goes on."""
 
@@ -64,7 +70,8 @@ class Workflows:
             plan=plan,
             tasks={one.id: TaskState() for one in plan.tasks},
             safe=tuple(one for one, tool in checked.items() if tool.is_safe),
-            gated=_gates(plan.tasks, checked),
+            gated=(gated := _gates(plan.tasks, checked)),
+            by_person=tuple(one for one in gated if self.parts.only_people or plan[one].approve == "human"),
             by_layer=by_layer,
             caller=caller.as_json(),
             slot=slot,
@@ -103,9 +110,10 @@ class Workflows:
         approved: bool,
         feedback: str | None = None,
         by_person: bool = False,
+        wait: bool = True,
         told: Told = nobody,
     ) -> JsonObject:
-        """Answer the checkpoint at which a run waits. The second answer is refused."""
+        """Answer the checkpoint at which a run waits. The second answer is refused. `wait`: for what comes of it."""
 
         def decided(run: Run) -> Run:
             checkpoint = run.checkpoint
@@ -117,9 +125,15 @@ class Workflows:
                     code="CHECKPOINT_CLOSED",
                 )
             if checkpoint.only_human and not by_person:
+                if not approved:
+                    told = "Only a person may answer this checkpoint"
+                    raise Refused(told, "To end the workflow, use pml_abort", code="ONLY_A_PERSON")
+                what = run.plan[checkpoint.task].tool or "code"
+                with_what = json.dumps(checkpoint.arguments, ensure_ascii=False)[:LONGEST_ARGUMENTS]
                 raise Refused(
-                    f"Only a person may approve task {checkpoint.task!r}",
-                    f"Ask them to run: loci approve {id}",
+                    f"Only a person may approve task {checkpoint.task!r}: {what} with {with_what}",
+                    f"Ask them to open {self.parts.answers.link(owner, id, run) or 'a terminal'}, or to run: loci"
+                    f" approve {id}. To end the workflow, use pml_abort",
                     code="APPROVAL_NEEDED",
                 )
             now = self.parts.clock()
@@ -139,7 +153,7 @@ class Workflows:
             self._freed(owner, run)
         else:
             self.parts.engine.start(owner, id)
-        return self._settled(owner, id, told)
+        return self._settled(owner, id, told) if wait else self.parts.answers.of(owner, id, run)
 
     def abort(self, owner: Owner, id: str, reason: str) -> JsonObject:
         """Stop a run: nothing new starts, and what runs is given up."""
@@ -162,6 +176,16 @@ class Workflows:
     def status(self, owner: Owner, id: str) -> JsonObject:
         """How far a run is."""
         return self.parts.answers.of(owner, id, self.parts.runs.get(owner, id))
+
+    def linked(self, owner: Owner, token: str) -> tuple[Linked, JsonObject]:
+        """The checkpoint behind a link, and how far its run is. Raises `NotFound`."""
+        linked = self.parts.links.opened(owner, token)
+        return linked, self.status(owner, linked.workflow_id)
+
+    def waiting(self, owner: Owner) -> dict[str, JsonObject]:
+        """The runs that wait for a decision, by their ids."""
+        paused = (pair for pair in self.parts.runs.all(owner).items() if pair[1].status == "paused")
+        return {id: self.parts.answers.of(owner, id, run) for id, run in paused}
 
     def resume(self, owner: Owner) -> int:
         """Move on what nobody moves on any more: its process died. Returns how many runs that may be."""

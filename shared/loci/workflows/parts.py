@@ -12,6 +12,7 @@ from loci.core.stores import RecordStore
 from loci.scratchpad.api import Scratchpad
 from loci.workflows.answers import Answers
 from loci.workflows.api import WorkflowParts
+from loci.workflows.approval_links import ApprovalLinks
 from loci.workflows.ports import WorkflowEngine
 from loci.workflows.runs import Runs
 from loci.workflows.slice import Slices
@@ -43,6 +44,7 @@ def workflow_parts(
     tools: "Callable[[], Tools]",
     code: "Callable[[], Code]",
     adapters: WorkflowAdapters,
+    links: ApprovalLinks,
 ) -> WorkflowParts:
     """Put the parts together."""
     runs = Runs(records, time.time, settings.workflow_paused_minutes * 60)
@@ -54,8 +56,10 @@ def workflow_parts(
         slices,
         adapters.engine(slices),
         Slots(records, "workflow_slot", MOST_ACTIVE, _too_many),
-        Answers(runs, scratchpad, time.time),
+        Answers(runs, scratchpad, time.time, links),
+        links,
         time.time,
+        settings.workflow_approval == "person",
         PATIENCE,
     )
 

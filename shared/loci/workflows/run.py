@@ -85,6 +85,8 @@ class Run(BaseModel):
     """The ids of tasks that may run again after an interruption: they change nothing, or nothing more."""
     gated: dict[str, str] = {}
     """The ids of tasks that need an approval, and why."""
+    by_person: tuple[str, ...] = ()
+    """Those of them that only a person may approve."""
     by_layer: bool = False
     released: int = 1
     """With `by_layer`, how many layers may run."""

@@ -182,7 +182,7 @@ class _Slice:
                 task=gated.id,
                 arguments=arguments if isinstance(arguments, dict) else {},
                 reason=run.gated[gated.id],
-                only_human=gated.approve == "human",
+                only_human=gated.id in run.by_person,
             )
         return run.model_copy(update={"status": "paused", "checkpoint": checkpoint, "lease": None})
 

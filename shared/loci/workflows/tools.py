@@ -10,6 +10,7 @@ from pydantic import BaseModel, Field
 from loci.core.errors import Refused
 from loci.core.identity import Caller
 from loci.core.json import JsonObject
+from loci.mcp.approval import Person
 from loci.mcp.report import Report
 from loci.mcp.tool import LociTool, as_text, loci_tool
 from loci.workflows.api import Told, Workflows
@@ -89,12 +90,19 @@ def workflow_tools(app: WorkflowsHost) -> list[LociTool]:
         approved: Annotated[bool, Field(description="false: what was asked about does not run")],
         caller: Caller,
         report: Report,
+        person: Person,
         feedback: Annotated[str | None, Field(description="kept with the decision", max_length=2000)] = None,
     ) -> Annotated[CallToolResult, WorkflowAnswer]:
         """Answer the checkpoint at which a workflow waits for approval."""
         return _answer(
             app.workflows.decide(
-                caller.owner, workflow_id, checkpoint_id, approved=approved, feedback=feedback, told=_told(report)
+                caller.owner,
+                workflow_id,
+                checkpoint_id,
+                approved=approved,
+                feedback=feedback,
+                by_person=person.has_approved,
+                told=_told(report),
             )
         )
 

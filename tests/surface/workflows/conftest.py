@@ -51,12 +51,13 @@ class Flow:
         """Run a workflow of these tasks."""
         return await self.answer("pml_execute_dag", workflow={"tasks": [*tasks]}, **more)
 
+    def lines(self) -> list[dict[str, Any]]:
+        """The journal."""
+        return [json.loads(line) for line in self.journal.read_text().splitlines()] if self.journal.exists() else []
+
     def begun(self) -> list[tuple[str, Any]]:
         """The calls that the tools have seen: their names and arguments."""
-        if not self.journal.exists():
-            return []
-        lines = map(json.loads, self.journal.read_text().splitlines())
-        return [(one["tool"], one["arguments"]) for one in lines if one["event"] == "begin"]
+        return [(one["tool"], one["arguments"]) for one in self.lines() if one["event"] == "begin"]
 
 
 def task(id: str, tool: str, *after: str, **arguments: object) -> dict[str, Any]:

@@ -1,10 +1,22 @@
 """Workflows that are given whole."""
 
-import pytest
+from typing import Any
 
+import pytest
+from mcp import Client
+
+from loci.core.identity import LOCAL
+from loci.mcp.server import build_server
+from tests.servers.upstream.real import node_server
+from tests.support.deno import needs_deno
+from tests.surface.results import structured, texts
 from tests.surface.workflows.conftest import Flow, task
 
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("app", ["embedded"], indirect=True)]
+
+
+def states(answer: dict[str, Any]) -> dict[str, str]:
+    return {one["taskId"]: one["status"] for one in answer["tasks"]}
 
 
 async def test_tasks_run_and_their_results_come_by_id(flow: Flow) -> None:
@@ -16,23 +28,267 @@ async def test_tasks_run_and_their_results_come_by_id(flow: Flow) -> None:
     assert flow.begun() == [("items", {}), ("note", {"value": "b"})]
 
 
-async def test_a_layer_is_paused_and_continued(flow: Flow) -> None:
-    answer = await flow.run(task("t1", "echo", value=1), task("t2", "note", "t1", value=2), per_layer_validation=True)
-    assert answer["status"] == "layer_complete"
-    assert (answer["current_layer"], answer["total_layers"]) == (1, 2)
-    assert answer["layer_results"][0]["result"] == {"value": 1}
-    assert flow.begun() == [("echo", {"value": 1})]
-    answer = await flow.answer("pml_continue", workflow_id=answer["workflow_id"], reason="Layer 1 validated, continue")
+async def test_the_references_example_runs_as_documented(flow: Flow, tmp_path: Any) -> None:
+    (tmp_path / "config.json").write_text('{"name": "loci"}')
+    (tmp_path / "package.json").write_text("{}")
+    program = node_server("filesystem", str(tmp_path))
+    flow.app.tools.add(LOCAL, "filesystem", {"command": program.command, "args": [*program.args]})
+    flow.app.tools.ask(LOCAL, "filesystem")
+    files = [
+        {"id": id, "tool": "filesystem:read_file", "arguments": {"path": str(tmp_path / name)}}
+        for id, name in (("t1", "config.json"), ("t2", "package.json"))
+    ]
+    entities = {"entities": [{"name": "config", "content": "$t1.result"}]}
+    memory = {"id": "t3", "tool": "journal:create_entities", "arguments": entities, "dependsOn": ["t1"]}
+    answer = await flow.run(*files, memory)
     assert answer["status"] == "complete"
-    assert answer["results"] == {"t1": {"value": 1}, "t2": {"value": 2}}
+    assert answer["results"]["t1"] == {"content": '{"name": "loci"}'}
+    assert answer["results"]["t3"] == {"success": True, "created": 1}
+    assert answer["metrics"]["parallel_branches"] == 2
+    assert flow.begun() == [("create_entities", {"entities": [{"name": "config", "content": answer["results"]["t1"]}]})]
 
 
-async def test_what_waits_for_a_failed_task_is_skipped(flow: Flow) -> None:
-    answer = await flow.run(task("t1", "fail"), task("t2", "note", "t1", value=2), task("t3", "note", value=3))
+@pytest.mark.parametrize(
+    ("written", "sent"),
+    [
+        ("$t1.result", {"items": [{"name": "x", "size": 0}, {"name": "y", "size": 1}], "count": 2}),
+        ("$t1.result.count", 2),
+        ("$t1.result.items[1].name", "y"),
+        ("$t1.result.items.1.name", "y"),
+        ("$OUTPUT[t1].items[0]", {"name": "x", "size": 0}),
+        ("there are $t1.result.count.", "there are 2."),
+        ("${t1.result.items[0].name}.txt and $t1.result.items[1]", 'x.txt and {"name": "y", "size": 1}'),
+        ("it costs $$5, not $$t1.result", "it costs $5, not $t1.result"),
+        ("$HOME and $5 and t1.result", "$HOME and $5 and t1.result"),
+        (["$t1.result.count", {"deep": ["$t1.result.items[0].size"]}], [2, {"deep": [0]}]),
+    ],
+)
+async def test_references_stand_for_results(flow: Flow, written: object, sent: object) -> None:
+    await flow.run(task("t1", "items", names=["x", "y"]), task("t2", "note", value=written))
+    [(_, arguments)] = [call for call in flow.begun() if call[0] == "note"]
+    assert arguments == {"value": sent}
+
+
+async def test_a_reference_makes_its_task_wait(flow: Flow) -> None:
+    answer = await flow.run(task("late", "note", value="$early.result.value"), task("early", "echo", value="first"))
+    assert answer["status"] == "complete"
+    assert [name for name, _ in flow.begun()] == ["echo", "note"]
+
+
+async def test_a_part_that_the_result_does_not_have_is_an_error_and_no_text(flow: Flow) -> None:
+    answer = await flow.run(task("t1", "items"), task("t2", "note", value="$t1.result.prices[0]"))
     assert answer["status"] == "error"
-    assert {one["taskId"]: one["status"] for one in answer["tasks"]} == {
-        "t1": "error",
-        "t2": "skipped",
-        "t3": "success",
+    assert "UNRESOLVED_REFERENCE" in answer["tasks"][1]["error"]
+    assert "an object with items, count has no 'prices'" in answer["tasks"][1]["error"]
+    assert [name for name, _ in flow.begun()] == ["items"]
+
+
+ONE = {"id": "t1", "tool": "journal:note", "arguments": {"value": 1}}
+
+
+@pytest.mark.parametrize(
+    ("tasks", "said"),
+    [
+        ([], "workflow.tasks: it must be a list of at least one task"),
+        ([ONE, ONE], "the id 't1' is used 2 times"),
+        ([ONE | {"dependsOn": ["t9"]}], "task 't1' waits for 't9', which is no task of this workflow"),
+        ([ONE | {"depends_on": ["t9"]}], "task 't1' waits for 't9', which is no task of this workflow"),
+        ([ONE | {"arguments": {"value": "$t7.result"}}], "waits for 't7'"),
+        ([ONE, ONE | {"id": "a b"}], "task 'a b': id"),
+        ([ONE, {"id": "t2", "arguments": {}}], "task 't2': it names no tool"),
+        ([ONE, {"id": "t2", "type": "code_execution"}], "task 't2': it has no code"),
+        ([ONE, ONE | {"id": "t2", "depends": ["t1"]}], "task 't2': depends: Extra inputs are not permitted"),
+        (
+            [task("a", "note", "c", value=1), task("b", "note", "a", value=1), task("c", "note", "b", value=1), ONE],
+            "these tasks wait for each other: a -> c -> b -> a",
+        ),
+        ([ONE, task("t2", "note", "t2", value=1)], "these tasks wait for each other: t2 -> t2"),
+    ],
+)
+async def test_a_plan_that_cannot_be_right_runs_nothing(flow: Flow, tasks: list[dict[str, Any]], said: str) -> None:
+    failure = await flow.failed("pml_execute_dag", workflow={"tasks": tasks})
+    assert failure.startswith("INVALID_PARAMS: The workflow is wrong: ")
+    assert said in failure
+    assert flow.begun() == []
+
+
+@pytest.mark.parametrize(
+    ("second", "code", "said"),
+    [
+        (task("t2", "notes", value=1), "TOOL_NOT_FOUND", "journal:note"),
+        ({"id": "t2", "tool": "nowhere:to_go", "arguments": {}}, "TOOL_NOT_FOUND", "pml_search_tools"),
+        (task("t2", "sleep", ms="soon"), "INVALID_PARAMS", "arguments.ms: 'soon' is not of type 'number'"),
+        (task("t2", "sleep", key="a"), "INVALID_PARAMS", "'ms' is a required property"),
+        (task("t2", "sleep", ms=1, speed="$t1.result"), "INVALID_PARAMS", "speed"),
+        ({"id": "t2", "tool": "pml_execute_code", "arguments": {"code": "1"}}, "TOOL_DENIED", "runs code"),
+        ({"id": "t2", "type": "code_execution", "code": "x" * 102_401}, "CODE_TOO_LARGE", "102,401 bytes"),
+    ],
+)
+async def test_a_task_that_cannot_run_is_found_before_any_runs(
+    flow: Flow, second: dict[str, Any], code: str, said: str
+) -> None:
+    failure = await flow.failed("pml_execute_dag", workflow={"tasks": [ONE, second]})
+    assert failure.startswith(f"{code}: Nothing has run. task 't2': ")
+    assert said in failure
+    assert flow.begun() == []
+
+
+@pytest.mark.parametrize("given", [{}, {"intent": "note it", "workflow": {"tasks": [ONE]}}])
+async def test_a_call_gives_either_a_goal_or_a_workflow(flow: Flow, given: dict[str, Any]) -> None:
+    failure = await flow.failed("pml_execute_dag", **given)
+    assert failure.startswith("INVALID_PARAMS: ")
+    assert flow.begun() == []
+
+
+async def test_an_argument_that_is_known_later_is_checked_then(flow: Flow) -> None:
+    answer = await flow.run(task("t1", "echo", value="soon"), task("t2", "sleep", ms="$t1.result.value"))
+    assert states(answer) == {"t1": "success", "t2": "error"}
+    assert "arguments.ms: 'soon' is not of type 'number'" in answer["tasks"][1]["error"]
+
+
+async def test_tasks_that_do_not_wait_for_each_other_run_at_the_same_time(flow: Flow) -> None:
+    answer = await flow.run(*(task(f"t{at}", "sleep", ms=500) for at in range(8)))
+    assert answer["metrics"]["parallel_branches"] == 8
+    events = [line["event"] for line in flow.lines()]
+    assert events.index("end") == 8  # all have begun before one ended
+
+
+async def test_a_slow_task_holds_up_only_those_that_wait_for_it(flow: Flow) -> None:
+    await flow.run(
+        task("slow", "sleep", ms=400, key="slow"),
+        task("quick", "echo", value=1),
+        task("after", "note", "quick", value=2),
+    )
+    ended = [line for line in flow.lines() if (line["event"], line["tool"]) in (("end", "sleep"), ("begin", "note"))]
+    assert [line["tool"] for line in ended] == ["note", "sleep"]
+
+
+async def test_what_waits_for_a_failed_task_is_skipped_with_the_cause(flow: Flow) -> None:
+    answer = await flow.run(
+        task("t1", "fail", message="the disk is full"),
+        task("t2", "note", "t1", value=2),
+        task("t3", "note", "t2", value=3),
+        task("t4", "note", value=4),
+    )
+    assert answer["status"] == "error"
+    assert states(answer) == {"t1": "error", "t2": "skipped", "t3": "skipped", "t4": "success"}
+    assert "the disk is full" in answer["tasks"][0]["error"]
+    assert [one.get("error") for one in answer["tasks"][1:3]] == ["t1 failed", "t2 was skipped"]
+    assert answer["results"] == {"t4": {"value": 4}}
+    assert ("note", {"value": 4}) in flow.begun()
+    assert len(flow.begun()) == 2
+
+
+async def test_a_failure_that_the_plan_allows_stops_nothing(flow: Flow) -> None:
+    allowed = task("t1", "fail") | {"on_error": "continue"}
+    answer = await flow.run(allowed, task("t2", "note", value=["$t1.result", "after"]))
+    assert answer["status"] == "complete"
+    assert states(answer) == {"t1": "error", "t2": "success"}
+    assert flow.begun()[-1] == ("note", {"value": [None, "after"]})
+
+
+async def test_a_task_is_tried_again_only_if_a_repetition_is_safe(flow: Flow) -> None:
+    answer = await flow.run(
+        task("reads", "flaky", key="a") | {"retry": 2}, task("writes", "note_flaky", key="b") | {"retry": 2}
+    )
+    assert states(answer) == {"reads": "success", "writes": "error"}
+    assert answer["results"] == {"reads": {"tries": 2}}
+    assert [name for name, _ in flow.begun()].count("note_flaky") == 1
+
+
+async def test_a_task_has_its_time(flow: Flow) -> None:
+    answer = await flow.run(task("t1", "sleep", ms=5000) | {"timeout": 200}, task("t2", "note", "t1", value=1))
+    assert states(answer) == {"t1": "error", "t2": "skipped"}
+    assert answer["metrics"]["total_time_ms"] < 4000
+
+
+@needs_deno
+async def test_code_has_its_arguments_and_the_results_that_it_waits_for(flow: Flow) -> None:
+    code: dict[str, Any] = {
+        "id": "t2",
+        "type": "code_execution",
+        "code": "const names: string[] = deps.t1.items.map(one => one.name);\n"
+        "return {n: names.length * factor, x: context.factor}",
+        "arguments": {"factor": "$t0.result.value"},
+        "dependsOn": ["t1"],
     }
-    assert flow.begun()[1:] == [("note", {"value": 3})] or flow.begun()[:1] == [("note", {"value": 3})]
+    answer = await flow.run(
+        task("t0", "echo", value=10), task("t1", "items"), code, task("t3", "note", value="$t2.result.n")
+    )
+    assert answer["results"]["t2"] == {"n": 30, "x": 10}
+    assert flow.begun()[-1] == ("note", {"value": 30})
+
+
+@needs_deno
+async def test_code_that_fails_says_why(flow: Flow) -> None:
+    answer = await flow.run({"id": "t1", "type": "code_execution", "code": "throw new Error('no bread')"})
+    assert answer["status"] == "error"
+    assert "no bread" in answer["tasks"][0]["error"]
+
+
+@needs_deno
+async def test_code_of_a_task_may_call_the_tools_of_its_intent(flow: Flow) -> None:
+    code = "const given = await journal.items({names: ['x', 'y']}); return given.count"
+    answer = await flow.run({"id": "t1", "type": "code_execution", "code": code, "intent": "list some items"})
+    assert answer["results"] == {"t1": 2}
+
+
+async def test_own_tools_are_tasks_too(flow: Flow) -> None:
+    answer = await flow.run(
+        {"id": "t1", "tool": "loci:add_memory", "arguments": {"name": "a.txt", "text": "The ferry leaves at nine."}},
+        {
+            "id": "t2",
+            "tool": "search_memory",
+            "arguments": {"parsed_query": "when does the ferry leave"},
+            "dependsOn": ["t1"],
+        },
+    )
+    assert answer["status"] == "complete"
+    assert "nine" in str(answer["results"]["t2"])
+
+
+@pytest.mark.parametrize("name", ["pml:execute_dag", "pml_execute_dag", "execute_dag", "mcp__pml__execute_dag"])
+async def test_every_spelling_of_the_name_reaches_the_tool(flow: Flow, name: str) -> None:
+    assert (await flow.answer(name, workflow={"tasks": [ONE]}))["status"] == "complete"
+
+
+async def test_results_that_are_too_long_are_kept_whole(flow: Flow) -> None:
+    answer = await flow.call("pml_execute_dag", workflow={"tasks": [task("t1", "large", characters=100_000)]})
+    assert "scratchpad_id" in structured(answer)
+    assert len(texts(answer)[0]) < 20_000
+
+
+async def test_progress_is_told_while_it_runs(flow: Flow) -> None:
+    told: list[tuple[float, float | None]] = []
+
+    async def hear(progress: float, total: float | None, message: str | None) -> None:  # noqa: ARG001
+        told.append((progress, total))
+
+    tasks = [task("t1", "echo", value=1), task("t2", "sleep", "t1", ms=900)]
+    async with Client(build_server(flow.app, "tools"), mode="2026-07-28") as client:
+        await client.call_tool("pml_execute_dag", {"workflow": {"tasks": tasks}}, progress_callback=hear)
+    assert (1, 2) in told
+
+
+async def test_the_status_of_a_run_can_be_asked_for_later(flow: Flow) -> None:
+    answer = await flow.run(ONE)
+    again = await flow.answer("pml_workflow_status", workflow_id=answer["workflow_id"])
+    assert (again["status"], again["results"]) == ("complete", {"t1": {"value": 1}})
+
+
+@pytest.mark.parametrize("tool", ["pml_continue", "pml_workflow_status", "pml_abort"])
+async def test_a_workflow_that_is_not_there_is_told(flow: Flow, tool: str) -> None:
+    more = {"reason": "none"} if tool == "pml_abort" else {}
+    failure = await flow.failed(tool, workflow_id="wf_nowhere", **more)
+    assert failure.startswith(
+        "WORKFLOW_NOT_FOUND: There is no workflow 'wf_nowhere'. Check the id. It may have expired"
+    )
+
+
+async def test_a_workflow_of_somebody_else_is_not_there(flow: Flow) -> None:
+    answer = await flow.run(ONE, ONE | {"id": "t2", "dependsOn": ["t1"]}, per_layer_validation=True)
+    from loci.core.errors import NotFound
+    from loci.core.identity import Owner
+
+    with pytest.raises(NotFound, match="There is no workflow"):
+        flow.app.workflows.proceed(Owner("", "somebody else"), answer["workflow_id"])

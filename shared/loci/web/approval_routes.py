@@ -1,0 +1,104 @@
+"""`/ui/approve`: the page on which a person answers a workflow's checkpoint."""
+
+import html
+import json
+import time
+from collections.abc import Sequence
+from typing import Any, Final, cast
+from urllib.parse import parse_qs
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from loci.core.identity import Caller
+from loci.core.json import JsonObject
+from loci.mcp.http.body import read_body
+from loci.mcp.http.refusal import Refusal
+from loci.mcp.threads import on_thread
+from loci.web import answers
+from loci.web.host import PagesHost
+from loci.web.page import OWN, HtmlPage, filled
+from loci.web.visitors import APPROVE, LARGEST_FORM, MOST_FIELDS, Visitors
+
+LONGEST_FEEDBACK: Final = 2000
+
+
+class ApprovalRoutes:
+    """The page of a checkpoint."""
+
+    def __init__(self, app: PagesHost, visitors: Visitors) -> None:
+        self._app = app
+        self._visitors = visitors
+
+    def routes(self) -> Sequence[Route]:
+        return [
+            Route("/ui/approve", self._shown, methods=["GET"]),
+            Route("/ui/approve", self._decided, methods=["POST"]),
+        ]
+
+    async def _shown(self, request: Request) -> Response:
+        token = request.query_params.get("link", "")
+
+        async def show(caller: Caller, _: bool) -> Response:
+            linked, run = await on_thread(self._app.workflows.linked, caller.owner, token)
+            is_open = run.get("checkpoint_id") == linked.checkpoint_id
+            return self._answer(caller, _page(run, token) if is_open else _over(run))
+
+        return await self._visitors.page(APPROVE, show)(request)
+
+    async def _decided(self, request: Request) -> Response:
+        caller, _ = await self._visitors.caller(request)
+        body = await read_body(request.receive, request.headers.get("content-length"), LARGEST_FORM)
+        given = _fields(body.decode("utf-8", "replace"))
+        if given.get("answer") not in ("approve", "reject"):
+            raise Refusal(400, "This form says neither approve nor reject")
+        linked, _ = await on_thread(self._app.workflows.linked, caller.owner, request.query_params.get("link", ""))
+        run = await on_thread(
+            self._app.workflows.decide,
+            caller.owner,
+            linked.workflow_id,
+            linked.checkpoint_id,
+            approved=given["answer"] == "approve",
+            feedback=given.get("feedback", "").strip()[:LONGEST_FEEDBACK] or None,
+            by_person=True,
+            wait=False,
+        )
+        done = "Approved: the workflow goes on." if given["answer"] == "approve" else "Rejected: it does not run."
+        return self._answer(caller, _over(run, done))
+
+    def _answer(self, caller: Caller, page: HtmlPage) -> Response:
+        self._visitors.tell("ui_approve", caller, time.perf_counter(), len(page.html))
+        return answers.html(page)
+
+
+def _page(run: JsonObject, token: str) -> HtmlPage:
+    asked = cast("dict[str, Any]", run.get("checkpoint") or {})
+    shown = json.dumps(asked.get("arguments") or {}, ensure_ascii=False, indent=2)
+    code = f"<h2>Code</h2><pre>{html.escape(str(asked['code']))}</pre>" if asked.get("code") else ""
+    what = f"Task <b>{html.escape(str(asked.get('task', '')))}</b> wants to call" if asked else "A layer has ended"
+    form = f"""<form method="post" action="approve?link={html.escape(token)}">
+    <label for="feedback">Comment, kept with the decision</label>
+    <input id="feedback" name="feedback" maxlength="{LONGEST_FEEDBACK}" autocomplete="off">
+    <button name="answer" value="approve">Approve</button>
+    <button name="answer" value="reject" class="plain">Reject</button>
+  </form>"""
+    tool, reason = html.escape(str(asked.get("tool", ""))), html.escape(str(asked.get("reason", "")))
+    told = f"""<p>{what} <code>{tool}</code>: {reason}.</p>
+  <h2>Arguments</h2><pre>{html.escape(shown)}</pre>{code}{form}"""
+    return _filled("Approve a step", told)
+
+
+def _over(run: JsonObject, said: str = "This question is answered already, or it has expired.") -> HtmlPage:
+    return _filled("Workflow", f'<p role="status">{said}</p><p>It is {html.escape(str(run["status"]))}.</p>')
+
+
+def _filled(title: str, told: str) -> HtmlPage:
+    return filled("approve.html", {"told": told}, title=title, style="sign_in.css", connects=[OWN])
+
+
+def _fields(form: str) -> dict[str, str]:
+    try:
+        return {name: values[0] for name, values in parse_qs(form, max_num_fields=MOST_FIELDS).items()}
+    except ValueError:
+        raise Refusal(400, f"This form has more than {MOST_FIELDS} fields") from None
