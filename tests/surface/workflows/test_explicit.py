@@ -83,28 +83,28 @@ async def test_a_part_that_the_result_does_not_have_is_an_error_and_no_text(flow
     assert [name for name, _ in flow.begun()] == ["items"]
 
 
-ONE = {"id": "t1", "tool": "journal:note", "arguments": {"value": 1}}
+ONE: dict[str, Any] = {"id": "t1", "tool": "journal:note", "arguments": {"value": 1}}
 
 
-@pytest.mark.parametrize(
-    ("tasks", "said"),
-    [
-        ([], "workflow.tasks: it must be a list of at least one task"),
-        ([ONE, ONE], "the id 't1' is used 2 times"),
-        ([ONE | {"dependsOn": ["t9"]}], "task 't1' waits for 't9', which is no task of this workflow"),
-        ([ONE | {"depends_on": ["t9"]}], "task 't1' waits for 't9', which is no task of this workflow"),
-        ([ONE | {"arguments": {"value": "$t7.result"}}], "waits for 't7'"),
-        ([ONE, ONE | {"id": "a b"}], "task 'a b': id"),
-        ([ONE, {"id": "t2", "arguments": {}}], "task 't2': it names no tool"),
-        ([ONE, {"id": "t2", "type": "code_execution"}], "task 't2': it has no code"),
-        ([ONE, ONE | {"id": "t2", "depends": ["t1"]}], "task 't2': depends: Extra inputs are not permitted"),
-        (
-            [task("a", "note", "c", value=1), task("b", "note", "a", value=1), task("c", "note", "b", value=1), ONE],
-            "these tasks wait for each other: a -> c -> b -> a",
-        ),
-        ([ONE, task("t2", "note", "t2", value=1)], "these tasks wait for each other: t2 -> t2"),
-    ],
-)
+WRONG: list[tuple[list[dict[str, Any]], str]] = [
+    ([], "workflow.tasks: it must be a list of at least one task"),
+    ([ONE, ONE], "the id 't1' is used 2 times"),
+    ([ONE | {"dependsOn": ["t9"]}], "task 't1' waits for 't9', which is no task of this workflow"),
+    ([ONE | {"depends_on": ["t9"]}], "task 't1' waits for 't9', which is no task of this workflow"),
+    ([ONE | {"arguments": {"value": "$t7.result"}}], "waits for 't7'"),
+    ([ONE, ONE | {"id": "a b"}], "task 'a b': id"),
+    ([ONE, {"id": "t2", "arguments": {}}], "task 't2': it names no tool"),
+    ([ONE, {"id": "t2", "type": "code_execution"}], "task 't2': it has no code"),
+    ([ONE, ONE | {"id": "t2", "depends": ["t1"]}], "task 't2': depends: Extra inputs are not permitted"),
+    (
+        [task("a", "note", "c", value=1), task("b", "note", "a", value=1), task("c", "note", "b", value=1), ONE],
+        "these tasks wait for each other: a -> c -> b -> a",
+    ),
+    ([ONE, task("t2", "note", "t2", value=1)], "these tasks wait for each other: t2 -> t2"),
+]
+
+
+@pytest.mark.parametrize(("tasks", "said"), WRONG)
 async def test_a_plan_that_cannot_be_right_runs_nothing(flow: Flow, tasks: list[dict[str, Any]], said: str) -> None:
     failure = await flow.failed("pml_execute_dag", workflow={"tasks": tasks})
     assert failure.startswith("INVALID_PARAMS: The workflow is wrong: ")
@@ -261,7 +261,7 @@ async def test_results_that_are_too_long_are_kept_whole(flow: Flow) -> None:
 async def test_progress_is_told_while_it_runs(flow: Flow) -> None:
     told: list[tuple[float, float | None]] = []
 
-    async def hear(progress: float, total: float | None, message: str | None) -> None:  # noqa: ARG001
+    async def hear(progress: float, total: float | None, message: str | None) -> None:
         told.append((progress, total))
 
     tasks = [task("t1", "echo", value=1), task("t2", "sleep", "t1", ms=900)]
