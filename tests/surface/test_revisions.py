@@ -24,14 +24,19 @@ pytestmark = needs_deno
 MANY = 20
 LONG = "a folder with a name that is long " * 5
 TIDE = file_id("tide.md")
+LISTS: dict[str, object] = {"id": "t1", "tool": "get_memorylake_metadata", "arguments": {}}
+COUNTS: dict[str, object] = {"id": "t2", "tool": "scratchpad_list", "arguments": {}, "dependsOn": ["t1"]}
 PLOT = "import matplotlib.pyplot as plt\n_ = plt.plot([1, 3, 2])"
 WRITES = "with open('made.md', 'w') as made:\n    print('made', file=made)"
 FARES = file_id("fares.md")
 FRAME = ("resultType", "_meta", "cacheScope", "ttlMs")
 """What the newest revision alone puts around every result."""
 MEASURED = {"ms", "elapsed_ms", "execution_time_ms", "memory_mb", "memory_used_mb", "size_bytes", "total_size_bytes"}
+MEASURED |= {"total_time_ms", "duration_ms"}
 """Times, memory, and lengths of texts that tell them."""
-CHANGING = re.compile(r"(?<=executor-)[0-9a-f]{32}|\b[0-9a-f]{12}\b|\d{4}-\d\d-\d\dT[\d:.]+Z")
+CHANGING = re.compile(
+    r"(?<=executor-)[0-9a-f]{32}|(?<=approve\?link=)[\w.-]+|\b(?:wf_[0-9a-f]{20}|cp_[0-9a-f]{12}|[0-9a-f]{12})\b|\d{4}-\d\d-\d\dT[\d:.]+Z"
+)
 """Ids that are made up, and moments."""
 
 Answers = Mapping[str, Mapping[str, Any]]
@@ -111,6 +116,14 @@ REQUESTS: dict[str, Request] = {
     "tools that fit": tool("pml_search_tools", query="which files there are", limit=2),
     "a call that is passed on": tool("pml_call_tool", tool="get_memorylake_metadata"),
     "code that worked": tool("pml_search_capabilities", intent="count the ferries", include_suggestions=True),
+    "a workflow that pauses": tool("pml_execute_dag", workflow={"tasks": [LISTS, COUNTS]}, per_layer_validation=True),
+    "its next layer": tool("pml_continue", workflow_id="$workflow_id"),
+    "a workflow that asks": tool("pml_execute_dag", workflow={"tasks": [LISTS | {"approve": True}]}),
+    "its approval": tool(
+        "pml_approval_response", workflow_id="$workflow_id", checkpoint_id="$checkpoint_id", approved=True
+    ),
+    "its status": tool("pml_workflow_status", workflow_id="$workflow_id"),
+    "an abort of what has ended": tool("pml_abort", workflow_id="$workflow_id", reason="too late"),
     "no such code": tool("pml_delete_capability", capability_id="cap_0123456789ab"),
     "an unknown tool": tool("tram_schedule"),
     # What is not called
@@ -132,6 +145,7 @@ REQUESTS: dict[str, Request] = {
     "no method": Request("harbour/list"),
 }
 FAILING = {
+    "an abort of what has ended",
     "no such code",
     "facts about a file",
     "a file, two ways at once",
@@ -166,7 +180,9 @@ class Speaker:
         """The JSON-RPC message that answers."""
         params = {name: self._filled(value) for name, value in request.params.items()}
         answer = self.door.ask(self._asked(request.method, params))
-        for name, value in re.findall(r'"(executor_id|scratchpad_id)":"([^"]+)"', answer.body.decode()):
+        for name, value in re.findall(
+            r'"(executor_id|scratchpad_id|workflow_id|checkpoint_id)":"([^"]+)"', answer.body.decode()
+        ):
             self.told[name] = value
         return answer.message
 
