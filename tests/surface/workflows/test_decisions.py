@@ -222,3 +222,12 @@ def decision(asked: dict[str, Any], **more: object) -> dict[str, Any]:
 
 async def approve(flow: Flow, asked: dict[str, Any], **more: object) -> dict[str, Any]:
     return await flow.answer("pml:approval_response", **decision(asked, **more))
+
+
+@pytest.mark.parametrize("missing", ["workflow_id", "checkpoint_id", "approved"])
+async def test_an_answer_lacks_nothing(flow: Flow, missing: str) -> None:
+    asked = await flow.run(*PLAN)
+    given = {name: value for name, value in decision(asked).items() if name != missing}
+    assert (await flow.failed("pml_approval_response", **given)).startswith(
+        f"INVALID_PARAMS: {missing}: Field required"
+    )

@@ -292,3 +292,26 @@ async def test_a_workflow_of_somebody_else_is_not_there(flow: Flow) -> None:
 
     with pytest.raises(NotFound, match="There is no workflow"):
         flow.app.workflows.proceed(Owner("", "somebody else"), answer["workflow_id"])
+
+
+async def test_the_type_of_a_task_may_be_said(flow: Flow) -> None:
+    assert (await flow.run(ONE | {"type": "mcp_tool"}))["status"] == "complete"
+
+
+@pytest.mark.parametrize(
+    ("name", "says", "needed"),
+    [
+        ("execute_dag", "several tools as a graph", set[str]()),
+        ("continue", "Go on with a workflow that paused", {"workflow_id"}),
+        ("abort", "Stop a workflow", {"workflow_id", "reason"}),
+        ("approval_response", "Answer the checkpoint", {"workflow_id", "checkpoint_id", "approved"}),
+        ("workflow_status", "How far a workflow is", {"workflow_id"}),
+    ],
+)
+async def test_the_tools_are_listed_and_say_what_they_do(flow: Flow, name: str, says: str, needed: set[str]) -> None:
+    async with Client(build_server(flow.app, "tools"), mode="2026-07-28") as client:
+        [listed] = [one for one in (await client.list_tools()).tools if one.name == f"pml_{name}"]
+        called = await client.call_tool(f"pml:{name}", {})
+    assert says in (listed.description or "")
+    assert {*listed.input_schema.get("required", [])} == needed
+    assert texts(called)[0].startswith("INVALID_PARAMS: ")
