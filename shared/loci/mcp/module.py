@@ -20,6 +20,7 @@ from loci.mcp.answer_budget import ResultStore
 from loci.mcp.auth.api_keys import ApiKeys
 from loci.mcp.prompts import PromptTemplate
 from loci.mcp.resources import ModuleResources
+from loci.mcp.tasks import LongWork
 from loci.mcp.tool import Surface
 from loci.mcp.tool_catalog import ToolFamily
 from loci.mcp.upstream import UpstreamTools
@@ -52,6 +53,7 @@ class Module:
     checks: "Callable[[bool], Iterable[Finding]] | None" = None
     """`loci doctor`: examine what is stored; if the argument is true, repair what can be repaired without loss."""
     upstream: Lazy[UpstreamTools] | None = None
+    long_work: Lazy[LongWork] | None = None
     job: Callable[[JsonObject], None] | None = None
     """Work that outlives its request: on AWS, an invocation of its own."""
 

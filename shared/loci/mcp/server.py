@@ -37,6 +37,7 @@ from loci.mcp.passed_on import CALL_TOOL, passed_on
 from loci.mcp.prompts import filled_prompt, listed_prompt
 from loci.mcp.resources import serve_resources
 from loci.mcp.sdk import SdkServer
+from loci.mcp.tasks import Tasks
 from loci.mcp.threads import on_thread
 from loci.mcp.tool import LociTool, Surface
 from loci.mcp.tool_catalog import ToolCatalog, ToolFamily
@@ -80,8 +81,10 @@ class LociServer(SdkServer):
         self._prompts = {prompt.name: prompt for module in modules for prompt in module.prompts}
         self._resources = [module.resources for module in modules if module.resources]
         self._upstream = next((module.upstream for module in modules if module.upstream), None)
+        long_work = next((module.long_work for module in modules if module.long_work), None)
         super().__init__(
             "loci",
+            extensions=[Tasks(long_work)] if long_work else [],
             title="Loci",
             version=version(),
             instructions=INSTRUCTIONS + "".join(module.instructions for module in modules),

@@ -128,10 +128,8 @@ class Workflows:
                 if not approved:
                     told = "Only a person may answer this checkpoint"
                     raise Refused(told, "To end the workflow, use pml_abort", code="ONLY_A_PERSON")
-                what = run.plan[checkpoint.task].tool or "code"
-                with_what = json.dumps(checkpoint.arguments, ensure_ascii=False)[:LONGEST_ARGUMENTS]
                 raise Refused(
-                    f"Only a person may approve task {checkpoint.task!r}: {what} with {with_what}",
+                    self.question(run),
                     f"Ask them to open {self.parts.answers.link(owner, id, run) or 'a terminal'}, or to run: loci"
                     f" approve {id}. To end the workflow, use pml_abort",
                     code="APPROVAL_NEEDED",
@@ -176,6 +174,16 @@ class Workflows:
     def status(self, owner: Owner, id: str) -> JsonObject:
         """How far a run is."""
         return self.parts.answers.of(owner, id, self.parts.runs.get(owner, id))
+
+    @staticmethod
+    def question(run: Run) -> str:
+        """What a person is asked at the run's checkpoint."""
+        checkpoint = run.checkpoint
+        if checkpoint is None or not checkpoint.task:
+            return "Only a person may let the workflow go on"
+        what = run.plan[checkpoint.task].tool or "code"
+        with_what = json.dumps(checkpoint.arguments, ensure_ascii=False)[:LONGEST_ARGUMENTS]
+        return f"Only a person may approve task {checkpoint.task!r}: {what} with {with_what}"
 
     def linked(self, owner: Owner, token: str) -> tuple[Linked, JsonObject]:
         """The checkpoint behind a link, and how far its run is. Raises `NotFound`."""

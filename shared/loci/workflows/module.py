@@ -2,7 +2,9 @@
 
 from typing import TYPE_CHECKING
 
+from loci.core.lazy import Lazy
 from loci.mcp.module import Module
+from loci.mcp.tasks import LongWork
 from loci.mcp.tool import LociTool
 from loci.mcp.tool_catalog import tool_family
 
@@ -26,6 +28,14 @@ def workflows_module(app: "WorkflowsHost") -> Module:
 
         return workflow_tools(app)
 
+    def long_work() -> LongWork:
+        from loci.workflows.long_work import LongWorkflows
+
+        return LongWorkflows(app.workflows)
+
     return Module(
-        name="workflows", surfaces=frozenset({"tools"}), tools=[tool_family(tools, *TOOLS, surfaces=("tools",))]
+        name="workflows",
+        surfaces=frozenset({"tools"}),
+        tools=[tool_family(tools, *TOOLS, surfaces=("tools",))],
+        long_work=Lazy(long_work),
     )

@@ -88,11 +88,14 @@ class Runs:
         record = self._records.get(owner, VALUE, f"{id}/{task}")
         return record.value.get("value") if record else None
 
-    def _until(self, run: Run) -> float:
-        now = self._clock()
+    def seconds_kept(self, run: Run) -> float:
+        """How long the run is kept if nothing happens to it."""
         if run.status in ENDED:
-            return now + KEPT
-        return now + (self._paused_seconds if run.status == "paused" else ALIVE)
+            return KEPT
+        return self._paused_seconds if run.status == "paused" else ALIVE
+
+    def _until(self, run: Run) -> float:
+        return self._clock() + self.seconds_kept(run)
 
 
 def _told(seconds: float) -> str:

@@ -2,19 +2,28 @@
 
 import json
 import sys
+from collections.abc import Generator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from mcp import Client
 from mcp_types import CallToolResult
 
 from loci.app import App
-from loci.core.identity import LOCAL
+from loci.compose import build_app
+from loci.core.identity import LOCAL, Owner
+from loci.core.settings import load_settings
+from loci.mcp.http.application import asgi
 from loci.mcp.server import build_server
+from tests.attack.doors import uvicorn_door
 from tests.surface.results import structured, texts
 
+if TYPE_CHECKING:
+    from tests.surface.workflows.visitors import Visitor
+
+ANN, BOB = Owner("acme", "ann"), Owner("acme", "bob")
 JOURNAL = Path(__file__).parents[2] / "servers" / "upstream" / "journal.py"
 
 
@@ -72,3 +81,16 @@ def flow(app: App, tmp_path: Path) -> Flow:
     app.tools.add(LOCAL, "journal", journal_server(journal))
     app.tools.ask(LOCAL, "journal")
     return Flow(app, journal)
+
+
+@pytest.fixture
+def both(tmp_path: Path) -> Generator["tuple[Visitor, Visitor]"]:
+    from tests.surface.workflows.visitors import Visitor
+
+    app = build_app(load_settings({"data": tmp_path / "data", "models": tmp_path, "auth": "required"}))
+    with uvicorn_door(asgi(app)) as door:
+        for owner in (ANN, BOB):
+            app.tools.add(owner, "journal", journal_server(tmp_path / owner.subject))
+            app.tools.ask(owner, "journal")
+        yield Visitor(door, app, ANN, tmp_path / "ann"), Visitor(door, app, BOB, tmp_path / "bob")
+    app.close()

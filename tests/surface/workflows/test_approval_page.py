@@ -1,72 +1,9 @@
 """The page on which a person answers a checkpoint."""
 
-import json
-import re
-from collections.abc import Generator
-from dataclasses import replace
-from pathlib import Path
-from typing import Any
-from urllib.parse import urlencode, urlsplit
-
 import pytest
 
-from loci.app import App
-from loci.compose import build_app
-from loci.core.identity import Owner
-from loci.core.settings import load_settings
-from loci.mcp.http.application import asgi
-from tests.attack.doors import UvicornDoor, uvicorn_door
-from tests.attack.wire import Answer, Ask, modern
-from tests.surface.workflows.conftest import Flow, journal_server, task
-
-ANN, BOB = Owner("acme", "ann"), Owner("acme", "bob")
-OURS = (("Content-Type", "application/x-www-form-urlencoded"), ("Sec-Fetch-Site", "same-origin"))
-HOSTILE = {"value": "</pre><script>alert(1)</script>"}
-
-
-class Visitor:
-    """Somebody with a key, and the journal of what their tools did."""
-
-    def __init__(self, door: UvicornDoor, app: App, owner: Owner, journal: Path) -> None:
-        self.flow = Flow(app, journal)
-        self.door = door
-        self._shown = (("Host", "loci.test"), ("Authorization", f"Bearer {app.api_keys.create(owner, 'test')[1]}"))
-
-    def call(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        ask = modern("tools/call", {"name": tool, "arguments": arguments})
-        kept = tuple(one for one in ask.headers if one[0].lower() not in ("host", "authorization"))
-        answer = self.door.ask(replace(ask, headers=(*self._shown, *kept)))
-        found = re.search(rb"\{.*\}", answer.body, re.DOTALL)
-        assert found, answer
-        return json.loads(found[0])["result"]["structuredContent"]
-
-    def get(self, link: str) -> Answer:
-        return self.door.ask(Ask(b"", self._shown, "GET", target(link)))
-
-    def post(self, link: str, *more: tuple[str, str], **fields: str) -> Answer:
-        headers = (*self._shown, *(more or OURS))
-        return self.door.ask(Ask(urlencode(fields).encode(), headers, "POST", target(link)))
-
-    def asked(self) -> dict[str, Any]:
-        """A workflow that waits for a person."""
-        deploy = task("t1", "deploy", **HOSTILE) | {"approve": "human"}
-        return self.call("pml_execute_dag", {"workflow": {"tasks": [deploy]}})
-
-
-def target(link: str) -> str:
-    parts = urlsplit(link)
-    return f"{parts.path}?{parts.query}"
-
-
-@pytest.fixture
-def both(tmp_path: Path) -> Generator[tuple[Visitor, Visitor]]:
-    app = build_app(load_settings({"data": tmp_path / "data", "models": tmp_path, "auth": "required"}))
-    with uvicorn_door(asgi(app)) as door:
-        for owner in (ANN, BOB):
-            app.tools.add(owner, "journal", journal_server(tmp_path / owner.subject))
-            app.tools.ask(owner, "journal")
-        yield Visitor(door, app, ANN, tmp_path / "ann"), Visitor(door, app, BOB, tmp_path / "bob")
-    app.close()
+from tests.attack.wire import Ask
+from tests.surface.workflows.visitors import Visitor, target
 
 
 def test_the_page_shows_what_will_run_as_text(both: tuple[Visitor, Visitor]) -> None:

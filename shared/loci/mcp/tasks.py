@@ -1,0 +1,180 @@
+"""The Tasks extension: work that outlasts its call is a task, for which the client asks by its id."""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final, Literal, Protocol, TypeVar, cast
+
+from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+from mcp.server.extension import Extension, MethodBinding
+from mcp.server.mcpserver import require_client_extension
+from mcp.shared.exceptions import MCPError
+from mcp_types import (
+    HEADER_MISMATCH,
+    INVALID_PARAMS,
+    CallToolRequestParams,
+    CallToolResult,
+    ElicitRequest,
+    ElicitRequestFormParams,
+    RequestParams,
+)
+from pydantic import Field
+
+from loci.core.errors import LociError
+from loci.core.identity import Owner
+from loci.core.json import JsonObject, iso
+from loci.core.lazy import Lazy
+from loci.mcp.approval import Approval
+from loci.mcp.caller import caller_of
+from loci.mcp.threads import on_thread
+
+T = TypeVar("T")
+Context = ServerRequestContext[Any, Any]
+EXTENSION: Final = "io.modelcontextprotocol/tasks"
+REVISIONS: Final = frozenset({"2026-07-28"})
+POLL_MS: Final = 2000
+TaskStatus = Literal["working", "input_required", "completed", "cancelled"]
+
+
+@dataclass(frozen=True, slots=True)
+class LongTask:
+    """How far a piece of work is."""
+
+    status: TaskStatus
+    began: float
+    changed: float
+    ttl_seconds: float
+    answer: JsonObject
+    """That of the tool, as it is now."""
+    question: str = ""
+    """For a person, if it waits for one."""
+    question_id: str = ""
+
+
+class LongWork(Protocol):
+    """Work that goes on after its call has been answered."""
+
+    def id_in(self, answer: JsonObject) -> str | None:
+        """The id of the work that goes on; None if this answer is the end."""
+        ...
+
+    def look(self, owner: Owner, id: str) -> LongTask:
+        """How far it is. Raises `LociError` if there is none."""
+        ...
+
+    def decide(self, owner: Owner, id: str, question_id: str, *, approved: bool) -> None:
+        """Give it a person's answer. Raises `LociError` if this is not the question now."""
+        ...
+
+    def cancel(self, owner: Owner, id: str) -> None:
+        """End it."""
+        ...
+
+
+class TaskParams(RequestParams):
+    task_id: str = Field(alias="taskId", max_length=200)
+
+
+class UpdateParams(TaskParams):
+    input_responses: dict[str, Any] = Field(alias="inputResponses")
+
+
+class Tasks(Extension):
+    """Serves it for clients that declare it. Others get an answer that says how to look again."""
+
+    identifier = EXTENSION
+
+    def __init__(self, work: Lazy[LongWork]) -> None:
+        self._work = work
+
+    def methods(self) -> Sequence[MethodBinding]:
+        return [
+            MethodBinding("tasks/get", TaskParams, self._get, REVISIONS),
+            MethodBinding("tasks/update", UpdateParams, self._update, REVISIONS),
+            MethodBinding("tasks/cancel", TaskParams, self._cancel, REVISIONS),
+        ]
+
+    async def intercept_tool_call(
+        self,
+        params: CallToolRequestParams,  # noqa: ARG002 (the SDK's name)
+        ctx: Context,
+        call_next: CallNext,
+    ) -> HandlerResult:
+        result = await call_next(ctx)
+        can = ctx.session.client_capabilities
+        if not (isinstance(result, CallToolResult) and can and EXTENSION in (can.extensions or {})):
+            return result
+        content = cast("object", result.structured_content)
+        if not isinstance(content, dict):
+            return result
+        id = (await on_thread(self._work.get)).id_in(cast("JsonObject", content))
+        if id is None:
+            return result
+        return {**(await self._told(ctx, id)), "resultType": "task"}
+
+    async def _get(self, ctx: Context, params: TaskParams) -> HandlerResult:
+        _check(ctx, params)
+        return {**(await self._told(ctx, params.task_id)), "resultType": "complete"}
+
+    async def _update(self, ctx: Context, params: UpdateParams) -> HandlerResult:
+        _check(ctx, params)
+        work = await on_thread(self._work.get)
+        for question, given in params.input_responses.items():
+            approved = _approves(given)
+            await _asked(partial(work.decide, _owner(ctx), params.task_id, question, approved=approved))
+        return {"resultType": "complete"}
+
+    async def _cancel(self, ctx: Context, params: TaskParams) -> HandlerResult:
+        _check(ctx, params)
+        work = await on_thread(self._work.get)
+        await _asked(lambda: work.cancel(_owner(ctx), params.task_id))
+        return {"resultType": "complete"}
+
+    async def _told(self, ctx: Context, id: str) -> dict[str, Any]:
+        work = await on_thread(self._work.get)
+        task = await _asked(lambda: work.look(_owner(ctx), id))
+        told: dict[str, Any] = {
+            "taskId": id,
+            "status": task.status,
+            "createdAt": iso(task.began),
+            "lastUpdatedAt": iso(task.changed),
+            "ttlMs": int(task.ttl_seconds * 1000),
+            "pollIntervalMs": POLL_MS,
+        }
+        if task.status == "input_required":
+            form = ElicitRequestFormParams(message=task.question, requested_schema=Approval.model_json_schema())
+            request = ElicitRequest(params=form).model_dump(mode="json", by_alias=True, exclude_none=True)
+            told["inputRequests"] = {task.question_id: request}
+        if task.status == "completed":
+            text = json.dumps(task.answer, ensure_ascii=False, separators=(",", ":"))
+            content = [{"type": "text", "text": text}]
+            told["result"] = {"content": content, "structuredContent": task.answer, "isError": False}
+        return told
+
+
+def _check(ctx: Context, params: TaskParams) -> None:
+    """Refuse who did not declare the extension, and a header that names another task."""
+    require_client_extension(ctx, EXTENSION)
+    headers = getattr(ctx.request, "headers", None)
+    if headers is not None and headers.get("mcp-name") != params.task_id:
+        raise MCPError(HEADER_MISMATCH, "Mcp-Name does not name the task")
+
+
+def _approves(given: object) -> bool:
+    """True if a person accepted the form and said yes in it."""
+    answer = cast("dict[str, Any]", given) if isinstance(given, dict) else {}
+    content = answer.get("content")
+    said = cast("dict[str, Any]", content).get("approve") if isinstance(content, dict) else None
+    return answer.get("action") == "accept" and said is True
+
+
+async def _asked(work: Callable[[], T]) -> T:
+    try:
+        return await on_thread(work)
+    except LociError as error:
+        raise MCPError(INVALID_PARAMS, f"{error.code}: {error}") from error
+
+
+def _owner(ctx: Context) -> Owner:
+    return caller_of(ctx).owner

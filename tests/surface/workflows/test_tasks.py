@@ -1,0 +1,99 @@
+"""Workflows as tasks, for clients that have the protocol's Tasks extension."""
+
+import time
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tests.surface.workflows.conftest import task
+from tests.surface.workflows.visitors import Visitor
+
+EXTENSION = "io.modelcontextprotocol/tasks"
+PATIENCE = 60
+
+
+@pytest.fixture
+def ann(both: tuple[Visitor, Visitor]) -> Visitor:
+    """Her calls wait for a moment only."""
+    workflows = both[0].flow.app.workflows
+    workflows.parts = replace(workflows.parts, patience=0.1)
+    return both[0]
+
+
+def begun(ann: Visitor, *tasks: dict[str, Any]) -> dict[str, Any]:
+    call = {"name": "pml_execute_dag", "arguments": {"workflow": {"tasks": [*tasks]}}}
+    return ann.ask("tools/call", call, extension=EXTENSION)["result"]
+
+
+def about(visitor: Visitor, id: str, method: str = "tasks/get", **more: object) -> dict[str, Any]:
+    return visitor.ask(method, {"taskId": id, **more}, extension=EXTENSION, name=id)
+
+
+def ended(ann: Visitor, id: str, status: str) -> dict[str, Any]:
+    """The task as soon as it has this status."""
+    until = time.monotonic() + PATIENCE
+    while (found := about(ann, id)["result"])["status"] != status:
+        assert time.monotonic() < until, found
+        time.sleep(0.05)
+    return found
+
+
+def test_work_that_outlasts_its_call_is_a_task_and_its_result_comes_with_it(ann: Visitor) -> None:
+    begins = begun(ann, task("t1", "sleep", ms=700))
+    assert (begins["resultType"], begins["status"]) == ("task", "working")
+    assert begins["pollIntervalMs"] > 0
+    done = ended(ann, begins["taskId"], "completed")
+    assert done["resultType"] == "complete"
+    assert done["result"]["structuredContent"]["results"] == {"t1": {"slept": 700}}
+    assert done["result"]["isError"] is False
+
+
+def test_work_that_is_done_in_time_is_no_task(ann: Visitor) -> None:
+    answer = begun(ann, task("t1", "echo", value=1))
+    assert answer["structuredContent"]["status"] == "complete"
+    assert "taskId" not in answer
+
+
+def test_a_client_without_the_extension_gets_an_answer_that_says_how_to_look_again(ann: Visitor) -> None:
+    answer = ann.call("pml_execute_dag", {"workflow": {"tasks": [task("t1", "sleep", ms=700)]}})
+    assert (answer["status"], "pml:workflow_status" in answer["next_action"]) == ("running", True)
+    refused = ann.ask("tasks/get", {"taskId": answer["workflow_id"]}, name=answer["workflow_id"])
+    assert refused["error"]["code"] == -32021
+
+
+@pytest.mark.parametrize(
+    ("action", "says", "status"),
+    [("accept", True, "complete"), ("accept", False, "aborted"), ("decline", True, "aborted")],
+)
+def test_a_person_is_asked_through_the_task(ann: Visitor, action: str, says: bool, status: str) -> None:
+    gated = task("t2", "deploy", "t1", value="v2") | {"approve": "human"}
+    id = begun(ann, task("t1", "sleep", ms=400), gated)["taskId"]
+    asked = ended(ann, id, "input_required")
+    [(question, form)] = asked["inputRequests"].items()
+    assert form["method"] == "elicitation/create"
+    assert 'journal:deploy with {"value": "v2"}' in form["params"]["message"]
+    about(ann, id, "tasks/update", inputResponses={question: {"action": action, "content": {"approve": says}}})
+    done = ended(ann, id, "completed")
+    assert done["result"]["structuredContent"]["status"] == status
+    assert [name for name, _ in ann.flow.begun()].count("deploy") == (status == "complete")
+
+
+def test_a_cancelled_task_is_an_aborted_workflow(ann: Visitor) -> None:
+    id = begun(ann, task("t1", "sleep", ms=3000), task("t2", "note", "t1", value=1))["taskId"]
+    about(ann, id, "tasks/cancel")
+    assert ended(ann, id, "cancelled")["status"] == "cancelled"
+    assert ann.call("pml_workflow_status", {"workflow_id": id})["status"] == "aborted"
+
+
+def test_a_task_of_somebody_else_is_not_there(ann: Visitor, both: tuple[Visitor, Visitor]) -> None:
+    id = begun(ann, task("t1", "sleep", ms=700))["taskId"]
+    for method in ("tasks/get", "tasks/cancel", "tasks/update"):
+        more = {"inputResponses": {"cp_1": {"action": "accept"}}} if method == "tasks/update" else {}
+        error = about(both[1], id, method, **more)["error"]
+        assert (error["code"], error["message"].partition(":")[0]) == (-32602, "WORKFLOW_NOT_FOUND")
+
+
+def test_a_header_that_names_another_task_is_refused(ann: Visitor) -> None:
+    id = begun(ann, task("t1", "sleep", ms=700))["taskId"]
+    assert ann.ask("tasks/get", {"taskId": id}, extension=EXTENSION, name="wf_other")["error"]["code"] == -32020
