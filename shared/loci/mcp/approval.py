@@ -5,16 +5,27 @@ from typing import Any
 
 from mcp.server.elicitation import AcceptedElicitation
 from mcp.server.mcpserver import Context
-from mcp_types import ElicitRequest, ElicitRequestFormParams, ElicitResult, InputRequiredResult
+from mcp_types import (
+    ElicitRequest,
+    ElicitRequestFormParams,
+    ElicitRequestURLParams,
+    ElicitResult,
+    InputRequiredResult,
+)
 from pydantic import BaseModel, Field
 
 from loci.core.errors import Refused
+from loci.core.ids import content_id
 
 APPROVAL_NEEDED = "APPROVAL_NEEDED"
 """The code of a refused call that a person can approve."""
 QUESTION = "approval"
 """Names the question, and is the state of a call that waits for its answer. The SDK seals that state together with the
 tool's name, its arguments and the caller: an approval is valid for this call only."""
+ON_PAGE = "approval page"
+"""The state of a call whose question was shown on a page."""
+PAGE_URL = "approval_url"
+"""The detail of a refusal that says on which page it can be answered."""
 ASKS_BY_RESULT = "2026-07-28"
 """Since this revision a question is a result, and its answer comes with the call's repetition."""
 
@@ -51,8 +62,10 @@ async def asked(context: Context[Any, Any], refusal: Refused) -> InputRequiredRe
     message = f"{refusal.what}. Approve this call?"
     capabilities = context.client_capabilities
     forms = capabilities.elicitation if capabilities else None
-    if forms is None or (forms.form is None and forms.url is not None):
+    if forms is None:
         raise refusal
+    if forms.form is None and forms.url is not None:
+        return await _shown_page(context, refusal)
     if (context.protocol_version or "") >= ASKS_BY_RESULT:
         form = ElicitRequestFormParams(message=message, requested_schema=Approval.model_json_schema())
         return InputRequiredResult(input_requests={QUESTION: ElicitRequest(params=form)}, request_state=QUESTION)
@@ -62,6 +75,19 @@ async def asked(context: Context[Any, Any], refusal: Refused) -> InputRequiredRe
     if isinstance(answer, AcceptedElicitation) and answer.data.approve:
         return None
     raise not_approved()
+
+
+async def _shown_page(context: Context[Any, Any], refusal: Refused) -> InputRequiredResult:
+    """Have a client that shows no forms open the page for the question, once. It is answered there, not here."""
+    url = refusal.details.get(PAGE_URL)
+    if not isinstance(url, str) or context.request_state == ON_PAGE:
+        raise refusal
+    if (context.protocol_version or "") >= ASKS_BY_RESULT:
+        page = ElicitRequestURLParams(message=refusal.what, url=url)
+        return InputRequiredResult(input_requests={QUESTION: ElicitRequest(params=page)}, request_state=ON_PAGE)
+    if context.session.can_send_request:
+        await context.elicit_url(refusal.what, url, content_id(url))
+    raise refusal
 
 
 def not_approved() -> Refused:

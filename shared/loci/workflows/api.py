@@ -128,11 +128,13 @@ class Workflows:
                 if not approved:
                     told = "Only a person may answer this checkpoint"
                     raise Refused(told, "To end the workflow, use pml_abort", code="ONLY_A_PERSON")
+                link = self.parts.answers.link(owner, id, run)
                 raise Refused(
                     self.question(run),
-                    f"Ask them to open {self.parts.answers.link(owner, id, run) or 'a terminal'}, or to run: loci"
-                    f" approve {id}. To end the workflow, use pml_abort",
+                    f"Ask them to {f'open {link}, or to ' if link else ''}run: loci approve {id}. To end the workflow,"
+                    " use pml_abort",
                     code="APPROVAL_NEEDED",
+                    details={"approval_url": link} if link else None,
                 )
             now = self.parts.clock()
             run = run.decided(now, f"{'approve' if approved else 'reject'} {checkpoint.task or 'layer'}", feedback)

@@ -1,5 +1,7 @@
 """The page on which a person answers a checkpoint."""
 
+from typing import Any
+
 import pytest
 
 from tests.attack.wire import Ask
@@ -68,3 +70,22 @@ def test_whoever_has_not_signed_in_does_so_first_and_comes_back(both: tuple[Visi
     assert (answer.status, where.startswith("sign-in?to=approve%3Flink%3D")) == (303, True)
     form = ann.door.ask(Ask(b"", anonymous, "GET", f"/ui/{where}"))
     assert target(link).partition("?")[2].encode() in form.body
+
+
+def test_a_client_that_shows_pages_but_no_forms_opens_it(both: tuple[Visitor, Visitor]) -> None:
+    ann, _ = both
+    asked = ann.asked()
+    decision = {"workflow_id": asked["workflow_id"], "checkpoint_id": asked["checkpoint_id"], "approved": True}
+    call: dict[str, Any] = {"name": "pml_approval_response", "arguments": decision}
+    pages: dict[str, Any] = {"elicitation": {"url": {}}}
+    question = ann.ask("tools/call", call, can=pages)["result"]
+    assert question["resultType"] == "input_required"
+    [(key, shown)] = question["inputRequests"].items()
+    assert shown["params"]["mode"] == "url"
+    link = shown["params"]["url"]
+    assert ann.get(link).status == 200
+    again = {"requestState": question["requestState"], "inputResponses": {key: {"action": "accept"}}}
+    assert ann.ask("tools/call", call | again, can=pages)["result"]["isError"] is True
+    assert ann.flow.begun() == []
+    ann.post(link, answer="approve")
+    assert ann.call("pml_continue", {"workflow_id": asked["workflow_id"]})["status"] == "complete"

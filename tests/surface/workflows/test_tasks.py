@@ -9,7 +9,7 @@ import pytest
 from tests.surface.workflows.conftest import task
 from tests.surface.workflows.visitors import Visitor
 
-EXTENSION = "io.modelcontextprotocol/tasks"
+EXTENSION: dict[str, Any] = {"extensions": {"io.modelcontextprotocol/tasks": {}}}
 PATIENCE = 60
 
 
@@ -23,11 +23,11 @@ def ann(both: tuple[Visitor, Visitor]) -> Visitor:
 
 def begun(ann: Visitor, *tasks: dict[str, Any]) -> dict[str, Any]:
     call = {"name": "pml_execute_dag", "arguments": {"workflow": {"tasks": [*tasks]}}}
-    return ann.ask("tools/call", call, extension=EXTENSION)["result"]
+    return ann.ask("tools/call", call, can=EXTENSION)["result"]
 
 
 def about(visitor: Visitor, id: str, method: str = "tasks/get", **more: object) -> dict[str, Any]:
-    return visitor.ask(method, {"taskId": id, **more}, extension=EXTENSION, name=id)
+    return visitor.ask(method, {"taskId": id, **more}, can=EXTENSION, name=id)
 
 
 def ended(ann: Visitor, id: str, status: str) -> dict[str, Any]:
@@ -96,4 +96,4 @@ def test_a_task_of_somebody_else_is_not_there(ann: Visitor, both: tuple[Visitor,
 
 def test_a_header_that_names_another_task_is_refused(ann: Visitor) -> None:
     id = begun(ann, task("t1", "sleep", ms=700))["taskId"]
-    assert ann.ask("tasks/get", {"taskId": id}, extension=EXTENSION, name="wf_other")["error"]["code"] == -32020
+    assert ann.ask("tasks/get", {"taskId": id}, can=EXTENSION, name="wf_other")["error"]["code"] == -32020

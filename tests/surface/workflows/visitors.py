@@ -28,13 +28,13 @@ class Visitor:
         self._shown = (("Host", "loci.test"), ("Authorization", f"Bearer {app.api_keys.create(owner, 'test')[1]}"))
 
     def ask(
-        self, method: str, params: dict[str, Any], *, extension: str | None = None, name: str | None = None
+        self, method: str, params: dict[str, Any], *, can: dict[str, Any] | None = None, name: str | None = None
     ) -> dict[str, Any]:
-        """The message that answers. `extension`: one that the client declares; `name`: of the header `Mcp-Name`."""
+        """The message that answers. `can`: what the client declares; `name`: of the header `Mcp-Name`."""
         ask = modern(method, params)
-        if extension:
+        if can:
             message = json.loads(ask.body)
-            message["params"]["_meta"][CLIENT_CAPABILITIES_META_KEY] = {"extensions": {extension: {}}}
+            message["params"]["_meta"][CLIENT_CAPABILITIES_META_KEY] = can
             ask = replace(ask, body=json.dumps(message).encode())
         kept = [one for one in ask.headers if one[0].lower() not in ("host", "authorization")]
         named = [("Mcp-Name", name)] if name else []
