@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from loci.tools.ports import Changed, ToolServers
     from loci.tools.reaching import Reaching
     from loci.workflows.parts import WorkflowAdapters
+    from loci.workflows.runs import Runs
+    from loci.workflows.slice import Slices
 
 EXTRACT_TENANTS = b"extract"
 MAX_OUTPUT_BYTES = 1 << 19
@@ -47,7 +49,7 @@ def aws_adapters(settings: Settings) -> Adapters:
         files=partial(for_files, settings, blobs, clients, keyring=keyring),
         code=partial(_for_code, settings, records, keyring, clients),
         tools=partial(for_tools, settings, clients),
-        workflows=_for_workflows,
+        workflows=partial(_for_workflows, settings, clients),
     )
 
 
@@ -270,8 +272,17 @@ def _no_variable(_: str) -> None:
     """Entries may name none: all owners' servers would share those of the function, which are Loci's."""
 
 
-def _for_workflows() -> "WorkflowAdapters":
-    from loci.adapters.local.workflow_threads import WorkflowThreads, is_gone
+def _for_workflows(settings: Settings, clients: Clients) -> "WorkflowAdapters":
+    """Workflows, which the machine that the settings name moves on."""
+    from loci.adapters.aws.step_functions import StepFunctions
     from loci.workflows.parts import WorkflowAdapters
 
-    return WorkflowAdapters(WorkflowThreads, is_gone)
+    def engine(runs: "Runs", slices: "Slices") -> StepFunctions:
+        return StepFunctions(settings.workflow_machine, runs, slices, clients)
+
+    return WorkflowAdapters(engine, _is_never_gone)
+
+
+def _is_never_gone(_: str) -> bool:
+    """Nobody can see if another function still runs: its lease has to end."""
+    return False

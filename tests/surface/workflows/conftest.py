@@ -18,6 +18,8 @@ from loci.core.settings import load_settings
 from loci.mcp.http.application import asgi
 from loci.mcp.server import build_server
 from tests.attack.doors import uvicorn_door
+from tests.support.connecting import connecting
+from tests.support.moving import Moving, moving
 from tests.surface.results import structured, texts
 
 if TYPE_CHECKING:
@@ -76,7 +78,18 @@ def task(id: str, tool: str, *after: str, **arguments: object) -> dict[str, Any]
 
 
 @pytest.fixture
-def flow(app: App, tmp_path: Path) -> Flow:
+def machine(app: App) -> Generator[Moving | None]:
+    """On AWS, what moves workflows on and reaches their servers."""
+    if app.settings.mode == "embedded":
+        yield None
+        return
+    with connecting(only_public=False) as connected, moving(connected.api) as machine:
+        yield machine
+
+
+@pytest.fixture
+def flow(app: App, machine: Moving | None, tmp_path: Path) -> Flow:
+    del machine
     journal = tmp_path / "journal.jsonl"
     app.tools.add(LOCAL, "journal", journal_server(journal))
     app.tools.ask(LOCAL, "journal")

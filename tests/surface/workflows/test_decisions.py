@@ -16,7 +16,7 @@ from tests.surface.conftest import Mode
 from tests.surface.results import structured, texts
 from tests.surface.workflows.conftest import Flow, journal_server, task
 
-pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("app", ["embedded"], indirect=True)]
+pytestmark = pytest.mark.anyio
 FOUR = [task("t1", "echo", value=1)] + [task(f"t{at}", "note", value=f"$t{at - 1}.result.value") for at in (2, 3, 4)]
 GATED = task("deploy", "deploy", "t1", value="$t1.result.value") | {"approve": True}
 PLAN = [

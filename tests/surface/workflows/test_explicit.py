@@ -12,7 +12,7 @@ from tests.support.deno import needs_deno
 from tests.surface.results import structured, texts
 from tests.surface.workflows.conftest import Flow, task
 
-pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("app", ["embedded"], indirect=True)]
+pytestmark = pytest.mark.anyio
 
 
 def states(answer: dict[str, Any]) -> dict[str, str]:

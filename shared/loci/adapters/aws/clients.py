@@ -92,6 +92,11 @@ class Clients:
             return cast("Any", self._session).client("sqs", config=_config(seconds=5))
 
     @cached_property
+    def stepfunctions(self) -> Any:
+        with self._making:
+            return cast("Any", self._session).client("stepfunctions", config=_config(seconds=5))
+
+    @cached_property
     def kms(self) -> Any:
         with self._making:
             return cast("Any", self._session).client("kms", config=_config(seconds=5))
