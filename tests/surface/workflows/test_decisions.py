@@ -201,6 +201,7 @@ async def test_a_person_who_does_not_approve_leaves_it_waiting(flow: Flow, mode:
     assert flow.begun() == []
 
 
+@pytest.mark.parametrize("app", ["embedded"], indirect=True)
 async def test_a_setting_leaves_all_approvals_to_people(flow: Flow) -> None:
     folder = flow.app.settings.data
     flow.app.close()

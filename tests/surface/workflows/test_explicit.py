@@ -13,6 +13,8 @@ from tests.surface.results import structured, texts
 from tests.surface.workflows.conftest import Flow, task
 
 pytestmark = pytest.mark.anyio
+EMBEDDED = pytest.mark.parametrize("app", ["embedded"], indirect=True)
+"""For what the tests' AWS does not have: a sandbox, an index."""
 
 
 def states(answer: dict[str, Any]) -> dict[str, str]:
@@ -121,7 +123,6 @@ async def test_a_plan_that_cannot_be_right_runs_nothing(flow: Flow, tasks: list[
         (task("t2", "sleep", key="a"), "INVALID_PARAMS", "'ms' is a required property"),
         (task("t2", "sleep", ms=1, speed="$t1.result"), "INVALID_PARAMS", "speed"),
         ({"id": "t2", "tool": "pml_execute_code", "arguments": {"code": "1"}}, "TOOL_DENIED", "runs code"),
-        ({"id": "t2", "type": "code_execution", "code": "x" * 102_401}, "CODE_TOO_LARGE", "102,401 bytes"),
     ],
 )
 async def test_a_task_that_cannot_run_is_found_before_any_runs(
@@ -130,6 +131,15 @@ async def test_a_task_that_cannot_run_is_found_before_any_runs(
     failure = await flow.failed("pml_execute_dag", workflow={"tasks": [ONE, second]})
     assert failure.startswith(f"{code}: Nothing has run. task 't2': ")
     assert said in failure
+    assert flow.begun() == []
+
+
+@needs_deno
+@EMBEDDED
+async def test_code_that_is_too_long_is_found_before_any_task_runs(flow: Flow) -> None:
+    long = {"id": "t2", "type": "code_execution", "code": "x" * 102_401}
+    failure = await flow.failed("pml_execute_dag", workflow={"tasks": [ONE, long]})
+    assert failure.startswith("CODE_TOO_LARGE: Nothing has run. task 't2': The code has 102,401 bytes")
     assert flow.begun() == []
 
 
@@ -203,6 +213,7 @@ async def test_a_task_has_its_time(flow: Flow) -> None:
 
 
 @needs_deno
+@EMBEDDED
 async def test_code_has_its_arguments_and_the_results_that_it_waits_for(flow: Flow) -> None:
     code: dict[str, Any] = {
         "id": "t2",
@@ -220,6 +231,7 @@ async def test_code_has_its_arguments_and_the_results_that_it_waits_for(flow: Fl
 
 
 @needs_deno
+@EMBEDDED
 async def test_code_that_fails_says_why(flow: Flow) -> None:
     answer = await flow.run({"id": "t1", "type": "code_execution", "code": "throw new Error('no bread')"})
     assert answer["status"] == "error"
@@ -227,12 +239,14 @@ async def test_code_that_fails_says_why(flow: Flow) -> None:
 
 
 @needs_deno
+@EMBEDDED
 async def test_code_of_a_task_may_call_the_tools_of_its_intent(flow: Flow) -> None:
     code = "const given = await journal.items({names: ['x', 'y']}); return given.count"
     answer = await flow.run({"id": "t1", "type": "code_execution", "code": code, "intent": "list some items"})
     assert answer["results"] == {"t1": 2}
 
 
+@EMBEDDED
 async def test_own_tools_are_tasks_too(flow: Flow) -> None:
     answer = await flow.run(
         {"id": "t1", "tool": "loci:add_memory", "arguments": {"name": "a.txt", "text": "The ferry leaves at nine."}},

@@ -74,7 +74,7 @@ class StepFunctions:
             case "advance":
                 return self._advance(owner, id, seconds)
             case "wait":
-                self._wait_for_decision(owner, id, str(event["checkpoint"]), str(event["token"]))
+                self.wait_for_decision(owner, id, str(event["checkpoint"]), str(event["token"]))
             case "failed":
                 self._failed(owner, id, json.dumps(event["error"])[:500])
             case op:
@@ -91,7 +91,7 @@ class StepFunctions:
         checkpoint = run.checkpoint.id if run.checkpoint else ""
         return {"outcome": end, "checkpoint": checkpoint, "seconds": max(1, int(self._runs.seconds_kept(run)))}
 
-    def _wait_for_decision(self, owner: Owner, id: str, checkpoint: str, token: str) -> None:
+    def wait_for_decision(self, owner: Owner, id: str, checkpoint: str, token: str) -> None:
         """Keep the token with which the machine is told to go on; tell it now if there is nothing to wait for."""
 
         def waiting(run: Run) -> Run:
