@@ -29,6 +29,7 @@ SECRET = "loci-signing"
 CONNECT = "loci-connect"
 KEY = "alias/loci-secrets"
 REGION = "eu-south-2"  # opted in and young: the old global S3 host does not serve it
+MACHINE = f"arn:aws:states:{REGION}:123456789012:stateMachine:loci-workflow"
 
 
 @contextmanager
@@ -37,7 +38,7 @@ def moto_aws() -> Generator[None, None, None]:
     with pytest.MonkeyPatch.context() as environment:
         credentials(environment)
         one_request_at_a_time(environment)
-        with mock_aws():
+        with mock_aws(config={"stepfunctions": {"execute_state_machine": True}}):
             _maker_of_all()()
             yield
 

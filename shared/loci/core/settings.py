@@ -181,6 +181,9 @@ class Settings(BaseModel):
     extract_function: str | None = Field(None, description="on AWS: the function that reads files")
     errand_function: str | None = Field(None, description="on AWS: the function that drives runs of code")
     connect_function: str | None = Field(None, description="on AWS: the function that reaches tool servers")
+    workflow_machine: str | None = Field(
+        None, description="on AWS: the ARN of the state machine that moves workflows on"
+    )
     secret_key: str | None = Field(
         None, description="on AWS: the ARN of the KMS key that closes the secrets of tool servers"
     )

@@ -47,7 +47,7 @@ def aws_adapters(settings: Settings) -> Adapters:
         files=partial(for_files, settings, blobs, clients, keyring=keyring),
         code=partial(_for_code, settings, records, keyring, clients),
         tools=partial(for_tools, settings, clients),
-        workflows=_for_workflows,
+        workflows=partial(_for_workflows, settings, clients),
     )
 
 
@@ -270,8 +270,17 @@ def _no_variable(_: str) -> None:
     """Entries may name none: all owners' servers would share those of the function, which are Loci's."""
 
 
-def _for_workflows() -> "WorkflowAdapters":
-    from loci.adapters.local.workflow_threads import WorkflowThreads, is_gone
+def _for_workflows(settings: Settings, clients: Clients) -> "WorkflowAdapters":
+    """Workflows, moved on by the state machine that the settings name."""
+    from loci.adapters.aws.workflow_engine import WorkflowMachine
     from loci.workflows.parts import WorkflowAdapters
 
-    return WorkflowAdapters(WorkflowThreads, is_gone)
+    machine = settings.workflow_machine
+    if machine is None:
+        raise Unavailable(
+            "This deployment runs no workflows",
+            "Call the tools one by one, or set LOCI_WORKFLOW_MACHINE to the machine of the stack",
+            code="WORKFLOWS_UNAVAILABLE",
+        )
+    # Whether a function still runs is not known: a lease is over when its time is.
+    return WorkflowAdapters(lambda _, runs: WorkflowMachine(machine, runs, clients), lambda _: False)

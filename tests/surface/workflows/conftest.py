@@ -2,6 +2,7 @@
 
 import json
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,8 @@ from mcp_types import CallToolResult
 from loci.app import App
 from loci.core.identity import LOCAL
 from loci.mcp.server import build_server
+from tests.support.connecting import connecting
+from tests.support.workflow_machine import Machine, workflow_machine
 from tests.surface.results import structured, texts
 
 JOURNAL = Path(__file__).parents[2] / "servers" / "upstream" / "journal.py"
@@ -66,7 +69,16 @@ def task(id: str, tool: str, *after: str, **arguments: object) -> dict[str, Any]
 
 
 @pytest.fixture
-def flow(app: App, tmp_path: Path) -> Flow:
+def machine() -> Iterator[Machine]:
+    """On AWS, the state machine with its function, and the function that reaches tool servers."""
+    with connecting(only_public=False) as function, workflow_machine(function.api) as machine:
+        yield machine
+
+
+@pytest.fixture
+def flow(app: App, tmp_path: Path, request: pytest.FixtureRequest) -> Flow:
+    if app.settings.mode == "aws":
+        request.getfixturevalue("machine")
     journal = tmp_path / "journal.jsonl"
     app.tools.add(LOCAL, "journal", journal_server(journal))
     app.tools.ask(LOCAL, "journal")

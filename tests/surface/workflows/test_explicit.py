@@ -4,7 +4,7 @@ import pytest
 
 from tests.surface.workflows.conftest import Flow, task
 
-pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("app", ["embedded"], indirect=True)]
+pytestmark = pytest.mark.anyio
 
 
 async def test_tasks_run_and_their_results_come_by_id(flow: Flow) -> None:

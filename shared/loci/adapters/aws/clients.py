@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from types_boto3_lambda import LambdaClient
     from types_boto3_s3 import S3Client
     from types_boto3_secretsmanager import SecretsManagerClient
+    from types_boto3_stepfunctions import SFNClient
 
 
 class Clients:
@@ -85,6 +86,11 @@ class Clients:
         config = _config(seconds=930, attempts=1, tcp_keepalive=True)
         with self._making:
             return self._session.client("lambda", config=config)  # pyright: ignore[reportUnknownMemberType]
+
+    @cached_property
+    def stepfunctions(self) -> "SFNClient":
+        with self._making:
+            return self._session.client("stepfunctions", config=_config(seconds=5))  # pyright: ignore[reportUnknownMemberType]
 
     @cached_property
     def sqs(self) -> Any:
