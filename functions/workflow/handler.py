@@ -1,13 +1,16 @@
-"""The workflow function: Step Functions has it move runs on, slice by slice, and tells it that it waits."""
+"""The workflow function: the state machine has it move runs on, slice after slice."""
 
-from typing import Any, cast
+from typing import Any
 
-from loci.adapters.aws.step_functions import StepFunctions
 from loci.compose import build_app
+from loci.workflows.machine_steps import MachineSteps
 
 app = build_app()
+steps = MachineSteps(app.workflows.parts, app.settings.workflow_paused_minutes * 60)
 
 
-def lambda_handler(event: dict[str, Any], context: Any) -> Any:
-    engine = cast("StepFunctions", app.workflows.parts.engine)
-    return engine.answer(event, context.get_remaining_time_in_millis() / 1000)
+def lambda_handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
+    done = steps.do(event, context.get_remaining_time_in_millis() / 1000 if context else None)
+    if tools := app.lazy_tools.made:
+        tools.finish_learning()  # this process may stop now
+    return done

@@ -27,11 +27,9 @@ RUN_TABLE = "loci-run-rows"
 EXECUTORS = "loci-executors"
 SECRET = "loci-signing"
 CONNECT = "loci-connect"
-WORKFLOW = "loci-workflow"
 KEY = "alias/loci-secrets"
-EXECUTES: Any = {"stepfunctions": {"execute_state_machine": True}}
-"""Otherwise moto's machines do nothing."""
 REGION = "eu-south-2"  # opted in and young: the old global S3 host does not serve it
+MACHINE = f"arn:aws:states:{REGION}:123456789012:stateMachine:loci-workflow"
 
 
 @contextmanager
@@ -40,14 +38,9 @@ def moto_aws() -> Generator[None, None, None]:
     with pytest.MonkeyPatch.context() as environment:
         credentials(environment)
         one_request_at_a_time(environment)
-        with mock_aws(config=EXECUTES):
+        with mock_aws(config={"stepfunctions": {"execute_state_machine": True}}):
             _maker_of_all()()
             yield
-
-
-def machine_arn() -> str:
-    """The machine that moves workflows on."""
-    return f"arn:aws:states:{REGION}:123456789012:stateMachine:loci-workflow"
 
 
 def maker() -> Callable[[], None]:

@@ -19,7 +19,7 @@ from loci.mcp.server import build_server
 from loci.mcp.tool import LociTool, Surface
 from loci.mcp.tool_catalog import ToolFamily, family_of
 from tests.servers.java.nodes import Node, opensearch_node
-from tests.support.moto_aws import BUCKET, CONNECT, KEY, SECRET, TABLE, machine_arn, moto_aws
+from tests.support.moto_aws import BUCKET, CONNECT, KEY, MACHINE, SECRET, TABLE, moto_aws
 
 Mode = Literal["legacy", "auto", "2026-07-28"]
 Connect = Callable[..., AbstractAsyncContextManager[Client]]
@@ -39,7 +39,7 @@ def app(request: pytest.FixtureRequest, tmp_path: Path) -> Generator[App, None, 
             yield app
         return
     settings: dict[str, object] = {"mode": "aws", "table": TABLE, "bucket": BUCKET, "secrets_from": SECRET}
-    settings |= {"secret_key": KEY, "connect_function": CONNECT, "workflow_machine": machine_arn()}
+    settings |= {"secret_key": KEY, "connect_function": CONNECT, "workflow_machine": MACHINE}
     if request.param == "opensearch":
         node: Node = request.getfixturevalue("node")
         settings |= {"search_url": node.url, "search_index": f"{node.prefix}{secrets.token_hex(4)}"}

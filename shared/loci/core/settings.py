@@ -184,9 +184,11 @@ class Settings(BaseModel):
     run_table: str | None = Field(None, description="on AWS: the DynamoDB table whose rows are lent to runs of code")
     executor_bucket: str | None = Field(None, description="on AWS: the S3 bucket of executors' variables and files")
     extract_function: str | None = Field(None, description="on AWS: the function that reads files")
-    workflow_machine: str | None = Field(None, description="on AWS: the state machine that moves workflows on")
     errand_function: str | None = Field(None, description="on AWS: the function that drives runs of code")
     connect_function: str | None = Field(None, description="on AWS: the function that reaches tool servers")
+    workflow_machine: str | None = Field(
+        None, description="on AWS: the ARN of the state machine that moves workflows on"
+    )
     secret_key: str | None = Field(
         None, description="on AWS: the ARN of the KMS key that closes the secrets of tool servers"
     )

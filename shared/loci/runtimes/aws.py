@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from loci.tools.ports import Changed, ToolServers
     from loci.tools.reaching import Reaching
     from loci.workflows.parts import WorkflowAdapters
-    from loci.workflows.runs import Runs
-    from loci.workflows.slice import Slices
 
 EXTRACT_TENANTS = b"extract"
 MAX_OUTPUT_BYTES = 1 << 19
@@ -273,16 +271,16 @@ def _no_variable(_: str) -> None:
 
 
 def _for_workflows(settings: Settings, clients: Clients) -> "WorkflowAdapters":
-    """Workflows, which the machine that the settings name moves on."""
-    from loci.adapters.aws.step_functions import StepFunctions
+    """Workflows, moved on by the state machine that the settings name."""
+    from loci.adapters.aws.workflow_engine import WorkflowMachine
     from loci.workflows.parts import WorkflowAdapters
 
-    def engine(runs: "Runs", slices: "Slices") -> StepFunctions:
-        return StepFunctions(settings.workflow_machine, runs, slices, clients)
-
-    return WorkflowAdapters(engine, _is_never_gone)
-
-
-def _is_never_gone(_: str) -> bool:
-    """Nobody can see if another function still runs: its lease has to end."""
-    return False
+    machine = settings.workflow_machine
+    if machine is None:
+        raise Unavailable(
+            "This deployment runs no workflows",
+            "Call the tools one by one, or set LOCI_WORKFLOW_MACHINE to the machine of the stack",
+            code="WORKFLOWS_UNAVAILABLE",
+        )
+    # Whether a function still runs is not known: a lease is over when its time is.
+    return WorkflowAdapters(lambda _, runs: WorkflowMachine(machine, runs, clients), lambda _: False)

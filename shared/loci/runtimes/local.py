@@ -167,4 +167,4 @@ def _for_workflows() -> "WorkflowAdapters":
     from loci.adapters.local.workflow_threads import WorkflowThreads, is_gone
     from loci.workflows.parts import WorkflowAdapters
 
-    return WorkflowAdapters(lambda _, slices: WorkflowThreads(slices), is_gone)
+    return WorkflowAdapters(lambda slices, _: WorkflowThreads(slices), is_gone)

@@ -32,7 +32,7 @@ MOST_ACTIVE = 100
 class WorkflowAdapters:
     """What moves runs on, on one runtime."""
 
-    engine: Callable[[Runs, Slices], WorkflowEngine]
+    engine: Callable[[Slices, Runs], WorkflowEngine]
     is_gone: Callable[[str], bool]
     """True for a holder of a lease that certainly moves nothing on any more."""
 
@@ -54,7 +54,7 @@ def workflow_parts(
         runs,
         steps,
         slices,
-        adapters.engine(runs, slices),
+        adapters.engine(slices, runs),
         Slots(records, "workflow_slot", MOST_ACTIVE, _too_many),
         Answers(runs, scratchpad, time.time, links),
         links,

@@ -139,18 +139,6 @@ class Run(BaseModel):
             run = run.with_tasks(stranded)
         return run
 
-    def failed(self, now: float, why: str) -> Self:
-        """The run after nothing can move it on any more."""
-        states = dict[str, TaskState]()
-        for id, state in self.tasks.items():
-            if state.status == "running":
-                told = {"status": "error", "code": "INTERRUPTED", "error": f"It may have run: {why}"}
-                states[id] = state.model_copy(update={**told, "ms": max(0.0, now - state.began) * 1000})
-            elif state.status == "waiting":
-                states[id] = state.model_copy(update={"status": "skipped", "error": f"the workflow failed: {why}"})
-        over = {"status": "error", "checkpoint": None, "lease": None, "ended": now}
-        return self.with_tasks(states).decided(now, "fail", why).model_copy(update=over)
-
     def ready(self) -> list[Task]:
         """The tasks that may start now, except that some need an approval first."""
         allowed = {id for layer in self.layers()[: self.released] for id in layer} if self.by_layer else None

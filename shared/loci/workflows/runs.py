@@ -88,10 +88,6 @@ class Runs:
         record = self._records.get(owner, VALUE, f"{id}/{task}")
         return record.value.get("value") if record else None
 
-    def now(self) -> float:
-        """The time."""
-        return self._clock()
-
     def seconds_kept(self, run: Run) -> float:
         """How long the run is kept if nothing happens to it."""
         if run.status in ENDED:

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,7 @@ from loci.mcp.http.application import asgi
 from loci.mcp.server import build_server
 from tests.attack.doors import uvicorn_door
 from tests.support.connecting import connecting
-from tests.support.moving import Moving, moving
+from tests.support.workflow_machine import Machine, workflow_machine
 from tests.surface.results import structured, texts
 
 if TYPE_CHECKING:
@@ -78,18 +78,16 @@ def task(id: str, tool: str, *after: str, **arguments: object) -> dict[str, Any]
 
 
 @pytest.fixture
-def machine(app: App) -> Generator[Moving | None]:
-    """On AWS, what moves workflows on and reaches their servers."""
-    if app.settings.mode == "embedded":
-        yield None
-        return
-    with connecting(only_public=False) as connected, moving(connected.api) as machine:
+def machine() -> Iterator[Machine]:
+    """On AWS, the state machine with its function, and the function that reaches tool servers."""
+    with connecting(only_public=False) as function, workflow_machine(function.api) as machine:
         yield machine
 
 
 @pytest.fixture
-def flow(app: App, machine: Moving | None, tmp_path: Path) -> Flow:
-    del machine
+def flow(app: App, tmp_path: Path, request: pytest.FixtureRequest) -> Flow:
+    if app.settings.mode == "aws":
+        request.getfixturevalue("machine")
     journal = tmp_path / "journal.jsonl"
     app.tools.add(LOCAL, "journal", journal_server(journal))
     app.tools.ask(LOCAL, "journal")

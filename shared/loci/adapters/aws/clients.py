@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from types_boto3_lambda import LambdaClient
     from types_boto3_s3 import S3Client
     from types_boto3_secretsmanager import SecretsManagerClient
+    from types_boto3_stepfunctions import SFNClient
 
 
 class Clients:
@@ -87,14 +88,14 @@ class Clients:
             return self._session.client("lambda", config=config)  # pyright: ignore[reportUnknownMemberType]
 
     @cached_property
+    def stepfunctions(self) -> "SFNClient":
+        with self._making:
+            return self._session.client("stepfunctions", config=_config(seconds=5))  # pyright: ignore[reportUnknownMemberType]
+
+    @cached_property
     def sqs(self) -> Any:
         with self._making:
             return cast("Any", self._session).client("sqs", config=_config(seconds=5))
-
-    @cached_property
-    def stepfunctions(self) -> Any:
-        with self._making:
-            return cast("Any", self._session).client("stepfunctions", config=_config(seconds=5))
 
     @cached_property
     def kms(self) -> Any:

@@ -1,0 +1,86 @@
+"""What a state machine has done: each step of it is one call of the workflow function."""
+
+import time
+from typing import Final
+
+from loci.core.errors import NotFound
+from loci.core.identity import Owner
+from loci.core.ids import random_id
+from loci.core.json import JsonObject
+from loci.workflows.api import WorkflowParts
+from loci.workflows.plan import LONGEST_TASK
+from loci.workflows.run import ENDED, Run, TaskState
+
+SPARE: Final = 20.0
+"""Seconds of a call that no task gets."""
+LOOK_SECONDS: Final = 1.0
+"""Seconds between two tries to take a run over: it is held until the lease of a slice that crashed is over."""
+MAY_HAVE_RUN: Final = "it may have run, wholly or in part"
+AFTER_EXPIRY: Final = 60.0
+"""Seconds for which the machine waits longer than the run."""
+
+
+class MachineSteps:
+    """Does the steps. Only ids come and go."""
+
+    def __init__(self, parts: WorkflowParts, paused_seconds: float) -> None:
+        self._parts = parts
+        self._paused = paused_seconds
+
+    def do(self, event: JsonObject, seconds: float | None) -> JsonObject:
+        """Do what the machine asks for, in so many seconds."""
+        owner, id = Owner(str(event["tenant"]), str(event["subject"])), str(event["id"])
+        match event["op"]:
+            case "advance":
+                return self._advanced(owner, id, seconds)
+            case "wait":
+                self._wait(owner, id, str(event["token"]))
+            case "failed":
+                self._give_up(owner, id, str(event["error"]))
+            case other:
+                raise ValueError(f"the machine asks for {other!r}")
+        return {}
+
+    def _advanced(self, owner: Owner, id: str, seconds: float | None) -> JsonObject:
+        """One slice. No task starts in it that could be cut off."""
+        holder = f"machine.{random_id(12)}"
+        until = None if seconds is None else time.monotonic() + seconds
+        while True:
+            left = None if until is None else until - time.monotonic()
+            starting = None if left is None else max(0.0, left - LONGEST_TASK / 1000 - SPARE)
+            end = self._parts.slices.advance(owner, id, holder, seconds=starting)
+            if end != "held" or (left is not None and left < SPARE):
+                break
+            time.sleep(LOOK_SECONDS)
+        return {"end": "more" if end == "held" else end, "seconds": round(self._paused + AFTER_EXPIRY)}
+
+    def _wait(self, owner: Owner, id: str, token: str) -> None:
+        """Keep the token for whoever decides. If that has happened meanwhile, the machine goes on at once."""
+
+        try:
+            run, _ = self._parts.runs.change(owner, id, lambda run: run.model_copy(update={"token": token}))
+        except NotFound:
+            return  # it has expired, and so will the pause
+        if run.status == "running":
+            self._parts.engine.start(owner, id)
+        elif run.status in ENDED:
+            self._parts.engine.cancel(owner, id)
+
+    def _give_up(self, owner: Owner, id: str, error: str) -> None:
+        """End a run that cannot be moved on. One that waits for a decision is moved on by a new execution."""
+
+        def given_up(run: Run) -> Run:
+            if run.status != "running":
+                return run
+            now = self._parts.clock()
+            why = f"Loci could not move the workflow on ({error[:100]})"
+            cut = {"status": "error", "code": "INTERRUPTED", "error": f"{why}: {MAY_HAVE_RUN}"}
+            run = run.with_tasks({task: run.tasks[task].model_copy(update=cut) for task in run.running()})
+            run = run.with_tasks({task: TaskState(status="skipped", error=why) for task in run.unsettled()})
+            run = run.decided(now, "give up", why)
+            return run.model_copy(update={"status": "error", "ended": now, "lease": None, "checkpoint": None})
+
+        try:
+            self._parts.runs.change(owner, id, given_up)
+        except NotFound:
+            return
