@@ -39,9 +39,11 @@ class RecordedRecords:
             owner, kind, key, value, expect_version=expect_version, expires_at=expires_at, durable=durable
         )
 
-    def remove(self, owner: Owner, kind: str, key: str, *, expect_version: str | None = None) -> bool:
+    def remove(
+        self, owner: Owner, kind: str, key: str, *, expect_version: str | None = None, durable: bool = True
+    ) -> bool:
         self.calls.append(("remove", kind))
-        return self.store.remove(owner, kind, key, expect_version=expect_version)
+        return self.store.remove(owner, kind, key, expect_version=expect_version, durable=durable)
 
     def list(
         self, owner: Owner, kind: str, *, prefix: str = "", limit: int = 100, after: str | None = None

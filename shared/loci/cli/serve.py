@@ -120,8 +120,12 @@ def _background(app: App, *, example: bool = False) -> contextlib.AbstractContex
     if app.settings.mode != "embedded":
         return contextlib.nullcontext()
     from loci.cli.background import Background
+    from loci.cli.resuming import Resuming
 
-    return Background(app, lambda line: print(line, file=sys.stderr, flush=True), example=example)
+    work = contextlib.ExitStack()
+    work.enter_context(Resuming(app))
+    work.enter_context(Background(app, lambda line: print(line, file=sys.stderr, flush=True), example=example))
+    return work
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -11,12 +11,15 @@ from loci.core.stores import ABSENT, Record, RecordStore, every
 class Slots:
     """An owner's slots. What holds one and dies holds it only until it expires."""
 
-    def __init__(self, records: RecordStore, kind: str, most: int, full: Callable[[int], LociError]) -> None:
-        """`full` makes the error for an owner who has no free slot."""
+    def __init__(
+        self, records: RecordStore, kind: str, most: int, full: Callable[[int], LociError], *, durable: bool = True
+    ) -> None:
+        """`full` makes the error for an owner who has no free slot. `durable`: as for a record."""
         self._records = records
         self._kind = kind
         self._most = most
         self._full = full
+        self._durable = durable
 
     def held(self, owner: Owner) -> list[Record]:
         """The slots that are taken."""
@@ -29,7 +32,13 @@ class Slots:
             if key not in taken:
                 try:
                     return self._records.put(
-                        owner, self._kind, key, value or {}, expect_version=ABSENT, expires_at=until
+                        owner,
+                        self._kind,
+                        key,
+                        value or {},
+                        expect_version=ABSENT,
+                        expires_at=until,
+                        durable=self._durable,
                     )
                 except Conflict:  # somebody else was faster
                     continue
@@ -38,6 +47,6 @@ class Slots:
     def give_back(self, owner: Owner, key: str, version: str) -> None:
         """Free the slot, unless something else has it by now."""
         try:
-            self._records.remove(owner, self._kind, key, expect_version=version)
+            self._records.remove(owner, self._kind, key, expect_version=version, durable=self._durable)
         except Conflict:
             return

@@ -117,8 +117,10 @@ class RecordStore(Protocol):
         """
         ...
 
-    def remove(self, owner: Owner, kind: str, key: str, *, expect_version: str | None = None) -> bool:
-        """Remove the record; return True if it existed. `expect_version` works as in `put`."""
+    def remove(
+        self, owner: Owner, kind: str, key: str, *, expect_version: str | None = None, durable: bool = True
+    ) -> bool:
+        """Remove the record; return True if it existed. `expect_version` and `durable` work as in `put`."""
         ...
 
     def list(

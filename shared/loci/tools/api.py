@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from loci.core.calls import Called, Door
 from loci.core.errors import Refused
+from loci.core.giving_up import GivingUp
 from loci.core.identity import Caller, Owner
 from loci.core.json import Json, JsonObject
 from loci.tools.arguments import IsOpen
@@ -191,9 +192,13 @@ class Tools:
         *,
         approved: bool = False,
         seconds: float | None = None,
+        given_up: GivingUp | None = None,
     ) -> Json:
         """Call a tool, and return the plain value of its result. Raises `Refused` if the result is an error."""
-        return value_of(*self.parts.gateway.call(caller, door, tool, arguments, approved=approved, seconds=seconds))
+        called = self.parts.gateway.call(
+            caller, door, tool, arguments, approved=approved, seconds=seconds, given_up=given_up
+        )
+        return value_of(*called)
 
     def checked(self, owner: Owner, tool: str, arguments: JsonObject, is_open: IsOpen) -> CheckedCall:
         """What a plan has to know of a call that it makes later. Raises `LociError` if it cannot be made.

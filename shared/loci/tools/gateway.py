@@ -11,6 +11,7 @@ from typing import Any, cast
 
 from loci.core.calls import UNKNOWN, Called, Calls, Door
 from loci.core.errors import LociError, NotFound, Refused
+from loci.core.giving_up import GivingUp
 from loci.core.identity import Caller, Owner
 from loci.core.json import JsonObject
 from loci.core.telemetry import Outcome
@@ -73,8 +74,10 @@ class Gateway:
         approved: bool = False,
         seconds: float | None = None,
         progress: Progress | None = None,
+        given_up: GivingUp | None = None,
     ) -> tuple[AnyTool, JsonObject]:
         """Call the tool; return it, and its result as the protocol has it. `approved`: a person approved this call.
+        `given_up`: nobody waits any more; a server is told then, one of Loci's own tools goes on.
 
         Raises `LociError` if nothing was called, or if the tool gave no result.
         """
@@ -94,7 +97,7 @@ class Gateway:
             check_approval(tool, None if approved else self._policy.approval_needed(tool, server.entry))
             under_way.counted_as = tool.id
             under_way.result = self._servers.call(
-                caller.owner, server, tool.name, arguments, seconds=seconds, progress=progress
+                caller.owner, server, tool.name, arguments, seconds=seconds, progress=progress, given_up=given_up
             )
             return tool, under_way.result
 

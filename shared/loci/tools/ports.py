@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from loci.core.errors import Unavailable
+from loci.core.giving_up import GivingUp
 from loci.core.identity import Caller, Owner
 from loci.core.json import JsonObject
 from loci.tools.authorization import AuthorizationServer, OAuthClient, Protection, Tokens
@@ -82,11 +83,12 @@ class ServerConnections(Protocol):
         *,
         seconds: float | None = None,
         progress: Progress | None = None,
+        given_up: GivingUp | None = None,
     ) -> JsonObject:
         """Call the tool, and return the result as the protocol has it, untouched: `content`, `structuredContent`, …
 
         A result with `isError` is a result. Raises `ToolServerError` if the server gives none in time: it is told that
-        nobody waits any more. A call is never repeated: it may have done something.
+        nobody waits any more, as it is when the call is given up. A call is never repeated: it may have done something.
         """
         ...
 
@@ -109,6 +111,7 @@ class ToolServers(Protocol):
         *,
         seconds: float | None = None,
         progress: Progress | None = None,
+        given_up: GivingUp | None = None,
     ) -> JsonObject: ...
 
     def close(self, owner: Owner | None = None, name: str | None = None) -> None: ...

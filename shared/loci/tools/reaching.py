@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from loci.core.errors import Refused
+from loci.core.giving_up import GivingUp
 from loci.core.identity import Owner
 from loci.core.json import JsonObject
 from loci.tools.configuration import VARIABLE, Configured, Entry, not_configured
@@ -129,9 +130,12 @@ class ReachedServers:
         *,
         seconds: float | None = None,
         progress: Progress | None = None,
+        given_up: GivingUp | None = None,
     ) -> JsonObject:
         reached = self._reaching.server(owner, server)
-        return self._connections.call(owner, reached, tool, arguments, seconds=seconds, progress=progress)
+        return self._connections.call(
+            owner, reached, tool, arguments, seconds=seconds, progress=progress, given_up=given_up
+        )
 
     def close(self, owner: Owner | None = None, name: str | None = None) -> None:
         self._connections.close(owner, name)

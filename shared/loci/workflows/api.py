@@ -2,16 +2,18 @@
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, cast
 
 from loci.core.deadline import time_left
-from loci.core.errors import LociError, NotFound, Refused
+from loci.core.errors import LociError, Refused
 from loci.core.identity import Caller, Owner
 from loci.core.ids import random_id
 from loci.core.json import JsonObject
 from loci.core.slots import Slots
+from loci.core.stores import Record
+from loci.workflows.active import ActiveOwners
 from loci.workflows.answers import Answers
 from loci.workflows.approval_links import ApprovalLinks, Linked
 from loci.workflows.plan import Plan, Task
@@ -26,6 +28,8 @@ LOOK_SECONDS: Final = 0.5
 """Seconds between two reports of progress."""
 MOST_FAULTS: Final = 5
 LONGEST_ARGUMENTS: Final = 1000
+STORED_SECONDS: Final = 60.0
+"""Seconds after which a slot without a run is free again."""
 
 Told = Callable[[int, int, str], None]
 """Told how far a run is: tasks that have ended, of how many, and a text."""
@@ -44,6 +48,7 @@ class WorkflowParts:
     slices: Slices
     engine: WorkflowEngine
     slots: Slots
+    owners: ActiveOwners
     answers: Answers
     links: ApprovalLinks
     clock: Callable[[], float]
@@ -84,7 +89,12 @@ class Workflows:
     def proceed(self, owner: Owner, id: str, reason: str | None = None, told: Told = nobody) -> JsonObject:
         """Go on with a run that waits after a layer. For another one, wait for its end."""
 
+        seen: list[Checkpoint | None] = []
+
         def gone_on(run: Run) -> Run:
+            seen.append(run.checkpoint)
+            if run.checkpoint != seen[0]:  # another answer was faster: this one was not meant for what came after it
+                return run
             match run.checkpoint:
                 case Checkpoint(kind="approval", id=checkpoint):
                     raise Refused(
@@ -198,10 +208,16 @@ class Workflows:
         return {id: self.parts.answers.of(owner, id, run) for id, run in paused}
 
     def resume(self, owner: Owner) -> int:
-        """Move on what nobody moves on any more: its process died. Returns how many runs that may be."""
-        left = [id for id, run in self.parts.runs.all(owner).items() if run.status == "running"]
+        """Move on what nobody moves on any more: its process died. Returns how many runs that may be.
+
+        It looks at the slots of the active runs only, and gives back those of runs that are over.
+        """
+        slots = self._of_runs(owner)
+        states = self.parts.runs.states(owner, [*slots])
+        left = [id for id, (status, lease) in states.items() if self.parts.slices.is_left(status, lease)]
         for id in left:
             self.parts.engine.start(owner, id)
+        self._free_ended(owner, slots, states)
         return len(left)
 
     def close(self) -> None:
@@ -223,21 +239,26 @@ class Workflows:
 
     def _slot(self, owner: Owner, id: str, until: float) -> tuple[str, str]:
         """A slot for one more active run. Those of runs that are over come free first."""
-        value: JsonObject = {"run": id}
+        value: JsonObject = {"run": id, "at": self.parts.clock()}
+        self.parts.owners.note(owner)
         try:
             slot = self.parts.slots.take(owner, until, value)
         except LociError:
-            for held in self.parts.slots.held(owner):
-                if not self._is_active(owner, str(held.value.get("run"))):
-                    self.parts.slots.give_back(owner, held.key, held.version)
+            slots = self._of_runs(owner)
+            self._free_ended(owner, slots, self.parts.runs.states(owner, [*slots]))
             slot = self.parts.slots.take(owner, until, value)
         return slot.key, slot.version
 
-    def _is_active(self, owner: Owner, id: str) -> bool:
-        try:
-            return self.parts.runs.get(owner, id).status not in ENDED
-        except NotFound:
-            return False
+    def _of_runs(self, owner: Owner) -> dict[str, Record]:
+        """The slots, by the ids of their runs."""
+        return {str(slot.value.get("run") or slot.key): slot for slot in self.parts.slots.held(owner)}
+
+    def _free_ended(self, owner: Owner, slots: dict[str, Record], states: Mapping[str, tuple[str, object]]) -> None:
+        """Free the slots of runs that have ended, expired or are damaged. A run is stored soon after its slot."""
+        for id, slot in slots.items():
+            is_new = self.parts.clock() - float(cast("float", slot.value.get("at", 0))) < STORED_SECONDS
+            if states[id][0] in ENDED if id in states else not is_new:
+                self.parts.slots.give_back(owner, slot.key, slot.version)
 
     def _freed(self, owner: Owner, run: Run) -> None:
         if run.slot is not None:
@@ -255,7 +276,7 @@ class Workflows:
                 if run.status in ENDED:
                     self._freed(owner, run)
                 return self.parts.answers.of(owner, id, run)
-            told(len(run.tasks) - len(run.unsettled()), len(run.tasks), f"runs {', '.join(run.running()[:5])}")
+            told(len(run.tasks) - len(run.unsettled()), len(run.tasks), f"{id} runs {', '.join(run.running()[:5])}")
             self.parts.engine.wait(owner, id, min(LOOK_SECONDS, left))
 
 

@@ -10,6 +10,7 @@ from loci.core.settings import Settings
 from loci.core.slots import Slots
 from loci.core.stores import RecordStore
 from loci.scratchpad.api import Scratchpad
+from loci.workflows.active import SLOT, ActiveOwners
 from loci.workflows.answers import Answers
 from loci.workflows.api import WorkflowParts
 from loci.workflows.approval_links import ApprovalLinks
@@ -55,7 +56,8 @@ def workflow_parts(
         steps,
         slices,
         adapters.engine(slices, runs),
-        Slots(records, "workflow_slot", MOST_ACTIVE, _too_many),
+        Slots(records, SLOT, MOST_ACTIVE, _too_many, durable=False),
+        ActiveOwners(records, time.time),
         Answers(runs, scratchpad, time.time, links),
         links,
         time.time,

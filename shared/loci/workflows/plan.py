@@ -1,6 +1,7 @@
 """A plan: tasks, and which of them wait for which."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import Annotated, Any, Final, Literal, Self, cast
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
@@ -25,7 +26,19 @@ class CodeLimits(BaseModel):
     memory_mb: int = Field(512, ge=64, le=2048, validation_alias=AliasChoices("memoryLimit", "memory_mb"))
 
 
-class Task(BaseModel):
+class _Remembering(BaseModel):
+    """A model whose cached properties a changed copy works out anew."""
+
+    model_config = ConfigDict(frozen=True)
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        copy = super().model_copy(update=update, deep=deep)
+        for name in [name for name in copy.__dict__ if name not in type(self).model_fields]:
+            cast("dict[str, Any]", copy.__dict__).pop(name)
+        return copy
+
+
+class Task(_Remembering):
     """A step of a plan: a call of a tool, or code."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
@@ -46,7 +59,7 @@ class Task(BaseModel):
     approve: bool | Literal["human"] = False
     idempotent: bool = False
 
-    @property
+    @cached_property
     def after(self) -> tuple[str, ...]:
         """The tasks that end before it starts: those that it names, and those whose results it refers to."""
         return tuple(dict.fromkeys((*self.depends_on, *(found.task for found in references(self.arguments)))))
@@ -57,7 +70,7 @@ class Task(BaseModel):
         return (self.timeout or self.limits.timeout) / 1000
 
 
-class Plan(BaseModel):
+class Plan(_Remembering):
     """Tasks that fit together. Each is checked against the others, not yet against its tool."""
 
     model_config = ConfigDict(frozen=True)
@@ -86,10 +99,18 @@ class Plan(BaseModel):
         return cls(tasks=tuple(tasks))
 
     def __getitem__(self, id: str) -> Task:
-        return next(one for one in self.tasks if one.id == id)
+        return self._by_id[id]
 
     def layers(self) -> list[list[str]]:
         """The ids in layers: a task is in the first layer after all that it waits for."""
+        return self._layers
+
+    @cached_property
+    def _by_id(self) -> dict[str, Task]:
+        return {one.id: one for one in self.tasks}
+
+    @cached_property
+    def _layers(self) -> list[list[str]]:
         return _layers({one.id: one.after for one in self.tasks})
 
 

@@ -1,9 +1,9 @@
 """The ports of workflows."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
+from loci.core.giving_up import GivingUp
 from loci.core.identity import Caller, Owner
 from loci.core.json import Json, JsonObject
 from loci.workflows.plan import Task
@@ -48,8 +48,6 @@ class Steps(Protocol):
         """Raise `LociError` if the task cannot run: no such tool, a denied one, or arguments that do not fit."""
         ...
 
-    def run(
-        self, caller: Caller, task: Task, arguments: JsonObject, results: JsonObject, given_up: Callable[[], bool]
-    ) -> Json:
-        """Do what the task says, and return its value. Raises `LociError` if it fails."""
+    def run(self, caller: Caller, task: Task, arguments: JsonObject, results: JsonObject, given_up: GivingUp) -> Json:
+        """Do what the task says, and return its value. Raises `LociError` if it fails, or is given up."""
         ...

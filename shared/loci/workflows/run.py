@@ -12,6 +12,8 @@ RunStatus = Literal["running", "paused", "complete", "aborted", "error"]
 """As clients read it."""
 ENDED: Final = frozenset[RunStatus]({"complete", "aborted", "error"})
 SETTLED: Final = frozenset[TaskStatus]({"success", "error", "skipped"})
+MOST_TRIES: Final = 12
+"""Of a task that is interrupted again and again."""
 
 
 class TaskState(BaseModel):
@@ -110,23 +112,51 @@ class Run(BaseModel):
 
     def with_ends(self, ends: Iterable[Ended]) -> Self:
         """The run after these tasks ended. A task that does not run any more keeps its state."""
-        return self.with_tasks({one.id: one.state for one in ends if self.tasks[one.id].status == "running"})
+        return self.with_tasks(
+            {
+                one.id: one.state
+                for one in ends
+                if self.tasks[one.id].status == "running" and self.tasks[one.id].tries == one.state.tries
+            }
+        )
+
+    def started(self, ids: Iterable[str], now: float) -> Self:
+        """The run after another try of these tasks has begun."""
+        return self.with_tasks(
+            {
+                id: self.tasks[id].model_copy(
+                    update={"status": "running", "began": now, "tries": self.tasks[id].tries + 1}
+                )
+                for id in ids
+            }
+        )
 
     def interrupted(self, now: float) -> Self:
-        """The run after whoever moved it on has died: what was running is repeated if that is safe."""
+        """The run after whoever moved it on has died: what was running is repeated if that is safe.
+
+        What was interrupted very often may be what kills Loci: it is not repeated any more.
+        """
         changed = dict[str, TaskState]()
         for id, state in self.tasks.items():
             if state.status != "running":
                 continue
-            if id in self.safe:
+            if id in self.safe and state.tries < MOST_TRIES:
                 changed[id] = state.model_copy(update={"status": "waiting"})
             else:
-                told = "Loci was stopped while it ran: it may have run, wholly or in part"
-                ms = max(0.0, now - state.began) * 1000
-                changed[id] = state.model_copy(
-                    update={"status": "error", "code": "INTERRUPTED", "error": told, "ms": ms}
-                )
+                changed[id] = _cut(state, now, "INTERRUPTED", "Loci was stopped while it ran")
         return self.with_tasks(changed)
+
+    def failed(self, now: float) -> Self:
+        """The run after an error of Loci's own: nothing of it goes on."""
+        changed = dict[str, TaskState]()
+        for id, state in self.tasks.items():
+            if state.status == "running":
+                changed[id] = _cut(state, now, "INTERNAL_ERROR", "Loci failed while it ran")
+            elif state.status == "waiting":
+                update = {"status": "skipped", "code": "INTERNAL_ERROR", "error": "Loci failed: read its log"}
+                changed[id] = state.model_copy(update=update)
+        over = {"status": "error", "checkpoint": None, "lease": None, "ended": now}
+        return self.with_tasks(changed).model_copy(update=over)
 
     def without_stranded(self) -> Self:
         """The run with every task skipped that waits for one that failed."""
@@ -192,3 +222,19 @@ class Run(BaseModel):
         blocking = next(one for one in task.after if self._blocks(one))
         how = "failed" if self.tasks[blocking].status == "error" else "was skipped"
         return f"{blocking} {how}"
+
+
+def weighs(before: Run, after: Run) -> bool:
+    """True if the change must survive a power cut: something was decided or told, or a task may not be repeated."""
+    if (before.status, before.decisions, before.plan) != (after.status, after.decisions, after.plan):
+        return True
+    changed = [id for id, state in after.tasks.items() if state is not before.tasks[id]]
+    if not changed:  # a sign of life, now and then
+        return True
+    return any("running" in (before.tasks[id].status, after.tasks[id].status) for id in changed if id not in after.safe)
+
+
+def _cut(state: TaskState, now: float, code: str, why: str) -> TaskState:
+    told = f"{why}: it may have run, wholly or in part"
+    ms = max(0.0, now - state.began) * 1000
+    return state.model_copy(update={"status": "error", "code": code, "error": told, "ms": ms})

@@ -1,14 +1,14 @@
 """The runs of each owner, in the record store. Every change is a compare-and-set."""
 
-import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final, cast
 
 from loci.core.errors import Conflict, NotFound
 from loci.core.identity import Owner
-from loci.core.json import Json
+from loci.core.json import Json, string
 from loci.core.stores import ABSENT, Record, RecordStore, every, read_or_none, readable
-from loci.workflows.run import ENDED, Run, TaskState
+from loci.workflows.run import ENDED, Lease, Run, TaskState, weighs
+from loci.workflows.values import storable
 
 RUN, VALUE = "workflow", "workflow_value"
 """The kinds of records: a run, and what one of its tasks gave."""
@@ -30,7 +30,9 @@ class Runs:
 
     def add(self, owner: Owner, id: str, run: Run) -> None:
         """Keep a new run."""
-        self._records.put(owner, RUN, id, _value(run), expect_version=ABSENT, expires_at=self._until(run))
+        self._records.put(
+            owner, RUN, id, _value(run), expect_version=ABSENT, expires_at=self._until(run), durable=False
+        )
 
     def get(self, owner: Owner, id: str) -> Run:
         """The run. Raises `NotFound` if there is none."""
@@ -41,12 +43,33 @@ class Runs:
         record = self._records.get(owner, RUN, id)
         run = read_or_none(record, _run)
         if run is None or record is None:
+            if record is not None:
+                raise NotFound(
+                    f"The record of the workflow {id[:80]!r} is damaged",
+                    "Look with its tools what it has done, then start what is missing anew",
+                    code="WORKFLOW_NOT_FOUND",
+                )
             raise NotFound(
                 f"There is no workflow {id[:80]!r}",
                 f"Check the id. It may have expired: a paused one waits {_told(self._paused_seconds)} for an answer",
                 code="WORKFLOW_NOT_FOUND",
             )
         return run, record.version
+
+    def renewed(self, owner: Owner, id: str, known: tuple[Run, str]) -> tuple[Run, str]:
+        """The run as it is now, if it was known so. Raises `NotFound` if there is none any more."""
+        record = self._records.get(owner, RUN, id)
+        return known if record is not None and record.version == known[1] else self.versioned(owner, id)
+
+    def states(self, owner: Owner, ids: Sequence[str]) -> dict[str, tuple[str, Lease | None]]:
+        """The statuses and leases of those runs that there are, by their ids. Does not read the rest of them."""
+
+        def state(record: Record) -> tuple[str, Lease | None]:
+            lease = record.value.get("lease")
+            return string(record.value.get("status", "running")), Lease.model_validate(lease) if lease else None
+
+        found = self._records.get_all(owner, RUN, ids)
+        return {id: known for id, record in found.items() if (known := read_or_none(record, state)) is not None}
 
     def all(self, owner: Owner) -> dict[str, Run]:
         """All runs that are kept, by their ids."""
@@ -66,7 +89,13 @@ class Runs:
                 return run, version
             try:
                 record = self._records.put(
-                    owner, RUN, id, _value(new), expect_version=version, expires_at=self._until(new)
+                    owner,
+                    RUN,
+                    id,
+                    _value(new),
+                    expect_version=version,
+                    expires_at=self._until(new),
+                    durable=weighs(run, new),
                 )
             except Conflict:
                 known = None
@@ -75,18 +104,26 @@ class Runs:
 
     def keep(self, owner: Owner, id: str, task: str, state: TaskState, value: Json) -> TaskState:
         """Keep what a task gave; return its state with the value, or with the mark that it is in its own record."""
-        if len(json.dumps(value)) <= SMALL:
+        value, size = storable(value)
+        if size <= SMALL:
             return state.model_copy(update={"value": value})
         until = self._clock() + ALIVE
-        self._records.put(owner, VALUE, f"{id}/{task}", {"value": value}, expires_at=until)
+        # The write of the run that follows makes it last.
+        self._records.put(owner, VALUE, _key(id, task, state), {"value": value}, expires_at=until, durable=False)
         return state.model_copy(update={"is_stored": True})
 
     def value(self, owner: Owner, id: str, task: str, state: TaskState) -> Json:
-        """What the task gave."""
+        """What the task gave. Raises `NotFound` if that is lost."""
         if not state.is_stored:
             return state.value
-        record = self._records.get(owner, VALUE, f"{id}/{task}")
-        return record.value.get("value") if record else None
+        record = self._records.get(owner, VALUE, _key(id, task, state))
+        if record is None or record.is_damaged:
+            raise NotFound(
+                f"What task {task!r} gave is lost: its record is gone or damaged",
+                "Look with its tool what it has done",
+                code="RESULT_LOST",
+            )
+        return record.value.get("value")
 
     def seconds_kept(self, run: Run) -> float:
         """How long the run is kept if nothing happens to it."""
@@ -108,3 +145,8 @@ def _value(run: Run) -> dict[str, Json]:
 
 def _run(record: Record) -> Run:
     return Run.model_validate(record.value)
+
+
+def _key(id: str, task: str, state: TaskState) -> str:
+    """Each try has its own: a late one must not replace what another gave."""
+    return f"{id}/{task}/{state.tries}"

@@ -3,12 +3,14 @@
 import threading
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Final, Literal
 
-from loci.core.errors import LociError, NotFound
+from loci.core.errors import LociError, Misconfigured, NotFound, Unavailable
+from loci.core.giving_up import GivingUp
 from loci.core.identity import Caller, Owner
 from loci.core.ids import random_id
 from loci.core.json import Json
@@ -16,32 +18,48 @@ from loci.sandbox.supervisor.daemon_threads import DAEMON_THREADS
 from loci.workflows.plan import Task
 from loci.workflows.ports import Steps
 from loci.workflows.references import previewed, resolved
-from loci.workflows.run import Checkpoint, Ended, Lease, Run
+from loci.workflows.run import Checkpoint, Ended, Lease, Run, TaskState
 from loci.workflows.runs import Runs
 
 AT_ONCE: Final = 32
 """Tasks of a run that run at the same time."""
 LEASE_SECONDS: Final = 20.0
 BEAT_SECONDS: Final = 5.0
-"""Seconds between two signs of life. By them it also learns that another process aborted the run."""
+"""Seconds between two signs of life."""
 LOOK_SECONDS: Final = 0.1
-"""Seconds between two looks if this process aborted the run."""
+"""Seconds between two looks if this process aborted the run, or stops."""
+NEWS_SECONDS: Final = 1.0
+"""Seconds between two looks if another process aborted the run."""
+LAST_SECONDS: Final = 1.0
+"""Seconds in which tasks may end that run when the process stops."""
+MARGIN_SECONDS: Final = 1.0
+"""A tool watches the time of its call itself. So much later nobody waits for it any more."""
 PAUSES: Final = (0.2, 0.5, 1.0, 2.0, 4.0)
-"""Seconds before a task is tried again."""
+"""Seconds before a task, or a write, is tried again."""
 
 SliceEnd = Literal["ended", "paused", "more", "held"]
 """held: somebody else moves the run on."""
 
 
+@dataclass(slots=True)
+class _Try:
+    """One try of a task that runs here."""
+
+    number: int
+    until: float
+    """When it is given up."""
+    given_up: GivingUp = field(default_factory=GivingUp)
+
+
 @dataclass(frozen=True, slots=True)
 class _Given:
-    """What a try of a task gave."""
+    """What a try of a task gave: its end, or why it failed."""
 
     id: str
-    tries: int
+    number: int
     ms: float
-    value: Json = None
-    failure: LociError | None = None
+    end: TaskState | None
+    failure: LociError
 
 
 class Slices:
@@ -57,30 +75,30 @@ class Slices:
     def advance(
         self, owner: Owner, id: str, holder: str, *, seconds: float | None = None, stop: threading.Event | None = None
     ) -> SliceEnd:
-        """Move the run on. `seconds`: no task starts later; `stop`: it was aborted."""
+        """Move the run on. `seconds`: no task starts later; `stop`: it was aborted, or this process stops."""
         until = None if seconds is None else time.monotonic() + seconds
         try:
-            run, version = self._runs.change(owner, id, lambda run: self._taken(run, holder))
-        except NotFound:
-            return "ended"
-        if run.status != "running":
-            return "paused" if run.status == "paused" else "ended"
-        if run.lease is None or run.lease.holder != holder:
-            return "held"
-        slice = _Slice(self._runs, self._steps, self._clock, owner, id, holder, run, version)
-        try:
-            return slice.go_on(until, stop or threading.Event())
+            known = self._runs.versioned(owner, id)
+            if self.is_free(known[0]):
+                slice = _Slice(self._runs, self._steps, self._clock, self.is_free, owner, id, holder, known)
+                return slice.go_on(until, stop or threading.Event())
+            return _end(known[0])
         except NotFound:
             return "ended"
 
-    def _taken(self, run: Run, holder: str) -> Run:
-        """The run with this holder, unless another one still moves it on."""
-        now = self._clock()
-        if run.status != "running":
-            return run
-        if run.lease is not None and run.lease.until > now and not self._is_gone(run.lease.holder):
-            return run
-        return run.interrupted(now).model_copy(update={"lease": Lease(holder=holder, until=now + LEASE_SECONDS)})
+    def is_free(self, run: Run) -> bool:
+        """True if the run should go on, and nobody moves it on."""
+        return self.is_left(run.status, run.lease)
+
+    def is_left(self, status: str, lease: Lease | None) -> bool:
+        """The same, of a run with this status and this lease."""
+        if status != "running":
+            return False
+        return lease is None or lease.until <= self._clock() or self._is_gone(lease.holder)
+
+
+def _end(run: Run) -> SliceEnd:
+    return "held" if run.status == "running" else "paused" if run.status == "paused" else "ended"
 
 
 class _Slice:
@@ -91,46 +109,85 @@ class _Slice:
         runs: Runs,
         steps: Steps,
         clock: Callable[[], float],
+        is_free: Callable[[Run], bool],
         owner: Owner,
         id: str,
         holder: str,
-        run: Run,
-        version: str,
+        known: tuple[Run, str],
     ) -> None:
         self._runs = runs
         self._steps = steps
         self._clock = clock
+        self._is_free = is_free
         self._owner = owner
         self._id = id
         self._holder = holder
-        self._known = run, version
-        self._values = dict[str, Json]()
-        self._given = SimpleQueue[_Given | None]()
-        self._late = dict[str, float]()
-        """When the tasks that run here are given up."""
+        self._known = known
+        self._news_at = time.monotonic() + NEWS_SECONDS
+        self._holds = False
+        """True: the run was this slice's to move on when it was written last."""
+        self._given = SimpleQueue[_Given]()
+        self._tries = dict[str, _Try]()
         self._again = dict[str, float]()
         """When tasks are tried again."""
-        self._stopped = threading.Event()
 
     def go_on(self, until: float | None, stop: threading.Event) -> SliceEnd:
-        ends: list[Ended] = []
         try:
-            while True:
-                is_late = until is not None and time.monotonic() > until
-                run, started = self._step(ends, may_start=not is_late)
-                if run.status != "running" or run.lease is None or run.lease.holder != self._holder:
-                    return "paused" if run.status == "paused" else "held" if run.status == "running" else "ended"
-                for task in started:
-                    self._start(run, task)
-                if is_late and not run.running():
-                    self._known = self._runs.change(self._owner, self._id, self._released, self._known)
-                    return "more"
-                ends = self._wait(run, stop)
-                if stop.is_set() and self._known[0].status == "running":  # it was not aborted: the server stops
-                    self._known = self._runs.change(self._owner, self._id, self._released, self._known)
-                    return "held"
+            return self._go_on(until, stop)
+        except (NotFound, Unavailable, Misconfigured):
+            raise
+        except Exception:
+            with suppress(LociError):
+                self._change(self._failed_run)
+            raise
         finally:
-            self._stopped.set()
+            for one in self._tries.values():
+                one.given_up.give_up()
+
+    def _go_on(self, until: float | None, stop: threading.Event) -> SliceEnd:
+        ends: list[Ended] = []
+        last: float | None = None
+        while True:
+            now = time.monotonic()
+            is_late = until is not None and now > until
+            if stop.is_set() and last is None:
+                self._known = self._runs.renewed(self._owner, self._id, self._known)
+                last = now + LAST_SECONDS
+            if not (started := self._stepped(ends, may_start=not is_late and last is None, until=until, stop=stop)):
+                return _end(self._known[0])
+            run, tasks = started
+            for task in tasks:
+                self._start(run, task)
+            if last is not None and (now >= last or not run.running()):
+                self._change(self._released)
+                return _end(self._known[0])
+            if is_late and not run.running():
+                self._change(self._released)
+                return "more"
+            ends = self._wait(stop if last is None else None)
+
+    def _stepped(
+        self, ends: list[Ended], *, may_start: bool, until: float | None, stop: threading.Event
+    ) -> tuple[Run, list[Task]] | None:
+        """Write down what ended, and what starts now. None: the run is not this slice's any more.
+
+        While the store fails it is tried again: what has ended must not be lost.
+        """
+        failures = 0
+        while True:
+            try:
+                run, started = self._step(ends, may_start=may_start)
+            except (Unavailable, Misconfigured):
+                pause = PAUSES[min(failures, len(PAUSES) - 1)]
+                failures += 1
+                if stop.is_set() or (until is not None and time.monotonic() + pause > until + LEASE_SECONDS):
+                    raise
+                stop.wait(pause)
+            else:
+                return (run, started) if self._is_mine(run) else None
+
+    def _is_mine(self, run: Run) -> bool:
+        return run.status == "running" and run.lease is not None and run.lease.holder == self._holder
 
     def _step(self, ends: list[Ended], *, may_start: bool) -> tuple[Run, list[Task]]:
         """Write down what ended, and what starts now, in one go."""
@@ -138,31 +195,36 @@ class _Slice:
 
         def next_state(run: Run) -> Run:
             started.clear()
-            if run.status != "running" or run.lease is None or run.lease.holder != self._holder:
-                return run
-            before, run = run, run.with_ends(ends).without_stranded()
             now = self._clock()
+            before = run
+            if self._is_mine(run):
+                run = run.with_ends(ends).without_stranded()
+                # A write that seemed to fail may have been done: what it wanted to start never did.
+                unbegun = [id for id in run.running() if id not in self._tries]
+            elif not self._holds and self._is_free(run):
+                run, unbegun = run.interrupted(now).without_stranded(), []
+            else:
+                return run
             running = run.running()
+            started.extend(run.plan[id] for id in unbegun)
             for task in run.ready() if may_start else []:
-                if len(running) + len(started) >= AT_ONCE:
+                if len(running) + len(started) - len(unbegun) >= AT_ONCE:
                     break
                 if not run.needs_approval(task.id) and self._again.get(task.id, 0) <= time.monotonic():
                     started.append(task)
-            states = {
-                one.id: run.tasks[one.id].model_copy(
-                    update={"status": "running", "began": now, "tries": run.tasks[one.id].tries + 1}
-                )
-                for one in started
-            }
-            run = run.with_tasks(states)
-            if run.running() or (may_start and self._waits_to_try_again(run)) or (not may_start and run.ready()):
+            run = run.started([one.id for one in started[len(unbegun) :]], now)
+            if run.running() or (may_start and self._waits_to_try_again(run)) or (not may_start and run.unsettled()):
                 if run is before and before.lease and before.lease.until - now > LEASE_SECONDS - BEAT_SECONDS:
                     return run
                 return run.model_copy(update={"lease": Lease(holder=self._holder, until=now + LEASE_SECONDS)})
             return self._ended_or_paused(run, now)
 
-        self._known = self._runs.change(self._owner, self._id, next_state, self._known)
+        self._change(next_state)
+        self._holds = self._is_mine(self._known[0])
         return self._known[0], started
+
+    def _change(self, changed: Callable[[Run], Run]) -> None:
+        self._known = self._runs.change(self._owner, self._id, changed, self._known)
 
     def _waits_to_try_again(self, run: Run) -> bool:
         return any(one.id in self._again and not run.needs_approval(one.id) for one in run.ready())
@@ -175,7 +237,7 @@ class _Slice:
         if gated is None:
             checkpoint = Checkpoint(id=f"cp_{random_id(12)}", kind="layer")
         else:
-            arguments = previewed(gated.arguments, self._results(gated))
+            arguments = self._preview(run, gated)
             checkpoint = Checkpoint(
                 id=f"cp_{random_id(12)}",
                 kind="approval",
@@ -187,85 +249,110 @@ class _Slice:
         return run.model_copy(update={"status": "paused", "checkpoint": checkpoint, "lease": None})
 
     def _released(self, run: Run) -> Run:
-        mine = run.lease is not None and run.lease.holder == self._holder
-        return run.model_copy(update={"lease": None}) if mine else run
+        return run.model_copy(update={"lease": None}) if self._is_mine(run) else run
+
+    def _failed_run(self, run: Run) -> Run:
+        return run.failed(self._clock()) if self._is_mine(run) else run
 
     def _start(self, run: Run, task: Task) -> None:
-        tries = run.tasks[task.id].tries
         self._again.pop(task.id, None)
-        self._late[task.id] = time.monotonic() + task.seconds + 1.0
-        DAEMON_THREADS.start(partial(self._do, run, task, tries))
+        one = _Try(run.tasks[task.id].tries, time.monotonic() + task.seconds + MARGIN_SECONDS)
+        self._tries[task.id] = one
+        DAEMON_THREADS.start(partial(self._do, run, task, one))
 
-    def _do(self, run: Run, task: Task, tries: int) -> None:
+    def _do(self, run: Run, task: Task, one: _Try) -> None:
         """One try of a task, on a thread of its own."""
         began = time.perf_counter()
-        value: Json = None
-        failure: LociError | None = LociError("Loci failed on this task", "Read its log", code="INTERNAL_ERROR")
+        end: TaskState | None = None
+        failure = LociError("Loci failed on this task", "Read its log", code="INTERNAL_ERROR")
+        ms = 0.0
         try:
-            results = self._results(task)
+            results = self._results(run, task)
             arguments = resolved(task.arguments, results)
             caller = Caller.from_json(self._owner, run.caller)
             value = self._steps.run(
-                caller, task, arguments if isinstance(arguments, dict) else {}, results, self._stopped.is_set
+                caller, task, arguments if isinstance(arguments, dict) else {}, results, one.given_up
             )
-            failure = None
+            ms = (time.perf_counter() - began) * 1000
+            done = run.tasks[task.id].model_copy(update={"status": "success", "ms": ms})
+            end = self._kept(task, done, value, one.given_up)
         except LociError as error:
             failure = error
         finally:
-            ms = (time.perf_counter() - began) * 1000
-            self._given.put(_Given(task.id, tries, ms, value, failure))
+            self._given.put(_Given(task.id, one.number, ms or (time.perf_counter() - began) * 1000, end, failure))
 
-    def _results(self, task: Task) -> dict[str, Json]:
+    def _kept(self, task: Task, done: TaskState, value: Json, given_up: GivingUp) -> TaskState:
+        """Keep what the task gave. While the store fails it is tried again, as long as the task has time."""
+        failures = 0
+        while True:
+            try:
+                return self._runs.keep(self._owner, self._id, task.id, done, value)
+            except (Unavailable, Misconfigured) as error:
+                pause = PAUSES[min(failures, len(PAUSES) - 1)]
+                failures += 1
+                if given_up.wait(pause):
+                    raise LociError(
+                        f"It has run, but what it gave could not be kept ({error.what})",
+                        error.resolution,
+                        code=error.code,
+                    ) from None
+
+    def _results(self, run: Run, task: Task) -> dict[str, Json]:
         """What the tasks gave that this one waits for. One that failed and may fail gave null."""
-        run = self._known[0]
-        for one in task.after:
-            if one not in self._values:
-                self._values[one] = self._runs.value(self._owner, self._id, one, run.tasks[one])
-        return {one: self._values[one] for one in task.after}
+        return {one: self._runs.value(self._owner, self._id, one, run.tasks[one]) for one in task.after}
 
-    def _wait(self, run: Run, stop: threading.Event) -> list[Ended]:
-        """Wait until a task ends, or something else is to be done. The ends that came, written down already."""
-        now = time.monotonic()
-        soonest = min([now + LOOK_SECONDS, *self._late.values(), *self._again.values()])
-        given: list[_Given] = []
+    def _preview(self, run: Run, task: Task) -> Json:
+        """The task's arguments, as far as what they stand for is known."""
         try:
-            found = self._given.get(timeout=max(0.0, soonest - now))
-            while True:
-                given += [found] if found else []
-                found = self._given.get_nowait()
-        except Empty:
-            pass
-        if stop.is_set():
-            self._known = self._runs.versioned(self._owner, self._id)
-        return [*self._ends(run, given), *self._overdue(run)]
+            return previewed(task.arguments, self._results(run, task))
+        except NotFound:  # what another task gave is lost: this one will fail, and say so
+            return task.arguments
 
-    def _ends(self, run: Run, given: Iterable[_Given]) -> Iterable[Ended]:
+    def _wait(self, stop: threading.Event | None) -> list[Ended]:
+        """Wait until there is something to do, and return the ends of tasks that came."""
+        given: list[_Given] = []
+        while True:
+            now = time.monotonic()
+            soonest = min([*(one.until for one in self._tries.values()), *self._again.values(), self._news_at])
+            try:
+                given.append(self._given.get(timeout=max(0.0, min(LOOK_SECONDS, soonest - now))))
+                while True:
+                    given.append(self._given.get_nowait())
+            except Empty:
+                pass
+            now = time.monotonic()
+            if now >= self._news_at:
+                self._news_at = now + NEWS_SECONDS
+                with suppress(Unavailable, Misconfigured):
+                    self._known = self._runs.renewed(self._owner, self._id, self._known)
+            if given or now >= soonest or stop is None or stop.is_set():
+                return [*self._ends(given), *self._overdue(now)]
+
+    def _ends(self, given: Iterable[_Given]) -> Iterable[Ended]:
         for one in given:
-            state = run.tasks[one.id]
-            if self._late.pop(one.id, None) is None or state.status != "running" or state.tries != one.tries:
+            running = self._tries.get(one.id)
+            if running is None or running.number != one.number:
                 continue  # it was given up before
-            if one.failure is None:
-                self._values[one.id] = one.value
-                done = state.model_copy(update={"status": "success", "ms": one.ms})
-                yield Ended(id=one.id, state=self._runs.keep(self._owner, self._id, one.id, done, one.value))
-            else:
-                yield self._failed(run, one.id, one.ms, one.failure)
+            del self._tries[one.id]
+            yield self._failed(one) if one.end is None else Ended(id=one.id, state=one.end)
 
-    def _overdue(self, run: Run) -> Iterable[Ended]:
-        now = time.monotonic()
-        for id in [id for id, at in self._late.items() if at <= now]:
-            del self._late[id]
-            seconds = run.plan[id].seconds
-            what = f"It took more than {seconds:g} s, and may still have done something"
-            late = LociError(what, "Raise its timeout, or ask for less", code="TASK_TIMEOUT")
-            yield self._failed(run, id, seconds * 1000, late)
+    def _overdue(self, now: float) -> Iterable[Ended]:
+        for id, one in [*self._tries.items()]:
+            if one.until <= now:
+                del self._tries[id]
+                one.given_up.give_up()
+                seconds = self._known[0].plan[id].seconds
+                what = f"It took more than {seconds:g} s, and may still have done something"
+                late = LociError(what, "Raise its timeout, or ask for less", code="TASK_TIMEOUT")
+                yield self._failed(_Given(id, one.number, seconds * 1000, None, late))
 
-    def _failed(self, run: Run, id: str, ms: float, failure: LociError) -> Ended:
+    def _failed(self, given: _Given) -> Ended:
         """The end of a try that failed. It is tried again if the plan wants that and it is safe."""
-        state, task = run.tasks[id], run.plan[id]
-        if id in run.safe and state.tries <= task.retry:
-            self._again[id] = time.monotonic() + PAUSES[min(state.tries, len(PAUSES)) - 1]
-            return Ended(id=id, state=state.model_copy(update={"status": "waiting"}))
-        self._values[id] = None
-        update = {"status": "error", "code": failure.code, "error": str(failure)[:4000], "ms": ms}
-        return Ended(id=id, state=state.model_copy(update=update))
+        run = self._known[0]
+        state, task = run.tasks[given.id], run.plan[given.id]
+        if given.id in run.safe and given.number <= task.retry:
+            self._again[given.id] = time.monotonic() + PAUSES[min(given.number, len(PAUSES)) - 1]
+            return Ended(id=given.id, state=state.model_copy(update={"status": "waiting"}))
+        failure = given.failure
+        update = {"status": "error", "code": failure.code, "error": str(failure)[:4000], "ms": given.ms}
+        return Ended(id=given.id, state=state.model_copy(update=update))

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from loci.core.errors import Refused
+from loci.core.giving_up import GivingUp
 from loci.core.identity import Caller, Owner
 from loci.core.json import Json, JsonObject
 from loci.workflows.plan import Task
@@ -30,14 +31,14 @@ class ToolSteps:
         tool = self._tools().checked(owner, task.tool, task.arguments, has_reference)
         return CheckedTask(tool.id, task.idempotent or tool.is_safe, tool.approval)
 
-    def run(
-        self, caller: Caller, task: Task, arguments: JsonObject, results: JsonObject, given_up: Callable[[], bool]
-    ) -> Json:
+    def run(self, caller: Caller, task: Task, arguments: JsonObject, results: JsonObject, given_up: GivingUp) -> Json:
         if task.kind == "code_execution":
             answer = self._code().run_typescript(caller, _request(task, arguments, results), given_up)
             return answer["result"]
         # Whoever started the run, or answered its checkpoint, has approved it.
-        return self._tools().value(caller, "workflow", task.tool, arguments, approved=True, seconds=task.seconds)
+        return self._tools().value(
+            caller, "workflow", task.tool, arguments, approved=True, seconds=task.seconds, given_up=given_up
+        )
 
 
 def _request(task: Task, arguments: JsonObject, results: JsonObject) -> "TypeScriptRequest":

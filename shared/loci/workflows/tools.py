@@ -110,7 +110,7 @@ def workflow_tools(app: WorkflowsHost) -> list[LociTool]:
         """How far a workflow is, and what it waits for."""
         return _answer(app.workflows.status(caller.owner, workflow_id))
 
-    def tool(fn: Callable[..., Any], title: str, id: str) -> LociTool:
+    def tool(fn: Callable[..., Any], title: str, id: str, threads: ThreadPoolExecutor | None = WAITING) -> LociTool:
         return loci_tool(
             fn,
             title=title,
@@ -120,13 +120,13 @@ def workflow_tools(app: WorkflowsHost) -> list[LociTool]:
             idempotent=False,
             open_world=True,
             only_for_clients=True,
-            threads=WAITING,
+            threads=threads,
         )
 
     return [
         tool(execute_dag, "Run a workflow", "pml:execute_dag"),
         tool(continue_run, "Continue a workflow", "pml:continue"),
-        tool(abort, "Abort a workflow", "pml:abort"),
+        tool(abort, "Abort a workflow", "pml:abort", None),
         tool(approval_response, "Answer a checkpoint", "pml:approval_response"),
         loci_tool(workflow_status, title="Look at a workflow", id="pml:workflow_status", only_for_clients=True),
     ]

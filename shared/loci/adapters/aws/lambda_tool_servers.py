@@ -3,13 +3,15 @@
 import json
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import CancelledError, Future, InvalidStateError, ThreadPoolExecutor
+from contextlib import suppress
 from contextvars import copy_context
 from typing import Any
 
 from loci.adapters.aws.clients import Clients, explained
 from loci.core.deadline import time_for, time_left
 from loci.core.errors import Misconfigured, Unavailable
+from loci.core.giving_up import GivingUp
 from loci.core.identity import Owner
 from loci.core.json import JsonObject
 from loci.sandbox.lambda_host.function_answer import unpacked_answer
@@ -54,9 +56,10 @@ class LambdaToolServers:
         *,
         seconds: float | None = None,
         progress: Progress | None = None,  # noqa: ARG002 (a function answers once)
+        given_up: GivingUp | None = None,
     ) -> JsonObject:
         limit = time_for(server.entry.seconds if seconds is None else seconds, of_rest=SHARE)
-        return self._answer(CallTool(owner, server.name, tool, arguments, limit))["result"]
+        return self._answer(CallTool(owner, server.name, tool, arguments, limit), given_up)["result"]
 
     def ask_later(self, owner: Owner, name: str) -> None:
         """Have the function ask the server for its tools, and keep them. Nobody waits for that."""
@@ -72,22 +75,27 @@ class LambdaToolServers:
     def close(self, owner: Owner | None = None, name: str | None = None) -> None:
         """Do nothing: connections without calls end by themselves, as does one to a server that changed."""
 
-    def _answer(self, ask: Ask) -> dict[str, Any]:
+    def _answer(self, ask: Ask, given_up: GivingUp | None = None) -> dict[str, Any]:
         payload = json.dumps(ask_to_json(ask)).encode()
-        answer = self._in_time(ask, payload)
+        answer = self._in_time(ask, payload, given_up)
         if "error" in answer:
             raise_from_json(answer["error"])
         return answer
 
-    def _in_time(self, ask: Ask, payload: bytes) -> dict[str, Any]:
-        """Invoke the function, on a thread if the request has a deadline: a client's own timeout is always the same."""
+    def _in_time(self, ask: Ask, payload: bytes, given_up: GivingUp | None) -> dict[str, Any]:
+        """Invoke the function, on a thread if the request has a deadline: a client's own timeout is always the same.
+
+        A call that is given up goes on there, for as long as it may; nobody waits for it here.
+        """
         function = self._named()
         left = time_left()
-        if left is None:
+        if left is None and given_up is None:
             return self._invoke(ask, function, payload)
         call = CALLS.submit(copy_context().run, self._invoke, ask, function, payload)
         try:
-            return call.result(max(0.0, left))
+            return _first(call, None if left is None else max(0.0, left), given_up)
+        except CancelledError:
+            raise _unwanted(ask) from None
         except TimeoutError:
             call.cancel()
             raise _late(ask, left) from None
@@ -118,6 +126,33 @@ class LambdaToolServers:
                 "Deploy this version of Loci, or set LOCI_CONNECT_FUNCTION to the function that the stacks made",
             )
         return self._function
+
+
+def _first(call: "Future[dict[str, Any]]", seconds: float | None, given_up: GivingUp | None) -> dict[str, Any]:
+    """The answer. Raises `CancelledError` if the call is given up before it comes."""
+    if given_up is None:
+        return call.result(seconds)
+    either: Future[None] = Future()
+
+    def over(_: object = None) -> None:
+        with suppress(InvalidStateError):
+            either.set_result(None)
+
+    call.add_done_callback(over)
+    with given_up.telling(over):
+        either.result(seconds)
+    if not call.done():
+        call.cancel()
+        raise CancelledError
+    return call.result()
+
+
+def _unwanted(ask: Ask) -> ToolServerError:
+    return ToolServerError(
+        f"The call of the tool server {ask.server} was given up",
+        "Look first if the call has done something, then try again",
+        code="GIVEN_UP",
+    )
 
 
 def _late(ask: Ask, seconds: float | None = None) -> ToolServerError:

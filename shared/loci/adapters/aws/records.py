@@ -90,7 +90,15 @@ class DynamoRecords:
             self._sweep(owner, kind)
         return record
 
-    def remove(self, owner: Owner, kind: str, key: str, *, expect_version: str | None = None) -> bool:
+    def remove(
+        self,
+        owner: Owner,
+        kind: str,
+        key: str,
+        *,
+        expect_version: str | None = None,
+        durable: bool = True,  # noqa: ARG002 (every write is)
+    ) -> bool:
         item_key = key_of(owner, kind, checked_key(key))
         with self._explained():
             try:

@@ -72,8 +72,10 @@ class SqliteRecords:
                 connection.execute("DELETE FROM record WHERE expires_at <= ?", (self._clock(),))
         return record
 
-    def remove(self, owner: Owner, kind: str, key: str, *, expect_version: str | None = None) -> bool:
-        with self._database.write() as connection:
+    def remove(
+        self, owner: Owner, kind: str, key: str, *, expect_version: str | None = None, durable: bool = True
+    ) -> bool:
+        with self._database.write(durable=durable) as connection:
             existed = self._expect(connection, owner, kind, checked_key(key), expect_version)
             connection.execute(
                 "DELETE FROM record WHERE owner = ? AND kind = ? AND key = ?", (owner.key, kind, key.encode())

@@ -1,18 +1,22 @@
 """`WorkflowEngine` on threads of this process. Another process on the same data may take its runs over if it dies."""
 
 import os
+import socket
 import threading
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
+from pathlib import Path
 from typing import Final
 
 from loci.core.identity import Owner
-from loci.core.ids import random_id
+from loci.core.ids import content_id, random_id
 from loci.sandbox.supervisor.daemon_threads import DAEMON_THREADS
 from loci.workflows.slice import Slices
 
-THIS_PROCESS: Final = f"{os.getpid()}.{random_id(8)}"
+CLOSE_SECONDS: Final = 3.0
+"""Seconds in which runs are put down when the process stops."""
 LOOK_SECONDS: Final = 0.05
 """Seconds between two looks at a run that another process moves on."""
 
@@ -63,15 +67,18 @@ class WorkflowThreads:
     def close(self) -> None:
         with self._turn:
             self._is_closed = True
-            for one in self._moving.values():
-                one.stop.set()
+            moving = [*self._moving.values()]
+        for one in moving:
+            one.stop.set()
+        until = time.monotonic() + CLOSE_SECONDS
+        for one in moving:
+            one.done.wait(max(0.0, until - time.monotonic()))
 
     def _go_on(self, owner: Owner, id: str, moving: _Moving) -> None:
         goes_on = True
         try:
             while goes_on:
-                holder = f"{THIS_PROCESS}.{random_id(8)}"
-                end = self._slices.advance(owner, id, holder, stop=moving.stop)
+                end = self._slices.advance(owner, id, f"{this_process()}.{random_id(8)}", stop=moving.stop)
                 with self._turn:
                     goes_on = (end == "more" or moving.again) and not self._is_closed
                     moving.again = False
@@ -84,17 +91,41 @@ class WorkflowThreads:
             moving.done.set()
 
 
+def this_process() -> str:
+    """Names this process, and no other one before, after or beside it."""
+    pid = os.getpid()
+    return f"{pid}.{_began(pid)}.{_place()}"
+
+
 def is_gone(holder: str) -> bool:
     """True if this holder of a lease was a process of this machine that runs no more."""
-    pid, _, rest = holder.partition(".")
-    if not pid.isdecimal():
+    pid, began, place = ([*holder.split("."), "", "", ""])[:3]
+    if not pid.isdecimal() or place != _place():
         return False
-    if int(pid) == os.getpid():
-        return not holder.startswith(THIS_PROCESS)
     try:
         os.kill(int(pid), 0)
     except ProcessLookupError:
         return True
-    except PermissionError:
+    except (PermissionError, OverflowError):
         return False
-    return not rest
+    return began != _began(int(pid))
+
+
+def _began(pid: int) -> str:
+    """When the process began. Its number may be given again. Empty where that cannot be told."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
+    except OSError:
+        return ""
+    is_dead = fields[0] in (b"Z", b"X")  # nobody has asked yet how it ended
+    return "dead" if is_dead else fields[19].decode()
+
+
+@cache
+def _place() -> str:
+    """Where numbers of processes mean the same: this start of this machine, or of this container."""
+    known = [socket.gethostname()]
+    with suppress(OSError):
+        known.append(Path("/proc/sys/kernel/random/boot_id").read_text())
+        known.append(str(Path("/proc/self/ns/pid").readlink()))
+    return content_id(*known, length=12)

@@ -9,10 +9,11 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from loci.adapters.tool_servers.asking import Asking
-from loci.adapters.tool_servers.failures import failed, late
+from loci.adapters.tool_servers.failures import failed, late, unwanted
 from loci.adapters.tool_servers.limits import IDLE_SECONDS
 from loci.adapters.tool_servers.loop_thread import LoopThread, Notes
 from loci.core.deadline import time_for
+from loci.core.giving_up import GivingUp
 from loci.core.identity import Owner
 from loci.core.json import JsonObject
 from loci.sandbox.supervisor.daemon_threads import DAEMON_THREADS
@@ -63,6 +64,7 @@ class Connections:
         *,
         seconds: float | None = None,
         progress: Progress | None = None,
+        given_up: GivingUp | None = None,
     ) -> JsonObject:
         notes: Notes | None = None if progress is None else SimpleQueue()
         told = None if progress is None or notes is None else _noted(progress, notes)
@@ -71,6 +73,7 @@ class Connections:
             server.seconds if seconds is None else seconds,
             lambda asking: self._upstream(owner, server).call(asking, tool, arguments, told),
             notes,
+            given_up,
         )
 
     def close(self, owner: Owner | None = None, name: str | None = None) -> None:
@@ -126,6 +129,7 @@ class Connections:
         seconds: float,
         work: Callable[[Asking], Coroutine[Any, Any, T]],
         notes: Notes | None = None,
+        given_up: GivingUp | None = None,
     ) -> T:
         if self._only_public and not (
             isinstance(server.reach, Endpoint) and server.reach.url.lower().startswith("https://")
@@ -141,8 +145,10 @@ class Connections:
             return await work(asking)
 
         try:
-            return self._loop.run(ask(), limit + MARGIN_SECONDS, notes)
+            return self._loop.run(ask(), limit + MARGIN_SECONDS, notes, given_up)
         except TimeoutError:
+            if given_up is not None and given_up():
+                raise unwanted(server, asking) from None
             raise late(server, asking) from None
 
 

@@ -29,6 +29,13 @@ def resting(server: ToolServer, failures: int, seconds: float, last: str) -> Too
     )
 
 
+def unwanted(server: ToolServer, asking: Asking) -> ToolServerError:
+    """Nobody waits any more."""
+    told = "It was told that nobody waits any more" if asking.stage == "asked" else "Nothing was asked"
+    what = f"The call of the tool server {server.name} was given up. {told}"
+    return ToolServerError(what, CHECK if asking.stage == "asked" else AGAIN, code="GIVEN_UP")
+
+
 def late(server: ToolServer, asking: Asking) -> ToolServerError:
     """The time is over."""
     seconds = asking.seconds

@@ -5,8 +5,11 @@ import concurrent.futures
 import threading
 import time
 from collections.abc import Callable, Coroutine
+from contextlib import nullcontext
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
+
+from loci.core.giving_up import GivingUp
 
 T = TypeVar("T")
 Notes = SimpleQueue[Callable[[], None] | None]
@@ -26,16 +29,26 @@ class LoopThread:
     def is_running(self) -> bool:
         return self._loop is not None
 
-    def run(self, work: Coroutine[Any, Any, T], seconds: float, notes: Notes | None = None) -> T:
-        """Do the work in the loop, and wait for it. Raises `TimeoutError` if it takes longer: it is then cancelled."""
+    def run(
+        self,
+        work: Coroutine[Any, Any, T],
+        seconds: float,
+        notes: Notes | None = None,
+        given_up: GivingUp | None = None,
+    ) -> T:
+        """Do the work in the loop, and wait for it. Raises `TimeoutError` if it takes longer, or is given up.
+
+        It is then cancelled.
+        """
         until = time.monotonic() + seconds
         with self._turn:
             future = asyncio.run_coroutine_threadsafe(work, self._started())
         try:
-            if notes is not None:
-                future.add_done_callback(lambda _: notes.put(None))
-                self._read(notes, until)
-            return future.result(max(0.0, until - time.monotonic()))
+            with nullcontext() if given_up is None else given_up.telling(future.cancel):
+                if notes is not None:
+                    future.add_done_callback(lambda _: notes.put(None))
+                    self._read(notes, until)
+                return future.result(max(0.0, until - time.monotonic()))
         except concurrent.futures.CancelledError:
             raise TimeoutError from None
         finally:

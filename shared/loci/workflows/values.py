@@ -1,0 +1,56 @@
+"""What tasks give, as stores and answers can hold it."""
+
+import json
+import math
+from typing import Final
+
+from loci.core.errors import Refused
+from loci.core.json import Json
+
+DEEPEST: Final = 100
+"""Lists and objects inside each other. What checks and writes answers has such a bound, too."""
+
+
+def storable(value: Json) -> tuple[Json, int]:
+    """The value as JSON has it, and the length of its text. Raises `Refused` if it is too deep.
+
+    NaN and the infinities become null, as JavaScript writes them: what a task did is not lost because of them.
+    """
+    if _is_deep(value):
+        raise Refused(
+            f"It has run, but what it gave is nested more than {DEEPEST} levels deep",
+            "Have it give less deep values",
+            code="RESULT_TOO_DEEP",
+        )
+    try:
+        return value, len(json.dumps(value, allow_nan=False))
+    except ValueError:
+        value = _without_nan(value)
+        return value, len(json.dumps(value, allow_nan=False))
+
+
+def _is_deep(value: Json) -> bool:
+    level: list[Json] = [value]
+    for _ in range(DEEPEST + 1):
+        level = [
+            inner
+            for one in level
+            if isinstance(one, list | dict)
+            for inner in (one.values() if isinstance(one, dict) else one)
+            if isinstance(inner, list | dict)
+        ]
+        if not level:
+            return False
+    return True
+
+
+def _without_nan(value: Json) -> Json:
+    match value:
+        case float():
+            return value if math.isfinite(value) else None
+        case list():
+            return [_without_nan(one) for one in value]
+        case dict():
+            return {name: _without_nan(one) for name, one in value.items()}
+        case _:
+            return value
