@@ -1,6 +1,6 @@
 """Workflows on each engine: on threads of this process, and on the state machine with the function's own handler."""
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -21,7 +21,7 @@ def door(tmp_path: Path) -> Path:
 
 
 @contextmanager
-def opened(door: Path) -> Iterator[None]:
+def opened(door: Path) -> Generator[None]:
     """Nothing waits for it afterwards, whatever happened."""
     try:
         yield

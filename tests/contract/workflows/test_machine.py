@@ -3,11 +3,14 @@
 import json
 import threading
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import loci.workflows.machine_steps
+from loci.app import App
+from loci.compose import build_app
 from loci.core.identity import LOCAL, LOCAL_CALLER
 from loci.workflows.run import Lease, Run
 from tests.contract.workflows.test_engines import gated
@@ -114,7 +117,11 @@ async def test_a_decision_starts_another_execution_if_none_waits_any_more(flow: 
 
 async def test_a_run_longer_than_a_slice_goes_on_in_the_next(flow: Flow, on_machine: Machine) -> None:
     handler = on_machine.function
-    on_machine.function = lambda event, _: handler(event, Short())
+
+    def short(event: dict[str, Any], _: object) -> object:
+        return handler(event, Short())
+
+    on_machine.function = short
     tasks = [task(f"t{n}", "sleep", *([f"t{n - 1}"] if n else []), ms=300) for n in range(6)]
     answer = await flow.run(*tasks)
     assert answer["status"] == "complete"
@@ -193,3 +200,11 @@ async def test_a_pause_that_nobody_ends_ends_the_execution(
     assert on_machine.ended() == [(id, "SUCCEEDED")]
     assert on_machine.entered(id) == ["Advance", "Route", "WaitForDecision", "Advance", "Route", "Ended"]
     assert "WORKFLOW_NOT_FOUND" in await flow.failed("pml_workflow_status", workflow_id=id)
+
+
+async def test_without_a_machine_nothing_is_started_and_the_reason_is_told(app: App, tmp_path: Path) -> None:
+    without = build_app(app.settings.model_copy(update={"workflow_machine": None}))
+    flow = Flow(without, tmp_path / "journal.jsonl")
+    text = await flow.failed("pml_execute_dag", workflow={"tasks": [task("a", "note", value=1)]})
+    assert text.startswith("WORKFLOWS_UNAVAILABLE: This deployment runs no workflows.")
+    assert not without.records.list(LOCAL, "workflow").records
