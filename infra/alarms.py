@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from aws_cdk import Stack
 from aws_cdk.aws_cloudwatch import Alarm, ComparisonOperator, IMetric, MathExpression, TreatMissingData
 
-from infra import metrics, runs
+from infra import metrics, runs, workflow_runs
 from infra.defaults import in_template
 from infra.stage import Stage
 from infra.uploads import aside_name, queue_name
@@ -24,6 +24,7 @@ def all_of(stack: Stack, stage: Stage, table: str, run_rows: str) -> Iterator[Al
     yield _above(stack, "ApiErrors", failures, API_ERRORS, "The API answers with 5xx")
     if stage.searches:
         yield _aside(stack, stage)
+    yield _given_up(stack, stage)
     if stage.alarms == "few":
         return
     for name in stage.functions:
@@ -54,6 +55,12 @@ def _function(stack: Stack, stage: Stage, name: str) -> Iterator[Alarm]:
     slowest = metrics.of_function(stage, name, "Duration", "Maximum")
     near = stage.slow_s(name) * 1000
     yield _above(stack, f"{called}Duration", slowest, near, f"The function {name} is close to its timeout")
+
+
+def _given_up(stack: Stack, stage: Stage) -> Alarm:
+    failed = metrics.of_machine(workflow_runs.machine_arn(stack, stage), "ExecutionsFailed")
+    what = "Loci gave workflows up: their records have the status error, and the log of workflow says why"
+    return _above(stack, "WorkflowsFailed", failed, 1, what)
 
 
 def _aside(stack: Stack, stage: Stage) -> Alarm:

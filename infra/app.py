@@ -27,6 +27,8 @@ def define(app: "App", layers: Callable[[Arch, str | None], Layers]) -> None:
     from infra.stacks.ingest import Ingest
     from infra.stacks.operations import Operations
     from infra.stacks.sandbox import Sandbox
+    from infra.stacks.workflows import Workflows
+    from infra.workflow_runs import WORKFLOW
 
     stage = read_stage(app.node.try_get_context("stage"), app.node.try_get_context("stages"))
     folders = layers(stage.architecture, stage.model_in_gateway)
@@ -35,14 +37,20 @@ def define(app: "App", layers: Callable[[Arch, str | None], Layers]) -> None:
     calls = [log_of(users[0], "gateway")]
     users.append(Connect(app, stage, folders, data))
     users[0].add_stack_dependency(users[-1])
+    workflows = Workflows(app, stage, folders, data)
+    workflows.add_stack_dependency(users[1])
+    users[0].add_stack_dependency(workflows)
+    calls.append(log_of(workflows, WORKFLOW))
     if stage.searches:
         users.append(Ingest(app, stage, folders, data))
     sandbox = Sandbox(app, stage, data) if stage.isolated else None
     if sandbox and stage.reads_files:
         users[-1].add_stack_dependency(sandbox)
+    users.append(workflows)
     if sandbox and stage.sandbox:
-        errand = Errand(app, stage, folders, data, stage.sandbox)
+        errand = Errand(app, stage, folders, data, stage.sandbox, workflows.function)
         errand.add_stack_dependency(sandbox)
+        workflows.add_stack_dependency(sandbox)
         errand.add_stack_dependency(users[1])
         users[0].add_stack_dependency(errand)
         users.append(errand)

@@ -7,7 +7,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from infra.costs import PRICES, Costs, Deployed, idle
-from infra.costs_of_use import documents, files, runs, searches, stored, tool_calls
+from infra.costs_of_use import documents, files, runs, searches, stored, tool_calls, workflows
 from infra.node import use_packaged_node
 from layers.build import Layers
 
@@ -21,6 +21,7 @@ TABLES: dict[str, Callable[[Deployed], Costs]] = {
     "1,000 searches": searches,
     "1,000 runs of code": runs,
     "1,000 calls of other servers' tools": tool_calls,
+    "1,000 workflows of 5 such calls": workflows,
     "1,000 documents, once": documents,
     "1,000 documents, each month": stored,
     "1,000 files, once": files,

@@ -55,6 +55,21 @@ def tool_calls(deployed: Deployed) -> Costs:
     )
 
 
+def workflows(deployed: Deployed) -> Costs:
+    """Return the costs of 1,000 workflows: the gateway waits for the function, and that for one after the other."""
+    assumed, call = ASSUMED["workflow"], ASSUMED["tool_call"]
+    waited = deployed.runs("gateway", assumed["seconds"]) + deployed.runs("workflow", assumed["seconds"])
+    return _thousand(
+        {
+            **_request(deployed, assumed),
+            "state machine": assumed["transitions"] * MILLION["transition"] / ONE_MILLION,
+            "functions": waited + assumed["tasks"] * deployed.runs("connect", call["seconds"]),
+            "table and bucket": _of(assumed, "row_read") + _of(assumed, "row_write"),
+            "key": _of(assumed, "key_request"),
+        }
+    )
+
+
 def documents(deployed: Deployed) -> Costs:
     """Return the costs of 1,000 uploads, from the bucket to the index."""
     if deployed.function("ingest") is None:

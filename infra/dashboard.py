@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from aws_cdk import Stack
 from aws_cdk.aws_cloudwatch import Dashboard, GraphWidget, IMetric, IWidget
 
-from infra import metrics
+from infra import metrics, workflow_runs
 from infra.stage import Stage
 from infra.uploads import aside_name, queue_name
 
@@ -15,6 +15,7 @@ WIDTH = 12  # of 24 columns: two graphs a row
 def dashboard(stack: Stack, stage: Stage, table: str) -> None:
     """Create the dashboard: the API, Loci's own metrics of its calls, the functions, the table and the search."""
     rows = [_api(stage), _calls(stage), *(_function(stage, name) for name in stage.functions), _table(table)]
+    rows.append(_workflows(stack, stage))
     if stage.searches:
         rows.append(_uploads(stage))
     if stage.search == "domain":
@@ -51,6 +52,13 @@ def _table(table: str) -> list[IWidget]:
     capacity = [metrics.of_table(table, f"Consumed{way}CapacityUnits") for way in ways]
     throttles = [metrics.of_table(table, f"{way}ThrottleEvents") for way in ways]
     return [_graph("Table: consumed capacity", capacity), _graph("Table: throttles", throttles)]
+
+
+def _workflows(stack: Stack, stage: Stage) -> list[IWidget]:
+    arn = workflow_runs.machine_arn(stack, stage)
+    counts = [metrics.of_machine(arn, f"Executions{how}") for how in ("Started", "Succeeded", "Failed")]
+    time = [metrics.of_machine(arn, "ExecutionTime", statistic) for statistic in ("p50", "p95", "Maximum")]
+    return [_graph("Workflows: executions", counts), _graph("Workflows: time with pauses (ms)", time)]
 
 
 def _uploads(stage: Stage) -> list[IWidget]:

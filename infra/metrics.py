@@ -35,6 +35,11 @@ def of_queue(queue: str, metric: str, statistic: str) -> Metric:
     return _metric("AWS/SQS", metric, statistic, {"QueueName": queue})
 
 
+def of_machine(arn: str, metric: str, statistic: str = "Sum") -> Metric:
+    """Return a metric of the state machine."""
+    return _metric("AWS/States", metric, statistic, {"StateMachineArn": arn})
+
+
 def of_domain(stage: Stage, metric: str, statistic: str) -> Metric:
     """Return a metric of the OpenSearch domain."""
     return _metric("AWS/ES", metric, statistic, {"DomainName": search.name(stage), "ClientId": Aws.ACCOUNT_ID})

@@ -76,8 +76,11 @@ def failed_name(stage: Stage) -> str:
     return f"{stage.prefix}-errands-failed"
 
 
-def serve_runs(stack: Stack, stage: Stage, data: Data, errand: lambda_.IFunction) -> None:
-    """Create the role that an errand lends, and have each errand done once: soon or never. A failed one is kept."""
+def serve_runs(stack: Stack, stage: Stage, data: Data, errand: lambda_.IFunction, workflow: lambda_.IFunction) -> None:
+    """Create the role that errands and workflows lend, and have each errand done once: soon or never.
+
+    A failed one is kept.
+    """
     failed = queue(stack, "ErrandsFailed", failed_name(stage))
     acknowledge(failed, {"AwsSolutions-SQS3": "It is where failed errands end: nothing receives its messages"})
     errand.configure_async_invoke(
@@ -85,12 +88,12 @@ def serve_runs(stack: Stack, stage: Stage, data: Data, errand: lambda_.IFunction
         max_event_age=Duration.seconds(WAITING_S),
         on_failure=cast("lambda_.IDestination", destinations.SqsDestination(cast("sqs.IQueue", failed))),
     )
-    assert errand.role is not None  # noqa: S101 (`defaults.function` creates one)
+    lenders = [iam.ArnPrincipal(one.role.role_arn) for one in (errand, workflow) if one.role]
     role = iam.Role(
         stack,
         "RunRole",
         role_name=role_name(stack, stage),
-        assumed_by=cast("iam.IPrincipal", iam.ArnPrincipal(errand.role.role_arn)),
+        assumed_by=cast("iam.IPrincipal", iam.CompositePrincipal(*(cast("iam.IPrincipal", one) for one in lenders))),
         description="Lent to runs of code, each for its own rows and time",
     )
     query, write = LENT

@@ -14,7 +14,7 @@ FROM_THE_STACKS = frozenset(
     {"mode", "auth", "log_level", "public_url", "table", "bucket", "secrets", "secrets_from"}
     | {"search", "search_url", "inference_function", "extract_function", "run_python_function", "run_deno_function"}
     | {"run_role", "run_table", "executor_bucket", "errand_function", "ingest_queue", "aside_queue"}
-    | {"connect_function", "secret_key"}
+    | {"connect_function", "secret_key", "workflow_machine"}
     | {"allowed_hosts", "data", "models", "host", "port"}  # behind CloudFront, Loci sees API Gateway's host
 )
 """Settings that the stacks provide, or that a deployment must not change."""
@@ -27,6 +27,10 @@ WITHOUT = "without"
 NEAR_TIMEOUT = 0.9
 SPARE_S = 5
 """A request that comes so close to the timeout of the gateway has used all of its time."""
+ENDS_ITSELF = ("gateway", "workflow")
+"""Functions that watch their time, and may use nearly all of it."""
+SHORTEST_SLICE_S = 400
+"""A task may take 300 s, and a slice begins none that could be cut off."""
 
 
 class BadStage(Exception):
@@ -121,6 +125,7 @@ class Stage(Part):
     gateway: FunctionSize
     errand: FunctionSize = FunctionSize(memory_mb=1024, timeout_s=360)
     connect: FunctionSize = FunctionSize(memory_mb=1024, timeout_s=900)
+    workflow: FunctionSize = FunctionSize(memory_mb=1024, timeout_s=900)
     rotate: FunctionSize
     ingest: IngestSize
     inference: InferenceSize | None = None
@@ -183,6 +188,7 @@ class Stage(Part):
     def functions(self) -> dict[str, FunctionSize]:
         """The sizes of Loci's functions, by the function's folder."""
         sizes: dict[str, FunctionSize] = {"gateway": self.gateway, "connect": self.connect, "rotate": self.rotate}
+        sizes["workflow"] = self.workflow
         if self.searches:
             sizes["ingest"] = self.ingest
         if self.inference and self.infers:
@@ -198,12 +204,20 @@ class Stage(Part):
     def slow_s(self, name: str) -> float:
         """Return the seconds from which on a call of the function is too close to its timeout."""
         timeout = self.timeout_s(name)
-        return timeout - SPARE_S if name == "gateway" else timeout * NEAR_TIMEOUT
+        return timeout - SPARE_S if name in ENDS_ITSELF else timeout * NEAR_TIMEOUT
 
     @model_validator(mode="after")
     def _outlasts_its_runs(self) -> Self:
         if self.sandbox and self.errand.timeout_s <= self.sandbox.longest_s:
             raise ValueError("errand.timeout_s must be longer than each timeout_s of the sandbox: it waits for runs")
+        return self
+
+    @model_validator(mode="after")
+    def _has_time_for_a_task(self) -> Self:
+        if self.workflow.timeout_s < SHORTEST_SLICE_S:
+            raise ValueError(
+                f"workflow.timeout_s must be {SHORTEST_SLICE_S} or more: it begins no task that could be cut"
+            )
         return self
 
     @model_validator(mode="after")

@@ -5,7 +5,7 @@ from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_secretsmanager as secretsmanager
 from constructs import Construct
 
-from infra import defaults, runs, tool_calls
+from infra import defaults, runs, tool_calls, workflow_runs
 from infra.acknowledged import acknowledge
 from infra.distribution import distribution
 from infra.firewall import protect
@@ -76,6 +76,10 @@ def _function(stack: Stack, stage: Stage, folders: Layers, data: Data, public_ur
         size=stage.gateway.model_copy(update={"timeout_s": stage.timeout_s("gateway")}),
         layers=defaults.loci_layers(stack, stage, folders),
         settings={**tool_calls.settings_of(stack, stage, data), "public_url": public_url},
-        may=[*tool_calls.permissions(stack, stage, data), *runs.sending(stack, stage, data)],
+        may=[
+            *tool_calls.permissions(stack, stage, data),
+            *runs.sending(stack, stage, data),
+            workflow_runs.starting(stack, stage),
+        ],
         description="Answers every MCP request of Loci",
     )

@@ -22,8 +22,8 @@ from tests.servers.localstack.running import ACCOUNT, REGION, LocalStack
 from tests.servers.reporting import SECONDS
 from tests.support.serving import Answer, post
 
-DATA, GATEWAY, INGEST, CONNECT = STACKS = tuple(
-    f"loci-local-{name}" for name in ("data", "gateway", "ingest", "connect")
+DATA, GATEWAY, INGEST, CONNECT, WORKFLOWS = STACKS = tuple(
+    f"loci-local-{name}" for name in ("data", "gateway", "ingest", "connect", "workflows")
 )
 FUNCTION, ROTATE = "loci-local-gateway", "loci-local-rotate"
 PATIENCE = 240

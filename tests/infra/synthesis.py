@@ -42,6 +42,10 @@ class Stacks:
         return self.templates["errand"]
 
     @property
+    def workflows(self) -> Template:
+        return self.templates["workflows"]
+
+    @property
     def ingest(self) -> Template:
         return self.templates["ingest"]
 

@@ -120,7 +120,7 @@ def test_an_errand_outlasts_every_run(dev: Stacks) -> None:
     assert functions(dev)["Errand"][1]["Timeout"] > max(run["Timeout"] for run in runs)
 
 
-@pytest.mark.parametrize("name", ["Gateway", "Errand", "Ingest", "Connect"])
+@pytest.mark.parametrize("name", ["Gateway", "Errand", "Ingest", "Connect", "Workflow"])
 def test_loci_accepts_what_a_function_is_told(dev: Stacks, name: str) -> None:
     template, function = functions(dev)[name]
     told = {
@@ -156,7 +156,8 @@ def test_only_who_signs_knows_where_the_signing_secret_is(stacks: Stacks) -> Non
         for name, (template, function) in functions(stacks).items()
         if "LOCI_SECRETS_FROM" in function.get("Environment", {}).get("Variables", {})
     }
-    assert told == {"Gateway": "<Secret>"} | ({"Errand": "<Secret>"} if stacks.stage.sandbox else {})
+    serving = {"Gateway", "Workflow", *(["Errand"] if stacks.stage.sandbox else [])}
+    assert told == dict.fromkeys(serving, "<Secret>")
 
 
 def test_without_a_model_nobody_is_told_of_one(stacks_of: Synthesised) -> None:

@@ -21,7 +21,7 @@ from tests.support.serving import PATIENCE, call, clean_environment
 
 TOOLS = Path(__file__).resolve().parents[1] / "surface" / "tools.json"
 ALARM = "AWS::CloudWatch::Alarm"
-EVERYWHERE = {"ApiErrors", "TableThrottles"}
+EVERYWHERE = {"ApiErrors", "TableThrottles", "WorkflowsFailed"}
 OF_THE_DOMAIN = {"SearchRed", "SearchStorage"}
 OF_UPLOADS = {"UploadsAside", "UploadsWaiting"}
 OF_READS = {"ExtractThrottles"}
@@ -38,21 +38,25 @@ def alarms(stacks: Stacks) -> dict[str, dict[str, Any]]:
     [
         (
             "dev",
-            {"Gateway", "Connect", "Errand", "Rotate", "Ingest", "Inference"},
+            {"Gateway", "Connect", "Workflow", "Errand", "Rotate", "Ingest", "Inference"},
             OF_THE_DOMAIN | OF_UPLOADS | OF_RUNS | OF_READS,
         ),
         (
             "prod",
-            {"Gateway", "Connect", "Errand", "Rotate", "Ingest", "Inference"},
+            {"Gateway", "Connect", "Workflow", "Errand", "Rotate", "Ingest", "Inference"},
             OF_THE_DOMAIN | OF_UPLOADS | OF_RUNS | OF_READS,
         ),
         (
             "words only",
-            {"Gateway", "Connect", "Errand", "Rotate", "Ingest"},
+            {"Gateway", "Connect", "Workflow", "Errand", "Rotate", "Ingest"},
             OF_THE_DOMAIN | OF_UPLOADS | OF_RUNS | OF_READS,
         ),
-        ("no search", {"Gateway", "Connect", "Errand", "Rotate"}, OF_RUNS),
-        ("no code", {"Gateway", "Connect", "Rotate", "Ingest", "Inference"}, OF_THE_DOMAIN | OF_UPLOADS | OF_READS),
+        ("no search", {"Gateway", "Connect", "Workflow", "Errand", "Rotate"}, OF_RUNS),
+        (
+            "no code",
+            {"Gateway", "Connect", "Workflow", "Rotate", "Ingest", "Inference"},
+            OF_THE_DOMAIN | OF_UPLOADS | OF_READS,
+        ),
     ],
 )
 def test_the_alarms_watch_what_there_is(
@@ -62,8 +66,8 @@ def test_the_alarms_watch_what_there_is(
     assert set(alarms(stacks_of(stage))) == EVERYWHERE | of_functions | more
 
 
-def test_a_stage_with_few_alarms_hears_of_lost_answers_and_lost_documents(solo: Stacks) -> None:
-    assert set(alarms(solo)) == {"ApiErrors", "UploadsAside"}
+def test_a_stage_with_few_alarms_hears_of_lost_answers_lost_documents_and_lost_workflows(solo: Stacks) -> None:
+    assert set(alarms(solo)) == {"ApiErrors", "UploadsAside", "WorkflowsFailed"}
 
 
 def test_a_stage_can_do_without_the_dashboard(solo: Stacks, dev: Stacks) -> None:
@@ -126,7 +130,11 @@ def test_a_saved_query_shows_the_figures_of_each_tool_of_clients_and_of_code(sta
         return
     query = stacks.operations.one("AWS::Logs::QueryDefinition")
     of_runs = ["<ErrandLog>"] if stacks.stage.sandbox else []
-    assert [stacks.operations.read(group) for group in query["LogGroupNames"]] == ["<GatewayLog>", *of_runs]
+    assert [stacks.operations.read(group) for group in query["LogGroupNames"]] == [
+        "<GatewayLog>",
+        "<WorkflowLog>",
+        *of_runs,
+    ]
     assert 'filter message = "call"' in query["QueryString"]
     logged = inspect.signature(Telemetry.call).parameters
     [stats] = [line for line in query["QueryString"].split("\n") if "stats" in line]

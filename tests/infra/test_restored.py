@@ -26,7 +26,7 @@ def test_no_table_bucket_key_or_secret_is_created(restored: Stacks) -> None:
     assert created == {"Executors", "RunRows"}  # what runs leave is not worth a backup
 
 
-@pytest.mark.parametrize("stack", ["errand", "gateway", "ingest", "connect"])
+@pytest.mark.parametrize("stack", ["errand", "gateway", "ingest", "connect", "workflows"])
 def test_the_queue_and_the_secret_are_there_before_who_uses_them(
     restored: Stacks, folder_of: FolderOf, stack: str
 ) -> None:
@@ -40,7 +40,7 @@ def variables(template: Template) -> dict[str, object]:
     return function["Environment"]["Variables"]
 
 
-@pytest.mark.parametrize("stack", ["gateway", "ingest", "connect"])
+@pytest.mark.parametrize("stack", ["gateway", "ingest", "connect", "workflows"])
 def test_the_functions_use_what_the_stage_names(restored: Stacks, stack: str) -> None:
     found = variables(restored.templates[stack])
     assert (found["LOCI_TABLE"], found["LOCI_BUCKET"]) == (RESTORED["table"], RESTORED["bucket"])
@@ -58,9 +58,11 @@ def test_that_secret_is_rotated_as_a_new_one_would_be(restored: Stacks) -> None:
     assert restored.data.one("AWS::SecretsManager::RotationSchedule")["SecretId"] == RESTORED["secret"]
 
 
-@pytest.mark.parametrize("stack", ["gateway", "ingest", "connect"])
+@pytest.mark.parametrize("stack", ["gateway", "ingest", "connect", "workflows"])
 def test_the_roles_reach_what_the_stage_names_and_nothing_else(restored: Stacks, stack: str) -> None:
-    [of_function] = [may for role, may in allowed(restored.templates[stack]).items() if role != "<RunRole>"]
+    [of_function] = [
+        may for role, may in allowed(restored.templates[stack]).items() if role not in {"<RunRole>", "<MachineRole>"}
+    ]
     resources = {one for of_actions in of_function.values() for one in of_actions}
     tables = {one.rpartition(":")[2] for one in resources if ":dynamodb:" in one}
     buckets = {one.rpartition(":")[2].partition("/")[0] for one in resources if ":s3:" in one}

@@ -58,6 +58,15 @@ CONNECT = {
     "kms:Decrypt kms:GenerateDataKey if Null kms:EncryptionContext:owner false "
     "if StringEquals kms:EncryptionContext:purpose tool servers": ("<Key.Arn>",),
 }
+LOG_DELIVERY = (
+    *("logs:CreateLogDelivery", "logs:GetLogDelivery", "logs:UpdateLogDelivery", "logs:DeleteLogDelivery"),
+    *("logs:ListLogDeliveries", "logs:PutResourcePolicy", "logs:DescribeResourcePolicies", "logs:DescribeLogGroups"),
+)
+"""Of Step Functions: they have no resources."""
+TRACES = (
+    *("xray:PutTraceSegments", "xray:PutTelemetryRecords"),
+    *("xray:GetSamplingRules", "xray:GetSamplingTargets"),
+)
 KEY = "Key"
 """Its own policy leaves it to the roles of the account, as `test_data` says."""
 INFERENCE = {**OWN, "logs:CreateLogStream logs:PutLogEvents": ("<InferenceLog.Arn>",)}
@@ -126,12 +135,19 @@ def invoking(stage: Stage, *names: str) -> dict[str, tuple[str, ...]]:
     return {"lambda:InvokeFunction": arns} if every else {}
 
 
+def starting(stage: Stage) -> dict[str, tuple[str, ...]]:
+    """The one machine."""
+    machine = f"arn:<AWS::Partition>:states:{HERE}:stateMachine:{stage.prefix}-workflow"
+    return {"states:SendTaskSuccess states:StartExecution": (machine,)}
+
+
 def test_the_gateway_may_use_the_stores_the_index_the_models_the_secret_and_its_log(stacks: Stacks) -> None:
     found = allowed(stacks.gateway)["<GatewayRole>"]
     errand = ["errand"] if stacks.stage.sandbox else []
     of_executors = EXECUTORS | {"s3:DeleteObject": ("<Executors.Arn>/*",)} if errand else {}
     told = {"sqs:SendMessage": (queue(stacks.stage),)} if stacks.stage.searches else {}
-    assert found == GATEWAY | served(stacks.stage) | invoking(stacks.stage, "connect", *errand) | of_executors | told
+    expected = GATEWAY | served(stacks.stage) | invoking(stacks.stage, "connect", *errand) | of_executors | told
+    assert found == expected | starting(stacks.stage)
 
 
 def test_an_errand_may_run_code_too_and_lend_a_role(stacks: Stacks) -> None:
@@ -147,6 +163,7 @@ def test_an_errand_may_run_code_too_and_lend_a_role(stacks: Stacks) -> None:
         | served(stacks.stage)
         | invoking(stacks.stage, "connect", "run_deno", "run_python")
         | lent
+        | starting(stacks.stage)
         | EXECUTORS
         | {
             "dynamodb:DeleteItem dynamodb:PutItem dynamodb:Query": ("<RunRows.Arn>",),
@@ -154,6 +171,29 @@ def test_an_errand_may_run_code_too_and_lend_a_role(stacks: Stacks) -> None:
             OBJECTS: ("<Bucket.Arn>/*", "<Executors.Arn>/*"),
         }
     )
+
+
+def test_a_workflow_may_do_what_an_errand_may(stacks: Stacks) -> None:
+    log = {"logs:CreateLogStream logs:PutLogEvents": ("<WorkflowLog.Arn>",)}
+    told = {"sqs:SendMessage": (queue(stacks.stage),)} if stacks.stage.searches else {}
+    expected = GATEWAY | log | served(stacks.stage) | told | starting(stacks.stage)
+    if stacks.stage.sandbox:
+        expected |= invoking(stacks.stage, "connect", "run_deno", "run_python") | EXECUTORS
+        expected |= {
+            "sts:AssumeRole": (f"arn:{LENT_ROLE.format(stacks.stage.prefix)}",),
+            "dynamodb:DeleteItem dynamodb:PutItem dynamodb:Query": ("<RunRows.Arn>",),
+            OBJECTS: ("<Bucket.Arn>/*", "<Executors.Arn>/*"),
+        }
+    else:
+        expected |= invoking(stacks.stage, "connect")
+    assert allowed(stacks.workflows)["<WorkflowRole>"] == expected
+
+
+def test_the_machine_may_invoke_its_function_and_write_its_log(stacks: Stacks) -> None:
+    assert allowed(stacks.workflows)["<MachineRole>"] == {
+        "lambda:InvokeFunction": ("<Workflow.Arn>",),
+        " ".join(sorted((*LOG_DELIVERY, *TRACES))): ("*",),
+    }
 
 
 def test_what_reaches_tool_servers_may_read_them_open_their_secrets_and_keep_their_lists(stacks: Stacks) -> None:
@@ -190,7 +230,8 @@ def test_what_is_lent_to_runs_reaches_rows_of_the_table(dev: Stacks) -> None:
     }
     [role] = [one for name, one in dev.errand.of_type("AWS::IAM::Role").items() if name == "RunRole"]
     [trust] = role["AssumeRolePolicyDocument"]["Statement"]
-    assert dev.errand.read(trust["Principal"]["AWS"]) == "<ErrandRole.Arn>"
+    lenders = {dev.errand.read(one) for one in trust["Principal"]["AWS"]}
+    assert lenders == {"<ErrandRole.Arn>", "<WorkflowRole.Arn>"}
 
 
 def test_the_ingestion_may_use_the_stores_the_index_the_models_its_queue_and_its_log(stacks: Stacks) -> None:
@@ -226,8 +267,9 @@ def test_no_statement_but_those_for_traces_and_networks_allows_every_resource(st
     for template in stacks.templates.values():
         for resource, statement in template.statements():
             if statement["Effect"] == "Allow" and "*" in listed(statement.get("Resource", ())) and resource != KEY:
-                actions = set(statement["Action"])
-                assert actions == {"xray:PutTelemetryRecords", "xray:PutTraceSegments"} or actions == set(INTERFACES)
+                traces = {"xray:PutTelemetryRecords", "xray:PutTraceSegments"}
+                own = [{*LOG_DELIVERY, *TRACES}] if resource.startswith("MachineRole") else []
+                assert set(statement["Action"]) in [traces, set(INTERFACES), *own]
 
 
 def test_each_role_is_one_services_own(stacks: Stacks) -> None:
@@ -239,7 +281,8 @@ def test_each_role_is_one_services_own(stacks: Stacks) -> None:
     trusted.pop("RunRole", None)
     functions = {f"{in_template(name)}Role": {"Service": "lambda.amazonaws.com"} for name in stacks.stage.functions}
     logs = {"ApiCloudWatchRole": {"Service": "apigateway.amazonaws.com"}} if stacks.stage.account_log_role else {}
-    assert trusted == {**functions, **logs}
+    machine = {"MachineRole": {"Service": "states.amazonaws.com"}}
+    assert trusted == {**functions, **logs, **machine}
 
 
 def test_only_api_gateways_role_for_logs_has_a_policy_of_aws(stacks: Stacks) -> None:

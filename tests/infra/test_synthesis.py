@@ -27,12 +27,12 @@ def cycle(resources: Mapping[str, Resource]) -> list[str]:
 
 def test_each_stage_has_its_stacks(stacks_of: Synthesised) -> None:
     names = {name: set(stacks_of(name).templates) for name in ("solo", "dev", "prod", "local")}
-    whole = {"data", "connect", "gateway", "errand", "ingest", "inference", "sandbox", "operations"}
+    whole = {"data", "connect", "gateway", "workflows", "errand", "ingest", "inference", "sandbox", "operations"}
     assert names == {
         "solo": whole - {"inference"},
         "dev": whole,
         "prod": whole,
-        "local": {"data", "connect", "gateway"},
+        "local": {"data", "connect", "gateway", "workflows"},
     }
 
 
@@ -47,7 +47,7 @@ def test_each_stage_has_its_stacks(stacks_of: Synthesised) -> None:
     ],
 )
 def test_what_nothing_is_done_for_is_left_out(stacks_of: Synthesised, stage: str, lacks: set[str]) -> None:
-    whole = {"data", "connect", "gateway", "errand", "ingest", "inference", "sandbox", "operations"}
+    whole = {"data", "connect", "gateway", "workflows", "errand", "ingest", "inference", "sandbox", "operations"}
     assert set(stacks_of(stage).templates) == whole - lacks
 
 
