@@ -113,7 +113,8 @@ def build_app(settings: Settings | None = None) -> App:
         from loci.workflows.parts import workflow_parts
 
         steps = lazy_tools.get, lazy_code.get
-        return Workflows(workflow_parts(settings, adapters.records, scratchpad, *steps, adapters.workflows()))
+        model = language_model.get
+        return Workflows(workflow_parts(settings, adapters.records, scratchpad, *steps, adapters.workflows(), model))
 
     app = App(
         settings=settings,
