@@ -44,9 +44,11 @@ class Bound:
 def bind(tool: ToolFacts, step: Step) -> Bound:
     """The arguments that the step gives to the tool, and what it leaves open."""
     fields = parameters(tool.input_schema)
-    if len(fields) == 1:  # without it, the tool has nothing to do
+    only = fields[0].name if len(fields) == 1 and not fields[0].required and step.givens else None
+    if only:  # it gets what the step names, as if it had to
         fields = [replace(fields[0], required=True)]
     bound = _bound(fields, tool, step, _split(fields, step.givens), 0)
+    bound.missing = [one for one in bound.missing if one[0] != only]
     bound.required = sum(one.required for one in fields)
     return bound
 

@@ -19,7 +19,7 @@ from loci.workflows.planner import Draft
 from loci.workflows.references import has_reference
 from loci.workflows.toolbox import Toolbox, ToolFacts
 
-MOST_TOOLS: Final = 15
+MOST_TOOLS: Final = 20
 MOST_TOKENS: Final = 2000
 LONGEST: Final = 3000
 """Characters of a tool's description and schema that the model reads."""
@@ -114,7 +114,7 @@ def _candidates(toolbox: Toolbox, intent: str, before: Sequence[Earlier]) -> dic
     context = [one.tool for one in before if one.tool]
     found = dict[str, ToolFacts]()
     for words in [intent, *(one.text for one in clauses(intent))]:
-        for one in toolbox.find(words, context, 5):
+        for one in toolbox.find(words, context, MOST_TOOLS // 2):
             if len(found) < MOST_TOOLS and one.tool.id not in found:
                 try:
                     found[one.tool.id] = toolbox.facts(one.tool.id)
