@@ -11,6 +11,7 @@ from loci.workflows.earlier import Step, carried, content_for, guessed, plain, s
 from loci.workflows.entities import Given
 from loci.workflows.fitting import LEAST, fit, shaped
 from loci.workflows.parameters import FREE, Parameter, parameters, types_of
+from loci.workflows.references import literal
 from loci.workflows.toolbox import ToolFacts
 
 DEEPEST: Final = 3
@@ -137,7 +138,8 @@ def _from_elsewhere(
         return
     known = next((name for name in step.context if plain(name) == plain(one.name)), None)
     if known is not None and not isinstance(step.context[known], list | dict):
-        bound.put(one.name, step.context[known], 0.95, "context")
+        value = step.context[known]
+        bound.put(one.name, literal(value) if isinstance(value, str) else value, 0.95, "context")
         return
     has_content = any(other.takes_content for other in fields)
     taken = content_for(one, step.plain, step.earlier) if one.takes_content else None
@@ -198,7 +200,7 @@ def _last_one(one: Parameter, step: Step, left: list[Given], bound: Bound) -> No
         left.remove(texts[0])
         bound.used.append(texts[0])
     elif one.is_free and not left and (rest := _rest(one, step)):
-        bound.put(one.name, rest, 0.8, "what the step is about")
+        bound.put(one.name, literal(rest), 0.8, "what the step is about")
 
 
 def _is_text(one: Parameter) -> bool:

@@ -155,13 +155,13 @@ class _Judged:
 def _judged(found: "FoundTool", best: float, step: Step, toolbox: Toolbox) -> _Judged | None:
     try:
         tool = toolbox.facts(found.tool.id)
-    except LociError:
+        bound = bind(tool, step)
+    except (LociError, RecursionError):  # its schema may be deeper than anybody reads
         return None
     verb = _verb(step, tool)
     words = set(index_words(step.plain))
     if verb < 0 or (DESTROYING & set(index_words(found.tool.name)) and verb <= 0.4):
         return None
-    bound = bind(tool, step)
     needed = bound.required or 1
     filled = 1.0 - min(1.0, len(bound.missing) / needed) if bound.required else 1.0
     used = [one for one in step.givens if one in bound.used or _is_used(one.value, bound)]

@@ -22,7 +22,7 @@ _TOKEN: Final = re.compile(
     r"|(?<![\w/])(?:[\w.-]+/)*[\w-][\w.-]*\.(?!com\b|org\b|net\b|io\b|\d)[A-Za-z][A-Za-z0-9]{0,5}\b(?!/))"
     r"|(?P<slug>(?<![\w/])[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w-]*(?:\.[\w-]+)*(?!/))"
     r"|(?P<key>\b[A-Z][A-Z0-9]+-\d+\b|\b(?=[A-Z0-9]*\d)[A-Z][A-Z0-9]{7,}\b|\b(?=[0-9a-f-]*\d)[0-9a-f]{7,}(?:-[0-9a-f]{4,})*\b)"
-    r"|(?P<number>(?<![\w.])#?-?\d+(?:\.\d+)?(?![\w%]))"
+    r"|(?P<number>(?<![\w.-])#?-?\d+(?:\.\d+)?(?![\w%]))"
 )
 _PLACES: Final[list[tuple[re.Pattern[str], Kind]]] = [
     (

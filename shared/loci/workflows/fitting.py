@@ -7,6 +7,7 @@ from loci.search.words import index_words
 from loci.workflows.earlier import Step, plain
 from loci.workflows.entities import Given, Kind
 from loci.workflows.parameters import Parameter, types_of
+from loci.workflows.references import literal
 
 LEAST: Final = 4.0
 """A value that fits less is not bound."""
@@ -52,6 +53,7 @@ SAYS: Final[dict[str, frozenset[str]]] = {
     "file": _words("path file"),
 }
 """Words before a value, and the parameters that they speak of."""
+ID_WORDS: Final = _words("id ids uuid identifier")
 ARTICLES: Final = frozenset({"the", "a", "an", "and", "with", "by", "is", "of", "it", "its", "this", "that"})
 
 
@@ -59,6 +61,8 @@ def fit(given: Given, one: Parameter, step: Step) -> float:
     """From 0, not at all, to about 12."""
     if not _has_type(given, one) or (one.choices and given.value not in one.choices):
         return 0.0
+    if given.kind == "quoted" and one.words & ID_WORDS and not any(letter.isdigit() for letter in str(given.value)):
+        return 0.0  # a name is no id
     if given.name and given.kind == "named":
         return 12.0 if plain(given.name) == plain(one.name) else 0.0
     score = _kind(given, one) + _said(given, one, step)
@@ -81,7 +85,7 @@ def shaped(given: Given, schema: JsonObject) -> Json:
         return str(given.value)
     if isinstance(given.value, float) and given.value.is_integer() and "number" not in types and "integer" in types:
         return int(given.value)
-    return given.value
+    return literal(given.value) if isinstance(given.value, str) else given.value
 
 
 def _has_type(given: Given, one: Parameter) -> bool:

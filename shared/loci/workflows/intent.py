@@ -75,9 +75,12 @@ def clauses(intent: str) -> list[Clause]:
 
 def _with_reading(text: str, is_after: bool) -> list[tuple[str, bool]]:
     """`write the content of a.txt to b.txt` is two steps."""
+    if _verb_of(text) in READING:
+        return [(text, is_after)]
+    known = givens(text)
     for found in _CONTENT_OF.finditer(text):
-        named = next((one for one in givens(text) if one.start == found.end() and one.kind in ("path", "url")), None)
-        if named is not None and _verb_of(text) not in READING and found.start() > 0:
+        named = next((one for one in known if one.start == found.end() and one.kind in ("path", "url")), None)
+        if named is not None and found.start() > 0:
             rest = f"{text[: found.start()]}its content{text[named.end :]}"
             if _verb_of(text):
                 reading = f"{'fetch' if named.kind == 'url' else 'read'} {text[named.start : named.end]}"

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from loci.core.errors import Refused
 from loci.core.json import Json, JsonObject
 from loci.search.words import index_words
 from loci.workflows.choosing import Choice, choose
@@ -11,6 +12,7 @@ from loci.workflows.code_steps import LINES, code_task, counting
 from loci.workflows.earlier import Earlier, Step
 from loci.workflows.entities import from_context, givens, masked
 from loci.workflows.file_sets import FileSet, file_set, file_tools
+from loci.workflows.fitting import shaped
 from loci.workflows.intent import Clause, clauses
 from loci.workflows.ordering import waits_for
 from loci.workflows.producers import produced
@@ -21,6 +23,7 @@ ENOUGH: Final = 0.6
 """A plan that is surer than this starts."""
 LEAST: Final = 0.3
 """A tool that is less sure is none for the step."""
+MOST_STEPS: Final = 30
 READING: Final = frozenset(index_words("read get load open show count parse print")) | {""}
 
 
@@ -68,6 +71,12 @@ class Planner:
     def plan(self, intent: str) -> Draft:
         """The plan, as far as it could be made."""
         asked = clauses(intent)
+        if len(asked) > MOST_STEPS:
+            raise Refused(
+                f"The intent asks for {len(asked)} steps, more than {MOST_STEPS}",
+                "Ask for less at once, or give a workflow",
+                code="INVALID_PARAMS",
+            )
         for clause in asked:
             self._add(clause)
         made = self._made
@@ -120,7 +129,7 @@ class Planner:
         self._sure.append(choice.confidence)
         for one in spread:
             id = self._id()
-            arguments = bound.arguments if one is None else {**bound.arguments, bound.spread: one.value}
+            arguments = bound.arguments if one is None else {**bound.arguments, bound.spread: shaped(one, {})}
             why = "; ".join([choice.why, *bound.why])
             self._put(id, choice.tool, arguments, waits, why, source if one is None else str(one.value))
             for name, told in bound.missing:
