@@ -115,7 +115,10 @@ def build_app(settings: Settings | None = None) -> App:
 
         steps = lazy_tools.get, lazy_code.get
         links = ApprovalLinks(adapters.keyring.seal(PURPOSE), settings.base_url)
-        return Workflows(workflow_parts(settings, adapters.records, scratchpad, *steps, adapters.workflows(), links))
+        model = language_model.get
+        return Workflows(
+            workflow_parts(settings, adapters.records, scratchpad, *steps, adapters.workflows(), links, model)
+        )
 
     app = App(
         settings=settings,

@@ -21,6 +21,7 @@ from loci.tools.gateway import CheckedCall, Gateway
 from loci.tools.later import Later
 from loci.tools.login_records import LoginState
 from loci.tools.logins import BegunLogin, Logins
+from loci.tools.policy import AnyTool
 from loci.tools.ports import Progress, ToolServers
 from loci.tools.reaching import Reaching
 from loci.tools.result_value import value_of
@@ -206,6 +207,14 @@ class Tools:
         `is_open`: true for an argument that stands for something that is known later.
         """
         return self.parts.gateway.checked(owner, tool, arguments, is_open)
+
+    def described(self, owner: Owner, tool: str) -> AnyTool:
+        """The tool, as its server described it. Raises `LociError` if there is none."""
+        return self.parts.gateway.described(owner, tool)
+
+    def used_after(self, owner: Owner, tools: Sequence[str]) -> dict[str, float]:
+        """The tools that are used after these, each with how surely, from 0 to 1."""
+        return self.parts.usage.related(owner, tools)
 
     def wire_name(self, id: str) -> str:
         """The name to call the tool with this id by: one that every client accepts, unless another tool has it."""

@@ -113,6 +113,11 @@ class Gateway:
         check_arguments(tool.id, tool.input_schema, arguments, is_open)
         return CheckedCall(tool.id, is_safe(tool), self._policy.approval_needed(tool, server.entry))
 
+    def described(self, owner: Owner, spelling: str) -> AnyTool:
+        """The tool, as its server described it. Raises `LociError` if there is none."""
+        own = self._own.find(_plain(spelling))
+        return own if own is not None else self.known(owner, spelling)[1]
+
     def approval_needed(self, owner: Owner, spelling: str) -> str | None:
         """Why a person must approve each call of the tool; None if nobody has to. Raises `NotFound`."""
         own = self._own.find(_plain(spelling))

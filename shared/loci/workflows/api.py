@@ -4,6 +4,7 @@ import json
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, cast
 
 from loci.core.deadline import time_left
@@ -18,6 +19,7 @@ from loci.workflows.answers import Answers
 from loci.workflows.approval_links import ApprovalLinks, Linked
 from loci.workflows.plan import Plan, Task
 from loci.workflows.ports import CheckedTask, Steps, WorkflowEngine
+from loci.workflows.pursuing import Pursuit
 from loci.workflows.run import ENDED, Checkpoint, Run, TaskState
 from loci.workflows.runs import ALIVE, Runs
 from loci.workflows.slice import Slices
@@ -51,6 +53,7 @@ class WorkflowParts:
     owners: ActiveOwners
     answers: Answers
     links: ApprovalLinks
+    pursuit: Pursuit
     clock: Callable[[], float]
     only_people: bool
     """True: only people may approve tasks."""
@@ -85,6 +88,17 @@ class Workflows:
         self.parts.runs.add(owner, id, run)
         self.parts.engine.start(owner, id)
         return self._settled(owner, id, told)
+
+    def pursue(
+        self, caller: Caller, intent: str, context: JsonObject, *, by_layer: bool = False, told: Told = nobody
+    ) -> JsonObject:
+        """Run a plan that Loci makes for the intent; tell the plan alone if it is not complete or not sure."""
+        start = partial(self.start, caller, by_layer=by_layer, told=told)
+        return self.parts.pursuit.pursue(caller, intent, context, start)
+
+    def replan(self, owner: Owner, id: str, requirement: str, context: JsonObject) -> JsonObject:
+        """Add to a run that has not ended what a requirement asks for. What it has done stays done."""
+        return self.parts.pursuit.replan(owner, id, requirement, context)
 
     def proceed(self, owner: Owner, id: str, reason: str | None = None, told: Told = nobody) -> JsonObject:
         """Go on with a run that waits after a layer. For another one, wait for its end."""

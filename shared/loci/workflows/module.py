@@ -15,6 +15,7 @@ TOOLS = (
     "pml:execute_dag",
     "pml:continue",
     "pml:abort",
+    "pml:replan",
     "pml:approval_response",
     "pml:workflow_status",
 )

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from loci.core.errors import Unavailable
@@ -14,13 +15,18 @@ from loci.workflows.active import SLOT, ActiveOwners
 from loci.workflows.answers import Answers
 from loci.workflows.api import WorkflowParts
 from loci.workflows.approval_links import ApprovalLinks
+from loci.workflows.planning import Planning
 from loci.workflows.ports import WorkflowEngine
+from loci.workflows.proposal import Proposals
+from loci.workflows.pursuing import Pursuit
 from loci.workflows.runs import Runs
 from loci.workflows.slice import Slices
 from loci.workflows.steps import ToolSteps
+from loci.workflows.toolbox import OwnersToolbox
 
 if TYPE_CHECKING:
     from loci.code.api import Code
+    from loci.search.language_model import LanguageModel
     from loci.tools.api import Tools
 
 PATIENCE = 25.0
@@ -46,20 +52,24 @@ def workflow_parts(
     code: "Callable[[], Code]",
     adapters: WorkflowAdapters,
     links: ApprovalLinks,
+    model: "Callable[[], LanguageModel | None]",
 ) -> WorkflowParts:
     """Put the parts together."""
     runs = Runs(records, time.time, settings.workflow_paused_minutes * 60)
     steps = ToolSteps(tools, code)
     slices = Slices(runs, steps, time.time, adapters.is_gone)
+    engine = adapters.engine(slices, runs)
+    planning = Planning(partial(OwnersToolbox, tools), Proposals(model, settings.language_model_seconds))
     return WorkflowParts(
         runs,
         steps,
         slices,
-        adapters.engine(slices, runs),
+        engine,
         Slots(records, SLOT, MOST_ACTIVE, _too_many, durable=False),
         ActiveOwners(records, time.time),
         Answers(runs, scratchpad, time.time, links),
         links,
+        Pursuit(planning, runs, steps, engine, time.time),
         time.time,
         settings.workflow_approval == "person",
         PATIENCE,

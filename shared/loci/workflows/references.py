@@ -50,6 +50,11 @@ def has_reference(value: Json) -> bool:
     return next(references(value), None) is not None
 
 
+def literal(text: str) -> str:
+    """The text, written so that it stands for itself."""
+    return text.replace("$", "$$") if "$$" in text or has_reference(text) else text
+
+
 def resolved(value: Json, results: Mapping[str, Json]) -> Json:
     """The value with what its references stand for. A text that is nothing but a reference becomes the value itself.
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any, Protocol, cast
 
 from mcp_types import CallToolResult, TextContent
 from pydantic import BaseModel, Field
@@ -28,7 +28,7 @@ class WorkflowsHost(Protocol):
 
 
 class WorkflowAnswer(BaseModel):
-    status: str = Field(description="complete, layer_complete, paused, running, aborted or error")
+    status: str = Field(description="complete, layer_complete, paused, running, aborted or error; plan: not run")
     workflow_id: str | None = None
     results: dict[str, Any] | None = Field(default=None, description="by the ids of the tasks")
     metrics: dict[str, float] | None = None
@@ -37,16 +37,29 @@ class WorkflowAnswer(BaseModel):
     next_action: str | None = None
 
 
+class ReplanAnswer(BaseModel):
+    status: str
+    added: list[dict[str, Any]]
+    total_tasks: int
+
+
 def workflow_tools(app: WorkflowsHost) -> list[LociTool]:
     """`pml_execute_dag`, and what its runs wait for."""
 
     def execute_dag(
         caller: Caller,
         report: Report,
-        intent: Annotated[str | None, Field(description="the goal, instead of a workflow", max_length=4000)] = None,
+        intent: Annotated[
+            str | None,
+            Field(
+                description="the goal, instead of a workflow: Loci plans, and runs what is complete", max_length=4000
+            ),
+        ] = None,
         workflow: Annotated[dict[str, Any] | None, Field(description='{"tasks": […]}')] = None,
         per_layer_validation: Annotated[bool, Field(description="pause after each layer")] = False,
-        config: Annotated[dict[str, Any] | None, Field(description="may hold per_layer_validation")] = None,
+        config: Annotated[
+            dict[str, Any] | None, Field(description="may hold per_layer_validation, context (values)")
+        ] = None,
     ) -> Annotated[CallToolResult, WorkflowAnswer]:
         """Run several tools as a graph: tasks that do not wait for each other run at the same time.
 
@@ -58,13 +71,11 @@ def workflow_tools(app: WorkflowsHost) -> list[LociTool]:
         Example: pml_execute_dag(workflow={"tasks": [{"id": "t1", "tool": "filesystem:read_file", "arguments":
         {"path": "a.json"}}]})
         """
-        if (intent is None) == (workflow is None):
-            raise Refused(
-                "Give either intent or workflow, not both" if intent else "Neither intent nor workflow is given",
-                "Give one of them",
-                code="INVALID_PARAMS",
-            )
+        _check_one(intent, workflow)
         by_layer = per_layer_validation or (config or {}).get("per_layer_validation") is True
+        if intent is not None:
+            told = _told(report)
+            return _answer(app.workflows.pursue(caller, intent, _context(config), by_layer=by_layer, told=told))
         return _answer(app.workflows.start(caller, workflow or {}, by_layer=by_layer, told=_told(report)))
 
     def continue_run(
@@ -83,6 +94,15 @@ def workflow_tools(app: WorkflowsHost) -> list[LociTool]:
     ) -> Annotated[CallToolResult, WorkflowAnswer]:
         """Stop a workflow. Its answer has what was done so far."""
         return _answer(app.workflows.abort(caller.owner, workflow_id, reason))
+
+    def replan(
+        workflow_id: WorkflowId,
+        new_requirement: Annotated[str, Field(description="what is to be added", max_length=4000)],
+        caller: Caller,
+        available_context: Annotated[dict[str, Any] | None, Field(description="values for it")] = None,
+    ) -> Annotated[CallToolResult, ReplanAnswer]:
+        """Add tasks to a workflow under way: what is done stays done."""
+        return _answer(app.workflows.replan(caller.owner, workflow_id, new_requirement, available_context or {}))
 
     def approval_response(
         workflow_id: WorkflowId,
@@ -127,9 +147,28 @@ def workflow_tools(app: WorkflowsHost) -> list[LociTool]:
         tool(execute_dag, "Run a workflow", "pml:execute_dag"),
         tool(continue_run, "Continue a workflow", "pml:continue"),
         tool(abort, "Abort a workflow", "pml:abort", None),
+        tool(replan, "Replan a workflow", "pml:replan"),
         tool(approval_response, "Answer a checkpoint", "pml:approval_response"),
         loci_tool(workflow_status, title="Look at a workflow", id="pml:workflow_status", only_for_clients=True),
     ]
+
+
+def _check_one(intent: str | None, workflow: dict[str, Any] | None) -> None:
+    """Raise `Refused` unless one of them is given."""
+    if (intent is None) == (workflow is None):
+        raise Refused(
+            "Give either intent or workflow, not both" if intent else "Neither intent nor workflow is given",
+            "Give one of them",
+            code="INVALID_PARAMS",
+        )
+
+
+def _context(config: dict[str, Any] | None) -> JsonObject:
+    """The values that come with an intent."""
+    known: object = (config or {}).get("context", {})
+    if not isinstance(known, dict):
+        raise Refused("config.context is no object", "Give names and values", code="INVALID_PARAMS")
+    return cast("JsonObject", known)
 
 
 def _told(report: Report) -> Told:

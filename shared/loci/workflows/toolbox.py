@@ -1,0 +1,57 @@
+"""The tools that a plan may be made of."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from loci.core.identity import Owner
+from loci.core.json import JsonObject
+
+if TYPE_CHECKING:
+    from loci.tools.api import Tools
+    from loci.tools.tool_search import FoundTool
+
+
+@dataclass(frozen=True, slots=True)
+class ToolFacts:
+    """What a plan needs to know of a tool. Everything in it was written by others."""
+
+    id: str
+    description: str
+    input_schema: JsonObject
+    output_schema: JsonObject | None
+    reads: bool
+    """True: it says that it changes nothing."""
+
+
+class Toolbox(Protocol):
+    """Finds tools that a workflow may call."""
+
+    def find(self, words: str, context: Sequence[str], limit: int) -> "Sequence[FoundTool]":
+        """The tools that fit the words, the best first. `context`: the tools of the steps before."""
+        ...
+
+    def facts(self, id: str) -> ToolFacts: ...
+
+    def followers(self, tools: Sequence[str]) -> Mapping[str, float]:
+        """The tools that were used after these, each with how surely."""
+        ...
+
+
+class OwnersToolbox:
+    """The tools of an owner's servers, and Loci's own."""
+
+    def __init__(self, tools: "Callable[[], Tools]", owner: Owner) -> None:
+        self._tools = tools
+        self._owner = owner
+
+    def find(self, words: str, context: Sequence[str], limit: int) -> "Sequence[FoundTool]":
+        return self._tools().search(self._owner, words, limit=limit, context=context, for_code=True).tools
+
+    def facts(self, id: str) -> ToolFacts:
+        tool = self._tools().described(self._owner, id)
+        reads = tool.annotations.get("readOnlyHint") is True
+        return ToolFacts(id, tool.description, tool.input_schema, tool.output_schema, reads)
+
+    def followers(self, tools: Sequence[str]) -> Mapping[str, float]:
+        return self._tools().used_after(self._owner, tools)

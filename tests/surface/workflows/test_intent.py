@@ -1,0 +1,180 @@
+"""Workflows that Loci plans itself, for what somebody wants."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from loci.core.identity import LOCAL
+from tests.surface.workflows.conftest import Flow, task
+from tests.surface.workflows.upstreams import add_files, add_memory, add_release
+
+pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("app", ["embedded"], indirect=True)]
+READ_AND_KEEP = "Read config.json and create a memory entity with its content"
+
+
+@pytest.fixture
+def folder(flow: Flow, tmp_path: Path) -> Path:
+    """The files that the workflows may read."""
+    folder = tmp_path / "files"
+    add_files(flow.app, folder)
+    (folder / "config.json").write_text('{"port": 8080}')
+    return folder
+
+
+async def approved(flow: Flow, answer: dict[str, Any]) -> dict[str, Any]:
+    """The answer after the open checkpoint is approved."""
+    return await flow.answer(
+        "pml_approval_response",
+        workflow_id=answer["workflow_id"],
+        checkpoint_id=answer["checkpoint_id"],
+        approved=True,
+    )
+
+
+async def test_a_file_is_read_and_an_entity_is_created_with_its_content(flow: Flow, folder: Path) -> None:
+    answer = await flow.answer("pml_execute_dag", intent=READ_AND_KEEP)
+    assert answer["status"] == "paused"
+    assert answer["results"] == {"t1": {"content": '{"port": 8080}'}}
+    entity = {"name": "config", "content": '{"port": 8080}'}
+    assert answer["checkpoint"]["tool"] == "journal:create_entities"
+    assert answer["checkpoint"]["arguments"] == {"entities": [entity]}
+    assert flow.begun() == []
+    answer = await approved(flow, answer)
+    assert answer["status"] == "complete"
+    assert answer["results"]["t2"] == {"success": True, "created": 1}
+    assert flow.begun() == [("create_entities", {"entities": [entity]})]
+
+
+async def test_the_official_memory_gets_the_fields_that_it_wants(flow: Flow, folder: Path, tmp_path: Path) -> None:
+    flow.app.tools.remove(LOCAL, "journal")
+    add_memory(flow.app, tmp_path / "memory.json")
+    answer = await flow.answer("pml_execute_dag", intent=READ_AND_KEEP)
+    assert answer["status"] == "paused"
+    assert not (tmp_path / "memory.json").exists()
+    answer = await approved(flow, answer)
+    assert answer["status"] == "complete"
+    created = {"name": "config", "entityType": "file", "observations": ['{"port": 8080}']}
+    assert answer["results"]["t2"] == {"entities": [created]}
+    assert "8080" in (tmp_path / "memory.json").read_text()
+
+
+async def test_all_typescript_files_are_read_and_their_lines_counted(flow: Flow, folder: Path) -> None:
+    (folder / "src" / "deep").mkdir(parents=True)
+    (folder / "src" / "a.ts").write_text("one\n---\nthree\n")
+    (folder / "src" / "deep" / "b.tsx").write_text("one\n\n\n")
+    (folder / "src" / "c.js").write_text("one\n")
+    answer = await flow.answer("pml_execute_dag", intent="Read all TypeScript files in src/ and count lines")
+    assert answer["status"] == "complete"
+    counted = answer["results"]["t4"]
+    assert {Path(one["path"]).name: one["lines"] for one in counted["files"]} == {"a.ts": 3, "b.tsx": 3}
+    assert (counted["total_files"], counted["total_lines"]) == (2, 6)
+
+
+async def test_the_results_of_a_run_are_given_to_code_as_they_are(flow: Flow, folder: Path) -> None:
+    (folder / "src").mkdir()
+    (folder / "src" / "a.ts").write_text("one\ntwo\n")
+    (folder / "src" / "b.ts").write_text("one\ntwo\nthree\nfour\n")
+    run = await flow.answer("pml_execute_dag", intent="Read all TypeScript files in src/ and count lines")
+    code = """
+        const files = Object.values(context.files).flatMap((one) => one.files ?? []);
+        return {
+          totalFiles: files.length,
+          totalLines: files.reduce((sum, f) => sum + f.lines, 0),
+          avgLinesPerFile: Math.round(files.reduce((sum, f) => sum + f.lines, 0) / files.length)
+        };
+    """
+    answer = await flow.answer("pml_execute_code", code=code, context={"files": run["results"]})
+    assert answer["result"] == {"totalFiles": 2, "totalLines": 6, "avgLinesPerFile": 3}
+
+
+async def test_a_search_that_finds_no_file_ends_with_why(flow: Flow, folder: Path) -> None:
+    (folder / "src").mkdir()
+    answer = await flow.answer("pml_execute_dag", intent="Read all TypeScript files in src/ and count lines")
+    assert answer["status"] == "error"
+    states = {one["taskId"]: one for one in answer["tasks"]}
+    assert "Nothing was found" in states["t2"]["error"]
+    assert states["t4"]["status"] == "skipped"
+
+
+async def test_a_deployment_pauses_after_its_first_layer_and_before_it_deploys(flow: Flow, tmp_path: Path) -> None:
+    released = tmp_path / "released.txt"
+    flow.app.tools.remove(LOCAL, "journal")
+    add_release(flow.app, released)
+    answer = await flow.answer("pml_execute_dag", intent="Deploy new version to production", per_layer_validation=True)
+    assert answer["status"] == "layer_complete"
+    assert answer["layer_results"][0]["result"] == {"version": "1.4.0", "tests_passed": True}
+    assert answer["next_layer"][0]["arguments"] == {"version": "1.4.0", "environment": "production"}
+    reason = "Tests passed, approved for deployment"
+    answer = await flow.answer("pml_continue", workflow_id=answer["workflow_id"], reason=reason)
+    assert answer["status"] == "paused"
+    assert not released.exists()
+    answer = await approved(flow, answer)
+    assert answer["status"] == "complete"
+    assert released.read_text() == "1.4.0 to production\n"
+
+
+async def test_a_plan_that_lacks_an_argument_is_told_and_not_run(flow: Flow, folder: Path) -> None:
+    answer = await flow.answer("pml_execute_dag", intent="Move config.json")
+    assert answer["status"] == "plan"
+    assert [(one["task"], one["argument"]) for one in answer["missing_arguments"]] == [("t1", "destination")]
+    assert answer["workflow"]["tasks"][0]["arguments"] == {"source": "config.json"}
+    assert "pml_execute_dag(workflow" in answer["next_action"]
+    assert (folder / "config.json").exists()
+
+
+async def test_a_plan_that_was_told_runs_when_it_is_complete(flow: Flow, folder: Path) -> None:
+    answer = await flow.answer("pml_execute_dag", intent="Move config.json")
+    workflow = answer["workflow"]
+    workflow["tasks"][0]["arguments"]["destination"] = "moved.json"
+    answer = await flow.answer("pml_execute_dag", workflow=workflow)
+    assert answer["status"] == "complete"
+    assert (folder / "moved.json").exists()
+
+
+async def test_an_intent_that_no_tool_fits_says_so(flow: Flow) -> None:
+    answer = await flow.answer("pml_execute_dag", intent="Bake a cake")
+    assert (answer["status"], answer["workflow"]) == ("plan", {"tasks": []})
+    assert "No tool was found for 'Bake a cake'" in answer["next_action"]
+    assert answer["confidence"] == 0
+
+
+async def test_a_step_that_no_tool_fits_keeps_the_rest_from_running(flow: Flow, folder: Path) -> None:
+    answer = await flow.answer("pml_execute_dag", intent="Read config.json, then bake a cake")
+    assert answer["status"] == "plan"
+    assert "bake a cake" in answer["next_action"]
+
+
+async def test_the_context_gives_arguments(flow: Flow, folder: Path) -> None:
+    context = {"file_path": "config.json"}
+    answer = await flow.answer("pml_execute_dag", intent="Read the file path", config={"context": context})
+    assert answer["status"] == "complete"
+    assert answer["results"] == {"t1": {"content": '{"port": 8080}'}}
+
+
+async def test_the_same_intent_gives_the_same_plan(flow: Flow, folder: Path) -> None:
+    first = await flow.answer("pml_execute_dag", intent="Move config.json")
+    second = await flow.answer("pml_execute_dag", intent="Move config.json")
+    assert first == second
+
+
+async def test_a_rejected_task_of_a_plan_is_never_done(flow: Flow, folder: Path) -> None:
+    answer = await flow.answer("pml_execute_dag", intent=READ_AND_KEEP)
+    answer = await flow.answer(
+        "pml_approval_response",
+        workflow_id=answer["workflow_id"],
+        checkpoint_id=answer["checkpoint_id"],
+        approved=False,
+    )
+    assert answer["status"] == "aborted"
+    assert flow.begun() == []
+
+
+async def test_what_a_caller_writes_is_not_asked_about(flow: Flow) -> None:
+    answer = await flow.run(task("t1", "create_entities", entities=[{"name": "a", "content": "b"}]))
+    assert answer["status"] == "complete"
+
+
+async def test_context_must_be_an_object(flow: Flow) -> None:
+    told = await flow.failed("pml_execute_dag", intent="Read config.json", config={"context": [1]})
+    assert "INVALID_PARAMS" in told
