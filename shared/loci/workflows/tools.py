@@ -51,9 +51,7 @@ def workflow_tools(app: WorkflowsHost) -> list[LociTool]:
         report: Report,
         intent: Annotated[
             str | None,
-            Field(
-                description="the goal, instead of a workflow: Loci plans, and runs what is complete", max_length=4000
-            ),
+            Field(description="the goal, instead of a workflow: Loci plans it", max_length=4000),
         ] = None,
         workflow: Annotated[dict[str, Any] | None, Field(description='{"tasks": […]}')] = None,
         per_layer_validation: Annotated[bool, Field(description="pause after each layer")] = False,
@@ -66,7 +64,7 @@ def workflow_tools(app: WorkflowsHost) -> list[LociTool]:
         A task has `id`, `tool` (server:tool), `arguments`, and may have `dependsOn`, `timeout` (ms), `retry`,
         `on_error: "continue"`, `approve: true`. `$t1.result.items[0].name` in arguments is a part of what t1 gave, and
         makes the task wait for t1; `$$` is a dollar. `type: "code_execution"` runs `code` (TypeScript), which reads its
-        arguments and `deps.t1`. Everything is checked before anything runs.
+        arguments and `deps.t1`. All is checked before anything runs.
 
         Example: pml_execute_dag(workflow={"tasks": [{"id": "t1", "tool": "filesystem:read_file", "arguments":
         {"path": "a.json"}}]})
