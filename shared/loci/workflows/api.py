@@ -71,7 +71,12 @@ class Workflows:
             began=now,
         )
         self.parts.runs.add(owner, id, run)
-        self.parts.engine.start(owner, id)
+        try:
+            self.parts.engine.start(owner, id)
+        except LociError:
+            self.parts.runs.change(owner, id, lambda run: _aborted(run, now))
+            self._freed(owner, run)
+            raise
         return self._settled(owner, id, told)
 
     def proceed(self, owner: Owner, id: str, reason: str | None = None, told: Told = nobody) -> JsonObject:
