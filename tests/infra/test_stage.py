@@ -79,6 +79,8 @@ def test_a_stage_like_another_may_say_more() -> None:
         ({"ingest": {"memory_mb": 1769, "timeout_s": 300, "at_once": 1}}, "ingest.at_once: Input should be greater"),
         ({"ingest": {"memory_mb": 1769, "timeout_s": 29, "at_once": 2}}, "ingest.timeout_s: Input should be greater"),
         ({"errand": {"memory_mb": 1024, "timeout_s": 300}}, "errand.timeout_s must be longer than each timeout_s"),
+        ({"workflow": {"memory_mb": 1024, "timeout_s": 399}}, "workflow.timeout_s must be 400 or more"),
+        ({"settings": {"workflow_machine": "x"}}, "the stacks set LOCI_WORKFLOW_MACHINE themselves"),
         ({"settings": {"errand_function": "x"}}, "the stacks set LOCI_ERRAND_FUNCTION themselves"),
         ({"settings": {"search_url": "x"}}, "settings has 'search_url': the stacks set LOCI_SEARCH_URL themselves"),
         ({"settings": {"language_model_key": "k"}}, "keep it in a secret"),

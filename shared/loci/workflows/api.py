@@ -86,7 +86,12 @@ class Workflows:
             began=now,
         )
         self.parts.runs.add(owner, id, run)
-        self.parts.engine.start(owner, id)
+        try:
+            self.parts.engine.start(owner, id)
+        except LociError:
+            self.parts.runs.change(owner, id, lambda run: _aborted(run, now))
+            self._freed(owner, run)
+            raise
         return self._settled(owner, id, told)
 
     def pursue(

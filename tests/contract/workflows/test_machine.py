@@ -208,3 +208,14 @@ async def test_without_a_machine_nothing_is_started_and_the_reason_is_told(app: 
     text = await flow.failed("pml_execute_dag", workflow={"tasks": [task("a", "note", value=1)]})
     assert text.startswith("WORKFLOWS_UNAVAILABLE: This deployment runs no workflows.")
     assert not without.records.list(LOCAL, "workflow").records
+
+
+async def test_a_run_whose_machine_does_not_start_holds_no_slot(app: App, flow: Flow) -> None:
+    settings = app.settings.model_copy(update={"workflow_machine": f"{app.settings.workflow_machine}-gone"})
+    gone = Flow(build_app(settings), flow.journal)
+    text = await gone.failed("pml_execute_dag", workflow={"tasks": [task("a", "note", value=1)]})
+    assert "StateMachineDoesNotExist" in text
+    parts = app.workflows.parts
+    assert [run.status for run in parts.runs.all(LOCAL).values()] == ["aborted"]
+    assert not [*parts.slots.held(LOCAL)]
+    assert flow.begun() == []

@@ -2,6 +2,7 @@
 
 import json
 import time
+from contextlib import AbstractContextManager
 from typing import Final
 
 from loci.adapters.aws.clients import Clients, code_of, explained
@@ -84,5 +85,6 @@ class WorkflowMachine:
             code="WORKFLOW_STUCK",
         )
 
-    def _explained(self):
+    @staticmethod
+    def _explained() -> AbstractContextManager[None]:
         return explained("Step Functions", "the machine of workflows", RESOLUTIONS)
