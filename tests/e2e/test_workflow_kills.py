@@ -84,8 +84,8 @@ def started(data: Path, tasks: list[dict[str, Any]], tmp_path: Path, begins: int
         async def start() -> str:
             told: list[str] = []
 
-            async def note(_: float, __: float | None, text: str | None) -> None:
-                told.append(text or "")
+            async def note(progress: float, total: float | None, message: str | None) -> None:  # noqa: ARG001
+                told.append(message or "")
 
             async with Client(f"{server.url}/mcp") as client:
                 workflow = {"workflow": {"tasks": tasks}}

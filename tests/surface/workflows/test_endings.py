@@ -64,7 +64,7 @@ async def test_an_abort_stops_the_call_that_runs_and_starts_nothing(flow: Flow) 
 
 @needs_deno
 async def test_an_abort_kills_code_that_runs(flow: Flow) -> None:
-    code = {"id": "t1", "type": "code_execution", "code": "while (true) {}", "timeout": 60_000}
+    code: dict[str, Any] = {"id": "t1", "type": "code_execution", "code": "while (true) {}", "timeout": 60_000}
     started = threading.Event()
     running: list[Any] = []
 
@@ -209,7 +209,7 @@ async def test_a_store_that_fails_for_a_while_loses_nothing(
     ids=["nan", "inf", "surrogate", "1 MB", "50 MB", "large number"],
 )
 async def test_values_of_any_size_and_kind_are_kept(flow: Flow, value: Json, kept: Json) -> None:
-    Steps(flow, lambda *_: value)
+    Steps(flow, lambda _, __: value)
     answer = flow.app.workflows.start(LOCAL_CALLER, {"tasks": [task("t1", "echo", value=1)]})
     assert (answer["status"], answer["results"]) == ("complete", {"t1": kept})
 
@@ -218,7 +218,7 @@ async def test_a_value_that_is_too_deep_is_told(flow: Flow) -> None:
     deep: Json = 1
     for _ in range(5000):
         deep = [deep]
-    Steps(flow, lambda *_: deep)
+    Steps(flow, lambda _, __: deep)
     answer = await flow.run(task("t1", "echo", value=1))
     assert "RESULT_TOO_DEEP" in of(answer, "t1")["error"]
 
