@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 VALUES, SAFE, WRITES = ("echo", "set", "note"), ("echo", "set", "sleep", "fail"), ("note", "note_slowly")
@@ -99,7 +99,13 @@ KILLS = st.lists(
 def test_whatever_is_killed_goes_on_and_nothing_is_done_twice(lives: Lives, examples: int) -> None:
     lives.killed = 0
 
-    @settings(max_examples=examples, deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow])
+    @settings(
+        max_examples=examples,
+        deadline=None,
+        database=None,
+        suppress_health_check=[HealthCheck.too_slow],
+        phases=[Phase.generate],
+    )
     @given(plans(), KILLS, st.booleans(), st.sampled_from([(), ("t0", "t3")]))
     def killed(tasks: list[dict[str, Any]], kills: list[dict[str, Any]], by_layer: bool, rejected: list[str]) -> None:
         folder = lives.folder()

@@ -84,7 +84,7 @@ def started(data: Path, tasks: list[dict[str, Any]], tmp_path: Path, begins: int
         async def start() -> str:
             told: list[str] = []
 
-            async def note(progress: float, total: float | None, message: str | None) -> None:  # noqa: ARG001
+            async def note(progress: float, total: float | None, message: str | None) -> None:
                 told.append(message or "")
 
             async with Client(f"{server.url}/mcp") as client:
@@ -154,3 +154,9 @@ def test_a_command_that_ends_leaves_nothing_stuck(data: Path, tmp_path: Path) ->
     goes_on = json.dumps({"workflow_id": answer["workflow_id"]})
     assert json.loads(loci(data, "call", "pml_continue", goes_on).stdout)["status"] == "complete"
     assert begun(tmp_path) == [1, 2]
+
+
+@pytest.mark.exhaustive
+def test_a_command_waits_until_its_workflow_has_ended(data: Path) -> None:
+    workflow = {"tasks": [{**task("t1", "sleep", ms=26_000), "timeout": 60_000}]}
+    assert json.loads(loci(data, "call", "pml_execute_dag", json.dumps({"workflow": workflow})).stdout)["results"]
