@@ -33,6 +33,7 @@ from tests.bench.tool_use import tool_use
 from tests.bench.typescript import typescript
 from tests.bench.warm import warm
 from tests.bench.watch import watch
+from tests.bench.workflows import workflows
 from tests.bench.writing import writing
 
 PARTS: Mapping[str, Callable[[Servers], list[Figure]]] = {
@@ -53,6 +54,7 @@ PARTS: Mapping[str, Callable[[Servers], list[Figure]]] = {
     "rerank": rerank,
     "gateway call": gateway_call,
     "tool use": tool_use,
+    "workflows": workflows,
     "gateway model": gateway_model,
     "graph": graph,
     "typescript": typescript,

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from mcp import Client
     from mcp_types import CallToolResult
 
+WORKFLOWS = ("pml_execute_dag", "pml_continue", "pml_approval_response")
+"""They run as long as this command does."""
 EXAMPLES = """\b
 Examples:
   loci call get_memorylake_metadata --url https://loci.example.com/mcp
@@ -49,7 +51,7 @@ def call(
     async def ask(client: "Client") -> "CallToolResult":
         return await client.call_tool(tool, dict(given))
 
-    result = on_server(url, key, ask) if url else _called_here(ask, data, config)
+    result = on_server(url, key, ask) if url else _called_here(tool, ask, data, config)
     texts = [block.text for block in result.content if block.type == "text"]
     if result.is_error:
         for line in "\n".join(texts).splitlines():
@@ -70,12 +72,16 @@ def _arguments(text: str) -> JsonObject:
     return cast("JsonObject", given)
 
 
-def _called_here(ask: "Callable[[Client], Awaitable[CallToolResult]]", data: Any, config: Any) -> "CallToolResult":
+def _called_here(
+    tool: str, ask: "Callable[[Client], Awaitable[CallToolResult]]", data: Any, config: Any
+) -> "CallToolResult":
     from loci.compose import build_app  # slow to load, and `--help` does not need it
     from loci.mcp.server import build_server
 
     # The lines of its log would stand between the error and whoever reads it.
     app = build_app(load_settings({"data": data, "log_level": "ERROR"}, config))
+    if app.settings.mode == "embedded" and tool in WORKFLOWS:
+        app.workflows.wait_for_ends()
     try:
         return connected(build_server(app, door="cli"), ask)
     finally:

@@ -4,12 +4,13 @@ import json
 from collections.abc import Callable
 from typing import Final
 
+from loci.core.errors import NotFound
 from loci.core.identity import Owner
 from loci.core.json import Json, JsonObject
 from loci.scratchpad.api import Scratchpad
 from loci.workflows.approval_links import ApprovalLinks
 from loci.workflows.references import previewed
-from loci.workflows.run import ENDED, Run
+from loci.workflows.run import ENDED, Run, TaskState
 from loci.workflows.runs import Runs
 
 LARGE: Final = 4096
@@ -104,10 +105,14 @@ class Answers:
     def _values(self, owner: Owner, id: str, run: Run) -> JsonObject:
         """What the tasks gave that have ended well."""
         return {
-            task: self._runs.value(owner, id, task, state)
-            for task, state in run.tasks.items()
-            if state.status == "success"
+            task: self._value(owner, id, task, state) for task, state in run.tasks.items() if state.status == "success"
         }
+
+    def _value(self, owner: Owner, id: str, task: str, state: TaskState) -> Json:
+        try:
+            return self._runs.value(owner, id, task, state)
+        except NotFound as error:  # it must not hide the others
+            return {error.code: str(error)}
 
     def _shown(self, owner: Owner, value: Json) -> Json:
         text = json.dumps(value, ensure_ascii=False)

@@ -28,6 +28,7 @@ ANSWERING: Final = 2.0
 """Seconds that remain of a request when its call stops waiting."""
 LOOK_SECONDS: Final = 0.5
 """Seconds between two reports of progress."""
+LONGEST: Final = ALIVE
 MOST_FAULTS: Final = 5
 LONGEST_ARGUMENTS: Final = 1000
 STORED_SECONDS: Final = 60.0
@@ -66,6 +67,11 @@ class Workflows:
 
     def __init__(self, parts: WorkflowParts) -> None:
         self.parts = parts
+        self._patience = parts.patience
+
+    def wait_for_ends(self) -> None:
+        """Have calls wait for the ends of their runs, however long: this process ends with the call."""
+        self._patience = LONGEST
 
     def start(self, caller: Caller, workflow: JsonObject, *, by_layer: bool = False, told: Told = nobody) -> JsonObject:
         """Run a plan. Nothing of it runs unless all of it can."""
@@ -286,7 +292,7 @@ class Workflows:
     def _settled(self, owner: Owner, id: str, told: Told) -> JsonObject:
         """The answer of a run, as soon as it ends or waits for a decision; else, after a while, that it goes on."""
         left = time_left()
-        patience = self.parts.patience if left is None else max(0.0, min(self.parts.patience, left - ANSWERING))
+        patience = self._patience if left is None else max(0.0, min(self._patience, left - ANSWERING))
         until = time.monotonic() + patience
         while True:
             run = self.parts.runs.get(owner, id)

@@ -225,11 +225,13 @@ class Run(BaseModel):
 
 
 def weighs(before: Run, after: Run) -> bool:
-    """True if the change must survive a power cut: something was decided or told, or a task may not be repeated."""
-    if (before.status, before.decisions, before.plan) != (after.status, after.decisions, after.plan):
+    """True if the change must survive a power cut: somebody decides or waits, or a task may not be repeated."""
+    if (before.decisions, before.plan) != (after.decisions, after.plan) or after.status == "paused":
         return True
     changed = [id for id, state in after.tasks.items() if state is not before.tasks[id]]
-    if not changed:  # a sign of life, now and then
+    if not changed and after.status == "running":  # a sign of life, now and then
+        return True
+    if after.status != before.status and len(after.safe) < len(after.tasks):
         return True
     return any("running" in (before.tasks[id].status, after.tasks[id].status) for id in changed if id not in after.safe)
 

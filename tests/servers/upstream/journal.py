@@ -118,11 +118,11 @@ def call(request: Any, name: str, arguments: dict[str, Any]) -> None:
     try:
         value = TOOLS[name][0](arguments)
     except ValueError as error:
-        send({"id": request, "result": {"content": [{"type": "text", "text": str(error)}], "isError": True}})
+        result = {"content": [{"type": "text", "text": str(error)}], "isError": True}
     else:
-        text = [{"type": "text", "text": json.dumps(value)}]
-        send({"id": request, "result": {"content": text, "structuredContent": value}})
+        result = {"content": [{"type": "text", "text": json.dumps(value)}], "structuredContent": value}
     write("end", name, arguments)
+    send({"id": request, "result": result})
 
 
 def serve() -> None:
@@ -143,6 +143,8 @@ def serve() -> None:
                 send({"id": request, "result": {"tools": listed()}})
             case "tools/call":
                 threading.Thread(target=call, args=(request, params["name"], params.get("arguments", {}))).start()
+            case "notifications/cancelled":
+                write("cancelled", "", params)
             case "ping":
                 send({"id": request, "result": {}})
             case _ if request is not None:
