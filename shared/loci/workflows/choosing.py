@@ -11,7 +11,7 @@ from loci.search.words import SEAM, index_words, query_words
 from loci.tools.tool_words import asked_words, fields_of
 from loci.workflows.binding import Bound, bind
 from loci.workflows.earlier import Step, speaks_of_earlier
-from loci.workflows.intent import VERBS
+from loci.workflows.intent import VERB_STEMS
 from loci.workflows.parameters import parameters, types_of
 from loci.workflows.toolbox import Toolbox, ToolFacts
 
@@ -23,10 +23,10 @@ CLOSE: Final = 0.12
 """Two tools that are nearer to each other than this are both likely."""
 COVERED: Final = 0.5
 """The share of a step's words that a tool which surely fits has."""
-VERB_STEMS: Final = frozenset(stem for verb in VERBS for stem in index_words(verb)[:1])
 DESTROYING: Final = frozenset(
     index_words(
-        "delete remove drop erase discard wipe purge truncate archive destroy cancel undo revert reset restore rollback"
+        "delete remove drop erase discard wipe purge truncate archive destroy cancel uninstall"
+        " undo revert reset restore rollback"
     )
 )
 _SAME: Final = """

@@ -5,8 +5,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from loci.core.errors import LociError
+from loci.search.words import index_words, query_words
 from loci.workflows.earlier import plain
-from loci.workflows.entities import Given
+from loci.workflows.entities import Given, masked
+from loci.workflows.intent import VERB_STEMS
 from loci.workflows.parameters import parameters
 from loci.workflows.toolbox import Toolbox, ToolFacts
 
@@ -22,6 +24,9 @@ _ENDINGS: Final = """
     pdf
 """
 ENDINGS: Final = frozenset(_ENDINGS.split())
+_PLAIN: Final = frozenset(
+    index_words("file files directory line lines word words character source number count content")
+)
 _NO_KIND: Final = frozenset({"all", "the", "every", "each", "these", "those", "of", "its"})
 
 
@@ -55,6 +60,9 @@ def file_set(text: str, found: tuple[Given, ...]) -> FileSet | None:
     if glob:
         return FileSet(folder, glob if "/" in glob else f"**/{glob}")
     kind = _KIND.search(text)
+    said = {*index_words(kind["kind"] if kind else ""), *VERB_STEMS, *_PLAIN}
+    if len(found) != (2 if glob else 1) or not said.issuperset(query_words(masked(text, [*found]))):
+        return None  # it is about something else: the files of a pull request, say
     word = kind["kind"].lower().lstrip(".") if kind else ""
     if word in _NO_KIND or not word:
         return FileSet(folder, "**/*.*")

@@ -20,6 +20,7 @@ _VERBS: Final = """
     wipe write
 """
 VERBS: Final = frozenset(_VERBS.split())
+VERB_STEMS: Final = frozenset(stem for verb in VERBS for stem in index_words(verb)[:1])
 _FILLERS: Final = re.compile(
     r"^(?:\s*(?:please|first(?:ly)?|second(?:ly)?|third(?:ly)?|then|next|now|finally|lastly|also|and|afterwards"
     r"|after that|can you|could you|i want (?:you )?to|we need to|let us|let's)\b[\s,:]*)+",

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from loci.core.identity import LOCAL
+from loci.core.identity import LOCAL, LOCAL_CALLER
 from tests.surface.workflows.conftest import Flow, task
 from tests.surface.workflows.upstreams import add_files, add_memory, add_release
 
@@ -178,3 +178,21 @@ async def test_what_a_caller_writes_is_not_asked_about(flow: Flow) -> None:
 async def test_context_must_be_an_object(flow: Flow) -> None:
     told = await flow.failed("pml_execute_dag", intent="Read config.json", config={"context": [1]})
     assert "INVALID_PARAMS" in told
+
+
+async def test_what_was_used_in_this_order_before_is_planned_in_this_order(flow: Flow) -> None:
+    def after(answer: dict[str, Any]) -> list[list[str]]:
+        return [one.get("dependsOn", []) for one in answer["workflow"]["tasks"]]
+
+    intent = "Wait for milliseconds with ms=1 and list some items"
+    assert after(await flow.answer("pml_execute_dag", intent=intent)) == [[], []]
+    for _ in range(4):
+        for tool in ("sleep", "items", "echo"):
+            flow.app.tools.value(LOCAL_CALLER, "mcp", f"journal:{tool}", {"ms": 1} if tool == "sleep" else {})
+            flow.app.tools.parts.usage.finish()
+    assert after(await flow.answer("pml_execute_dag", intent=intent)) == [[], ["t1"]]
+
+
+async def test_an_intent_of_too_many_steps_is_refused(flow: Flow) -> None:
+    told = await flow.failed("pml_execute_dag", intent="list some items, then " * 40)
+    assert told.startswith("INVALID_PARAMS")
