@@ -49,6 +49,8 @@ def list_tools(request: Any, cursor: str | None) -> None:
         start = int(cursor or 0)
         names = (f"tool_{number}" for number in range(start, start + 500))
         answer(request, {"tools": [tool(name) for name in names], "nextCursor": str(start + 500)})
+    elif MODE == "silent_list":
+        waiting.append(request)
     elif MODE == "large_list":
         pages = int(cursor or 0) + 1
         described = {**tool(f"tool_{pages}"), "description": "x" * 1_000_000}
