@@ -204,7 +204,8 @@ class LociServer(SdkServer):
         except LociError as error:
             raise MCPError(INTERNAL_ERROR, f"{error.code}: {error}") from error
         own = await self.list_tools()
-        return ListToolsResult(tools=[*own, *(one for one in chosen if self._catalog.name(one.name) is None)])
+        tools = [*own, *(one for one in chosen if self._catalog.name(one.name) is None)]
+        return ListToolsResult(tools=tools, ttl_ms=0)  # those of servers may change at any time
 
     def _end(
         self,

@@ -68,6 +68,7 @@ class Configured:
     listed_at: float | None = None
     failure: str | None = None
     """Why it could not list them the last time."""
+    failed_at: float | None = None
 
     @property
     def is_new(self) -> bool:

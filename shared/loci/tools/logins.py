@@ -139,7 +139,7 @@ class Logins:
     ) -> OAuthClient | None:
         """The client that a person has registered, if there is one: named now, in the entry, or at the last login."""
         if client_id is not None:
-            return client_of(server, client_id, secret(server))
+            return client_of(server, client_id, None if _is_document(client_id) else secret(server))
         id = wanted.oauth.client_id
         if id is not None and wanted.oauth.client_secret is not None:
             check_trusted(wanted, server)
@@ -151,7 +151,7 @@ class Logins:
             and id in (None, known.client.id)
         ):
             return known.client
-        return None if id is None else client_of(server, id, secret(server))
+        return None if id is None else client_of(server, id, None if _is_document(id) else secret(server))
 
     def finish(self, owner: Owner, begun: BegunLogin, answer: dict[str, str]) -> LoginState:
         """Get tokens for the answer, and keep them."""
@@ -188,3 +188,8 @@ class Logins:
     def forget(self, owner: Owner, name: str) -> None:
         """Forget the login, if there is one."""
         self._records.remove(owner, name)
+
+
+def _is_document(client_id: str) -> bool:
+    """True if the id is the address of what describes the client. Such a client shares no secret with anybody."""
+    return client_id.startswith("https://")

@@ -93,6 +93,6 @@ def reached_servers(records: RecordStore, adapters: ToolAdapters) -> Reached:
     secrets = Secrets(records, adapters.box)
     logins = Logins(records, adapters.box, adapters.authorization_servers, time.time)
     reaching = Reaching(secrets, adapters.variable, logins, only_public=adapters.only_public)
-    servers = adapters.servers(lambda owner, name: known[0].ask_later(owner, name), reaching)
+    servers = adapters.servers(lambda owner, name: known[0].changed(owner, name), reaching)
     known.append(ToolList(records, servers, reaching, time.time, ask_later=adapters.ask_later))
     return Reached(secrets, logins, reaching, servers, known[0])

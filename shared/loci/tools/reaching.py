@@ -1,9 +1,11 @@
 """How a configured server is reached: its entry, with the owner's secrets and the variables filled in."""
 
 import re
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+from loci.core.deadline import time_for
 from loci.core.errors import Refused
 from loci.core.giving_up import GivingUp
 from loci.core.identity import Owner
@@ -11,7 +13,7 @@ from loci.core.json import JsonObject
 from loci.tools.configuration import VARIABLE, Configured, Entry, not_configured
 from loci.tools.logins import Logins
 from loci.tools.oauth_entry import OAuthEntry
-from loci.tools.ports import Progress, ServerConnections
+from loci.tools.ports import Progress, ServerConnections, ToolServerError
 from loci.tools.public_address import check_public
 from loci.tools.secrets import Secrets
 from loci.tools.tool_server import Endpoint, Program, ToolServer, UpstreamTool
@@ -132,9 +134,15 @@ class ReachedServers:
         progress: Progress | None = None,
         given_up: GivingUp | None = None,
     ) -> JsonObject:
+        limit = time_for(server.entry.seconds if seconds is None else seconds)
+        until = time.monotonic() + limit
         reached = self._reaching.server(owner, server)
+        left = until - time.monotonic()
+        if left <= 0:  # a renewal of the login goes on to its end; the caller may have gone
+            what = f"It took more than {limit:.3g} s to get the login and the secrets for {server.name}"
+            raise ToolServerError(what, "The call was not made. Try again")
         return self._connections.call(
-            owner, reached, tool, arguments, seconds=seconds, progress=progress, given_up=given_up
+            owner, reached, tool, arguments, seconds=left, progress=progress, given_up=given_up
         )
 
     def close(self, owner: Owner | None = None, name: str | None = None) -> None:

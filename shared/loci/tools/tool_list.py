@@ -22,6 +22,11 @@ SERVER, LISTED = "tool_server", "listed_tools"
 """The kinds of records: how a server is reached, and its tools."""
 FRESH = 24 * 3600.0
 """Seconds after which a list is asked for again when somebody uses it."""
+AGAIN = 60.0
+"""The same for a server that failed when it was asked last: it may be there by now."""
+CALM = 5.0
+"""Seconds between two lists that a server is asked for because it says that its tools changed: it may say so always."""
+MOST_CHANGED = 1000
 
 
 class ToolList:
@@ -44,6 +49,9 @@ class ToolList:
         self._elsewhere = ask_later
         self._turn = threading.Lock()
         self._asking: set[tuple[Owner, str]] = set()
+        self._changed: set[tuple[Owner, str]] = set()
+        """Those that said so while they were being asked: what they answer may be older."""
+        self._calm_until: dict[tuple[Owner, str], float] = {}
 
     def put(self, owner: Owner, name: str, value: object) -> Configured:
         """Configure a server, or configure it anew. Its tools are not asked for yet."""
@@ -65,7 +73,7 @@ class ToolList:
         """The server with this name. Raises `NotFound` if there is none."""
         found = self.held(owner, name)
         if found is None:
-            known = ", ".join(one.name for one in self.all(owner))
+            known = ", ".join(one.name for one in self.known(owner))
             raise NotFound(
                 f"There is no tool server {name[:80]!r}",
                 f"There are {known}" if known else "Add one with: loci tools add",
@@ -82,9 +90,14 @@ class ToolList:
         """All servers with their tools, by their names. Lists that are old are asked for again, meanwhile."""
         found = self.known(owner)
         for one in found:
-            if one.is_new or (one.listed_at is not None and self._clock() - one.listed_at > FRESH):
+            if self._is_due(one):
                 self.ask_later(owner, one.name)
         return found
+
+    def _is_due(self, server: Configured) -> bool:
+        if server.failure is not None:
+            return server.failed_at is None or self._clock() - server.failed_at > AGAIN
+        return server.listed_at is None or self._clock() - server.listed_at > FRESH
 
     def known(self, owner: Owner) -> list[Configured]:
         """All servers with the tools that they listed last. Nobody is asked."""
@@ -98,9 +111,9 @@ class ToolList:
         try:
             tools = self._servers.tools(owner, server)
         except LociError as error:
-            self._keep(owner, replace(server, failure=str(error)))
+            self._keep(owner, replace(server, failure=str(error), failed_at=self._clock()))
             raise
-        asked = replace(server, tools=tuple(tools), listed_at=self._clock(), failure=None)
+        asked = replace(server, tools=tuple(tools), listed_at=self._clock(), failure=None, failed_at=None)
         self._keep(owner, asked)
         return asked
 
@@ -110,20 +123,50 @@ class ToolList:
             with suppress(LociError):  # it is tried again when somebody looks again
                 self._elsewhere(owner, name)
             return
-        with self._turn:
-            if (owner, name) in self._asking:
-                return
-            self._asking.add((owner, name))
-        DAEMON_THREADS.start(lambda: self._ask_quietly(owner, name))
+        self._ask_on_thread((owner, name))
 
-    def _ask_quietly(self, owner: Owner, name: str) -> None:
+    def changed(self, owner: Owner, name: str) -> None:
+        """Have the server asked again, soon: it says that its tools have changed."""
+        self._ask_on_thread((owner, name), has_changed=True)
+
+    def _ask_on_thread(self, key: tuple[Owner, str], *, has_changed: bool = False) -> None:
+        with self._turn:
+            if has_changed:
+                self._changed.add(key)
+            if key in self._asking:
+                return
+            self._asking.add(key)
+        DAEMON_THREADS.start(lambda: self._ask_quietly(key))
+
+    def _ask_quietly(self, key: tuple[Owner, str]) -> None:
+        is_asking = True
         try:
-            self.ask(owner, name)
-        except LociError:  # its record says why
-            pass
+            while is_asking:
+                self._await_calm(key)
+                with suppress(LociError):  # its record says why
+                    self.ask(*key)
+                with self._turn:
+                    is_asking = key in self._changed
+                    if not is_asking:
+                        self._asking.discard(key)
         finally:
-            with self._turn:
-                self._asking.discard((owner, name))
+            if is_asking:  # a bug ended it
+                with self._turn:
+                    self._asking.discard(key)
+
+    def _await_calm(self, key: tuple[Owner, str]) -> None:
+        """If it is asked because it has changed, wait until that may be again."""
+        with self._turn:
+            if key not in self._changed:
+                return
+            calm = self._calm_until.get(key, 0.0) - time.monotonic()
+        if calm > 0:
+            time.sleep(calm)
+        with self._turn:
+            self._changed.discard(key)
+            if len(self._calm_until) >= MOST_CHANGED:
+                self._calm_until.clear()
+            self._calm_until[key] = time.monotonic() + CALM
 
     def _keep(self, owner: Owner, server: Configured) -> None:
         value: JsonObject = {
@@ -131,6 +174,7 @@ class ToolList:
             "tools": [cast("JsonObject", asdict(one)) for one in server.tools],
             "at": server.listed_at,
             "failure": server.failure,
+            "failed_at": server.failed_at,
         }
         self._records.put(owner, LISTED, server.name, value, durable=False)
 
@@ -142,7 +186,8 @@ class ToolList:
         def read(record: Record) -> Configured:
             tools = tuple(UpstreamTool(**one) for one in cast("list[dict[str, object]]", record.value["tools"]))  # type: ignore[arg-type]
             at, failure = cast("float | None", record.value["at"]), cast("str | None", record.value["failure"])
-            return replace(server, tools=tools, listed_at=at, failure=failure)
+            failed_at = cast("float | None", record.value.get("failed_at"))
+            return replace(server, tools=tools, listed_at=at, failure=failure, failed_at=failed_at)
 
         if record is not None and record.value.get("of") == _state(server.entry):
             return read_or_none(record, read) or server

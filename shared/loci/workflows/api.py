@@ -85,6 +85,7 @@ class Workflows:
             tasks={one.id: TaskState() for one in plan.tasks},
             safe=tuple(one for one, tool in checked.items() if tool.is_safe),
             gated=(gated := _gates(plan.tasks, checked)),
+            only_people=self.parts.only_people,
             by_person=tuple(one for one in gated if self.parts.only_people or plan[one].approve == "human"),
             by_layer=by_layer,
             caller=caller.as_json(),

@@ -49,6 +49,7 @@ def merged(
                 "tasks": {**run.tasks, **{one.id: TaskState() for one in added}},
                 "safe": (*run.safe, *safe),
                 "gated": {**run.gated, **{names[id]: why for id, why in gates.items()}},
+                "by_person": (*run.by_person, *(names[id] for id in gates if run.only_people)),
                 "replans": run.replans + 1,
             }
         ),

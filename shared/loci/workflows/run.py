@@ -89,6 +89,8 @@ class Run(BaseModel):
     """The ids of tasks that need an approval, and why."""
     by_person: tuple[str, ...] = ()
     """Those of them that only a person may approve."""
+    only_people: bool = False
+    """True: that is so for all that need an approval, also those that are added later."""
     by_layer: bool = False
     released: int = 1
     """With `by_layer`, how many layers may run."""

@@ -5,11 +5,13 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from loci.adapters.tool_servers import child_process, circuit
+from loci.adapters.tool_servers import connections as limits_of
 from loci.adapters.tool_servers.connections import Connections
 from loci.core.deadline import within
 from loci.core.identity import LOCAL, Owner
@@ -257,6 +259,18 @@ def test_changed_tools_are_told_once(server: ToolServer, tool: str) -> None:
 @pytest.mark.parametrize(("mode", "count"), [("endless_list", 5000), ("circular_list", 2), ("toolless", 0)])
 def test_the_list_of_tools_has_an_end(connections: Connections, mode: str, count: int) -> None:
     assert len(connections.tools(LOCAL, hostile(mode))) == count
+
+
+def test_a_list_that_gets_too_large_ends_with_what_there_is_room_for(connections: Connections) -> None:
+    assert len(connections.tools(LOCAL, hostile("large_list"))) == 9
+
+
+def test_a_server_whose_calls_may_take_long_may_not_list_its_tools_as_long(
+    connections: Connections, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits_of, "LIST_SECONDS", 0.2)
+    with pytest.raises(ToolServerError, match=r"(gave no answer in|is not connected after) 0\.2 s"):
+        connections.tools(LOCAL, replace(hostile("silent_list"), seconds=5))
 
 
 def test_a_result_that_breaks_its_schema_stays_as_it_is(connections: Connections) -> None:

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -48,6 +49,23 @@ def list_tools(request: Any, cursor: str | None) -> None:
         start = int(cursor or 0)
         names = (f"tool_{number}" for number in range(start, start + 500))
         answer(request, {"tools": [tool(name) for name in names], "nextCursor": str(start + 500)})
+    elif MODE == "silent_list":
+        waiting.append(request)
+    elif MODE == "large_list":
+        pages = int(cursor or 0) + 1
+        described = {**tool(f"tool_{pages}"), "description": "x" * 1_000_000}
+        answer(request, {"tools": [described], "nextCursor": str(pages)})
+    elif MODE == "changes_while_listed" and "new" not in TOOLS:
+        before = [tool(name) for name in TOOLS]
+        TOOLS["new"] = echo
+        send({"method": "notifications/tools/list_changed"})
+        time.sleep(0.5)
+        answer(request, {"tools": before})
+    elif MODE == "restless":
+        with Path(sys.argv[2]).open("a") as lists:
+            lists.write("listed\n")
+        answer(request, {"tools": [tool(name) for name in TOOLS]})
+        send({"method": "notifications/tools/list_changed"})
     elif MODE == "circular_list":
         answer(request, {"tools": [tool(f"tool_{cursor}")], "nextCursor": "again"})
     else:

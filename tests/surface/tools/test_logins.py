@@ -24,6 +24,7 @@ from tests.surface.tools.logins import REDIRECT, add, log_in
 
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("app", ["embedded"], indirect=True)]
 OTHER = Owner("", "somebody else")
+DOCUMENT = "https://app.example/loci.json"
 
 
 @pytest.fixture
@@ -270,3 +271,24 @@ async def test_an_app_that_was_registered_by_hand_serves_for_the_next_login_too(
         app.tools.finish_login(LOCAL, begun, begun.request.read(consent(begun.request.url())))
         assert app.tools.value(LOCAL_CALLER, "cli", "far:whoami", {}) == "ann with read"
     assert asked == [server.issuer]
+
+
+@pytest.mark.parametrize("where", ["named now", "in the entry"])
+async def test_a_client_whose_id_is_the_address_of_its_metadata_has_no_secret(
+    app: App, server: Protected, where: str
+) -> None:
+    server.wrong[METADATA] = {"registration_endpoint": None, "client_id_metadata_document_supported": True}
+    server.register(DOCUMENT, None, REDIRECT)
+    add(app, server, **({"oauth": {"client_id": DOCUMENT}} if where == "in the entry" else {}))
+
+    def secret(_: AuthorizationServer) -> str:
+        raise AssertionError("there is none to ask for")
+
+    client_id = DOCUMENT if where == "named now" else None
+    begun = app.tools.begin_login(LOCAL, "far", REDIRECT, client_id=client_id, secret=secret)
+    app.tools.finish_login(LOCAL, begun, begun.request.read(consent(begun.request.url())))
+    assert app.tools.value(LOCAL_CALLER, "cli", "far:whoami", {}) == "ann with read"
+    make_due(app)
+    assert app.tools.value(LOCAL_CALLER, "cli", "far:whoami", {}) == "ann with read"
+    asked = [(form["grant_type"], form["client_id"], form.get("client_secret")) for form in server.forms]
+    assert asked == [("authorization_code", DOCUMENT, None), ("refresh_token", DOCUMENT, None)]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from loci.adapters.tool_servers.asking import Asking
 from loci.adapters.tool_servers.failures import failed, late, unwanted
-from loci.adapters.tool_servers.limits import IDLE_SECONDS
+from loci.adapters.tool_servers.limits import IDLE_SECONDS, LIST_SECONDS
 from loci.adapters.tool_servers.loop_thread import LoopThread, Notes
 from loci.core.deadline import time_for
 from loci.core.giving_up import GivingUp
@@ -53,7 +53,8 @@ class Connections:
         self._ending: set[asyncio.Task[None]] = set()
 
     def tools(self, owner: Owner, server: ToolServer) -> Sequence[UpstreamTool]:
-        return self._run(server, server.seconds, lambda asking: self._upstream(owner, server).tools(asking))
+        seconds = min(server.seconds, LIST_SECONDS)
+        return self._run(server, seconds, lambda asking: self._upstream(owner, server).tools(asking))
 
     def call(
         self,

@@ -1,11 +1,17 @@
 """The errors of tool servers, in words."""
 
+from typing import Any, cast
+
 from loci.adapters.tool_servers.asking import Asking
+from loci.adapters.tool_servers.heard import quoted
+from loci.core.json import JsonObject
 from loci.tools.ports import ToolServerError
 from loci.tools.tool_server import ToolServer
 
 AGAIN = "Try again. If it fails again, check the connection to the server and its settings"
 CHECK = f"Look first if the call has done something. {AGAIN}"
+QUESTIONS = ("elicitation/create", "sampling/createMessage", "roots/list")
+MOST_QUOTED = 5
 
 
 def failed(server: ToolServer, what: str, resolution: str | None = None) -> ToolServerError:
@@ -18,6 +24,24 @@ def after_sending(error: ToolServerError) -> ToolServerError:
     if error.resolution != AGAIN:
         return error
     return ToolServerError(error.what, CHECK, code=error.code, details=error.details)
+
+
+def asks_back(server: ToolServer, answer: JsonObject) -> ToolServerError:
+    """Its result says what else it wants to know (`input_required`, since 2026-07-28)."""
+    wanted = answer.get("inputRequests")
+    requests = list(cast("dict[str, Any]", wanted).values()) if isinstance(wanted, dict) else []
+    said = ", ".join(_question(one) for one in requests[:MOST_QUOTED]) or "it does not say what"
+    what = f"it asks for what nobody can give here: {said}"
+    return failed(server, what, "Call it again with all that it needs in the arguments, or use another tool")
+
+
+def _question(request: object) -> str:
+    fields = cast("dict[str, Any]", request) if isinstance(request, dict) else {}
+    params = fields.get("params")
+    said = cast("dict[str, Any]", params).get("message") if isinstance(params, dict) else None
+    method = fields.get("method")
+    known = method if method in QUESTIONS else "something"
+    return f"{known} {quoted(said)}" if isinstance(said, str) and said else str(known)
 
 
 def resting(server: ToolServer, failures: int, seconds: float, last: str) -> ToolServerError:

@@ -6,7 +6,7 @@ from mcp.client.client import Client
 from mcp.shared.exceptions import MCPError
 from mcp_types import METHOD_NOT_FOUND, ListToolsResult, PaginatedRequestParams, Tool
 
-from loci.adapters.tool_servers.limits import MOST_TOOLS
+from loci.adapters.tool_servers.limits import LARGEST_LIST, MOST_TOOLS
 from loci.core.json import JsonObject
 from loci.tools.tool_server import UpstreamTool
 
@@ -14,8 +14,12 @@ from loci.tools.tool_server import UpstreamTool
 async def all_tools(
     ask: Callable[[Callable[[Client], Awaitable[ListToolsResult]]], Awaitable[ListToolsResult]],
 ) -> list[Tool]:
-    """Ask for all pages. A list without an end ends at the first repeated cursor, or when it gets too long."""
+    """Ask for all pages. A list without an end ends at the first repeated cursor, or when it gets too long.
+
+    Tools for which there is no room are left out, with all that come after them.
+    """
     found: list[Tool] = []
+    room = LARGEST_LIST
     cursors: set[str] = set()
     cursor: str | None = None
     while True:
@@ -26,7 +30,11 @@ async def all_tools(
             if error.error.code == METHOD_NOT_FOUND and not found:
                 return []
             raise
-        found += page.tools
+        for one in page.tools:
+            room -= len(one.model_dump_json(exclude_none=True))
+            if room < 0:
+                return found[:MOST_TOOLS]
+            found.append(one)
         cursor = page.next_cursor
         if cursor is None or cursor in cursors or max(len(found), len(cursors)) >= MOST_TOOLS:
             return found[:MOST_TOOLS]

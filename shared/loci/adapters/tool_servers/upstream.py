@@ -12,7 +12,7 @@ from mcp_types import INVALID_PARAMS, METHOD_NOT_FOUND, CallToolRequest, CallToo
 from loci.adapters.tool_servers.asking import ASKING, Asking
 from loci.adapters.tool_servers.circuit import Circuit
 from loci.adapters.tool_servers.connection import Connection
-from loci.adapters.tool_servers.failures import after_sending, failed, late, resting
+from loci.adapters.tool_servers.failures import after_sending, asks_back, failed, late, resting
 from loci.adapters.tool_servers.heard import quoted
 from loci.adapters.tool_servers.raw_result import RawResult
 from loci.adapters.tool_servers.tool_list import all_tools, upstream_tool
@@ -72,7 +72,7 @@ class Upstream:
                 raise (after_sending(error) if asking.asked_at else error) from None
         answer = result.content()
         if answer.get("resultType") == "input_required":
-            raise failed(self.server, "it asks for input that nobody can give here", "Call it with all it needs")
+            raise asks_back(self.server, answer)
         return answer
 
     async def close(self) -> None:

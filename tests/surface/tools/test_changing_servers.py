@@ -1,0 +1,101 @@
+"""Servers whose tools change, or that come up late, as a client sees them."""
+
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from mcp import Client
+
+from loci.app import App
+from loci.core.identity import LOCAL
+from loci.mcp.server import build_server
+from loci.tools import tool_list
+from tests.servers.upstream import hostile
+from tests.surface.conftest import Connect, Mode
+from tests.surface.results import structured
+from tests.surface.tools.conftest import shop_app, upstream
+
+pytestmark = pytest.mark.anyio
+PATIENCE = 20.0
+
+
+def changing(*args: str) -> dict[str, Any]:
+    """The entry of a server that says so when its tools change."""
+    return {"command": sys.executable, "args": [str(hostile.__file__), *args]}
+
+
+async def listed(client: Client) -> list[str]:
+    return [one.name for one in (await client.list_tools()).tools]
+
+
+async def searched(client: Client, query: str) -> list[str]:
+    answer = structured(await client.call_tool("pml_search_tools", {"query": query}))
+    return [one["name"] for one in answer["tools"]]
+
+
+async def until_there(look: Callable[[], Any], name: str) -> Sequence[str]:
+    """Look until the name is there, or for too long."""
+    ends = time.monotonic() + PATIENCE
+    while name not in (found := await look()) and time.monotonic() < ends:
+        await anyio.sleep(0.05)
+    return found
+
+
+@pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
+async def test_a_listed_tool_that_is_new_is_listed_by_a_client_that_has_listed_before(
+    tmp_path: Path, mode: Mode
+) -> None:
+    with shop_app(tmp_path, tools_listed="far:*") as app:
+        app.tools.add(LOCAL, "far", changing())
+        app.tools.ask(LOCAL, "far")
+        async with Client(build_server(app, "tools"), mode=mode) as client:
+            before = await listed(client)
+            await client.call_tool("far:change", {})
+            after = await until_there(lambda: listed(client), "far_new")
+    assert ("far_new" in before, "far_new" in after) == (False, True)
+
+
+@pytest.mark.parametrize("app", ["embedded"], indirect=True)  # on AWS it is noticed when the function runs again
+async def test_a_tool_that_is_new_is_found_and_called(app: App, connect: Connect) -> None:
+    app.tools.add(LOCAL, "far", changing())
+    app.tools.ask(LOCAL, "far")
+    async with connect("tools") as client:
+        await client.call_tool("far:change", {})
+        assert "far:new" in await until_there(lambda: searched(client, "far new"), "far:new")
+        assert not (await client.call_tool("far:new", {})).is_error
+
+
+@pytest.mark.parametrize("app", ["embedded"], indirect=True)
+async def test_a_change_while_a_server_is_asked_is_not_lost(app: App, connect: Connect) -> None:
+    app.tools.add(LOCAL, "far", changing("changes_while_listed"))
+    async with connect("tools") as client:
+        found = await until_there(lambda: searched(client, "far new"), "far:new")
+    assert "far:new" in found
+
+
+@pytest.mark.parametrize("app", ["embedded"], indirect=True)
+async def test_a_server_that_tells_of_changes_without_end_is_asked_seldom(app: App, tmp_path: Path) -> None:
+    lists = tmp_path / "lists"
+    app.tools.add(LOCAL, "far", changing("restless", str(lists)))
+    app.tools.ask(LOCAL, "far")
+    await anyio.sleep(1.5)  # in which nothing more may come, so there is nothing to wait for
+    assert len(lists.read_text().splitlines()) <= 2
+
+
+async def test_a_server_that_comes_up_late_is_found(
+    app: App, connect: Connect, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tool_list, "AGAIN", 0.0, raising=False)
+    monkeypatch.setattr("loci.adapters.aws.lambda_tool_servers.AGAIN_SECONDS", 0.0)
+    missing = tmp_path / "left out"
+    app.tools.add(LOCAL, "shop", upstream(str(missing)))
+    with pytest.raises(Exception, match="No such file"):
+        app.tools.ask(LOCAL, "shop")
+    missing.write_text("")
+    async with connect("tools") as client:
+        found = await until_there(lambda: searched(client, "add two numbers"), "shop:add_numbers")
+    assert "shop:add_numbers" in found
