@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 VALUES, SAFE, WRITES = ("echo", "set", "note"), ("echo", "set", "sleep", "fail"), ("note", "note_slowly")
-FEW, ALL = 8, 130
+FEW, ALL = 8, 150
 MOST_KILLS = 4
 FEWEST_OF_ALL = 200
 
@@ -90,7 +90,7 @@ KILLS = st.lists(
         st.fixed_dictionaries({"writes": st.integers(1, 10), "after": st.booleans()}),
         st.fixed_dictionaries({"ms": st.integers(0, 200)}),
     ),
-    min_size=1,
+    min_size=2,
     max_size=MOST_KILLS,
 )
 
