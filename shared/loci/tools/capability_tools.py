@@ -58,7 +58,7 @@ def capability_tools(app: ToolsHost) -> list[LociTool]:
 
         Example: pml_search_capabilities(intent="parse JSON from API and store in database")
         """
-        found = app.tools.find_capabilities(caller.owner, intent, suggestions=include_suggestions)
+        found = app.tools.capabilities.find(caller.owner, intent, suggestions=include_suggestions)
         here = [_view(one) for one in found.capabilities]
         nothing = "Nothing fits. " if found.searched else "Nothing is learned yet. "
         return CapabilitiesAnswer(
@@ -74,7 +74,7 @@ def capability_tools(app: ToolsHost) -> list[LociTool]:
 
         Example: pml_delete_capability(capability_id="cap_0123456789ab")
         """
-        gone = app.tools.delete_capability(caller.owner, capability_id)
+        gone = app.tools.capabilities.delete(caller.owner, capability_id)
         return DeletedCapability(deleted=gone.id, intent=gone.intent)
 
     return [
