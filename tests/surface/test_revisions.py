@@ -126,6 +126,7 @@ REQUESTS: dict[str, Request] = {
     "a call that is passed on": tool("pml_call_tool", tool="get_memorylake_metadata"),
     "code that worked": tool("pml_search_capabilities", intent="count the ferries", include_suggestions=True),
     "a workflow that pauses": tool("pml_execute_dag", workflow={"tasks": [LISTS, COUNTS]}, per_layer_validation=True),
+    "a replan for nothing": tool("pml_replan", workflow_id="$workflow_id", new_requirement="xyzzy plugh"),
     "its next layer": tool("pml_continue", workflow_id="$workflow_id"),
     "a workflow that asks": tool("pml_execute_dag", workflow={"tasks": [LISTS | {"approve": True}]}),
     "its approval": tool(

@@ -26,6 +26,7 @@ def approve(
 ) -> None:
     """Approve the step at which a workflow waits, or list the workflows that wait."""
     app = open_app(data, config, _embedded)
+    app.workflows.wait_for_ends()
     try:
         if id is None:
             _list(app.workflows.waiting(LOCAL), as_json=as_json)

@@ -33,7 +33,7 @@ def list_capabilities(
 ) -> None:
     """List the capabilities, those that were used last first."""
     opened = open_tools(data, config, stack, tenant, subject)
-    known = opened.tools.capabilities(opened.owner)
+    known = opened.tools.capabilities.all(opened.owner)
     known.sort(key=lambda one: (-one.best.used_at, one.id))
     if as_json:
         typer.echo(json.dumps([_view(one) for one in known]))
@@ -57,7 +57,7 @@ def show(
 ) -> None:
     """Show a capability with its code. An id with a number, such as cap_0123456789ab.2, shows that version."""
     opened = open_tools(data, config, stack, tenant, subject)
-    one = opened.tools.capability(opened.owner, id)
+    one = opened.tools.capabilities.get(opened.owner, id)
     if as_json:
         typer.echo(json.dumps(_view(one.capability) | _code(one)))
         return
@@ -81,7 +81,7 @@ def remove(
 ) -> None:
     """Remove a capability with all its versions. Searches no longer find it."""
     opened = open_tools(data, config, stack, tenant, subject)
-    gone = opened.tools.delete_capability(opened.owner, id)
+    gone = opened.tools.capabilities.delete(opened.owner, id)
     typer.echo(printable(f"Removed {gone.id}: {gone.intent}"))
 
 

@@ -62,7 +62,7 @@ def login(
     tools, owner = opened.tools, opened.owner
     oauth = tools.get(owner, name).entry.oauth
     with LoginCallback(port or (oauth.callback_port if oauth else None)) as callback:
-        begun = tools.begin_login(
+        begun = tools.logins.begin(
             owner, name, callback.url, scope=" ".join(scope or []) or None, client_id=client_id, secret=_secret
         )
         callback.expect(begun.request.is_answer)
@@ -72,7 +72,7 @@ def login(
             callback.listen_to_keyboard()
         answer = callback.answer()
     fields = begun.request.read(answer) if isinstance(answer, str) else dict(answer)
-    tools.finish_login(owner, begun, fields)
+    tools.logins.finish(owner, begun, fields)
     typer.echo(printable(f"Logged in at {name}."), err=True)
     show_asked(opened, [name], as_json=as_json)
 
@@ -88,7 +88,7 @@ def logout(
 ) -> None:
     """Forget the login at a tool server, and have its tokens revoked."""
     opened = open_tools(data, config, stack, tenant, subject)
-    state = opened.tools.log_out(opened.owner, name)
+    state = opened.tools.logins.end(opened.owner, name)
     opened.tools.close()
     revoked = state.server.revocation_url is not None
     if as_json:

@@ -36,7 +36,7 @@ class PastRuns:
         offers: JsonObject = {"tools_offered": tools} if tools else {}
         found = None
         with suppress(LociError):  # the run goes on without
-            found = self._tools().fitting_capability(caller.owner, intent[:LONGEST_INTENT])
+            found = self._tools().capabilities.fitting(caller.owner, intent[:LONGEST_INTENT])
         if found is not None:
             offers["capability"] = {
                 "id": found.capability.id,
@@ -62,7 +62,7 @@ class PastRuns:
         worked = _worked(end, bridge.failures)
         if worked is not None:
             run = EndedRun(code, intent, tuple(context), tuple(bridge.worked), worked)
-            self._tools().run_ended(caller.owner, run)
+            self._tools().capabilities.learn(caller.owner, run)
 
     def finish(self) -> None:
         """Wait until all runs so far are learned from."""

@@ -1,32 +1,30 @@
-"""Tools: the one door. MCP tools, commands and pages call these methods and nothing behind them."""
+"""Tools: the one door. MCP tools, commands and pages call it, its `logins` and its `capabilities`, and no others."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from loci.core.calls import Called, Door
-from loci.core.errors import Refused
 from loci.core.giving_up import GivingUp
 from loci.core.identity import Caller, Owner
 from loci.core.json import Json, JsonObject
 from loci.tools.arguments import IsOpen
-from loci.tools.authorization import AuthorizationServer
 from loci.tools.call_log import MOST, CallLog, LoggedCall
-from loci.tools.capabilities.capability import Capability
-from loci.tools.capabilities.learning import EndedRun, Learning
-from loci.tools.capabilities.matching import FoundCapabilities, FoundCapability, Matched, Matching
+from loci.tools.capabilities.learning import Learning
+from loci.tools.capabilities.matching import Matching
 from loci.tools.capabilities.shelf import Shelf
 from loci.tools.configuration import Configured
 from loci.tools.discovery import Discovery, FoundTools
 from loci.tools.gateway import CheckedCall, Gateway
 from loci.tools.later import Later
-from loci.tools.login_records import LoginState
-from loci.tools.logins import BegunLogin, Logins
+from loci.tools.learned_capabilities import Capabilities
+from loci.tools.logins import Logins
 from loci.tools.policy import AnyTool
 from loci.tools.ports import Progress, ToolServers
 from loci.tools.reaching import Reaching
 from loci.tools.result_value import value_of
 from loci.tools.secrets import Secrets
 from loci.tools.tool_list import ToolList
+from loci.tools.tool_logins import ToolLogins
 from loci.tools.tool_search import KnownTool
 from loci.tools.tool_server import UpstreamTool
 from loci.tools.usage import Usage
@@ -61,6 +59,8 @@ class Tools:
 
     def __init__(self, parts: ToolParts) -> None:
         self.parts = parts
+        self.logins = ToolLogins(parts.logins, parts.tool_list, parts.reaching, parts.servers)
+        self.capabilities = Capabilities(parts.shelf, parts.matching, parts.learning)
 
     def servers(self, owner: Owner) -> list[Configured]:
         """The configured servers with the tools that they listed last."""
@@ -107,40 +107,6 @@ class Tools:
 
         own = self.parts.gateway.own()
         return [KnownTool(one.id, one.title or "", said(one.description), one.input_schema) for one in own]
-
-    def logins(self, owner: Owner) -> dict[str, LoginState]:
-        """The logins at servers, by their names. None of it is secret."""
-        return self.parts.logins.states(owner)
-
-    def begin_login(
-        self,
-        owner: Owner,
-        name: str,
-        redirect: str,
-        *,
-        scope: str | None = None,
-        client_id: str | None = None,
-        secret: Callable[[AuthorizationServer], str | None] = lambda _: None,
-    ) -> BegunLogin:
-        """Find out where to log in. The answer comes to `redirect`; `secret`: of the client `client_id`."""
-        server = self.get(owner, name)
-        if server.entry.has_authorization:
-            raise Refused(f"{name} has an Authorization header of its own", "Configure it without that, then log in")
-        wanted = self.parts.reaching.wanted_login(owner, server)
-        return self.parts.logins.begin(owner, wanted, redirect, scope, client_id, secret)
-
-    def finish_login(self, owner: Owner, begun: BegunLogin, answer: dict[str, str]) -> LoginState:
-        """Keep the login that the person has consented to. Connections without it end."""
-        state = self.parts.logins.finish(owner, begun, answer)
-        self.parts.servers.close(owner, begun.wanted.name)
-        return state
-
-    def log_out(self, owner: Owner, name: str) -> LoginState:
-        """Forget the login to a server, and have its tokens revoked."""
-        try:
-            return self.parts.logins.end(owner, name)
-        finally:
-            self.parts.servers.close(owner, name)
 
     def search(
         self,
@@ -239,33 +205,9 @@ class Tools:
         """The last calls of the servers' tools, the newest first."""
         return self.parts.call_log.last(owner, limit)
 
-    def run_ended(self, owner: Owner, run: EndedRun) -> None:
-        """Learn from a run of code, later: the call does not wait."""
-        self.parts.learning.ended(owner, run)
-
     def finish_learning(self) -> None:
         """Wait until all runs so far are learned from: the process may end."""
         self.parts.later.finish()
-
-    def capabilities(self, owner: Owner) -> list[Capability]:
-        """All capabilities."""
-        return self.parts.shelf.all(owner)
-
-    def find_capabilities(self, owner: Owner, intent: str, *, suggestions: bool = False) -> FoundCapabilities:
-        """The capabilities that fit an intent, or the one with this id. With `suggestions`, also related ones."""
-        return self.parts.matching.find(owner, intent, suggestions=suggestions)
-
-    def capability(self, owner: Owner, id: str) -> FoundCapability:
-        """The capability with this id, or that version of it. Raises `NotFound` if there is none."""
-        return self.parts.matching.by_id(owner, id)
-
-    def fitting_capability(self, owner: Owner, intent: str) -> Matched | None:
-        """The proven capability that fits the intent well. None if none does."""
-        return self.parts.matching.fits_well(owner, intent)
-
-    def delete_capability(self, owner: Owner, id: str) -> Capability:
-        """Forget a capability with all its versions. Raises `NotFound` if there is none."""
-        return self.parts.shelf.remove(owner, id)
 
     def close(self) -> None:
         """End all connections: the server stops. What ended just before is counted and learned from, if it is quick."""

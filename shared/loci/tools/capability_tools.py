@@ -58,7 +58,7 @@ def capability_tools(app: ToolsHost) -> list[LociTool]:
 
         Example: pml_search_capabilities(intent="parse JSON from API and store in database")
         """
-        found = app.tools.find_capabilities(caller.owner, intent, suggestions=include_suggestions)
+        found = app.tools.capabilities.find(caller.owner, intent, suggestions=include_suggestions)
         here = [_view(one) for one in found.capabilities]
         nothing = "Nothing fits. " if found.searched else "Nothing is learned yet. "
         return CapabilitiesAnswer(
@@ -71,7 +71,7 @@ def capability_tools(app: ToolsHost) -> list[LociTool]:
         capability_id: Annotated[str, Field(description="its id", max_length=200)], caller: Caller
     ) -> DeletedCapability:
         """Forget learned code, with all its versions, if it is wrong or no longer wanted."""
-        gone = app.tools.delete_capability(caller.owner, capability_id)
+        gone = app.tools.capabilities.delete(caller.owner, capability_id)
         return DeletedCapability(deleted=gone.id, intent=gone.intent)
 
     return [

@@ -25,7 +25,7 @@ def check_tool_servers(app: ToolsHost) -> list[Finding]:
 
 
 def _check_owner(tools: Tools, owner: Owner) -> list[Finding]:
-    servers, logins, now = tools.known(owner), tools.logins(owner), time.time()
+    servers, logins, now = tools.known(owner), tools.logins.all(owner), time.time()
     bad: list[Finding] = []
     for one in servers:
         login = logins.get(one.name)

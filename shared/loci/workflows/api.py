@@ -3,7 +3,7 @@
 import json
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final, cast
 
@@ -67,11 +67,10 @@ class Workflows:
 
     def __init__(self, parts: WorkflowParts) -> None:
         self.parts = parts
-        self._patience = parts.patience
 
     def wait_for_ends(self) -> None:
         """Have calls wait for the ends of their runs, however long: this process ends with the call."""
-        self._patience = LONGEST
+        self.parts = replace(self.parts, patience=LONGEST)
 
     def start(self, caller: Caller, workflow: JsonObject, *, by_layer: bool = False, told: Told = nobody) -> JsonObject:
         """Run a plan. Nothing of it runs unless all of it can."""
@@ -293,7 +292,7 @@ class Workflows:
     def _settled(self, owner: Owner, id: str, told: Told) -> JsonObject:
         """The answer of a run, as soon as it ends or waits for a decision; else, after a while, that it goes on."""
         left = time_left()
-        patience = self._patience if left is None else max(0.0, min(self._patience, left - ANSWERING))
+        patience = self.parts.patience if left is None else max(0.0, min(self.parts.patience, left - ANSWERING))
         until = time.monotonic() + patience
         while True:
             run = self.parts.runs.get(owner, id)

@@ -65,9 +65,6 @@ def workflow_tools(app: WorkflowsHost) -> list[LociTool]:
         `on_error: "continue"`, `approve: true`. `$t1.result.items[0].name` in arguments is a part of what t1 gave, and
         makes the task wait for t1; `$$` is a dollar. `type: "code_execution"` runs `code` (TypeScript), which reads its
         arguments and `deps.t1`. All is checked before anything runs.
-
-        Example: pml_execute_dag(workflow={"tasks": [{"id": "t1", "tool": "filesystem:read_file", "arguments":
-        {"path": "a.json"}}]})
         """
         _check_one(intent, workflow)
         by_layer = per_layer_validation or (config or {}).get("per_layer_validation") is True

@@ -16,5 +16,5 @@ def add(app: App, server: Protected, **more: object) -> None:
 
 def log_in(app: App, scope: str | None = None) -> LoginState:
     """Log in at `far`."""
-    begun = app.tools.begin_login(LOCAL, "far", REDIRECT, scope=scope)
-    return app.tools.finish_login(LOCAL, begun, begun.request.read(consent(begun.request.url())))
+    begun = app.tools.logins.begin(LOCAL, "far", REDIRECT, scope=scope)
+    return app.tools.logins.finish(LOCAL, begun, begun.request.read(consent(begun.request.url())))

@@ -144,7 +144,7 @@ async def test_another_owner_sees_nothing_of_it(bench: Workbench) -> None:
     ann = Caller(Owner("", "ann"), "local")
     bench.app.code.start_typescript(ann, request).future.result(30)
     bench.app.tools.finish_learning()
-    assert len(bench.app.tools.capabilities(ann.owner)) == 1
+    assert len(bench.app.tools.capabilities.all(ann.owner)) == 1
     assert await bench.search() == []
 
 

@@ -133,7 +133,7 @@ def _stored(app: App) -> str:
 async def test_a_secret_is_stored_nowhere(bench: Workbench, name: str) -> None:
     code, secret = SECRETS[name]
     await bench.run(code, f"use {GITHUB} and password=hunter2 for it")
-    assert len(bench.app.tools.capabilities(LOCAL)) == 1
+    assert len(bench.app.tools.capabilities.all(LOCAL)) == 1
     stored = _stored(bench.app)
     assert secret not in stored
     assert GITHUB not in stored

@@ -117,7 +117,7 @@ def test_tokens_do_not_travel_where_everybody_reads_them(app: App) -> None:
         called(app)
     app.tools.add(LOCAL, "far", {"url": "http://far.example/mcp"})
     with pytest.raises(LociError, match="not reached by https"):
-        app.tools.begin_login(LOCAL, "far", REDIRECT)
+        app.tools.logins.begin(LOCAL, "far", REDIRECT)
 
 
 def test_other_clients_spellings_are_read(app: App) -> None:

@@ -1,15 +1,20 @@
 """`loci tools --stack`: the tool servers of a deployment's owners."""
 
 import json
+import threading
+import urllib.request
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner, Result
 
 from loci.app import App
-from loci.cli.tools import cli
+from loci.cli.main import tools
 from loci.core.identity import LOCAL, Caller, Owner
+from loci.tools.capabilities.learning import EndedRun
 from loci.tools.public_address import check_public
+from tests.support.authorization_server import Protected, consent, protected
 from tests.support.connecting import Connecting
 from tests.surface.tools.conftest import upstream
 
@@ -25,7 +30,9 @@ def stack(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def run(*arguments: str, given: str | None = None) -> Result:
-    return CliRunner().invoke(cli, [arguments[0], "--stack", "stack", *arguments[1:]], input=given)
+    command = 2 if arguments[0] == "capabilities" else 1
+    whose = ("--stack", "stack")
+    return CliRunner().invoke(tools.cli, [*arguments[:command], *whose, *arguments[command:]], input=given)
 
 
 def test_a_server_of_an_owner_is_added_tested_listed_and_removed(app: App, function: Connecting) -> None:
@@ -73,3 +80,48 @@ def test_options_that_do_not_fit_together_are_refused(options: tuple[str, ...]) 
     refused = run("list", *options)
     assert refused.exit_code == 1
     assert "Give" in str(refused.exception)
+
+
+@pytest.fixture
+def far(app: App, function: Connecting, monkeypatch: pytest.MonkeyPatch) -> Iterator[Protected]:
+    """A server that wants a login, as if it were public, and a browser that consents."""
+
+    def browse(url: str) -> bool:
+        address = consent(url)
+        threading.Thread(target=lambda: urllib.request.urlopen(address).close()).start()
+        return True
+
+    monkeypatch.setattr("webbrowser.open", browse)
+    monkeypatch.setattr(app.tools.parts.logins._servers, "_only_public", False)  # pyright: ignore[reportPrivateUsage]
+    with protected() as server:
+        app.tools.add(ANN, "far", {"url": server.url})
+        yield server
+
+
+def test_an_owner_is_logged_in_and_out(app: App, far: Protected) -> None:
+    done = run("login", *OF_ANN, "far")
+    assert (done.exit_code, "whoami" in done.stdout) == (0, True), done
+    assert app.tools.value(Caller(ANN, "key"), "cli", "far:whoami", {}) == "ann with read"
+    assert app.tools.logins.all(LOCAL) == {}
+    assert "logged in at" in run("list", *OF_ANN).stdout
+    assert run("logout", "far").exit_code == 1  # that is somebody else
+    assert run("logout", *OF_ANN, "far", "--json").exit_code == 0
+    assert (far.tokens.access, app.tools.logins.all(ANN)) == ({}, {})
+
+
+def test_capabilities_of_an_owner_are_listed_shown_and_removed(app: App) -> None:
+    app.tools.capabilities.learn(ANN, EndedRun("return 6 * 7", "multiply two numbers", (), (), worked=True))
+    app.tools.finish_learning()
+    [id] = [one["id"] for one in json.loads(run("capabilities", "list", *OF_ANN, "--json").stdout)]
+    assert "return" in run("capabilities", "show", *OF_ANN, id).stdout
+    assert "Nothing is learned yet" in run("capabilities", "list").stdout
+    assert run("capabilities", "remove", id).exit_code == 1
+    assert run("capabilities", "remove", *OF_ANN, id).exit_code == 0
+    assert app.tools.capabilities.all(ANN) == []
+
+
+def test_the_calls_of_an_owner_can_be_looked_up(app: App, function: Connecting) -> None:
+    app.tools.add(ANN, "shop", upstream())
+    app.tools.call(Caller(ANN, "key"), "mcp", "shop:add_numbers", {"a": 1, "b": 2})
+    assert [one["tool"] for one in json.loads(run("log", *OF_ANN, "--json").stdout)] == ["shop:add_numbers"]
+    assert "No tool of a server has been called" in run("log").stdout

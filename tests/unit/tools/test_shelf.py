@@ -23,7 +23,7 @@ def app(tmp_path: Path) -> Generator[App]:
 
 
 def learn(app: App, code: str, intent: str | None, *, worked: bool = True) -> None:
-    app.tools.run_ended(LOCAL, EndedRun(code, intent, (), (), worked))
+    app.tools.capabilities.learn(LOCAL, EndedRun(code, intent, (), (), worked))
     app.tools.finish_learning()
 
 
@@ -33,7 +33,7 @@ def test_the_least_useful_are_forgotten_for_new_ones(app: App, monkeypatch: pyte
         for _ in range(3 - number):
             learn(app, f"return {number} * 7", f"task {number}")
     learn(app, "return 'new'", "a new task")
-    assert {one.intent for one in app.tools.capabilities(LOCAL)} == {"task 0", "task 1", "a new task"}
+    assert {one.intent for one in app.tools.capabilities.all(LOCAL)} == {"task 0", "task 1", "a new task"}
     assert len(list(every(app.records, LOCAL, "capability_code"))) == 3
 
 
@@ -43,7 +43,7 @@ def test_the_least_useful_versions_are_forgotten(app: App, monkeypatch: pytest.M
     for number in (2, 3):
         learn(app, "return 1 + 1", "one task")
         learn(app, f"return {number} * 7", "one task")
-    [one] = app.tools.capabilities(LOCAL)
+    [one] = app.tools.capabilities.all(LOCAL)
     assert [version.number for version in one.versions] == [1, 3]
     assert one.versions_made == 3
     assert len(list(every(app.records, LOCAL, "capability_code"))) == 2
@@ -53,7 +53,7 @@ def test_a_run_without_an_intent_counts_for_code_that_is_known(app: App) -> None
     learn(app, "return 40 * 7", "one task")
     learn(app, "return 40*7", None)
     learn(app, "return 40 * 7", None, worked=False)
-    [one] = app.tools.capabilities(LOCAL)
+    [one] = app.tools.capabilities.all(LOCAL)
     assert (one.best.successes, one.best.failures) == (2, 1)
 
 
@@ -61,9 +61,9 @@ def test_code_whose_record_is_damaged_is_left_out(app: App) -> None:
     learn(app, "return 40 * 7", "one task")
     [code] = every(app.records, LOCAL, "capability_code")
     app.records.put(LOCAL, "capability_code", code.key, {"code": 5})
-    assert app.tools.find_capabilities(LOCAL, "one task").capabilities == ()
+    assert app.tools.capabilities.find(LOCAL, "one task").capabilities == ()
     learn(app, "return 40 * 7", "one task")
-    [found] = app.tools.find_capabilities(LOCAL, "one task").capabilities
+    [found] = app.tools.capabilities.find(LOCAL, "one task").capabilities
     assert (found.version.successes, len(found.capability.versions)) == (2, 1)
 
 

@@ -77,8 +77,6 @@ def typescript_tools(app: CodeHost) -> list[LociTool]:
         are objects named after their server: `await github.listCommits({limit: 100})` or
         `await mcp["github:list_commits"]({limit: 100})`. There is no network and no package but Node's own:
         `await import("node:…")`. If the code goes on after 25 seconds, the answer has a `scratchpad_id`.
-
-        Example: pml_execute_code(code="context.items.filter(x => x.active).length", context={"items": []})
         """
         limits = sandbox_config or DEFAULTS
         request = TypeScriptRequest(
