@@ -99,3 +99,11 @@ async def test_a_server_that_comes_up_late_is_found(
     async with connect("tools") as client:
         found = await until_there(lambda: searched(client, "add two numbers"), "shop:add_numbers")
     assert "shop:add_numbers" in found
+
+
+async def test_a_server_with_strange_tools_is_found_with_plain_names(app: App, connect: Connect) -> None:
+    app.tools.add(LOCAL, "far", changing("strange_list"))
+    async with connect("tools") as client:
+        found = await until_there(lambda: searched(client, "far infinite"), "far:infinite")
+    assert "far:infinite" in found
+    assert all(one.isprintable() for one in found)
