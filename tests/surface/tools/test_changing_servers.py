@@ -59,7 +59,6 @@ async def test_a_listed_tool_that_is_new_is_listed_by_a_client_that_has_listed_b
     assert ("far_new" in before, "far_new" in after) == (False, True)
 
 
-@pytest.mark.parametrize("app", ["embedded"], indirect=True)  # on AWS it is noticed when the function runs again
 async def test_a_tool_that_is_new_is_found_and_called(app: App, connect: Connect) -> None:
     app.tools.add(LOCAL, "far", changing())
     app.tools.ask(LOCAL, "far")
