@@ -265,6 +265,21 @@ def test_a_list_that_gets_too_large_ends_with_what_there_is_room_for(connections
     assert len(connections.tools(LOCAL, hostile("large_list"))) == 9
 
 
+def test_tools_with_names_that_nobody_can_call_them_by_are_left_out(connections: Connections) -> None:
+    names = [one.name for one in connections.tools(LOCAL, hostile("strange_list"))]
+    assert names == ["same", "a:b", "ünï", "infinite"]
+
+
+def test_a_schema_has_no_numbers_that_json_does_not_have(connections: Connections) -> None:
+    [schema] = [one.input_schema for one in connections.tools(LOCAL, hostile("strange_list")) if one.name == "infinite"]
+    assert schema == {"type": "object", "maxProperties": None, "default": None}
+
+
+def test_a_list_that_breaks_the_protocol_says_where(connections: Connections) -> None:
+    with pytest.raises(ToolServerError, match=r"breaks the protocol: “tools\.1\.name: Input should be a valid string”"):
+        connections.tools(LOCAL, hostile("wrong_list"))
+
+
 def test_a_server_whose_calls_may_take_long_may_not_list_its_tools_as_long(
     connections: Connections, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -49,6 +49,15 @@ def list_tools(request: Any, cursor: str | None) -> None:
         start = int(cursor or 0)
         names = (f"tool_{number}" for number in range(start, start + 500))
         answer(request, {"tools": [tool(name) for name in names], "nextCursor": str(start + 500)})
+    elif MODE == "strange_list":
+        names = ["", "new\nline", "\x1b[31mred", "x" * 200, "same", "same", "a:b", "ünï"]
+        strange = {
+            **tool("infinite"),
+            "inputSchema": {"type": "object", "maxProperties": float("inf"), "default": None},
+        }
+        answer(request, {"tools": [*map(tool, names), strange]})
+    elif MODE == "wrong_list":
+        answer(request, {"tools": [tool("echo"), {"name": 5, "inputSchema": {"type": "object"}}]})
     elif MODE == "silent_list":
         waiting.append(request)
     elif MODE == "large_list":

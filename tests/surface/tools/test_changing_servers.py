@@ -59,7 +59,6 @@ async def test_a_listed_tool_that_is_new_is_listed_by_a_client_that_has_listed_b
     assert ("far_new" in before, "far_new" in after) == (False, True)
 
 
-@pytest.mark.parametrize("app", ["embedded"], indirect=True)  # on AWS it is noticed when the function runs again
 async def test_a_tool_that_is_new_is_found_and_called(app: App, connect: Connect) -> None:
     app.tools.add(LOCAL, "far", changing())
     app.tools.ask(LOCAL, "far")
@@ -99,3 +98,11 @@ async def test_a_server_that_comes_up_late_is_found(
     async with connect("tools") as client:
         found = await until_there(lambda: searched(client, "add two numbers"), "shop:add_numbers")
     assert "shop:add_numbers" in found
+
+
+async def test_a_server_with_strange_tools_is_found_with_plain_names(app: App, connect: Connect) -> None:
+    app.tools.add(LOCAL, "far", changing("strange_list"))
+    async with connect("tools") as client:
+        found = await until_there(lambda: searched(client, "far infinite"), "far:infinite")
+    assert "far:infinite" in found
+    assert all(one.isprintable() for one in found)

@@ -5,6 +5,7 @@ import threading
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner, Result
@@ -123,5 +124,25 @@ def test_capabilities_of_an_owner_are_listed_shown_and_removed(app: App) -> None
 def test_the_calls_of_an_owner_can_be_looked_up(app: App, function: Connecting) -> None:
     app.tools.add(ANN, "shop", upstream())
     app.tools.call(Caller(ANN, "key"), "mcp", "shop:add_numbers", {"a": 1, "b": 2})
+    app.tools.finish_learning()
     assert [one["tool"] for one in json.loads(run("log", *OF_ANN, "--json").stdout)] == ["shop:add_numbers"]
     assert "No tool of a server has been called" in run("log").stdout
+
+
+def test_only_logins_need_the_right_to_open_secrets(app: App, far: Protected) -> None:
+    used: list[str] = []
+
+    def note(model: Any, **_: object) -> None:
+        used.append(model.name)
+
+    box: Any = app.tools.parts.secrets._box  # pyright: ignore[reportPrivateUsage]
+    box._clients.kms.meta.events.register("provide-client-params.kms", note)
+    server, token = upstream(), ("--env", "TOKEN=${TOKEN}", "--env", "PLACE=here")
+    run("secret", *OF_ANN, "TOKEN", given="t0p-s3cret")
+    run("add", *OF_ANN, *token, "shop", "--", "env", "-C", server["cwd"], server["command"], *server["args"])
+    for command in (("list",), ("test", "shop"), ("log",), ("secret", "--list"), ("remove", "shop")):
+        assert run(command[0], *OF_ANN, *command[1:]).exit_code == 0
+    assert set(used) == {"GenerateDataKey"}
+    assert run("login", *OF_ANN, "far").exit_code == 0
+    assert run("logout", *OF_ANN, "far").exit_code == 0
+    assert set(used) == {"GenerateDataKey", "Decrypt"}

@@ -87,7 +87,7 @@ class Connection:
                 raise self._ended() from None
             raise
         except ValidationError as error:
-            raise failed(self._server, f"its answer breaks the protocol: {quoted(str(error))}") from None
+            raise failed(self._server, f"its answer breaks the protocol: {quoted(_fault(error))}") from None
         finally:
             self._users -= 1
             self._used = time.monotonic()
@@ -171,6 +171,12 @@ class Connection:
         if self._wanted_end:
             return failed(self._server, "the connection was closed")
         return failed(self._server, self._heard.end() or said or "it ended the connection", resolution)
+
+
+def _fault(error: ValidationError) -> str:
+    """The first fault: where it is, and what is wrong."""
+    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
 
 
 def _reason(error: Exception) -> str:

@@ -10,15 +10,19 @@ from loci.adapters.tool_servers.limits import LARGEST_LIST, MOST_TOOLS
 from loci.core.json import JsonObject
 from loci.tools.tool_server import UpstreamTool
 
+LONGEST_NAME = 128
+"""Of a tool, in characters: the most that the protocol advises."""
+
 
 async def all_tools(
     ask: Callable[[Callable[[Client], Awaitable[ListToolsResult]]], Awaitable[ListToolsResult]],
 ) -> list[Tool]:
     """Ask for all pages. A list without an end ends at the first repeated cursor, or when it gets too long.
 
-    Tools for which there is no room are left out, with all that come after them.
+    Tools for which there is no room are left out, with all that come after them; so is one whose name nobody can call
+    it by, or has before it.
     """
-    found: list[Tool] = []
+    found: dict[str, Tool] = {}
     room = LARGEST_LIST
     cursors: set[str] = set()
     cursor: str | None = None
@@ -31,14 +35,21 @@ async def all_tools(
                 return []
             raise
         for one in page.tools:
-            room -= len(one.model_dump_json(exclude_none=True))
-            if room < 0:
-                return found[:MOST_TOOLS]
-            found.append(one)
+            text = one.model_dump_json(by_alias=True)
+            room -= len(text)
+            if room < 0 or len(found) >= MOST_TOOLS:
+                return list(found.values())
+            if _is_name(one.name) and one.name not in found:
+                found[one.name] = Tool.model_validate_json(text)  # without numbers that JSON does not have
         cursor = page.next_cursor
         if cursor is None or cursor in cursors or max(len(found), len(cursors)) >= MOST_TOOLS:
-            return found[:MOST_TOOLS]
+            return list(found.values())
         cursors.add(cursor)
+
+
+def _is_name(name: str) -> bool:
+    """True if it is one plain word or line, as the names that people read and models repeat."""
+    return 0 < len(name) <= LONGEST_NAME and name.isprintable()
 
 
 def upstream_tool(server: str, tool: Tool) -> UpstreamTool:
