@@ -1,7 +1,7 @@
 """The function that reaches tool servers, in this process, for an app on AWS."""
 
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -25,14 +25,14 @@ class Connecting:
 
 
 @contextmanager
-def connecting(*, only_public: bool) -> Generator[Connecting]:
-    """Lambda's API with the function's own handler.
+def connecting(*, only_public: bool, api: InvokeApi | None = None) -> Generator[Connecting]:
+    """Lambda's API with the function's own handler: this one, or one of its own.
 
     The servers of tests are on this machine. Unless `only_public`, they may be configured and reached: no setting of a
     deployment allows that.
     """
     settings = {"mode": "aws", "auth": "required", "table": TABLE, "bucket": BUCKET, "secret_key": KEY}
-    with invoke_api() as api, pytest.MonkeyPatch.context() as changed:
+    with nullcontext(api) if api else invoke_api() as api, pytest.MonkeyPatch.context() as changed:
         if not only_public:
             changed.setattr("loci.tools.reaching.check_public", _anywhere)
         with pytest.MonkeyPatch.context() as starting:

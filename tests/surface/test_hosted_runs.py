@@ -16,23 +16,22 @@ from mcp_types import CallToolResult
 from loci.adapters.aws.lambda_jobs import LambdaJobs
 from loci.adapters.aws.records import DynamoRecords
 from loci.app import App
-from loci.code.past_runs import PastRuns
-from loci.code.typescript import TypeScript
 from loci.compose import build_app
 from loci.core.identity import LOCAL
 from loci.mcp.lambda_handler import job_handler
 from loci.mcp.server import build_server
 from tests.contract.executors import FUNCTION as RUN_PYTHON
 from tests.contract.sandboxes import FUNCTION as RUN_DENO
+from tests.support.connecting import connecting
 from tests.support.deno import needs_deno
 from tests.support.executors import runner_packages
 from tests.support.functions import loaded
 from tests.support.invoke_api import InvokeApi, invoke_api
 from tests.support.loopback_aws import loopback_aws
-from tests.support.moto_aws import TABLE
+from tests.support.moto_aws import CONNECT, KEY, TABLE
 from tests.support.polling import until
-from tests.support.tool_set import ToolSet
-from tests.support.with_parts import with_patience, with_typescript
+from tests.support.tame_servers import TameServers, over_http
+from tests.support.with_parts import with_patience
 from tests.surface.hosted import ERRAND, hosted
 from tests.surface.results import structured, texts
 
@@ -45,7 +44,7 @@ class Desk:
 
     app: App
     api: InvokeApi
-    tools: ToolSet
+    servers: TameServers
 
     async def ask(self, tool: str, **arguments: object) -> CallToolResult:
         async with Client(build_server(self.app), mode="2026-07-28") as client:
@@ -66,26 +65,24 @@ class Desk:
 def desk(tmp_path_factory: pytest.TempPathFactory) -> Generator[Desk]:
     from loci.code.packages import find_deno
 
-    with invoke_api() as api, loopback_aws(), pytest.MonkeyPatch.context() as environment:
+    with (
+        over_http(tmp_path_factory.mktemp("servers")) as servers,
+        invoke_api() as api,
+        loopback_aws(),
+        connecting(only_public=False, api=api),
+        pytest.MonkeyPatch.context() as environment,
+    ):
         environment.setenv("LOCI_DENO", str(find_deno(None)))
         environment.setenv("LOCI_RUNNER", str(runner_packages()))
         environment.setenv("TMPDIR", str(tmp_path_factory.mktemp("machines")))
         deno, python = loaded(Path("run_deno")), loaded(Path("run_python"))
         api.functions |= {RUN_DENO: deno.lambda_handler, RUN_PYTHON: python.lambda_handler}
-        app = build_app(hosted(tmp_path_factory.mktemp("models"), runner_seconds=20))
-        tools = ToolSet(tmp_path_factory.mktemp("files"))
-        typescript = TypeScript(
-            app.code.parts.typescript.get()._sandbox,  # pyright: ignore[reportPrivateUsage]
-            tools,
-            app.scratchpad,
-            app.telemetry,
-            cache=None,
-            past_runs=PastRuns(lambda: app.tools),
-        )
-        app = with_typescript(app, typescript)
+        reaching = {"secret_key": KEY, "connect_function": CONNECT}
+        app = build_app(hosted(tmp_path_factory.mktemp("models"), runner_seconds=20, **reaching))
+        servers.configure(app, "github", "clock")
         api.functions[ERRAND] = job_handler(app)
         try:
-            yield Desk(app, api, tools)
+            yield Desk(app, api, servers)
         finally:
             deno.runs.close()
             python.runs.close()
@@ -94,9 +91,9 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Generator[Desk]:
 @pytest.fixture
 def hasty(desk: Desk) -> Generator[Desk]:
     """A desk whose calls hardly wait for their runs."""
-    desk.tools.go.clear()
+    desk.servers.hold()
     yield replace(desk, app=with_patience(desk.app, 0.2))
-    desk.tools.go.set()
+    desk.servers.let_go()
 
 
 async def test_typescript_answers_who_asked(desk: Desk) -> None:
@@ -137,7 +134,7 @@ async def test_a_long_run_goes_on_and_is_read_later(hasty: Desk) -> None:
     assert (told["status"], told["result"]) == ("running", None)
     early = await hasty.ask("scratchpad_read", id=told["scratchpad_id"])
     assert structured(early)["error"]["code"] == "STILL_RUNNING"
-    hasty.tools.go.set()
+    hasty.servers.let_go()
     assert hasty.entry(told["scratchpad_id"])["result"] == ["it came", 1]
 
 
@@ -204,10 +201,10 @@ def _watched(method: Callable[..., Any], name: str, called: list[str], on_the_lo
 
 async def test_a_job_that_comes_twice_is_done_once(desk: Desk) -> None:
     await desk.told("pml_execute_code", code="await github.listCommits({limit: 1})", intent="Analyze GitHub commits")
-    called = len(desk.tools.called)
+    called = len(desk.servers.calls())
     job = next(event for event in reversed(desk.api.events) if "job" in event)
     desk.api.functions[ERRAND](job, None)
-    assert len(desk.tools.called) == called
+    assert len(desk.servers.calls()) == called
 
 
 async def test_nothing_of_a_run_is_left_in_the_table(desk: Desk) -> None:

@@ -1,7 +1,8 @@
-"""Loci with a tool set, and a client that calls pml_execute_code."""
+"""Loci with tool servers, and a client that calls pml_execute_code."""
 
 import json
 from collections.abc import Generator
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,15 +12,14 @@ from mcp import Client
 from mcp_types import CallToolResult
 
 from loci.app import App
-from loci.code.results_cache import ResultsCache
-from loci.code.typescript import TypeScript
 from loci.compose import build_app
 from loci.core.settings import load_settings
 from loci.mcp.server import build_server
-from tests.support.deno import STRONGEST, sandbox
-from tests.support.tool_set import ToolSet
-from tests.support.with_parts import with_typescript
+from tests.support.tame_servers import TameServers, over_stdio
 from tests.surface.results import structured, texts
+
+COMMITS = "Analyze GitHub commits"
+"""An intent that finds `github:list_commits` and no other tool."""
 
 
 @dataclass
@@ -27,7 +27,7 @@ class Desk:
     """An app, and a client that sends it code."""
 
     app: App
-    tools: ToolSet
+    servers: TameServers
     readable: Path
 
     async def ask(self, code: str, **more: object) -> CallToolResult:
@@ -54,7 +54,7 @@ class Desk:
         return error
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def desk(tmp_path_factory: pytest.TempPathFactory) -> Generator[Desk]:
     folder = tmp_path_factory.mktemp("desk")
     readable = folder / "readable"
@@ -62,16 +62,9 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Generator[Desk]:
     (readable / "below" / "a.txt").write_text("fine")
     (folder / "secret.txt").write_text("CANARY")
     (readable / "link").symlink_to(folder / "secret.txt")
-    app = build_app(load_settings({"data": folder / "data", "models": folder / "models"}))
-    tools = ToolSet(readable / "below")
-    with sandbox(STRONGEST) as made:
-        typescript = TypeScript(
-            made,
-            tools,
-            app.scratchpad,
-            app.telemetry,
-            cache=ResultsCache(),
-            read_roots=(readable,),
-            private=folder / "data",
-        )
-        yield Desk(with_typescript(app, typescript), tools, readable)
+    servers = over_stdio(folder / "servers")
+    (servers.files / "a.txt").write_text("fine")
+    settings = {"data": folder / "data", "models": folder / "models", "code_read_paths": (readable,)}
+    with closing(build_app(load_settings({**settings, "allow_unsandboxed": True}))) as app:
+        servers.configure(app, "github", "filesystem", "broken", "clock", "admin")
+        yield Desk(app, servers, readable)

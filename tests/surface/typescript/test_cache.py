@@ -9,7 +9,7 @@ from loci.compose import build_app
 from loci.core.identity import Caller, Owner
 from loci.core.settings import load_settings
 from tests.support.deno import needs_deno
-from tests.surface.typescript.conftest import Desk
+from tests.surface.typescript.conftest import COMMITS, Desk
 
 pytestmark = [pytest.mark.anyio, needs_deno]
 
@@ -32,7 +32,7 @@ async def test_limits_that_are_not_given_are_those_of_the_reference(desk: Desk) 
         {"context": {"n": 2}},
         {"context": {"n": 1}, "sandbox_config": {"timeout": 5000}},
         {"context": {"n": 1}, "sandbox_config": {"memoryLimit": 256}},
-        {"context": {"n": 1}, "intent": "everything"},
+        {"context": {"n": 1}, "intent": COMMITS},
     ],
 )
 async def test_another_context_limit_or_tool_set_is_another_run(desk: Desk, other: dict[str, object]) -> None:
@@ -47,7 +47,7 @@ async def test_another_context_limit_or_tool_set_is_another_run(desk: Desk, othe
         ("Math.random()", {}),
         ("new Date().getTime()", {}),
         ("(await import('node:os')).EOL", {}),
-        ("(await github.listCommits()).length", {"intent": "everything"}),
+        ("(await github.listCommits()).length", {"intent": COMMITS}),
         ("throw new Error('again')", {}),
     ],
 )

@@ -26,9 +26,9 @@ SLOW = "console.log('begun'); return [await clock.waitForIt(), 1]"
 
 @pytest.fixture
 def hasty(desk: Desk) -> Generator[Desk]:
-    desk.tools.go.clear()
+    desk.servers.hold()
     yield replace(desk, app=with_patience(desk.app, 0.2))
-    desk.tools.go.set()
+    desk.servers.let_go()
 
 
 def _entry(desk: Desk, id: str) -> str | None:
@@ -43,7 +43,7 @@ async def test_it_goes_on_and_is_read_from_the_scratchpad(hasty: Desk) -> None:
     async with Client(build_server(hasty.app), mode="2026-07-28") as client:
         early = await client.call_tool("scratchpad_read", {"id": id})
         assert structured(early)["error"]["code"] == "STILL_RUNNING"
-        hasty.tools.go.set()
+        hasty.servers.let_go()
         until(lambda: _entry(hasty, id))
         read = structured(await client.call_tool("scratchpad_read", {"id": id}))
     whole = json.loads(read["result"])
@@ -54,7 +54,7 @@ async def test_it_goes_on_and_is_read_from_the_scratchpad(hasty: Desk) -> None:
 
 async def test_a_late_failure_is_read_there_too(hasty: Desk) -> None:
     told = await hasty.told("await clock.waitForIt(); null.x", intent="wait")
-    hasty.tools.go.set()
+    hasty.servers.let_go()
     until(lambda: _entry(hasty, told["scratchpad_id"]))
     kept = json.loads(hasty.app.scratchpad.read(LOCAL, told["scratchpad_id"]).text)
     assert kept["error"]["code"] == "CODE_ERROR"

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tests.support.deno import needs_deno
-from tests.surface.typescript.conftest import Desk
+from tests.surface.typescript.conftest import COMMITS, Desk
 
 pytestmark = [pytest.mark.anyio, needs_deno]
 
@@ -16,7 +16,7 @@ async def test_the_example_of_the_reference_counts_commits(desk: Desk) -> None:
 const commits = await github.listCommits({ limit: 100 });
 return commits.filter(c => c.author === "alice").length;
 """
-    told = await desk.told(code, intent="Analyze GitHub commits")
+    told = await desk.told(code, intent=COMMITS)
     assert (told["result"], told["tool_calls"]) == (2, 1)
 
 
@@ -34,7 +34,7 @@ async def test_a_tool_has_three_names(desk: Desk, call: str) -> None:
 
 async def test_tools_answer_side_by_side(desk: Desk) -> None:
     code = "(await Promise.all(Array.from({length: 50}, () => github.listCommits({limit: 1})))).flat().length"
-    assert await desk.value(code, intent="everything") == 50
+    assert await desk.value(code, intent=COMMITS) == 50
 
 
 async def test_without_an_intent_there_are_no_tools(desk: Desk) -> None:
@@ -43,26 +43,40 @@ async def test_without_an_intent_there_are_no_tools(desk: Desk) -> None:
 
 async def test_a_failing_tool_throws_what_it_said(desk: Desk) -> None:
     code = "try { await broken.fails() } catch (e) { return [e.name, e.code, e.message] }"
-    assert await desk.value(code, intent="everything") == [
-        *("ToolError", "MCP_SERVER_ERROR", "The server is on fire. Call the fire brigade.")
-    ]
+    name, code, message = await desk.value(code, intent="try what fails")
+    assert (name, code) == ("ToolError", "TOOL_ERROR")
+    assert message == "broken:fails failed: Error executing tool fails: The server is on fire. Correct the call."
+
+
+async def test_a_bug_of_a_server_is_an_error_of_its_tool(desk: Desk) -> None:
+    code = "try { await broken.bug() } catch (e) { return [e.name, e.code] }"
+    assert await desk.value(code, intent="break because of a bug") == ["ToolError", "TOOL_ERROR"]
+
+
+async def test_a_server_that_dies_is_an_error_in_its_own_words(desk: Desk) -> None:
+    code = "try { await broken.dies() } catch (e) { return [e.name, e.code, e.message] }"
+    name, code, message = await desk.value(code, intent="die in the middle of a call")
+    assert (name, code) == ("ToolError", "MCP_SERVER_ERROR")
+    assert "The disk is full" in message
 
 
 async def test_a_tool_that_is_not_there_names_those_that_are(desk: Desk) -> None:
-    told = await desk.failure("await github.deleteAll()", intent="everything")
+    told = await desk.failure("await github.deleteAll()", intent=COMMITS)
     assert "github has no tool 'deleteAll' here; it has: listCommits" in told["error"]["message"]
 
 
 async def test_nothing_can_be_called_that_was_not_given(desk: Desk) -> None:
-    desk.tools.called.clear()
+    before = len(desk.servers.calls())
     code = """
 const line = JSON.stringify({t: 'call', n: 77, tool: 'admin:delete_all', args: {}});
 Deno.stdout.writeSync(new TextEncoder().encode(line + '\\n'));
 await github.listCommits();
 return 'done'
 """
-    assert await desk.value(code, intent="everything") == "done"
-    assert [tool for _, tool, _ in desk.tools.called] == ["github:list_commits"]
+    told = await desk.told(code, intent=COMMITS)
+    assert told["result"] == "done"
+    assert [one["name"] for one in told["tools_offered"]] == ["github:list_commits"]
+    assert [one["tool"] for one in desk.servers.calls()[before:]] == ["github:list_commits"]
 
 
 async def test_the_201st_call_is_refused(desk: Desk) -> None:
@@ -70,24 +84,24 @@ async def test_the_201st_call_is_refused(desk: Desk) -> None:
 let done = 0;
 try { for (;;) { await github.listCommits(); done++ } } catch (e) { return [done, e.code, e.message] }
 """
-    assert await desk.value(code, intent="everything") == [200, "TOOL_DENIED", "A run may call tools 200 times"]
+    assert await desk.value(code, intent=COMMITS) == [200, "TOOL_DENIED", "A run may call tools 200 times"]
 
 
 async def test_arguments_have_a_size(desk: Desk) -> None:
     code = "try { await github.listCommits({a: 'x'.repeat(2e6)}) } catch (e) { return e.message }"
-    assert "at most 1024 KB" in await desk.value(code, intent="everything")
+    assert "at most 1024 KB" in await desk.value(code, intent=COMMITS)
 
 
 @pytest.mark.parametrize("argument", ["5", "[1]", "'text'"])
 async def test_a_tool_is_called_with_an_object(desk: Desk, argument: str) -> None:
     code = f"try {{ await github.listCommits({argument}) }} catch (e) {{ return e.code }}"
-    assert await desk.value(code, intent="everything") == "INVALID_PARAMS"
+    assert await desk.value(code, intent=COMMITS) == "INVALID_PARAMS"
 
 
 async def test_each_run_has_one_line_in_the_log_without_contents(
     desk: Desk, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    await desk.value("await github.listCommits({secret: 'hunter2'}); 1", intent="everything")
+    await desk.value("await github.listCommits({secret: 'hunter2'}); 1", intent=COMMITS)
     lines = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
     [ran] = [line for line in lines if line["message"] == "ran"]
     assert (ran["tools"], ran["denied"], ran["outcome"]) == ({"github:list_commits": 1}, 0, "ok")

@@ -1,14 +1,18 @@
 """The names under which code finds tools."""
 
+import json
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from loci.code.bridge import Bridge, clients, spellings
+from loci.code.gateway_door import GatewayDoor
 from loci.code.typescript_run import ToolClient
+from loci.compose import build_app
 from loci.core.errors import NotFound
 from loci.core.identity import LOCAL_CALLER
-from tests.support.tool_set import ToolSet
+from loci.core.settings import load_settings
 
 
 @pytest.mark.parametrize(
@@ -41,8 +45,14 @@ def test_of_two_with_the_same_name_the_first_has_it() -> None:
     assert second.names == ()
 
 
-def test_a_tool_that_the_run_was_not_given_is_not_called(tmp_path: Path) -> None:
-    tools = ToolSet(tmp_path)
-    with pytest.raises(NotFound, match="was not given"):
-        Bridge(tools, LOCAL_CALLER, "read files").call("github:list_commits", {})
-    assert tools.called == []
+def test_a_tool_that_the_run_was_not_given_is_not_called(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with closing(build_app(load_settings({"data": tmp_path, "models": tmp_path / "models"}))) as app:
+        bridge = Bridge(GatewayDoor(lambda: app.tools), LOCAL_CALLER, "list the scratchpad")
+        assert "loci:scratchpad_list" in bridge.tools
+        assert "loci:delete_memory" not in bridge.tools
+        with pytest.raises(NotFound, match="was not given"):
+            bridge.call("loci:delete_memory", {"memory_id": "any"})
+        bridge.call("loci:scratchpad_list", {})
+    lines = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
+    assert [line["tool"] for line in lines if line["message"] == "call"] == ["scratchpad_list"]
+    assert (dict(bridge.called), bridge.worked) == ({"loci:scratchpad_list": 1}, ["loci:scratchpad_list"])

@@ -3,13 +3,15 @@
 import json
 import os
 import signal
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from loci.adapters.local.deno_sandbox import DenoSandbox
-from loci.code.results_cache import ResultsCache
-from loci.code.typescript import TypeScript, TypeScriptRequest
+from loci.app import App
+from loci.code.typescript import TypeScriptRequest, TypeScriptRun
 from loci.code.typescript_run import Completed
 from loci.compose import build_app
 from loci.core.errors import NotFound, Unavailable
@@ -18,7 +20,7 @@ from loci.core.settings import load_settings
 from tests.attack.sandbox.deno.world import GITHUB, World
 from tests.support.deno import STRONGEST, Given, failed, needs_deno, run, sandbox, steady, value
 from tests.support.polling import until
-from tests.support.tool_set import ToolSet
+from tests.support.tame_servers import over_stdio
 
 pytestmark = needs_deno
 ANN, BOB = (Caller(Owner("t", name), "key") for name in ("ann", "bob"))
@@ -148,22 +150,21 @@ def test_a_launcher_that_was_killed_takes_its_runs_along_and_is_started_again() 
 
 
 @pytest.fixture
-def typescript(tmp_path: Path) -> TypeScript:
-    """With the sandbox behind the strongest wall, a tool set and a memory."""
-    app = build_app(load_settings({"data": tmp_path / "data", "models": tmp_path / "models"}))
-    made = DenoSandbox(None, lambda: STRONGEST)
-    return TypeScript(made, ToolSet(tmp_path), app.scratchpad, app.telemetry, cache=ResultsCache())
+def app(tmp_path: Path) -> Iterator[App]:
+    """The product, whose sandbox is behind the strongest wall that there is."""
+    settings = {"data": tmp_path / "data", "models": tmp_path / "models", "allow_unsandboxed": True}
+    with closing(build_app(load_settings(settings))) as app:
+        yield app
 
 
-def test_what_one_owner_made_be_remembered_no_other_is_told(typescript: TypeScript) -> None:
+def test_what_one_owner_made_be_remembered_no_other_is_told(app: App) -> None:
     forging = WRITE + 'write(\'{"t":"result","value":"forged","seen":[]}\'); return \'honest\''
     for caller in (ANN, ANN, BOB):
-        told = typescript.start(caller, TypeScriptRequest(forging)).future.result(30)
+        told = app.code.start_typescript(caller, TypeScriptRequest(forging)).future.result(30)
         assert ("cached" in told) == (caller is ANN and told.get("cached", False))
-    assert "cached" not in typescript.start(BOB, TypeScriptRequest("'of ann'")).future.result(30)
-    typescript.start(ANN, TypeScriptRequest("'of bob'")).future.result(30)
-    assert "cached" not in typescript.start(BOB, TypeScriptRequest("'of bob'")).future.result(30)
-    typescript.close()
+    assert "cached" not in app.code.start_typescript(BOB, TypeScriptRequest("'of ann'")).future.result(30)
+    app.code.start_typescript(ANN, TypeScriptRequest("'of bob'")).future.result(30)
+    assert "cached" not in app.code.start_typescript(BOB, TypeScriptRequest("'of bob'")).future.result(30)
 
 
 @pytest.mark.parametrize(
@@ -184,36 +185,35 @@ def test_a_roundabout_way_to_the_clock_is_noticed(deno: DenoSandbox, clock: str)
     assert not steady(deno, clock)
 
 
-def test_a_tool_is_called_for_who_asked_and_for_nobody_else(tmp_path: Path) -> None:
-    app = build_app(load_settings({"data": tmp_path / "data", "models": tmp_path / "models"}))
-    tools = ToolSet(tmp_path)
-    made = TypeScript(DenoSandbox(None, lambda: STRONGEST), tools, app.scratchpad, app.telemetry, cache=None)
+def test_a_tool_is_called_for_who_asked_and_for_nobody_else(app: App, tmp_path: Path) -> None:
+    servers = over_stdio(tmp_path / "servers")
+    for caller in (ANN, BOB):
+        servers.configure(app, "github", owner=caller.owner)
     code = "await github.listCommits({owner: 'bob', caller: {owner: {subject: 'bob'}}}); 1"
-    made.start(ANN, TypeScriptRequest(code, intent="everything")).future.result(30)
-    assert [who for who, _, _ in tools.called] == ["ann"]
-    made.close()
+    request = TypeScriptRequest(code, intent="list the commits of bob")
+    app.code.start_typescript(ANN, request).future.result(30)
+    assert [one["who"] for one in servers.calls()] == ["ann"]
 
 
-def test_who_fills_their_places_takes_nobody_elses(typescript: TypeScript) -> None:
+def test_who_fills_their_places_takes_nobody_elses(app: App) -> None:
     endless = TypeScriptRequest("for (;;) {}", timeout_ms=3000, memory_mb=128)
-    runs = [typescript.start(ANN, endless) for _ in range(12)]
-    waiting = [typescript.start(ANN, TypeScriptRequest(f"{number}")) for number in range(52)]
+    runs = [app.code.start_typescript(ANN, endless) for _ in range(12)]
+    waiting = [app.code.start_typescript(ANN, TypeScriptRequest(f"{number}")) for number in range(52)]
     with pytest.raises(Unavailable, match="under way"):
-        typescript.start(ANN, endless)
-    assert typescript.start(BOB, TypeScriptRequest("1 + 1")).future.result(60)["result"] == 2
+        app.code.start_typescript(ANN, endless)
+    assert app.code.start_typescript(BOB, TypeScriptRequest("1 + 1")).future.result(60)["result"] == 2
     assert all(one.future.exception(60) is not None for one in runs)
     assert [one.future.result(60)["result"] for one in waiting] == list(range(52))
-    typescript.close()
 
 
-def test_another_owner_cannot_read_a_run_that_goes_on(typescript: TypeScript, tmp_path: Path) -> None:
-    begun = typescript.start(ANN, TypeScriptRequest("await new Promise(done => setTimeout(done, 500)); 'of ann'"))
+def test_another_owner_cannot_read_a_run_that_goes_on(app: App) -> None:
+    request = TypeScriptRequest("await new Promise(done => setTimeout(done, 500)); 'of ann'")
+    begun = app.code.start_typescript(ANN, request)
+    assert isinstance(begun, TypeScriptRun)
     id = str(begun.later()["scratchpad_id"])
-    app = build_app(load_settings({"data": tmp_path / "data", "models": tmp_path / "models"}))
     with pytest.raises(NotFound):
         app.scratchpad.read(BOB.owner, id)
     until(lambda: any(one.id == id for one in app.scratchpad.list(ANN.owner)))
     with pytest.raises(NotFound):
         app.scratchpad.read(BOB.owner, id)
     assert "of ann" in app.scratchpad.read(ANN.owner, id).text
-    typescript.close()
