@@ -319,6 +319,7 @@ async def test_the_type_of_a_task_may_be_said(flow: Flow) -> None:
         ("continue", "Go on with a workflow that paused", {"workflow_id"}),
         ("abort", "Stop a workflow", {"workflow_id", "reason"}),
         ("approval_response", "Answer the checkpoint", {"workflow_id", "checkpoint_id", "approved"}),
+        ("replan", "Add tasks to a workflow under way", {"workflow_id", "new_requirement"}),
         ("workflow_status", "How far a workflow is", {"workflow_id"}),
     ],
 )
