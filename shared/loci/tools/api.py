@@ -134,7 +134,9 @@ class Tools:
             context=context,
             leave_out=self.parts.gateway.only_for_clients() if for_code else frozenset(),
         )
-        return replace(found, to_approve=self.parts.gateway.to_approve(servers))
+        gateway = self.parts.gateway
+        names = gateway.names(servers, [one.tool.id for one in found.tools])
+        return replace(found, to_approve=gateway.to_approve(servers), names=names)
 
     def call(
         self,
@@ -182,16 +184,12 @@ class Tools:
         """The tools that are used after these, each with how surely, from 0 to 1."""
         return self.parts.usage.related(owner, tools)
 
-    def wire_name(self, id: str) -> str:
-        """The name to call the tool with this id by: one that every client accepts, unless another tool has it."""
-        return self.parts.gateway.wire_name(id)
-
     def approval_needed(self, owner: Owner, tool: str) -> str | None:
         """Why a person must approve each call of the tool; None if nobody has to. Raises `NotFound`."""
         return self.parts.gateway.approval_needed(owner, tool)
 
-    def chosen(self, owner: Owner, patterns: Sequence[str]) -> list[UpstreamTool]:
-        """The tools of servers whose ids fit a pattern, and that may be called. Waits for no server."""
+    def chosen(self, owner: Owner, patterns: Sequence[str]) -> dict[str, UpstreamTool]:
+        """The tools of servers whose ids fit a pattern, by the names to call them by. Waits for no server."""
         return self.parts.gateway.chosen(owner, patterns)
 
     def count(self, called: Called) -> None:

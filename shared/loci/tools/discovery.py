@@ -1,7 +1,7 @@
 """Finds tools by what somebody wants to do, among those of all servers of an owner and Loci's own."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from loci.core.identity import Owner
 from loci.tools.configuration import Configured
@@ -30,6 +30,8 @@ class FoundTools:
     """Servers that failed when they were asked last."""
     to_approve: frozenset[str] = frozenset()
     """The ids of those whose calls a person must approve."""
+    names: Mapping[str, str] = field(default_factory=dict[str, str])
+    """By their ids, the names to call them by: ones that every client accepts, unless other tools have them, too."""
 
 
 class Discovery:

@@ -3,10 +3,12 @@
 import json
 import re
 import time
-from collections.abc import Generator, Sequence
+from collections import Counter
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import lru_cache
 from typing import Any, cast
 
 from loci.core.calls import UNKNOWN, Called, Calls, Door
@@ -25,6 +27,7 @@ from loci.tools.tool_server import UpstreamTool
 NEAREST = 3
 
 
+@lru_cache(10_000)
 def wire_spelling(id: str) -> str:
     """The spelling of a tool's id that every client accepts: `github:create-issue` is `github_create_issue`.
 
@@ -131,16 +134,27 @@ class Gateway:
         needed = ((tool.id, self._policy.approval_needed(tool, one.entry)) for one, tool in tools_of(servers))
         return frozenset(id for id, reason in needed if reason is not None)
 
-    def chosen(self, owner: Owner, patterns: Sequence[str]) -> list[UpstreamTool]:
-        """The upstream tools whose ids fit a pattern, and that may be called. Waits for no server."""
-        found = tools_of(self._list.all(owner))
-        return [tool for one, tool in found if matches(tool, patterns) and self._policy.allows(tool, one.entry)]
+    def chosen(self, owner: Owner, patterns: Sequence[str]) -> dict[str, UpstreamTool]:
+        """The upstream tools whose ids fit a pattern, and that may be called, by `names`. Waits for no server."""
+        servers = self._list.all(owner)
+        found = {
+            tool.id: tool
+            for one, tool in tools_of(servers)
+            if matches(tool, patterns) and self._policy.allows(tool, one.entry)
+        }
+        return {name: found[id] for id, name in self.names(servers, found).items()}
 
-    def wire_name(self, id: str) -> str:
-        """The name to call the tool by: the id itself if its wire spelling belongs to one of Loci's own tools."""
-        name = wire_spelling(id)
-        own = self._own.find(name)
-        return name if own is None or own.id == id else id
+    def names(self, servers: Sequence[Configured], ids: Iterable[str]) -> dict[str, str]:
+        """The name to call each of these tools by: its wire spelling, or its id if another tool is spelled so, too."""
+        spelled = Counter(wire_spelling(tool.id) for _, tool in tools_of(servers))
+
+        def name(id: str) -> str:
+            wire = wire_spelling(id)
+            own = self._own.find(wire)
+            is_its_own = spelled[wire] <= 1 if own is None else own.id == id
+            return wire if is_its_own else id
+
+        return {id: name(id) for id in ids}
 
     def own(self) -> Sequence[OwnTool]:
         """Loci's own tools."""
@@ -151,14 +165,28 @@ class Gateway:
         return frozenset(one.id for one in self._own.all() if one.only_for_clients)
 
     def find(self, owner: Owner, spelling: str) -> tuple[Configured, UpstreamTool] | None:
-        """The upstream tool with this id, or this wire spelling."""
+        """The upstream tool with this id, or this wire spelling. Raises `Refused` if several have that.
+
+        Else a server could give a tool a name that takes over the calls of another server's tool.
+        """
         wanted = _plain(spelling)
         named = self._list.held(owner, wanted.partition(":")[0])
         exact = (one for one in tools_of([named] if named else []) if one[1].id == wanted)
         if (found := next(exact, None)) is not None:
             return found
         plain = wire_spelling(wanted)
-        return next((one for one in tools_of(self._list.all(owner)) if wire_spelling(one[1].id) == plain), None)
+        of_server = wire_spelling(wanted.partition(":")[0]) if ":" in wanted else None
+        fitting = [
+            one
+            for one in tools_of(self._list.all(owner))
+            if wire_spelling(one[1].id) == plain and of_server in (None, wire_spelling(one[0].name))
+        ]
+        if len(fitting) > 1:
+            both = " or ".join(tool.id for _, tool in fitting)
+            raise Refused(
+                f"{spelling[:80]!r} may mean several tools", f"Call the one you mean: {both}", code="AMBIGUOUS_TOOL"
+            )
+        return fitting[0] if fitting else None
 
     def known(self, owner: Owner, spelling: str) -> tuple[Configured, UpstreamTool]:
         """The upstream tool behind the name. Raises `NotFound` with the nearest names, or with why there are none.

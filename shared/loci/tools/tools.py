@@ -1,6 +1,5 @@
 """The tools that find and call tools."""
 
-from collections.abc import Callable
 from typing import Annotated, Any, Protocol
 
 from mcp_types import CallToolResult
@@ -75,7 +74,7 @@ def tool_tools(app: ToolsHost) -> list[LociTool]:
         Example: pml_search_tools(query="read and parse JSON files", include_schemas=true)
         """
         found = app.tools.search(caller.owner, query, limit=limit, related=include_related, context=context_tools or ())
-        return _answer(found, app.tools.wire_name, with_schemas=include_schemas)
+        return _answer(found, with_schemas=include_schemas)
 
     def call_tool(
         tool: Annotated[str, Field(description="the tool_id or the name of a tool")],  # noqa: ARG001 (the server reads it)
@@ -104,12 +103,12 @@ def tool_tools(app: ToolsHost) -> list[LociTool]:
     ]
 
 
-def _answer(found: FoundTools, wire_name: Callable[[str], str], *, with_schemas: bool) -> FoundAnswer:
+def _answer(found: FoundTools, *, with_schemas: bool) -> FoundAnswer:
     return FoundAnswer(
         tools=[
             FoundView(
                 name=one.tool.id,
-                tool_id=wire_name(one.tool.id),
+                tool_id=found.names[one.tool.id],
                 score=round(one.score, 3),
                 description=remark(one.tool.description) or "",
                 related=one.tool.id in found.related,

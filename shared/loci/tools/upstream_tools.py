@@ -41,10 +41,10 @@ class ServedTools:
 
     def listed(self, owner: Owner) -> Sequence[Tool]:
         found: dict[str, Tool] = {}
-        for tool in self._tools.chosen(owner, self._patterns):
-            name = wire_spelling(tool.id)
-            if LISTABLE.fullmatch(name) and name not in found:
-                found[name] = _shown(tool, tool.id if self._colon else name)
+        for name, tool in self._tools.chosen(owner, self._patterns).items():
+            listed = tool.id if self._colon else name
+            if LISTABLE.fullmatch(wire_spelling(tool.id)) and (self._colon or LISTABLE.fullmatch(name)):
+                found[listed] = _shown(tool, listed)
         return [found[name] for name in sorted(found)]
 
 

@@ -194,6 +194,8 @@ def main() -> None:
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
             child = subprocess.Popen([sys.executable, "-c", SLEEP])
             Path(sys.argv[2]).write_text(f"{os.getpid()} {child.pid}")
+        case "named":
+            TOOLS[sys.argv[2]] = lambda request, _: text(request, "I am another")
         case "counting":
             with Path(sys.argv[2]).open("a") as starts:
                 starts.write("started\n")

@@ -16,6 +16,7 @@ from loci.code.typescript import TypeScript
 from loci.compose import build_app
 from loci.core.identity import LOCAL
 from loci.core.settings import load_settings
+from tests.servers.upstream import hostile
 from tests.support.connecting import Connecting, connecting
 from tests.support.deno import STRONGEST, sandbox
 from tests.support.with_parts import with_typescript
@@ -27,6 +28,11 @@ HERE = Path(__file__).parents[3]
 def upstream(*args: str) -> dict[str, Any]:
     """The entry of the tests' own server."""
     return {"command": sys.executable, "args": ["-m", "tests.support.upstream_server", *args], "cwd": str(HERE)}
+
+
+def hostile_entry(*args: str) -> dict[str, Any]:
+    """The entry of a server that misbehaves in that mode."""
+    return {"command": sys.executable, "args": [str(hostile.__file__), *args]}
 
 
 @pytest.fixture

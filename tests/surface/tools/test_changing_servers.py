@@ -1,6 +1,5 @@
 """Servers whose tools change, or that come up late, as a client sees them."""
 
-import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -14,18 +13,12 @@ from loci.app import App
 from loci.core.identity import LOCAL
 from loci.mcp.server import build_server
 from loci.tools import tool_list
-from tests.servers.upstream import hostile
 from tests.surface.conftest import Connect, Mode
 from tests.surface.results import structured
-from tests.surface.tools.conftest import shop_app, upstream
+from tests.surface.tools.conftest import hostile_entry, shop_app, upstream
 
 pytestmark = pytest.mark.anyio
 PATIENCE = 20.0
-
-
-def changing(*args: str) -> dict[str, Any]:
-    """The entry of a server that says so when its tools change."""
-    return {"command": sys.executable, "args": [str(hostile.__file__), *args]}
 
 
 async def listed(client: Client) -> list[str]:
@@ -50,7 +43,7 @@ async def test_a_listed_tool_that_is_new_is_listed_by_a_client_that_has_listed_b
     tmp_path: Path, mode: Mode
 ) -> None:
     with shop_app(tmp_path, tools_listed="far:*") as app:
-        app.tools.add(LOCAL, "far", changing())
+        app.tools.add(LOCAL, "far", hostile_entry())
         app.tools.ask(LOCAL, "far")
         async with Client(build_server(app, "tools"), mode=mode) as client:
             before = await listed(client)
@@ -60,7 +53,7 @@ async def test_a_listed_tool_that_is_new_is_listed_by_a_client_that_has_listed_b
 
 
 async def test_a_tool_that_is_new_is_found_and_called(app: App, connect: Connect) -> None:
-    app.tools.add(LOCAL, "far", changing())
+    app.tools.add(LOCAL, "far", hostile_entry())
     app.tools.ask(LOCAL, "far")
     async with connect("tools") as client:
         await client.call_tool("far:change", {})
@@ -70,7 +63,7 @@ async def test_a_tool_that_is_new_is_found_and_called(app: App, connect: Connect
 
 @pytest.mark.parametrize("app", ["embedded"], indirect=True)
 async def test_a_change_while_a_server_is_asked_is_not_lost(app: App, connect: Connect) -> None:
-    app.tools.add(LOCAL, "far", changing("changes_while_listed"))
+    app.tools.add(LOCAL, "far", hostile_entry("changes_while_listed"))
     async with connect("tools") as client:
         found = await until_there(lambda: searched(client, "far new"), "far:new")
     assert "far:new" in found
@@ -79,7 +72,7 @@ async def test_a_change_while_a_server_is_asked_is_not_lost(app: App, connect: C
 @pytest.mark.parametrize("app", ["embedded"], indirect=True)
 async def test_a_server_that_tells_of_changes_without_end_is_asked_seldom(app: App, tmp_path: Path) -> None:
     lists = tmp_path / "lists"
-    app.tools.add(LOCAL, "far", changing("restless", str(lists)))
+    app.tools.add(LOCAL, "far", hostile_entry("restless", str(lists)))
     app.tools.ask(LOCAL, "far")
     await anyio.sleep(1.5)  # in which nothing more may come, so there is nothing to wait for
     assert len(lists.read_text().splitlines()) <= 2
@@ -101,7 +94,7 @@ async def test_a_server_that_comes_up_late_is_found(
 
 
 async def test_a_server_with_strange_tools_is_found_with_plain_names(app: App, connect: Connect) -> None:
-    app.tools.add(LOCAL, "far", changing("strange_list"))
+    app.tools.add(LOCAL, "far", hostile_entry("strange_list"))
     async with connect("tools") as client:
         found = await until_there(lambda: searched(client, "far infinite"), "far:infinite")
     assert "far:infinite" in found
