@@ -1,4 +1,4 @@
-"""Loci with a tool server that is a process of its own."""
+"""Loci with tool servers that are processes of their own."""
 
 import sys
 from collections.abc import Generator, Iterator, Mapping
@@ -10,6 +10,7 @@ import pytest
 
 from loci.adapters.local.deno_sandbox import DenoSandbox
 from loci.app import App
+from loci.code.gateway_door import GatewayDoor
 from loci.code.past_runs import PastRuns
 from loci.code.results_cache import ResultsCache
 from loci.code.typescript import TypeScript
@@ -19,8 +20,9 @@ from loci.core.settings import load_settings
 from tests.servers.upstream import hostile
 from tests.support.connecting import Connecting, connecting
 from tests.support.deno import STRONGEST, sandbox
+from tests.support.tame_servers import TameServers, over_http
 from tests.support.with_parts import with_typescript
-from tests.surface.tools.workbench import Shop, Workbench
+from tests.surface.tools.workbench import Workbench
 
 HERE = Path(__file__).parents[3]
 
@@ -73,9 +75,17 @@ def deno() -> Generator[DenoSandbox]:
         yield made
 
 
+@pytest.fixture(scope="session")
+def tame(tmp_path_factory: pytest.TempPathFactory) -> Generator[TameServers]:
+    """Tool servers that tests share: they keep nothing."""
+    with over_http(tmp_path_factory.mktemp("tame")) as servers:
+        yield servers
+
+
 @pytest.fixture
-def bench(app: App, deno: DenoSandbox) -> Workbench:
-    """The app, whose code has the tools of a shop."""
-    runs = PastRuns(lambda: app.tools)
-    typescript = TypeScript(deno, Shop(), app.scratchpad, app.telemetry, cache=ResultsCache(), past_runs=runs)
+def bench(app: App, deno: DenoSandbox, tame: TameServers) -> Workbench:
+    """The app, whose code has the tools of a shop. Its runs share one sandbox, also on AWS."""
+    tame.configure(app, "shop")
+    door, runs = GatewayDoor(lambda: app.tools), PastRuns(lambda: app.tools)
+    typescript = TypeScript(deno, door, app.scratchpad, app.telemetry, cache=ResultsCache(), past_runs=runs)
     return Workbench(with_typescript(app, typescript))

@@ -11,6 +11,7 @@ from loci.core.json import JsonObject
 from loci.core.stores import every
 from loci.mcp.server import build_server
 from tests.support.deno import needs_deno
+from tests.support.tame_servers import TameServers
 from tests.surface.results import structured, texts
 from tests.surface.tools.workbench import INTENT, SUM, Workbench
 
@@ -67,8 +68,8 @@ async def test_the_returned_code_counts_as_reuse_whatever_its_context(bench: Wor
 
 async def test_it_is_found_by_the_other_intents_that_it_served(bench: Workbench) -> None:
     made = await bench.learned(SUM)
-    await bench.run(SUM, "balance the ledger")
-    [found] = await bench.search("balance the ledger")
+    await bench.run(SUM, "balance numbers of the ledger")
+    [found] = await bench.search("balance numbers of the ledger")
     assert (found["id"], found["intent"], found["match_score"]) == (made["id"], INTENT, 1.0)
 
 
@@ -103,15 +104,19 @@ async def test_code_that_fails_too_often_comes_last(bench: Workbench) -> None:
     assert ["unproven" in one for one in found] == [False, True]
 
 
-async def test_a_closed_tool_server_is_not_held_against_the_code(bench: Workbench) -> None:
-    code = "if (context.go) await shop.closed({});\nreturn 'done'"
-    before = await bench.learned(code, context={"go": False})
-    await bench.fail(code, context={"go": True})
-    assert await bench.search() == [before]
+async def test_a_closed_tool_server_is_not_held_against_the_code(bench: Workbench, tame: TameServers) -> None:
+    tame.configure(bench.app, "kiosk")
+    intent, code = "buy a ticket for the boat", "return await kiosk.buyTicket({})"
+    before = await bench.learned(code, intent)
+    with tame.closed_kiosk():
+        await bench.fail(code, intent)
+    assert await bench.search(intent) == [before]
+    await bench.run(code, intent)
+    assert [one["reuse_count"] for one in await bench.search(intent)] == [1]
 
 
 async def test_a_failed_call_that_code_caught_is_fine_if_its_result_is(bench: Workbench) -> None:
-    caught = "try { await shop.breakPlate({}) } catch (error) { %s }\nreturn 'a cup instead'"
+    caught = "try { await shop.breakPlate({plate: 'steel'}) } catch (error) { %s }\nreturn 'a cup instead'"
     await bench.run(caught % "", "break something")
     await bench.run(caught % "return {ok: false}", "break a plate")
     await bench.run(caught % "return error.message", "break a window")
@@ -182,7 +187,8 @@ async def test_related_capabilities_are_suggested_on_demand(bench: Workbench) ->
 
 async def test_a_run_is_told_its_tools_and_the_code_that_fits(bench: Workbench) -> None:
     first = await bench.run(SUM)
-    assert first["tools_offered"][0] == {"name": "shop:add_numbers", "why": "it is here for every intent"}
+    why = "has add (name, description); two (description)"
+    assert first["tools_offered"][0] == {"name": "shop:add_numbers", "why": why}
     assert "capability" not in first
     told = (await bench.run("return 1", "two orders: add the prices"))["capability"]
     assert (told["intent"], told["match_score"], told["success_rate"]) == (INTENT, 0.97, 0.5)

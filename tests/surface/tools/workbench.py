@@ -1,7 +1,6 @@
-"""Code that runs with three tools, on either runtime, and what is learned from it."""
+"""Code that runs with the tools of a shop, on either runtime, and what is learned from it."""
 
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,37 +8,11 @@ from mcp import Client
 from mcp_types import CallToolResult
 
 from loci.app import App
-from loci.code.bridge import OfferedTool
-from loci.core.errors import NotFound, Refused
-from loci.core.identity import Caller
-from loci.core.json import Json, JsonObject
 from loci.mcp.server import build_server
-from loci.tools.ports import ToolServerError
 from tests.surface.results import structured, texts
 
 SUM = "const told = await shop.addNumbers({a: 20, b: 22});\nreturn told.sum"
 INTENT = "add the prices of two orders"
-
-
-class Shop:
-    """A `ToolDoor` whose tools are there for every intent."""
-
-    def offered(self, caller: Caller, intent: str | None) -> Sequence[OfferedTool]:  # noqa: ARG002 (the port's names)
-        names = ("shop:add_numbers", "shop:draw_cat", "shop:break_plate", "shop:closed")
-        return [OfferedTool(one, "it is here for every intent") for one in names] if intent else []
-
-    def call(self, caller: Caller, tool: str, arguments: JsonObject) -> Json:  # noqa: ARG002 (the port's names)
-        match tool:
-            case "shop:add_numbers":
-                return {"sum": int(str(arguments["a"])) + int(str(arguments["b"]))}
-            case "shop:draw_cat":
-                return "A cat."
-            case "shop:break_plate":
-                raise Refused("The plate does not break", "Take another", code="TOOL_ERROR")
-            case "shop:closed":
-                raise ToolServerError("The shop is closed", "Come tomorrow")
-            case _:
-                raise NotFound(f"There is no {tool}", "Name another")
 
 
 @dataclass
