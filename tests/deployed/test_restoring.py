@@ -19,7 +19,7 @@ from tests.support.serving import call, loci
 pytestmark = pytest.mark.aws
 
 STAGE = "again"
-DATA, GATEWAY, INGEST, _ = stacks_of(STAGE)
+DATA, GATEWAY, INGEST, *_ = stacks_of(STAGE)
 BACKUP, TABLE = "loci-again-backup", "loci-again-restored"
 
 

@@ -21,7 +21,7 @@ from tests.support.serving import call
 pytestmark = pytest.mark.aws
 
 STAGE = "solo"
-DATA, GATEWAY, INGEST, _ = stacks_of(STAGE)
+DATA, GATEWAY, INGEST, *_ = stacks_of(STAGE)
 
 
 def stage_here() -> dict[str, object]:
