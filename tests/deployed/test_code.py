@@ -10,21 +10,24 @@ from typing import Any
 import pytest
 
 from loci.code.packages import find_deno
-from tests.deployed.deployment import FUNCTION, Deployment
+from tests.deployed.deployment import CONNECT, FUNCTION, GATEWAY, Deployment
 from tests.deployed.users import NewUser, User
+from tests.servers.localstack import functions
 from tests.servers.localstack.environments import ROOT
-from tests.servers.localstack.functions import archive, image
 from tests.servers.localstack.running import ACCOUNT, REGION
+from tests.servers.upstream.certificate import certificate
 from tests.support.deno import needs_deno
 from tests.support.executors import runner_packages
 from tests.support.polling import until
-from tests.support.serving import call
+from tests.support.serving import call, loci
+from tests.support.tame_servers import TameServers, over_http
 
 pytestmark = [pytest.mark.aws, needs_deno]
 IMAGES = f"{ACCOUNT}.dkr.ecr.{REGION}.amazonaws.com"
 SECONDS = 300
 TEA = "await shop.price({ of: context.of as string })"
-PROGRAM = Path(__file__).with_name("gateway_with_a_tool.py")
+BUY = "tell the price of something"
+FUNCTIONS = ROOT / "functions"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,46 +53,90 @@ class Machines:
 
 
 @pytest.fixture(scope="module")
-def machines(deployment: Deployment, new_user: NewUser) -> Iterator[Machines]:
+def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TameServers]:
+    """Over HTTPS, as only those are allowed on AWS."""
+    folder = tmp_path_factory.mktemp("servers")
+    certificate("localhost", folder)
+    with over_http(folder, scheme="https", host="localhost") as servers:
+        yield servers
+
+
+@pytest.fixture(scope="module")
+def machines(
+    deployment: Deployment, new_user: NewUser, servers: TameServers, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Machines]:
     aws, programs = deployment.aws, {"PYTHONPATH": str(ROOT / "shared")}
     how: dict[str, Any] = {"command": ["handler.lambda_handler"], "seconds": SECONDS}
     of_deno = {**programs, "LOCI_DENO": str(find_deno(None))}
-    deno = image(aws, f"{IMAGES}/run_deno:1", variables=of_deno, **how)
+    deno = functions.image(aws, f"{IMAGES}/run_deno:1", variables=of_deno, **how)
     of_python = {**programs, "LOCI_RUNNER": str(runner_packages())}
-    python = image(aws, f"{IMAGES}/run_python:1", variables=of_python, **how)
+    python = functions.image(aws, f"{IMAGES}/run_python:1", variables=of_python, **how)
     function = aws("lambda")
     was = function.get_function_configuration(FunctionName=FUNCTION)
     told = {
         "LOCI_RUN_DENO_FUNCTION": deno,
         "LOCI_RUN_PYTHON_FUNCTION": python,
         "LOCI_RUN_ROLE": f"arn:aws:iam::{ACCOUNT}:role/any",
-        "LOCI_ERRAND_FUNCTION": FUNCTION,
         "LOCI_RUN_TABLE": _only("runrows", aws("dynamodb").list_tables()["TableNames"]),
         "LOCI_EXECUTOR_BUCKET": _only("executors", [one["Name"] for one in aws("s3").list_buckets()["Buckets"]]),
+        "LOCI_CONNECT_FUNCTION": _connect(deployment, servers),
     }
-    source = (ROOT / "functions" / "gateway" / "handler.py").read_text("utf-8")
-    _coded(deployment, PROGRAM.read_text("utf-8"))
-    _changed(deployment, FUNCTION, told, seconds=SECONDS)
+    errand = told["LOCI_ERRAND_FUNCTION"] = _beside(deployment, FUNCTION, _source("errand"))
+    for name in (FUNCTION, errand):
+        _changed(deployment, name, told)
     made = Machines(deployment, python, new_user())
+    _configure(made, servers, tmp_path_factory.mktemp("command line"))
     # The first run waits for a program to be read, and is then told as running: that is tried below, on purpose.
     until(lambda: made.told("pml_execute_code", code="1")["result"], seconds=120)
     yield made
-    _coded(deployment, source)
     function.update_function_configuration(
         FunctionName=FUNCTION, Environment=was["Environment"], Timeout=was["Timeout"]
     )
     function.get_waiter("function_updated_v2").wait(FunctionName=FUNCTION, WaiterConfig={"Delay": 0.05})
 
 
+def _connect(deployment: Deployment, servers: TameServers) -> str:
+    """The function that reaches tool servers, for once also those of this machine: no setting allows that."""
+    source = _source("connect")
+    anywhere = source.replace("build_answering()", "build_answering(only_public=False)")
+    assert anywhere != source
+    made = _beside(deployment, deployment.resource(CONNECT, "AWS::Lambda::Function"), anywhere)
+    _changed(deployment, made, {"SSL_CERT_FILE": str(servers.folder / "certificate.pem")})
+    return made
+
+
+def _beside(deployment: Deployment, name: str, source: str) -> str:
+    """The name of a new function with the layers and the variables of a deployed one."""
+    known = deployment.aws("lambda").get_function_configuration(FunctionName=name)
+    return functions.python(
+        deployment.aws,
+        source,
+        main="lambda_handler",
+        layers=[one["Arn"] for one in known["Layers"]],
+        seconds=SECONDS,
+        variables=known["Environment"]["Variables"],
+    )
+
+
+def _source(function: str) -> str:
+    return (FUNCTIONS / function / "handler.py").read_text("utf-8")
+
+
+def _configure(machines: Machines, servers: TameServers, folder: Path) -> None:
+    """Configure the shop for the user, on the command line. It asks the server for its tools."""
+    owner, entry = machines.user.owner, servers.entry("shop", machines.user.owner.subject)
+    [(header, who)] = entry["headers"].items()
+    whose = ("--stack", GATEWAY, "--tenant", owner.tenant, "--subject", owner.subject)
+    added = loci(
+        *(folder, "tools", "add", *whose, "shop", entry["url"], "--header", f"{header}: {who}"),
+        **machines.deployment.server.environment(),
+    )
+    assert added.returncode == 0, (added.stdout, added.stderr)
+
+
 def _only(part: str, names: list[str]) -> str:
     [name] = [one for one in names if part in one.lower()]
     return name
-
-
-def _coded(deployment: Deployment, source: str) -> None:
-    function = deployment.aws("lambda")
-    function.update_function_code(FunctionName=FUNCTION, ZipFile=archive({"handler.py": source}))
-    function.get_waiter("function_updated_v2").wait(FunctionName=FUNCTION, WaiterConfig={"Delay": 0.05})
 
 
 def _changed(deployment: Deployment, name: str, variables: dict[str, str], seconds: int = SECONDS) -> None:
@@ -102,13 +149,13 @@ def _changed(deployment: Deployment, name: str, variables: dict[str, str], secon
 
 
 def test_typescript_calls_a_tool(machines: Machines) -> None:
-    told = machines.told("pml_execute_code", code=TEA, context={"of": "tea"}, intent="buy")
+    told = machines.told("pml_execute_code", code=TEA, context={"of": "tea"}, intent=BUY)
     assert told["result"] == {"price": 3, "for": machines.user.owner.subject, "of": "tea"}
 
 
 def test_a_run_longer_than_a_request_calls_a_tool_at_its_end_and_is_read_later(machines: Machines) -> None:
     code = "await new Promise((go) => setTimeout(go, 31_000)); return await shop.price({ of: 'patience' })"
-    told = machines.told("pml_execute_code", code=code, intent="buy", sandbox_config={"timeout": 60_000})
+    told = machines.told("pml_execute_code", code=code, intent=BUY, sandbox_config={"timeout": 60_000})
     assert told["status"] == "running"
     id = told["scratchpad_id"]
     early = machines.ask("scratchpad_read", id=id)

@@ -84,4 +84,4 @@ def over_http(folder: Path, *, host: str = "127.0.0.1", scheme: str = "http") ->
             port = int(process.stdout.readline())
             yield TameServers(made.folder, f"{scheme}://{host}:{port}")
         finally:
-            process.terminate()
+            process.kill()

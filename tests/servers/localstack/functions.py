@@ -25,13 +25,19 @@ class Invoked:
 
 
 def python(
-    aws: Aws, source: str, *, layers: Sequence[str] = (), seconds: int = 10, variables: Mapping[str, str] | None = None
+    aws: Aws,
+    source: str,
+    *,
+    main: str = "main",
+    layers: Sequence[str] = (),
+    seconds: int = 10,
+    variables: Mapping[str, str] | None = None,
 ) -> str:
     """The name of a new function whose handler is `main` in this source."""
     return _make(
         aws,
         Runtime="python3.13",
-        Handler="app.main",
+        Handler=f"app.{main}",
         Timeout=seconds,
         Layers=list(layers),
         Code={"ZipFile": archive({"app.py": source})},
