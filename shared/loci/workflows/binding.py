@@ -17,6 +17,7 @@ from loci.workflows.toolbox import ToolFacts
 DEEPEST: Final = 3
 _OBJECT: Final = re.compile(r"^\W*\w+\W+(?:(?:the|a|an|for|about|of|that)\s+)*", re.I)
 _ABOUT: Final = re.compile(r"\b(?:for|about|on|named|called)\s+(?P<rest>.+)$", re.I)
+_NEGATED: Final = re.compile(r"\b(?:not|non|without|no)\W+")
 _TAIL: Final = re.compile(r"\s+(?:in|into|to|on|from|with|using|at|by|via)\s+.*$", re.I)
 
 
@@ -185,7 +186,8 @@ def _chosen(one: Parameter, step: Step) -> Json:
                 (stems := index_words(choice)) and all(stem in words for stem in stems)]  # fmt: skip
         return said[0] if len(said) == 1 else None
     if one.is_switch and not one.required and one.words <= set(words) and step.verb not in one.words:
-        return not re.search(rf"\b(?:not|non|without|no)\W+{re.escape(one.name)}", step.plain, re.I)
+        said, name = step.plain.lower(), one.name.lower()
+        return not any(said.startswith(name, found.end()) for found in _NEGATED.finditer(said))
     return None
 
 

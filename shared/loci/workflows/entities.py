@@ -24,24 +24,16 @@ _TOKEN: Final = re.compile(
     r"|(?P<key>\b[A-Z][A-Z0-9]+-\d+\b|\b(?=[A-Z0-9]*\d)[A-Z][A-Z0-9]{7,}\b|\b(?=[0-9a-f-]*\d)[0-9a-f]{7,}(?:-[0-9a-f]{4,})*\b)"
     r"|(?P<number>(?<![\w.-])#?-?\d+(?:\.\d+)?(?![\w%]))"
 )
-_PLACES: Final[list[tuple[re.Pattern[str], Kind]]] = [
-    (
-        re.compile(
-            r"\b(?:in|under|of|inside|from)\s+(?:the\s+)?(?P<name>(?!(?:the|a|an|this|that)\b)[\w-]+)\s+(?:folder|directory)\b",
-            re.I,
-        ),
-        "path",
-    ),
-    (
-        re.compile(
-            r"\b(?:directory|folder)\s+(?!(?:of|in|and|at|to|tree|with|for|from|named|called|by|as|on)\b)"
-            r"(?P<name>[\w.-]+)",
-            re.I,
-        ),
-        "path",
-    ),
-    (re.compile(r"\b(?:called|named|titled)\s+(?P<name>\w[\w.-]*)", re.I), "quoted"),
-]
+_IN_FOLDER: Final = re.compile(
+    r"\b(?:in|under|of|inside|from)\s+(?:the\s+)?(?P<name>(?!(?:the|a|an|this|that)\b)[\w-]+)\s+(?:folder|directory)\b",
+    re.I,
+)
+_FOLDER: Final = re.compile(
+    r"\b(?:directory|folder)\s+(?!(?:of|in|and|at|to|tree|with|for|from|named|called|by|as|on)\b)(?P<name>[\w.-]+)",
+    re.I,
+)
+_NAMED: Final = re.compile(r"\b(?:called|named|titled)\s+(?P<name>\w[\w.-]*)", re.I)
+_PLACES: Final[list[tuple[re.Pattern[str], Kind]]] = [(_IN_FOLDER, "path"), (_FOLDER, "path"), (_NAMED, "quoted")]
 """What needs no quotes where it stands."""
 GENERIC: Final[dict[Kind, str]] = {"path": "file", "glob": "files", "url": "url", "email": "email"}
 """What a search for tools is told instead."""

@@ -11,6 +11,7 @@ from loci.workflows.ports import CheckedTask
 from loci.workflows.run import ENDED, SETTLED, Run, TaskState
 
 MOST_REPLANS: Final = 10
+_REFERENCE: Final = re.compile(r"(?<!\$)\$(\{?)([A-Za-z0-9_][A-Za-z0-9_-]*)(?=\.result)")
 
 
 def check_replan(run: Run) -> None:
@@ -72,12 +73,11 @@ def _renamed(task: Task, names: Mapping[str, str]) -> Task:
     changed = {old: new for old, new in names.items() if old != new}
     if not changed:
         return task
-    pattern = re.compile(rf"(?<!\$)\$(\{{?)({'|'.join(map(re.escape, changed))})(?=\.result)")
 
     def told(value: Json) -> Json:
         match value:
             case str():
-                return pattern.sub(lambda found: f"${found[1]}{changed[found[2]]}", value)
+                return _REFERENCE.sub(lambda found: f"${found[1]}{changed.get(found[2], found[2])}", value)
             case list():
                 return [told(one) for one in value]
             case dict():

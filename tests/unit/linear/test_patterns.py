@@ -22,6 +22,24 @@ BOUNDED = {
     "loci.documents.content.inline_links.TAG": 2_000,
     "loci.files.query.ENTITY": 2_000,
     "loci.search.language_stage": 12_000,
+    **{
+        f"loci.workflows.{module}.": 4_000
+        for module in (
+            "binding",
+            "choosing",
+            "code_steps",
+            "earlier",
+            "entities",
+            "file_sets",
+            "fitting",
+            "intent",
+            "ordering",
+            "parameters",
+            "planner",
+            "producers",
+            "proposal",
+        )
+    },
 }
 """Patterns that only see texts of so many characters, because the code cuts them first."""
 

@@ -40,10 +40,12 @@ class QueryFields(BaseModel):
 
     model_config = ConfigDict(extra="ignore")
 
-    bm25_cleaned_query: Sentence = Field("", description="the question without stop words")
-    named_entities: Words = Field([], description="people, organisations, places, products")
-    bm25_keywords: Words = Field([], description="the important words")
-    bm25_boost_keywords: Words = Field([], description="3 to 5 words that weigh more")
+    bm25_cleaned_query: Sentence = Field(
+        "", description="the question without stop words, punctuation and extra spaces"
+    )
+    named_entities: Words = Field([], description="all people, organisations, places, products")
+    bm25_keywords: Words = Field([], description="the important words, with all named entities")
+    bm25_boost_keywords: Words = Field([], description="3 to 5 named entities, distinctive words")
     rewritten_query_for_dense_model: Sentence = Field("", description="what is meant, with synonyms")
 
 
