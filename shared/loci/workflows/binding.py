@@ -16,9 +16,9 @@ from loci.workflows.toolbox import ToolFacts
 
 DEEPEST: Final = 3
 _OBJECT: Final = re.compile(r"^\W*\w+\W+(?:(?:the|a|an|for|about|of|that)\s+)*", re.I)
-_ABOUT: Final = re.compile(r"\b(?:for|about|on|named|called)\s+(?P<rest>.+)$", re.I)
+_ABOUT: Final = re.compile(r"\b(?:for|about|on|named|called)\s+(?P<rest>\S.*)", re.I | re.S)
 _NEGATED: Final = re.compile(r"\b(?:not|non|without|no)\W+")
-_TAIL: Final = re.compile(r"\s+(?:in|into|to|on|from|with|using|at|by|via)\s+.*$", re.I)
+_TAIL: Final = re.compile(r"(?<!\s)\s+(?:in|into|to|on|from|with|using|at|by|via)\s.*", re.I | re.S)
 
 
 @dataclass(slots=True)

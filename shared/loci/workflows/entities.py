@@ -9,19 +9,19 @@ from loci.core.json import Json, JsonObject
 from loci.search.words import SEAM, index_words
 
 Kind = Literal["quoted", "named", "url", "email", "date", "time", "glob", "path", "slug", "key", "number"]
-_QUOTED: Final = r""""[^"]*"|`[^`]*`|\u201c[^\u201d]*\u201d|(?<!\w)'[^']*'(?!\w)|(?<!\w)\u2018[^\u2019]*\u2019(?!\w)"""
+_QUOTED: Final = r""""[^"]*"|`[^`]*`|\u201c[^\u201c\u201d]*\u201d|(?<!\w)'[^']*'(?!\w)|(?<!\w)\u2018[^\u2018\u2019]*\u2019(?!\w)"""
 _TOKEN: Final = re.compile(
-    rf"(?P<named>\b[A-Za-z_][\w.-]*\s?=\s?(?:{_QUOTED}|[^\s,;]*[^\s,;.]))"
+    rf"(?P<named>\b[A-Za-z_][\w.-]{{0,80}}+\s?=\s?(?:{_QUOTED}|[^\s,;]*[^\s,;.]))"
     rf"|(?P<quoted>{_QUOTED})"
-    r"|(?P<url>\b[a-z][a-z0-9+.-]*://[^\s<>\"']*[^\s<>\"'.,;:!?)])"
-    r"|(?P<email>\b[\w.+-]+@[\w-]+(?:\.[\w-]+)+)"
+    r"|(?P<url>\b[a-z][a-z0-9+.-]{0,20}+://[^\s<>\"']*[^\s<>\"'.,;:!?)])"
+    r"|(?P<email>\b[\w.+-]{1,64}+@[\w-]+(?:\.[\w-]+)+)"
     r"|(?P<date>\b\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?\b)"
     r"|(?P<time>\b\d{1,2}:\d\d\b)"
-    r"|(?P<glob>[\w./{},-]*\*[\w./{},*-]*)"
-    r"|(?P<path>(?<![\w/])(?:~|\.{1,2})?/[\w.@+-][\w./@+-]*|(?<![\w/])[\w.-]+(?:/[\w.-]+)*/(?!\w)"
-    r"|(?<![\w/])(?:[\w.-]+/)*[\w-][\w.-]*\.(?!com\b|org\b|net\b|io\b|\d)[A-Za-z][A-Za-z0-9]{0,5}\b(?!/))"
-    r"|(?P<slug>(?<![\w/])[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w-]*(?:\.[\w-]+)*(?!/))"
-    r"|(?P<key>\b[A-Z][A-Z0-9]+-\d+\b|\b(?=[A-Z0-9]*\d)[A-Z][A-Z0-9]{7,}\b|\b(?=[0-9a-f-]*\d)[0-9a-f]{7,}(?:-[0-9a-f]{4,})*\b)"
+    r"|(?P<glob>(?<![\w./{},-])[\w./{},-]*+\*[\w./{},*-]*)"
+    r"|(?P<path>(?<![\w/])(?:~|\.{1,2})?/[\w.@+-][\w./@+-]*|(?<![\w/.-])[\w.-]+(?:/[\w.-]+)*/(?!\w)"
+    r"|(?<![\w/.-])(?:[\w.-]+/)*\.?[\w-][\w.-]*\.(?!com\b|org\b|net\b|io\b|\d)[A-Za-z][A-Za-z0-9]{0,5}\b(?!/))"
+    r"|(?P<slug>(?<![\w/.-])[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w-]*+(?:\.[\w-]+)*+(?!/))"
+    r"|(?P<key>\b[A-Z][A-Z0-9]+-\d+\b|\b(?=[A-Z0-9]*\d)[A-Z][A-Z0-9]{7,}\b|\b(?=[0-9a-f-]{0,64}\d)[0-9a-f]{7,}(?:-[0-9a-f]{4,})*\b)"
     r"|(?P<number>(?<![\w.-])#?-?\d+(?:\.\d+)?(?![\w%]))"
 )
 _IN_FOLDER: Final = re.compile(
@@ -38,6 +38,8 @@ _PLACES: Final[list[tuple[re.Pattern[str], Kind]]] = [(_IN_FOLDER, "path"), (_FO
 GENERIC: Final[dict[Kind, str]] = {"path": "file", "glob": "files", "url": "url", "email": "email"}
 """What a search for tools is told instead."""
 NEAR: Final = 4
+LONGEST_VALUE: Final = 2_000
+"""A longer value of a context is a text, whatever it begins with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +100,8 @@ def masked(text: str, found: list[Given]) -> str:
 
 def as_known(value: Json) -> Given:
     """The value, with the kind that it has."""
-    if isinstance(value, str) and (token := _TOKEN.fullmatch(value)) and (found := _given(token)):
+    is_short = isinstance(value, str) and len(value) <= LONGEST_VALUE
+    if is_short and (token := _TOKEN.fullmatch(value)) and (found := _given(token)):
         return Given("quoted", value, 0, 0) if found.kind == "named" else replace(found, start=0, end=0)
     return Given("number" if isinstance(value, int | float) else "quoted", value, 0, 0)
 

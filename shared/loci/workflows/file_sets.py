@@ -13,7 +13,7 @@ from loci.workflows.parameters import parameters
 from loci.workflows.toolbox import Toolbox, ToolFacts
 
 _MANY: Final = re.compile(r"\b(?:all|every|each)\b.*?\bfiles?\b|\b(?:\w+\s+)?files\s+(?:in|under|of|from)\b", re.I)
-_KIND: Final = re.compile(r"\b(?P<kind>\.?[A-Za-z+#]+)\s+(?:source\s+)?files?\b", re.I)
+_KIND: Final = re.compile(r"(?<![\w+#])(?P<kind>\.?[A-Za-z+#]+)\s+(?:source\s+)?files?\b", re.I)
 SUFFIXES: Final = {
     "typescript": "{ts,tsx}", "javascript": "{js,jsx,mjs,cjs}", "python": "py", "markdown": "md", "yaml": "{yaml,yml}",
     "text": "txt", "rust": "rs", "ruby": "rb", "c++": "{cpp,hpp,cc,h}", "c#": "cs", "kotlin": "kt", "shell": "sh",

@@ -27,11 +27,11 @@ _FILLERS: Final = re.compile(
     re.I,
 )
 _SEAMS: Final = re.compile(
-    r"\s*(?:^|(?<=\s))(?:\d{1,2}[.)]|[-*•])\s+"  # numbered, or a list
-    r"|\s*[;\n]\s*"
+    r"(?:^|(?<=\s)|(?<!\s)\s+)(?:\d{1,2}[.)]|[-*•])\s+"  # numbered, or a list
+    r"|(?:(?<!\s)\s+)?[;\n]\s*"
     r"|(?<=[\w'\")/])[.!]\s+(?=[A-Z])"
-    r"|[,\s]+(?:and\s+)?(?:then|afterwards|after that|finally)\b[,\s]*"
-    r"|\s*,\s*and\s+|\s*,\s*|\s+and\s+",
+    r"|(?<![,\s])[,\s]+(?:and\s+)?(?:then|afterwards|after that|finally)\b[,\s]*"
+    r"|(?:(?<!\s)\s+)?,\s*(?:and\s+)?|(?<!\s)\s+and\s+",
     re.I,
 )
 _SURE: Final = re.compile(r"then|after|finally|[;\n]|\d|[-*•]|[.!]", re.I)
@@ -91,7 +91,9 @@ def _with_reading(text: str, is_after: bool) -> list[tuple[str, bool]]:
 
 def _verb_of(text: str, *, leading: bool = False) -> str:
     """The stem of the verb that a step begins with. It may stand after the name of a server."""
-    words = re.findall(r"[A-Za-z]+", _FILLERS.sub("", text)[:60])[: 1 if leading else 3]
+    fillers = _FILLERS.match(text)
+    begin = fillers.end() if fillers else 0
+    words = re.findall(r"[A-Za-z]+", text[begin : begin + 60])[: 1 if leading else 3]
     for word in words:
         if word.lower() in VERBS:
             return index_words(word)[0]
