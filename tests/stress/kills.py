@@ -3,6 +3,7 @@
 import asyncio
 import random
 import signal
+import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -12,6 +13,8 @@ from tests.stress.clients import WIRE, new_note
 from tests.support.serving import Serving, call, post, serving
 
 WRITERS = 8
+CLEANED_SECONDS = 60
+"""A server removes what a killed one left while it already answers."""
 
 
 def kill_while_writing(base: Path, kills: int, longest: float) -> tuple[int, list[str]]:
@@ -23,7 +26,7 @@ def kill_while_writing(base: Path, kills: int, longest: float) -> tuple[int, lis
             asyncio.run(_until_killed(server, random.uniform(0.2, longest), first, acknowledged))
     with serving(base / "data") as server:
         lost = [path for path in map(_path, acknowledged) if not _is_whole(server, base, path)]
-    lost += [str(file) for file in (base / "notes").rglob("*.tmp")]
+        lost += _leftovers(base / "notes")
     return len(acknowledged), lost
 
 
@@ -39,10 +42,21 @@ async def _until_killed(server: Serving, seconds: float, first: list[int], ackno
                     await connection.call(tool_call(WIRE, tool, arguments).raw())
                     acknowledged.append((client, number))
 
+    before = len(acknowledged)
     writing = [asyncio.create_task(write(client)) for client in range(WRITERS)]
+    while len(acknowledged) == before and not all(one.done() for one in writing):
+        await asyncio.sleep(0.01)
     await asyncio.sleep(seconds)
     server.process.send_signal(signal.SIGKILL)
     await asyncio.gather(*writing)
+
+
+def _leftovers(notes: Path) -> list[str]:
+    """The scratch files that are still there when the server has had time to remove them."""
+    deadline = time.monotonic() + CLEANED_SECONDS
+    while (left := [str(file) for file in notes.rglob("*.tmp")]) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return left
 
 
 def _path(one: tuple[int, int]) -> str:
