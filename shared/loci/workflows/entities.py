@@ -9,7 +9,9 @@ from loci.core.json import Json, JsonObject
 from loci.search.words import SEAM, index_words
 
 Kind = Literal["quoted", "named", "url", "email", "date", "time", "glob", "path", "slug", "key", "number"]
-_QUOTED: Final = r""""[^"]*"|`[^`]*`|\u201c[^\u201c\u201d]*\u201d|(?<!\w)'[^']*'(?!\w)|(?<!\w)\u2018[^\u2018\u2019]*\u2019(?!\w)"""
+_QUOTED: Final = (
+    r""""[^"]*"|`[^`]*`|\u201c[^\u201c\u201d]*\u201d|(?<!\w)'[^']*'(?!\w)|(?<!\w)\u2018[^\u2018\u2019]*\u2019(?!\w)"""
+)
 _TOKEN: Final = re.compile(
     rf"(?P<named>\b[A-Za-z_][\w.-]{{0,80}}+\s?=\s?(?:{_QUOTED}|[^\s,;]*[^\s,;.]))"
     rf"|(?P<quoted>{_QUOTED})"
