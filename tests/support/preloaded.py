@@ -83,10 +83,15 @@ class Command:
         return said, None
 
     def _after(self, timeout: float | None) -> int | None:
-        if self._code is None and select.select([self._ended], [], [], timeout)[0]:
+        if self._code is None and self._has_ended(timeout):
             self._code = os.waitstatus_to_exitcode(int(self._ended.recv(16)))
             self._ended.close()
         return self._code
+
+    def _has_ended(self, timeout: float | None) -> bool:
+        waiting = select.poll()  # unlike `select`, it takes any descriptor
+        waiting.register(self._ended, select.POLLIN)
+        return bool(waiting.poll(None if timeout is None else timeout * 1000))
 
 
 def can_begin(environment: Mapping[str, str]) -> bool:

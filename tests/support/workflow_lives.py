@@ -116,9 +116,10 @@ def lived(asked: dict[str, Any]) -> dict[str, Any]:
     os.close(told)
     said, until = b"", time.monotonic() + PATIENCE
     end_at = until
+    waiting = select.poll()
+    waiting.register(heard, select.POLLIN)
     while True:
-        ready, _, _ = select.select([heard], [], [], max(0.0, end_at - time.monotonic()))
-        if not ready:
+        if not waiting.poll(max(0.0, end_at - time.monotonic()) * 1000):
             os.kill(child, signal.SIGKILL)
         elif not (more := os.read(heard, 65536)):
             break

@@ -222,6 +222,8 @@ def _handle(announced: socket.socket) -> ProcessHandle | None:
 def _error_text(errors: int) -> Output:
     """The last words of an executor that did not start."""
     output = Output()
-    if select.select([errors], [], [], 1.0)[0]:
+    waiting = select.poll()  # unlike `select`, it takes any descriptor
+    waiting.register(errors, select.POLLIN)
+    if waiting.poll(1000):
         output.take("stderr", os.read(errors, LAST_WORDS), LAST_WORDS)
     return output
