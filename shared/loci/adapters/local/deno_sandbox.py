@@ -28,6 +28,7 @@ class DenoSandbox:
         self._turn = threading.Lock()
         self._runner: DenoRunner | None = None
         self._layers: frozenset[Layer] = frozenset()
+        self._is_closed = False
 
     def run(
         self,
@@ -47,12 +48,15 @@ class DenoSandbox:
 
     def close(self) -> None:
         with self._turn:
+            self._is_closed = True
             if self._runner is not None:
                 self._runner.close()
             self._runner = None
 
     def _ready(self) -> "DenoRunner":
         with self._turn:
+            if self._is_closed:
+                raise Unavailable("This server is ending", "Run the code again", code="SANDBOX_UNAVAILABLE")
             if self._runner is None:
                 self._layers = self._wall()
                 if os.name != "posix":

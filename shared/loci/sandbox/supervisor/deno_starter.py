@@ -69,6 +69,7 @@ class DenoStarter:
         self._launcher: subprocess.Popen[bytes] | None = None
         self._socket: socket.socket | None = None
         self._errors: IO[bytes] | None = None
+        self._is_closed = False
 
     def start(self, shape: ProcessShape) -> DenoProcess:
         """Start a process; its `ready` waits until it takes a job."""
@@ -101,8 +102,9 @@ class DenoStarter:
         return DenoProcess(ours, lambda: self._end(number), self._last_words)
 
     def close(self) -> None:
-        """End the launcher, and every process that it started."""
+        """End the launcher, and every process that it started. After that nothing starts."""
         with self._lock:
+            self._is_closed = True
             if self._socket is not None:
                 self._socket.close()
             if self._launcher is not None:
@@ -126,6 +128,8 @@ class DenoStarter:
 
     def _ask(self, request: dict[str, object], descriptors: list[int]) -> None:
         with self._lock:
+            if self._is_closed:
+                raise ConnectionAbortedError("this server is ending")
             if self._socket is not None:
                 try:
                     _send(self._socket, request, descriptors)

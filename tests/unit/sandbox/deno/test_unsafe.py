@@ -6,12 +6,15 @@ from typing import NoReturn
 import pytest
 
 from loci.adapters.local.deno_sandbox import DenoSandbox
+from loci.adapters.sandbox.typescript_results import deno_job
 from loci.code.packages import find_deno
 from loci.code.typescript_run import TypeScriptJob
 from loci.core.errors import Unavailable
 from loci.core.identity import LOCAL
+from loci.core.json import JsonObject
+from loci.sandbox.supervisor.deno_runs import DenoRunner
 from loci.sandbox.wall.layers import Layer
-from tests.support.deno import Given, needs_deno, no_tool, run, sandbox, value
+from tests.support.deno import STRONGEST, Given, needs_deno, no_tool, run, sandbox, value
 
 
 def _deno(folder: Path, says: str) -> Path:
@@ -36,6 +39,23 @@ def test_who_accepts_the_risk_runs_behind_denos_own_permissions_and_reads_nothin
         assert value(made, "1 + 1") == 2
         with pytest.raises(Unavailable, match="links"):
             run(made, "1", Given(read=("/etc",)))
+
+
+def _no_answer(tool: str, _: JsonObject) -> NoReturn:
+    raise AssertionError(tool)
+
+
+@needs_deno
+def test_after_the_end_nothing_starts() -> None:
+    """A run that comes too late must not leave a process behind."""
+    with sandbox(STRONGEST) as made:
+        assert value(made, "1 + 1") == 2
+    with pytest.raises(Unavailable, match="ending"):
+        run(made, "1 + 1")
+    runner = DenoRunner(str(find_deno(None)), STRONGEST, 0)
+    runner.close()
+    late = runner.run(deno_job(TypeScriptJob("1")), _no_answer)
+    assert "this server is ending" in getattr(late.outcome, "message", "")
 
 
 @pytest.mark.parametrize(

@@ -144,7 +144,9 @@ class ExecutorStarter:
         """The newest one; a new one if there is none or it is old. Old ones stay for their executors."""
         with self._starting:
             with self._turn:
-                self._servers = [one for one in self._servers if one.is_alive]
+                for one in [one for one in self._servers if not one.is_alive]:
+                    one.close()
+                    self._servers.remove(one)
                 if self._servers and self._clock() - self._born < SERVER_SECONDS:
                     return self._servers[-1]
                 if self._is_closed:
