@@ -102,8 +102,8 @@ def masked(text: str, found: list[Given]) -> str:
 
 def as_known(value: Json) -> Given:
     """The value, with the kind that it has."""
-    is_short = isinstance(value, str) and len(value) <= LONGEST_VALUE
-    if is_short and (token := _TOKEN.fullmatch(value)) and (found := _given(token)):
+    text = value if isinstance(value, str) and len(value) <= LONGEST_VALUE else ""
+    if (token := _TOKEN.fullmatch(text)) and (found := _given(token)):
         return Given("quoted", value, 0, 0) if found.kind == "named" else replace(found, start=0, end=0)
     return Given("number" if isinstance(value, int | float) else "quoted", value, 0, 0)
 

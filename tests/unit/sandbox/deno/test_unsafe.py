@@ -11,7 +11,7 @@ from loci.code.packages import find_deno
 from loci.code.typescript_run import TypeScriptJob
 from loci.core.errors import Unavailable
 from loci.core.identity import LOCAL
-from loci.core.json import JsonObject
+from loci.core.json import Json
 from loci.sandbox.supervisor.deno_runs import DenoRunner
 from loci.sandbox.wall.layers import Layer
 from tests.support.deno import STRONGEST, Given, needs_deno, no_tool, run, sandbox, value
@@ -41,7 +41,7 @@ def test_who_accepts_the_risk_runs_behind_denos_own_permissions_and_reads_nothin
             run(made, "1", Given(read=("/etc",)))
 
 
-def _no_answer(tool: str, _: JsonObject) -> NoReturn:
+def _no_answer(tool: str, _: Json) -> NoReturn:
     raise AssertionError(tool)
 
 
