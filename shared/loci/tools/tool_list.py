@@ -11,7 +11,7 @@ from loci.core.errors import LociError, NotFound
 from loci.core.identity import Owner
 from loci.core.ids import content_id
 from loci.core.json import JsonObject, iso
-from loci.core.stores import Record, RecordStore, every, read_or_none, readable
+from loci.core.stores import Record, RecordStore, every, read_or_none
 from loci.sandbox.supervisor.daemon_threads import DAEMON_THREADS
 from loci.tools.configuration import NAME, Configured, Entry, checked_entry, checked_name
 from loci.tools.ports import AskLater, ToolServers
@@ -27,6 +27,7 @@ AGAIN = 60.0
 CALM = 5.0
 """Seconds between two lists that a server is asked for because it says that its tools changed: it may say so always."""
 MOST_CHANGED = 1000
+MOST_PARSED = 200
 
 
 class ToolList:
@@ -52,6 +53,8 @@ class ToolList:
         self._changed: set[tuple[Owner, str]] = set()
         """Those that said so while they were being asked: what they answer may be older."""
         self._calm_until: dict[tuple[Owner, str], float] = {}
+        self._parsed: dict[tuple[str, str], Configured] = {}
+        """What was read last, by the versions of the records: each call reads them, and they rarely change."""
 
     def put(self, owner: Owner, name: str, value: object) -> Configured:
         """Configure a server, or configure it anew. Its tools are not asked for yet."""
@@ -83,8 +86,8 @@ class ToolList:
 
     def held(self, owner: Owner, name: str) -> Configured | None:
         """The server with this name; None if there is none."""
-        found = read_or_none(self._records.get(owner, SERVER, name), self._configured) if NAME.fullmatch(name) else None
-        return self._with_tools(found, self._records.get(owner, LISTED, name)) if found else None
+        server = self._records.get(owner, SERVER, name) if NAME.fullmatch(name) else None
+        return None if server is None else self._read(server, self._records.get(owner, LISTED, name))
 
     def all(self, owner: Owner) -> list[Configured]:
         """All servers with their tools, by their names. Lists that are old are asked for again, meanwhile."""
@@ -102,8 +105,8 @@ class ToolList:
     def known(self, owner: Owner) -> list[Configured]:
         """All servers with the tools that they listed last. Nobody is asked."""
         listed = {one.key: one for one in every(self._records, owner, LISTED)}
-        servers = readable(every(self._records, owner, SERVER), self._configured)
-        return [self._with_tools(one, listed.get(one.name)) for one in servers]
+        servers = [self._read(one, listed.get(one.key)) for one in every(self._records, owner, SERVER)]
+        return [one for one in servers if one is not None]
 
     def ask(self, owner: Owner, name: str) -> Configured:
         """Ask the server for its tools now. Raises `LociError` if it fails; the tools that it had stay known."""
@@ -177,6 +180,20 @@ class ToolList:
             "failed_at": server.failed_at,
         }
         self._records.put(owner, LISTED, server.name, value, durable=False)
+
+    def _read(self, server: Record, listed: Record | None) -> Configured | None:
+        """The server of these records; None if its own is not readable. No two records have the same version."""
+        versions = (server.version, listed.version if listed else "")
+        known = self._parsed.get(versions)
+        if known is None and (found := read_or_none(server, self._configured)) is not None:
+            known = self._with_tools(found, listed)
+            if listed is not None and listed.is_damaged:
+                return known
+            with self._turn:
+                if len(self._parsed) >= MOST_PARSED:
+                    self._parsed.clear()
+                self._parsed[versions] = known
+        return known
 
     @staticmethod
     def _configured(record: Record) -> Configured:

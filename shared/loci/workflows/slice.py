@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -32,6 +32,8 @@ NEWS_SECONDS: Final = 1.0
 """Seconds between two looks if another process aborted the run."""
 LAST_SECONDS: Final = 1.0
 """Seconds in which tasks may end that run when the process stops."""
+TOGETHER_SECONDS: Final = 0.004
+"""Ends that come so soon after each other are written together, unless a task waits for one of them."""
 MARGIN_SECONDS: Final = 1.0
 """A tool watches the time of its call itself. So much later nobody waits for it any more."""
 PAUSES: Final = (0.2, 0.5, 1.0, 2.0, 4.0)
@@ -316,8 +318,10 @@ class _Slice:
             soonest = min([*(one.until for one in self._tries.values()), *self._again.values(), self._news_at])
             try:
                 given.append(self._given.get(timeout=max(0.0, min(LOOK_SECONDS, soonest - now))))
+                together = time.monotonic() + TOGETHER_SECONDS
                 while True:
-                    given.append(self._given.get_nowait())
+                    left = together - time.monotonic() if self._is_last(given) else 0.0
+                    given.append(self._given.get(timeout=left) if left > 0 else self._given.get_nowait())
             except Empty:
                 pass
             now = time.monotonic()
@@ -327,6 +331,11 @@ class _Slice:
                     self._known = self._runs.renewed(self._owner, self._id, self._known)
             if given or now >= soonest or stop is None or stop.is_set():
                 return [*self._ends(given), *self._overdue(now)]
+
+    def _is_last(self, given: Sequence[_Given]) -> bool:
+        """True if no task waits for what these gave, while others still run."""
+        tasks = self._known[0].plan.tasks
+        return len(self._tries) > len(given) and not any(one.id in task.after for one in given for task in tasks)
 
     def _ends(self, given: Iterable[_Given]) -> Iterable[Ended]:
         for one in given:
