@@ -55,19 +55,31 @@ def added_figure(name: str, bare: float, loci: float) -> Figure:
 
 
 def time_figure(
-    name: str, floor: Sequence[float], loci: Sequence[float], most: float | None = None, most_p95: float | None = None
+    name: str,
+    floor: Sequence[float],
+    loci: Sequence[float],
+    most: float | None = None,
+    most_p95: float | None = None,
+    most_ratio: float | None = None,
 ) -> Figure:
-    """Seconds of one call: the median and the 95th of a hundred, beside those of what cannot be left out."""
+    """Seconds of one call: the median and the 95th of a hundred, beside those of what cannot be left out.
+
+    With `most_ratio` the ratio to that floor decides: the time depends on how fast the machine is.
+    """
     middle, slow = median(loci), p95(loci)
+    ratio = middle / median(floor)
     budgets = [
         *([] if most is None else [f"<= {most * 1000:g} ms"]),
         *([] if most_p95 is None else [f"p95 {most_p95 * 1000:.0f} ms"]),
+        *([] if most_ratio is None else [f"{most_ratio:.3g} x"]),
     ]
     kept = (most is None or middle <= most) and (most_p95 is None or slow <= most_p95)
+    if most_ratio is not None:
+        kept = ratio <= most_ratio
     return Figure(
         name,
         budget=", ".join(budgets),
-        measured=f"p95 {milliseconds(slow)}, {middle / median(floor):.1f} x the floor",
+        measured=f"p95 {milliseconds(slow)}, {ratio:.{1 if most_ratio is None else 3}f} x the floor",
         verdict=verdict(kept=kept) if budgets else "no budget",
         bare=f"{milliseconds(median(floor))}, p95 {milliseconds(p95(floor))}",
         loci=milliseconds(middle),

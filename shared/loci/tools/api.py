@@ -1,6 +1,6 @@
 """Tools: the one door. MCP tools, commands and pages call it, its `logins` and its `capabilities`, and no others."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from loci.core.calls import Called, Door
@@ -169,12 +169,12 @@ class Tools:
         )
         return value_of(*called)
 
-    def checked(self, owner: Owner, tool: str, arguments: JsonObject, is_open: IsOpen) -> CheckedCall:
-        """What a plan has to know of a call that it makes later. Raises `LociError` if it cannot be made.
+    def checker(self, owner: Owner, is_open: IsOpen) -> Callable[[str, JsonObject], CheckedCall]:
+        """Tells what a plan has to know of a call that it makes later. Raises `LociError` if it cannot be made.
 
         `is_open`: true for an argument that stands for something that is known later.
         """
-        return self.parts.gateway.checked(owner, tool, arguments, is_open)
+        return self.parts.gateway.checker(owner, is_open)
 
     def described(self, owner: Owner, tool: str) -> AnyTool:
         """The tool, as its server described it. Raises `LociError` if there is none."""

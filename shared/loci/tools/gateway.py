@@ -4,11 +4,11 @@ import json
 import re
 import time
 from collections import Counter
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
-from functools import lru_cache
+from functools import cache, lru_cache, partial
 from typing import Any, cast
 
 from loci.core.calls import UNKNOWN, Called, Calls, Door
@@ -104,17 +104,25 @@ class Gateway:
             )
             return tool, under_way.result
 
-    def checked(self, owner: Owner, spelling: str, arguments: JsonObject, is_open: IsOpen) -> CheckedCall:
-        """What a plan has to know of a call that it makes later. Raises `LociError` if it cannot be made."""
-        own = self._own.find(_plain(spelling))
-        if own is not None:
-            self._check_own(own)
-            check_arguments(own.id, own.input_schema, arguments, is_open)
-            return CheckedCall(own.id, is_safe(own), self._policy.approval_needed(own))
-        server, tool = self.known(owner, spelling)
-        self._policy.check(tool, server.entry)
-        check_arguments(tool.id, tool.input_schema, arguments, is_open)
-        return CheckedCall(tool.id, is_safe(tool), self._policy.approval_needed(tool, server.entry))
+    def checker(self, owner: Owner, is_open: IsOpen) -> Callable[[str, JsonObject], CheckedCall]:
+        """Tells what a plan has to know of a call that it makes later. Raises `LociError` if it cannot be made.
+
+        It reads each tool once.
+        """
+        known = cache(partial(self.known, owner))
+
+        def checked(spelling: str, arguments: JsonObject) -> CheckedCall:
+            own = self._own.find(_plain(spelling))
+            if own is not None:
+                self._check_own(own)
+                check_arguments(own.id, own.input_schema, arguments, is_open)
+                return CheckedCall(own.id, is_safe(own), self._policy.approval_needed(own))
+            server, tool = known(spelling)
+            self._policy.check(tool, server.entry)
+            check_arguments(tool.id, tool.input_schema, arguments, is_open)
+            return CheckedCall(tool.id, is_safe(tool), self._policy.approval_needed(tool, server.entry))
+
+        return checked
 
     def described(self, owner: Owner, spelling: str) -> AnyTool:
         """The tool, as its server described it. Raises `LociError` if there is none."""

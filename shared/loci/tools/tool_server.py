@@ -6,7 +6,7 @@ from typing import Protocol
 
 from loci.core.json import JsonObject
 
-SECONDS, AT_ONCE = 30.0, 8
+SECONDS, AT_ONCE = 30.0, 16
 """The time that a call may take, and the calls that a server gets at once, if its settings say nothing else."""
 
 

@@ -251,9 +251,10 @@ class Workflows:
 
     def _checked(self, owner: Owner, tasks: tuple[Task, ...]) -> dict[str, CheckedTask]:
         checked, faults = dict[str, CheckedTask](), list[tuple[Task, LociError]]()
+        check = self.parts.steps.checker(owner)
         for one in tasks:
             try:
-                checked[one.id] = self.parts.steps.check(owner, one)
+                checked[one.id] = check(one)
             except LociError as error:
                 faults.append((one, error))
         if faults:

@@ -1,5 +1,6 @@
 """The ports of workflows."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -44,8 +45,9 @@ class CheckedTask:
 class Steps(Protocol):
     """What tasks do: calls of tools, and runs of code."""
 
-    def check(self, owner: Owner, task: Task) -> CheckedTask:
-        """Raise `LociError` if the task cannot run: no such tool, a denied one, or arguments that do not fit."""
+    def checker(self, owner: Owner) -> Callable[[Task], CheckedTask]:
+        """Checks the tasks of a plan. Raises `LociError` if one cannot run: no such tool, a denied one, or arguments
+        that do not fit."""
         ...
 
     def run(self, caller: Caller, task: Task, arguments: JsonObject, results: JsonObject, given_up: GivingUp) -> Json:

@@ -48,8 +48,9 @@ class Pursuit:
         if not draft.is_ready:
             return _told(id, run, [], planned(draft))
         tasks = [Task.model_validate(one) for one in draft.gated_tasks()]
+        check = self.steps.checker(owner)
         try:
-            checked = {one.id: self.steps.check(owner, one) for one in tasks}
+            checked = {one.id: check(one) for one in tasks}
         except LociError as fault:
             return _told(id, run, [], planned(draft, fault))
         added = list[Task]()

@@ -1,6 +1,7 @@
 """What tasks do: calls of tools through the gateway, and code in the sandbox."""
 
 from collections.abc import Callable
+from functools import cache
 from typing import TYPE_CHECKING
 
 from loci.core.errors import Refused
@@ -24,12 +25,17 @@ class ToolSteps:
         self._tools = tools
         self._code = code
 
-    def check(self, owner: Owner, task: Task) -> CheckedTask:
-        if task.kind == "code_execution":
-            self._code().check_typescript(_request(task, {}, {}))
-            return CheckedTask("", task.idempotent, None)
-        tool = self._tools().checked(owner, task.tool, task.arguments, has_reference)
-        return CheckedTask(tool.id, task.idempotent or tool.is_safe, tool.approval)
+    def checker(self, owner: Owner) -> Callable[[Task], CheckedTask]:
+        checked_call = cache(lambda: self._tools().checker(owner, has_reference))
+
+        def checked(task: Task) -> CheckedTask:
+            if task.kind == "code_execution":
+                self._code().check_typescript(_request(task, {}, {}))
+                return CheckedTask("", task.idempotent, None)
+            tool = checked_call()(task.tool, task.arguments)
+            return CheckedTask(tool.id, task.idempotent or tool.is_safe, tool.approval)
+
+        return checked
 
     def run(self, caller: Caller, task: Task, arguments: JsonObject, results: JsonObject, given_up: GivingUp) -> Json:
         if task.kind == "code_execution":

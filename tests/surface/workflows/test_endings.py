@@ -126,8 +126,8 @@ class Steps:
         slices = flow.app.workflows.parts.slices
         slices._steps = self  # pyright: ignore[reportPrivateUsage]
 
-    def check(self, owner: Any, task: Task) -> Any:
-        return self.real.check(owner, task)
+    def checker(self, owner: Any) -> Any:
+        return self.real.checker(owner)
 
     def run(self, caller: Caller, task: Task, arguments: JsonObject, results: JsonObject, given_up: GivingUp) -> Json:
         if task.id != "t1":
