@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from loci.cli.follow_claims import FollowClaims
 from loci.cli.terminal import (
     ConfigOption,
     DataOption,
@@ -22,6 +23,7 @@ from loci.core.errors import Refused
 from loci.core.identity import LOCAL
 from loci.core.settings import UPLOADS_OF_LOCAL, Settings
 from loci.documents.document import IngestSummary
+from loci.documents.ingest.local_files import local_path
 
 INTERRUPTED = 130
 
@@ -50,7 +52,8 @@ def ingest(
         _send(paths, to, key or os.environ.get("LOCI_KEY"), as_json=as_json)
         return
     app = open_app(data, config, _need_files)
-    with shown_progress() as progress:
+    folders = [one.path for one in map(local_path, paths) if one.is_folder]
+    with FollowClaims(app.settings.data).as_command(folders), shown_progress() as progress:
         summary = app.documents.ingest(LOCAL, paths, progress)
     typer.echo(json.dumps(_view(summary)) if as_json else _text(summary))
     if summary.failed:

@@ -18,7 +18,7 @@ import anyio
 import typer
 
 from loci.app import App
-from loci.cli.terminal import ConfigOption, DataOption
+from loci.cli.terminal import ConfigOption, DataOption, printable
 from loci.core.errors import Misconfigured
 from loci.core.settings import Settings, load_settings
 
@@ -120,11 +120,17 @@ def _background(app: App, *, example: bool = False) -> contextlib.AbstractContex
     if app.settings.mode != "embedded":
         return contextlib.nullcontext()
     from loci.cli.background import Background
+    from loci.cli.following import Following
     from loci.cli.resuming import Resuming
+
+    def say(line: str) -> None:
+        print(line, file=sys.stderr, flush=True)
 
     work = contextlib.ExitStack()
     work.enter_context(Resuming(app))
-    work.enter_context(Background(app, lambda line: print(line, file=sys.stderr, flush=True), example=example))
+    work.enter_context(Background(app, say, example=example))
+    if app.settings.follow_folders:
+        work.enter_context(Following(app, lambda line: say(printable(line))))
     return work
 
 

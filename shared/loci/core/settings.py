@@ -76,6 +76,9 @@ class Settings(BaseModel):
     write_roots: Annotated[tuple[Folder, ...], BeforeValidator(_split)] = Field(
         (), description="more folders in which tools may write documents, besides the ingested ones"
     )
+    follow_folders: bool = Field(
+        True, description="loci serve keeps the documents of ingested folders current, as `loci watch` does"
+    )
     host: str = Field("127.0.0.1", description="the address to listen on")
     port: int = Field(8765, ge=0, le=65535, description="the port to listen on (0: any free port)")
     public_url: str | None = Field(

@@ -13,6 +13,7 @@ from loci.core.ids import content_id
 from loci.core.stores import Record, every, read_or_none
 from loci.documents import catalog
 from loci.documents.document import Document
+from loci.documents.ingest import ingested_folders
 from loci.documents.ingest.index_writer import COLLECTION
 from loci.documents.ingest.local_files import blob_key
 from loci.documents.writing import history, write_recovery
@@ -27,6 +28,8 @@ HISTORY = "history"
 OF_LOCI: dict[str, Callable[[Record], object]] = {api_keys.KIND: api_keys.key_of}
 OF_OWNERS: dict[str, Callable[[Record], object]] = {
     catalog.ROOT: catalog.root_of,  # before the documents, which need them
+    ingested_folders.FOLDER: ingested_folders.folder_of,
+    ingested_folders.FORGOTTEN: ingested_folders.forgotten_path,
     catalog.DOCUMENT: catalog.document_of,
     catalog.MENTIONS: catalog.links_of,
     catalog.READ: catalog.hash_of_reading,

@@ -205,18 +205,27 @@ class Documents:
         """Ingest files and folders of this machine: what is new, changed or gone since the last time."""
         return self.parts.ingest.run(owner, paths, progress)
 
-    def watch(self, owner: Owner, folders: Sequence[LocalPath] = ()) -> list[WatchedFolder]:
-        """Watch these folders, or every ingested one. A folder inside another is watched by itself too."""
-        roots = [LocalPath(root.folder, True, root.name) for root in self.parts.catalog.roots(owner).values()]
-        if not folders and not roots:
-            raise Refused("No folder has been ingested yet", "Name one: loci watch FOLDER", code="NOTHING_TO_WATCH")
-        inner = [one for one in roots if any(_is_inside(one.path, outer.path) for outer in folders)]
-        every = {one.path: one for one in [*folders, *inner]} if folders else {one.path: one for one in roots}
+    def watch(
+        self, owner: Owner, folders: Sequence[LocalPath] = (), *, without: Sequence[str] = ()
+    ) -> list[WatchedFolder]:
+        """Watch these folders, or every ingested one, but for those that somebody else watches.
+
+        A folder inside another is watched by itself too. A folder that was made a root for single files is not.
+        """
+        ingested = [LocalPath(one.folder, True, one.name) for one in self.parts.folders.all(owner)]
+        inner = [one for one in ingested if any(_is_inside(one.path, outer.path) for outer in folders)]
+        every = {one.path: one for one in ([*folders, *inner] if folders else ingested)}
+        wanted = [one for one in every.values() if not is_below(one.path, without)]
+        parts = self.parts
         return [
             WatchedFolder(
-                self.parts.ingest, owner, one, [other for other in every if _is_inside(other, one.path)], time.time
+                parts.ingest,
+                owner,
+                one,
+                tuple(other for other in [*every, *without] if _is_inside(other, one.path)),
+                time.time,
             )
-            for one in every.values()
+            for one in wanted
         ]
 
     def forget(
@@ -226,6 +235,7 @@ class Documents:
         found = {one.id: one for name in names for one in self.parts.library.matching(owner, name)}
         documents = list(found.values())
         confirm(documents)
+        self.parts.folders.forget(owner, documents)  # first: the removal drops their roots
         self.parts.library.remove(owner, documents)
         return documents
 

@@ -19,6 +19,7 @@ from loci.documents.graph.remarks import Remarks
 from loci.documents.graph.similarity import Similarities
 from loci.documents.ingest.folder_ingest import FolderIngest
 from loci.documents.ingest.index_writer import COLLECTION, PARSER_VERSION, IndexWriter
+from loci.documents.ingest.ingested_folders import IngestedFolders
 from loci.documents.ingest.missing_vectors import MissingVectors
 from loci.documents.ingest.partial_embeddings import PartialEmbeddings
 from loci.documents.ingest.reindex import Reindex
@@ -45,6 +46,7 @@ class DocumentParts:
     library: Library
     edits: Edits
     ingest: FolderIngest
+    folders: IngestedFolders
     missing_vectors: MissingVectors
     reindex: Reindex
     sync: ClientSync
@@ -69,6 +71,7 @@ def document_parts(
     is_local = settings.mode == "embedded"
     index, embedder = adapters.index, adapters.embedder
     catalog = Catalog(records)
+    folders = IngestedFolders(records, catalog)
     partial = None if is_local else PartialEmbeddings(records, time.time)  # a laptop has the time to finish
     seconds_to_parse = settings.parse_seconds
     writer = IndexWriter(catalog, index, embedder, time.time, parse_seconds=seconds_to_parse, partial=partial)
@@ -84,7 +87,8 @@ def document_parts(
         search=Search(index, embedder, adapters.reranker, language_stage, rerank_seconds=settings.rerank_seconds),
         library=library,
         edits=Edits(catalog, writer, records, blobs, adapters.locks, time.time, write_roots, own_links),
-        ingest=FolderIngest(catalog, writer),
+        ingest=FolderIngest(catalog, writer, folders),
+        folders=folders,
         missing_vectors=MissingVectors(catalog, writer),
         reindex=Reindex(catalog, writer, index, library),
         sync=ClientSync(catalog, library),

@@ -18,6 +18,7 @@ from loci.documents.catalog import Catalog
 from loci.documents.document import Document, IngestSummary
 from loci.documents.ingest.folder_ingest import FolderIngest
 from loci.documents.ingest.index_writer import COLLECTION, IndexWriter
+from loci.documents.ingest.ingested_folders import IngestedFolders
 from loci.documents.ingest.missing_vectors import MissingVectors
 from loci.documents.ingest.reindex import Reindex
 from loci.documents.library import Library
@@ -103,7 +104,7 @@ def open_desk(folder: Path) -> Desk:
         catalog,
         writer,
         library,
-        FolderIngest(catalog, writer),
+        FolderIngest(catalog, writer, IngestedFolders(records, catalog)),
         MissingVectors(catalog, writer),
         Reindex(catalog, writer, index, library),
     )

@@ -1,6 +1,6 @@
 """Bring the library up to date with folders and files on this machine."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing
 from functools import partial
 from itertools import count, filterfalse
@@ -11,6 +11,7 @@ from loci.documents.catalog import Catalog
 from loci.documents.document import Document, IngestSummary, Root
 from loci.documents.ingest.index_writer import IndexWriter, Progress, no_progress
 from loci.documents.ingest.ingest_run import DocumentsOnDemand, FileToCut, IngestRun, PreloadedDocuments, SourceFile
+from loci.documents.ingest.ingested_folders import IngestedFolders
 from loci.documents.ingest.local_files import (
     SUFFIXES,
     FolderContents,
@@ -34,14 +35,18 @@ DocumentsByPath = Mapping[str, tuple[Document, str]]
 class FolderIngest:
     """Ingests documents while others read and write. If it is killed, the next run completes its work."""
 
-    def __init__(self, catalog: Catalog, writer: IndexWriter) -> None:
+    def __init__(self, catalog: Catalog, writer: IndexWriter, folders: IngestedFolders) -> None:
         self._catalog = catalog
         self._writer = writer
+        self._folders = folders
 
-    def run(self, owner: Owner, paths: Sequence[str], progress: Progress = no_progress) -> IngestSummary:
+    def run(
+        self, owner: Owner, paths: Sequence[str], progress: Progress = no_progress, *, with_forgotten: bool = True
+    ) -> IngestSummary:
         """Ingest what is new or changed in these folders and files, and remove what is gone from them.
 
         A folder that was ingested by itself or is named here keeps its documents if it has lost all of them.
+        Documents that the owner wanted forgotten come back, unless nobody asked for this ingest.
         """
         locations = [local_path(path) for path in paths]
         # Before the scan: a document that is written during it is then not mistaken for one whose file is gone.
@@ -53,6 +58,11 @@ class FolderIngest:
         by_folder = {root.folder: root for root in roots.values()}
         sources = [SourceFile(path_of(file, root), root) for file in found.files if (root := root_of(file, by_folder))]
         seen = {source.path for source in sources}
+        if with_forgotten:
+            self._folders.recall(owner, seen)
+        else:
+            forgotten = self._folders.forgotten(owner).difference(known)
+            sources = [source for source in sources if source.path not in forgotten]
         unread = [folder.path for folder in found.unread]
         here = list(_below(locations, roots, known))
         named = [one.path for one in locations if one.is_folder]
@@ -96,8 +106,9 @@ class FolderIngest:
             if is_utf8(file) and (document := known.at(path_of(file, root))[0]) and document.root == root.id
         }
         run = IngestRun(owner, self._catalog, self._writer, known, _by_hash([*lost.values()]), lambda _: None)
+        forgotten = self._folders.forgotten(owner)
         for file in filter(is_regular_file, files):
-            if root := root_of(file, by_folder):
+            if (root := root_of(file, by_folder)) and not _is_still(path_of(file, root), forgotten, known):
                 run.add(SourceFile(path_of(file, root), root))
         run.flush()
         for file in filterfalse(is_regular_file, lost):
@@ -105,12 +116,18 @@ class FolderIngest:
         return run.summary((), missing_with_counts(missing, gone))
 
     def _roots(self, owner: Owner, locations: Sequence[LocalPath]) -> dict[str, Root]:
-        """All roots, after making one for each location that lies in none."""
+        """All roots, after making one for each location that lies in none. Whole folders are noted."""
         for one in locations:
             roots = self._catalog.roots(owner)
             if root_of(one.folder, {root.folder: root for root in roots.values()}) is None:
                 self._catalog.make_root(owner, one.folder, one.name)
+            self._folders.note(owner, one)
         return self._catalog.roots(owner)
+
+
+def _is_still(path: str, forgotten: Collection[str], known: DocumentsOnDemand) -> bool:
+    """True if the document at the path was forgotten, and has not come back since."""
+    return path in forgotten and is_utf8(path) and known.at(path)[0] is None
 
 
 def _scan(locations: Sequence[LocalPath]) -> FolderContents:

@@ -55,9 +55,9 @@ class WatchedFolder:
         clock: Callable[[], float],
     ) -> None:
         self.location = location
+        self.excluded = excluded
         self._ingest = ingest
         self._owner = owner
-        self._excluded = excluded
         self._clock = clock
         self._snapshot = FolderSnapshot(location.path, excluded, clock)
         self._is_unavailable = False
@@ -66,14 +66,14 @@ class WatchedFolder:
     def ingest_all(self, progress: Progress = no_progress) -> Iterator[FolderEvent]:
         """Ingest the whole folder, as `FolderIngest.run` does."""
         # The snapshot comes first: a file that is written during the ingest then shows up as a change.
-        self._snapshot = FolderSnapshot(self.location.path, self._excluded, self._clock)
+        self._snapshot = FolderSnapshot(self.location.path, self.excluded, self._clock)
         seen = self._snapshot.compare([self.location.path])
         if not isinstance(seen, FolderChanges):
             yield self._unavailable(is_empty=False)
             return
         self._snapshot.accept(seen)
         try:
-            summary = self._ingest.run(self._owner, [self.location.path], progress)
+            summary = self._ingest.run(self._owner, [self.location.path], progress, with_forgotten=False)
         except Refused as refused:
             if refused.code == "NOTHING_LEFT":
                 yield self._unavailable(is_empty=True)
