@@ -45,11 +45,9 @@ def mentions_in(lines: Sequence[str], outline: Outline, skip: int, *, is_markdow
     def evidence(at: int) -> str:
         return _short(lines[at])
 
-    found = [
-        *_in_fields(lines[:skip], evidence),
-        *_in_comments(prose, evidence),
-        *_wiki_links(prose, relations, evidence),
-    ]
+    found = [*_in_fields(lines[:skip], evidence), *_in_comments(prose, evidence)]
+    prose = _without_comments(prose)
+    found += _wiki_links(prose, relations, evidence)
     if is_markdown:
         found += _markdown_links(prose, outline, relations, evidence)
     unique: dict[tuple[int, str, Relation], Mention] = {}
@@ -101,6 +99,18 @@ def _in_comments(prose: Sequence[str], evidence: Evidence) -> Iterator[Mention]:
                     at = comment.inner_start + start
                     line, counted = line + text.count("\n", counted, at), at
                     yield from _by_name(target, relation, line, evidence)
+
+
+def _without_comments(prose: Sequence[str]) -> Sequence[str]:
+    """The lines without what stands in comments: nobody sees a link there."""
+    text = "\n".join(prose)
+    if "<!--" not in text:
+        return prose
+    parts, at = list[str](), 0
+    for one in comments(text):
+        parts += [text[at : one.start], "\n" * text.count("\n", one.start, one.end)]
+        at = one.end
+    return "".join((*parts, text[at:])).split("\n")
 
 
 def _wiki_links(prose: Sequence[str], relations: Sequence[Relation], evidence: Evidence) -> Iterator[Mention]:
