@@ -34,7 +34,7 @@ def search(
 ) -> None:
     """Search the documents, as the tool search_documents does."""
     documents = open_app(data, config).documents
-    ranking = documents.search(LOCAL, query, limit=limit, room=SNIPPET)
+    ranking = documents.search(LOCAL, query, limit=limit, room=SNIPPET).ranking
     if as_json:
         typer.echo(json.dumps({"results": [_hit_view(hit) for hit in ranking.hits], "reason": ranking.reason}))
         return

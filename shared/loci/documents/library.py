@@ -2,7 +2,7 @@
 
 import hashlib
 import os
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Collection, Generator, Iterable, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
@@ -18,6 +18,7 @@ from loci.documents.ingest.local_files import (
     MAX_DOCUMENT_BYTES,
     below_root,
     blob_key,
+    changed_on,
     checked_path,
     file_of,
     is_below,
@@ -49,6 +50,15 @@ class Library:
             raise self._not_found(owner, name)
         return document
 
+    def is_empty(self, owner: Owner) -> bool:
+        """True if the owner has no document."""
+        some, after = self._catalog.page(owner, 1, None)
+        return not some and after is None
+
+    def cached(self, owner: Owner) -> Collection[Document]:
+        """All documents, read again only after somebody has written one."""
+        return self._cache.of(owner).documents.values()
+
     def documents(self, owner: Owner) -> list[Document]:
         """All documents, ordered by path."""
         return sorted(self._catalog.documents(owner), key=lambda document: document.path)
@@ -60,7 +70,7 @@ class Library:
         """
         found = [
             one
-            for one in self._cache.of(owner).documents.values()
+            for one in self.cached(owner)
             if (set(wanted) <= set(one.tags) if every else set(wanted) & set(one.tags))
             and not set(unwanted) & set(one.tags)
         ]
@@ -70,7 +80,7 @@ class Library:
 
     def folders(self, owner: Owner) -> list[str]:
         """The folders of all documents, and the folders above them, as in `docs/`, `docs/briefs/`."""
-        innermost = {one.path.rpartition("/")[0] for one in self._cache.of(owner).documents.values()}
+        innermost = {one.path.rpartition("/")[0] for one in self.cached(owner)}
         every = {folder for one in map(PurePosixPath, innermost) for folder in (one, *one.parents)}
         return sorted(f"{folder}/" for folder in every if folder.name)
 
@@ -96,6 +106,11 @@ class Library:
                 code="ROOT_NOT_FOUND",
             )
         return read_file(root.folder, below_root(document.path))
+
+    def changed_on(self, owner: Owner, document: Document) -> str | None:
+        """The day on which its file last changed. None if its text is in no file."""
+        root = self._catalog.root(owner, document.root) if document.root else None
+        return root and changed_on(root.folder, below_root(document.path))
 
     def matching(self, owner: Owner, name: str) -> list[Document]:
         """The document of that id or path, or all below that folder. A path may be one on this machine."""
@@ -189,7 +204,8 @@ class Library:
         if document is None:
             raise self._not_found(owner, id)
         content = self.content(owner, document)
-        draft = self._writer.draft(id, document.path, document.root, content, version, document)
+        path, root, day = document.path, document.root, self.changed_on(owner, document)
+        draft = self._writer.draft(id, path, root, content, version, document, changed_on=day)
         return self._writer.write(owner, self._writer.embed_one(owner, draft))
 
     def _pass_on_path(self, owner: Owner, gone: Document) -> None:

@@ -1,0 +1,71 @@
+"""Finds documents by a question, with their records: the best first, or the newest of those that fit."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from loci.core.errors import Unavailable
+from loci.core.identity import Owner
+from loci.documents.catalog import Catalog
+from loci.documents.document import Document
+from loci.documents.ingest.index_writer import COLLECTION
+from loci.documents.library import Library
+from loci.search.ranking import EVERYTHING, Hit, Ranking, Where
+from loci.search.search import Search
+
+AMONG = 300
+"""The newest are chosen from so many documents, the best for the question."""
+FITS_AS_WELL = 0.5
+"""A document with this share of the best score is about the question, too."""
+EMPTY_LIBRARY = (
+    "The library is empty. Fill it with: loci ingest FOLDER (for a server elsewhere: loci ingest FOLDER --to URL),"
+    " or write a first document with write_document"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FoundDocuments:
+    """The answer to a question."""
+
+    ranking: Ranking
+    documents: Mapping[str, Document]
+    """The records of the documents in the ranking, by id."""
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentFinder:
+    """Searches the documents of each owner."""
+
+    engine: Search
+    library: Library
+    catalog: Catalog
+
+    def best(self, owner: Owner, query: str, *, limit: int, room: int, where: Where = EVERYTHING) -> FoundDocuments:
+        """The documents that answer the query best, each with a snippet of at most `room` characters."""
+        return self._with_records(owner, self._ranked(owner, query, limit, room, where))
+
+    def newest(self, owner: Owner, query: str, *, limit: int, room: int, where: Where = EVERYTHING) -> FoundDocuments:
+        """The newest of the documents that are about it, then the others."""
+        found = self._with_records(owner, self._ranked(owner, query, AMONG, room, where))
+        hits = found.ranking.hits
+        least = FITS_AS_WELL * max((hit.score for hit in hits), default=0.0)
+
+        def day(hit: Hit) -> str:
+            document = found.documents.get(hit.chunk.document)
+            return document.dated.day if document and document.dated else ""
+
+        fitting = sorted((hit for hit in hits if hit.score >= least), key=day, reverse=True)
+        others = [hit for hit in hits if hit.score < least]
+        return replace(found, ranking=replace(found.ranking, hits=(*fitting, *others)[:limit]))
+
+    def _ranked(self, owner: Owner, query: str, limit: int, room: int, where: Where) -> Ranking:
+        try:
+            found = self.engine.find(owner, COLLECTION, query, limit=limit, room=room, where=where)
+        except Unavailable as error:
+            advice = f"{error.resolution}. `loci doctor` says what is wrong; `loci ingest` adds the documents again"
+            raise Unavailable(f"Search Error: Vector search failed: {error.what}", advice, code=error.code) from error
+        if not found.hits and self.library.is_empty(owner):
+            return replace(found, reason=EMPTY_LIBRARY)
+        return found
+
+    def _with_records(self, owner: Owner, ranking: Ranking) -> FoundDocuments:
+        return FoundDocuments(ranking, self.catalog.some(owner, [hit.chunk.document for hit in ranking.hits]))
