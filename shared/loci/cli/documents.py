@@ -41,8 +41,7 @@ def search(
     for place, hit in enumerate(ranking.hits, 1):
         typer.echo(_hit_text(place, hit, explain=explain))
     if not ranking.hits:
-        is_empty = documents.is_empty(LOCAL)
-        typer.echo("There are no documents yet. Add some with: loci ingest PATH" if is_empty else ranking.reason)
+        typer.echo(ranking.reason)
     if explain:
         typer.echo(_stages(ranking))
 

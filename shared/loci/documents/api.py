@@ -8,6 +8,7 @@ from typing import Literal
 from loci.core.errors import Refused
 from loci.core.identity import Owner
 from loci.documents.content.excerpt import Excerpt, ExcerptRequest, read_excerpt
+from loci.documents.directory import directory
 from loci.documents.document import DOCUMENT_ID, UNPARSED, Document, DocumentText, IngestSummary, Relation
 from loci.documents.finding import DocumentFinder, FoundDocuments
 from loci.documents.graph.clusters import Method as TopicMethod
@@ -103,14 +104,12 @@ class Documents:
         """The number of documents that do not say their date: only that of their last change is known."""
         return sum(one.date is None for one in self.parts.library.cached(owner))
 
-    def folders(self, owner: Owner, below: str | None = None, depth: int | None = None) -> list[str]:
+    def directory(
+        self, owner: Owner, below: str | None = None, depth: int | None = None, *, with_documents: bool = False
+    ) -> list[str]:
         """The folders of all documents, as in `docs/briefs/`; only those below a folder, only so many levels."""
-        prefix = "" if below is None else below.rstrip("/") + "/"
-        return [
-            one
-            for one in self.parts.library.folders(owner)
-            if one.startswith(prefix) and (depth is None or one.count("/") <= depth)
-        ]
+        paths = [one.path for one in self.parts.library.cached(owner)]
+        return directory(paths, below, depth, with_documents=with_documents) if paths else []
 
     def read(self, owner: Owner, name: str, *, remember: bool = True) -> DocumentText:
         """The text of a document as it is now. `remember`: reading lists then count it as read."""

@@ -8,7 +8,7 @@ from loci.core.identity import Owner
 from loci.documents.catalog import Catalog
 from loci.documents.document import Document
 from loci.documents.ingest.index_writer import COLLECTION
-from loci.documents.library import Library
+from loci.documents.library import EMPTY_LIBRARY, Library
 from loci.search.ranking import EVERYTHING, Hit, Ranking, Where
 from loci.search.search import Search
 
@@ -16,10 +16,6 @@ AMONG = 300
 """The newest are chosen from so many documents, the best for the question."""
 FITS_AS_WELL = 0.5
 """A document with this share of the best score is about the question, too."""
-EMPTY_LIBRARY = (
-    "The library is empty. Fill it with: loci ingest FOLDER (for a server elsewhere: loci ingest FOLDER --to URL),"
-    " or write a first document with write_document"
-)
 
 
 @dataclass(frozen=True, slots=True)

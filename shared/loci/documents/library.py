@@ -5,7 +5,7 @@ import os
 from collections.abc import Collection, Generator, Iterable, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from loci.core.errors import Conflict, NotFound, Refused, Unavailable
 from loci.core.identity import Owner
@@ -27,9 +27,14 @@ from loci.documents.ingest.local_files import (
     path_of,
     read_file,
 )
+from loci.documents.similar_names import most_alike
 from loci.documents.writing.history import History, PastWrite, hash_of
 
 SUGGESTED_IDS = 3
+EMPTY_LIBRARY = (
+    "The library is empty. Fill it with: loci ingest FOLDER (for a server elsewhere: loci ingest FOLDER --to URL),"
+    " or write a first document with write_document"
+)
 
 
 class Library:
@@ -77,12 +82,6 @@ class Library:
         found.sort(key=lambda one: one.path)
         found.sort(key=lambda one: (len(set(wanted) & set(one.tags)), one.date or ""), reverse=True)
         return found
-
-    def folders(self, owner: Owner) -> list[str]:
-        """The folders of all documents, and the folders above them, as in `docs/`, `docs/briefs/`."""
-        innermost = {one.path.rpartition("/")[0] for one in self.cached(owner)}
-        every = {folder for one in map(PurePosixPath, innermost) for folder in (one, *one.parents)}
-        return sorted(f"{folder}/" for folder in every if folder.name)
 
     def read(self, owner: Owner, name: str) -> DocumentText:
         """The document's text as it is now."""
@@ -266,31 +265,14 @@ class Library:
         if DOCUMENT_ID.fullmatch(name) and self._catalog.with_version(owner, name)[1] != ABSENT:
             advice = "Run: loci doctor --fix. Searches still find the document"
             return NotFound(f"The record of {name} is damaged", advice, code="RECORD_DAMAGED")
-        similar = self._similar_ids(owner, name)
-        meant = f"Did you mean {', '.join(similar)}? search_documents returns the current ids"
-        advice = meant if similar else "Ingest documents with: loci ingest PATH"
-        return NotFound("Node not found.", advice, code="NODE_NOT_FOUND")
-
-    def _similar_ids(self, owner: Owner, name: str) -> list[str]:
-        """The ids of the documents whose ids or paths look most like this name, the most similar first."""
-        wanted = _trigrams(name)
-        by_path = is_document(name)
-        similarity = {
-            one.id: _overlap(wanted, _trigrams(one.path if by_path else one.id))
-            for one in self._catalog.documents(owner)
-        }
-        similar = [one for one, value in similarity.items() if value > 0]
-        return sorted(similar, key=lambda one: (-similarity[one], one))[:SUGGESTED_IDS]
+        documents = self._catalog.documents(owner)
+        if not documents:
+            return NotFound("Node not found.", EMPTY_LIBRARY, code="NODE_NOT_FOUND")
+        names = {one.id: one.path if is_document(name) else one.id for one in documents}
+        similar = most_alike(name, names, SUGGESTED_IDS)
+        meant = f"Did you mean {', '.join(similar)}? " if similar else ""
+        return NotFound("Node not found.", f"{meant}search_documents returns the current ids", code="NODE_NOT_FOUND")
 
 
 def _busy(name: str) -> Unavailable:
     return Unavailable(f"Other writers keep changing {name}", "Try again when they are done", code="BUSY")
-
-
-def _trigrams(text: str) -> frozenset[str]:
-    padded = f"  {text.lower()} "
-    return frozenset(padded[at : at + 3] for at in range(len(padded) - 2))
-
-
-def _overlap(one: frozenset[str], other: frozenset[str]) -> float:
-    return len(one & other) / len(one | other)

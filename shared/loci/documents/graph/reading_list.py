@@ -10,10 +10,10 @@ from typing import Final
 
 from loci.core.identity import Owner
 from loci.documents.document import Document, Link
-from loci.documents.finding import EMPTY_LIBRARY
 from loci.documents.graph.graph import Graph, Graphs, kind_of
 from loci.documents.graph.neighbours_index import SimilarLinks
 from loci.documents.graph.similarity import FIRST_PASSAGES, Similarities, first_passages
+from loci.documents.library import EMPTY_LIBRARY
 from loci.documents.recently_read import RecentlyRead
 from loci.search.document_index import DocumentIndex
 from loci.search.inference import Embedder

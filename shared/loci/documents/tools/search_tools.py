@@ -11,6 +11,8 @@ from loci.core.identity import Caller
 from loci.documents.content.date_ranges import asked_for_newest, parse_date_range
 from loci.documents.content.tags_and_dates import normal_tag
 from loci.documents.host import DocumentsHost
+from loci.documents.library import EMPTY_LIBRARY
+from loci.documents.tools.noted_list import noted_list
 from loci.documents.tools.reading_tool import reading_tool
 from loci.documents.tools.search_results import SearchResults, search_results, snippet_room, tagged_results
 from loci.mcp.threads import SEARCHES
@@ -45,16 +47,15 @@ def search_tools(app: DocumentsHost) -> list[LociTool]:
         query: Query,
         date_range: Annotated[
             str,
-            Field(max_length=100, description="June 2024, March to May 2024, since 2026-01-31, last week, any time"),
+            Field(max_length=100, description="June 2024, March to May 2024, since 2026-01-31, last week"),
         ],
         caller: Caller,
         limit: Limit = 20,
         explain: Explain = False,
     ) -> Annotated[CallToolResult, SearchResults]:
-        """Search the documents whose date is in a range. "newest …" or "latest …" puts the newest first.
+        """Search the documents of a time. A query "newest …" puts the newest first.
 
-        The date comes from the front matter, the file name, the first heading, or else the last change of the file.
-        Answers as search_documents.
+        Documents without a date have that of their last change. Answers as search_documents.
         """
         owner, newest = caller.owner, asked_for_newest(query)
         since, until = parse_date_range(date_range, datetime.now(UTC).date())
@@ -87,11 +88,18 @@ def search_tools(app: DocumentsHost) -> list[LociTool]:
 
     def list_directory_structure(
         caller: Caller,
-        prefix: Annotated[str | None, Field(max_length=512, description="only folders below this one")] = None,
-        depth: Annotated[int | None, Field(ge=1, le=64, description="the most levels to list")] = None,
-    ) -> list[str]:
-        """List the folders that contain documents, to see how they are organised before you search or write."""
-        return app.documents.folders(caller.owner, prefix, depth)
+        prefix: Annotated[str | None, Field(max_length=512, description="only what is below this folder")] = None,
+        depth: Annotated[int | None, Field(ge=1, le=64, description="the most levels below that")] = None,
+        documents: Annotated[bool, Field(description="list documents, too")] = False,
+    ) -> Annotated[CallToolResult, list[str]]:
+        """List the folders of the documents, to see how they are organised."""
+        owner = caller.owner
+        found = app.documents.directory(owner, prefix, depth, with_documents=documents)
+        note = None
+        if not found:
+            is_empty = app.documents.is_empty(owner)
+            note = EMPTY_LIBRARY if is_empty else "There are no folders here; documents=true lists the documents"
+        return noted_list(found, note)
 
     return [
         loci_tool(search_documents, title="Search documents", quick=True, threads=SEARCHES),
