@@ -58,6 +58,18 @@ class SearchResults(BaseModel):
 
 def search_results(found: FoundDocuments, query: str, *, explain: bool, undated: int | None = None) -> CallToolResult:
     """The answer to the query in at most `ROOM`. If passages had to be cut, it brings all of them to be kept."""
+    view = results_view(found, query, explain=explain, undated=undated)
+    passages = [hit.chunk.text.strip() for hit in found.ranking.hits]
+    shown = _result(view)
+    if all(row.snippet == passage for row, passage in zip(view.results, passages, strict=True)):
+        return shown
+    whole = [row.model_copy(update={"snippet": text}) for row, text in zip(view.results, passages, strict=True)]
+    kept = SearchResults(results=whole, metadata=view.metadata).model_dump_json()
+    return ShortenedResult(content=shown.content, structured_content=shown.structured_content, whole=kept)
+
+
+def results_view(found: FoundDocuments, query: str, *, explain: bool, undated: int | None = None) -> SearchResults:
+    """The answer to the query, with the snippets that were found."""
     ranking = found.ranking
     metadata = Metadata(
         query=_said(query),
@@ -69,13 +81,7 @@ def search_results(found: FoundDocuments, query: str, *, explain: bool, undated:
         undated=undated,
     )
     rows = [_row(hit, found.documents.get(hit.chunk.document), explain=explain) for hit in ranking.hits]
-    passages = [hit.chunk.text.strip() for hit in ranking.hits]
-    shown = _result(SearchResults(results=rows, metadata=metadata))
-    if all(row.snippet == passage for row, passage in zip(rows, passages, strict=True)):
-        return shown
-    whole = [row.model_copy(update={"snippet": passage}) for row, passage in zip(rows, passages, strict=True)]
-    kept = SearchResults(results=whole, metadata=metadata).model_dump_json()
-    return ShortenedResult(content=shown.content, structured_content=shown.structured_content, whole=kept)
+    return SearchResults(results=rows, metadata=metadata)
 
 
 def _result(found: SearchResults) -> CallToolResult:
