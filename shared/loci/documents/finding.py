@@ -1,9 +1,10 @@
 """Finds documents by a question, with their records: the best first, or the newest of those that fit."""
 
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from loci.core.errors import Unavailable
+from loci.core.errors import Misconfigured, Unavailable
 from loci.core.identity import Owner
 from loci.documents.catalog import Catalog
 from loci.documents.document import Document
@@ -37,11 +38,13 @@ class DocumentFinder:
 
     def best(self, owner: Owner, query: str, *, limit: int, room: int, where: Where = EVERYTHING) -> FoundDocuments:
         """The documents that answer the query best, each with a snippet of at most `room` characters."""
-        return self._with_records(owner, self._ranked(owner, query, limit, room, where))
+        with _search_errors():
+            return self._with_records(owner, self._ranked(owner, query, limit, room, where))
 
     def newest(self, owner: Owner, query: str, *, limit: int, room: int, where: Where = EVERYTHING) -> FoundDocuments:
         """The newest of the documents that are about it, then the others."""
-        found = self._with_records(owner, self._ranked(owner, query, AMONG, room, where))
+        with _search_errors():
+            found = self._with_records(owner, self._ranked(owner, query, AMONG, room, where))
         hits = found.ranking.hits
         least = FITS_AS_WELL * max((hit.score for hit in hits), default=0.0)
 
@@ -54,14 +57,20 @@ class DocumentFinder:
         return replace(found, ranking=replace(found.ranking, hits=(*fitting, *others)[:limit]))
 
     def _ranked(self, owner: Owner, query: str, limit: int, room: int, where: Where) -> Ranking:
-        try:
-            found = self.engine.find(owner, COLLECTION, query, limit=limit, room=room, where=where)
-        except Unavailable as error:
-            advice = f"{error.resolution}. `loci doctor` says what is wrong; `loci ingest` adds the documents again"
-            raise Unavailable(f"Search Error: Vector search failed: {error.what}", advice, code=error.code) from error
+        found = self.engine.find(owner, COLLECTION, query, limit=limit, room=room, where=where)
         if not found.hits and self.library.is_empty(owner):
             return replace(found, reason=EMPTY_LIBRARY)
         return found
 
     def _with_records(self, owner: Owner, ranking: Ranking) -> FoundDocuments:
         return FoundDocuments(ranking, self.catalog.some(owner, [hit.chunk.document for hit in ranking.hits]))
+
+
+@contextmanager
+def _search_errors() -> Generator[None]:
+    """A store that fails or is damaged fails the search, in the reference's words."""
+    try:
+        yield
+    except (Unavailable, Misconfigured) as error:
+        advice = f"{error.resolution}. `loci doctor` says what is wrong; `loci ingest` adds the documents again"
+        raise type(error)(f"Search Error: Vector search failed: {error.what}", advice, code=error.code) from error
