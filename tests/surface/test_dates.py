@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from loci.app import App
+from loci.core.errors import Unavailable
 from loci.core.identity import LOCAL
 from tests.support.vault.write import vault_notes
 from tests.surface.conftest import Connect
@@ -127,3 +128,29 @@ async def test_the_newest_releases_of_a_vault_come_first(app: App, connect: Conn
     assert await first("newest releases", "before 2026") == dated[:3]
     assert await first("the latest releases", "2021") == [day for day in dated if day < "2022"][:3]
     assert await first("releases", "2021") != [day for day in dated if day < "2022"][:3]
+
+
+@pytest.mark.usefixtures("notes")
+async def test_documents_with_a_tag_come_in_the_order_of_the_dates_that_are_shown(app: App, connect: Connect) -> None:
+    for name, day in (("old", "2001-02-03"), ("new", "2099-02-03")):
+        app.documents.parts.library.add(LOCAL, f"{name}.md", f"---\ndate: {day}\n---\n#moon\n".encode())
+    app.documents.parts.library.add(LOCAL, "today.md", b"#moon\n")
+    rows = (await call(connect, "query_by_tags", tags=["moon"]))["results"]
+    today = datetime.now(UTC).date().isoformat()
+    assert [(row["date"], row["date_from"]) for row in rows] == [
+        ("2099-02-03", "front matter"),
+        (today, "file"),
+        ("2001-02-03", "front matter"),
+    ]
+
+
+@pytest.mark.usefixtures("notes")
+async def test_a_search_needs_no_records_for_what_it_finds(
+    app: App, connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise Unavailable("The records are away", "Try again")
+
+    monkeypatch.setattr(type(app.records), "get_all", fail)
+    rows = (await call(connect, "search_documents", query="tide"))["results"]
+    assert [(row["date"], row["date_from"]) for row in rows] == [(None, None)] * len(NOTES)

@@ -109,6 +109,11 @@ class Document:
             return DocumentDate(self.date, self.date_from or "front matter")
         return DocumentDate(self.changed_on, "file") if self.changed_on else None
 
+    @property
+    def day(self) -> str:
+        """Its date, to sort by; empty if it has none."""
+        return self.date or self.changed_on or ""
+
 
 @dataclass(frozen=True, slots=True)
 class DocumentText:

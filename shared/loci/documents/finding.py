@@ -50,7 +50,7 @@ class DocumentFinder:
 
         def day(hit: Hit) -> str:
             document = found.documents.get(hit.chunk.document)
-            return document.dated.day if document and document.dated else ""
+            return document.day if document else ""
 
         fitting = sorted((hit for hit in hits if hit.score >= least), key=day, reverse=True)
         others = [hit for hit in hits if hit.score < least]
@@ -63,7 +63,11 @@ class DocumentFinder:
         return found
 
     def _with_records(self, owner: Owner, ranking: Ranking) -> FoundDocuments:
-        return FoundDocuments(ranking, self.catalog.some(owner, [hit.chunk.document for hit in ranking.hits]))
+        try:
+            records = self.catalog.some(owner, [hit.chunk.document for hit in ranking.hits])
+        except Unavailable:  # the passages are found all the same, only without their dates
+            records = {}
+        return FoundDocuments(ranking, records)
 
 
 @contextmanager

@@ -80,7 +80,7 @@ class Library:
             and not set(unwanted) & set(one.tags)
         ]
         found.sort(key=lambda one: one.path)
-        found.sort(key=lambda one: (len(set(wanted) & set(one.tags)), one.date or ""), reverse=True)
+        found.sort(key=lambda one: (len(set(wanted) & set(one.tags)), one.day), reverse=True)
         return found
 
     def read(self, owner: Owner, name: str) -> DocumentText:
