@@ -1,7 +1,6 @@
 """The arguments of a call: read as they came, and refused with what was meant if they do not fit."""
 
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from typing import Any
 
 from mcp.server.mcpserver.utilities.func_metadata import FuncMetadata
@@ -78,6 +77,8 @@ def unknown_arguments(unknown: Sequence[str], known: Sequence[str]) -> Refused:
 
 
 def _nearest(name: str, known: Sequence[str]) -> str | None:
+    from difflib import get_close_matches  # calls that fit do without
+
     plain = name[:LONGEST_NAME].strip().lower().replace("-", "_")
     by_look = get_close_matches(plain, known, n=1)
     by_use = [one for one, others in OTHER_NAMES if plain in others and one in known]

@@ -1,7 +1,6 @@
 """Requests that no tool sees, because they are malformed or unknown: the error says what to send instead."""
 
 from collections.abc import Callable, Sequence
-from difflib import get_close_matches
 from typing import Any
 
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
@@ -48,6 +47,8 @@ class ProtocolErrors:
         what = f"Method not found: there is no method {method[:LONGEST_NAME]!r}"
         if self._is_tool(method):
             return f'{what}, but a tool of that name. Send tools/call with params {{"name": …, "arguments": …}}'
+        from difflib import get_close_matches  # requests that are known do without
+
         near = get_close_matches(method[:LONGEST_NAME], METHODS, n=1)
         asked = f"Did you mean {near[0]}? " if near else ""
         return f"{what}. {asked}The methods are {', '.join(METHODS)}; what Loci does is behind tools/call"

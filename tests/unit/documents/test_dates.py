@@ -19,6 +19,9 @@ SATURDAY = date(2026, 1, 17)
         "20260117-standup.md",
         "2026_01_17_x",
         "2026/01/17",
+        "17.1.2026",
+        "Treffen am 17. 01. 2026",
+        "2026年1月17日",
         "17 January 2026",
         "January 17, 2026",
         "Meeting of 17th Jan 2026",
@@ -31,7 +34,19 @@ def test_a_day_is_told_in_one_form(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "2026", "2026-02-30", "12026-01-17", "1.2.3", "v2026.1.1", "31 February 2026", "May 2026"]
+    "text",
+    [
+        "",
+        "2026",
+        "2026-02-30",
+        "12026-01-17",
+        "1.2.3",
+        "v2026.1.1",
+        "v1.2.2026",
+        "1.2.3.2026",
+        "31 February 2026",
+        "May 2026",
+    ],
 )
 def test_what_is_no_day_is_none(text: str) -> None:
     assert first_day(text) is None

@@ -66,6 +66,9 @@ def _hashtags(prose: str) -> Iterator[str]:
 
 
 NUMERIC_DAY = re.compile(r"(?<!\d)((?:19|20)\d\d)([-_/.]?)(\d\d)\2(\d\d)(?!\d)")
+# 17.1.2026 and 2026年1月17日.
+DOTTED_DAY = re.compile(r"(?<![\w.])(\d{1,2})\.\s?(\d{1,2})\.\s?((?:19|20)\d\d)(?!\d)")
+CHINESE_DAY = re.compile(r"(?<!\d)((?:19|20)\d\d)年(\d{1,2})月(\d{1,2})日")
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 MONTH = rf"({'|'.join(MONTHS)})[a-z]*\.?"
 DAY_FIRST = re.compile(rf"\b(\d{{1,2}})(?:st|nd|rd|th)?\.?\s+{MONTH},?\s+((?:19|20)\d\d)\b", re.IGNORECASE)
@@ -73,17 +76,22 @@ MONTH_FIRST = re.compile(rf"\b{MONTH}\s+(\d{{1,2}})(?:st|nd|rd|th)?,?\s+((?:19|2
 
 
 def first_day(text: str) -> str | None:
-    """The first valid day in the text, as YYYY-MM-DD. It reads 2026-01-17, 20260117, 17 January 2026 and the like."""
+    """The first valid day in the text, as YYYY-MM-DD. It reads 2026-01-17, 20260117, 17.1.2026, 17 January 2026, …"""
+    return next((day for found in _days_in(text) if (day := _iso_day(*found))), None)
+
+
+def _days_in(text: str) -> Iterator[tuple[str, str | int, str]]:
+    """What looks like a day, the surest forms first: its year, month and day."""
     for found in NUMERIC_DAY.finditer(text):
-        if day := _iso_day(found[1], found[3], found[4]):
-            return day
+        yield found[1], found[3], found[4]
+    for found in DOTTED_DAY.finditer(text):
+        yield found[3], found[2], found[1]
+    for found in CHINESE_DAY.finditer(text):
+        yield found[1], found[2], found[3]
     for found in DAY_FIRST.finditer(text):
-        if day := _iso_day(found[3], _month_number(found[2]), found[1]):
-            return day
+        yield found[3], _month_number(found[2]), found[1]
     for found in MONTH_FIRST.finditer(text):
-        if day := _iso_day(found[3], _month_number(found[1]), found[2]):
-            return day
-    return None
+        yield found[3], _month_number(found[1]), found[2]
 
 
 def _month_number(name: str) -> int:
