@@ -15,7 +15,7 @@ from tests.support.small_models import lay_out_embedder
 from tests.support.vault.library import vault_library
 from tests.support.vault.write import vault_notes
 from tests.surface.conftest import Connect
-from tests.surface.results import structured, written
+from tests.surface.results import call, structured, written
 from tests.surface.runtimes import RUNTIMES, take_in
 
 pytestmark = pytest.mark.anyio
@@ -101,3 +101,23 @@ async def test_there_is_nothing_to_read_about_something_else(client: Client) -> 
         suggested = structured(await client.call_tool("suggest_reading", {"context": context}))
         assert (suggested["documents"], suggested["left_out"]) == ([], 0)
         assert suggested["reason"].startswith("There is nothing to suggest: no document ")
+
+
+@pytest.mark.parametrize("with_model", [False, True])
+@pytest.mark.parametrize("app", RUNTIMES, indirect=True)
+async def test_both_runtimes_say_that_nothing_fits_and_that_there_is_nothing_to_suggest(
+    app: App, connect: Connect, tmp_path: Path, with_model: bool
+) -> None:
+    if with_model:
+        lay_out_embedder(app.settings.models_folder)
+    for note in vault_notes()[::30]:
+        file = tmp_path / "vault" / note.path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(note.content)
+    take_in(app, tmp_path / "vault")
+    for question in FOREIGN[:4]:
+        found = await call(connect, "search_documents", query=question)
+        assert (found["results"], found["metadata"]["reason"][:12]) == ([], "No document "), question
+        suggested = await call(connect, "suggest_reading", context=question)
+        assert suggested["documents"] == []
+        assert suggested["reason"].startswith("There is nothing to suggest: no document "), question
