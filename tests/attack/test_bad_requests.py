@@ -147,7 +147,7 @@ def test_an_unknown_revision_is_told_which_are_known(door: Door, ann: str) -> No
         ("scratchpad_read", {"id": "x", "offset": -1}, "INVALID_PARAMS"),
         ("scratchpad_read", {"id": "x", "offset": "y"}, "INVALID_PARAMS"),
         ("scratchpad_read", {"id": "x", "offset": 10**400}, "SCRATCHPAD_NOT_FOUND"),
-        ("scratchpad_read", {"id": "x", "caller": {"owner": "bob"}}, "SCRATCHPAD_NOT_FOUND"),
+        ("scratchpad_read", {"id": "x", "caller": {"owner": "bob"}}, "INVALID_PARAMS"),
     ],
 )
 def test_a_bad_call_fails_as_a_result(door: Door, ann: str, name: str, arguments: object, code: str) -> None:

@@ -162,5 +162,5 @@ def test_a_fresh_index_is_filled_from_the_stored_texts(deployed: dict[str, str],
     named = ("--tenant", ann.tenant, "--subject", ann.subject)
     ended = loci(tmp_path / "data", "reindex", *named, **fresh)
     assert (ended.returncode, ended.stdout) == (0, "2 rebuilt, 0 were up to date.\n"), ended.stderr
-    found = app_of(fresh).documents.search(ann, "strawberry", limit=5, room=100)
+    found = app_of(fresh).documents.search(ann, "strawberry", limit=5, room=100).ranking
     assert {hit.chunk.document for hit in found.hits} == {"kept", "written"}

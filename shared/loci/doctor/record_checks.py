@@ -11,7 +11,7 @@ from loci.core.finding import Finding, counted
 from loci.core.identity import LOCAL, SYSTEM, Owner
 from loci.core.ids import content_id
 from loci.core.stores import Record, every, read_or_none
-from loci.documents import catalog
+from loci.documents import catalog, recently_read
 from loci.documents.document import Document
 from loci.documents.ingest.index_writer import COLLECTION
 from loci.documents.ingest.local_files import blob_key
@@ -29,7 +29,7 @@ OF_OWNERS: dict[str, Callable[[Record], object]] = {
     catalog.ROOT: catalog.root_of,  # before the documents, which need them
     catalog.DOCUMENT: catalog.document_of,
     catalog.MENTIONS: catalog.links_of,
-    catalog.READ: catalog.hash_of_reading,
+    recently_read.READ: recently_read.hash_of_reading,
     write_recovery.UNFINISHED: write_recovery.unfinished_write,
     scratchpad.KIND: scratchpad.kept_entry,
     scratchpad.PROMISED: scratchpad.promised_until,

@@ -5,10 +5,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from loci.core.errors import Refused, Unavailable
+from loci.core.errors import Refused
 from loci.core.identity import Owner
 from loci.documents.content.excerpt import Excerpt, ExcerptRequest, read_excerpt
+from loci.documents.directory import directory
 from loci.documents.document import DOCUMENT_ID, UNPARSED, Document, DocumentText, IngestSummary, Relation
+from loci.documents.finding import DocumentFinder, FoundDocuments
 from loci.documents.graph.clusters import Method as TopicMethod
 from loci.documents.graph.clusters import TopicFinder, Topics
 from loci.documents.graph.gaps import FoundGaps, GapFinder
@@ -22,7 +24,7 @@ from loci.documents.ingest.watched_folder import WatchedFolder
 from loci.documents.parts import DocumentParts, Upkeep
 from loci.documents.writing.authoring import Mode, checked_draft, missing
 from loci.documents.writing.edits import UndoneWrite, WrittenDocument
-from loci.search.ranking import EVERYTHING, Chunk, Ranking, Where
+from loci.search.ranking import EVERYTHING, Chunk, Where
 
 READING_SEEDS = 10
 """Search results from which a reading list begins."""
@@ -66,13 +68,20 @@ class Documents:
         """Work that a server does beside serving."""
         return Upkeep(self.parts)
 
-    def search(self, owner: Owner, query: str, *, limit: int, room: int, where: Where = EVERYTHING) -> Ranking:
-        """Rank the documents that answer the query, each with a snippet of at most `room` characters."""
-        try:
-            return self.parts.search.find(owner, COLLECTION, query, limit=limit, room=room, where=where)
-        except Unavailable as error:
-            advice = f"{error.resolution}. `loci doctor` says what is wrong; `loci ingest` adds the documents again"
-            raise Unavailable(f"Search Error: Vector search failed: {error.what}", advice, code=error.code) from error
+    def search(
+        self,
+        owner: Owner,
+        query: str,
+        *,
+        limit: int,
+        room: int,
+        where: Where = EVERYTHING,
+        newest_first: bool = False,
+    ) -> FoundDocuments:
+        """The documents that answer the query, each with a snippet of at most `room` characters."""
+        finder = DocumentFinder(self.parts.search, self.parts.library, self.parts.catalog)
+        find = finder.newest if newest_first else finder.best
+        return find(owner, query, limit=limit, room=room, where=where)
 
     def with_tags(
         self, owner: Owner, tags: Sequence[str], without: Sequence[str], *, every: bool, limit: int
@@ -89,16 +98,18 @@ class Documents:
 
     def is_empty(self, owner: Owner) -> bool:
         """True if the owner has no document."""
-        return not self.parts.library.documents(owner)
+        return self.parts.library.is_empty(owner)
 
-    def folders(self, owner: Owner, below: str | None = None, depth: int | None = None) -> list[str]:
+    def undated(self, owner: Owner) -> int:
+        """The number of documents that do not say their date: only that of their last change is known."""
+        return sum(one.date is None for one in self.parts.library.cached(owner))
+
+    def directory(
+        self, owner: Owner, below: str | None = None, depth: int | None = None, *, with_documents: bool = False
+    ) -> list[str]:
         """The folders of all documents, as in `docs/briefs/`; only those below a folder, only so many levels."""
-        prefix = "" if below is None else below.rstrip("/") + "/"
-        return [
-            one
-            for one in self.parts.library.folders(owner)
-            if one.startswith(prefix) and (depth is None or one.count("/") <= depth)
-        ]
+        paths = [one.path for one in self.parts.library.cached(owner)]
+        return directory(paths, below, depth, with_documents=with_documents) if paths else []
 
     def read(self, owner: Owner, name: str, *, remember: bool = True) -> DocumentText:
         """The text of a document as it is now. `remember`: reading lists then count it as read."""
@@ -145,7 +156,7 @@ class Documents:
 
     def suggest_reading(self, owner: Owner, context: str, *, limit: int, max_tokens: int) -> SuggestedReading:
         """Documents to read before a task, in an order, each with the reason for it."""
-        ranking = self.search(owner, context, limit=READING_SEEDS, room=REASON_CHARACTERS)
+        ranking = self.search(owner, context, limit=READING_SEEDS, room=REASON_CHARACTERS).ranking
         parts = self.parts
         advisor = ReadingAdvisor(
             parts.index,

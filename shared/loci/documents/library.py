@@ -2,10 +2,10 @@
 
 import hashlib
 import os
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Collection, Generator, Iterable, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from loci.core.errors import Conflict, NotFound, Refused, Unavailable
 from loci.core.identity import Owner
@@ -18,6 +18,7 @@ from loci.documents.ingest.local_files import (
     MAX_DOCUMENT_BYTES,
     below_root,
     blob_key,
+    changed_on,
     checked_path,
     file_of,
     is_below,
@@ -26,9 +27,14 @@ from loci.documents.ingest.local_files import (
     path_of,
     read_file,
 )
+from loci.documents.similar_names import most_alike
 from loci.documents.writing.history import History, PastWrite, hash_of
 
 SUGGESTED_IDS = 3
+EMPTY_LIBRARY = (
+    "The library is empty. Fill it with: loci ingest FOLDER (for a server elsewhere: loci ingest FOLDER --to URL),"
+    " or write a first document with write_document"
+)
 
 
 class Library:
@@ -49,6 +55,15 @@ class Library:
             raise self._not_found(owner, name)
         return document
 
+    def is_empty(self, owner: Owner) -> bool:
+        """True if the owner has no document."""
+        some, after = self._catalog.page(owner, 1, None)
+        return not some and after is None
+
+    def cached(self, owner: Owner) -> Collection[Document]:
+        """All documents, read again only after somebody has written one."""
+        return self._cache.of(owner).documents.values()
+
     def documents(self, owner: Owner) -> list[Document]:
         """All documents, ordered by path."""
         return sorted(self._catalog.documents(owner), key=lambda document: document.path)
@@ -60,19 +75,13 @@ class Library:
         """
         found = [
             one
-            for one in self._cache.of(owner).documents.values()
+            for one in self.cached(owner)
             if (set(wanted) <= set(one.tags) if every else set(wanted) & set(one.tags))
             and not set(unwanted) & set(one.tags)
         ]
         found.sort(key=lambda one: one.path)
-        found.sort(key=lambda one: (len(set(wanted) & set(one.tags)), one.date or ""), reverse=True)
+        found.sort(key=lambda one: (len(set(wanted) & set(one.tags)), one.day), reverse=True)
         return found
-
-    def folders(self, owner: Owner) -> list[str]:
-        """The folders of all documents, and the folders above them, as in `docs/`, `docs/briefs/`."""
-        innermost = {one.path.rpartition("/")[0] for one in self._cache.of(owner).documents.values()}
-        every = {folder for one in map(PurePosixPath, innermost) for folder in (one, *one.parents)}
-        return sorted(f"{folder}/" for folder in every if folder.name)
 
     def read(self, owner: Owner, name: str) -> DocumentText:
         """The document's text as it is now."""
@@ -96,6 +105,11 @@ class Library:
                 code="ROOT_NOT_FOUND",
             )
         return read_file(root.folder, below_root(document.path))
+
+    def changed_on(self, owner: Owner, document: Document) -> str | None:
+        """The day on which its file last changed. None if its text is in no file."""
+        root = self._catalog.root(owner, document.root) if document.root else None
+        return root and changed_on(root.folder, below_root(document.path))
 
     def matching(self, owner: Owner, name: str) -> list[Document]:
         """The document of that id or path, or all below that folder. A path may be one on this machine."""
@@ -189,7 +203,8 @@ class Library:
         if document is None:
             raise self._not_found(owner, id)
         content = self.content(owner, document)
-        draft = self._writer.draft(id, document.path, document.root, content, version, document)
+        path, root, day = document.path, document.root, self.changed_on(owner, document)
+        draft = self._writer.draft(id, path, root, content, version, document, changed_on=day)
         return self._writer.write(owner, self._writer.embed_one(owner, draft))
 
     def _pass_on_path(self, owner: Owner, gone: Document) -> None:
@@ -250,31 +265,14 @@ class Library:
         if DOCUMENT_ID.fullmatch(name) and self._catalog.with_version(owner, name)[1] != ABSENT:
             advice = "Run: loci doctor --fix. Searches still find the document"
             return NotFound(f"The record of {name} is damaged", advice, code="RECORD_DAMAGED")
-        similar = self._similar_ids(owner, name)
-        meant = f"Did you mean {', '.join(similar)}? search_documents returns the current ids"
-        advice = meant if similar else "Ingest documents with: loci ingest PATH"
-        return NotFound("Node not found.", advice, code="NODE_NOT_FOUND")
-
-    def _similar_ids(self, owner: Owner, name: str) -> list[str]:
-        """The ids of the documents whose ids or paths look most like this name, the most similar first."""
-        wanted = _trigrams(name)
-        by_path = is_document(name)
-        similarity = {
-            one.id: _overlap(wanted, _trigrams(one.path if by_path else one.id))
-            for one in self._catalog.documents(owner)
-        }
-        similar = [one for one, value in similarity.items() if value > 0]
-        return sorted(similar, key=lambda one: (-similarity[one], one))[:SUGGESTED_IDS]
+        documents = self._catalog.documents(owner)
+        if not documents:
+            return NotFound("Node not found.", EMPTY_LIBRARY, code="NODE_NOT_FOUND")
+        names = {one.id: one.path if is_document(name) else one.id for one in documents}
+        similar = most_alike(name, names, SUGGESTED_IDS)
+        meant = f"Did you mean {', '.join(similar)}? " if similar else ""
+        return NotFound("Node not found.", f"{meant}search_documents returns the current ids", code="NODE_NOT_FOUND")
 
 
 def _busy(name: str) -> Unavailable:
     return Unavailable(f"Other writers keep changing {name}", "Try again when they are done", code="BUSY")
-
-
-def _trigrams(text: str) -> frozenset[str]:
-    padded = f"  {text.lower()} "
-    return frozenset(padded[at : at + 3] for at in range(len(padded) - 2))
-
-
-def _overlap(one: frozenset[str], other: frozenset[str]) -> float:
-    return len(one & other) / len(one | other)

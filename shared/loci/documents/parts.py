@@ -10,7 +10,7 @@ from loci.core.errors import LociError
 from loci.core.identity import LOCAL, Owner
 from loci.core.settings import Settings
 from loci.core.stores import BlobStore, RecordStore
-from loci.documents.catalog import Catalog, RecentlyRead
+from loci.documents.catalog import Catalog
 from loci.documents.graph.clusters import Clusters
 from loci.documents.graph.graph import Graphs
 from loci.documents.graph.neighbours_index import SimilarLinks
@@ -24,6 +24,7 @@ from loci.documents.ingest.partial_embeddings import PartialEmbeddings
 from loci.documents.ingest.reindex import Reindex
 from loci.documents.ingest.uploads import ClientSync
 from loci.documents.library import Library
+from loci.documents.recently_read import RecentlyRead
 from loci.documents.writing.edits import Edits
 from loci.documents.writing.leftovers import sweep_data, sweep_roots
 from loci.search.adapters import SearchAdapters

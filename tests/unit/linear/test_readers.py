@@ -6,11 +6,12 @@ from datetime import date
 import pytest
 
 from loci.core.errors import LociError
+from loci.documents.content.date_ranges import asked_for_newest, parse_date_range
 from loci.documents.content.excerpt import ExcerptRequest, read_excerpt
 from loci.documents.content.front_matter import read_front_matter
 from loci.documents.content.inline_links import inline_links
 from loci.documents.content.markdown import parse
-from loci.documents.content.tags_and_dates import first_day, normal_tag, parse_date_range
+from loci.documents.content.tags_and_dates import first_day, normal_tag
 from loci.documents.document import ids_for, relation_named
 from loci.documents.ingest.local_files import checked_path
 from loci.documents.writing.authoring import append, replace_section
@@ -57,6 +58,7 @@ OF_ARGUMENTS: dict[str, Read] = {
     "a tag": normal_tag,
     "a day": first_day,
     "a range of days": either(lambda text: parse_date_range(text, TODAY)),
+    "a question for what is newest": asked_for_newest,
     "a question": query_words,
     "a snippet": lambda text: snippet(text, ["a", "jan", "it'", "x_y"], 240),
     "the name of a relation": either(relation_named),

@@ -18,7 +18,7 @@ from loci.documents.content.outline import (
     prose_lines,
 )
 from loci.documents.content.tags_and_dates import first_day, tags_of
-from loci.documents.document import NO_LINKS, UNPARSED, Heading, Problem, WrittenLinks
+from loci.documents.document import NO_LINKS, UNPARSED, DocumentDate, Heading, Problem, WrittenLinks
 from loci.search.passages import Block
 
 PLAIN_SUFFIXES = frozenset((".txt", ".text"))
@@ -37,7 +37,8 @@ class ParsedDocument:
     title: str
     headings: tuple[Heading, ...]
     tags: tuple[str, ...]
-    date: str | None
+    date: DocumentDate | None
+    """The day that it gives itself."""
     front_matter: FrontMatter
     blocks: tuple[Block, ...]
     problems: tuple[Problem, ...]
@@ -135,7 +136,13 @@ def decoded(content: bytes) -> tuple[str, list[Problem]]:
     return text.replace("\r\n", "\n").replace("\r", "\n"), problems
 
 
-def _date(matter: FrontMatter, name: str, heading: str) -> str | None:
+def _date(matter: FrontMatter, name: str, heading: str) -> DocumentDate | None:
     """The day in the front matter, else in the file name, else in the first heading."""
-    given = (first_day(value) for field in DATE_FIELDS for value in matter.fields.get(field, ()))
-    return next((day for day in (*given, first_day(name), first_day(heading)) if day), None)
+    for field in DATE_FIELDS:
+        for value in matter.fields.get(field, ()):
+            if day := first_day(value):
+                return DocumentDate(day, "front matter")
+    if day := first_day(name):
+        return DocumentDate(day, "name")
+    day = first_day(heading)
+    return DocumentDate(day, "heading") if day else None
