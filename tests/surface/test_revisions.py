@@ -87,6 +87,7 @@ REQUESTS: dict[str, Request] = {
     "reading": tool("suggest_reading", context="Where are tickets sold?"),
     "write": tool("write_document", path="notes/new.md", content="# New\n\nA tram."),
     "write where something is": tool("write_document", path="notes/new.md", content="# Newer"),
+    "edit": tool("write_document", path="notes/new.md", mode="edit", old="A tram.", new="A bus."),
     "tag": tool("inject_tags", file_path=BREAD, tags=["food"]),
     "undo": tool("undo_write", path="notes/new.md"),
     "undo what was not written": tool("undo_write", path="notes/moon.md"),

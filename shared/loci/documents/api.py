@@ -20,7 +20,7 @@ from loci.documents.ingest.local_files import LocalPath, is_below
 from loci.documents.ingest.uploads import ClientSync
 from loci.documents.ingest.watched_folder import WatchedFolder
 from loci.documents.parts import DocumentParts, Upkeep
-from loci.documents.writing.authoring import Mode, checked_draft, missing
+from loci.documents.writing.authoring import EditDraft, missing
 from loci.documents.writing.edits import UndoneWrite, WrittenDocument
 from loci.search.ranking import EVERYTHING, Chunk, Ranking, Where
 
@@ -181,16 +181,13 @@ class Documents:
         document = written.document or self.parts.catalog.find(owner, written.target.path).document
         return AddedTags(written, document, done[0].added, done[0].is_merged)
 
-    def write(
-        self, owner: Owner, name: str, mode: Mode, text: str, *, heading: str | None, expected_hash: str | None
-    ) -> WrittenDocument:
-        """Create a document, append to it or replace it. Refused if it changed since it had the expected hash."""
-        draft = checked_draft(mode, text, heading, expected_hash)
-        if mode != "create":
+    def write(self, owner: Owner, name: str, draft: EditDraft, *, expected_hash: str | None) -> WrittenDocument:
+        """Create a document or change its text. Refused if it changed since it had the expected hash."""
+        if draft.mode != "create":
             self._check_id(owner, name)
 
         def change(path: str, before: bytes | None) -> bytes:
-            if mode == "append" or heading:
+            if draft.mode in ("append", "edit") or draft.heading:
                 self._check_parsed(owner, path)
             return draft.apply(path, before)
 

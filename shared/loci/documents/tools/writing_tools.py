@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 from loci.core.identity import Caller
 from loci.documents.host import DocumentsHost
 from loci.documents.ingest.local_files import MAX_DOCUMENT_BYTES
-from loci.documents.writing.authoring import Mode
+from loci.documents.writing.authoring import Mode, checked_draft
 from loci.documents.writing.edits import WrittenDocument
 from loci.mcp.tool import LociTool, loci_tool
 
@@ -16,8 +16,10 @@ SHOWN = 100
 Name = Annotated[str, Field(min_length=1, max_length=1024, description="a document's id or path")]
 Hash = Annotated[
     str | None,
-    Field(pattern="^[0-9a-f]{64}$", description="`hash` from read_node_content; refused if the document has changed"),
+    Field(pattern="^[0-9a-f]{64}$", description="`hash` as you read it; refused if it has changed"),
 ]
+
+Text = Annotated[str | None, Field(max_length=MAX_DOCUMENT_BYTES)]
 
 
 class Tagging(BaseModel):
@@ -96,23 +98,26 @@ def writing_tools(app: DocumentsHost) -> list[LociTool]:
 
     def write_document(
         path: Name,
+        caller: Caller,
         content: Annotated[
             str, Field(max_length=MAX_DOCUMENT_BYTES, description="markdown; with `heading`, the text below it")
-        ],
-        caller: Caller,
+        ] = "",
         mode: Annotated[Mode, Field(description="of a document, or of its section `heading`")] = "create",
         heading: Annotated[str | None, Field(max_length=1000, description="the section to write")] = None,
+        old: Annotated[Text, Field(description="mode edit: the exact text, which occurs once")] = None,
+        new: Annotated[Text, Field(description="mode edit: the text to put there")] = None,
         expected_hash: Hash = None,
     ) -> WrittenView:
-        """Write a document: leave a debrief, add what you learned, or update a section.
+        """Write a document: leave a debrief, add what you learned, update a section, edit a phrase.
 
         Returns its id and hash, faults of its front matter, and its links: one without a target leads nowhere. To
-        replace text, read it first and pass its `hash`; if it has changed since, nothing is written.
+        replace a document or section, read it first and pass its `hash`.
 
         Example: write_document(path="docs/debriefs/2026-01-17-login.md", content="# Login\\n\\nFollows [[login]].")
         """
-        written = app.documents.write(caller.owner, path, mode, content, heading=heading, expected_hash=expected_hash)
-        said = {"create": "Created", "append": "Appended to", "replace": "Replaced text of"}[mode]
+        draft = checked_draft(mode, content, heading, expected_hash, old, new)
+        written = app.documents.write(caller.owner, path, draft, expected_hash=expected_hash)
+        said = {"create": "Created", "append": "Appended to", "replace": "Replaced text of", "edit": "Edited"}[mode]
         place = written.target.place
         result = f"{said} {place}" if written.is_changed else f"{place} says this already"
         return WrittenView.model_validate(_shown(written, result))

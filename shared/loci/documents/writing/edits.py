@@ -180,8 +180,13 @@ class Edits:
         if known is not None:
             title, shown = "What changed since", difference(known, now, "as you read it", "as it is now")
         else:
-            wanted = change(target.path, now)
-            title, shown = "Your write would change this now", difference(now, wanted, "as it is now", "as you want it")
+            try:
+                wanted = change(target.path, now)
+            except (NotFound, Refused) as error:
+                title, shown = "Your write does not fit any more", str(error)
+            else:
+                title = "Your write would change this now"
+                shown = difference(now, wanted, "as it is now", "as you want it")
         return Conflict(
             f"{target.place} has changed since it had that hash; its hash is now {hash_of(now)}. {title}:\n{shown}",
             "Read it again, then write the text that you want, with the new hash",
