@@ -89,5 +89,5 @@ def _tools(app: "DocumentsHost") -> list[ToolFamily]:
         tool_family(search, *searching, "list_directory_structure", surfaces=on),
         tool_family(links, "explore_links", "graph_neighbors", surfaces=on),
         tool_family(overview, "find_gaps", "cluster_documents", "suggest_reading", surfaces=on),
-        tool_family(writing, "inject_tags", "write_document", "undo_write", surfaces=on),
+        tool_family(writing, "inject_tags", "write_document", "delete_document", "undo_write", surfaces=on),
     ]

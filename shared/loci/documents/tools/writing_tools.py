@@ -57,6 +57,14 @@ class WrittenView(BaseModel):
     unfinished: str | None = Field(description="what could not be done after the write, and what to do; null: nothing")
 
 
+class DeletedView(BaseModel):
+    """A document that was deleted."""
+
+    result: str
+    path: str = Field(description="undo_write with this path brings it back")
+    unfinished: str | None = Field(description="what could not be done after the deletion; null: nothing")
+
+
 class UndoneView(WrittenView):
     """The document after an undo."""
 
@@ -80,7 +88,7 @@ def writing_tools(app: DocumentsHost) -> list[LociTool]:
 
         They go into its front matter or its `<!-- tags: a, b -->` comment; if it has neither, Loci adds a comment.
         """
-        tagging = app.documents.add_tags(caller.owner, file_path, tags, dry_run=dry_run)
+        tagging = app.documents.changes.add_tags(caller.owner, file_path, tags, dry_run=dry_run)
         written = tagging.written
         verb = "merge" if tagging.is_merged else "inject"
         did = f"Would {verb}" if dry_run else "Successfully " + {"merge": "merged", "inject": "injected"}[verb]
@@ -116,19 +124,32 @@ def writing_tools(app: DocumentsHost) -> list[LociTool]:
         Example: write_document(path="docs/debriefs/2026-01-17-login.md", content="# Login\\n\\nFollows [[login]].")
         """
         draft = checked_draft(mode, content, heading, expected_hash, old, new)
-        written = app.documents.write(caller.owner, path, draft, expected_hash=expected_hash)
+        written = app.documents.changes.write(caller.owner, path, draft, expected_hash=expected_hash)
         said = {"create": "Created", "append": "Appended to", "replace": "Replaced text of", "edit": "Edited"}[mode]
         place = written.target.place
         result = f"{said} {place}" if written.is_changed else f"{place} says this already"
         return WrittenView.model_validate(_shown(written, result))
 
+    def delete_document(
+        path: Name,
+        expected_hash: Annotated[str, Field(pattern="^[0-9a-f]{64}$", description="its `hash` as you read it")],
+        caller: Caller,
+    ) -> DeletedView:
+        """Delete a document, with its file. undo_write with its path brings it back."""
+        gone = app.documents.changes.delete(caller.owner, path, expected_hash=expected_hash)
+        return DeletedView(
+            result=_with_reason(f"Deleted {gone.target.place}", gone.unfinished),
+            path=gone.target.path,
+            unfinished=gone.unfinished,
+        )
+
     def undo_write(path: Name, caller: Caller, expected_hash: Hash = None) -> UndoneView:
-        """Undo the last write to a document by inject_tags or write_document. Undoing its creation removes it.
+        """Undo a tool's last write to a document, or its deletion. Undoing its creation removes it.
 
         The last 20 writes of each document can be undone, one by one. If it has changed since, Loci refuses and shows
         the difference; pass expected_hash to undo it all the same.
         """
-        undone = app.documents.undo(caller.owner, path, expected_hash=expected_hash)
+        undone = app.documents.changes.undo(caller.owner, path, expected_hash=expected_hash)
         place, write = undone.written.target.place, undone.write
         result = f"Took {place} away" if undone.written.hash is None else f"Put back what {place} said before"
         return UndoneView.model_validate(
@@ -148,6 +169,7 @@ def writing_tools(app: DocumentsHost) -> list[LociTool]:
             destructive=True,
             idempotent=False,
         ),
+        loci_tool(delete_document, title="Delete a document", writes=True, destructive=True),
         loci_tool(
             undo_write,
             title="Undo a write",

@@ -22,8 +22,10 @@ from loci.documents.catalog import Catalog
 from loci.documents.document import LOCK_WAIT_SECONDS, Document, lock_name
 from loci.documents.graph.own_links import OwnLinks
 from loci.documents.ingest.index_writer import IndexWriter
+from loci.documents.writing.deletions import Deletions
 from loci.documents.writing.history import hash_of
-from loci.documents.writing.stored_text import BlobText, FileText, StoredText, WriteTarget, WriteTargets
+from loci.documents.writing.stored_text import BlobText, FileText, StoredText
+from loci.documents.writing.write_targets import WriteTarget, WriteTargets
 
 if TYPE_CHECKING:
     from loci.documents.content.limited_parser import Tries
@@ -116,6 +118,7 @@ class WriteRecovery:
         journal: WriteJournal,
         locks: WriteLocks,
         own_links: OwnLinks,
+        deletions: Deletions,
     ) -> None:
         self._catalog = catalog
         self._writer = writer
@@ -124,6 +127,7 @@ class WriteRecovery:
         self._journal = journal
         self._locks = locks
         self._own_links = own_links
+        self._deletions = deletions
 
     @contextmanager
     def locked(self, owner: Owner, target: WriteTarget) -> Generator[None]:
@@ -213,6 +217,12 @@ class WriteRecovery:
             return document
         root = target.root and target.root.id
         draft = self._writer.draft(known.id, target.path, root, content, known.version, document, tries)
+        deleted = self._deletions.find(owner, target.path) if document is None and root is None else None
+        if deleted:  # it comes back as the upload that it was
+            draft = replace(draft, document=replace(draft.document, uploaded_sha256=deleted.sha256))
         draft = self._writer.embed_one(owner, draft)
         with self._own_links.following(owner, known.id):
-            return self._writer.write(owner, draft)
+            written = self._writer.write(owner, draft)
+        if deleted:
+            self._deletions.end(owner, target.path)
+        return written
