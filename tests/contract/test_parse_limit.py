@@ -15,6 +15,7 @@ from loci.core.stores import every
 from loci.documents.catalog import Catalog
 from loci.documents.content import limited_parser
 from loci.documents.document import UNLIMITED_BYTES, UNPARSED, Document
+from loci.documents.graph.graph import Graphs
 from loci.documents.graph.own_links import OwnLinks
 from loci.documents.ingest.index_writer import IndexWriter
 from loci.documents.ingest.local_files import blob_key
@@ -73,7 +74,17 @@ def desk(stores: Stores, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Des
     index = SqliteIndex(Database(tmp_path / "index.db"))
     writer = IndexWriter(catalog, index, embedder, CLOCK, parse_seconds=0.5)
     locks = FolderWriteLocks(tmp_path / "turns")
-    edits = Edits(catalog, writer, stores.records, stores.blobs, locks, CLOCK, (), OwnLinks(catalog, index))
+    edits = Edits(
+        catalog,
+        writer,
+        stores.records,
+        stores.blobs,
+        locks,
+        CLOCK,
+        (),
+        OwnLinks(catalog, index),
+        Graphs(catalog, index),
+    )
     return Desk(stores, catalog, Library(catalog, writer, stores.blobs, locks, Deletions(stores.records)), edits)
 
 

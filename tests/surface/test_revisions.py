@@ -90,6 +90,9 @@ REQUESTS: dict[str, Request] = {
     "edit": tool("write_document", path="notes/new.md", mode="edit", old="A tram.", new="A bus."),
     "tag": tool("inject_tags", file_path=BREAD, tags=["food"]),
     "undo": tool("undo_write", path="notes/new.md"),
+    "move": tool("move_document", path=BREAD, to="notes/loaf.md"),
+    "move back": tool("undo_write", path="notes/loaf.md"),
+    "move where something is": tool("move_document", path=BREAD, to=HARBOUR),
     "delete what has changed": tool("delete_document", path=BREAD, expected_hash="0" * 64),
     "undo what was not written": tool("undo_write", path="notes/moon.md"),
     # Files: versions and citations
@@ -167,6 +170,7 @@ FAILING = {
     "a search in no time",
     "read what is not there",
     "write where something is",
+    "move where something is",
     "delete what has changed",
     "undo what was not written",
     "TypeScript that throws",

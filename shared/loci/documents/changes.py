@@ -1,7 +1,8 @@
-"""Changes of documents by tools: written, tagged, deleted, and taken back."""
+"""Changes of documents by tools: written, tagged, moved, deleted, and taken back."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from loci.core.errors import NotFound, Refused
 from loci.core.identity import Owner
@@ -9,6 +10,9 @@ from loci.documents.document import DOCUMENT_ID, UNPARSED, Document
 from loci.documents.parts import DocumentParts
 from loci.documents.writing.authoring import EditDraft, missing
 from loci.documents.writing.edits import UndoneWrite, WrittenDocument
+
+if TYPE_CHECKING:
+    from loci.documents.writing.moving import MovedDocument
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +67,11 @@ class DocumentChanges:
         """Delete a document. Refused if it changed since it had the expected hash."""
         self._check_id(owner, name)
         return self._parts.edits.delete(owner, name, expect=expected_hash, by="delete_document")
+
+    def move(self, owner: Owner, name: str, to: str, *, expected_hash: str | None) -> "MovedDocument":
+        """Move a document to another path, and rewrite the links that lead to it: all or nothing."""
+        self._check_id(owner, name)
+        return self._parts.edits.move(owner, name, to, expect=expected_hash)
 
     def undo(self, owner: Owner, name: str, *, expected_hash: str | None) -> UndoneWrite:
         """Take back the last write of a tool to a document, or its deletion."""

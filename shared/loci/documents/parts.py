@@ -84,7 +84,7 @@ def document_parts(
         embedder=embedder,
         search=Search(index, embedder, adapters.reranker, language_stage, rerank_seconds=settings.rerank_seconds),
         library=library,
-        edits=Edits(catalog, writer, records, blobs, adapters.locks, time.time, write_roots, own_links),
+        edits=Edits(catalog, writer, records, blobs, adapters.locks, time.time, write_roots, own_links, graphs),
         ingest=FolderIngest(catalog, writer),
         missing_vectors=MissingVectors(catalog, writer),
         reindex=Reindex(catalog, writer, index, library),

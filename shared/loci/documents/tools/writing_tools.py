@@ -65,6 +65,17 @@ class DeletedView(BaseModel):
     unfinished: str | None = Field(description="what could not be done after the deletion; null: nothing")
 
 
+class MovedView(BaseModel):
+    """A document that was moved."""
+
+    result: str
+    id: str | None = Field(description="its new id; null: not indexed yet")
+    path: str = Field(description="undo_write with this path moves it back")
+    hash: str
+    changed: list[str] = Field(description="the paths of the documents whose links were rewritten")
+    unfinished: str | None = Field(description="what could not be done after the move; null: nothing")
+
+
 class UndoneView(WrittenView):
     """The document after an undo."""
 
@@ -143,15 +154,34 @@ def writing_tools(app: DocumentsHost) -> list[LociTool]:
             unfinished=gone.unfinished,
         )
 
+    def move_document(
+        path: Name,
+        to: Annotated[str, Field(min_length=1, max_length=1024, description="the new path, where nothing is yet")],
+        caller: Caller,
+        expected_hash: Hash = None,
+    ) -> MovedView:
+        """Rename or move a document, and rewrite the links to it in all others. undo_write takes all of it back."""
+        moved = app.documents.changes.move(caller.owner, path, to, expected_hash=expected_hash)
+        links = f", and rewrote links in {len(moved.changed)} documents" if moved.changed else ""
+        return MovedView(
+            result=_with_reason(f"Moved {moved.source.place} to {moved.goal.place}{links}", moved.unfinished),
+            id=moved.document and moved.document.id,
+            path=moved.goal.path,
+            hash=moved.hash,
+            changed=list(moved.changed),
+            unfinished=moved.unfinished,
+        )
+
     def undo_write(path: Name, caller: Caller, expected_hash: Hash = None) -> UndoneView:
-        """Undo a tool's last write to a document, or its deletion. Undoing its creation removes it.
+        """Undo a tool's last write to a document, its move or deletion. Undoing its creation removes it.
 
         The last 20 writes of each document can be undone, one by one. If it has changed since, Loci refuses and shows
         the difference; pass expected_hash to undo it all the same.
         """
         undone = app.documents.changes.undo(caller.owner, path, expected_hash=expected_hash)
         place, write = undone.written.target.place, undone.write
-        result = f"Took {place} away" if undone.written.hash is None else f"Put back what {place} said before"
+        did = "Moved it back to {}, with all links" if write.move else "Put back what {} said before"
+        result = f"Took {place} away" if undone.written.hash is None else did.format(place)
         return UndoneView.model_validate(
             {
                 **_shown(undone.written, result),
@@ -169,6 +199,7 @@ def writing_tools(app: DocumentsHost) -> list[LociTool]:
             destructive=True,
             idempotent=False,
         ),
+        loci_tool(move_document, title="Move a document", writes=True, destructive=True, idempotent=False),
         loci_tool(delete_document, title="Delete a document", writes=True, destructive=True),
         loci_tool(
             undo_write,

@@ -4,14 +4,17 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from loci.core.errors import Conflict, LociError, NotFound, Refused
 from loci.core.fair_queue import FairQueues
 from loci.core.identity import Owner
 from loci.core.json import iso
+from loci.core.lazy import Lazy
 from loci.core.stores import BlobStore, RecordStore, WriteLocks
 from loci.documents.catalog import Catalog
 from loci.documents.document import Document
+from loci.documents.graph.graph import Graphs
 from loci.documents.graph.neighbourhood import DocumentLink
 from loci.documents.graph.own_links import OwnLinks
 from loci.documents.ingest.index_writer import RETRY_PAUSES, IndexWriter
@@ -23,6 +26,9 @@ from loci.documents.writing.history import History, PastWrite, UndoableWrite, ha
 from loci.documents.writing.stored_text import StoredText
 from loci.documents.writing.write_recovery import WriteJournal, WriteOutcome, WriteRecovery
 from loci.documents.writing.write_targets import WriteTarget, WriteTargets
+
+if TYPE_CHECKING:
+    from loci.documents.writing.moving import MovedDocument, Moves
 
 SHORT = 64 * 1024
 """Bytes. To index a longer text takes long: the others do not wait for it."""
@@ -69,21 +75,42 @@ class Edits:
         clock: Callable[[], float],
         write_roots: Sequence[Path],
         own_links: OwnLinks,
+        graphs: Graphs,
     ) -> None:
         self._deletions = Deletions(records)
         self._targets = WriteTargets(catalog, self._deletions, write_roots)
+        journal = WriteJournal(records)
         self._recovery = WriteRecovery(
-            catalog, writer, blobs, self._targets, WriteJournal(records), locks, own_links, self._deletions
+            catalog, writer, blobs, self._targets, journal, locks, own_links, self._deletions
         )
         self._catalog = catalog
         self._history = History(blobs)
+
+        def moves() -> "Moves":
+            from loci.documents.writing.move_plan import MovePlans  # 0.1 s, which a search does not pay
+            from loci.documents.writing.move_planning import MovePlanner
+            from loci.documents.writing.move_steps import MoveSteps
+            from loci.documents.writing.moving import Moves
+
+            plans, targets, recovery = MovePlans(blobs), self._targets, self._recovery
+            planner = MovePlanner(catalog, writer, graphs, targets, recovery)
+            steps = MoveSteps(catalog, targets, recovery, self._history, plans, self._deletions, clock)
+            return Moves(catalog, targets, recovery, journal, plans, locks, planner, steps)
+
+        self._moves = Lazy(moves)
         self._own_links = own_links
         self._clock = clock
         self._queues = FairQueues()
 
     def repair(self, owner: Owner) -> int:
         """Repair the interrupted writes, and return how many there were."""
-        return self._recovery.repair(owner)
+        return self._recovery.repair(owner, lambda owner, note: self._moves.get().finish(owner, note))
+
+    def move(self, owner: Owner, name: str, to: str, *, expect: str | None) -> "MovedDocument":
+        """Move the document, and rewrite the links that lead to it. `expect` is the hash that it must have now."""
+        self.repair(owner)
+        with self._queues.turn("long"):
+            return self._moves.get().move(owner, name, to, expect=expect)
 
     def change(
         self,
@@ -145,24 +172,34 @@ class Edits:
             last = self._history.last(owner, target.path, hash_of(now))
             if last is None:
                 raise NotFound(f"No tool has written {target.place}", "There is nothing to undo", code="NO_HISTORY")
-            if now is None and expect is not None:
-                raise _gone(target)
-            if now is not None and hash_of(now) != (expect or last.write.after):
-                raise _changed_since_write(target, now, last)
-            previous = last.write.before
+            plan = self._moves.get().find(owner, last.write.move, target.path) if last.write.move else None
+            if plan is None:
+                return self._undone(owner, target, now, last, expect)
+        back = self._moves.get().take_back(owner, plan, expect=expect)
+        written = WrittenDocument(back.goal, back.document, back.hash, True, back.unfinished)
+        return UndoneWrite(self._with_links(owner, written), last.write, last.older)
 
-            def put_back(text: StoredText) -> None:
-                if previous is not None:
-                    text.write(previous, now)
-                elif now is not None:
-                    text.remove(now)
+    def _undone(
+        self, owner: Owner, target: WriteTarget, now: bytes | None, last: UndoableWrite, expect: str | None
+    ) -> UndoneWrite:
+        if now is None and expect is not None:
+            raise _gone(target)
+        if now is not None and hash_of(now) != (expect or last.write.after):
+            raise _changed_since_write(target, now, last)
+        previous = last.write.before
 
-            with self._turn(now, previous):
-                done = self._recovery.write(owner, target, put_back)
-                with suppress(LociError):  # the next undo sees that it was taken back
-                    self._history.drop(owner, last.key)
-                written = WrittenDocument(target, done.document, hash_of(previous), True, done.unfinished)
-                written = self._with_links(owner, written)
+        def put_back(text: StoredText) -> None:
+            if previous is not None:
+                text.write(previous, now)
+            elif now is not None:
+                text.remove(now)
+
+        with self._turn(now, previous):
+            done = self._recovery.write(owner, target, put_back)
+            with suppress(LociError):  # the next undo sees that it was taken back
+                self._history.drop(owner, last.key)
+            written = WrittenDocument(target, done.document, hash_of(previous), True, done.unfinished)
+            written = self._with_links(owner, written)
         return UndoneWrite(written, last.write, last.older)
 
     def _turn(self, before: bytes | None, after: bytes | None) -> AbstractContextManager[object]:

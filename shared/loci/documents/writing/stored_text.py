@@ -18,6 +18,14 @@ OPEN_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 @dataclass(frozen=True, slots=True)
+class FileStamp:
+    """The permissions of a file, and the time of its last change."""
+
+    mode: int
+    changed_ns: int
+
+
+@dataclass(frozen=True, slots=True)
 class FileText:
     """A text in a file. At any moment the file has its old text or its new one, and no link leads a write elsewhere."""
 
@@ -33,16 +41,24 @@ class FileText:
         except NotFound:
             return None
 
-    def write(self, content: bytes, before: bytes | None) -> None:
+    def stamp(self) -> FileStamp | None:
+        """What is to be the same after a move."""
+        with self._with_reason(), self._opened(make=False) as (folder, name):
+            mode = _mode(name, folder)
+            return FileStamp(mode, os.stat(name, dir_fd=folder, follow_symlinks=False).st_mtime_ns)
+
+    def write(self, content: bytes, before: bytes | None, stamp: FileStamp | None = None) -> None:
         """Replace `before` (None: no file) by the content. `Conflict` if the file says something else by now."""
         with self._with_reason(), self._opened(make=True) as (folder, name):
-            mode = None if before is None else _mode(name, folder)
+            mode = (stamp and stamp.mode) if before is None else _mode(name, folder)
             try:
                 with os.fdopen(os.open(self.scratch, OPEN_NEW, 0o666, dir_fd=folder), "wb") as file:
                     file.write(content)
                     if mode is not None:
                         os.fchmod(file.fileno(), mode)
                     file.flush()
+                    if stamp:
+                        os.utime(file.fileno(), ns=(stamp.changed_ns, stamp.changed_ns))
                     os.fsync(file.fileno())
                 self._expect(name, folder, before)  # as late as possible: editors take no locks
                 if before is None:
@@ -131,8 +147,13 @@ class BlobText:
         except NotFound:
             return None
 
-    def write(self, content: bytes, before: bytes | None) -> None:
+    def stamp(self) -> FileStamp | None:
+        """None: it has neither."""
+        return None
+
+    def write(self, content: bytes, before: bytes | None, stamp: FileStamp | None = None) -> None:
         """As in `FileText`."""
+        del stamp
         self._expect(before)
         self.blobs.write(self.owner, blob_key(self.id), content)
 
