@@ -130,6 +130,8 @@ async def test_its_own_links_lead_where_they_led(connect: Connect, vault: Vault)
     vault.fill(
         {
             "a/Note.md": "[x](near.md) [y](../c/far.md#h) [[near]] [[Note]] [self](Note.md)\n",
+            "top.md": "[x](beside.md) [y](c/far.md) [[c/far]] [[beside]]\n",
+            "beside.md": "[x](top.md) [[top]]\n",
             "a/near.md": "Near.\n",
             "c/far.md": "Far.\n",
         }
@@ -137,6 +139,9 @@ async def test_its_own_links_lead_where_they_led(connect: Connect, vault: Vault)
     await move(connect, "a/Note.md", "b/deep/Moved.md")
     text = vault.content("b/deep/Moved.md").decode()
     assert text == "[x](../../a/near.md) [y](../../c/far.md#h) [[near]] [[Moved]] [self](Moved.md)\n"
+    await move(connect, "top.md", "a/top.md")
+    assert vault.content("a/top.md").decode() == "[x](../beside.md) [y](../c/far.md) [[c/far]] [[beside]]\n"
+    assert vault.content("beside.md").decode() == "[x](a/top.md) [[top]]\n"
 
 
 @everywhere

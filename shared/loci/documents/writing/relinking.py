@@ -67,6 +67,8 @@ class Relinking:
         is_moved, target = meant == self.new.id, place.target.replace("\\", "/")
         path_after = self._path(meant)
         path_before = self.old.path if is_moved else path_after
+        if place.style == "path" and _is_relative(source_before, target, path_before):
+            return _is_relative(source_after, target, path_after)
         if place.style == "path" or "/" in target:
             if _is_at(source_before, target, path_before):
                 return _is_at(source_after, target, path_after)
@@ -150,10 +152,12 @@ def _is_at(source: str, target: str, path: str) -> bool:
     """True if the target is that path, seen from the folder of the source or from its root."""
     root = source.partition("/")[0]
     from_root = _bare(posixpath.normpath(f"{root}/{target.lstrip('/')}")) == _bare(path)
-    return from_root or (not target.startswith("/") and _is_relative(source, target, path))
+    return from_root or _is_relative(source, target, path)
 
 
 def _is_relative(source: str, target: str, path: str) -> bool:
+    if target.startswith("/"):
+        return False
     return _bare(posixpath.normpath(f"{posixpath.dirname(source)}/{target}")) == _bare(path)
 
 

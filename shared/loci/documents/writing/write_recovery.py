@@ -202,7 +202,8 @@ class WriteRecovery:
     def repair(self, owner: Owner, finish: Callable[[Owner, UnfinishedWrite], bool]) -> int:
         """Repair the interrupted writes, and return how many there were. `finish` ends a move, unless it goes on."""
         repaired = 0
-        for unfinished in self._journal.unfinished(owner):
+        # A move writes again what its writes left, so these come first.
+        for unfinished in sorted(self._journal.unfinished(owner), key=lambda one: one.move is not None):
             if unfinished.move:
                 repaired += finish(owner, unfinished)
                 continue
