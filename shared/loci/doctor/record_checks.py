@@ -15,7 +15,7 @@ from loci.documents import catalog, recently_read
 from loci.documents.document import Document
 from loci.documents.ingest.index_writer import COLLECTION
 from loci.documents.ingest.local_files import blob_key
-from loci.documents.writing import history, write_recovery
+from loci.documents.writing import deletions, history, write_recovery
 from loci.files import lake
 from loci.files.file import stored_file
 from loci.files.ingest import COLLECTION as FILES
@@ -31,6 +31,7 @@ OF_OWNERS: dict[str, Callable[[Record], object]] = {
     catalog.MENTIONS: catalog.links_of,
     recently_read.READ: recently_read.hash_of_reading,
     write_recovery.UNFINISHED: write_recovery.unfinished_write,
+    deletions.DELETED: deletions.deleted_document,
     scratchpad.KIND: scratchpad.kept_entry,
     scratchpad.PROMISED: scratchpad.promised_until,
     python.KIND: python.used_at,

@@ -7,9 +7,10 @@ from typing import Literal
 
 from loci.core.errors import Refused
 from loci.core.identity import Owner
+from loci.documents.changes import DocumentChanges, not_parsed
 from loci.documents.content.excerpt import Excerpt, ExcerptRequest, read_excerpt
 from loci.documents.directory import directory
-from loci.documents.document import DOCUMENT_ID, UNPARSED, Document, DocumentText, IngestSummary, Relation
+from loci.documents.document import UNPARSED, Document, DocumentText, IngestSummary, Relation
 from loci.documents.finding import DocumentFinder, FoundDocuments
 from loci.documents.graph.clusters import Method as TopicMethod
 from loci.documents.graph.clusters import TopicFinder, Topics
@@ -22,8 +23,6 @@ from loci.documents.ingest.local_files import LocalPath, is_below
 from loci.documents.ingest.uploads import ClientSync
 from loci.documents.ingest.watched_folder import WatchedFolder
 from loci.documents.parts import DocumentParts, Upkeep
-from loci.documents.writing.authoring import Mode, checked_draft, missing
-from loci.documents.writing.edits import UndoneWrite, WrittenDocument
 from loci.search.ranking import EVERYTHING, Chunk, Where
 
 READING_SEEDS = 10
@@ -40,17 +39,6 @@ class TaggedDocument:
     beginning: Chunk | None
 
 
-@dataclass(frozen=True, slots=True)
-class AddedTags:
-    """Tags that were added to a document, or would be."""
-
-    written: WrittenDocument
-    document: Document | None
-    added: tuple[str, ...]
-    is_merged: bool
-    """True if they joined tags that were there."""
-
-
 class Documents:
     """Every owner's documents: found, read, linked, written and ingested."""
 
@@ -62,6 +50,11 @@ class Documents:
     def sync(self) -> ClientSync:
         """Documents that a client keeps up to date from elsewhere."""
         return self.parts.sync
+
+    @property
+    def changes(self) -> DocumentChanges:
+        """Changes of documents by tools: written, tagged, deleted, and taken back."""
+        return DocumentChanges(self.parts)
 
     @property
     def upkeep(self) -> Upkeep:
@@ -121,7 +114,7 @@ class Documents:
     def excerpt(self, text: DocumentText, request: ExcerptRequest) -> Excerpt:
         """The part of a document's text that is asked for."""
         if request.heading and UNPARSED in text.document.problems:
-            raise _not_parsed(text.document)
+            raise not_parsed(text.document)
         return read_excerpt(text.text, request, self.parts.embedder.count, text.document.title)
 
     def links(
@@ -174,44 +167,6 @@ class Documents:
         pictures = Pictures(parts.index, parts.graphs, parts.similarities, parts.clusters)
         return pictures.source(owner, with_gaps=with_gaps)
 
-    def add_tags(self, owner: Owner, name: str, tags: Sequence[str], *, dry_run: bool) -> AddedTags:
-        """Write tags into a document that lacks them. A dry run writes nothing."""
-        from loci.documents.writing.tagging import TaggedText, tagged  # 0.1 s, which a search does not pay
-
-        done: list[TaggedText] = []
-
-        def change(path: str, before: bytes | None) -> bytes:
-            if before is None:
-                raise missing(name)
-            self._check_parsed(owner, path)
-            done[:] = [tagged(path, before, list(tags))]
-            return done[0].content
-
-        self._check_id(owner, name)
-        written = self.parts.edits.change(owner, name, change, expect=None, by="inject_tags", dry_run=dry_run)
-        document = written.document or self.parts.catalog.find(owner, written.target.path).document
-        return AddedTags(written, document, done[0].added, done[0].is_merged)
-
-    def write(
-        self, owner: Owner, name: str, mode: Mode, text: str, *, heading: str | None, expected_hash: str | None
-    ) -> WrittenDocument:
-        """Create a document, append to it or replace it. Refused if it changed since it had the expected hash."""
-        draft = checked_draft(mode, text, heading, expected_hash)
-        if mode != "create":
-            self._check_id(owner, name)
-
-        def change(path: str, before: bytes | None) -> bytes:
-            if mode == "append" or heading:
-                self._check_parsed(owner, path)
-            return draft.apply(path, before)
-
-        edits = self.parts.edits
-        return edits.change(owner, name, change, expect=expected_hash, by="write_document", with_links=True)
-
-    def undo(self, owner: Owner, name: str, *, expected_hash: str | None) -> UndoneWrite:
-        """Take back the last write of a tool to a document."""
-        return self.parts.edits.undo(owner, name, expect=expected_hash)
-
     def ingest(self, owner: Owner, paths: Sequence[str], progress: Progress = no_progress) -> IngestSummary:
         """Ingest files and folders of this machine: what is new, changed or gone since the last time."""
         return self.parts.ingest.run(owner, paths, progress)
@@ -239,25 +194,6 @@ class Documents:
         confirm(documents)
         self.parts.library.remove(owner, documents)
         return documents
-
-    def _check_id(self, owner: Owner, name: str) -> None:
-        """If the name is an id of no document, name ids that look like it."""
-        if DOCUMENT_ID.fullmatch(name):
-            self.parts.library.get(owner, name)
-
-    def _check_parsed(self, owner: Owner, path: str) -> None:
-        """Refuse to look for headings in a document that could not be parsed: that would take as long again."""
-        document = self.parts.catalog.find(owner, path).document
-        if document and UNPARSED in document.problems:
-            raise _not_parsed(document)
-
-
-def _not_parsed(document: Document) -> Refused:
-    return Refused(
-        f"{document.path} could not be parsed in time, so it has no sections and takes no tags",
-        f"Read it by lines, replace all of it with write_document, or remove it with: loci forget {document.id}",
-        code="NOT_PARSED",
-    )
 
 
 def _is_inside(path: str, folder: str) -> bool:

@@ -28,6 +28,7 @@ from loci.documents.ingest.local_files import (
     read_file,
 )
 from loci.documents.similar_names import most_alike
+from loci.documents.writing.deletions import DeletedDocument, Deletions, StaysDeletedError
 from loci.documents.writing.history import History, PastWrite, hash_of
 
 SUGGESTED_IDS = 3
@@ -40,7 +41,10 @@ EMPTY_LIBRARY = (
 class Library:
     """Every owner's documents. The text is in a file on this machine or, for uploads, in the blob store."""
 
-    def __init__(self, catalog: Catalog, writer: IndexWriter, blobs: BlobStore, locks: WriteLocks) -> None:
+    def __init__(
+        self, catalog: Catalog, writer: IndexWriter, blobs: BlobStore, locks: WriteLocks, deletions: Deletions
+    ) -> None:
+        self._deletions = deletions
         self._catalog = catalog
         self._cache = CachedDocuments(catalog, writer.index_state)
         self._writer = writer
@@ -139,8 +143,8 @@ class Library:
     def add(self, owner: Owner, path: str, content: bytes) -> Document:
         """Store an upload, which replaces the document at its path.
 
-        If it is the same upload as last time, a text that a tool has written since stays. Otherwise the upload wins,
-        and history keeps the tool's text.
+        If it is the same upload as last time, a text that a tool has written since stays, and so does a deletion
+        (`StaysDeletedError`). Otherwise the upload wins, and history keeps the tool's text.
         """
         path = checked_path(path)
         if len(content) > MAX_DOCUMENT_BYTES:
@@ -152,9 +156,14 @@ class Library:
         """Write the document's current text to the index again."""
         return self._writer.retry_on_conflict(lambda: self._reindex(owner, id), _busy(id))
 
+    def deleted_uploads(self, owner: Owner) -> list[DeletedDocument]:
+        """The uploaded documents that a tool deleted."""
+        return [one for one in self._deletions.every(owner) if one.sha256]
+
     def remove_upload(self, owner: Owner, path: str) -> None:
         """Remove the uploaded document at that path, if there is one. History keeps a text that a tool wrote since."""
         with self._locked(owner, path):
+            self._deletions.end(owner, path)
             document = self._catalog.find(owner, path).document
             if document is None or document.root is not None or document.uploaded_sha256 is None:
                 return
@@ -179,7 +188,10 @@ class Library:
         held = entry.document
         if held and held.root is not None:
             raise Refused(f"{path} is a file on this machine", "Choose another path", code="PATH_TAKEN")
-        uploaded, now = hash_of(content), self._text(owner, entry.id)
+        uploaded, now = str(hash_of(content)), self._text(owner, entry.id)
+        deleted = None if held else self._deletions.find(owner, path)
+        if deleted and deleted.sha256 == uploaded:
+            raise StaysDeletedError(path)
         if held and held.uploaded_sha256 == uploaded and (now == content or self._is_from_tool(owner, path, now)):
             is_indexed = held.sha256 == hash_of(now) and self._writer.is_indexed(owner, held)
             return held if is_indexed else self.reindex(owner, held.id)
@@ -187,7 +199,10 @@ class Library:
         draft = replace(draft, document=replace(draft.document, uploaded_sha256=uploaded))
         draft = self._writer.embed_one(owner, draft)
         with self._locked(owner, path):
-            return self._put(owner, draft, content)
+            document = self._put(owner, draft, content)
+        if deleted:
+            self._deletions.end(owner, path)
+        return document
 
     def _put(self, owner: Owner, draft: DocumentDraft, content: bytes) -> Document:
         """Write the draft; `Conflict` if somebody has written the document since the draft's version."""

@@ -25,6 +25,7 @@ from loci.documents.ingest.reindex import Reindex
 from loci.documents.ingest.uploads import ClientSync
 from loci.documents.library import Library
 from loci.documents.recently_read import RecentlyRead
+from loci.documents.writing.deletions import Deletions
 from loci.documents.writing.edits import Edits
 from loci.documents.writing.leftovers import sweep_data, sweep_roots
 from loci.search.adapters import SearchAdapters
@@ -73,7 +74,7 @@ def document_parts(
     partial = None if is_local else PartialEmbeddings(records, time.time)  # a laptop has the time to finish
     seconds_to_parse = settings.parse_seconds
     writer = IndexWriter(catalog, index, embedder, time.time, parse_seconds=seconds_to_parse, partial=partial)
-    library = Library(catalog, writer, blobs, adapters.locks)
+    library = Library(catalog, writer, blobs, adapters.locks, Deletions(records))
     model_name, seconds = settings.language_model or "", settings.language_model_seconds
     language_stage = LanguageStage(language_model, model_name, seconds=seconds)
     own_links = OwnLinks(catalog, index)
@@ -84,7 +85,7 @@ def document_parts(
         embedder=embedder,
         search=Search(index, embedder, adapters.reranker, language_stage, rerank_seconds=settings.rerank_seconds),
         library=library,
-        edits=Edits(catalog, writer, records, blobs, adapters.locks, time.time, write_roots, own_links),
+        edits=Edits(catalog, writer, records, blobs, adapters.locks, time.time, write_roots, own_links, graphs),
         ingest=FolderIngest(catalog, writer),
         missing_vectors=MissingVectors(catalog, writer),
         reindex=Reindex(catalog, writer, index, library),

@@ -138,7 +138,7 @@ def _markdown_links(
     references = dict(_definitions(prose))
     if references:  # a definition is not a link
         prose = ["" if "]:" in line and DEFINITION.match(line) else line for line in prose]
-    for first, end in _spans(outline):
+    for first, end in spans(outline):
         text = "\n".join(prose[first:end])
         if "](" in text or ("[" in text and references):
             for offset, destination in inline_links(text, references):
@@ -146,7 +146,7 @@ def _markdown_links(
                 yield from _by_path(destination, relations[at], at + 1, evidence)
 
 
-def _spans(outline: Outline) -> Iterator[tuple[int, int]]:
+def spans(outline: Outline) -> Iterator[tuple[int, int]]:
     """The lines of each heading and each part: the first, and the one after the last."""
     for part in outline.parts:
         yield (part.line - 1, part.line) if isinstance(part, Heading) else (part.first, part.end)

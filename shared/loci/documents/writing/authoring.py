@@ -18,7 +18,7 @@ from loci.documents.content.scanners import COMMENT_END, COMMENT_START
 from loci.documents.content.tags_and_dates import TAGS_COMMENT
 from loci.documents.document import BOM, Heading
 
-Mode = Literal["create", "append", "replace"]
+Mode = Literal["create", "append", "replace", "edit"]
 LINE_END = re.compile(r"(\r\n|\r|\n)")
 # A byte that is not UTF-8 is decoded to one lone surrogate.
 UNREADABLE = re.compile("[\0\udc80-\udcff]")
@@ -32,8 +32,10 @@ class EditDraft:
 
     mode: Mode
     text: str
-    heading: str | None
+    heading: str | None = None
     """The section to append to or to replace. None: the whole document."""
+    old: str = ""
+    """The text that an edit replaces."""
 
     def apply(self, path: str, before: bytes | None) -> bytes:
         """The new content of the document at that path. `before` is its content now, None if it does not exist."""
@@ -45,6 +47,10 @@ class EditDraft:
             return after
         if before is None:
             raise missing(path)
+        if self.mode == "edit":
+            from loci.documents.writing.exact_edit import replace_exact
+
+            return replace_exact(path, before, self.old, self.text)
         if self.mode == "append":
             return append(path, before, self.text, self.heading)
         if self.heading is not None:
@@ -52,8 +58,17 @@ class EditDraft:
         return replace_all(before, self.text)
 
 
-def checked_draft(mode: Mode, text: str, heading: str | None, expected_hash: str | None) -> EditDraft:
+def checked_draft(
+    mode: Mode, text: str, heading: str | None, expected_hash: str | None, old: str | None, new: str | None
+) -> EditDraft:
     """The draft. `Refused` if these arguments do not go together."""
+    if mode == "edit":
+        if not old or new is None or text or heading is not None:
+            advice = "Give `old`, the exact text, and `new`, the text to put there, without `content` and `heading`"
+            raise Refused("Mode edit replaces `old` by `new`", advice, code="BAD_ARGUMENTS")
+        return EditDraft(mode, new, old=old)
+    if old is not None or new is not None:
+        raise Refused(f"Mode {mode} takes no `old` and `new`", "Use mode edit, or `content`", code="BAD_ARGUMENTS")
     if mode == "create" and heading is not None:
         raise Refused("A new document has no sections yet", "Put the heading into the content", code="BAD_ARGUMENTS")
     if not text.strip() and not (mode == "replace" and heading is not None):
@@ -100,9 +115,9 @@ def append(path: str, content: bytes, text: str, heading: str | None) -> bytes:
     body = with_line_feeds(text).strip("\n").rstrip()
     if end == 0:  # there is no text above
         following = "\n\n" if any(old.lines) else "\n"
-        return _checked(path, old, old.replace(0, 0, f"{body}{following}"), 0, 0)
+        return checked(path, old, old.replace(0, 0, f"{body}{following}"), 0, 0)
     at = old.line_end(end - 1)
-    return _checked(path, old, old.replace(at, at, f"\n\n{body}"), end, end)
+    return checked(path, old, old.replace(at, at, f"\n\n{body}"), end, end)
 
 
 def replace_section(path: str, content: bytes, text: str, heading: str) -> bytes:
@@ -131,7 +146,7 @@ def replace_section(path: str, content: bytes, text: str, heading: str) -> bytes
         before += "\n"
     after = "\n" if end == len(old.text) else "\n\n"
     new = f"{before}{body}{after}" if body else f"{before}{after[1:]}"
-    return _checked(path, old, old.replace(start, end, new), above, end_line)
+    return checked(path, old, old.replace(start, end, new), above, end_line)
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +224,7 @@ def _last_tags_comment(old: RawText) -> int:
     return text.count("\n", 0, start) if is_last else len(old.lines)
 
 
-def _checked(path: str, old: RawText, new: bytes, first: int, end: int) -> bytes:
+def checked(path: str, old: RawText, new: bytes, first: int, end: int) -> bytes:
     """The new bytes. `Refused` if code or a comment would hide a heading outside the lines from `first` to `end`."""
     before, after = _headings(path, old.lines), _headings(path, raw_text(new).lines)
     head = [one.title for one in before if one.line <= first]
