@@ -20,6 +20,9 @@ _TOKEN: Final = re.compile(
 )
 _STEP: Final = re.compile(r"""\.([A-Za-z0-9_-]+)|\[([0-9]+)\]|\["([^"\]]*)"\]|\['([^'\]]*)'\]""")
 
+MOST_DIGITS: Final = 9
+"""Of a place in a list. No list is longer, and Python refuses to read a number of some thousand digits."""
+
 
 @dataclass(frozen=True, slots=True)
 class Reference:
@@ -118,7 +121,7 @@ def _part(reference: Reference, result: Json) -> Json:
         match part:
             case dict() if step in part:
                 part = part[step]
-            case list() if step.isdecimal() and int(step) < len(part):
+            case list() if step.isdecimal() and len(step) <= MOST_DIGITS and int(step) < len(part):
                 part = part[int(step)]
             case _:
                 raise Refused(
