@@ -8,7 +8,7 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 
 from loci.core.errors import Refused
 from loci.core.json import Json, JsonObject
-from loci.workflows.references import ID, references
+from loci.workflows.references import ID, broken_references, references
 
 MOST_TASKS: Final = 200
 LONGEST_TASK: Final = 300_000
@@ -143,6 +143,11 @@ def _faults(tasks: Sequence[Task]) -> list[str]:
             + (f" (there are {', '.join(ids[:20])})" if other in one.depends_on else f": write $${other} for the text")
             for other in one.after
             if other not in ids
+        ]
+        faults += [
+            f'task {one.id!r}: {written!r} is no part of a result: they are named .name, [0] and ["a name"]; write $$'
+            " for a dollar, and ${…} around a part before a text that begins with ["
+            for written in broken_references(one.arguments)
         ]
     if not faults and (cycle := _cycle({one.id: one.after for one in tasks})):
         faults.append(f"these tasks wait for each other: {' -> '.join(cycle)}")
