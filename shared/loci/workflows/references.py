@@ -148,7 +148,9 @@ def _part(reference: Reference, result: Json) -> Json:
             case _:
                 raise Refused(
                     f"{reference.text} stands for nothing: {_kind(part)} has no {step!r}",
-                    f"The result of {reference.task} is {_outline(result)}",
+                    f"The result of {reference.task} is {_outline(result)}"
+                    if result is not None
+                    else f"{reference.task} gave nothing, or failed",
                     code="UNRESOLVED_REFERENCE",
                 )
     return part
@@ -162,8 +164,12 @@ def _kind(value: Json) -> str:
             return f"a list of {len(value)}"
         case None:
             return "null"
-        case _:
-            return f"a {type(cast('object', value)).__name__}"
+        case bool():
+            return "true" if value else "false"
+        case int() | float():
+            return "a number"
+        case str():
+            return "a text"
 
 
 def _outline(value: Json) -> str:
