@@ -41,7 +41,7 @@ class Runs:
 
     def versioned(self, owner: Owner, id: str) -> tuple[Run, str]:
         """The run, and the version of its record."""
-        record = self._records.get(owner, RUN, id)
+        record = self._records.get(owner, RUN, id) if id else None
         run = read_or_none(record, _run)
         if run is None or record is None:
             if record is not None:
