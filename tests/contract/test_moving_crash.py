@@ -15,7 +15,7 @@ from loci.core.identity import LOCAL
 from loci.core.settings import load_settings
 from loci.documents.content.limited_parser import LimitedParser
 from loci.documents.ingest.index_writer import COLLECTION, PARSE_SECONDS
-from loci.documents.writing.write_recovery import WriteJournal
+from loci.documents.writing.write_journal import WriteJournal
 from tests.contract.test_writing_crash import OPENED
 
 EVERY = 41

@@ -22,7 +22,7 @@ from loci.documents.ingest.local_files import blob_key
 from loci.documents.library import Library
 from loci.documents.writing.deletions import Deletions
 from loci.documents.writing.edits import Edits
-from loci.documents.writing.write_recovery import UNFINISHED, WriteJournal
+from loci.documents.writing.write_journal import UNFINISHED, WriteJournal
 from loci.model_store.models_folder import ModelsFolder
 from tests.contract.stores import ADAPTERS, ANN, CLOCK, Opener, Stores
 

@@ -9,7 +9,7 @@ from loci.core.identity import Owner
 from loci.documents.document import DOCUMENT_ID, UNPARSED, Document
 from loci.documents.parts import DocumentParts
 from loci.documents.writing.authoring import EditDraft, missing
-from loci.documents.writing.edits import UndoneWrite, WrittenDocument
+from loci.documents.writing.written import UndoneWrite, WrittenDocument
 
 if TYPE_CHECKING:
     from loci.documents.writing.moving import MovedDocument

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,9 +13,7 @@ from loci.core.json import iso
 from loci.core.lazy import Lazy
 from loci.core.stores import BlobStore, RecordStore, WriteLocks
 from loci.documents.catalog import Catalog
-from loci.documents.document import Document
 from loci.documents.graph.graph import Graphs
-from loci.documents.graph.neighbourhood import DocumentLink
 from loci.documents.graph.own_links import OwnLinks
 from loci.documents.ingest.index_writer import RETRY_PAUSES, IndexWriter
 from loci.documents.ingest.local_files import MAX_DOCUMENT_BYTES
@@ -24,8 +22,10 @@ from loci.documents.writing.deletions import Deletions
 from loci.documents.writing.difference import difference
 from loci.documents.writing.history import History, PastWrite, UndoableWrite, hash_of
 from loci.documents.writing.stored_text import StoredText
-from loci.documents.writing.write_recovery import WriteJournal, WriteOutcome, WriteRecovery
+from loci.documents.writing.write_journal import WriteJournal
+from loci.documents.writing.write_recovery import WriteOutcome, WriteRecovery
 from loci.documents.writing.write_targets import WriteTarget, WriteTargets
+from loci.documents.writing.written import UndoneWrite, WrittenDocument
 
 if TYPE_CHECKING:
     from loci.documents.writing.moving import MovedDocument, Moves
@@ -35,31 +35,6 @@ SHORT = 64 * 1024
 
 Change = Callable[[str, bytes | None], bytes]
 """Makes the new text of a document from its path and its text now (None: there is no document)."""
-
-
-@dataclass(frozen=True, slots=True)
-class WrittenDocument:
-    """The document after a write."""
-
-    target: WriteTarget
-    document: Document | None
-    """None: the document is gone, or it was a dry run."""
-    hash: str | None
-    is_changed: bool
-    unfinished: str | None = None
-    """The step that failed after the text was written, and what to do."""
-    links: Sequence[DocumentLink] = ()
-    """The links that it writes, if they were asked for."""
-
-
-@dataclass(frozen=True, slots=True)
-class UndoneWrite:
-    """A write that was undone, and the document after that."""
-
-    written: WrittenDocument
-    write: PastWrite
-    older: int
-    """The number of earlier writes that can still be undone."""
 
 
 class Edits:

@@ -18,7 +18,8 @@ from loci.documents.writing.history import hash_of
 from loci.documents.writing.move_plan import MovePlan, MovePlans
 from loci.documents.writing.move_planning import MovePlanner
 from loci.documents.writing.move_steps import MoveSteps, already_there
-from loci.documents.writing.write_recovery import UnfinishedWrite, WriteJournal, WriteRecovery
+from loci.documents.writing.write_journal import UnfinishedWrite, WriteJournal
+from loci.documents.writing.write_recovery import WriteRecovery
 from loci.documents.writing.write_targets import WriteTarget, WriteTargets
 
 LOCK = "_moves"

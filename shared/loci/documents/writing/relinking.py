@@ -3,8 +3,10 @@
 import posixpath
 import re
 import unicodedata
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 
 from loci.core.errors import Refused
 from loci.documents.content.front_matter import read_front_matter
@@ -136,8 +138,13 @@ def relinked(path: str, content: bytes, new: NewTargets) -> bytes:
     places = [one for one in link_places(path, document.lines) if (one.style, one.written) in new]
     if not places:
         return content
-    positions = [(document.position(one.start), document.position(one.end)) for one in places]
-    moved = [replace(one, start=at, end=end) for one, (at, end) in zip(places, positions, strict=True)]
+    begins = [*accumulate((len(line) + 1 for line in document.lines), initial=0)]
+
+    def position(at: int) -> int:
+        line = bisect_right(begins, at) - 1
+        return document.starts[line] + at - begins[line]
+
+    moved = [replace(one, start=position(one.start), end=position(one.end)) for one in places]
     return document.bom + with_targets(document.text, moved, new).encode("utf-8", "surrogateescape")
 
 
