@@ -12,6 +12,7 @@ from loci.core.identity import Owner
 from loci.core.stores import ABSENT, BlobStore, WriteLocks, lost_race
 from loci.documents.cached_documents import CachedDocuments
 from loci.documents.catalog import Catalog
+from loci.documents.content.tags_and_dates import with_ancestors
 from loci.documents.document import DOCUMENT_ID, LOCK_WAIT_SECONDS, Document, DocumentText, lock_name
 from loci.documents.ingest.index_writer import DocumentDraft, IndexWriter, former_paths
 from loci.documents.ingest.local_files import (
@@ -77,15 +78,13 @@ class Library:
 
         The best one has the most of the wanted tags; among equals it is the newest.
         """
-        found = [
-            one
-            for one in self.cached(owner)
-            if (set(wanted) <= set(one.tags) if every else set(wanted) & set(one.tags))
-            and not set(unwanted) & set(one.tags)
-        ]
-        found.sort(key=lambda one: one.path)
-        found.sort(key=lambda one: (len(set(wanted) & set(one.tags)), one.day), reverse=True)
-        return found
+        asked, barred, found = set(wanted), set(unwanted), list[tuple[int, Document]]()
+        for one in sorted(self.cached(owner), key=lambda one: one.path):
+            tags = set(with_ancestors(one.tags))
+            has = len(asked & tags)
+            if (has == len(asked) if every else has) and not barred & tags:
+                found.append((has, one))
+        return [one for _, one in sorted(found, key=lambda pair: (pair[0], pair[1].day), reverse=True)]
 
     def read(self, owner: Owner, name: str) -> DocumentText:
         """The document's text as it is now."""

@@ -1,5 +1,6 @@
 """Parses a document, markdown or plain text: its title, headings, tags, date, links and blocks."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
@@ -23,6 +24,8 @@ from loci.search.passages import Block
 
 PLAIN_SUFFIXES = frozenset((".txt", ".text"))
 DATE_FIELDS = ("date", "created", "created_at", "published", "day", "updated", "updated_at", "modified")
+LIKE_A_DAY = re.compile(r"\d{4}[-/.]\d")
+LONGEST_DAY = 40
 MOST_LINES = 500_000
 """For more lines, markdown-it would need minutes, and gigabytes for its tokens."""
 
@@ -55,6 +58,7 @@ def parse(path: str, content: bytes) -> ParsedDocument:
     matter = read_front_matter(lines)
     if matter.problem:
         problems.append(matter.problem)
+    problems += _impossible_days(matter)
     is_plain = _is_plain(path, lines)
     if is_plain and name.suffix.lower() not in PLAIN_SUFFIXES:
         problems.append(Problem(f"It has more than {MOST_LINES:,} lines: it was read as plain text"))
@@ -134,6 +138,16 @@ def decoded(content: bytes) -> tuple[str, list[Problem]]:
         problems.append(Problem("It contains NUL characters: they were replaced", line))
         text = text.replace("\0", "\ufffd")
     return text.replace("\r\n", "\n").replace("\r", "\n"), problems
+
+
+def _impossible_days(matter: FrontMatter) -> list[Problem]:
+    """Fields for days that have numbers in them, and no day of the calendar."""
+    given = [(field, value) for field in DATE_FIELDS for value in matter.fields.get(field, ())]
+    return [
+        Problem(f"{value[:LONGEST_DAY]!r} in the field {field} is no day of the calendar: it was not read")
+        for field, value in given
+        if LIKE_A_DAY.search(value) and not first_day(value)
+    ]
 
 
 def _date(matter: FrontMatter, name: str, heading: str) -> DocumentDate | None:

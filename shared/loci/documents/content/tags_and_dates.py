@@ -30,6 +30,12 @@ def normal_tag(tag: str) -> str:
     return SPACE.sub("-", plain)[:LONGEST_TAG]
 
 
+def with_ancestors(tags: Iterable[str]) -> tuple[str, ...]:
+    """The tags, and those in which they are nested: `in/nested` is an `in`, too."""
+    parts = (tag.split("/") for tag in tags)
+    return tuple(dict.fromkeys("/".join(some[:end]) for some in parts for end in range(1, len(some) + 1)))
+
+
 def without_inline_code(prose: str) -> str:
     """The text with spaces in place of `code` within a line."""
     if "`" not in prose:

@@ -15,6 +15,7 @@ from loci.core.json import iso
 from loci.core.lazy import Lazy
 from loci.core.stores import ABSENT
 from loci.documents.catalog import Catalog
+from loci.documents.content.tags_and_dates import with_ancestors
 from loci.documents.document import NO_LINKS, Document, WrittenLinks
 from loci.documents.ingest.partial_embeddings import PORTION, SPARE, PartialEmbeddings
 from loci.search.document_index import DocumentIndex
@@ -245,7 +246,7 @@ class IndexWriter:
         if document.root is None:  # before the index, too: who removes another upload with this text looks for it
             self._catalog.note_text(owner, document, self._clock())
         dated, is_new = document.dated, draft.version == ABSENT
-        marks = TagsAndDate(document.tags, dated and dated.day)
+        marks = TagsAndDate(with_ancestors(document.tags), dated and dated.day)
         self._index.put(owner, COLLECTION, document.id, draft.chunks, marks, is_new=is_new)
         self._catalog.put(owner, document, version)
         if self._partial:

@@ -225,22 +225,30 @@ def _last_tags_comment(old: RawText) -> int:
 
 
 def checked(path: str, old: RawText, new: bytes, first: int, end: int) -> bytes:
-    """The new bytes. `Refused` if code or a comment would hide a heading outside the lines from `first` to `end`."""
-    before, after = _headings(path, old.lines), _headings(path, raw_text(new).lines)
+    """The new bytes. `Refused` if code or a comment would hide headings or tags outside lines `first` to `end`."""
+    from loci.documents.content.tags_and_dates import tags_of
+
+    before, prose = _headings_and_prose(path, old.lines)
+    after, new_prose = _headings_and_prose(path, raw_text(new).lines)
     head = [one.title for one in before if one.line <= first]
     tail = [one.title for one in before if one.line > end]
     titles = [one.title for one in after]
-    if titles[: len(head)] != head or titles[len(titles) - len(tail) :] != tail:
+    tags = tags_of((), "\n".join([*prose[:first], *prose[end:]]))
+    hides_tags = bool({*tags} - {*tags_of((), "\n".join(new_prose))})
+    if titles[: len(head)] != head or titles[len(titles) - len(tail) :] != tail or hides_tags:
         raise Refused(
-            "The text would hide other headings of the document",
+            f"The text would hide other {'tags' if hides_tags else 'headings'} of the document",
             "Close its code blocks and comments, then write it again",
             code="BAD_TEXT",
         )
     return new
 
 
-def _headings(path: str, lines: Sequence[str]) -> tuple[Heading, ...]:
+def _headings_and_prose(path: str, lines: Sequence[str]) -> tuple[tuple[Heading, ...], Sequence[str]]:
     from loci.documents.content.front_matter import read_front_matter  # 0.1 s, which a search does not pay
     from loci.documents.content.markdown import outline_of
+    from loci.documents.content.outline import prose_lines
 
-    return outline_of(path, lines, read_front_matter(lines).lines).headings
+    skip = read_front_matter(lines).lines
+    outline = outline_of(path, lines, skip)
+    return outline.headings, [""] * skip + [*prose_lines(lines, outline, skip)[skip:]]
