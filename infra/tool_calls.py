@@ -3,7 +3,7 @@
 from aws_cdk import Stack
 from aws_cdk import aws_iam as iam
 
-from infra import defaults, language, reach, runs, tool_servers, workflow_runs
+from infra import defaults, language, reach, runs, tool_servers
 from infra.stacks.data import Data
 from infra.stage import Stage
 
@@ -14,7 +14,6 @@ def settings_of(stack: Stack, stage: Stage, data: Data) -> dict[str, str]:
         **reach.settings_of(stage, data),
         **runs.settings_of(stack, stage, data),
         **tool_servers.settings_of(stage, data),
-        **workflow_runs.settings_of(stack, stage),
         "secrets_from": data.secret.secret_arn,
     }
 

@@ -1,4 +1,4 @@
-"""The rights to run workflows: a state machine moves them on, which the gateway and the errands start and answer."""
+"""The rights to run workflows: a state machine moves them on, which two functions start and answer."""
 
 from aws_cdk import Stack
 from aws_cdk import aws_iam as iam

@@ -4,7 +4,7 @@ from aws_cdk import Stack
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
-from infra import defaults, runs, tool_calls, workflow_runs
+from infra import defaults, runs, tool_calls
 from infra.stacks.data import Data
 from infra.stage import SandboxSize, Stage
 from layers.build import Layers
@@ -33,7 +33,6 @@ class Errand(Stack):
             may=[
                 *tool_calls.permissions(self, stage, data),
                 *runs.driving(self, stage, data, sandbox),
-                workflow_runs.starting(self, stage),
             ],
             description="Drives runs of code for Loci, and answers their tool calls",
         )

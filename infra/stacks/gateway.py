@@ -75,7 +75,11 @@ def _function(stack: Stack, stage: Stage, folders: Layers, data: Data, public_ur
         stage,
         size=stage.gateway.model_copy(update={"timeout_s": stage.timeout_s("gateway")}),
         layers=defaults.loci_layers(stack, stage, folders),
-        settings={**tool_calls.settings_of(stack, stage, data), "public_url": public_url},
+        settings={
+            **tool_calls.settings_of(stack, stage, data),
+            **workflow_runs.settings_of(stack, stage),
+            "public_url": public_url,
+        },
         may=[
             *tool_calls.permissions(stack, stage, data),
             *runs.sending(stack, stage, data),

@@ -31,7 +31,7 @@ class Workflows(Stack):
             stage,
             size=stage.workflow,
             layers=defaults.loci_layers(self, stage, folders),
-            settings=tool_calls.settings_of(self, stage, data),
+            settings={**tool_calls.settings_of(self, stage, data), **workflow_runs.settings_of(self, stage)},
             may=[*tool_calls.permissions(self, stage, data), workflow_runs.starting(self, stage), *sandbox],
             description="Moves workflows of Loci on, slice after slice",
         )

@@ -27,6 +27,11 @@ def test_a_body_that_is_no_message_is_refused(door: Door, ann: str, body: bytes,
     assert refused(door.ask(legacy(body, ann))) == (400, code)
 
 
+@pytest.mark.parametrize(("body", "told"), [(b"{", "Check the format"), (message(method=5), "which is a string")])
+def test_a_refusal_says_what_to_check(door: Door, ann: str, body: bytes, told: str) -> None:
+    assert told in door.ask(legacy(body, ann)).message["error"]["message"]
+
+
 @pytest.mark.parametrize("body", [message(jsonrpc=...), message(method=5), message(params=[]), message(result={})])
 def test_a_refusal_names_the_request_where_it_can(door: Door, ann: str, body: bytes) -> None:
     assert door.ask(legacy(body, ann)).message["id"] == 1
@@ -142,7 +147,7 @@ def test_an_unknown_revision_is_told_which_are_known(door: Door, ann: str) -> No
         ("scratchpad_read", {"id": "x", "offset": -1}, "INVALID_PARAMS"),
         ("scratchpad_read", {"id": "x", "offset": "y"}, "INVALID_PARAMS"),
         ("scratchpad_read", {"id": "x", "offset": 10**400}, "SCRATCHPAD_NOT_FOUND"),
-        ("scratchpad_read", {"id": "x", "caller": {"owner": "bob"}}, "SCRATCHPAD_NOT_FOUND"),
+        ("scratchpad_read", {"id": "x", "caller": {"owner": "bob"}}, "INVALID_PARAMS"),
     ],
 )
 def test_a_bad_call_fails_as_a_result(door: Door, ann: str, name: str, arguments: object, code: str) -> None:

@@ -149,4 +149,4 @@ def test_while_links_come_and_go_nothing_from_outside_is_ingested_read_or_found(
     with swapping(*places(root)["folder"]):
         seen = seen_for_a_while(look)
     assert OUTSIDE.decode() not in seen
-    assert not app.documents.search(LOCAL, "secret", limit=5, room=100).hits
+    assert not app.documents.search(LOCAL, "secret", limit=5, room=100).ranking.hits

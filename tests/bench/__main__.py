@@ -29,6 +29,7 @@ from tests.bench.s3_search import s3_search
 from tests.bench.search import passages, search
 from tests.bench.search_tools import search_tools
 from tests.bench.servers import Servers, servers
+from tests.bench.ten_tasks import ten_tasks
 from tests.bench.tool_use import tool_use
 from tests.bench.typescript import typescript
 from tests.bench.warm import warm
@@ -54,6 +55,7 @@ PARTS: Mapping[str, Callable[[Servers], list[Figure]]] = {
     "rerank": rerank,
     "gateway call": gateway_call,
     "tool use": tool_use,
+    "ten tasks": ten_tasks,
     "workflows": workflows,
     "gateway model": gateway_model,
     "graph": graph,

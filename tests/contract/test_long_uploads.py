@@ -24,6 +24,7 @@ from loci.documents.ingest.local_files import MAX_DOCUMENT_BYTES
 from loci.documents.ingest.partial_embeddings import KIND, PORTION, PartialEmbeddings
 from loci.documents.ingest.uploads import UploadIngest, upload_prefix
 from loci.documents.library import Library
+from loci.documents.writing.deletions import Deletions
 from tests.support.invoke_api import InvokeApi, invoke_api
 from tests.support.moto_aws import BUCKET, moto_aws
 
@@ -80,7 +81,9 @@ class Desk:
         embedder = LambdaEmbedder(LambdaInference("inference", self.clients))
         partial = PartialEmbeddings(self.app.records, time.time)
         writer = IndexWriter(parts.catalog, parts.index, embedder, time.time, partial=partial)
-        library = Library(parts.catalog, writer, self.app.blobs, RecordWriteLocks(self.app.records, time.time))
+        records = self.app.records
+        locks, deletions = RecordWriteLocks(records, time.time), Deletions(records)
+        library = Library(parts.catalog, writer, self.app.blobs, locks, deletions)
         return UploadIngest(S3Uploads(BUCKET, self.clients), library, self.app.telemetry)
 
     def embedded(self) -> int:

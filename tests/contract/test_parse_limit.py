@@ -15,12 +15,14 @@ from loci.core.stores import every
 from loci.documents.catalog import Catalog
 from loci.documents.content import limited_parser
 from loci.documents.document import UNLIMITED_BYTES, UNPARSED, Document
+from loci.documents.graph.graph import Graphs
 from loci.documents.graph.own_links import OwnLinks
 from loci.documents.ingest.index_writer import IndexWriter
 from loci.documents.ingest.local_files import blob_key
 from loci.documents.library import Library
+from loci.documents.writing.deletions import Deletions
 from loci.documents.writing.edits import Edits
-from loci.documents.writing.write_recovery import UNFINISHED, WriteJournal
+from loci.documents.writing.write_journal import UNFINISHED, WriteJournal
 from loci.model_store.models_folder import ModelsFolder
 from tests.contract.stores import ADAPTERS, ANN, CLOCK, Opener, Stores
 
@@ -72,8 +74,18 @@ def desk(stores: Stores, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Des
     index = SqliteIndex(Database(tmp_path / "index.db"))
     writer = IndexWriter(catalog, index, embedder, CLOCK, parse_seconds=0.5)
     locks = FolderWriteLocks(tmp_path / "turns")
-    edits = Edits(catalog, writer, stores.records, stores.blobs, locks, CLOCK, (), OwnLinks(catalog, index))
-    return Desk(stores, catalog, Library(catalog, writer, stores.blobs, locks), edits)
+    edits = Edits(
+        catalog,
+        writer,
+        stores.records,
+        stores.blobs,
+        locks,
+        CLOCK,
+        (),
+        OwnLinks(catalog, index),
+        Graphs(catalog, index),
+    )
+    return Desk(stores, catalog, Library(catalog, writer, stores.blobs, locks, Deletions(stores.records)), edits)
 
 
 def test_a_large_document_that_stops_its_parser_is_written_as_plain_text(desk: Desk) -> None:

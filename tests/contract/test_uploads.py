@@ -23,6 +23,7 @@ from loci.documents.ingest.index_writer import COLLECTION, IndexWriter
 from loci.documents.ingest.local_files import MAX_DOCUMENT_BYTES, blob_key
 from loci.documents.ingest.uploads import UploadIngest, owner_and_path, upload_prefix
 from loci.documents.library import Library
+from loci.documents.writing.deletions import Deletions
 from tests.support.invoke_api import invoke_api
 from tests.support.moto_aws import BUCKET, moto_aws
 
@@ -222,6 +223,7 @@ def test_a_document_that_could_not_be_embedded_is_tried_again_and_found_by_words
             writer,
             bucket.app.blobs,
             RecordWriteLocks(bucket.app.records, time.time),
+            Deletions(bucket.app.records),
         )
         intake = UploadIngest(S3Uploads(BUCKET, bucket.clients), library, bucket.app.telemetry)
         bucket.put(KEY, "words")
@@ -237,6 +239,19 @@ def test_an_upload_that_the_index_has_lost_is_taken_in_again(bucket: Bucket) -> 
     index.remove(ANN, COLLECTION, "notes-a")
     bucket.intake.ingest_object(KEY)
     assert index.documents(ANN, COLLECTION) == {"notes-a": 1}
+
+
+def test_an_upload_whose_document_a_tool_deleted_does_not_bring_it_back(bucket: Bucket) -> None:
+    bucket.put(KEY, "# Hello\n")
+    bucket.intake.ingest_object(KEY)
+    edits, text = bucket.app.documents.parts.edits, bucket.app.documents.read(ANN, "notes-a")
+    edits.delete(ANN, "notes-a", expect=text.sha256, by="delete_document")
+    for _ in range(2):  # notices repeat
+        bucket.intake.ingest_object(KEY)
+    assert bucket.texts() == {}
+    bucket.put(KEY, "# Hello again\n")
+    bucket.intake.ingest_object(KEY)
+    assert bucket.texts() == {"notes/a.md": "# Hello again\n"}
 
 
 def test_uploads_that_the_catalog_does_not_know_are_missed(bucket: Bucket) -> None:

@@ -22,11 +22,11 @@ from loci.core.ids import content_id
 from loci.core.settings import load_settings
 from loci.documents.content.limited_parser import LimitedParser
 from loci.documents.ingest.index_writer import COLLECTION, PARSE_SECONDS
-from loci.documents.writing.write_recovery import WriteJournal
+from loci.documents.writing.write_journal import WriteJournal
 from tests.support.polling import until
 
 EVERY = 14
-"""Of about 700 steps, every fourteenth is tested. Each kind of repair begins at another step."""
+"""Of about 800 steps, every fourteenth is tested. Each kind of repair begins at another step."""
 OPENED = """
 import json, os, signal, sys
 from pathlib import Path
@@ -61,6 +61,7 @@ def step(frame, event, called):
 def work(folder):
     (folder / "notes").mkdir(parents=True)
     (folder / "notes" / "a.md").write_text("# A\\n\\nOld.\\n")
+    (folder / "notes" / "c.md").write_text("# C\\n")
     app = opened(folder)
     app.documents.parts.ingest.run(LOCAL, [str(folder / "notes")])
     sys.setprofile(step)
@@ -69,6 +70,8 @@ def work(folder):
     write(app, "notes/sub/b.md", "append", "More.")
     app.documents.parts.edits.undo(LOCAL, "notes/sub/b.md", expect=None)
     app.documents.parts.edits.undo(LOCAL, "notes/sub/b.md", expect=None)
+    edits, expect = app.documents.parts.edits, app.documents.parts.library.read(LOCAL, "notes-c").sha256
+    edits.delete(LOCAL, "notes/c.md", expect=expect, by="delete_document")
     sys.setprofile(None)
 
 base, first, every = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
@@ -145,16 +148,18 @@ def test_no_file_is_torn(left: list[tuple[Path, App]]) -> None:
         assert text_of(notes / "a.md") in (OLD, NEW)
         assert text_of(notes / "sub" / "b.md") in B
     assert {text_of(notes / "sub" / "b.md") for notes, _ in left} == set(B)
+    assert {text_of(notes / "c.md") for notes, _ in left} == {"# C\n", None}
 
 
 def test_index_and_disk_agree(left: list[tuple[Path, App]]) -> None:
     for notes, app in left:
-        for path in ("a.md", "sub/b.md"):
+        for path in ("a.md", "sub/b.md", "c.md"):
             text = text_of(notes / path)
             document = app.documents.parts.catalog.find(LOCAL, f"notes/{path}").document
             if text is None:
                 assert document is None
-                assert "notes-sub-b" not in app.documents.parts.index.documents(LOCAL, COLLECTION)
+                gone = f"notes-{path[:-3].replace('/', '-')}"
+                assert gone not in app.documents.parts.index.documents(LOCAL, COLLECTION)
                 continue
             assert document is not None
             assert document.sha256 == sha256(text.encode()).hexdigest()
@@ -172,7 +177,7 @@ def test_the_next_write_works_and_leaves_nothing_beside_the_files(left: list[tup
             LOCAL, "notes/a.md", lambda _, old: (old or b"") + b"Next.\n", expect=None, by="test"
         )
         assert text_of(notes / "a.md") == f"{before}Next.\n"
-        assert {one.name for one in notes.rglob("*")} <= {"a.md", "sub", "b.md"}
+        assert {one.name for one in notes.rglob("*")} <= {"a.md", "sub", "b.md", "c.md"}
 
 
 def test_what_was_written_can_be_undone_and_what_was_not_cannot(left: list[tuple[Path, App]]) -> None:
@@ -181,6 +186,14 @@ def test_what_was_written_can_be_undone_and_what_was_not_cannot(left: list[tuple
             app.documents.parts.edits.undo(LOCAL, "notes/a.md", expect=None)
         with pytest.raises(NotFound):
             app.documents.parts.edits.undo(LOCAL, "notes/a.md", expect=None)
+
+
+def test_a_deleted_document_can_be_brought_back(left: list[tuple[Path, App]]) -> None:
+    for notes, app in left:
+        if text_of(notes / "c.md") is None:
+            app.documents.parts.edits.undo(LOCAL, "notes/c.md", expect=None)
+        assert text_of(notes / "c.md") == "# C\n"
+        assert app.documents.parts.catalog.find(LOCAL, "notes/c.md").document
 
 
 def test_a_server_that_starts_puts_right_what_was_interrupted(tmp_path: Path) -> None:

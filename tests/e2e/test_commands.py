@@ -10,6 +10,7 @@ import pytest
 
 from loci.core.version import version
 from tests.support.serving import clean_environment, loci
+from tests.surface.results import written
 
 COMMANDS = [
     *(
@@ -101,3 +102,45 @@ def test_without_the_packages_for_aws_a_command_names_the_extra(data: Path, comm
     )
     assert (ended.returncode, ended.stdout) == (1, "")
     assert (ended.stderr.count("\n"), "pip install 'loci-mcp[aws]'" in ended.stderr) == (1, True)
+
+
+def test_a_search_for_programs_has_the_shape_of_the_tool(data: Path, tmp_path: Path) -> None:
+    notes = written(tmp_path / "notes", {"2024-05-06 tides.md": "The tide rises.\n"})
+    assert loci(data, "ingest", str(notes)).returncode == 0
+    found = json.loads(loci(data, "search", "tide", "--json").stdout)
+    called = json.loads(loci(data, "call", "search_documents", '{"query": "tide", "limit": 5}').stdout)
+    for one in (found, called):
+        for stage in one["metadata"]["stages"]:
+            del stage["ms"]
+    assert found == called
+    assert (found["results"][0]["date"], found["results"][0]["lines"]) == ("2024-05-06", "1-1")
+
+
+def test_a_search_of_files_for_programs_has_the_shape_of_the_tool(data: Path, tmp_path: Path) -> None:
+    notes = written(tmp_path / "notes", {"tides.md": "The tide rises.\n"})
+    assert loci(data, "add", str(notes / "tides.md")).returncode == 0
+    found = json.loads(loci(data, "files", "search", "tide", "--json").stdout)
+    called = json.loads(loci(data, "call", "search_memory", '{"parsed_query": "tide"}').stdout)
+    assert found == called
+    assert found["result"]["results"]
+
+
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [
+        (("forget", "nothing", "--yes"), "NODE_NOT_FOUND"),
+        (("ingest", "nowhere"), "NO_SUCH_PATH"),
+        (("files", "show", "nothing.pdf"), "MEMORY_NOT_FOUND"),
+        (("keys", "revoke", "nothing"), None),
+    ],
+)
+def test_an_error_for_programs_has_the_shape_of_a_tools_error(
+    data: Path, command: tuple[str, ...], code: str | None
+) -> None:
+    ended = loci(data, *command, "--json")
+    assert ended.returncode == 1
+    error = json.loads(ended.stdout)["error"]
+    assert error.keys() == {"code", "message", "resolution"}
+    assert code in (None, error["code"])
+    assert ended.stderr.startswith(f"loci: {error['message']}")
+    assert "{" not in loci(data, *command).stdout

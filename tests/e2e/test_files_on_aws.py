@@ -250,7 +250,10 @@ def test_a_file_that_cannot_be_read_says_why_and_is_not_tried_again(deployed: De
     assert "Messages" not in deployed.sqs.receive_message(QueueUrl=deployed.aside)
 
 
-def test_if_the_reader_has_no_room_the_file_waits_and_says_why(deployed: Deployed) -> None:
+def test_if_the_reader_has_no_room_the_file_waits_and_says_why(
+    deployed: Deployed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("loci.adapters.aws.clients.ROOM_SECONDS", 0.1)
     message = deployed.upload("waits.csv", b"fruit\nbullace\n")
     deployed.api.throttled.add(FUNCTION)
     try:

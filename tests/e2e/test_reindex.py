@@ -16,6 +16,7 @@ from loci.compose import build_app
 from loci.core.identity import LOCAL, Owner
 from loci.core.settings import load_settings
 from loci.documents.ingest.index_writer import COLLECTION
+from loci.documents.writing.authoring import EditDraft
 from tests.servers.java.nodes import opensearch_node
 from tests.support.held import indexed
 from tests.support.loopback_aws import loopback_aws
@@ -158,9 +159,9 @@ def test_a_fresh_index_is_filled_from_the_stored_texts(deployed: dict[str, str],
     ann = Owner("acme", secrets.token_hex(8))
     first = app_of(deployed).documents
     first.parts.library.add(ann, "kept.md", b"# Kept\n\nstrawberry")
-    first.write(ann, "written.md", "create", "# Written\n\nstrawberry\n", heading=None, expected_hash=None)
+    first.changes.write(ann, "written.md", EditDraft("create", "# Written\n\nstrawberry\n"), expected_hash=None)
     named = ("--tenant", ann.tenant, "--subject", ann.subject)
     ended = loci(tmp_path / "data", "reindex", *named, **fresh)
     assert (ended.returncode, ended.stdout) == (0, "2 rebuilt, 0 were up to date.\n"), ended.stderr
-    found = app_of(fresh).documents.search(ann, "strawberry", limit=5, room=100)
+    found = app_of(fresh).documents.search(ann, "strawberry", limit=5, room=100).ranking
     assert {hit.chunk.document for hit in found.hits} == {"kept", "written"}

@@ -163,7 +163,6 @@ def test_an_errand_may_run_code_too_and_lend_a_role(stacks: Stacks) -> None:
         | served(stacks.stage)
         | invoking(stacks.stage, "connect", "run_deno", "run_python")
         | lent
-        | starting(stacks.stage)
         | EXECUTORS
         | {
             "dynamodb:DeleteItem dynamodb:PutItem dynamodb:Query": ("<RunRows.Arn>",),

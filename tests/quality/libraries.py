@@ -12,6 +12,7 @@ from loci.compose import build_app
 from loci.core.settings import load_settings
 from loci.documents.ingest.index_writer import IndexWriter
 from loci.documents.library import Library
+from loci.documents.writing.deletions import Deletions
 from loci.model_store.models_folder import ModelsFolder
 from loci.search.language_stage import LanguageStage
 from loci.search.search import Search
@@ -39,6 +40,7 @@ def library(data: Path, models: Path | None, rerank: float, index: OpenSearchInd
             IndexWriter(app.documents.parts.catalog, index, app.documents.parts.embedder, time.time),
             app.blobs,
             FolderWriteLocks(settings.data / "turns"),
+            Deletions(app.records),
         ),
         Search(index, app.documents.parts.embedder, reranker, nobody, rerank_seconds=rerank),
     )

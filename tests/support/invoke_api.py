@@ -25,6 +25,8 @@ class InvokeApi:
     tenants: list[str] = field(default_factory=list[str])
     throttled: set[str] = field(default_factory=set[str])
     """Functions for which Lambda has no room."""
+    refusals: dict[str, int] = field(default_factory=dict[str, int])
+    """So many calls of a function are refused before there is room for it."""
     under_way: list[threading.Thread] = field(default_factory=list[threading.Thread])
 
     def later(self, name: str, body: bytes) -> None:
@@ -37,7 +39,9 @@ class InvokeApi:
         """Status, headers and payload, as Lambda has them."""
         if name not in self.functions:
             return 404, {"x-amzn-ErrorType": "ResourceNotFoundException"}, b'{"Message": "Function not found"}'
-        if name in self.throttled:
+        if left := self.refusals.get(name, 0):
+            self.refusals[name] = left - 1
+        if left or name in self.throttled:
             return 429, {"x-amzn-ErrorType": "TooManyRequestsException"}, b'{"Reason": "ReservedFunctionConcurrent"}'
         if len(body) > LARGEST:
             return 413, {"x-amzn-ErrorType": "RequestTooLargeException"}, b'{"Message": "Too large"}'

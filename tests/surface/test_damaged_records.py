@@ -14,7 +14,7 @@ from loci.core.json import JsonObject
 from loci.doctor.record_checks import check_records
 from loci.documents.checks import check_owners
 from loci.documents.ingest.index_writer import COLLECTION
-from loci.documents.writing.write_recovery import WriteJournal
+from loci.documents.writing.write_journal import WriteJournal
 from loci.scratchpad.api import Scratchpad
 from tests.support.damage import GARBAGE, damage
 from tests.surface.conftest import Connect

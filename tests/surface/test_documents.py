@@ -28,7 +28,20 @@ Set SameSite to Lax in session_cookie.
     "decisions/database.md": "# Database\n\n<!-- tags: storage -->\n\nWe chose SQLite, as nobody runs a server.\n",
     "README.md": "Plain words about nothing.\n",
 }
-ROW = {"id", "score", "preview", "source", "snippet", "context", "path", "heading", "lines", "explain"}
+ROW = {
+    "id",
+    "score",
+    "preview",
+    "source",
+    "snippet",
+    "context",
+    "path",
+    "heading",
+    "lines",
+    "date",
+    "date_from",
+    "explain",
+}
 
 
 @pytest.fixture

@@ -115,7 +115,7 @@ async def test_a_disk_that_is_really_full_takes_no_answer_away(tmp_path: Path) -
         app = build_app(load_settings({"data": disk, "models": tmp_path / "models"}))
         take_in(app, written(tmp_path / "notes", NOTES))
         fill(disk)
-        found = app.documents.search(LOCAL, "ferry island", limit=50, room=60)
+        found = app.documents.search(LOCAL, "ferry island", limit=50, room=60).ranking
         assert len(found.hits) == 50
         async with Client(build_server(app)) as client:
             answer = await client.call_tool("search_documents", {"query": "ferry island", "limit": 50})

@@ -12,7 +12,7 @@ from loci.core.settings import load_settings
 from loci.documents.checks import check_owners
 from loci.documents.content import limited_parser
 from loci.documents.document import UNPARSED
-from loci.documents.writing.write_recovery import WriteJournal
+from loci.documents.writing.write_journal import WriteJournal
 from loci.mcp.module import tool_families
 from loci.mcp.server import build_server
 from tests.surface.conftest import Connect

@@ -9,14 +9,13 @@ import pytest
 from mcp import Client
 
 from loci.app import App
-from loci.compose import build_app
 from loci.core.identity import LOCAL
-from loci.core.settings import load_settings
 from loci.documents.ingest.index_writer import COLLECTION
 from loci.mcp.server import build_server
 from loci.search.ranking import TagsAndDate
 from tests.support.small_models import lay_out_embedder
-from tests.support.vault.write import Note, vault_notes, write_vault
+from tests.support.vault.library import vault_library
+from tests.support.vault.write import Note, vault_notes
 from tests.surface.conftest import Connect
 from tests.surface.results import call, structured
 from tests.surface.runtimes import RUNTIMES, take_in
@@ -32,14 +31,7 @@ EVERY = 40
 @pytest.fixture(scope="module", params=["words", pytest.param("model", marks=pytest.mark.exhaustive)])
 def vault(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> App:
     """The whole vault, with a small model and without one. The model needs a minute for it."""
-    models = tmp_path_factory.mktemp("none")
-    if request.param == "model":
-        lay_out_embedder(models)
-    app = build_app(load_settings({"data": tmp_path_factory.mktemp("data"), "models": models}))
-    folder = tmp_path_factory.mktemp("notes") / "vault"
-    write_vault(folder)
-    app.documents.parts.ingest.run(LOCAL, [str(folder)])
-    return app
+    return vault_library(tmp_path_factory.mktemp("vault"), with_model=request.param == "model")
 
 
 @pytest.fixture

@@ -34,15 +34,17 @@ def search(
 ) -> None:
     """Search the documents, as the tool search_documents does."""
     documents = open_app(data, config).documents
-    ranking = documents.search(LOCAL, query, limit=limit, room=SNIPPET)
+    found = documents.search(LOCAL, query, limit=limit, room=SNIPPET)
     if as_json:
-        typer.echo(json.dumps({"results": [_hit_view(hit) for hit in ranking.hits], "reason": ranking.reason}))
+        from loci.documents.tools.search_results import results_view  # slow to load, and a person reads the text
+
+        typer.echo(json.dumps(results_view(found, query, explain=explain).model_dump(mode="json")))
         return
+    ranking = found.ranking
     for place, hit in enumerate(ranking.hits, 1):
         typer.echo(_hit_text(place, hit, explain=explain))
     if not ranking.hits:
-        is_empty = documents.is_empty(LOCAL)
-        typer.echo("There are no documents yet. Add some with: loci ingest PATH" if is_empty else ranking.reason)
+        typer.echo(ranking.reason)
     if explain:
         typer.echo(_stages(ranking))
 
@@ -104,18 +106,6 @@ def forget(
         typer.echo(json.dumps({"forgotten": sorted(one.id for one in documents)}))
     else:
         typer.echo(f"Forgot {counted(len(documents), 'document')}.")
-
-
-def _hit_view(hit: Hit) -> dict[str, object]:
-    return {
-        "id": hit.chunk.document,
-        "score": hit.score,
-        "source": hit.source,
-        "heading": list(hit.chunk.heading),
-        "lines": [hit.chunk.first_line, hit.chunk.last_line],
-        "snippet": hit.snippet,
-        "explain": asdict(hit.why),
-    }
 
 
 def _hit_text(place: int, hit: Hit, *, explain: bool) -> str:

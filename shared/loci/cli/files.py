@@ -15,9 +15,10 @@ from loci.core.identity import LOCAL
 if TYPE_CHECKING:
     from loci.files.api import Files
     from loci.files.file import FileVersion, StoredFile
-    from loci.files.finder import FoundPassage
 
 cli = typer.Typer(name="files", help="The files of the lake.", no_args_is_help=True)
+MOST_TOKENS = 1_000_000
+"""Nothing is left out: a program reads it."""
 NAMED = 10
 """Files that `forget` names in its question."""
 
@@ -83,11 +84,9 @@ def search(
     files = open_app(data, config).files
     found = files.search(LOCAL, parsed(rewritten=query), limit=limit, scope=Scope())
     if as_json:
-        results = [
-            {"id": one.file.id, "name": one.file.name, "passages": [_passage_view(part) for part in one.passages]}
-            for one in found.files
-        ]
-        typer.echo(json.dumps({"results": results, "status": found.status, "reason": found.reason}))
+        from loci.files.tools.search_views import search_answer  # slow to load, and a person reads the text
+
+        typer.echo(json.dumps(search_answer(found, MOST_TOKENS).model_dump(mode="json")))
         return
     for place, one in enumerate(found.files, 1):
         typer.echo(printable(f"{place}. {one.file.name}  {one.file.id}"))
@@ -206,7 +205,3 @@ def _version_view(version: "FileVersion") -> dict[str, object]:
         "remarks": list(version.remarks),
         "lineage": version.lineage,
     }
-
-
-def _passage_view(passage: "FoundPassage") -> dict[str, object]:
-    return {"chunk_id": passage.chunk_id, "where": passage.where.label, "text": passage.text, "score": passage.score}

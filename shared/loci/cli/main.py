@@ -1,6 +1,8 @@
 """The command `loci`: its sub-commands, and how it reports a failure."""
 
+import json
 import sys
+from itertools import takewhile
 from typing import Annotated
 
 import typer
@@ -14,6 +16,7 @@ from loci.cli.documents import forget, graph, search
 from loci.cli.ingest import ingest
 from loci.cli.reindex import reindex
 from loci.cli.serve import serve
+from loci.cli.terminal import error_view
 from loci.cli.tool_login import login, logout
 from loci.cli.watch import watch
 from loci.core.errors import LociError
@@ -65,9 +68,11 @@ def options(
 
 
 def main() -> None:
-    """Run the command. An error that the user can act on is printed as one line, with exit code 1."""
+    """Run the command. An error that the user can act on is one line, with exit code 1; with --json also as JSON."""
     try:
         cli(prog_name="loci")
     except LociError as error:
         print(f"loci: {error}", file=sys.stderr)
+        if "--json" in takewhile(lambda argument: argument != "--", sys.argv[1:]):
+            print(json.dumps(error_view(error)))
         sys.exit(1)

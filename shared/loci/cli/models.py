@@ -79,14 +79,15 @@ def check(
     """
     models = ModelsFolder(load_settings({"data": data}, config).models_folder)
     faults = {name: models.check(name) for name in names or models.names()}
+    damaged = [name for name, found in faults.items() if found]
     if as_json:
         typer.echo(json.dumps(faults))
-    elif not faults:
+        raise typer.Exit(1 if damaged else 0)
+    if not faults:
         typer.echo(f"There are no models in {models.folder}. Download the defaults with: loci models pull")
     else:
         for name, found in faults.items():
             typer.echo(f"{name}: {'; '.join(found) or 'complete'}")
-    damaged = [name for name, found in faults.items() if found]
     if damaged:
         raise Unavailable(
             f"Damaged: {', '.join(damaged)}", f"Run: loci models pull {' '.join(damaged)}", code="MODEL_DAMAGED"

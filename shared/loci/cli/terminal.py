@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from loci.core.errors import Refused
+from loci.core.errors import LociError, Refused
 from loci.core.finding import counted
 from loci.core.identity import LOCAL, Owner
+from loci.core.json import JsonObject
 from loci.core.settings import Settings, load_settings
 
 if TYPE_CHECKING:
@@ -49,6 +50,12 @@ def open_app(
     from loci.compose import build_app  # slow to load, and `--help` does not need it
 
     return build_app(settings)
+
+
+def error_view(error: LociError) -> JsonObject:
+    """The error for programs, in the shape that tools give it."""
+    told: JsonObject = {"code": error.code, "message": error.what, "resolution": error.resolution}
+    return {"error": told, **error.details}
 
 
 def printable(text: str) -> str:

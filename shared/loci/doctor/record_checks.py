@@ -11,12 +11,12 @@ from loci.core.finding import Finding, counted
 from loci.core.identity import LOCAL, SYSTEM, Owner
 from loci.core.ids import content_id
 from loci.core.stores import Record, every, read_or_none
-from loci.documents import catalog
+from loci.documents import catalog, recently_read
 from loci.documents.document import Document
 from loci.documents.ingest import ingested_folders
 from loci.documents.ingest.index_writer import COLLECTION
 from loci.documents.ingest.local_files import blob_key
-from loci.documents.writing import history, write_recovery
+from loci.documents.writing import deletions, history, write_journal
 from loci.files import lake
 from loci.files.file import stored_file
 from loci.files.ingest import COLLECTION as FILES
@@ -32,8 +32,9 @@ OF_OWNERS: dict[str, Callable[[Record], object]] = {
     ingested_folders.FORGOTTEN: ingested_folders.forgotten_path,
     catalog.DOCUMENT: catalog.document_of,
     catalog.MENTIONS: catalog.links_of,
-    catalog.READ: catalog.hash_of_reading,
-    write_recovery.UNFINISHED: write_recovery.unfinished_write,
+    recently_read.READ: recently_read.hash_of_reading,
+    write_journal.UNFINISHED: write_journal.unfinished_write,
+    deletions.DELETED: deletions.deleted_document,
     scratchpad.KIND: scratchpad.kept_entry,
     scratchpad.PROMISED: scratchpad.promised_until,
     python.KIND: python.used_at,
@@ -87,7 +88,7 @@ def check_records(app: App, *, fix: bool) -> Finding:
 def _may_lack(app: App, mended: list[DamagedRecord]) -> bool:
     """True if a document or its folder is no longer known, or a write may not be indexed."""
     return any(
-        one.kind in (catalog.ROOT, write_recovery.UNFINISHED)
+        one.kind in (catalog.ROOT, write_journal.UNFINISHED)
         or (one.kind == catalog.DOCUMENT and not app.documents.parts.catalog.document(one.owner, one.key))
         for one in mended
     )
@@ -118,7 +119,7 @@ def _mend(app: App, one: DamagedRecord) -> None:
                 app.documents.parts.library.reindex(one.owner, one.key)
             else:
                 app.records.remove(one.owner, one.kind, one.key)
-        case write_recovery.UNFINISHED:
+        case write_journal.UNFINISHED:
             for document in app.documents.parts.catalog.each(one.owner):
                 if content_id(document.path, length=32) == one.key:
                     app.documents.parts.library.reindex(one.owner, document.id)

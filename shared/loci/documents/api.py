@@ -5,10 +5,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from loci.core.errors import Refused, Unavailable
 from loci.core.identity import Owner
+from loci.documents.changes import DocumentChanges, not_parsed
 from loci.documents.content.excerpt import Excerpt, ExcerptRequest, read_excerpt
-from loci.documents.document import DOCUMENT_ID, UNPARSED, Document, DocumentText, IngestSummary, Relation
+from loci.documents.directory import directory
+from loci.documents.document import UNPARSED, Document, DocumentText, IngestSummary, Relation
+from loci.documents.finding import DocumentFinder, FoundDocuments
 from loci.documents.graph.clusters import Method as TopicMethod
 from loci.documents.graph.clusters import TopicFinder, Topics
 from loci.documents.graph.gaps import FoundGaps, GapFinder
@@ -20,9 +22,7 @@ from loci.documents.ingest.local_files import LocalPath, is_below
 from loci.documents.ingest.uploads import ClientSync
 from loci.documents.ingest.watched_folder import WatchedFolder
 from loci.documents.parts import DocumentParts, Upkeep
-from loci.documents.writing.authoring import Mode, checked_draft, missing
-from loci.documents.writing.edits import UndoneWrite, WrittenDocument
-from loci.search.ranking import EVERYTHING, Chunk, Ranking, Where
+from loci.search.ranking import EVERYTHING, Chunk, Where
 
 READING_SEEDS = 10
 """Search results from which a reading list begins."""
@@ -38,17 +38,6 @@ class TaggedDocument:
     beginning: Chunk | None
 
 
-@dataclass(frozen=True, slots=True)
-class AddedTags:
-    """Tags that were added to a document, or would be."""
-
-    written: WrittenDocument
-    document: Document | None
-    added: tuple[str, ...]
-    is_merged: bool
-    """True if they joined tags that were there."""
-
-
 class Documents:
     """Every owner's documents: found, read, linked, written and ingested."""
 
@@ -62,17 +51,29 @@ class Documents:
         return self.parts.sync
 
     @property
+    def changes(self) -> DocumentChanges:
+        """Changes of documents by tools: written, tagged, deleted, and taken back."""
+        return DocumentChanges(self.parts)
+
+    @property
     def upkeep(self) -> Upkeep:
         """Work that a server does beside serving."""
         return Upkeep(self.parts)
 
-    def search(self, owner: Owner, query: str, *, limit: int, room: int, where: Where = EVERYTHING) -> Ranking:
-        """Rank the documents that answer the query, each with a snippet of at most `room` characters."""
-        try:
-            return self.parts.search.find(owner, COLLECTION, query, limit=limit, room=room, where=where)
-        except Unavailable as error:
-            advice = f"{error.resolution}. `loci doctor` says what is wrong; `loci ingest` adds the documents again"
-            raise Unavailable(f"Search Error: Vector search failed: {error.what}", advice, code=error.code) from error
+    def search(
+        self,
+        owner: Owner,
+        query: str,
+        *,
+        limit: int,
+        room: int,
+        where: Where = EVERYTHING,
+        newest_first: bool = False,
+    ) -> FoundDocuments:
+        """The documents that answer the query, each with a snippet of at most `room` characters."""
+        finder = DocumentFinder(self.parts.search, self.parts.library, self.parts.catalog)
+        find = finder.newest if newest_first else finder.best
+        return find(owner, query, limit=limit, room=room, where=where)
 
     def with_tags(
         self, owner: Owner, tags: Sequence[str], without: Sequence[str], *, every: bool, limit: int
@@ -89,16 +90,18 @@ class Documents:
 
     def is_empty(self, owner: Owner) -> bool:
         """True if the owner has no document."""
-        return not self.parts.library.documents(owner)
+        return self.parts.library.is_empty(owner)
 
-    def folders(self, owner: Owner, below: str | None = None, depth: int | None = None) -> list[str]:
+    def undated(self, owner: Owner) -> int:
+        """The number of documents that do not say their date: only that of their last change is known."""
+        return sum(one.date is None for one in self.parts.library.cached(owner))
+
+    def directory(
+        self, owner: Owner, below: str | None = None, depth: int | None = None, *, with_documents: bool = False
+    ) -> list[str]:
         """The folders of all documents, as in `docs/briefs/`; only those below a folder, only so many levels."""
-        prefix = "" if below is None else below.rstrip("/") + "/"
-        return [
-            one
-            for one in self.parts.library.folders(owner)
-            if one.startswith(prefix) and (depth is None or one.count("/") <= depth)
-        ]
+        paths = [one.path for one in self.parts.library.cached(owner)]
+        return directory(paths, below, depth, with_documents=with_documents) if paths else []
 
     def read(self, owner: Owner, name: str, *, remember: bool = True) -> DocumentText:
         """The text of a document as it is now. `remember`: reading lists then count it as read."""
@@ -110,7 +113,7 @@ class Documents:
     def excerpt(self, text: DocumentText, request: ExcerptRequest) -> Excerpt:
         """The part of a document's text that is asked for."""
         if request.heading and UNPARSED in text.document.problems:
-            raise _not_parsed(text.document)
+            raise not_parsed(text.document)
         return read_excerpt(text.text, request, self.parts.embedder.count, text.document.title)
 
     def links(
@@ -145,7 +148,7 @@ class Documents:
 
     def suggest_reading(self, owner: Owner, context: str, *, limit: int, max_tokens: int) -> SuggestedReading:
         """Documents to read before a task, in an order, each with the reason for it."""
-        ranking = self.search(owner, context, limit=READING_SEEDS, room=REASON_CHARACTERS)
+        ranking = self.search(owner, context, limit=READING_SEEDS, room=REASON_CHARACTERS).ranking
         parts = self.parts
         advisor = ReadingAdvisor(
             parts.index,
@@ -162,44 +165,6 @@ class Documents:
         parts = self.parts
         pictures = Pictures(parts.index, parts.graphs, parts.similarities, parts.clusters)
         return pictures.source(owner, with_gaps=with_gaps)
-
-    def add_tags(self, owner: Owner, name: str, tags: Sequence[str], *, dry_run: bool) -> AddedTags:
-        """Write tags into a document that lacks them. A dry run writes nothing."""
-        from loci.documents.writing.tagging import TaggedText, tagged  # 0.1 s, which a search does not pay
-
-        done: list[TaggedText] = []
-
-        def change(path: str, before: bytes | None) -> bytes:
-            if before is None:
-                raise missing(name)
-            self._check_parsed(owner, path)
-            done[:] = [tagged(path, before, list(tags))]
-            return done[0].content
-
-        self._check_id(owner, name)
-        written = self.parts.edits.change(owner, name, change, expect=None, by="inject_tags", dry_run=dry_run)
-        document = written.document or self.parts.catalog.find(owner, written.target.path).document
-        return AddedTags(written, document, done[0].added, done[0].is_merged)
-
-    def write(
-        self, owner: Owner, name: str, mode: Mode, text: str, *, heading: str | None, expected_hash: str | None
-    ) -> WrittenDocument:
-        """Create a document, append to it or replace it. Refused if it changed since it had the expected hash."""
-        draft = checked_draft(mode, text, heading, expected_hash)
-        if mode != "create":
-            self._check_id(owner, name)
-
-        def change(path: str, before: bytes | None) -> bytes:
-            if mode == "append" or heading:
-                self._check_parsed(owner, path)
-            return draft.apply(path, before)
-
-        edits = self.parts.edits
-        return edits.change(owner, name, change, expect=expected_hash, by="write_document", with_links=True)
-
-    def undo(self, owner: Owner, name: str, *, expected_hash: str | None) -> UndoneWrite:
-        """Take back the last write of a tool to a document."""
-        return self.parts.edits.undo(owner, name, expect=expected_hash)
 
     def ingest(self, owner: Owner, paths: Sequence[str], progress: Progress = no_progress) -> IngestSummary:
         """Ingest files and folders of this machine: what is new, changed or gone since the last time."""
@@ -238,25 +203,6 @@ class Documents:
         self.parts.folders.forget(owner, documents)  # first: the removal drops their roots
         self.parts.library.remove(owner, documents)
         return documents
-
-    def _check_id(self, owner: Owner, name: str) -> None:
-        """If the name is an id of no document, name ids that look like it."""
-        if DOCUMENT_ID.fullmatch(name):
-            self.parts.library.get(owner, name)
-
-    def _check_parsed(self, owner: Owner, path: str) -> None:
-        """Refuse to look for headings in a document that could not be parsed: that would take as long again."""
-        document = self.parts.catalog.find(owner, path).document
-        if document and UNPARSED in document.problems:
-            raise _not_parsed(document)
-
-
-def _not_parsed(document: Document) -> Refused:
-    return Refused(
-        f"{document.path} could not be parsed in time, so it has no sections and takes no tags",
-        f"Read it by lines, replace all of it with write_document, or remove it with: loci forget {document.id}",
-        code="NOT_PARSED",
-    )
 
 
 def _is_inside(path: str, folder: str) -> bool:

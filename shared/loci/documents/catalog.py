@@ -1,12 +1,10 @@
-"""The records of documents and their root folders, and of which documents an owner has read lately."""
+"""The records of documents and their root folders."""
 
 import threading
-from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, cast
+from typing import cast
 
-from loci.core.errors import LociError
 from loci.core.identity import Owner
 from loci.core.ids import content_id
 from loci.core.json import JsonObject, string
@@ -14,6 +12,7 @@ from loci.core.stores import ABSENT, Record, RecordStore, every, read_or_none, r
 from loci.documents.document import (
     DOCUMENT_ID,
     NO_LINKS,
+    DateSource,
     Document,
     Form,
     Mention,
@@ -82,6 +81,11 @@ class Catalog:
         """All documents, each with the version that `put` compares."""
         yield from readable(every(self._records, owner, DOCUMENT), lambda one: (document_of(one), one.version))
 
+    def some(self, owner: Owner, ids: Sequence[str]) -> dict[str, Document]:
+        """The documents with these ids, without those that do not exist."""
+        found = self._records.get_all(owner, DOCUMENT, ids)
+        return {document.id: document for document in readable(found.values(), document_of)}
+
     def ids(self, owner: Owner) -> set[str]:
         """The ids of all documents, with those whose records are damaged."""
         return {record.key for record in every(self._records, owner, DOCUMENT)}
@@ -110,6 +114,8 @@ class Catalog:
             "title": document.title,
             "tags": [*document.tags],
             "date": document.date,
+            "date_from": document.date_from,
+            "changed_on": document.changed_on,
             "sha256": document.sha256,
             "bytes": document.bytes,
             "lines": document.lines,
@@ -239,6 +245,8 @@ def document_of(record: Record) -> Document:
         written_at=_text(value.get("written_at")),
         # Records from before this field existed: the ingested text is the upload.
         uploaded_sha256=_text(value.get("uploaded", value["sha256"])),
+        date_from=cast("DateSource | None", value.get("date_from")),
+        changed_on=_text(value.get("changed_on")),
     )
 
 
@@ -248,46 +256,3 @@ def _text(value: object) -> str | None:
 
 def _number(value: object) -> int:
     return int(str(value))
-
-
-READ: Final = "read"
-KEPT_SECONDS: Final = 30 * 86_400.0
-REPEAT_SECONDS: Final = 86_400.0
-"""A second reading of the same text within a day is not written again."""
-MAX_REMEMBERED: Final = 1000
-
-
-class RecentlyRead:
-    """Remembers which documents an owner reads: one record a document, which expires."""
-
-    def __init__(self, records: RecordStore, clock: Callable[[], float]) -> None:
-        self._records = records
-        self._clock = clock
-        self._noted: OrderedDict[tuple[Owner, str], tuple[str, float]] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def note(self, owner: Owner, id: str, sha256: str) -> None:
-        """Remember that the owner read the document with this hash. If the store is unavailable, skip it."""
-        now = self._clock()
-        with self._lock:
-            last_sha256, at = self._noted.get((owner, id), ("", 0.0))
-            if last_sha256 == sha256 and now - at < REPEAT_SECONDS:
-                return
-            self._noted[owner, id] = sha256, now
-            self._noted.move_to_end((owner, id))
-            while len(self._noted) > MAX_REMEMBERED:
-                self._noted.popitem(last=False)
-        try:
-            self._records.put(owner, READ, id, {"sha256": sha256}, expires_at=now + KEPT_SECONDS, durable=False)
-        except LociError:  # reading a document must not fail because a write does
-            with self._lock:
-                self._noted.pop((owner, id), None)
-
-    def hashes(self, owner: Owner) -> Mapping[str, str]:
-        """The hash of each document at its last reading, by the document's id."""
-        return dict(readable(every(self._records, owner, READ), hash_of_reading))
-
-
-def hash_of_reading(record: Record) -> tuple[str, str]:
-    """The id of a document that was read, and its hash at that time."""
-    return record.key, string(record.value["sha256"])

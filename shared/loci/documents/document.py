@@ -36,6 +36,19 @@ class Problem:
 UNPARSED = Problem("It could not be parsed in time: it was read as plain text, without headings, tags and links")
 
 
+DateSource = Literal["front matter", "name", "heading", "file"]
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentDate:
+    """The date of a document."""
+
+    day: str
+    """YYYY-MM-DD."""
+    source: DateSource
+    """The place that says it. `file`: nothing in the document does, so it is the day of its last change."""
+
+
 @dataclass(frozen=True, slots=True)
 class Heading:
     """A heading of a document. Lines count from 1."""
@@ -67,7 +80,7 @@ class Document:
     title: str
     tags: tuple[str, ...]
     date: str | None
-    """YYYY-MM-DD."""
+    """The day that the document gives itself, YYYY-MM-DD."""
     sha256: str
     """The hash of the ingested bytes; empty while somebody writes the document."""
     bytes: int
@@ -85,6 +98,21 @@ class Document:
     """The path at which its text was written, if the document only moved since: its own links start there."""
     uploaded_sha256: str | None = None
     """The hash of the last upload to its path; None if there was none."""
+    date_from: DateSource | None = None
+    changed_on: str | None = None
+    """The day on which its file last changed, or on which the text was uploaded."""
+
+    @property
+    def dated(self) -> DocumentDate | None:
+        """The day that it gives itself, else that of its last change."""
+        if self.date:
+            return DocumentDate(self.date, self.date_from or "front matter")
+        return DocumentDate(self.changed_on, "file") if self.changed_on else None
+
+    @property
+    def day(self) -> str:
+        """Its date, to sort by; empty if it has none."""
+        return self.date or self.changed_on or ""
 
 
 @dataclass(frozen=True, slots=True)

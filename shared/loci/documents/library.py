@@ -2,22 +2,24 @@
 
 import hashlib
 import os
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Collection, Generator, Iterable, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from loci.core.errors import Conflict, NotFound, Refused, Unavailable
 from loci.core.identity import Owner
 from loci.core.stores import ABSENT, BlobStore, WriteLocks, lost_race
 from loci.documents.cached_documents import CachedDocuments
 from loci.documents.catalog import Catalog
+from loci.documents.content.tags_and_dates import with_ancestors
 from loci.documents.document import DOCUMENT_ID, LOCK_WAIT_SECONDS, Document, DocumentText, lock_name
 from loci.documents.ingest.index_writer import DocumentDraft, IndexWriter, former_paths
 from loci.documents.ingest.local_files import (
     MAX_DOCUMENT_BYTES,
     below_root,
     blob_key,
+    changed_on,
     checked_path,
     file_of,
     is_below,
@@ -26,15 +28,24 @@ from loci.documents.ingest.local_files import (
     path_of,
     read_file,
 )
+from loci.documents.similar_names import most_alike
+from loci.documents.writing.deletions import DeletedDocument, Deletions, StaysDeletedError
 from loci.documents.writing.history import History, PastWrite, hash_of
 
 SUGGESTED_IDS = 3
+EMPTY_LIBRARY = (
+    "The library is empty. Fill it with: loci ingest FOLDER (for a server elsewhere: loci ingest FOLDER --to URL),"
+    " or write a first document with write_document"
+)
 
 
 class Library:
     """Every owner's documents. The text is in a file on this machine or, for uploads, in the blob store."""
 
-    def __init__(self, catalog: Catalog, writer: IndexWriter, blobs: BlobStore, locks: WriteLocks) -> None:
+    def __init__(
+        self, catalog: Catalog, writer: IndexWriter, blobs: BlobStore, locks: WriteLocks, deletions: Deletions
+    ) -> None:
+        self._deletions = deletions
         self._catalog = catalog
         self._cache = CachedDocuments(catalog, writer.index_state)
         self._writer = writer
@@ -49,6 +60,15 @@ class Library:
             raise self._not_found(owner, name)
         return document
 
+    def is_empty(self, owner: Owner) -> bool:
+        """True if the owner has no document."""
+        some, after = self._catalog.page(owner, 1, None)
+        return not some and after is None
+
+    def cached(self, owner: Owner) -> Collection[Document]:
+        """All documents, read again only after somebody has written one."""
+        return self._cache.of(owner).documents.values()
+
     def documents(self, owner: Owner) -> list[Document]:
         """All documents, ordered by path."""
         return sorted(self._catalog.documents(owner), key=lambda document: document.path)
@@ -58,21 +78,13 @@ class Library:
 
         The best one has the most of the wanted tags; among equals it is the newest.
         """
-        found = [
-            one
-            for one in self._cache.of(owner).documents.values()
-            if (set(wanted) <= set(one.tags) if every else set(wanted) & set(one.tags))
-            and not set(unwanted) & set(one.tags)
-        ]
-        found.sort(key=lambda one: one.path)
-        found.sort(key=lambda one: (len(set(wanted) & set(one.tags)), one.date or ""), reverse=True)
-        return found
-
-    def folders(self, owner: Owner) -> list[str]:
-        """The folders of all documents, and the folders above them, as in `docs/`, `docs/briefs/`."""
-        innermost = {one.path.rpartition("/")[0] for one in self._cache.of(owner).documents.values()}
-        every = {folder for one in map(PurePosixPath, innermost) for folder in (one, *one.parents)}
-        return sorted(f"{folder}/" for folder in every if folder.name)
+        asked, barred, found = set(wanted), set(unwanted), list[tuple[int, Document]]()
+        for one in sorted(self.cached(owner), key=lambda one: one.path):
+            tags = set(with_ancestors(one.tags))
+            has = len(asked & tags)
+            if (has == len(asked) if every else has) and not barred & tags:
+                found.append((has, one))
+        return [one for _, one in sorted(found, key=lambda pair: (pair[0], pair[1].day), reverse=True)]
 
     def read(self, owner: Owner, name: str) -> DocumentText:
         """The document's text as it is now."""
@@ -96,6 +108,11 @@ class Library:
                 code="ROOT_NOT_FOUND",
             )
         return read_file(root.folder, below_root(document.path))
+
+    def changed_on(self, owner: Owner, document: Document) -> str | None:
+        """The day on which its file last changed. None if its text is in no file."""
+        root = self._catalog.root(owner, document.root) if document.root else None
+        return root and changed_on(root.folder, below_root(document.path))
 
     def matching(self, owner: Owner, name: str) -> list[Document]:
         """The document of that id or path, or all below that folder. A path may be one on this machine."""
@@ -125,8 +142,8 @@ class Library:
     def add(self, owner: Owner, path: str, content: bytes) -> Document:
         """Store an upload, which replaces the document at its path.
 
-        If it is the same upload as last time, a text that a tool has written since stays. Otherwise the upload wins,
-        and history keeps the tool's text.
+        If it is the same upload as last time, a text that a tool has written since stays, and so does a deletion
+        (`StaysDeletedError`). Otherwise the upload wins, and history keeps the tool's text.
         """
         path = checked_path(path)
         if len(content) > MAX_DOCUMENT_BYTES:
@@ -138,9 +155,14 @@ class Library:
         """Write the document's current text to the index again."""
         return self._writer.retry_on_conflict(lambda: self._reindex(owner, id), _busy(id))
 
+    def deleted_uploads(self, owner: Owner) -> list[DeletedDocument]:
+        """The uploaded documents that a tool deleted."""
+        return [one for one in self._deletions.every(owner) if one.sha256]
+
     def remove_upload(self, owner: Owner, path: str) -> None:
         """Remove the uploaded document at that path, if there is one. History keeps a text that a tool wrote since."""
         with self._locked(owner, path):
+            self._deletions.end(owner, path)
             document = self._catalog.find(owner, path).document
             if document is None or document.root is not None or document.uploaded_sha256 is None:
                 return
@@ -165,7 +187,10 @@ class Library:
         held = entry.document
         if held and held.root is not None:
             raise Refused(f"{path} is a file on this machine", "Choose another path", code="PATH_TAKEN")
-        uploaded, now = hash_of(content), self._text(owner, entry.id)
+        uploaded, now = str(hash_of(content)), self._text(owner, entry.id)
+        deleted = None if held else self._deletions.find(owner, path)
+        if deleted and deleted.sha256 == uploaded:
+            raise StaysDeletedError(path)
         if held and held.uploaded_sha256 == uploaded and (now == content or self._is_from_tool(owner, path, now)):
             is_indexed = held.sha256 == hash_of(now) and self._writer.is_indexed(owner, held)
             return held if is_indexed else self.reindex(owner, held.id)
@@ -173,7 +198,10 @@ class Library:
         draft = replace(draft, document=replace(draft.document, uploaded_sha256=uploaded))
         draft = self._writer.embed_one(owner, draft)
         with self._locked(owner, path):
-            return self._put(owner, draft, content)
+            document = self._put(owner, draft, content)
+        if deleted:
+            self._deletions.end(owner, path)
+        return document
 
     def _put(self, owner: Owner, draft: DocumentDraft, content: bytes) -> Document:
         """Write the draft; `Conflict` if somebody has written the document since the draft's version."""
@@ -189,7 +217,8 @@ class Library:
         if document is None:
             raise self._not_found(owner, id)
         content = self.content(owner, document)
-        draft = self._writer.draft(id, document.path, document.root, content, version, document)
+        path, root, day = document.path, document.root, self.changed_on(owner, document)
+        draft = self._writer.draft(id, path, root, content, version, document, changed_on=day)
         return self._writer.write(owner, self._writer.embed_one(owner, draft))
 
     def _pass_on_path(self, owner: Owner, gone: Document) -> None:
@@ -250,31 +279,14 @@ class Library:
         if DOCUMENT_ID.fullmatch(name) and self._catalog.with_version(owner, name)[1] != ABSENT:
             advice = "Run: loci doctor --fix. Searches still find the document"
             return NotFound(f"The record of {name} is damaged", advice, code="RECORD_DAMAGED")
-        similar = self._similar_ids(owner, name)
-        meant = f"Did you mean {', '.join(similar)}? search_documents returns the current ids"
-        advice = meant if similar else "Ingest documents with: loci ingest PATH"
-        return NotFound("Node not found.", advice, code="NODE_NOT_FOUND")
-
-    def _similar_ids(self, owner: Owner, name: str) -> list[str]:
-        """The ids of the documents whose ids or paths look most like this name, the most similar first."""
-        wanted = _trigrams(name)
-        by_path = is_document(name)
-        similarity = {
-            one.id: _overlap(wanted, _trigrams(one.path if by_path else one.id))
-            for one in self._catalog.documents(owner)
-        }
-        similar = [one for one, value in similarity.items() if value > 0]
-        return sorted(similar, key=lambda one: (-similarity[one], one))[:SUGGESTED_IDS]
+        documents = self._catalog.documents(owner)
+        if not documents:
+            return NotFound("Node not found.", EMPTY_LIBRARY, code="NODE_NOT_FOUND")
+        names = {one.id: one.path if is_document(name) else one.id for one in documents}
+        similar = most_alike(name, names, SUGGESTED_IDS)
+        meant = f"Did you mean {', '.join(similar)}? " if similar else ""
+        return NotFound("Node not found.", f"{meant}search_documents returns the current ids", code="NODE_NOT_FOUND")
 
 
 def _busy(name: str) -> Unavailable:
     return Unavailable(f"Other writers keep changing {name}", "Try again when they are done", code="BUSY")
-
-
-def _trigrams(text: str) -> frozenset[str]:
-    padded = f"  {text.lower()} "
-    return frozenset(padded[at : at + 3] for at in range(len(padded) - 2))
-
-
-def _overlap(one: frozenset[str], other: frozenset[str]) -> float:
-    return len(one & other) / len(one | other)

@@ -85,9 +85,10 @@ def _tools(app: "DocumentsHost") -> list[ToolFamily]:
 
     on = ("documents",)
     searching = ("search_documents", "temporal_search", "query_by_tags", "read_node_content")
+    writes = ("inject_tags", "write_document", "move_document", "delete_document", "undo_write")
     return [
         tool_family(search, *searching, "list_directory_structure", surfaces=on),
         tool_family(links, "explore_links", "graph_neighbors", surfaces=on),
         tool_family(overview, "find_gaps", "cluster_documents", "suggest_reading", surfaces=on),
-        tool_family(writing, "inject_tags", "write_document", "undo_write", surfaces=on),
+        tool_family(writing, *writes, surfaces=on),
     ]

@@ -10,7 +10,7 @@ from loci.core.errors import LociError
 from loci.core.identity import LOCAL, Owner
 from loci.core.settings import Settings
 from loci.core.stores import BlobStore, RecordStore
-from loci.documents.catalog import Catalog, RecentlyRead
+from loci.documents.catalog import Catalog
 from loci.documents.graph.clusters import Clusters
 from loci.documents.graph.graph import Graphs
 from loci.documents.graph.neighbours_index import SimilarLinks
@@ -25,6 +25,8 @@ from loci.documents.ingest.partial_embeddings import PartialEmbeddings
 from loci.documents.ingest.reindex import Reindex
 from loci.documents.ingest.uploads import ClientSync
 from loci.documents.library import Library
+from loci.documents.recently_read import RecentlyRead
+from loci.documents.writing.deletions import Deletions
 from loci.documents.writing.edits import Edits
 from loci.documents.writing.leftovers import sweep_data, sweep_roots
 from loci.search.adapters import SearchAdapters
@@ -75,7 +77,7 @@ def document_parts(
     partial = None if is_local else PartialEmbeddings(records, time.time)  # a laptop has the time to finish
     seconds_to_parse = settings.parse_seconds
     writer = IndexWriter(catalog, index, embedder, time.time, parse_seconds=seconds_to_parse, partial=partial)
-    library = Library(catalog, writer, blobs, adapters.locks)
+    library = Library(catalog, writer, blobs, adapters.locks, Deletions(records))
     model_name, seconds = settings.language_model or "", settings.language_model_seconds
     language_stage = LanguageStage(language_model, model_name, seconds=seconds)
     own_links = OwnLinks(catalog, index)
@@ -86,7 +88,7 @@ def document_parts(
         embedder=embedder,
         search=Search(index, embedder, adapters.reranker, language_stage, rerank_seconds=settings.rerank_seconds),
         library=library,
-        edits=Edits(catalog, writer, records, blobs, adapters.locks, time.time, write_roots, own_links),
+        edits=Edits(catalog, writer, records, blobs, adapters.locks, time.time, write_roots, own_links, graphs),
         ingest=FolderIngest(catalog, writer, folders),
         folders=folders,
         missing_vectors=MissingVectors(catalog, writer),

@@ -10,8 +10,8 @@ from mcp_types import CallToolResult, InputRequiredResult, TextContent
 from pydantic import ValidationError
 
 from loci.core.errors import LociError, NotFound, Refused, Unavailable
+from loci.mcp.arguments import unfit_arguments
 
-INVALID_PARAMS = "INVALID_PARAMS"
 INTERNAL_ERROR = "INTERNAL_ERROR"
 UNKNOWN_TOOL = "TOOL_NOT_FOUND"
 
@@ -63,15 +63,6 @@ def unknown_tool(name: str, known: Sequence[str], advice: str = "Use tools/list"
         f"{advice}; the tools here are {', '.join(known)}",
         code=UNKNOWN_TOOL,
     )
-
-
-def unfit_arguments(error: ValidationError) -> Refused:
-    """The failure of a call whose arguments do not fit the tool."""
-    # The messages name the rule that was broken; the rejected values are the caller's data and stay out.
-    complaint = "; ".join(
-        f"{'.'.join(str(part) for part in fault['loc']) or 'arguments'}: {fault['msg']}" for fault in error.errors()
-    )
-    return Refused(complaint, "Correct the arguments and call again", code=INVALID_PARAMS)
 
 
 def _bug(error: BaseException) -> FailedCall:

@@ -4,13 +4,11 @@ from collections.abc import Callable, Sequence
 from typing import cast
 
 from mcp_types import CallToolResult
-from pydantic import ValidationError
 
 from loci.core.errors import Refused
 from loci.core.identity import Caller
 from loci.core.json import Json, JsonObject
 from loci.core.lazy import Lazy
-from loci.mcp.errors import unfit_arguments
 from loci.mcp.report import Report
 from loci.mcp.tool import LociTool
 from loci.mcp.tool_catalog import ToolCatalog, ToolFamily
@@ -44,10 +42,7 @@ class OwnTool:
             if progress is not None:
                 progress(done, total, text)
 
-        try:
-            given = self._tool.sdk_tool.fn_metadata.validate_arguments(arguments)
-        except ValidationError as error:
-            raise unfit_arguments(error) from None
+        given = self._tool.sdk_tool.fn_metadata.validate_arguments(arguments)
         answer = self._tool.answer(self._tool.function.here(given, caller, Report(send)))
         if not isinstance(answer, CallToolResult):
             raise Refused(f"{self.id} asks for input that nobody can give here", "Call it over MCP", code="TOOL_ERROR")

@@ -35,6 +35,7 @@ from loci.mcp.errors import UNKNOWN_TOOL, FailedCall, ToolAnswer, attempt, unkno
 from loci.mcp.module import Host, Module, tool_families
 from loci.mcp.passed_on import CALL_TOOL, passed_on
 from loci.mcp.prompts import filled_prompt, listed_prompt
+from loci.mcp.protocol_errors import ProtocolErrors
 from loci.mcp.resources import serve_resources
 from loci.mcp.sdk import SdkServer
 from loci.mcp.tasks import Tasks
@@ -96,6 +97,7 @@ class LociServer(SdkServer):
             cache_hints={"tools/list": CacheHint(ttl_ms=300_000), "server/discover": CacheHint(ttl_ms=300_000)},
             log_level="WARNING",
         )
+        self.low_level.middleware.append(ProtocolErrors(lambda name: catalog.find(name) is not None))
         if self._resources:
             serve_resources(self.low_level, self._resources, self._prompts)
         if self._upstream and host.settings.tools_listed:
@@ -181,7 +183,8 @@ class LociServer(SdkServer):
         if name in self._prompts:
             return filled_prompt(self._prompts[name], arguments or {}, self._listed.names)
         if name not in {prompt.name for prompt in await self.list_prompts()}:
-            raise MCPError(INVALID_PARAMS, "There is no prompt of that name: use prompts/list")
+            names = ", ".join(self._prompts) or "none"
+            raise MCPError(INVALID_PARAMS, f"There is no prompt {name[:80]!r}: use prompts/list. There are: {names}")
         return await super().get_prompt(name, arguments, context)
 
     async def _call_upstream(

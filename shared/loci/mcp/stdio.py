@@ -56,7 +56,13 @@ async def _pass_on(
 def _fault(error: Exception) -> SessionMessage:
     """Answer a line that holds no message: the SDK would say nothing."""
     is_json = isinstance(error, ValidationError) and error.errors()[0]["type"] != "json_invalid"
-    code, message = (INVALID_REQUEST, "Invalid request") if is_json else (PARSE_ERROR, "Parse error")
+    if is_json:
+        code, message = (
+            INVALID_REQUEST,
+            "Invalid request. Check its structure: a message has jsonrpc, id, method, params",
+        )
+    else:
+        code, message = PARSE_ERROR, "Parse error. Check the format of the request: a message is one line of JSON"
     return SessionMessage(JSONRPCError(jsonrpc="2.0", id=None, error=ErrorData(code=code, message=message)))
 
 

@@ -9,10 +9,10 @@ from functools import cached_property
 from typing import Any, Literal, get_args
 
 from mcp.server.mcpserver.tools import Tool
-from mcp.server.mcpserver.utilities.func_metadata import FuncMetadata
 from mcp_types import CallToolResult, InputRequiredResult, TextContent, ToolAnnotations
 from pydantic_core import to_jsonable_python
 
+from loci.mcp.arguments import Arguments
 from loci.mcp.listed_schema import listed_input, listed_output
 from loci.mcp.threads import THREADS, WRITES
 from loci.mcp.tool_function import ToolFunction
@@ -22,7 +22,6 @@ Surface = Literal["all", "documents", "files", "tools"]
 """An endpoint: `/mcp` has all tools, `/mcp/documents` and the others a part of them."""
 SURFACES: tuple[Surface, ...] = get_args(Surface)
 BUDGET = 16 * 1024
-TEXTS: tuple[object, ...] = (str, str | None)
 
 
 @dataclass(frozen=True)
@@ -66,18 +65,6 @@ class LociTool:
         return CallToolResult(content=[TextContent(type="text", text=as_text(plain))], structured_content=structured)
 
 
-class TextsAsTheyCame(FuncMetadata):
-    """Reads arguments as the SDK does, but a text stays one: the SDK would take a text that is JSON for an object."""
-
-    def pre_parse_json(self, data: dict[str, Any]) -> dict[str, Any]:
-        return super().pre_parse_json(data) | {name: value for name, value in data.items() if self._is_text(name)}
-
-    def _is_text(self, name: str) -> bool:
-        field = self.arg_model.model_fields.get(name)
-        kind: object = field and field.annotation
-        return kind in TEXTS
-
-
 def loci_tool(
     fn: Callable[..., Any],
     *,
@@ -111,7 +98,7 @@ def loci_tool(
             open_world_hint=open_world,
         ),
     )
-    sdk_tool.fn_metadata = TextsAsTheyCame.model_construct(**dict(sdk_tool.fn_metadata))
+    sdk_tool.fn_metadata = Arguments.model_construct(**dict(sdk_tool.fn_metadata))
     sdk_tool.parameters = listed_input(sdk_tool.parameters)
     return LociTool(id, sdk_tool, function, budget, quick, only_for_clients)
 

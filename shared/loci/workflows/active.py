@@ -1,11 +1,15 @@
-"""Whose runs may be active: a server finds those to move on without a look at all owners or all runs."""
+"""The active runs: each has a slot. A server finds those to move on without a look at all owners or all runs."""
 
-from collections.abc import Callable, Iterator
-from typing import Final
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final, cast
 
+from loci.core.errors import LociError
 from loci.core.identity import SYSTEM, Owner
-from loci.core.json import string
+from loci.core.json import JsonObject, string
+from loci.core.slots import Slots
 from loci.core.stores import Record, RecordStore, every, readable
+from loci.workflows.run import ENDED, Lease, Run
+from loci.workflows.runs import ALIVE, Runs
 
 SLOT: Final = "workflow_slot"
 """The kind of record that each active run has."""
@@ -13,6 +17,8 @@ OWNER: Final = "workflow_owner"
 DAY: Final = 24 * 3600.0
 KEPT: Final = 31 * DAY
 """Seconds after its start in which a run may be active."""
+STORED_SECONDS: Final = 60.0
+"""Seconds after which a slot without a run is free again."""
 
 
 class ActiveOwners:
@@ -37,6 +43,47 @@ class ActiveOwners:
         for owner in readable(every(self._records, SYSTEM, OWNER), _owner):
             if self._records.list(owner, SLOT, limit=1).records:
                 yield owner
+
+
+class ActiveRuns:
+    """The slots of the runs that have not ended."""
+
+    def __init__(self, slots: Slots, owners: ActiveOwners, runs: Runs, clock: Callable[[], float]) -> None:
+        self._slots = slots
+        self._owners = owners
+        self._runs = runs
+        self._clock = clock
+
+    def begin(self, owner: Owner, id: str) -> tuple[str, str]:
+        """Take a slot for one more run. Those of runs that are over come free first."""
+        now = self._clock()
+        value: JsonObject = {"run": id, "at": now}
+        self._owners.note(owner)
+        try:
+            slot = self._slots.take(owner, now + ALIVE, value)
+        except LociError:
+            self.states(owner)
+            slot = self._slots.take(owner, now + ALIVE, value)
+        return slot.key, slot.version
+
+    def end(self, owner: Owner, run: Run) -> None:
+        """Give the run's slot back."""
+        if run.slot is not None:
+            self._slots.give_back(owner, *run.slot)
+
+    def states(self, owner: Owner) -> dict[str, tuple[str, Lease | None]]:
+        """The statuses and leases of the active runs, by their ids. The slots of those that are over come free."""
+        slots = {str(slot.value.get("run") or slot.key): slot for slot in self._slots.held(owner)}
+        states = self._runs.states(owner, [*slots])
+        self._free_ended(owner, slots, states)
+        return states
+
+    def _free_ended(self, owner: Owner, slots: Mapping[str, Record], states: Mapping[str, tuple[str, object]]) -> None:
+        """Free the slots of runs that have ended, expired or are damaged. A run is stored soon after its slot."""
+        for id, slot in slots.items():
+            is_new = self._clock() - float(cast("float", slot.value.get("at", 0))) < STORED_SECONDS
+            if states[id][0] in ENDED if id in states else not is_new:
+                self._slots.give_back(owner, slot.key, slot.version)
 
 
 def _owner(record: Record) -> Owner:

@@ -50,15 +50,18 @@ class Answers:
             answer["checkpoint"] = told
             if link := self.link(owner, id, run):
                 answer["approval_url"] = link
+            shown = "show them approval_url, or " if "approval_url" in answer else ""
             answer["next_action"] = (
-                f"Only a person may answer: show them approval_url, or ask them to run: loci approve {id}"
+                f"Only a person may answer: {shown}ask them to run: loci approve {id}"
                 if asked.only_human
                 else "Use pml:approval_response to approve or reject it"
             )
         elif run.status == "running":
             answer["next_action"] = "It goes on. Use pml:workflow_status to see how far it is"
-        elif run.status == "aborted" and run.decisions:
-            answer["reason"] = run.decisions[-1].reason
+        elif run.status == "aborted":
+            ended = [one.reason for one in run.decisions if one.what.startswith(("abort", "reject"))]
+            if ended:
+                answer["reason"] = ended[-1]
         answer["results"] = values
         answer["metrics"] = {
             "total_time_ms": round(((run.ended if run.status in ENDED else self._clock()) - run.began) * 1000, 1),

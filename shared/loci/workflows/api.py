@@ -1,22 +1,30 @@
 """Workflows: the one door. MCP tools, commands and pages call these methods and nothing behind them."""
 
-import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Final, cast
+from typing import Final
 
 from loci.core.deadline import time_left
 from loci.core.errors import LociError, Refused
 from loci.core.identity import Caller, Owner
 from loci.core.ids import random_id
 from loci.core.json import JsonObject
-from loci.core.slots import Slots
-from loci.core.stores import Record
-from loci.workflows.active import ActiveOwners
+from loci.workflows.active import ActiveRuns
 from loci.workflows.answers import Answers
 from loci.workflows.approval_links import ApprovalLinks, Linked
+from loci.workflows.decisions import (
+    BY_LOCI,
+    BY_PLAN,
+    aborted,
+    answered,
+    continued,
+    gates,
+    only_a_person,
+    open_checkpoint,
+    stopped,
+)
 from loci.workflows.plan import Plan, Task
 from loci.workflows.ports import CheckedTask, Steps, WorkflowEngine
 from loci.workflows.pursuing import Pursuit
@@ -29,10 +37,9 @@ ANSWERING: Final = 2.0
 LOOK_SECONDS: Final = 0.5
 """Seconds between two reports of progress."""
 LONGEST: Final = ALIVE
+BEGINNING_SECONDS: Final = 30.0
+"""Seconds after which somebody should have begun to move a run on."""
 MOST_FAULTS: Final = 5
-LONGEST_ARGUMENTS: Final = 1000
-STORED_SECONDS: Final = 60.0
-"""Seconds after which a slot without a run is free again."""
 
 Told = Callable[[int, int, str], None]
 """Told how far a run is: tasks that have ended, of how many, and a text."""
@@ -50,8 +57,7 @@ class WorkflowParts:
     steps: Steps
     slices: Slices
     engine: WorkflowEngine
-    slots: Slots
-    owners: ActiveOwners
+    active: ActiveRuns
     answers: Answers
     links: ApprovalLinks
     pursuit: Pursuit
@@ -60,6 +66,8 @@ class WorkflowParts:
     """True: only people may approve tasks."""
     patience: float
     """Seconds that a call waits before it answers that the run goes on."""
+    ends_with_call: bool = False
+    """True: this process ends with the call, so that nothing goes on in it."""
 
 
 class Workflows:
@@ -70,20 +78,22 @@ class Workflows:
 
     def wait_for_ends(self) -> None:
         """Have calls wait for the ends of their runs, however long: this process ends with the call."""
-        self.parts = replace(self.parts, patience=LONGEST)
+        self.parts = replace(self.parts, patience=LONGEST, ends_with_call=True)
 
-    def start(self, caller: Caller, workflow: JsonObject, *, by_layer: bool = False, told: Told = nobody) -> JsonObject:
-        """Run a plan. Nothing of it runs unless all of it can."""
+    def start(
+        self, caller: Caller, workflow: JsonObject, *, by_layer: bool = False, told: Told = nobody, why: str = BY_PLAN
+    ) -> JsonObject:
+        """Run a plan. Nothing of it runs unless all of it can. `why`: tasks that it marks wait for an approval."""
         plan = Plan.of(workflow)
         checked = self._checked(caller.owner, plan.tasks)
         id = f"wf_{random_id(20)}"
         owner, now = caller.owner, self.parts.clock()
-        slot = self._slot(owner, id, now + ALIVE)
+        slot = self.parts.active.begin(owner, id)
         run = Run(
             plan=plan,
             tasks={one.id: TaskState() for one in plan.tasks},
             safe=tuple(one for one, tool in checked.items() if tool.is_safe),
-            gated=(gated := _gates(plan.tasks, checked)),
+            gated=(gated := gates(plan.tasks, checked, why)),
             only_people=self.parts.only_people,
             by_person=tuple(one for one in gated if self.parts.only_people or plan[one].approve == "human"),
             by_layer=by_layer,
@@ -95,8 +105,8 @@ class Workflows:
         try:
             self.parts.engine.start(owner, id)
         except LociError:
-            self.parts.runs.change(owner, id, lambda run: _aborted(run, now))
-            self._freed(owner, run)
+            self.parts.runs.change(owner, id, lambda run: aborted(run, now))
+            self.parts.active.end(owner, run)
             raise
         return self._settled(owner, id, told)
 
@@ -104,7 +114,7 @@ class Workflows:
         self, caller: Caller, intent: str, context: JsonObject, *, by_layer: bool = False, told: Told = nobody
     ) -> JsonObject:
         """Run a plan that Loci makes for the intent; tell the plan alone if it is not complete or not sure."""
-        start = partial(self.start, caller, by_layer=by_layer, told=told)
+        start = partial(self.start, caller, by_layer=by_layer, told=told, why=BY_LOCI)
         return self.parts.pursuit.pursue(caller, intent, context, start)
 
     def replan(self, owner: Owner, id: str, requirement: str, context: JsonObject) -> JsonObject:
@@ -120,17 +130,7 @@ class Workflows:
             seen.append(run.checkpoint)
             if run.checkpoint != seen[0]:  # another answer was faster: this one was not meant for what came after it
                 return run
-            match run.checkpoint:
-                case Checkpoint(kind="approval", id=checkpoint):
-                    raise Refused(
-                        f"The workflow waits for an approval of task {run.checkpoint.task!r}",
-                        f"Answer it with pml_approval_response, checkpoint_id {checkpoint!r}",
-                        code="APPROVAL_NEEDED",
-                    )
-                case Checkpoint():
-                    return _released(run).decided(self.parts.clock(), "continue", reason)
-                case None:
-                    return run
+            return continued(run, self.parts.clock(), reason)
 
         self.parts.runs.change(owner, id, gone_on)
         self.parts.engine.start(owner, id)
@@ -151,76 +151,37 @@ class Workflows:
         """Answer the checkpoint at which a run waits. The second answer is refused. `wait`: for what comes of it."""
 
         def decided(run: Run) -> Run:
-            checkpoint = run.checkpoint
-            if checkpoint is None or checkpoint.id != checkpoint_id:
-                waiting = f"It waits at {checkpoint.id}" if checkpoint else f"It does not wait: it is {run.status}"
-                raise Refused(
-                    f"Checkpoint {checkpoint_id[:80]!r} is not open in this workflow",
-                    f"{waiting}. See pml_workflow_status",
-                    code="CHECKPOINT_CLOSED",
-                )
+            checkpoint = open_checkpoint(run, checkpoint_id)
             if checkpoint.only_human and not by_person:
-                if not approved:
-                    told = "Only a person may answer this checkpoint"
-                    raise Refused(told, "To end the workflow, use pml_abort", code="ONLY_A_PERSON")
-                link = self.parts.answers.link(owner, id, run)
-                raise Refused(
-                    self.question(run),
-                    f"Ask them to {f'open {link}, or to ' if link else ''}run: loci approve {id}. To end the workflow,"
-                    " use pml_abort",
-                    code="APPROVAL_NEEDED",
-                    details={"approval_url": link} if link else None,
-                )
-            now = self.parts.clock()
-            run = run.decided(now, f"{'approve' if approved else 'reject'} {checkpoint.task or 'layer'}", feedback)
-            if checkpoint.kind == "layer":
-                return _released(run) if approved else _aborted(run, now)
-            state = run.tasks[checkpoint.task]
-            if approved:
-                new = state.model_copy(update={"is_approved": True})
-            else:
-                why = f"It was rejected: {feedback}" if feedback else "It was rejected"
-                new = state.model_copy(update={"status": "skipped", "code": "REJECTED", "error": why})
-            return run.with_tasks({checkpoint.task: new}).model_copy(update={"status": "running", "checkpoint": None})
+                raise only_a_person(id, run, approved=approved, link=self.parts.answers.link(owner, id, run))
+            return answered(run, checkpoint, self.parts.clock(), approved=approved, feedback=feedback)
 
         run, _ = self.parts.runs.change(owner, id, decided)
         if run.status in ENDED:
-            self._freed(owner, run)
+            self.parts.active.end(owner, run)
         else:
             self.parts.engine.start(owner, id)
         return self._settled(owner, id, told) if wait else self.parts.answers.of(owner, id, run)
 
     def abort(self, owner: Owner, id: str, reason: str) -> JsonObject:
         """Stop a run: nothing new starts, and what runs is given up."""
-
-        def aborted(run: Run) -> Run:
-            if run.status in ENDED:
-                raise Refused(
-                    f"The workflow has ended already: it is {run.status}",
-                    "See its results with pml_workflow_status",
-                    code="WORKFLOW_ENDED",
-                )
-            now = self.parts.clock()
-            return _aborted(run.decided(now, "abort", reason), now)
-
-        run, _ = self.parts.runs.change(owner, id, aborted)
+        run, _ = self.parts.runs.change(owner, id, lambda run: stopped(run, self.parts.clock(), reason))
         self.parts.engine.cancel(owner, id)
-        self._freed(owner, run)
+        self.parts.active.end(owner, run)
         return self.parts.answers.of(owner, id, run)
 
     def status(self, owner: Owner, id: str) -> JsonObject:
-        """How far a run is."""
-        return self.parts.answers.of(owner, id, self.parts.runs.get(owner, id))
-
-    @staticmethod
-    def question(run: Run) -> str:
-        """What a person is asked at the run's checkpoint."""
-        checkpoint = run.checkpoint
-        if checkpoint is None or not checkpoint.task:
-            return "Only a person may let the workflow go on"
-        what = run.plan[checkpoint.task].tool or "code"
-        with_what = json.dumps(checkpoint.arguments, ensure_ascii=False)[:LONGEST_ARGUMENTS]
-        return f"Only a person may approve task {checkpoint.task!r}: {what} with {with_what}"
+        """How far a run is. One that nothing moves on any more is taken up, if this process goes on after the call."""
+        run = self.parts.runs.get(owner, id)
+        answer = self.parts.answers.of(owner, id, run)
+        if self._is_left(run):
+            if self.parts.ends_with_call:
+                answer["next_action"] = (
+                    "Its server has ended. It goes on when one runs (loci serve), or with pml_continue"
+                )
+            else:
+                self.parts.engine.start(owner, id)
+        return answer
 
     def linked(self, owner: Owner, token: str) -> tuple[Linked, JsonObject]:
         """The checkpoint behind a link, and how far its run is. Raises `NotFound`."""
@@ -237,12 +198,10 @@ class Workflows:
 
         It looks at the slots of the active runs only, and gives back those of runs that are over.
         """
-        slots = self._of_runs(owner)
-        states = self.parts.runs.states(owner, [*slots])
+        states = self.parts.active.states(owner)
         left = [id for id, (status, lease) in states.items() if self.parts.slices.is_left(status, lease)]
         for id in left:
             self.parts.engine.start(owner, id)
-        self._free_ended(owner, slots, states)
         return len(left)
 
     def close(self) -> None:
@@ -263,32 +222,11 @@ class Workflows:
             raise Refused(f"Nothing has run. {told}", first.resolution, code=first.code)
         return checked
 
-    def _slot(self, owner: Owner, id: str, until: float) -> tuple[str, str]:
-        """A slot for one more active run. Those of runs that are over come free first."""
-        value: JsonObject = {"run": id, "at": self.parts.clock()}
-        self.parts.owners.note(owner)
-        try:
-            slot = self.parts.slots.take(owner, until, value)
-        except LociError:
-            slots = self._of_runs(owner)
-            self._free_ended(owner, slots, self.parts.runs.states(owner, [*slots]))
-            slot = self.parts.slots.take(owner, until, value)
-        return slot.key, slot.version
-
-    def _of_runs(self, owner: Owner) -> dict[str, Record]:
-        """The slots, by the ids of their runs."""
-        return {str(slot.value.get("run") or slot.key): slot for slot in self.parts.slots.held(owner)}
-
-    def _free_ended(self, owner: Owner, slots: dict[str, Record], states: Mapping[str, tuple[str, object]]) -> None:
-        """Free the slots of runs that have ended, expired or are damaged. A run is stored soon after its slot."""
-        for id, slot in slots.items():
-            is_new = self.parts.clock() - float(cast("float", slot.value.get("at", 0))) < STORED_SECONDS
-            if states[id][0] in ENDED if id in states else not is_new:
-                self.parts.slots.give_back(owner, slot.key, slot.version)
-
-    def _freed(self, owner: Owner, run: Run) -> None:
-        if run.slot is not None:
-            self.parts.slots.give_back(owner, *run.slot)
+    def _is_left(self, run: Run) -> bool:
+        """True if nothing moves the run on, or nothing has begun to for a while."""
+        quiet_since = max([run.began, *(one.at for one in run.decisions)])
+        has_begun = run.lease is not None or self.parts.clock() - quiet_since > BEGINNING_SECONDS
+        return has_begun and self.parts.slices.is_left(run.status, run.lease)
 
     def _settled(self, owner: Owner, id: str, told: Told) -> JsonObject:
         """The answer of a run, as soon as it ends or waits for a decision; else, after a while, that it goes on."""
@@ -300,31 +238,7 @@ class Workflows:
             left = until - time.monotonic()
             if run.status != "running" or left <= 0:
                 if run.status in ENDED:
-                    self._freed(owner, run)
+                    self.parts.active.end(owner, run)
                 return self.parts.answers.of(owner, id, run)
             told(len(run.tasks) - len(run.unsettled()), len(run.tasks), f"{id} runs {', '.join(run.running()[:5])}")
             self.parts.engine.wait(owner, id, min(LOOK_SECONDS, left))
-
-
-def _gates(tasks: tuple[Task, ...], checked: dict[str, CheckedTask]) -> dict[str, str]:
-    """Why tasks need an approval, by their ids."""
-    reasons = {one.id: checked[one.id].approval or ("the plan says so" if one.approve else None) for one in tasks}
-    return {id: reason for id, reason in reasons.items() if reason is not None}
-
-
-def _released(run: Run) -> Run:
-    """The run whose next layer may run."""
-    return run.model_copy(update={"status": "running", "checkpoint": None, "released": run.released + 1})
-
-
-def _aborted(run: Run, now: float) -> Run:
-    """The run with nothing left to do."""
-    states = dict[str, TaskState]()
-    for id, state in run.tasks.items():
-        if state.status == "waiting":
-            states[id] = state.model_copy(update={"status": "skipped", "error": "the workflow was aborted"})
-        elif state.status == "running":
-            told = {"status": "error", "code": "ABORTED", "error": "The workflow was aborted: it may have run"}
-            states[id] = state.model_copy(update={**told, "ms": max(0.0, now - state.began) * 1000})
-    over = {"status": "aborted", "checkpoint": None, "lease": None, "ended": now}
-    return run.with_tasks(states).model_copy(update=over)

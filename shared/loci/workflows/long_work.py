@@ -4,6 +4,7 @@ from loci.core.identity import Owner
 from loci.core.json import JsonObject
 from loci.mcp.tasks import LongTask, TaskStatus
 from loci.workflows.api import Workflows
+from loci.workflows.decisions import question
 from loci.workflows.run import ENDED, Run
 
 CANCELLED = "cancelled by the client"
@@ -28,8 +29,8 @@ class LongWorkflows:
             run.began,
             run.ended if run.status in ENDED else parts.clock(),
             parts.runs.seconds_kept(run),
-            parts.answers.of(owner, id, run),
-            self._workflows.question(run) if status == "input_required" else "",
+            self._workflows.status(owner, id),
+            question(run) if status == "input_required" else "",
             run.checkpoint.id if run.checkpoint else "",
         )
 

@@ -11,7 +11,7 @@ from loci.core.settings import Settings
 from loci.core.slots import Slots
 from loci.core.stores import RecordStore
 from loci.scratchpad.api import Scratchpad
-from loci.workflows.active import SLOT, ActiveOwners
+from loci.workflows.active import SLOT, ActiveOwners, ActiveRuns
 from loci.workflows.answers import Answers
 from loci.workflows.api import WorkflowParts
 from loci.workflows.approval_links import ApprovalLinks
@@ -59,14 +59,14 @@ def workflow_parts(
     steps = ToolSteps(tools, code)
     slices = Slices(runs, steps, time.time, adapters.is_gone)
     engine = adapters.engine(slices, runs)
+    slots = Slots(records, SLOT, MOST_ACTIVE, _too_many, durable=False)
     planning = Planning(partial(OwnersToolbox, tools), Proposals(model, settings.language_model_seconds))
     return WorkflowParts(
         runs,
         steps,
         slices,
         engine,
-        Slots(records, SLOT, MOST_ACTIVE, _too_many, durable=False),
-        ActiveOwners(records, time.time),
+        ActiveRuns(slots, ActiveOwners(records, time.time), runs, time.time),
         Answers(runs, scratchpad, time.time, links),
         links,
         Pursuit(planning, runs, steps, engine, time.time),

@@ -1,6 +1,7 @@
 """A plan: tasks, and which of them wait for which."""
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Annotated, Any, Final, Literal, Self, cast
 
@@ -8,11 +9,20 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 
 from loci.core.errors import Refused
 from loci.core.json import Json, JsonObject
-from loci.workflows.references import ID, references
+from loci.workflows.references import ID, broken_references, references
 
 MOST_TASKS: Final = 200
 LONGEST_TASK: Final = 300_000
 """Milliseconds."""
+MOST_FAULTS: Final = 5
+LONGEST_FAULT: Final = 400
+_PLAIN: Final = {
+    "tuple_type": "Input should be a list",
+    "dict_type": "Input should be an object",
+    "model_type": "Input should be an object",
+}
+_IN_CODE: Final = re.compile(rf"\bdeps(?:\??\.|\[[\"'])(?P<read>{ID})|\$(?P<written>{ID})\.result\b")
+"""What code says of the results of tasks."""
 
 TaskId = Annotated[str, Field(pattern=rf"^{ID}$", max_length=64)]
 
@@ -125,12 +135,17 @@ def _task(value: Json, at: int) -> Task:
         raise _invalid([f"task {task.id!r}: it names no tool, such as filesystem:read_file"])
     if task.kind == "code_execution" and not (task.code or "").strip():
         raise _invalid([f"task {task.id!r}: it has no code"])
+    if task.kind == "mcp_tool" and task.code is not None:
+        raise _invalid(
+            [f"task {task.id!r}: it has code, but calls a tool: write type code_execution for one that runs it"]
+        )
     return task
 
 
 def _told(fault: Mapping[str, Any]) -> str:
     path = ".".join(str(one) for one in cast("tuple[object, ...]", fault["loc"]))
-    return f"{path}: {fault['msg']}" if path else str(fault["msg"])
+    told = _PLAIN.get(fault["type"], str(fault["msg"]))
+    return f"{path}: {told}" if path else told
 
 
 def _faults(tasks: Sequence[Task]) -> list[str]:
@@ -144,9 +159,26 @@ def _faults(tasks: Sequence[Task]) -> list[str]:
             for other in one.after
             if other not in ids
         ]
+        faults += [
+            f'task {one.id!r}: {written!r} is no part of a result: they are named .name, [0] and ["a name"]; write $$'
+            " for a dollar, and ${…} around a part before a text that begins with ["
+            for written in broken_references(one.arguments)
+        ]
+        faults += _faults_of_code(one, ids) if one.kind == "code_execution" else []
     if not faults and (cycle := _cycle({one.id: one.after for one in tasks})):
         faults.append(f"these tasks wait for each other: {' -> '.join(cycle)}")
     return faults
+
+
+def _faults_of_code(task: Task, ids: Sequence[str]) -> Iterator[str]:
+    if "deps" in task.arguments:
+        yield f"task {task.id!r}: `deps` holds the results of other tasks: name that argument otherwise"
+    named = [(one["read"], one["written"]) for one in _IN_CODE.finditer(task.code or "")]
+    for read, written in dict.fromkeys(named):
+        if written in ids:
+            yield f"task {task.id!r}: ${written}.result stands for nothing in code: read deps.{written}, add dependsOn"
+        elif read in ids and read not in task.after:
+            yield f"task {task.id!r}: its code reads deps.{read}, but does not wait for it: add dependsOn"
 
 
 def _cycle(after: Mapping[str, Sequence[str]]) -> list[str]:
@@ -174,8 +206,10 @@ def _layers(after: Mapping[str, Sequence[str]]) -> list[list[str]]:
 
 
 def _invalid(faults: Iterable[str]) -> Refused:
+    found = [one if len(one) <= LONGEST_FAULT else f"{one[:LONGEST_FAULT]}…" for one in faults]
+    more = f"; and {len(found) - MOST_FAULTS} more" if len(found) > MOST_FAULTS else ""
     return Refused(
-        f"The workflow is wrong: {'; '.join(faults)}",
+        f"The workflow is wrong: {'; '.join(found[:MOST_FAULTS])}{more}",
         "Correct it and call again; nothing has run",
         code="INVALID_PARAMS",
     )

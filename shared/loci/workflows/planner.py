@@ -1,6 +1,6 @@
 """Makes a plan of an intent, by rules: the same plan for the same tools, every time."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -14,7 +14,6 @@ from loci.workflows.entities import from_context, givens, masked
 from loci.workflows.file_sets import FileSet, file_set, file_tools
 from loci.workflows.fitting import shaped
 from loci.workflows.intent import Clause, clauses
-from loci.workflows.ordering import waits_for
 from loci.workflows.producers import produced
 from loci.workflows.references import references
 from loci.workflows.toolbox import Toolbox, ToolFacts
@@ -23,6 +22,8 @@ ENOUGH: Final = 0.6
 """A plan that is surer than this starts."""
 LEAST: Final = 0.3
 """A tool that is less sure is none for the step."""
+LEARNED: Final = 0.5
+"""A tool that is so surely used after another waits for it."""
 MOST_STEPS: Final = 30
 READING: Final = frozenset(index_words("read get load open show count parse print")) | {""}
 
@@ -124,7 +125,7 @@ class Planner:
     def _add_choice(self, clause: Clause, step: Step, choice: Choice) -> None:
         bound = choice.bound
         spread = [None, *(one for one in step.givens if one not in bound.used)] if bound.spread else [None]
-        waits = waits_for(clause, choice, self._made.earlier, self._toolbox, bound.after)
+        waits = _waits_for(clause, choice, self._made.earlier, self._toolbox, bound.after)
         source = next((str(one.value) for one in bound.used if one.kind in ("path", "url") and not one.is_folder), "")
         self._sure.append(choice.confidence)
         for one in spread:
@@ -188,3 +189,21 @@ class Planner:
         id = next(id for number in range(1, 10_000) if (id := f"t{number}") not in self._taken)
         self._taken.add(id)
         return id
+
+
+def _waits_for(
+    clause: Clause, choice: Choice, earlier: Sequence[Earlier], toolbox: Toolbox, taken: Collection[str]
+) -> list[str]:
+    """The ids of the tasks that end first, and that its arguments do not name.
+
+    What only reads runs beside the others, unless the intent says `then` or such calls were made in this order before.
+    What may change something waits for the step before it.
+    """
+    if not earlier:
+        return []
+    last = earlier[-1]
+    waits = [last.id] if clause.is_after or not choice.tool.reads else []
+    tools = [one.tool for one in earlier if ":" in one.tool]
+    if not waits and toolbox.followers(tools).get(choice.tool.id, 0.0) >= LEARNED:
+        waits = [last.id]
+    return [one for one in waits if one not in taken]

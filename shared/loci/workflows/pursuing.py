@@ -2,19 +2,18 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
 
 from loci.core.errors import LociError, Refused
 from loci.core.identity import Caller, Owner
 from loci.core.json import Json, JsonObject
+from loci.workflows.decisions import BY_LOCI, gates
 from loci.workflows.plan import Task
 from loci.workflows.planning import Planning, facts, planned
-from loci.workflows.ports import CheckedTask, Steps, WorkflowEngine
+from loci.workflows.ports import Steps, WorkflowEngine
 from loci.workflows.replanning import check_replan, merged
 from loci.workflows.run import Run
 from loci.workflows.runs import Runs
 
-BY_LOCI: Final = "Loci planned it, and it may change something"
 Start = Callable[[JsonObject], JsonObject]
 """Starts a plan, and gives the answer of its run."""
 
@@ -56,18 +55,13 @@ class Pursuit:
         added = list[Task]()
 
         def changed(run: Run) -> Run:
-            run, added[:] = merged(run, tasks, checked, _gates(tasks, checked))
+            run, added[:] = merged(run, tasks, checked, gates(tasks, checked, BY_LOCI))
             return run.decided(self.clock(), f"replan: {', '.join(one.id for one in added)}", requirement)
 
         run, _ = self.runs.change(owner, id, changed)
         if run.status == "running":
             self.engine.start(owner, id)
         return _told(id, run, added, {"confidence": draft.confidence, "why": {**draft.why}})
-
-
-def _gates(tasks: list[Task], checked: dict[str, CheckedTask]) -> dict[str, str]:
-    reasons = {one.id: checked[one.id].approval or (BY_LOCI if one.approve else None) for one in tasks}
-    return {id: reason for id, reason in reasons.items() if reason is not None}
 
 
 def _told(id: str, run: Run, added: list[Task], more: JsonObject) -> JsonObject:

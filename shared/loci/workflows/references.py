@@ -18,7 +18,12 @@ _TOKEN: Final = re.compile(
     rf"|\$OUTPUT\[(?P<legacy>{ID})\](?P<legacy_path>{_STEPS})"
     rf"|\$(?P<plain>{ID})\.result(?![A-Za-z0-9_-])(?P<path>{_STEPS})"
 )
+_BEGIN: Final = re.compile(rf"\$\$|\$\{{{ID}\.result(?![A-Za-z0-9_-])|\$OUTPUT\[{ID}\]|\${ID}\.result(?![A-Za-z0-9_-])")
+_WRITTEN: Final = re.compile(r"\S{1,80}")
 _STEP: Final = re.compile(r"""\.([A-Za-z0-9_-]+)|\[([0-9]+)\]|\["([^"\]]*)"\]|\['([^'\]]*)'\]""")
+
+MOST_DIGITS: Final = 9
+"""Of a place in a list. No list is longer, and Python refuses to read a number of some thousand digits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +55,29 @@ def has_reference(value: Json) -> bool:
     return next(references(value), None) is not None
 
 
+def broken_references(value: Json) -> Iterator[str]:
+    """What begins like a reference in a value, at any depth, and goes on like none: `$t1.result[-1]`."""
+    match value:
+        case str():
+            for begin in _BEGIN.finditer(value):
+                token = _TOKEN.match(value, begin.start())
+                is_closed = begin[0].startswith(("$$", "${"))
+                if token is None or (value.startswith("[", token.end()) and not is_closed):
+                    yield cast("re.Match[str]", _WRITTEN.match(value, begin.start()))[0]
+        case list():
+            for one in value:
+                yield from broken_references(one)
+        case dict():
+            for one in value.values():
+                yield from broken_references(one)
+        case _:
+            return
+
+
 def literal(text: str) -> str:
     """The text, written so that it stands for itself."""
-    return text.replace("$", "$$") if "$$" in text or has_reference(text) else text
+    stands_for_more = "$$" in text or has_reference(text) or next(broken_references(text), None) is not None
+    return text.replace("$", "$$") if stands_for_more else text
 
 
 def resolved(value: Json, results: Mapping[str, Json]) -> Json:
@@ -118,12 +143,14 @@ def _part(reference: Reference, result: Json) -> Json:
         match part:
             case dict() if step in part:
                 part = part[step]
-            case list() if step.isdecimal() and int(step) < len(part):
+            case list() if step.isdecimal() and len(step) <= MOST_DIGITS and int(step) < len(part):
                 part = part[int(step)]
             case _:
                 raise Refused(
                     f"{reference.text} stands for nothing: {_kind(part)} has no {step!r}",
-                    f"The result of {reference.task} is {_outline(result)}",
+                    f"The result of {reference.task} is {_outline(result)}"
+                    if result is not None
+                    else f"{reference.task} gave nothing, or failed",
                     code="UNRESOLVED_REFERENCE",
                 )
     return part
@@ -137,8 +164,12 @@ def _kind(value: Json) -> str:
             return f"a list of {len(value)}"
         case None:
             return "null"
-        case _:
-            return f"a {type(cast('object', value)).__name__}"
+        case bool():
+            return "true" if value else "false"
+        case int() | float():
+            return "a number"
+        case str():
+            return "a text"
 
 
 def _outline(value: Json) -> str:

@@ -7,6 +7,7 @@ from loci.core.errors import Conflict, NotFound
 from loci.core.identity import Owner
 from loci.core.json import Json, string
 from loci.core.stores import ABSENT, Record, RecordStore, every, read_or_none, readable
+from loci.workflows.plan import Task
 from loci.workflows.run import ENDED, Lease, Run, TaskState, weighs
 from loci.workflows.values import storable
 
@@ -40,7 +41,7 @@ class Runs:
 
     def versioned(self, owner: Owner, id: str) -> tuple[Run, str]:
         """The run, and the version of its record."""
-        record = self._records.get(owner, RUN, id)
+        record = self._records.get(owner, RUN, id) if id else None
         run = read_or_none(record, _run)
         if run is None or record is None:
             if record is not None:
@@ -124,6 +125,10 @@ class Runs:
                 code="RESULT_LOST",
             )
         return record.value.get("value")
+
+    def results(self, owner: Owner, id: str, run: Run, task: Task) -> dict[str, Json]:
+        """What the tasks gave that this one waits for. One that failed and may fail gave null."""
+        return {one: self.value(owner, id, one, run.tasks[one]) for one in task.after}
 
     def seconds_kept(self, run: Run) -> float:
         """How long the run is kept if nothing happens to it."""

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING
 
-from loci.core.errors import Refused
 from loci.core.giving_up import GivingUp
 from loci.core.identity import Caller, Owner
 from loci.core.json import Json, JsonObject
@@ -50,8 +49,6 @@ class ToolSteps:
 def _request(task: Task, arguments: JsonObject, results: JsonObject) -> "TypeScriptRequest":
     from loci.code.typescript import TypeScriptRequest
 
-    if "deps" in arguments:
-        raise Refused("`deps` holds the results of other tasks", "Name that argument otherwise", code="INVALID_PARAMS")
     return TypeScriptRequest(
         task.code or "",
         task.intent,

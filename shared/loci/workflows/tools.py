@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Annotated, Any, Protocol, cast
+from typing import Annotated, Any, Protocol
 
 from mcp_types import CallToolResult, TextContent
 from pydantic import BaseModel, Field
@@ -67,10 +67,12 @@ def workflow_tools(app: WorkflowsHost) -> list[LociTool]:
         arguments and `deps.t1`. All is checked before anything runs.
         """
         _check_one(intent, workflow)
-        by_layer = per_layer_validation or (config or {}).get("per_layer_validation") is True
+        settings = config or {}
+        _check_config(settings, has_intent=intent is not None)
+        by_layer = per_layer_validation or settings.get("per_layer_validation", False)
         if intent is not None:
-            told = _told(report)
-            return _answer(app.workflows.pursue(caller, intent, _context(config), by_layer=by_layer, told=told))
+            context, told = settings.get("context", {}), _told(report)
+            return _answer(app.workflows.pursue(caller, intent, context, by_layer=by_layer, told=told))
         return _answer(app.workflows.start(caller, workflow or {}, by_layer=by_layer, told=_told(report)))
 
     def continue_run(
@@ -150,20 +152,28 @@ def workflow_tools(app: WorkflowsHost) -> list[LociTool]:
 
 def _check_one(intent: str | None, workflow: dict[str, Any] | None) -> None:
     """Raise `Refused` unless one of them is given."""
-    if (intent is None) == (workflow is None):
+    if intent is not None and workflow is not None:
+        raise Refused("Both intent and workflow are given", "Give one of them", code="INVALID_PARAMS")
+    if intent is None and workflow is None:
+        raise Refused("Neither intent nor workflow is given", "Give one of them", code="INVALID_PARAMS")
+    if intent is not None and not intent.strip():
+        raise Refused("The intent is empty", "Say what is to be done", code="INVALID_PARAMS")
+
+
+def _check_config(config: dict[str, Any], *, has_intent: bool) -> None:
+    """Raise `Refused` if something in it would not count."""
+    if unknown := [name for name in config if name not in ("per_layer_validation", "context")]:
         raise Refused(
-            "Give either intent or workflow, not both" if intent else "Neither intent nor workflow is given",
-            "Give one of them",
-            code="INVALID_PARAMS",
+            f"config has no {unknown[0][:80]!r}", "It may hold per_layer_validation and context", code="INVALID_PARAMS"
         )
-
-
-def _context(config: dict[str, Any] | None) -> JsonObject:
-    """The values that come with an intent."""
-    known: object = (config or {}).get("context", {})
-    if not isinstance(known, dict):
+    if not isinstance(config.get("per_layer_validation", False), bool):
+        raise Refused("config.per_layer_validation is neither true nor false", "Correct it", code="INVALID_PARAMS")
+    if not isinstance(config.get("context", {}), dict):
         raise Refused("config.context is no object", "Give names and values", code="INVALID_PARAMS")
-    return cast("JsonObject", known)
+    if "context" in config and not has_intent:
+        raise Refused(
+            "config.context is for an intent", "Give its values in the arguments of tasks", code="INVALID_PARAMS"
+        )
 
 
 def _told(report: Report) -> Told:

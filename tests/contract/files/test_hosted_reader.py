@@ -51,7 +51,8 @@ def test_the_machine_is_told_of_one_file_and_one_place_and_nothing_of_the_owner(
     assert "loci-executors" in event["put"]["url"]
 
 
-def test_if_lambda_has_no_room_another_try_may_help(hosted: Readers) -> None:
+def test_if_lambda_has_no_room_another_try_may_help(hosted: Readers, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("loci.adapters.aws.clients.ROOM_SECONDS", 0.1)
     assert hosted.api is not None
     hosted.blobs.write(ANN, "files/prices", PRICES)
     hosted.api.throttled.add(FUNCTION)

@@ -130,7 +130,17 @@ def test_a_call_that_outlasts_its_request_ends_with_it(api: InvokeApi, servers: 
     assert told.what.startswith("The tool server notes gave no answer in 0.")
 
 
-def test_a_throttled_function_was_not_called(api: InvokeApi, servers: LambdaToolServers) -> None:
+def test_a_call_waits_until_lambda_has_room_for_it(api: InvokeApi, servers: LambdaToolServers) -> None:
+    answering(api, {"result": {"content": []}})
+    api.refusals[CONNECT] = 3
+    assert servers.call(ANN, NOTES, "read", {}) == {"content": []}
+    assert (api.refusals[CONNECT], len(api.events)) == (0, 1)
+
+
+def test_a_throttled_function_was_not_called(
+    api: InvokeApi, servers: LambdaToolServers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("loci.adapters.aws.clients.ROOM_SECONDS", 0.1)
     answering(api, {})
     api.throttled.add(CONNECT)
     told = raised(servers)

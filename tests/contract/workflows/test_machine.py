@@ -3,18 +3,22 @@
 import json
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import loci.workflows.api
 import loci.workflows.machine_steps
 from loci.app import App
 from loci.compose import build_app
 from loci.core.identity import LOCAL, LOCAL_CALLER
+from loci.workflows.active import SLOT
 from loci.workflows.run import Lease, Run
 from tests.contract.workflows.test_engines import gated
 from tests.support.invoke_api import Handler
+from tests.support.polling import until
 from tests.support.workflow_machine import Machine
 from tests.surface.workflows.conftest import Flow, task
 
@@ -88,6 +92,7 @@ async def test_a_decision_may_come_before_the_token_is_kept(flow: Flow, on_machi
 
     on_machine.function = early
     asked = await flow.run(gated("a", value=1))
+    assert until(lambda: bool(deciders))
     deciders[0].join()
     assert on_machine.ended() == [(asked["workflow_id"], "SUCCEEDED")]
     assert (await flow.answer("pml_workflow_status", workflow_id=asked["workflow_id"]))["status"] == "complete"
@@ -113,6 +118,33 @@ async def test_a_decision_starts_another_execution_if_none_waits_any_more(flow: 
     )
     assert answer["status"] == "complete"
     assert on_machine.ended() == [(id, "ABORTED"), (f"{id}-2", "SUCCEEDED")]
+
+
+async def test_whoever_looks_at_a_run_that_nothing_moves_on_takes_it_up(
+    flow: Flow, on_machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    handler = on_machine.function
+
+    tries: list[str] = []
+
+    def broken(event: dict[str, Any], _: object) -> object:
+        tries.append(event["op"])
+        raise MemoryError("no room")
+
+    on_machine.function = broken
+    monkeypatch.setattr(flow.app.workflows, "parts", replace(flow.app.workflows.parts, patience=0.0))
+    id = (await flow.answer("pml_execute_dag", workflow={"tasks": [task("a", "note", value=1)]}))["workflow_id"]
+    assert until(lambda: bool(tries))
+    [one] = on_machine.client.list_executions(stateMachineArn=flow.app.settings.workflow_machine)["executions"]
+    on_machine.client.stop_execution(executionArn=one["executionArn"])
+    on_machine.function = handler
+    assert (await flow.answer("pml_workflow_status", workflow_id=id))["status"] == "running"
+    assert on_machine.ended() == [(id, "ABORTED")]
+    monkeypatch.setattr(loci.workflows.api, "BEGINNING_SECONDS", 0.0)
+    await flow.answer("pml_workflow_status", workflow_id=id)
+    assert on_machine.ended() == [(id, "ABORTED"), (f"{id}-2", "SUCCEEDED")]
+    assert (await flow.answer("pml_workflow_status", workflow_id=id))["status"] == "complete"
+    assert flow.begun() == [("note", {"value": 1})]
 
 
 async def test_a_run_longer_than_a_slice_goes_on_in_the_next(flow: Flow, on_machine: Machine) -> None:
@@ -215,7 +247,6 @@ async def test_a_run_whose_machine_does_not_start_holds_no_slot(app: App, flow: 
     gone = Flow(build_app(settings), flow.journal)
     text = await gone.failed("pml_execute_dag", workflow={"tasks": [task("a", "note", value=1)]})
     assert "StateMachineDoesNotExist" in text
-    parts = app.workflows.parts
-    assert [run.status for run in parts.runs.all(LOCAL).values()] == ["aborted"]
-    assert not [*parts.slots.held(LOCAL)]
+    assert [run.status for run in app.workflows.parts.runs.all(LOCAL).values()] == ["aborted"]
+    assert not app.records.list(LOCAL, SLOT).records
     assert flow.begun() == []

@@ -21,6 +21,7 @@ from tests.attack.doors import uvicorn_door
 from tests.support.connecting import connecting
 from tests.support.workflow_machine import Machine, workflow_machine
 from tests.surface.results import structured, texts
+from tests.surface.workflows.upstreams import add_files
 
 if TYPE_CHECKING:
     from tests.surface.workflows.visitors import Visitor
@@ -105,3 +106,12 @@ def both(tmp_path: Path) -> Generator["tuple[Visitor, Visitor]"]:
             app.tools.ask(owner, "journal")
         yield Visitor(door, app, ANN, tmp_path / "ann"), Visitor(door, app, BOB, tmp_path / "bob")
     app.close()
+
+
+@pytest.fixture
+def folder(flow: Flow, tmp_path: Path) -> Path:
+    """The files that the workflows may read."""
+    folder = tmp_path / "files"
+    add_files(flow.app, folder)
+    (folder / "config.json").write_text('{"port": 8080}')
+    return folder

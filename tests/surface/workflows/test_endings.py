@@ -166,7 +166,7 @@ async def test_a_bug_in_what_moves_a_workflow_on_is_told(flow: Flow, monkeypatch
     def fails(*_: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr("loci.workflows.slice._Slice._start", fails)
+    monkeypatch.setattr("loci.workflows.tries.Tries.start", fails)
     answer = await flow.run(task("t1", "echo", value=1), task("t2", "note", "t1", value=2))
     assert answer["status"] == "error"
     assert "INTERNAL_ERROR" in of(answer, "t1")["error"]

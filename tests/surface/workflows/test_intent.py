@@ -7,19 +7,10 @@ import pytest
 
 from loci.core.identity import LOCAL, LOCAL_CALLER
 from tests.surface.workflows.conftest import Flow, task
-from tests.surface.workflows.upstreams import add_files, add_memory, add_release
+from tests.surface.workflows.upstreams import add_memory, add_release
 
-pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("app", ["embedded"], indirect=True)]
+pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("app", ["embedded", "aws"], indirect=True)]
 READ_AND_KEEP = "Read config.json and create a memory entity with its content"
-
-
-@pytest.fixture
-def folder(flow: Flow, tmp_path: Path) -> Path:
-    """The files that the workflows may read."""
-    folder = tmp_path / "files"
-    add_files(flow.app, folder)
-    (folder / "config.json").write_text('{"port": 8080}')
-    return folder
 
 
 async def approved(flow: Flow, answer: dict[str, Any]) -> dict[str, Any]:
@@ -57,44 +48,6 @@ async def test_the_official_memory_gets_the_fields_that_it_wants(flow: Flow, fol
     created = {"name": "config", "entityType": "file", "observations": ['{"port": 8080}']}
     assert answer["results"]["t2"] == {"entities": [created]}
     assert "8080" in (tmp_path / "memory.json").read_text()
-
-
-async def test_all_typescript_files_are_read_and_their_lines_counted(flow: Flow, folder: Path) -> None:
-    (folder / "src" / "deep").mkdir(parents=True)
-    (folder / "src" / "a.ts").write_text("one\n---\nthree\n")
-    (folder / "src" / "deep" / "b.tsx").write_text("one\n\n\n")
-    (folder / "src" / "c.js").write_text("one\n")
-    answer = await flow.answer("pml_execute_dag", intent="Read all TypeScript files in src/ and count lines")
-    assert answer["status"] == "complete"
-    counted = answer["results"]["t4"]
-    assert {Path(one["path"]).name: one["lines"] for one in counted["files"]} == {"a.ts": 3, "b.tsx": 3}
-    assert (counted["total_files"], counted["total_lines"]) == (2, 6)
-
-
-async def test_the_results_of_a_run_are_given_to_code_as_they_are(flow: Flow, folder: Path) -> None:
-    (folder / "src").mkdir()
-    (folder / "src" / "a.ts").write_text("one\ntwo\n")
-    (folder / "src" / "b.ts").write_text("one\ntwo\nthree\nfour\n")
-    run = await flow.answer("pml_execute_dag", intent="Read all TypeScript files in src/ and count lines")
-    code = """
-        const files = Object.values(context.files).flatMap((one) => one.files ?? []);
-        return {
-          totalFiles: files.length,
-          totalLines: files.reduce((sum, f) => sum + f.lines, 0),
-          avgLinesPerFile: Math.round(files.reduce((sum, f) => sum + f.lines, 0) / files.length)
-        };
-    """
-    answer = await flow.answer("pml_execute_code", code=code, context={"files": run["results"]})
-    assert answer["result"] == {"totalFiles": 2, "totalLines": 6, "avgLinesPerFile": 3}
-
-
-async def test_a_search_that_finds_no_file_ends_with_why(flow: Flow, folder: Path) -> None:
-    (folder / "src").mkdir()
-    answer = await flow.answer("pml_execute_dag", intent="Read all TypeScript files in src/ and count lines")
-    assert answer["status"] == "error"
-    states = {one["taskId"]: one for one in answer["tasks"]}
-    assert "Nothing was found" in states["t2"]["error"]
-    assert states["t4"]["status"] == "skipped"
 
 
 async def test_a_deployment_pauses_after_its_first_layer_and_before_it_deploys(flow: Flow, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from loci.core.identity import LOCAL
 from tests.surface.workflows.conftest import Flow, task
 from tests.surface.workflows.upstreams import add_files, add_release
 
-pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("app", ["embedded"], indirect=True)]
+pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("app", ["embedded", "aws"], indirect=True)]
 PARSE = "Parse discovered XML files"
 FOUND = {"discovered_files": ["config.xml", "data.xml"]}
 

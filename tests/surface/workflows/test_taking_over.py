@@ -106,6 +106,15 @@ def test_who_stalls_and_comes_back_changes_nothing_any_more(flow: Flow, monkeypa
     assert [tool for tool, _ in flow.begun()] == ["wait_for", "note"]
 
 
+def test_a_status_tells_if_the_server_has_ended(flow: Flow) -> None:
+    id = left(flow, "1.0.elsewhere.1", 0.0, t2="running")
+    flow.app.workflows.wait_for_ends()
+    told = flow.app.workflows.status(LOCAL, id)
+    assert (told["status"], "loci serve" in str(told["next_action"])) == ("running", True)
+    assert flow.app.workflows.proceed(LOCAL, id)["status"] == "error"
+    assert "INTERRUPTED" in str(flow.app.workflows.status(LOCAL, id)["tasks"])
+
+
 def test_a_task_that_is_interrupted_again_and_again_is_given_up(flow: Flow) -> None:
     id = left(flow, "1.0.elsewhere.1", 0.0, t1="running")
     runs = flow.app.workflows.parts.runs
@@ -116,7 +125,7 @@ def test_a_task_that_is_interrupted_again_and_again_is_given_up(flow: Flow) -> N
     assert len(flow.begun()) == 1
 
 
-def test_the_101st_active_run_is_refused_and_slots_come_free(flow: Flow) -> None:
+def test_the_101st_active_run_is_refused_and_slots_come_free(flow: Flow, monkeypatch: pytest.MonkeyPatch) -> None:
     ids = [paused(flow) for _ in range(MOST_ACTIVE)]
     with pytest.raises(LociError, match="100 workflows of yours are active") as refused:
         paused(flow)
@@ -128,7 +137,7 @@ def test_the_101st_active_run_is_refused_and_slots_come_free(flow: Flow) -> None
     ids.append(paused(flow))
     flow.app.records.remove(LOCAL, "workflow", ids[2])  # as if it had expired
     later = flow.app.workflows.parts.clock() + 100
-    object.__setattr__(flow.app.workflows.parts, "clock", lambda: later)
+    monkeypatch.setattr(flow.app.workflows.parts.active, "_clock", lambda: later)
     paused(flow)
 
 

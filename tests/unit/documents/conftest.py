@@ -22,6 +22,7 @@ from loci.documents.ingest.ingested_folders import IngestedFolders
 from loci.documents.ingest.missing_vectors import MissingVectors
 from loci.documents.ingest.reindex import Reindex
 from loci.documents.library import Library
+from loci.documents.writing.deletions import Deletions
 from loci.model_store.models_folder import ModelsFolder
 from loci.search.ranking import Chunk, Where
 from loci.search.words import query_words
@@ -93,7 +94,7 @@ def open_desk(folder: Path) -> Desk:
     index = SqliteIndex(database)
     writer = IndexWriter(catalog, index, OnnxEmbedder(CurrentModel(ModelsFolder(models), "embedder")), lambda: START)
     blobs = FolderBlobs(data / "blobs", Keyring(["s" * 32]).seal("link"), "http://127.0.0.1", lambda: START)
-    library = Library(catalog, writer, blobs, FolderWriteLocks(data / "turns"))
+    library = Library(catalog, writer, blobs, FolderWriteLocks(data / "turns"), Deletions(records))
     return Desk(
         data,
         models,

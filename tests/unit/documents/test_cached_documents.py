@@ -6,6 +6,7 @@ import pytest
 
 from loci.core.errors import Unavailable
 from loci.core.identity import LOCAL
+from loci.documents.directory import directory
 
 from .conftest import Desk, open_desk
 
@@ -30,14 +31,18 @@ def with_tag(desk: Desk, tag: str = "harbour") -> list[str]:
     return [one.path for one in desk.library.tagged(LOCAL, [tag], [], every=True)]
 
 
+def folders(tagged: Desk) -> list[str]:
+    return directory(one.path for one in tagged.library.cached(LOCAL))
+
+
 def test_documents_with_a_tag_are_read_from_the_store_once(tagged: Desk) -> None:
     assert with_tag(tagged) == ["notes/a.md", "notes/b.md"]
     assert scans(tagged, lambda: with_tag(tagged)) == 0
 
 
 def test_folders_are_read_from_the_store_once(tagged: Desk) -> None:
-    assert tagged.library.folders(LOCAL) == ["notes/", "other/"]
-    assert scans(tagged, lambda: tagged.library.folders(LOCAL)) == 0
+    assert folders(tagged) == ["notes/", "other/"]
+    assert scans(tagged, lambda: folders(tagged)) == 0
 
 
 def test_what_this_process_writes_is_seen_at_once(tagged: Desk) -> None:
@@ -45,7 +50,7 @@ def test_what_this_process_writes_is_seen_at_once(tagged: Desk) -> None:
     tagged.library.add(LOCAL, "new/d.md", b"# d\n\n#harbour\n")
     tagged.library.remove_upload(LOCAL, "notes/a.md")
     assert with_tag(tagged) == ["new/d.md", "notes/b.md"]
-    assert tagged.library.folders(LOCAL) == ["new/", "notes/", "other/"]
+    assert folders(tagged) == ["new/", "notes/", "other/"]
 
 
 def test_a_document_without_text_is_seen_at_once(tagged: Desk) -> None:
@@ -68,7 +73,7 @@ def test_tags_and_folders_are_there_while_the_index_is_not(tagged: Desk, monkeyp
 
     monkeypatch.setattr(type(tagged.index), "state", fail)
     for _ in range(2):
-        assert (with_tag(tagged), tagged.library.folders(LOCAL)) == (["notes/a.md", "notes/b.md"], ["notes/", "other/"])
+        assert (with_tag(tagged), folders(tagged)) == (["notes/a.md", "notes/b.md"], ["notes/", "other/"])
 
 
 def test_of_many_uploads_that_are_dropped_all_documents_are_read_once(tagged: Desk) -> None:

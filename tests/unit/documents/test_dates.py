@@ -5,7 +5,8 @@ from datetime import date
 import pytest
 
 from loci.core.errors import Refused
-from loci.documents.content.tags_and_dates import first_day, parse_date_range
+from loci.documents.content.date_ranges import asked_for_newest, parse_date_range
+from loci.documents.content.tags_and_dates import first_day
 
 SATURDAY = date(2026, 1, 17)
 
@@ -18,6 +19,9 @@ SATURDAY = date(2026, 1, 17)
         "20260117-standup.md",
         "2026_01_17_x",
         "2026/01/17",
+        "17.1.2026",
+        "Treffen am 17. 01. 2026",
+        "2026年1月17日",
         "17 January 2026",
         "January 17, 2026",
         "Meeting of 17th Jan 2026",
@@ -30,7 +34,19 @@ def test_a_day_is_told_in_one_form(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "2026", "2026-02-30", "12026-01-17", "1.2.3", "v2026.1.1", "31 February 2026", "May 2026"]
+    "text",
+    [
+        "",
+        "2026",
+        "2026-02-30",
+        "12026-01-17",
+        "1.2.3",
+        "v2026.1.1",
+        "v1.2.2026",
+        "1.2.3.2026",
+        "31 February 2026",
+        "May 2026",
+    ],
 )
 def test_what_is_no_day_is_none(text: str) -> None:
     assert first_day(text) is None
@@ -56,14 +72,58 @@ def test_what_is_no_day_is_none(text: str) -> None:
         ("last year", "2025-01-01", "2025-12-31"),
         ("the past 2 weeks", "2026-01-03", "2026-01-17"),
         ("last 1 day", "2026-01-16", "2026-01-17"),
+        ("any time", None, None),
+        ("June 2024", "2024-06-01", "2024-06-30"),
+        ("in sept. 2024", "2024-09-01", "2024-09-30"),
+        ("3 June 2024", "2024-06-03", "2024-06-03"),
+        ("June 3rd, 2024", "2024-06-03", "2024-06-03"),
+        ("December", "2025-12-01", "2025-12-31"),
+        ("since March", "2025-03-01", None),
+        ("since 3 March 2024", "2024-03-03", None),
+        ("before June 2024", None, "2024-05-31"),
+        ("March to May 2024", "2024-03-01", "2024-05-31"),
+        ("from November to February 2024", "2023-11-01", "2024-02-29"),
+        ("November 2023 to February", "2023-11-01", "2024-02-29"),
+        ("March 2024 - May 2024", "2024-03-01", "2024-05-31"),
+        ("2024-01-03 to 2024-02-01", "2024-01-03", "2024-02-01"),
+        ("between 2024 and 2025", "2024-01-01", "2025-12-31"),
+        ("3 June to today", "2025-06-03", "2026-01-17"),
     ],
 )
 def test_a_range_has_a_first_and_a_last_day(text: str, first: str | None, last: str | None) -> None:
     assert parse_date_range(text, SATURDAY) == (first, last)
 
 
-@pytest.mark.parametrize("text", ["", "soon", "2026-13", "2026-02-30", "2026-02..2026-01", "last 9999 years", "since"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "soon",
+        "mayor 2024",
+        "2024 June May",
+        "June 31 2024",
+        "2026-13",
+        "2026-02-30",
+        "2026-02..2026-01",
+        "last 9999 years",
+        "since",
+    ],
+)
 def test_what_is_not_a_range_is_refused(text: str) -> None:
     with pytest.raises(Refused) as refusal:
         parse_date_range(text, SATURDAY)
     assert refusal.value.code == "BAD_DATE_RANGE"
+
+
+@pytest.mark.parametrize(
+    ("query", "rest"),
+    [
+        ("newest notes on tides", "notes on tides"),
+        ("The latest releases", "releases"),
+        ("most recent work", "work"),
+        ("latest", None),
+        ("notes on the latest", None),
+    ],
+)
+def test_a_question_for_what_is_newest_begins_with_that_word(query: str, rest: str | None) -> None:
+    assert asked_for_newest(query) == rest

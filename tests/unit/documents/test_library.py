@@ -8,6 +8,7 @@ from loci.adapters.local.write_locks import FolderWriteLocks
 from loci.core.errors import NotFound, Refused, Unavailable
 from loci.core.identity import LOCAL, Owner
 from loci.documents import library
+from loci.documents.directory import directory
 from loci.documents.document import lock_name
 
 from .conftest import Desk
@@ -56,7 +57,7 @@ def test_folders_are_listed_with_those_above_them(desk: Desk) -> None:
     desk.write("a/b/x.md", "text")
     desk.write("y.md", "text")
     desk.run()
-    assert desk.library.folders(LOCAL) == ["notes/", "notes/a/", "notes/a/b/"]
+    assert directory(one.path for one in desk.library.cached(LOCAL)) == ["notes/", "notes/a/", "notes/a/b/"]
 
 
 def test_a_text_that_is_no_file_is_kept(desk: Desk) -> None:

@@ -29,7 +29,7 @@ def taken_in(texts: Mapping[str, str]) -> tuple[list[Document], dict[str, Writte
                 root="root",
                 title=parsed.title,
                 tags=parsed.tags,
-                date=parsed.date,
+                date=parsed.date and parsed.date.day,
                 sha256="",
                 bytes=0,
                 lines=0,

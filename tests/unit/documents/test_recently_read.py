@@ -7,7 +7,7 @@ import pytest
 from loci.adapters.local.records import SqliteRecords
 from loci.adapters.local.sqlite import Database
 from loci.core.identity import LOCAL, Owner
-from loci.documents.catalog import KEPT_SECONDS, MAX_REMEMBERED, READ, REPEAT_SECONDS, RecentlyRead
+from loci.documents.recently_read import KEPT_SECONDS, MAX_REMEMBERED, READ, REPEAT_SECONDS, RecentlyRead
 
 
 class Clock:

@@ -6,14 +6,17 @@ from datetime import date
 import pytest
 
 from loci.core.errors import LociError
+from loci.documents.content.date_ranges import asked_for_newest, parse_date_range
 from loci.documents.content.excerpt import ExcerptRequest, read_excerpt
 from loci.documents.content.front_matter import read_front_matter
 from loci.documents.content.inline_links import inline_links
 from loci.documents.content.markdown import parse
-from loci.documents.content.tags_and_dates import first_day, normal_tag, parse_date_range
+from loci.documents.content.tags_and_dates import first_day, normal_tag
 from loci.documents.document import ids_for, relation_named
 from loci.documents.ingest.local_files import checked_path
 from loci.documents.writing.authoring import append, replace_section
+from loci.documents.writing.exact_edit import replace_exact
+from loci.documents.writing.relinking import relinked
 from loci.documents.writing.tagging import tagged
 from loci.mcp.tool_names import wire_name
 from loci.search.passages import chunks, passages
@@ -49,6 +52,9 @@ OF_DOCUMENTS: dict[str, Read] = {
     "adding tags": either(lambda text: tagged("a.md", text.encode(), ["new"])),
     "appending": either(lambda text: append("a.md", text.encode(), "more", None)),
     "a section": either(lambda text: replace_section("a.md", f"# x\n\n{text}".encode(), "more", "x")),
+    "an exact edit": either(lambda text: replace_exact("a.md", f"{text}\n\nlast".encode(), "last", "end")),
+    "a text that is not there": either(lambda text: replace_exact("a.md", text.encode(), f"{text}.", "end")),
+    "new links": either(lambda text: relinked("a.md", text.encode(), {("wiki", "a"): "b", ("path", "a"): "b"})),
     "an excerpt": either(lambda text: read_excerpt(text, ExcerptRequest(heading="x"), lambda texts: [1] * len(texts))),
 }
 OF_ARGUMENTS: dict[str, Read] = {
@@ -57,6 +63,7 @@ OF_ARGUMENTS: dict[str, Read] = {
     "a tag": normal_tag,
     "a day": first_day,
     "a range of days": either(lambda text: parse_date_range(text, TODAY)),
+    "a question for what is newest": asked_for_newest,
     "a question": query_words,
     "a snippet": lambda text: snippet(text, ["a", "jan", "it'", "x_y"], 240),
     "the name of a relation": either(relation_named),

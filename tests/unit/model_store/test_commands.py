@@ -101,7 +101,8 @@ def test_a_check_reads_every_byte(folder: Path) -> None:
     model.write_bytes(model.read_bytes()[:-1] + b"\xff")
     said = run("check", "--json")
     assert json.loads(said.output) == {EMBEDDER: [f"{MODEL_FILE} is not what was pulled"]}
-    assert isinstance(said.exception, Unavailable)
+    assert said.exit_code == 1
+    assert isinstance(run("check").exception, Unavailable)
 
 
 def test_a_check_without_models_says_how_to_get_some(folder: Path) -> None:

@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 
 from loci.core.errors import LociError, NotFound, Refused, Unavailable
-from loci.model_store.manifests import MODEL_FILE, TOKENIZER_FILE, Embeds, Hub, Manifest, ModelFile
+from loci.model_store.manifests import FROM_INDEX, MODEL_FILE, TOKENIZER_FILE, Embeds, Hub, Manifest, ModelFile, known
 from loci.model_store.models_folder import ModelsFolder
 from loci.model_store.pull import PULLING, pull
 from tests.contract.stores import at_once
 from tests.support.model_hub import ModelHub, model_hub
+from tests.support.small_models import lay_out_embedder
 
 MODEL = bytes(range(256)) * 20_000
 TOKENIZER = b'{"version": "1.0"}'
@@ -222,6 +223,18 @@ def test_a_hub_that_cannot_be_reached_is_one_line_that_names_a_way_without_it(mo
         pull(MANIFEST, models, f"http://127.0.0.1:{port}")
     assert "loci models pull all-MiniLM-L6-v2" in str(told.value)
     assert "\n" not in str(told.value)
+
+
+def test_nobody_is_sent_to_an_embedder_for_a_reranker_or_to_one_that_is_there(models: ModelsFolder) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    with pytest.raises(Unavailable) as told:
+        pull(known("bge-reranker-base"), models, f"http://127.0.0.1:{port}")
+    assert "MiniLM" not in str(told.value)
+    lay_out_embedder(models.folder, FROM_INDEX)
+    with pytest.raises(Unavailable) as told:
+        pull(MANIFEST, models, f"http://127.0.0.1:{port}")
+    assert "MiniLM" not in str(told.value)
 
 
 @pytest.mark.parametrize("address", ["nonsense", "ftp://127.0.0.1", "http://", "http://127.0.0.1:x"])

@@ -1,7 +1,9 @@
 """The clients of boto3, and their errors as ours."""
 
 import os
+import random
 import threading
+import time
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
@@ -21,6 +23,10 @@ if TYPE_CHECKING:
     from types_boto3_s3 import S3Client
     from types_boto3_secretsmanager import SecretsManagerClient
     from types_boto3_stepfunctions import SFNClient
+
+ROOM_SECONDS = 20.0
+"""For so long a call waits until Lambda has room for it: a new account has room for ten at once."""
+FIRST_PAUSE, LONGEST_PAUSE = 0.2, 3.0
 
 
 class Clients:
@@ -129,6 +135,24 @@ def _config(*, seconds: float, attempts: int | None = None, **more: Any) -> Any:
 
     retries: Any = {"mode": "standard"} if attempts is None else {"mode": "standard", "total_max_attempts": attempts}
     return Config(retries=retries, connect_timeout=3, read_timeout=seconds, **more)
+
+
+def invoked(clients: Clients, function: str, payload: bytes, **more: Any) -> Any:
+    """Invoke a function that does its work once. While Lambda has no room for it nothing has run: wait for room."""
+    from botocore.exceptions import ClientError  # with boto3, at the first call
+
+    began, pause = time.monotonic(), FIRST_PAUSE
+    while True:
+        try:
+            return clients.runs.invoke(FunctionName=function, Payload=payload, **more)
+        except ClientError as error:
+            if code_of(error) != "TooManyRequestsException":
+                raise
+            left = time_for(ROOM_SECONDS, of_rest=0.5) - (time.monotonic() - began)
+            if left <= 0:
+                raise
+            time.sleep(min(left, pause * (0.5 + random.random())))  # noqa: S311 (so that calls do not come back at once)
+            pause = min(pause * 2, LONGEST_PAUSE)
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from contextlib import suppress
 from contextvars import copy_context
 from typing import Any
 
-from loci.adapters.aws.clients import Clients, explained
+from loci.adapters.aws.clients import Clients, explained, invoked
 from loci.core.deadline import time_for, time_left
 from loci.core.errors import Misconfigured, Unavailable
 from loci.core.giving_up import GivingUp
@@ -102,7 +102,7 @@ class LambdaToolServers:
 
     def _invoke(self, ask: Ask, function: str, payload: bytes) -> dict[str, Any]:
         with explained("Lambda", f"the function {function}", RESOLUTIONS):
-            answer = self._clients.runs.invoke(FunctionName=function, Payload=payload)
+            answer = invoked(self._clients, function, payload)
             body = answer["Payload"].read()
         try:
             said = json.loads(body)

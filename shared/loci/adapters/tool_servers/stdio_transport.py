@@ -1,5 +1,6 @@
 """The protocol over a program's standard input and output, as a transport of the official client."""
 
+import json
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from types import TracebackType
@@ -7,11 +8,12 @@ from typing import Self
 
 import anyio
 from mcp.shared.message import SessionMessage
-from mcp_types import jsonrpc_message_adapter
+from mcp_types import JSONRPCMessage, jsonrpc_message_adapter
 
 from loci.adapters.tool_servers.child_process import ChildProcess
 from loci.adapters.tool_servers.heard import Heard
 from loci.adapters.tool_servers.limits import LARGEST_ANSWER
+from loci.core.json import read_whole
 from loci.tools.tool_server import Program
 
 END_SECONDS = 0.5
@@ -40,7 +42,7 @@ class Output:
     async def receive(self) -> SessionMessage:
         while line := await self._line():
             try:
-                return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
+                return SessionMessage(_message(line))
             except ValueError:
                 if not self._heard.message():
                     break
@@ -58,6 +60,16 @@ class Output:
         if not line:
             await self._child.await_end(END_SECONDS)
         return line
+
+
+def _message(line: bytes) -> JSONRPCMessage:
+    """The message. A server that cuts texts may write half a character, which the client does not read."""
+    try:
+        return jsonrpc_message_adapter.validate_json(line, by_name=False)
+    except ValueError:
+        if b"\\ud" not in line.lower():
+            raise
+        return jsonrpc_message_adapter.validate_json(json.dumps(read_whole(line.decode())), by_name=False)
 
 
 class Input:

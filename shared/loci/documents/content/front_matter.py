@@ -1,7 +1,9 @@
-"""The YAML block at the top of a document. Hostile YAML is rejected or read as plain text."""
+"""The YAML or TOML block at the top of a document. A hostile one is rejected or read as plain text."""
 
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date, time
 from typing import cast
 
 import yaml
@@ -14,6 +16,7 @@ except ImportError:
 from loci.documents.document import Problem
 
 FENCE = "---"
+TOML_FENCE = "+++"
 ENDS = ("---", "...")
 MOST_CHARACTERS = 65_536
 # libyaml overflows the stack at about 30,000 brackets.
@@ -38,10 +41,13 @@ class FrontMatter:
 
 
 NO_FRONT_MATTER = FrontMatter()
+TOO_LONG = Problem(f"The front matter has more than {MOST_CHARACTERS:,} characters: it was not read", 1)
 
 
 def read_front_matter(lines: Sequence[str]) -> FrontMatter:
     """The front matter at the top of these lines. A broken one has a `problem` and no fields."""
+    if lines and lines[0].rstrip() == TOML_FENCE:
+        return _toml(lines)
     if not lines or lines[0].rstrip() != FENCE:
         return NO_FRONT_MATTER
     end = next((at for at, line in enumerate(lines[1:], 1) if line.rstrip() in ENDS), None)
@@ -51,8 +57,7 @@ def read_front_matter(lines: Sequence[str]) -> FrontMatter:
         return FrontMatter(problem=Problem("The front matter has no closing ---", 1)) if has_field else NO_FRONT_MATTER
     text = "\n".join(lines[1:end])
     if len(text) > MOST_CHARACTERS:
-        problem = Problem(f"The front matter has more than {MOST_CHARACTERS:,} characters: it was not read", 1)
-        return FrontMatter(lines=end + 1, problem=problem)
+        return FrontMatter(lines=end + 1, problem=TOO_LONG)
     try:
         if _depth(text) > DEEPEST:
             return FrontMatter(lines=end + 1, problem=Problem("The front matter is nested too deeply", 1))
@@ -68,6 +73,37 @@ def read_front_matter(lines: Sequence[str]) -> FrontMatter:
         return FrontMatter(lines=end + 1) if not loaded else NO_FRONT_MATTER
     mapping = cast("dict[object, object]", loaded)
     return FrontMatter({str(name).strip().lower(): _values(value) for name, value in mapping.items()}, end + 1)
+
+
+def _toml(lines: Sequence[str]) -> FrontMatter:
+    """Hugo's and Zola's block between two lines of `+++`. Tags may be in the table `taxonomies`."""
+    end = next((at for at, line in enumerate(lines[1:], 1) if line.rstrip() == TOML_FENCE), None)
+    if end is None:
+        return NO_FRONT_MATTER
+    text = "\n".join(lines[1:end])
+    if len(text) > MOST_CHARACTERS:
+        return FrontMatter(lines=end + 1, problem=TOO_LONG)
+    try:
+        loaded = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        return FrontMatter(lines=end + 1, problem=Problem(f"The front matter is broken: {str(error)[:100]}", 1))
+    tables: list[object] = [loaded.pop("taxonomies", None), loaded]
+    fields = {
+        name.strip().lower(): _values(_written(value))
+        for table in tables
+        if isinstance(table, dict)
+        for name, value in cast("dict[str, object]", table).items()
+    }
+    return FrontMatter(fields, end + 1)
+
+
+def _written(value: object) -> object:
+    """The value as YAML would have it: a text, or a list of texts."""
+    if isinstance(value, list):
+        return [_written(one) for one in cast("list[object]", value)[:MOST_VALUES] if not isinstance(one, list)]
+    if isinstance(value, (date, time)):
+        return value.isoformat()
+    return str(value) if isinstance(value, (int, float)) else value
 
 
 def _depth(text: str) -> int:

@@ -60,6 +60,13 @@ def inline_links(text: str, references: Mapping[str, Mapping[str, str]]) -> Iter
         yield line, destination
 
 
+def destinations(text: str) -> list[tuple[int, int, str]]:
+    """The start and the end of each `(destination)` in the text, also of images, and what it means, decoded."""
+    links = _InlineLinks(text, {})
+    links.found()
+    return links.places
+
+
 class _InlineLinks:
     def __init__(self, text: str, references: Mapping[str, Mapping[str, str]]) -> None:
         self._text = text
@@ -68,6 +75,8 @@ class _InlineLinks:
         self._inactive = 0
         self._last_bracket = -1
         self._found: list[tuple[int, str]] = []
+        self.places: list[tuple[int, int, str]] = []
+        """Where their destinations are written."""
         self._absent = set[str]()
         """Ends of markup that no longer follow."""
         self._runs: dict[int, list[int]] = {}
@@ -147,16 +156,22 @@ class _InlineLinks:
             return None
         at = self._after_spaces(at + 1)
         target = self._destination(at)
-        destination = ""
+        destination, place = "", None
         if target is not None:
             end, written = target
             destination = normalizeLink(unescapeAll(written)) if len(written) <= LONGEST_DESTINATION else ""
             if not validateLink(destination):
                 return None
+            start = at + text.startswith("<", at)
+            place = (start, end - (start > at), destination)
             at = self._after_spaces(end)
             if at != end and (title := TITLE.match(text, at)):
                 at = self._after_spaces(title.end())
-        return (at + 1, destination) if text.startswith(")", at) else None
+        if not text.startswith(")", at):
+            return None
+        if place:
+            self.places.append(place)
+        return at + 1, destination
 
     def _destination(self, at: int) -> tuple[int, str] | None:
         text = self._text

@@ -45,11 +45,9 @@ def mentions_in(lines: Sequence[str], outline: Outline, skip: int, *, is_markdow
     def evidence(at: int) -> str:
         return _short(lines[at])
 
-    found = [
-        *_in_fields(lines[:skip], evidence),
-        *_in_comments(prose, evidence),
-        *_wiki_links(prose, relations, evidence),
-    ]
+    found = [*_in_fields(lines[:skip], evidence), *_in_comments(prose, evidence)]
+    prose = _without_comments(prose)
+    found += _wiki_links(prose, relations, evidence)
     if is_markdown:
         found += _markdown_links(prose, outline, relations, evidence)
     unique: dict[tuple[int, str, Relation], Mention] = {}
@@ -103,6 +101,18 @@ def _in_comments(prose: Sequence[str], evidence: Evidence) -> Iterator[Mention]:
                     yield from _by_name(target, relation, line, evidence)
 
 
+def _without_comments(prose: Sequence[str]) -> Sequence[str]:
+    """The lines without what stands in comments: nobody sees a link there."""
+    text = "\n".join(prose)
+    if "<!--" not in text:
+        return prose
+    parts, at = list[str](), 0
+    for one in comments(text):
+        parts += [text[at : one.start], "\n" * text.count("\n", one.start, one.end)]
+        at = one.end
+    return "".join((*parts, text[at:])).split("\n")
+
+
 def _wiki_links(prose: Sequence[str], relations: Sequence[Relation], evidence: Evidence) -> Iterator[Mention]:
     for at, line in enumerate(prose):
         if "[[" in line:
@@ -128,7 +138,7 @@ def _markdown_links(
     references = dict(_definitions(prose))
     if references:  # a definition is not a link
         prose = ["" if "]:" in line and DEFINITION.match(line) else line for line in prose]
-    for first, end in _spans(outline):
+    for first, end in spans(outline):
         text = "\n".join(prose[first:end])
         if "](" in text or ("[" in text and references):
             for offset, destination in inline_links(text, references):
@@ -136,7 +146,7 @@ def _markdown_links(
                 yield from _by_path(destination, relations[at], at + 1, evidence)
 
 
-def _spans(outline: Outline) -> Iterator[tuple[int, int]]:
+def spans(outline: Outline) -> Iterator[tuple[int, int]]:
     """The lines of each heading and each part: the first, and the one after the last."""
     for part in outline.parts:
         yield (part.line - 1, part.line) if isinstance(part, Heading) else (part.first, part.end)

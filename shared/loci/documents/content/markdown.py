@@ -1,5 +1,6 @@
 """Parses a document, markdown or plain text: its title, headings, tags, date, links and blocks."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
@@ -18,11 +19,13 @@ from loci.documents.content.outline import (
     prose_lines,
 )
 from loci.documents.content.tags_and_dates import first_day, tags_of
-from loci.documents.document import NO_LINKS, UNPARSED, Heading, Problem, WrittenLinks
+from loci.documents.document import NO_LINKS, UNPARSED, DocumentDate, Heading, Problem, WrittenLinks
 from loci.search.passages import Block
 
 PLAIN_SUFFIXES = frozenset((".txt", ".text"))
 DATE_FIELDS = ("date", "created", "created_at", "published", "day", "updated", "updated_at", "modified")
+LIKE_A_DAY = re.compile(r"\d{4}[-/.]\d")
+LONGEST_DAY = 40
 MOST_LINES = 500_000
 """For more lines, markdown-it would need minutes, and gigabytes for its tokens."""
 
@@ -37,7 +40,8 @@ class ParsedDocument:
     title: str
     headings: tuple[Heading, ...]
     tags: tuple[str, ...]
-    date: str | None
+    date: DocumentDate | None
+    """The day that it gives itself."""
     front_matter: FrontMatter
     blocks: tuple[Block, ...]
     problems: tuple[Problem, ...]
@@ -54,6 +58,7 @@ def parse(path: str, content: bytes) -> ParsedDocument:
     matter = read_front_matter(lines)
     if matter.problem:
         problems.append(matter.problem)
+    problems += _impossible_days(matter)
     is_plain = _is_plain(path, lines)
     if is_plain and name.suffix.lower() not in PLAIN_SUFFIXES:
         problems.append(Problem(f"It has more than {MOST_LINES:,} lines: it was read as plain text"))
@@ -135,7 +140,23 @@ def decoded(content: bytes) -> tuple[str, list[Problem]]:
     return text.replace("\r\n", "\n").replace("\r", "\n"), problems
 
 
-def _date(matter: FrontMatter, name: str, heading: str) -> str | None:
+def _impossible_days(matter: FrontMatter) -> list[Problem]:
+    """Fields for days that have numbers in them, and no day of the calendar."""
+    given = [(field, value) for field in DATE_FIELDS for value in matter.fields.get(field, ())]
+    return [
+        Problem(f"{value[:LONGEST_DAY]!r} in the field {field} is no day of the calendar: it was not read")
+        for field, value in given
+        if LIKE_A_DAY.search(value) and not first_day(value)
+    ]
+
+
+def _date(matter: FrontMatter, name: str, heading: str) -> DocumentDate | None:
     """The day in the front matter, else in the file name, else in the first heading."""
-    given = (first_day(value) for field in DATE_FIELDS for value in matter.fields.get(field, ()))
-    return next((day for day in (*given, first_day(name), first_day(heading)) if day), None)
+    for field in DATE_FIELDS:
+        for value in matter.fields.get(field, ()):
+            if day := first_day(value):
+                return DocumentDate(day, "front matter")
+    if day := first_day(name):
+        return DocumentDate(day, "name")
+    day = first_day(heading)
+    return DocumentDate(day, "heading") if day else None

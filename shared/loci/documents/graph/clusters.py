@@ -15,6 +15,7 @@ from loci.documents.graph.neighbours_index import NeighboursIndex, average_simil
 from loci.documents.graph.owner_cache import OwnerCache
 from loci.documents.graph.remarks import RULES, Remarks
 from loci.documents.graph.similarity import Similarities, Similarity, first_passages, written_forms
+from loci.documents.graph.telling_words import telling_stems, whole_words
 from loci.search.document_index import DocumentIndex
 
 CommunityMethod = Literal["louvain", "label_propagation"]
@@ -24,7 +25,6 @@ SEED: Final = 1
 NEAREST: Final = 10
 LINK_WEIGHT: Final = 1.0
 """A written link joins two documents as firmly as if they said the same."""
-MAX_STEMS: Final = 8
 MAX_OWNERS: Final = 5
 LABEL_TERMS: Final = 3
 SEARCHED_DOCUMENTS: Final = 5
@@ -153,10 +153,12 @@ def terms_of(index: DocumentIndex, owner: Owner, graph: Graph, clusters: Sequenc
     """Return the stems of each cluster as its first documents write them."""
     searched = [_documents(graph, one.documents[:SEARCHED_DOCUMENTS]) for one in clusters]
     passages = first_passages(index, owner, [document for some in searched for document in some])
-    return [
-        written_forms((passage for document in some for passage in passages[document.id]), one.stems)
-        for one, some in zip(clusters, searched, strict=True)
-    ]
+    found: list[tuple[str, ...]] = []
+    for one, some in zip(clusters, searched, strict=True):
+        read = [passage for document in some for passage in passages[document.id]]
+        names = [document.title for document in _documents(graph, one.documents)]
+        found.append(whole_words(written_forms(read, one.stems, names), [*names, *(passage.text for passage in read)]))
+    return found
 
 
 def label_of(cluster: Cluster, terms: Sequence[str]) -> str:
@@ -180,7 +182,7 @@ def find_clusters(graph: Graph, similarity: Similarity, method: Method) -> Clust
     members = [
         tuple(ids[at] for at in sorted(group, key=lambda at: (-round(centrality[at], 6), at))) for group in groups
     ]
-    clusters = _described(members, [None] * len(members), similarity)
+    clusters = _described(members, [None] * len(members), graph, similarity)
     return Clustering(f"links and {similarity.compared_by}", tuple(clusters))
 
 
@@ -231,26 +233,16 @@ def _by_tags(graph: Graph, similarity: Similarity) -> Clustering:
         for tag in document.tags:
             tagged[tag].append(document.id)
     tags = sorted(tagged, key=lambda tag: (-len(tagged[tag]), tag))
-    return Clustering("tags", tuple(_described([tuple(tagged[tag]) for tag in tags], tags, similarity)))
+    return Clustering("tags", tuple(_described([tuple(tagged[tag]) for tag in tags], tags, graph, similarity)))
 
 
-def _described(members: Sequence[tuple[str, ...]], tags: Sequence[str | None], similarity: Similarity) -> list[Cluster]:
-    """Make clusters of these groups: TF-IDF, with each group as one text, finds the stems."""
-    stems_of = [_weighted_stems(group, similarity.terms) for group in members]
-    groups_with = Counter(stem for stems in stems_of for stem in stems)
-    clusters: list[Cluster] = []
-    for group, stems, tag in zip(members, stems_of, tags, strict=True):
-        values = {stem: value * math.log(1 + len(members) / groups_with[stem]) for stem, value in stems.items()}
-        best = sorted(values, key=lambda stem: (-round(values[stem], 6), stem))[:MAX_STEMS]
-        clusters.append(Cluster(content_id(tag or "", *sorted(group)), group, tuple(best), tag))
-    return clusters
-
-
-def _weighted_stems(group: Sequence[str], terms: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
-    """Weigh the stems of a group: most of all those that several of its documents have."""
-    sums, documents_with = defaultdict[str, float](float), Counter[str]()
-    for id in group:
-        for stem, value in terms.get(id, {}).items():
-            sums[stem] += value
-            documents_with[stem] += 1
-    return {stem: value * documents_with[stem] / len(group) ** 2 for stem, value in sums.items()}
+def _described(
+    members: Sequence[tuple[str, ...]], tags: Sequence[str | None], graph: Graph, similarity: Similarity
+) -> list[Cluster]:
+    """Make clusters of these groups."""
+    titles = {id: one.title for id, one in graph.documents.items()}
+    stems = telling_stems(members, titles, similarity.terms)
+    return [
+        Cluster(content_id(tag or "", *sorted(group)), group, words, tag)
+        for group, words, tag in zip(members, stems, tags, strict=True)
+    ]

@@ -9,6 +9,7 @@ from loci.documents.document import Document, Relation
 from loci.documents.graph.graph import Graph, Graphs, kind_of
 from loci.documents.graph.remarks import RULES, PairRemark, Remarks
 from loci.documents.graph.similarity import Similarities, Similarity, first_passages, written_forms
+from loci.documents.graph.telling_words import tells, whole_words
 from loci.search.document_index import DocumentIndex
 from loci.search.ranking import Chunk
 
@@ -107,7 +108,8 @@ def find_gaps(graph: Graph, similarity: Similarity, limit: int, threshold: float
 def _gap(one: Document, other: Document, similarity: float, terms: Mapping[str, Mapping[str, float]]) -> Gap:
     older, newer = sorted((one, other), key=lambda document: (document.date or "", document.path))
     mine, theirs = terms.get(newer.id, {}), terms.get(older.id, {})
-    shared = sorted(mine.keys() & theirs.keys(), key=lambda stem: (-min(mine[stem], theirs[stem]), stem))
+    both = filter(tells, mine.keys() & theirs.keys())
+    shared = sorted(both, key=lambda stem: (-min(mine[stem], theirs[stem]), stem))
     kind: GapKind = "duplicate" if similarity >= DUPLICATE else "gap"
     stems = tuple(shared[:MAX_SHARED_STEMS])
     return Gap(newer, older, similarity, kind, stems, _suggested_relation(newer, older, kind))
@@ -126,7 +128,7 @@ def _suggested_relation(newer: Document, older: Document, kind: GapKind) -> Rela
 
 
 def _reason(gap: Gap, passages: Sequence[Chunk]) -> str:
-    shared = written_forms(passages, gap.stems)
+    shared = whole_words(written_forms(passages, gap.stems), [passage.text for passage in passages])
     about = f"Both are about {', '.join(shared)}" if shared else "Both are worded alike"
     why = "they may be one document" if gap.kind == "duplicate" else "neither links to the other"
     return f"{about}, and {why}."

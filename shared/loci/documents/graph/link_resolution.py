@@ -10,6 +10,13 @@ from loci.documents.document import Document, Mention
 from loci.documents.ingest.local_files import SUFFIXES
 
 INDEX_FILES = ("index", "readme")
+ENDINGS = """
+    avif bmp gif heic ico jpeg jpg png svg tif tiff webp aac flac m4a mid mp3 ogg opus wav 3gp avi m4v mkv mov mp4 ogv
+    webm pdf epub doc docx xls xlsx ppt pptx odt ods odp csv tsv rtf canvas base excalidraw drawio zip gz tar 7z
+    css js json html htm yaml yml xml ipynb
+"""
+ATTACHMENTS = frozenset(f".{one}" for one in ENDINGS.split())
+"""The endings of files that notes show or link to, and that are no notes. `[[v1.2]]` and `[[Node.io]]` are names."""
 OTHER_SUFFIX = re.compile(r"\.[a-z][a-z0-9]{0,4}")
 SEPARATORS = re.compile(r"[\W_]+")
 BY_PATH, BY_FILE, BY_TITLE, BY_ALIAS, BY_ID = range(5)
@@ -158,6 +165,7 @@ def _without_suffix(path: str) -> str:
 
 
 def is_other_file(mention: Mention) -> bool:
-    """Return True if the link is the path of a file that is no document: a picture, a program, …"""
+    """Return True if the link leads to a file that is no document: a picture, a program, …"""
     suffix = posixpath.splitext(mention.target)[1].lower()
-    return mention.form == "path" and bool(OTHER_SUFFIX.fullmatch(suffix)) and suffix not in SUFFIXES
+    is_path = mention.form == "path" and bool(OTHER_SUFFIX.fullmatch(suffix)) and suffix not in SUFFIXES
+    return is_path or suffix in ATTACHMENTS

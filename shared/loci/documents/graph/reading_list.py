@@ -9,11 +9,12 @@ from itertools import accumulate
 from typing import Final
 
 from loci.core.identity import Owner
-from loci.documents.catalog import RecentlyRead
 from loci.documents.document import Document, Link
 from loci.documents.graph.graph import Graph, Graphs, kind_of
 from loci.documents.graph.neighbours_index import SimilarLinks
 from loci.documents.graph.similarity import FIRST_PASSAGES, Similarities, first_passages
+from loci.documents.library import EMPTY_LIBRARY
+from loci.documents.recently_read import RecentlyRead
 from loci.search.document_index import DocumentIndex
 from loci.search.inference import Embedder
 from loci.search.ranking import Hit, Ranking
@@ -101,7 +102,7 @@ class ReadingAdvisor:
             items=items,
             left_out=left_out + len(chosen) - len(items),
             compared_by=similarity.compared_by,
-            reason=None if items else ranking.reason or "Nothing near it fits: raise max_tokens",
+            reason=None if items else _why_nothing(ranking.reason),
         )
 
     def _token_counter(self, owner: Owner, candidates: Sequence[ReadingCandidate]) -> Callable[[ReadingCandidate], int]:
@@ -116,6 +117,12 @@ class ReadingAdvisor:
             return max(1, tokens * max(document.chunks, 1) // min(document.chunks, FIRST_PASSAGES))
 
         return count
+
+
+def _why_nothing(reason: str | None) -> str:
+    if reason is None:
+        return "Nothing near it fits: raise max_tokens"
+    return reason if reason == EMPTY_LIBRARY else f"There is nothing to suggest: {reason[0].lower()}{reason[1:]}"
 
 
 def reading_candidates(

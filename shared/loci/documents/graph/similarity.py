@@ -188,15 +188,14 @@ def first_passages(index: DocumentIndex, owner: Owner, documents: Iterable[Docum
     return {id: [found[f"{id}#{at}"] for at in range(count) if f"{id}#{at}" in found] for id, count in counts.items()}
 
 
-def written_forms(passages: Iterable[Chunk], stems: Sequence[str]) -> tuple[str, ...]:
-    """Return the stems as the passages write them, each in its commonest form, each form once.
+def written_forms(passages: Iterable[Chunk], stems: Sequence[str], names: Sequence[str] = ()) -> tuple[str, ...]:
+    """Return the stems as these names and passages write them, each in its commonest form, each form once.
 
-    Stems that no passage has are left out; the order stays.
+    Stems that none has are left out; the order stays.
     """
     forms_of: dict[str, Counter[str]] = defaultdict(Counter)
     wanted = frozenset(stems)
-    for passage in passages:
-        text = "\n".join([*passage.heading, passage.text])
+    for text in (*names, *("\n".join([*passage.heading, passage.text]) for passage in passages)):
         for stem, begin, end in word_positions(text, wanted):
             forms_of[stem][text[begin:end]] += 1
     return tuple(dict.fromkeys(_best_form(forms_of[stem]) for stem in stems if stem in forms_of))

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from loci.documents.content.markdown import ParsedDocument
-from loci.documents.document import Problem, WrittenLinks
+from loci.documents.document import DocumentDate, Problem, WrittenLinks
 from loci.search.passages import LONGEST, Count, chunks, passages
 from loci.search.ranking import Chunk
 
@@ -16,7 +16,7 @@ class CutDocument:
 
     title: str
     tags: tuple[str, ...]
-    date: str | None
+    date: DocumentDate | None
     lines: int
     problems: tuple[Problem, ...]
     said: WrittenLinks

@@ -15,6 +15,7 @@ from loci.core.json import iso
 from loci.core.lazy import Lazy
 from loci.core.stores import ABSENT
 from loci.documents.catalog import Catalog
+from loci.documents.content.tags_and_dates import with_ancestors
 from loci.documents.document import NO_LINKS, Document, WrittenLinks
 from loci.documents.ingest.partial_embeddings import PORTION, SPARE, PartialEmbeddings
 from loci.search.document_index import DocumentIndex
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from loci.documents.ingest.cutting import CutDocument
 
 COLLECTION = "documents"
-PARSER_VERSION = 2
+PARSER_VERSION = 3
 """Add one when the parser reads more out of documents: those that an older version read are then read again."""
 MAX_FORMER_PATHS = 8
 PARSE_SECONDS = 5.0
@@ -138,10 +139,11 @@ class IndexWriter:
         before: Document | None = None,
         tries: "Tries | None" = None,
         cut: "CutDocument | None" = None,
+        changed_on: str | None = None,
     ) -> DocumentDraft:
         """Parse the document and cut it into passages, unless it is `cut` already.
 
-        `before` is its old record, perhaps from another path.
+        `before` is its old record, perhaps from another path. `changed_on` is the day of its file, if it has one.
         """
         cut = cut or self._cut(id, path, content, tries)
         sha256 = hashlib.sha256(content).hexdigest()
@@ -152,7 +154,7 @@ class IndexWriter:
             root=root,
             title=cut.title,
             tags=cut.tags,
-            date=cut.date,
+            date=cut.date and cut.date.day,
             sha256=sha256,
             bytes=len(content),
             lines=cut.lines,
@@ -164,8 +166,15 @@ class IndexWriter:
             former=former,
             written_at=written_at,
             uploaded_sha256=before.uploaded_sha256 if before and before.path == path else None,
+            date_from=cut.date and cut.date.source,
+            changed_on=changed_on or self._changed_on(before, sha256),
         )
         return DocumentDraft(document, version, cut.chunks, cut.said)
+
+    def _changed_on(self, before: Document | None, sha256: str) -> str:
+        """The day of a text that is in no file: today, unless it was there before."""
+        is_same = before is not None and before.sha256 == sha256
+        return (before.changed_on or before.ingested_at[:10]) if before and is_same else self.now()[:10]
 
     def _cut(self, id: str, path: str, content: bytes, tries: "Tries | None") -> "CutDocument":
         from loci.documents.ingest.cutting import cut  # 0.1 s, which a search does not pay
@@ -236,7 +245,8 @@ class IndexWriter:
             self._catalog.put_mentions(owner, document.id, draft.mentions)
         if document.root is None:  # before the index, too: who removes another upload with this text looks for it
             self._catalog.note_text(owner, document, self._clock())
-        marks, is_new = TagsAndDate(document.tags, document.date), draft.version == ABSENT
+        dated, is_new = document.dated, draft.version == ABSENT
+        marks = TagsAndDate(with_ancestors(document.tags), dated and dated.day)
         self._index.put(owner, COLLECTION, document.id, draft.chunks, marks, is_new=is_new)
         self._catalog.put(owner, document, version)
         if self._partial:

@@ -21,7 +21,7 @@ from loci.documents.document import (
     ids_for,
 )
 from loci.documents.ingest.index_writer import BATCH, DocumentDraft, IndexWriter
-from loci.documents.ingest.local_files import below_root, read_file
+from loci.documents.ingest.local_files import below_root, changed_on, read_file
 
 if TYPE_CHECKING:
     from loci.documents.content.limited_parser import Tries
@@ -175,8 +175,8 @@ class IngestRun:
             self._draft(one, cut)
 
     def _draft(self, read: FileToCut, cut: "CutDocument | None" = None) -> None:
-        path, root, tries = read.source.path, read.source.root.id, self._tries()
-        draft = self._writer.draft(read.id, path, root, read.content, read.version, read.before, tries, cut)
+        path, root, tries, day = read.source.path, read.source.root.id, self._tries(), _day(read.source)
+        draft = self._writer.draft(read.id, path, root, read.content, read.version, read.before, tries, cut, day)
         self._pending.append((read.source, draft))
         self._pending_chunks += max(1, len(draft.chunks))
         if self._pending_chunks >= BATCH:
@@ -239,7 +239,8 @@ class IngestRun:
         entry = self._catalog.find(self._owner, source.path)
         before = entry.document or lost.document
         content, tries = _read(source), self._tries()
-        draft = self._writer.draft(entry.id, source.path, source.root.id, content, entry.version, before, tries)
+        path, root, day = source.path, source.root.id, _day(source)
+        draft = self._writer.draft(entry.id, path, root, content, entry.version, before, tries, changed_on=day)
         draft = self._writer.embed_one(self._owner, draft)
         self._writer.write(self._owner, draft)
         return draft
@@ -266,6 +267,10 @@ class IngestRun:
         id = next(id for id in ids_for(path) if id not in self._new_ids and not self._existing.has(id))
         self._new_ids.add(id)
         return id
+
+
+def _day(source: SourceFile) -> str | None:
+    return changed_on(source.root.folder, below_root(source.path))
 
 
 def _read(source: SourceFile) -> bytes:

@@ -5,6 +5,7 @@ import stat
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path, PurePath
 
 from loci.core.errors import NotFound, Refused
@@ -109,6 +110,15 @@ def read_file(folder: str, path: str) -> bytes:
         raise Refused(f"Cannot read {file} ({error.strerror})", advice, code="FILE_UNREADABLE") from error
     advice = "Try again when nobody writes to it"
     raise Refused(f"{file} changed while Loci read it", advice, code="FILE_CHANGING")
+
+
+def changed_on(folder: str, path: str) -> str | None:
+    """The day on which the file at that path below the folder last changed. None if it is not there."""
+    try:
+        seconds = Path(folder, path).lstat().st_mtime
+        return datetime.fromtimestamp(seconds, UTC).date().isoformat()
+    except (OSError, OverflowError, ValueError):
+        return None
 
 
 def _read_once(folder: str, path: str) -> bytes | None:

@@ -178,9 +178,13 @@ class Reindex:
             run.fail(document.path, str(error))
 
     def _draft(self, owner: Owner, document: Document, version: str, content: bytes, run: "_Run") -> None:
-        draft = self._writer.draft(
-            document.id, document.path, document.root, content, version, document, self._tries(owner, run)
+        path, root, tries, day = (
+            document.path,
+            document.root,
+            self._tries(owner, run),
+            self._library.changed_on(owner, document),
         )
+        draft = self._writer.draft(document.id, path, root, content, version, document, tries, changed_on=day)
         if draft.document.sha256 == document.sha256:  # its text is as old as before
             draft = replace(draft, document=replace(draft.document, ingested_at=document.ingested_at))
         run.drafts.append(draft)

@@ -16,6 +16,7 @@ from loci.documents.catalog import Catalog
 from loci.documents.document import Document
 from loci.documents.ingest.local_files import MAX_DOCUMENT_BYTES, SKIPPED_FOLDERS, is_document
 from loci.documents.library import Library
+from loci.documents.writing.deletions import StaysDeletedError
 from loci.search.document_index import Uploads
 
 CLOCK_SKEW = 3600.0
@@ -65,12 +66,13 @@ class UploadIngest:
         """The keys of the owner's uploads that are not among their `known` documents, or are newer than those."""
         by_path = {one.path: one for one in known if one.root is None and one.uploaded_sha256 is not None}
         prefix = upload_prefix(owner)
+        known_at = {one.path: one.at for one in self._library.deleted_uploads(owner)}
+        known_at |= {path: one.ingested_at for path, one in by_path.items()}
         return [
             one.key
             for one in self._uploads.listed(prefix)
             if _is_candidate(one.key)
-            if (document := by_path.get(one.key.removeprefix(prefix))) is None
-            or iso(one.modified + CLOCK_SKEW) > document.ingested_at
+            if iso(one.modified + CLOCK_SKEW) > known_at.get(one.key.removeprefix(prefix), "")
         ]
 
     def owners(self) -> list[Owner]:
@@ -88,7 +90,10 @@ class UploadIngest:
         if upload is None:
             self._library.remove_upload(owner, path)
             return ABSENT
-        document = self._library.add(owner, path, upload.content)
+        try:
+            document = self._library.add(owner, path, upload.content)
+        except StaysDeletedError:
+            return upload.version
         if not self._library.is_current(document):
             raise Unavailable(
                 f"{key} can be found by its words only", "Try again, or see why the inference fails", code="WORDS_ONLY"
@@ -174,7 +179,11 @@ class ClientSync:
             if one.root is None and one.uploaded_sha256 is not None and one.path.startswith(start)
         ]
         indexed = self._library.indexed(owner, [one for one, _ in uploaded])
-        return [UploadedDocument(one.path, sha256 if one.id in indexed else "") for one, sha256 in uploaded], next_after
+        page = [UploadedDocument(one.path, sha256 if one.id in indexed else "") for one, sha256 in uploaded]
+        if next_after is None:  # what a tool deleted counts as there: the client need not send it again
+            deleted = self._library.deleted_uploads(owner)
+            page += [UploadedDocument(one.path, one.sha256 or "") for one in deleted if one.path.startswith(start)]
+        return page, next_after
 
     def apply(
         self, owner: Owner, sent: Sequence[SentDocument], removed: Sequence[str], is_late: Callable[[], bool]
@@ -190,7 +199,8 @@ class ClientSync:
                 yield NotApplied(path, error)
                 continue
             try:
-                change()
+                with suppress(StaysDeletedError):
+                    change()
             except LociError as error:
                 yield NotApplied(path, error)
             else:

@@ -3,12 +3,15 @@
 from collections.abc import Sequence
 from typing import Annotated, Literal
 
+from mcp_types import CallToolResult
 from pydantic import BaseModel, Field
 
 from loci.core.identity import Caller
 from loci.documents.document import Document, Relation
 from loci.documents.graph.clusters import Method
 from loci.documents.host import DocumentsHost
+from loci.documents.library import EMPTY_LIBRARY
+from loci.documents.tools.noted_list import noted_list
 from loci.documents.tools.search_tools import LONGEST_QUERY
 from loci.mcp.tool import LociTool, loci_tool
 
@@ -58,6 +61,7 @@ class ClustersView(BaseModel):
     compared_by: str = Field(description="what joins documents: links with a model's vectors or TF-IDF, or tags")
     in_no_cluster: list[Member] = Field(description="the first of the documents that belong to no cluster")
     alone: int = Field(description="the number of documents that belong to no cluster")
+    reason: str | None = Field(description="why there are no clusters, if the library is empty")
 
 
 class ReadingView(BaseModel):
@@ -92,13 +96,13 @@ def overview_tools(app: DocumentsHost) -> list[LociTool]:
         threshold: Annotated[
             float, Field(ge=0, le=1, description="how similar two documents must be, from 0 to 1")
         ] = 0.8,
-    ) -> list[GapView]:
+    ) -> Annotated[CallToolResult, list[GapView]]:
         """Find similar documents that no link joins, the most similar first.
 
         Use it to connect what belongs together, and to find duplicates. It writes nothing.
         """
         found = app.documents.gaps(caller.owner, limit=limit, threshold=threshold)
-        return [
+        gaps = [
             GapView(
                 source_id=one.gap.source.id,
                 target_id=one.gap.target.id,
@@ -113,6 +117,7 @@ def overview_tools(app: DocumentsHost) -> list[LociTool]:
             )
             for one in found.gaps
         ]
+        return noted_list(gaps, None if gaps else _if_empty(app, caller))
 
     def cluster_documents(
         caller: Caller,
@@ -146,6 +151,7 @@ def overview_tools(app: DocumentsHost) -> list[LociTool]:
             compared_by=found.compared_by,
             in_no_cluster=_members(found.alone[:MOST_ALONE]),
             alone=len(found.alone),
+            reason=None if found.total or found.alone else _if_empty(app, caller),
         )
 
     def suggest_reading(
@@ -189,6 +195,10 @@ def overview_tools(app: DocumentsHost) -> list[LociTool]:
         loci_tool(cluster_documents, title="Group documents"),
         loci_tool(suggest_reading, title="Suggest what to read"),
     ]
+
+
+def _if_empty(app: DocumentsHost, caller: Caller) -> str | None:
+    return EMPTY_LIBRARY if app.documents.is_empty(caller.owner) else None
 
 
 def _members(documents: Sequence[Document]) -> list[Member]:

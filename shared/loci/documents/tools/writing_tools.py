@@ -8,16 +8,18 @@ from pydantic import BaseModel, Field
 from loci.core.identity import Caller
 from loci.documents.host import DocumentsHost
 from loci.documents.ingest.local_files import MAX_DOCUMENT_BYTES
-from loci.documents.writing.authoring import Mode
-from loci.documents.writing.edits import WrittenDocument
+from loci.documents.writing.authoring import Mode, checked_draft
+from loci.documents.writing.written import WrittenDocument
 from loci.mcp.tool import LociTool, loci_tool
 
 SHOWN = 100
 Name = Annotated[str, Field(min_length=1, max_length=1024, description="a document's id or path")]
 Hash = Annotated[
     str | None,
-    Field(pattern="^[0-9a-f]{64}$", description="`hash` from read_node_content; refused if the document has changed"),
+    Field(pattern="^[0-9a-f]{64}$", description="`hash` as you read it; refused if it has changed"),
 ]
+
+Text = Annotated[str | None, Field(max_length=MAX_DOCUMENT_BYTES)]
 
 
 class Tagging(BaseModel):
@@ -55,6 +57,25 @@ class WrittenView(BaseModel):
     unfinished: str | None = Field(description="what could not be done after the write, and what to do; null: nothing")
 
 
+class DeletedView(BaseModel):
+    """A document that was deleted."""
+
+    result: str
+    path: str = Field(description="undo_write with this path brings it back")
+    unfinished: str | None = Field(description="what could not be done after the deletion; null: nothing")
+
+
+class MovedView(BaseModel):
+    """A document that was moved."""
+
+    result: str
+    id: str | None = Field(description="its new id; null: not indexed yet")
+    path: str = Field(description="undo_write with this path moves it back")
+    hash: str
+    changed: list[str] = Field(description="the paths of the documents whose links were rewritten")
+    unfinished: str | None = Field(description="what could not be done after the move; null: nothing")
+
+
 class UndoneView(WrittenView):
     """The document after an undo."""
 
@@ -78,7 +99,7 @@ def writing_tools(app: DocumentsHost) -> list[LociTool]:
 
         They go into its front matter or its `<!-- tags: a, b -->` comment; if it has neither, Loci adds a comment.
         """
-        tagging = app.documents.add_tags(caller.owner, file_path, tags, dry_run=dry_run)
+        tagging = app.documents.changes.add_tags(caller.owner, file_path, tags, dry_run=dry_run)
         written = tagging.written
         verb = "merge" if tagging.is_merged else "inject"
         did = f"Would {verb}" if dry_run else "Successfully " + {"merge": "merged", "inject": "injected"}[verb]
@@ -96,36 +117,71 @@ def writing_tools(app: DocumentsHost) -> list[LociTool]:
 
     def write_document(
         path: Name,
+        caller: Caller,
         content: Annotated[
             str, Field(max_length=MAX_DOCUMENT_BYTES, description="markdown; with `heading`, the text below it")
-        ],
-        caller: Caller,
+        ] = "",
         mode: Annotated[Mode, Field(description="of a document, or of its section `heading`")] = "create",
         heading: Annotated[str | None, Field(max_length=1000, description="the section to write")] = None,
+        old: Annotated[Text, Field(description="mode edit: the exact text, which occurs once")] = None,
+        new: Annotated[Text, Field(description="mode edit: the text to put there")] = None,
         expected_hash: Hash = None,
     ) -> WrittenView:
-        """Write a document: leave a debrief, add what you learned, or update a section.
+        """Write a document: leave a debrief, add what you learned, update a section, edit a phrase.
 
         Returns its id and hash, faults of its front matter, and its links: one without a target leads nowhere. To
-        replace text, read it first and pass its `hash`; if it has changed since, nothing is written.
+        replace a document or section, read it first and pass its `hash`.
 
         Example: write_document(path="docs/debriefs/2026-01-17-login.md", content="# Login\\n\\nFollows [[login]].")
         """
-        written = app.documents.write(caller.owner, path, mode, content, heading=heading, expected_hash=expected_hash)
-        said = {"create": "Created", "append": "Appended to", "replace": "Replaced text of"}[mode]
+        draft = checked_draft(mode, content, heading, expected_hash, old, new)
+        written = app.documents.changes.write(caller.owner, path, draft, expected_hash=expected_hash)
+        said = {"create": "Created", "append": "Appended to", "replace": "Replaced text of", "edit": "Edited"}[mode]
         place = written.target.place
         result = f"{said} {place}" if written.is_changed else f"{place} says this already"
         return WrittenView.model_validate(_shown(written, result))
 
+    def delete_document(
+        path: Name,
+        expected_hash: Annotated[str, Field(pattern="^[0-9a-f]{64}$", description="its `hash` as you read it")],
+        caller: Caller,
+    ) -> DeletedView:
+        """Delete a document, with its file. undo_write with its path brings it back."""
+        gone = app.documents.changes.delete(caller.owner, path, expected_hash=expected_hash)
+        return DeletedView(
+            result=_with_reason(f"Deleted {gone.target.place}", gone.unfinished),
+            path=gone.target.path,
+            unfinished=gone.unfinished,
+        )
+
+    def move_document(
+        path: Name,
+        to: Annotated[str, Field(min_length=1, max_length=1024, description="the new path, where nothing is yet")],
+        caller: Caller,
+        expected_hash: Hash = None,
+    ) -> MovedView:
+        """Rename or move a document, and rewrite the links to it in all others. undo_write takes all of it back."""
+        moved = app.documents.changes.move(caller.owner, path, to, expected_hash=expected_hash)
+        links = f", and rewrote links in {len(moved.changed)} documents" if moved.changed else ""
+        return MovedView(
+            result=_with_reason(f"Moved {moved.source.place} to {moved.goal.place}{links}", moved.unfinished),
+            id=moved.document and moved.document.id,
+            path=moved.goal.path,
+            hash=moved.hash,
+            changed=list(moved.changed),
+            unfinished=moved.unfinished,
+        )
+
     def undo_write(path: Name, caller: Caller, expected_hash: Hash = None) -> UndoneView:
-        """Undo the last write to a document by inject_tags or write_document. Undoing its creation removes it.
+        """Undo a tool's last write to a document, its move or deletion. Undoing its creation removes it.
 
         The last 20 writes of each document can be undone, one by one. If it has changed since, Loci refuses and shows
         the difference; pass expected_hash to undo it all the same.
         """
-        undone = app.documents.undo(caller.owner, path, expected_hash=expected_hash)
+        undone = app.documents.changes.undo(caller.owner, path, expected_hash=expected_hash)
         place, write = undone.written.target.place, undone.write
-        result = f"Took {place} away" if undone.written.hash is None else f"Put back what {place} said before"
+        did = "Moved it back to {}, with all links" if write.move else "Put back what {} said before"
+        result = f"Took {place} away" if undone.written.hash is None else did.format(place)
         return UndoneView.model_validate(
             {
                 **_shown(undone.written, result),
@@ -143,6 +199,8 @@ def writing_tools(app: DocumentsHost) -> list[LociTool]:
             destructive=True,
             idempotent=False,
         ),
+        loci_tool(move_document, title="Move a document", writes=True, destructive=True, idempotent=False),
+        loci_tool(delete_document, title="Delete a document", writes=True, destructive=True),
         loci_tool(
             undo_write,
             title="Undo a write",

@@ -18,7 +18,7 @@ from loci.documents.content.scanners import COMMENT_END, COMMENT_START
 from loci.documents.content.tags_and_dates import TAGS_COMMENT
 from loci.documents.document import BOM, Heading
 
-Mode = Literal["create", "append", "replace"]
+Mode = Literal["create", "append", "replace", "edit"]
 LINE_END = re.compile(r"(\r\n|\r|\n)")
 # A byte that is not UTF-8 is decoded to one lone surrogate.
 UNREADABLE = re.compile("[\0\udc80-\udcff]")
@@ -32,8 +32,10 @@ class EditDraft:
 
     mode: Mode
     text: str
-    heading: str | None
+    heading: str | None = None
     """The section to append to or to replace. None: the whole document."""
+    old: str = ""
+    """The text that an edit replaces."""
 
     def apply(self, path: str, before: bytes | None) -> bytes:
         """The new content of the document at that path. `before` is its content now, None if it does not exist."""
@@ -45,6 +47,10 @@ class EditDraft:
             return after
         if before is None:
             raise missing(path)
+        if self.mode == "edit":
+            from loci.documents.writing.exact_edit import replace_exact
+
+            return replace_exact(path, before, self.old, self.text)
         if self.mode == "append":
             return append(path, before, self.text, self.heading)
         if self.heading is not None:
@@ -52,8 +58,17 @@ class EditDraft:
         return replace_all(before, self.text)
 
 
-def checked_draft(mode: Mode, text: str, heading: str | None, expected_hash: str | None) -> EditDraft:
+def checked_draft(
+    mode: Mode, text: str, heading: str | None, expected_hash: str | None, old: str | None, new: str | None
+) -> EditDraft:
     """The draft. `Refused` if these arguments do not go together."""
+    if mode == "edit":
+        if not old or new is None or text or heading is not None:
+            advice = "Give `old`, the exact text, and `new`, the text to put there, without `content` and `heading`"
+            raise Refused("Mode edit replaces `old` by `new`", advice, code="BAD_ARGUMENTS")
+        return EditDraft(mode, new, old=old)
+    if old is not None or new is not None:
+        raise Refused(f"Mode {mode} takes no `old` and `new`", "Use mode edit, or `content`", code="BAD_ARGUMENTS")
     if mode == "create" and heading is not None:
         raise Refused("A new document has no sections yet", "Put the heading into the content", code="BAD_ARGUMENTS")
     if not text.strip() and not (mode == "replace" and heading is not None):
@@ -100,9 +115,9 @@ def append(path: str, content: bytes, text: str, heading: str | None) -> bytes:
     body = with_line_feeds(text).strip("\n").rstrip()
     if end == 0:  # there is no text above
         following = "\n\n" if any(old.lines) else "\n"
-        return _checked(path, old, old.replace(0, 0, f"{body}{following}"), 0, 0)
+        return checked(path, old, old.replace(0, 0, f"{body}{following}"), 0, 0)
     at = old.line_end(end - 1)
-    return _checked(path, old, old.replace(at, at, f"\n\n{body}"), end, end)
+    return checked(path, old, old.replace(at, at, f"\n\n{body}"), end, end)
 
 
 def replace_section(path: str, content: bytes, text: str, heading: str) -> bytes:
@@ -131,7 +146,7 @@ def replace_section(path: str, content: bytes, text: str, heading: str) -> bytes
         before += "\n"
     after = "\n" if end == len(old.text) else "\n\n"
     new = f"{before}{body}{after}" if body else f"{before}{after[1:]}"
-    return _checked(path, old, old.replace(start, end, new), above, end_line)
+    return checked(path, old, old.replace(start, end, new), above, end_line)
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,23 +224,31 @@ def _last_tags_comment(old: RawText) -> int:
     return text.count("\n", 0, start) if is_last else len(old.lines)
 
 
-def _checked(path: str, old: RawText, new: bytes, first: int, end: int) -> bytes:
-    """The new bytes. `Refused` if code or a comment would hide a heading outside the lines from `first` to `end`."""
-    before, after = _headings(path, old.lines), _headings(path, raw_text(new).lines)
+def checked(path: str, old: RawText, new: bytes, first: int, end: int) -> bytes:
+    """The new bytes. `Refused` if code or a comment would hide headings or tags outside lines `first` to `end`."""
+    from loci.documents.content.tags_and_dates import tags_of
+
+    before, prose = _headings_and_prose(path, old.lines)
+    after, new_prose = _headings_and_prose(path, raw_text(new).lines)
     head = [one.title for one in before if one.line <= first]
     tail = [one.title for one in before if one.line > end]
     titles = [one.title for one in after]
-    if titles[: len(head)] != head or titles[len(titles) - len(tail) :] != tail:
+    tags = tags_of((), "\n".join([*prose[:first], *prose[end:]]))
+    hides_tags = bool({*tags} - {*tags_of((), "\n".join(new_prose))})
+    if titles[: len(head)] != head or titles[len(titles) - len(tail) :] != tail or hides_tags:
         raise Refused(
-            "The text would hide other headings of the document",
+            f"The text would hide other {'tags' if hides_tags else 'headings'} of the document",
             "Close its code blocks and comments, then write it again",
             code="BAD_TEXT",
         )
     return new
 
 
-def _headings(path: str, lines: Sequence[str]) -> tuple[Heading, ...]:
+def _headings_and_prose(path: str, lines: Sequence[str]) -> tuple[tuple[Heading, ...], Sequence[str]]:
     from loci.documents.content.front_matter import read_front_matter  # 0.1 s, which a search does not pay
     from loci.documents.content.markdown import outline_of
+    from loci.documents.content.outline import prose_lines
 
-    return outline_of(path, lines, read_front_matter(lines).lines).headings
+    skip = read_front_matter(lines).lines
+    outline = outline_of(path, lines, skip)
+    return outline.headings, [""] * skip + [*prose_lines(lines, outline, skip)[skip:]]

@@ -2,60 +2,39 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, suppress
-from dataclasses import dataclass, replace
-from itertools import islice, takewhile
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from loci.core.errors import Conflict, LociError, NotFound, Refused
 from loci.core.fair_queue import FairQueues
 from loci.core.identity import Owner
 from loci.core.json import iso
+from loci.core.lazy import Lazy
 from loci.core.stores import BlobStore, RecordStore, WriteLocks
 from loci.documents.catalog import Catalog
-from loci.documents.document import Document
-from loci.documents.graph.neighbourhood import DocumentLink
+from loci.documents.graph.graph import Graphs
 from loci.documents.graph.own_links import OwnLinks
 from loci.documents.ingest.index_writer import RETRY_PAUSES, IndexWriter
 from loci.documents.ingest.local_files import MAX_DOCUMENT_BYTES
+from loci.documents.writing.authoring import missing
+from loci.documents.writing.deletions import Deletions
+from loci.documents.writing.difference import difference
 from loci.documents.writing.history import History, PastWrite, UndoableWrite, hash_of
-from loci.documents.writing.stored_text import StoredText, WriteTarget, WriteTargets
-from loci.documents.writing.write_recovery import WriteJournal, WriteOutcome, WriteRecovery
+from loci.documents.writing.stored_text import StoredText
+from loci.documents.writing.write_journal import WriteJournal
+from loci.documents.writing.write_recovery import WriteOutcome, WriteRecovery
+from loci.documents.writing.write_targets import WriteTarget, WriteTargets
+from loci.documents.writing.written import UndoneWrite, WrittenDocument
+
+if TYPE_CHECKING:
+    from loci.documents.writing.moving import MovedDocument, Moves
 
 SHORT = 64 * 1024
 """Bytes. To index a longer text takes long: the others do not wait for it."""
-MOST_LINES = 60
-"""Lines of a difference that an error shows."""
-LONGEST_LINE = 200
-MOST_COMPARED = 2_000
-"""Lines of either text after those that both begin with. To compare more would take seconds."""
 
 Change = Callable[[str, bytes | None], bytes]
 """Makes the new text of a document from its path and its text now (None: there is no document)."""
-
-
-@dataclass(frozen=True, slots=True)
-class WrittenDocument:
-    """The document after a write."""
-
-    target: WriteTarget
-    document: Document | None
-    """None: the document is gone, or it was a dry run."""
-    hash: str | None
-    is_changed: bool
-    unfinished: str | None = None
-    """The step that failed after the text was written, and what to do."""
-    links: Sequence[DocumentLink] = ()
-    """The links that it writes, if they were asked for."""
-
-
-@dataclass(frozen=True, slots=True)
-class UndoneWrite:
-    """A write that was undone, and the document after that."""
-
-    written: WrittenDocument
-    write: PastWrite
-    older: int
-    """The number of earlier writes that can still be undone."""
 
 
 class Edits:
@@ -71,17 +50,42 @@ class Edits:
         clock: Callable[[], float],
         write_roots: Sequence[Path],
         own_links: OwnLinks,
+        graphs: Graphs,
     ) -> None:
-        self._targets = WriteTargets(catalog, write_roots)
-        self._recovery = WriteRecovery(catalog, writer, blobs, self._targets, WriteJournal(records), locks, own_links)
+        self._deletions = Deletions(records)
+        self._targets = WriteTargets(catalog, self._deletions, write_roots)
+        journal = WriteJournal(records)
+        self._recovery = WriteRecovery(
+            catalog, writer, blobs, self._targets, journal, locks, own_links, self._deletions
+        )
+        self._catalog = catalog
         self._history = History(blobs)
+
+        def moves() -> "Moves":
+            from loci.documents.writing.move_plan import MovePlans  # 0.1 s, which a search does not pay
+            from loci.documents.writing.move_planning import MovePlanner
+            from loci.documents.writing.move_steps import MoveSteps
+            from loci.documents.writing.moving import Moves
+
+            plans, targets, recovery = MovePlans(blobs), self._targets, self._recovery
+            planner = MovePlanner(catalog, writer, graphs, targets, recovery)
+            steps = MoveSteps(catalog, targets, recovery, self._history, plans, self._deletions, clock)
+            return Moves(catalog, targets, recovery, journal, plans, locks, planner, steps)
+
+        self._moves = Lazy(moves)
         self._own_links = own_links
         self._clock = clock
         self._queues = FairQueues()
 
     def repair(self, owner: Owner) -> int:
         """Repair the interrupted writes, and return how many there were."""
-        return self._recovery.repair(owner)
+        return self._recovery.repair(owner, lambda owner, note: self._moves.get().finish(owner, note))
+
+    def move(self, owner: Owner, name: str, to: str, *, expect: str | None) -> "MovedDocument":
+        """Move the document, and rewrite the links that lead to it. `expect` is the hash that it must have now."""
+        self.repair(owner)
+        with self._queues.turn("long"):
+            return self._moves.get().move(owner, name, to, expect=expect)
 
     def change(
         self,
@@ -119,6 +123,21 @@ class Edits:
                     return self._with_links(owner, written) if with_links else written
         raise Refused(f"Other writers keep changing {target.place}", "Try again when they are done", code="BUSY")
 
+    def delete(self, owner: Owner, name: str, *, expect: str, by: str) -> WrittenDocument:
+        """Delete the document. `expect` is the hash that it must have now."""
+        self.repair(owner)
+        target = self._targets.find_itself(owner, name)
+        with self._recovery.locked(owner, target):
+            before = self._recovery.stored_text(owner, target).read()
+            if before is None:
+                raise missing(target.place)
+            if hash_of(before) != expect:
+                raise self._changed_since_read(owner, target, before, expect)
+            if document := self._catalog.find(owner, target.path).document:
+                self._deletions.note(owner, document, iso(self._clock()))
+            done = self._write(owner, target, before, None, by)
+        return WrittenDocument(target, None, None, True, done.unfinished)
+
     def undo(self, owner: Owner, name: str, *, expect: str | None) -> UndoneWrite:
         """Put back the text from before the last write of a tool, or remove the document if that write created it."""
         self.repair(owner)
@@ -128,24 +147,34 @@ class Edits:
             last = self._history.last(owner, target.path, hash_of(now))
             if last is None:
                 raise NotFound(f"No tool has written {target.place}", "There is nothing to undo", code="NO_HISTORY")
-            if now is None and expect is not None:
-                raise _gone(target)
-            if now is not None and hash_of(now) != (expect or last.write.after):
-                raise _changed_since_write(target, now, last)
-            previous = last.write.before
+            plan = self._moves.get().find(owner, last.write.move, target.path) if last.write.move else None
+            if plan is None:
+                return self._undone(owner, target, now, last, expect)
+        back = self._moves.get().take_back(owner, plan, expect=expect)
+        written = WrittenDocument(back.goal, back.document, back.hash, True, back.unfinished)
+        return UndoneWrite(self._with_links(owner, written), last.write, last.older)
 
-            def put_back(text: StoredText) -> None:
-                if previous is not None:
-                    text.write(previous, now)
-                elif now is not None:
-                    text.remove(now)
+    def _undone(
+        self, owner: Owner, target: WriteTarget, now: bytes | None, last: UndoableWrite, expect: str | None
+    ) -> UndoneWrite:
+        if now is None and expect is not None:
+            raise _gone(target)
+        if now is not None and hash_of(now) != (expect or last.write.after):
+            raise _changed_since_write(target, now, last)
+        previous = last.write.before
 
-            with self._turn(now, previous):
-                done = self._recovery.write(owner, target, put_back)
-                with suppress(LociError):  # the next undo sees that it was taken back
-                    self._history.drop(owner, last.key)
-                written = WrittenDocument(target, done.document, hash_of(previous), True, done.unfinished)
-                written = self._with_links(owner, written)
+        def put_back(text: StoredText) -> None:
+            if previous is not None:
+                text.write(previous, now)
+            elif now is not None:
+                text.remove(now)
+
+        with self._turn(now, previous):
+            done = self._recovery.write(owner, target, put_back)
+            with suppress(LociError):  # the next undo sees that it was taken back
+                self._history.drop(owner, last.key)
+            written = WrittenDocument(target, done.document, hash_of(previous), True, done.unfinished)
+            written = self._with_links(owner, written)
         return UndoneWrite(written, last.write, last.older)
 
     def _turn(self, before: bytes | None, after: bytes | None) -> AbstractContextManager[object]:
@@ -162,16 +191,26 @@ class Edits:
             why = f"Its links could not be read ({error.what}): explore_links shows them later"
             return replace(written, unfinished=why)
 
-    def _write(self, owner: Owner, target: WriteTarget, before: bytes | None, after: bytes, by: str) -> WriteOutcome:
-        key = self._history.keep(owner, target.path, PastWrite(before, str(hash_of(after)), iso(self._clock()), by))
+    def _write(
+        self, owner: Owner, target: WriteTarget, before: bytes | None, after: bytes | None, by: str
+    ) -> WriteOutcome:
+        """Replace the text and keep the old one. `after` None: remove it."""
+        key = self._history.keep(owner, target.path, PastWrite(before, hash_of(after) or "", iso(self._clock()), by))
+
+        def put(text: StoredText) -> None:
+            if after is not None:
+                text.write(after, before)
+            elif before is not None:
+                text.remove(before)
+
         try:
-            return self._recovery.write(owner, target, lambda text: text.write(after, before))
+            return self._recovery.write(owner, target, put)
         except Refused:
             self._history.drop(owner, key)
             raise
 
     def _changed_since_read(
-        self, owner: Owner, target: WriteTarget, now: bytes | None, expect: str, change: Change
+        self, owner: Owner, target: WriteTarget, now: bytes | None, expect: str, change: Change | None = None
     ) -> Conflict | NotFound:
         """The error for the second of two writers. It shows what the first one changed, else what this write would."""
         if now is None:
@@ -179,28 +218,20 @@ class Edits:
         known = self._history.text(owner, target.path, expect)
         if known is not None:
             title, shown = "What changed since", difference(known, now, "as you read it", "as it is now")
+        elif change:
+            try:
+                wanted = change(target.path, now)
+            except (NotFound, Refused) as error:
+                title, shown = "Your write does not fit any more", str(error)
+            else:
+                title = "Your write would change this now"
+                shown = difference(now, wanted, "as it is now", "as you want it")
         else:
-            wanted = change(target.path, now)
-            title, shown = "Your write would change this now", difference(now, wanted, "as it is now", "as you want it")
+            title, shown = "Its text when it had that hash is not kept", ""
         return Conflict(
             f"{target.place} has changed since it had that hash; its hash is now {hash_of(now)}. {title}:\n{shown}",
-            "Read it again, then write the text that you want, with the new hash",
+            "Read it again, then decide what you want, and pass the new hash",
         )
-
-
-def difference(old: bytes | None, new: bytes | None, old_name: str, new_name: str) -> str:
-    """A unified diff of two texts, cut if it is long."""
-    from difflib import unified_diff
-
-    from loci.documents.content.markdown import decoded  # 0.1 s, which a search does not pay
-
-    old_lines, new_lines = (decoded(text or b"")[0].split("\n") for text in (old, new))
-    same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(old_lines, new_lines, strict=False)))
-    if max(len(old_lines), len(new_lines)) - same > MOST_COMPARED:
-        return f"--- {old_name}\n+++ {new_name}\nThey differ from line {same + 1} on.\n"
-    lines = list(islice(unified_diff(old_lines, new_lines, old_name, new_name, lineterm=""), MOST_LINES + 1))
-    shown = [line if len(line) <= LONGEST_LINE else f"{line[:LONGEST_LINE]}…" for line in lines[:MOST_LINES]]
-    return "\n".join([*shown, *(["… and more"] if len(lines) > MOST_LINES else []), ""])
 
 
 def _changed_since_write(target: WriteTarget, now: bytes, last: UndoableWrite) -> Conflict:

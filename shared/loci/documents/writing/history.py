@@ -30,6 +30,8 @@ class PastWrite:
     at: str
     by: str
     """The tool's name."""
+    move: str | None = None
+    """The id of the move that it is a part of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,7 @@ class History:
         keys = self._blobs.list(owner, _prefix(path))
         number = int(keys[-1].rpartition("/")[2]) + 1 if keys else 0
         about = {"is_new": write.before is None, "after": write.after, "at": write.at, "by": write.by}
+        about |= {"move": write.move} if write.move else {}
         content = json.dumps(about).encode() + b"\n" + (write.before or b"")
         key = f"{_prefix(path)}{number:08}"
         self._blobs.write(owner, key, content)
@@ -85,6 +88,15 @@ class History:
     def drop(self, owner: Owner, key: str) -> None:
         """Remove a write that was undone, or that failed."""
         self._blobs.remove(owner, key)
+
+    def of_move(self, owner: Owner, path: str, move: str) -> UndoableWrite | None:
+        """The last write of that move to the document, if it is kept."""
+        keys = self._blobs.list(owner, _prefix(path))
+        for number in range(len(keys) - 1, -1, -1):
+            write = read_write(self._blobs.read(owner, keys[number]))
+            if write and write.move == move:
+                return UndoableWrite(keys[number], write, number)
+        return None
 
     def text(self, owner: Owner, path: str, hash: str) -> bytes | None:
         """The previous text of that hash. None if it is not kept."""
@@ -121,5 +133,6 @@ def read_write(content: bytes) -> PastWrite | None:
             string(one.value["after"]),
             string(one.value["at"]),
             string(one.value["by"]),
+            None if one.value.get("move") is None else string(one.value["move"]),
         ),
     )

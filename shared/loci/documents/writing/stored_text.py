@@ -1,118 +1,28 @@
-"""The place where a document's text is kept, a file or a blob: found by a name, read, and safely written."""
+"""The place where a document's text is kept, a file or a blob: read, and safely written."""
 
 import os
 import stat
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from pathlib import Path
 
 from loci.core.errors import Conflict, NotFound, Refused
-from loci.core.identity import LOCAL, Owner
+from loci.core.identity import Owner
 from loci.core.opening import FILE, FOLDER, open_folder
 from loci.core.stores import BlobStore
-from loci.documents.catalog import Catalog
 from loci.documents.document import Root
 from loci.documents.ingest import local_files
-from loci.documents.ingest.local_files import blob_key, checked_path, file_of, path_of, root_of
+from loci.documents.ingest.local_files import blob_key
 
 OPEN_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 @dataclass(frozen=True, slots=True)
-class WriteTarget:
-    """A document that exists, or that may be created."""
+class FileStamp:
+    """The permissions of a file, and the time of its last change."""
 
-    path: str
-    """The path that people use."""
-    root: Root | None
-    """None: its text is a blob."""
-
-    @property
-    def place(self) -> str:
-        """The file or path, for messages."""
-        return file_of(self.path, self.root) if self.root else self.path
-
-
-class WriteTargets:
-    """Finds the document to write by its id, its path or the path of its file. Nothing outside the roots is one."""
-
-    def __init__(self, catalog: Catalog, write_roots: Sequence[Path]) -> None:
-        self._catalog = catalog
-        self._write_roots = write_roots
-
-    def find(self, owner: Owner, name: str) -> WriteTarget:
-        """The target that the name means. `Refused` if nothing may be written there."""
-        if not name.isprintable() or ".." in name.split("/"):
-            raise Refused(f"{name[:200]!r} is not a document path", "Write it without ..", code="BAD_PATH")
-        if document := self._catalog.document(owner, name):
-            if document.root is None:
-                return WriteTarget(document.path, None)
-            root = self._catalog.root(owner, document.root)
-            if root is None:
-                advice = "Ingest it again with: loci ingest FOLDER"
-                raise NotFound(f"Loci no longer knows the folder of {document.path}", advice, code="ROOT_NOT_FOUND")
-            return self._in_root(root, local_files.below_root(document.path))
-        if name.startswith(("/", "~")):
-            return self._by_file(owner, name)
-        return self._by_path(owner, name)
-
-    def at(self, owner: Owner, path: str, root: str | None) -> WriteTarget | None:
-        """The target of that path in the root of that id. None if the root no longer exists."""
-        if root is None:
-            return WriteTarget(path, None)
-        known = self._catalog.root(owner, root)
-        return known and WriteTarget(path, known)
-
-    def _by_path(self, owner: Owner, name: str) -> WriteTarget:
-        """By a path that begins with the name of a root, or by the path of a blob."""
-        path = checked_path(name)
-        first, _, below = path.partition("/")
-        roots = self._catalog.roots(owner)
-        for root in roots.values():
-            if below and root.name == first:
-                return self._in_root(root, below)
-        if self._catalog.find(owner, path).document:
-            return WriteTarget(path, None)
-        write_roots = self._write_roots_of(owner)
-        for folder in write_roots:
-            if below and folder.name == first:
-                return self._in_root(self._catalog.make_root(owner, str(folder), first), below)
-        if not roots and not write_roots:
-            return WriteTarget(path, None)
-        names = sorted({root.name for root in roots.values()} | {folder.name for folder in write_roots})
-        raise Refused(
-            f"There is no folder {first!r} to write to",
-            f"Begin the path with one of {', '.join(names)}, as in {names[0]}/{Path(path).name}",
-            code="OUTSIDE_ROOT",
-        )
-
-    def _in_root(self, root: Root, below: str) -> WriteTarget:
-        file = _resolved(f"{root.folder.rstrip('/')}/{below}")
-        if not file.is_relative_to(root.folder):
-            raise _outside(f"{root.name}/{below}", [root.folder])
-        return _checked(str(file), root)
-
-    def _by_file(self, owner: Owner, name: str) -> WriteTarget:
-        by_folder = {root.folder: root for root in self._catalog.roots(owner).values()}
-        write_roots = self._write_roots_of(owner)
-        if not by_folder and not write_roots:
-            raise Refused(
-                f"{name} is not in a folder that Loci may write to",
-                "Give a path such as briefs/auth.md: Loci then keeps the document itself",
-                code="OUTSIDE_ROOT",
-            )
-        file = _resolved(name)
-        if root := root_of(str(file.parent), by_folder):
-            return _checked(str(file), root)
-        for folder in write_roots:
-            if file.is_relative_to(folder):
-                return _checked(str(file), self._catalog.make_root(owner, str(folder), folder.name or "files"))
-        raise _outside(name, [*by_folder, *map(str, write_roots)])
-
-    def _write_roots_of(self, owner: Owner) -> list[Path]:
-        """The folders of the setting `write_roots`. They belong to the operator, so other owners have none."""
-        return [_resolved(str(folder)) for folder in self._write_roots] if owner == LOCAL else []
+    mode: int
+    changed_ns: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,16 +41,24 @@ class FileText:
         except NotFound:
             return None
 
-    def write(self, content: bytes, before: bytes | None) -> None:
+    def stamp(self) -> FileStamp | None:
+        """What is to be the same after a move."""
+        with self._with_reason(), self._opened(make=False) as (folder, name):
+            mode = _mode(name, folder)
+            return FileStamp(mode, os.stat(name, dir_fd=folder, follow_symlinks=False).st_mtime_ns)
+
+    def write(self, content: bytes, before: bytes | None, stamp: FileStamp | None = None) -> None:
         """Replace `before` (None: no file) by the content. `Conflict` if the file says something else by now."""
         with self._with_reason(), self._opened(make=True) as (folder, name):
-            mode = None if before is None else _mode(name, folder)
+            mode = (stamp and stamp.mode) if before is None else _mode(name, folder)
             try:
                 with os.fdopen(os.open(self.scratch, OPEN_NEW, 0o666, dir_fd=folder), "wb") as file:
                     file.write(content)
                     if mode is not None:
                         os.fchmod(file.fileno(), mode)
                     file.flush()
+                    if stamp:
+                        os.utime(file.fileno(), ns=(stamp.changed_ns, stamp.changed_ns))
                     os.fsync(file.fileno())
                 self._expect(name, folder, before)  # as late as possible: editors take no locks
                 if before is None:
@@ -154,6 +72,7 @@ class FileText:
     def remove(self, before: bytes) -> None:
         """Remove the file. `Conflict` if it says something else than `before`."""
         with self._with_reason(), self._opened(make=False) as (folder, name):
+            _mode(name, folder)
             self._expect(name, folder, before)
             os.unlink(name, dir_fd=folder)
             os.fsync(folder)
@@ -228,8 +147,13 @@ class BlobText:
         except NotFound:
             return None
 
-    def write(self, content: bytes, before: bytes | None) -> None:
+    def stamp(self) -> FileStamp | None:
+        """None: it has neither."""
+        return None
+
+    def write(self, content: bytes, before: bytes | None, stamp: FileStamp | None = None) -> None:
         """As in `FileText`."""
+        del stamp
         self._expect(before)
         self.blobs.write(self.owner, blob_key(self.id), content)
 
@@ -263,32 +187,3 @@ def _remove_if_there(name: str, folder: int) -> None:
 
 def _changed(path: str) -> Conflict:
     return Conflict(f"{path} was changed while it was written", "Read it again, then decide")
-
-
-def _outside(name: str, folders: Sequence[str]) -> Refused:
-    advice = f"Choose a path below {', '.join(sorted(folders))}"
-    more = "`loci ingest FOLDER` or the setting write_roots adds other folders"
-    return Refused(f"{name} is not in a folder that Loci may write to", f"{advice}; {more}", code="OUTSIDE_ROOT")
-
-
-def _resolved(path: str) -> Path:
-    """The path with all links followed, as far as it exists."""
-    try:
-        return Path(path).expanduser().resolve()
-    except (OSError, RuntimeError):  # links in a circle, or the home folder of an unknown user
-        raise Refused(f"{path!r} is not a document path", "Correct the path", code="BAD_PATH") from None
-
-
-def _checked(file: str, root: Root) -> WriteTarget:
-    """The target. `Refused` if an ingestion would skip the file."""
-    path = path_of(file, root)
-    parts = local_files.below_root(path).split("/")
-    if any(
-        part.startswith(".") or part in local_files.SKIPPED_FOLDERS for part in parts
-    ) or not local_files.is_document(file):
-        raise Refused(
-            f"{file} is not a document",
-            f"The names of documents end in {', '.join(sorted(local_files.SUFFIXES))}, and are not hidden",
-            code="NOT_A_DOCUMENT",
-        )
-    return WriteTarget(path, root)

@@ -1,6 +1,6 @@
 """Writes a text with its index, and repairs writes that were interrupted between the two."""
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -8,90 +8,19 @@ from typing import TYPE_CHECKING
 
 from loci.core.errors import LociError, Refused, Unavailable
 from loci.core.identity import Owner
-from loci.core.ids import content_id, random_id
-from loci.core.json import JsonObject, string
-from loci.core.stores import (
-    BlobStore,
-    Record,
-    RecordStore,
-    WriteLocks,
-    every,
-    readable,
-)
+from loci.core.stores import BlobStore, WriteLocks
 from loci.documents.catalog import Catalog
 from loci.documents.document import LOCK_WAIT_SECONDS, Document, lock_name
 from loci.documents.graph.own_links import OwnLinks
 from loci.documents.ingest.index_writer import IndexWriter
+from loci.documents.writing.deletions import Deletions
 from loci.documents.writing.history import hash_of
-from loci.documents.writing.stored_text import BlobText, FileText, StoredText, WriteTarget, WriteTargets
+from loci.documents.writing.stored_text import BlobText, FileText, StoredText
+from loci.documents.writing.write_journal import UnfinishedWrite, WriteJournal
+from loci.documents.writing.write_targets import WriteTarget, WriteTargets
 
 if TYPE_CHECKING:
     from loci.documents.content.limited_parser import Tries
-
-UNFINISHED = "unfinished"
-
-
-@dataclass(frozen=True, slots=True)
-class UnfinishedWrite:
-    """The note that a document is being written."""
-
-    path: str
-    root: str | None
-    """The id of the root that its file lies in. None: its text is a blob."""
-    scratch: str
-    """The name of the file beside it that will replace it."""
-    tries: int = 1
-    """The number of times that Loci tried to parse the document, this time included."""
-
-    @property
-    def key(self) -> str:
-        return content_id(self.path, length=32)
-
-
-class WriteJournal:
-    """The unfinished writes of each owner."""
-
-    def __init__(self, records: RecordStore) -> None:
-        self._records = records
-
-    def begin(self, owner: Owner, path: str, root: str | None) -> UnfinishedWrite:
-        """Note that the document is going to be written."""
-        write = UnfinishedWrite(path, root, f".loci-{random_id()}.tmp")
-        self._put(owner, write)
-        return write
-
-    def count_try(self, owner: Owner, write: UnfinishedWrite, tries: int) -> None:
-        """Note that another try to parse the document begins."""
-        if tries > write.tries:
-            self._put(owner, replace(write, tries=tries))
-
-    def end(self, owner: Owner, write: UnfinishedWrite) -> None:
-        """Remove the note: the write is finished, or it has failed without changing anything."""
-        self._records.remove(owner, UNFINISHED, write.key)
-
-    def is_unfinished(self, owner: Owner, write: UnfinishedWrite) -> bool:
-        """True if the document still has a note."""
-        return self._records.get(owner, UNFINISHED, write.key) is not None
-
-    def unfinished(self, owner: Owner) -> list[UnfinishedWrite]:
-        """All writes that are not finished."""
-        return list(readable(every(self._records, owner, UNFINISHED), unfinished_write))
-
-    def _put(self, owner: Owner, write: UnfinishedWrite) -> None:
-        value: JsonObject = {
-            "path": write.path,
-            "root": write.root,
-            "scratch": write.scratch,
-            "tries": write.tries,
-        }
-        self._records.put(owner, UNFINISHED, write.key, value)
-
-
-def unfinished_write(record: Record) -> UnfinishedWrite:
-    """The unfinished write of a record."""
-    path, root, scratch = (record.value[name] for name in ("path", "root", "scratch"))
-    tries = int(str(record.value.get("tries", 1)))
-    return UnfinishedWrite(string(path), None if root is None else string(root), string(scratch), tries)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +45,7 @@ class WriteRecovery:
         journal: WriteJournal,
         locks: WriteLocks,
         own_links: OwnLinks,
+        deletions: Deletions,
     ) -> None:
         self._catalog = catalog
         self._writer = writer
@@ -124,6 +54,7 @@ class WriteRecovery:
         self._journal = journal
         self._locks = locks
         self._own_links = own_links
+        self._deletions = deletions
 
     @contextmanager
     def locked(self, owner: Owner, target: WriteTarget) -> Generator[None]:
@@ -139,8 +70,13 @@ class WriteRecovery:
             return FileText(target.root, target.path, scratch)
         return BlobText(self._blobs, owner, self._catalog.find(owner, target.path).id, target.path)
 
-    def write(self, owner: Owner, target: WriteTarget, change: Callable[[StoredText], None]) -> WriteOutcome:
-        """Let `change` write or remove the text, then index it. Once the text is written, no error says otherwise."""
+    def write(
+        self, owner: Owner, target: WriteTarget, change: Callable[[StoredText], None], former: Sequence[str] = ()
+    ) -> WriteOutcome:
+        """Let `change` write or remove the text, then index it. Once the text is written, no error says otherwise.
+
+        `former` are earlier paths of a new document.
+        """
         unfinished = self._journal.begin(owner, target.path, target.root and target.root.id)
         try:
             change(self.stored_text(owner, target, unfinished.scratch))
@@ -148,7 +84,7 @@ class WriteRecovery:
             self._journal.end(owner, unfinished)
             raise
         try:
-            document = self.index(owner, target, unfinished, before=0)
+            document = self.index(owner, target, unfinished, before=0, former=former)
         except Refused as error:  # a repetition does not help, but the repair tries it when there may be room
             return WriteOutcome(None, f"The text is written, but searches do not find it: {error}")
         except LociError as error:
@@ -162,7 +98,12 @@ class WriteRecovery:
         return WriteOutcome(document)
 
     def index(
-        self, owner: Owner, target: WriteTarget, unfinished: UnfinishedWrite | None = None, before: int = 0
+        self,
+        owner: Owner,
+        target: WriteTarget,
+        unfinished: UnfinishedWrite | None = None,
+        before: int = 0,
+        former: Sequence[str] = (),
     ) -> Document | None:
         """Bring the index up to date with the text. None if there is no text, and so no document any more.
 
@@ -171,14 +112,18 @@ class WriteRecovery:
         busy = Unavailable("Other writers keep changing it", "Try again when they are done", code="BUSY")
 
         def index_once() -> Document | None:
-            return self._index_once(owner, target, self._tries(owner, unfinished, before))
+            return self._index_once(owner, target, self._tries(owner, unfinished, before), former)
 
         return self._writer.retry_on_conflict(index_once, busy)
 
-    def repair(self, owner: Owner) -> int:
-        """Repair the interrupted writes, and return how many there were."""
+    def repair(self, owner: Owner, finish: Callable[[Owner, UnfinishedWrite], bool]) -> int:
+        """Repair the interrupted writes, and return how many there were. `finish` ends a move, unless it goes on."""
         repaired = 0
-        for unfinished in self._journal.unfinished(owner):
+        # A move writes again what its writes left, so these come first.
+        for unfinished in sorted(self._journal.unfinished(owner), key=lambda one: one.move is not None):
+            if unfinished.move:
+                repaired += finish(owner, unfinished)
+                continue
             target = self._targets.at(owner, unfinished.path, unfinished.root)
             with self._locks.take(owner, lock_name(unfinished.path), 0) as is_locked:
                 if not is_locked or not self._journal.is_unfinished(owner, unfinished):
@@ -200,7 +145,9 @@ class WriteRecovery:
 
         return Tries(before, partial(self._journal.count_try, owner, unfinished))
 
-    def _index_once(self, owner: Owner, target: WriteTarget, tries: "Tries | None") -> Document | None:
+    def _index_once(
+        self, owner: Owner, target: WriteTarget, tries: "Tries | None", former: Sequence[str]
+    ) -> Document | None:
         known = self._catalog.find(owner, target.path)
         document = known.document
         content = self.stored_text(owner, target).read()
@@ -213,6 +160,14 @@ class WriteRecovery:
             return document
         root = target.root and target.root.id
         draft = self._writer.draft(known.id, target.path, root, content, known.version, document, tries)
+        deleted = self._deletions.find(owner, target.path) if document is None and root is None else None
+        if former:
+            draft = replace(draft, document=replace(draft.document, former=tuple(former)))
+        if deleted:  # it comes back as the upload that it was
+            draft = replace(draft, document=replace(draft.document, uploaded_sha256=deleted.sha256))
         draft = self._writer.embed_one(owner, draft)
         with self._own_links.following(owner, known.id):
-            return self._writer.write(owner, draft)
+            written = self._writer.write(owner, draft)
+        if deleted:
+            self._deletions.end(owner, target.path)
+        return written

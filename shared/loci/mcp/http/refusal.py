@@ -8,6 +8,7 @@ from mcp_types import INVALID_REQUEST, PARSE_ERROR
 from starlette.types import Send
 
 JSON_TYPE = (b"content-type", b"application/json")
+CHECK_JSON = "Check the format of the request: it must be one JSON text in UTF-8"
 
 
 class Refusal(Exception):
@@ -47,7 +48,7 @@ class Refusal(Exception):
 
 def not_json(message: str) -> Refusal:
     """Refuse a body that cannot be parsed."""
-    return Refusal(400, f"Parse error: {message}", code=PARSE_ERROR)
+    return Refusal(400, f"Parse error: {message}. {CHECK_JSON}", code=PARSE_ERROR)
 
 
 async def respond(send: Send, status: int, body: bytes, headers: list[tuple[bytes, bytes]]) -> None:

@@ -5,7 +5,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from loci.adapters.aws.clients import Clients, explained
+from loci.adapters.aws.clients import Clients, explained, invoked
 from loci.core.errors import LociError
 from loci.core.identity import Owner
 from loci.sandbox.lambda_host.function_answer import unpacked_answer
@@ -80,9 +80,7 @@ class Machine:
         tenant = hmac.digest(self.key, f"{owner.key}/{of}".encode(), "sha256").hex()
         advice = {code: text.format(setting=self.setting) for code, text in RESOLUTIONS.items()}
         with explained("Lambda", f"the function {self.function}", advice):
-            answer = self.clients.runs.invoke(
-                FunctionName=self.function, TenantId=tenant, Payload=json.dumps(event).encode()
-            )
+            answer = invoked(self.clients, self.function, json.dumps(event).encode(), TenantId=tenant)
             body = answer["Payload"].read()
         try:
             said = json.loads(body)

@@ -60,6 +60,11 @@ class CurrentModel:
         model = self._state().model
         if model is None:
             name = self._wanted or DEFAULTS[self._kind]
+            other = self._folder.installed(name)
+            if other:
+                what = f"{name} is installed, but is no {self._kind}: its kind is {other.manifest.kind}"
+                advice = f"Set {self._kind} to another model: `loci models list` shows them"
+                return Unavailable(what, advice, code="MODEL_OF_OTHER_KIND")
             return Unavailable(f"No {self._kind} is installed", f"Run: loci models pull {name}", code="MODEL_MISSING")
         return model.fault or model
 

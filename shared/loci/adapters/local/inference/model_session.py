@@ -5,6 +5,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from loci.adapters.local.inference.native_calls import NATIVE_CALLS
 from loci.adapters.local.inference.tokenizer import Encoded
 from loci.core.cores import cores
 from loci.core.errors import Unavailable
@@ -38,7 +39,8 @@ class ModelSession:
         # Spinning threads would take the processors away from the threads that answer requests.
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         try:
-            self._session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+            with NATIVE_CALLS.one():
+                self._session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
         except tuple(one for one in failures if isinstance(one, type) and issubclass(one, Exception)) as error:
             raise Unavailable(
                 f"The model {path.parent.name} cannot be loaded ({str(error).splitlines()[0]})",
@@ -62,5 +64,6 @@ class ModelSession:
             types[row, : len(one.ids)] = one.types
             mask[row, : len(one.ids)] = 1
         inputs = {"input_ids": ids, "attention_mask": mask, "token_type_ids": types}
-        [output] = self._session.run([self._output], {name: inputs[name] for name in self._inputs})
+        with NATIVE_CALLS.one():
+            [output] = self._session.run([self._output], {name: inputs[name] for name in self._inputs})
         return output, mask

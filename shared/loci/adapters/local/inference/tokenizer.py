@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from loci.adapters.local.inference.native_calls import NATIVE_CALLS
+
 if TYPE_CHECKING:
     from tokenizers import Encoding
 
@@ -35,7 +37,8 @@ class ModelTokenizer:
         self.padding = next((number for number in numbers if number is not None), 0)
 
     def count(self, texts: Sequence[str]) -> list[int]:
-        found = self._tokenizer.encode_batch_fast([_readable(text) for text in texts], add_special_tokens=False)
+        with NATIVE_CALLS.one():
+            found = self._tokenizer.encode_batch_fast([_readable(text) for text in texts], add_special_tokens=False)
         return [len(one.ids) for one in found]
 
     def encode(self, texts: Sequence[str], longest: int, prefix: str = "") -> list[Encoded]:
@@ -51,7 +54,8 @@ class ModelTokenizer:
 
     def _cut(self, texts: Sequence[str], room: int) -> "list[Encoding]":
         short = [_readable(text[: room * LONGEST_TOKEN]) for text in texts]
-        found = self._tokenizer.encode_batch(short, add_special_tokens=False)
+        with NATIVE_CALLS.one():
+            found = self._tokenizer.encode_batch(short, add_special_tokens=False)
         for one in found:
             one.truncate(room)
         return found

@@ -1,0 +1,174 @@
+"""Ranges of days as people write them, and questions for what is newest."""
+
+import calendar
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+from loci.core.errors import Refused
+
+DateRange = tuple[date | None, date | None]
+"""First and last day. None: open on that side."""
+
+NAMED_RANGES: dict[str, Callable[[date], DateRange]] = {
+    "today": lambda today: (today, today),
+    "yesterday": lambda today: (today - timedelta(1), today - timedelta(1)),
+    "this week": lambda today: (_monday(today), today),
+    "last week": lambda today: (_monday(today) - timedelta(7), _monday(today) - timedelta(1)),
+    "this month": lambda today: (today.replace(day=1), today),
+    "last month": lambda today: _month((today.replace(day=1) - timedelta(1)).year, _month_before(today)),
+    "this year": lambda today: (date(today.year, 1, 1), today),
+    "last year": lambda today: (date(today.year - 1, 1, 1), date(today.year - 1, 12, 31)),
+    "any time": lambda _: (None, None),
+}
+DAYS_IN = {"day": 1, "week": 7, "month": 30, "year": 365}
+LAST_DAYS = re.compile(r"(?:the )?(?:last|past) (\d{1,4}) (day|week|month|year)s?")
+OPEN_RANGE = re.compile(r"(since|from|after|until|till|to|before) (\S.*)", re.DOTALL)
+LEADING = re.compile(r"(?:in|during|from|between) (\S.*)", re.DOTALL)
+BETWEEN = ("..", " to ", " until ", " till ", " through ", " and ", " - ", " – ", " — ")  # noqa: RUF001
+YEAR_MONTH_DAY = re.compile(r"(\d{4})(?:-(\d{2}))?(?:-(\d{2}))?")
+DAY = re.compile(r"(\d{1,2})(?:st|nd|rd|th|\.)?")
+MONTHS = [name.lower() for name in calendar.month_name][1:]
+LONGEST = 100
+NEWEST = re.compile(r"\s*(?:the\s+)?(?:newest|latest|most\s+recent|recent)\s+(\S.*)", re.IGNORECASE | re.DOTALL)
+
+
+def asked_for_newest(query: str) -> str | None:
+    """The rest of a question that begins with `newest`, `latest` or `most recent`. None: it does not."""
+    found = NEWEST.match(query)
+    return found[1] if found else None
+
+
+def parse_date_range(text: str, today: date) -> tuple[str | None, str | None]:
+    """First and last day, as YYYY-MM-DD, of a range such as `June 2024`, `2026-01-01..2026-01-31` or `last week`."""
+    try:
+        first, last = _range(" ".join(text[: LONGEST + 1].lower().replace(",", " ").split()), today)
+    except (ValueError, OverflowError):
+        raise _unreadable(text) from None
+    if first and last and first > last:
+        raise Refused(f"The range {text!r} ends before it begins", "Give the earlier date first", code="BAD_DATE_RANGE")
+    return first and first.isoformat(), last and last.isoformat()
+
+
+@dataclass(frozen=True, slots=True)
+class _Calendar:
+    """A year, a month or a day. A month may lack its year."""
+
+    year: int | None
+    month: int | None = None
+    day: int | None = None
+
+    def days(self, year: int) -> DateRange:
+        """Its first and last day; in this year, if it has none of its own."""
+        year = self.year or year
+        if self.month is None:
+            return date(year, 1, 1), date(year, 12, 31)
+        if self.day is None:
+            return _month(year, self.month)
+        return date(year, self.month, self.day), date(year, self.month, self.day)
+
+
+def _range(text: str, today: date) -> DateRange:
+    if match := LAST_DAYS.fullmatch(text):
+        return today - timedelta(int(match[1]) * DAYS_IN[match[2]]), today
+    if text in NAMED_RANGES:
+        return NAMED_RANGES[text](today)
+    bare = found[1] if (found := LEADING.fullmatch(text)) else text
+    for between in BETWEEN:
+        first, found_between, last = bare.partition(between)
+        if found_between and len(text) <= LONGEST:
+            return _from_to(first.strip(), last.strip(), today)
+    if match := OPEN_RANGE.fullmatch(text):
+        return _open_range(match[1], _days(match[2], today))
+    return _days(bare, today)
+
+
+def _from_to(first: str, last: str, today: date) -> DateRange:
+    """The days from the one to the other. A month without a year is in that of the other one, or next to it."""
+    if not first or not last:
+        return _days(first, today)[0] if first else None, _days(last, today)[1] if last else None
+    if first in NAMED_RANGES or last in NAMED_RANGES:
+        return _days(first, today)[0], _days(last, today)[1]
+    begins, ends = _calendar(first), _calendar(last)
+    last_year = ends.year or begins.year or _year_of(ends, today)
+    last_day = ends.days(last_year)[1]
+    first_day = begins.days(last_year)[0]
+    if first_day and last_day and first_day > last_day:
+        if not ends.year and begins.year:
+            last_day = ends.days(last_year + 1)[1]
+        elif not begins.year:
+            first_day = begins.days(last_year - 1)[0]
+    return first_day, last_day
+
+
+def _open_range(word: str, limit: DateRange) -> DateRange:
+    first, last = limit
+    match word:
+        case "since" | "from":
+            return first, None
+        case "after":
+            return last and last + timedelta(1), None
+        case "before":
+            return None, first and first - timedelta(1)
+        case _:
+            return None, last
+
+
+def _days(text: str, today: date) -> DateRange:
+    """The days of a name, a year, a month, or one day. A month without a year is the last one that has begun."""
+    if text in NAMED_RANGES:
+        return NAMED_RANGES[text](today)
+    found = _calendar(text)
+    return found.days(_year_of(found, today))
+
+
+def _year_of(found: _Calendar, today: date) -> int:
+    is_later = ((found.month or 0), (found.day or 0)) > (today.month, today.day)
+    return found.year or (today.year - 1 if is_later else today.year)
+
+
+def _calendar(text: str) -> _Calendar:
+    if match := YEAR_MONTH_DAY.fullmatch(text):
+        year, month, day = match.groups()
+        return _Calendar(int(year), int(month) if month else None, int(day) if day else None)
+    return _named_month([word for word in text.split() if word != "of"])
+
+
+def _named_month(words: Sequence[str]) -> _Calendar:
+    """`june 2024`, `3 june 2024`, `june 3rd`."""
+    year = int(words[-1]) if len(words) > 1 and YEAR_MONTH_DAY.fullmatch(words[-1]) else None
+    rest = words if year is None else words[:-1]
+    days = [match[1] for word in rest if (match := DAY.fullmatch(word))]
+    months = [word for word in rest if not DAY.fullmatch(word)]
+    if len(months) != 1 or len(days) > 1:
+        raise ValueError(words)
+    return _Calendar(year, _month_number(months[0].rstrip(".")), int(days[0]) if days else None)
+
+
+def _month_number(name: str) -> int:
+    if len(name) >= 3:
+        for number, month in enumerate(MONTHS, 1):
+            if month.startswith(name):
+                return number
+    raise ValueError(name)
+
+
+def _month(year: int, month: int) -> DateRange:
+    return date(year, month, 1), date(year, month, calendar.monthrange(year, month)[1])
+
+
+def _month_before(today: date) -> int:
+    return 12 if today.month == 1 else today.month - 1
+
+
+def _monday(today: date) -> date:
+    return today - timedelta(today.weekday())
+
+
+def _unreadable(text: str) -> Refused:
+    return Refused(
+        f"{text[:LONGEST]!r} is not a date range",
+        "Write June 2024, March to May 2024, 2026-01-01..2026-01-31, since March, last week, last 30 days or any time",
+        code="BAD_DATE_RANGE",
+    )

@@ -1,0 +1,118 @@
+"""A move, and its undo, killed at each step: after the next start or call, all of it has happened, or nothing."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Generator
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from loci.app import App
+from loci.compose import build_app
+from loci.core.identity import LOCAL
+from loci.core.settings import load_settings
+from loci.documents.content.limited_parser import LimitedParser
+from loci.documents.ingest.index_writer import COLLECTION, PARSE_SECONDS
+from loci.documents.writing.write_journal import WriteJournal
+from tests.contract.test_writing_crash import OPENED
+
+EVERY = 41
+"""Of about 1,000 steps, every 41st is tested."""
+KILLED = f"""{OPENED}
+STEPS = ("execute commit rollback close fsync rename link unlink open write mkdir fchmod flock replace".split())
+count, last = 0, -1
+
+def step(frame, event, called):
+    global count
+    if event in ("c_call", "c_return") and getattr(called, "__name__", "") in STEPS:
+        count += 1
+        if count == last:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+def work(folder, is_undone):
+    for path, text in json.loads(sys.argv[4]).items():
+        (folder / "notes" / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / "notes" / path).write_text(text)
+    app = opened(folder)
+    app.documents.parts.ingest.run(LOCAL, [str(folder / "notes")])
+    edits = app.documents.parts.edits
+    if is_undone:
+        edits.move(LOCAL, "notes/a.md", "notes/sub/b.md", expect=None)
+    sys.setprofile(step)
+    if is_undone:
+        edits.undo(LOCAL, "notes/sub/b.md", expect=None)
+    else:
+        edits.move(LOCAL, "notes/a.md", "notes/sub/b.md", expect=None)
+    sys.setprofile(None)
+
+base, is_undone, every = Path(sys.argv[1]), sys.argv[2] == "undo", int(sys.argv[3])
+work(base / "whole", is_undone)
+killed = []
+for last in range(1, count + 1, every):
+    if child := os.fork():
+        killed.append((last, os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])))
+    else:
+        count = 0
+        work(base / str(last), is_undone)
+        os._exit(0)
+print(json.dumps(killed))
+"""
+BEFORE = {"a.md": "# A\n\n[x](c.md) [[a]]\n", "c.md": "# C\n\n[[a]]\n", "d/d.md": "# D\n\n[y](../a.md)\n"}
+AFTER = {"sub/b.md": "# A\n\n[x](../c.md) [[b]]\n", "c.md": "# C\n\n[[b]]\n", "d/d.md": "# D\n\n[y](../sub/b.md)\n"}
+
+
+@pytest.fixture(scope="module", params=["move", "undo"])
+def left(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Generator[list[tuple[Path, App]]]:
+    """The notes and the app after each kill, repaired."""
+    base = tmp_path_factory.mktemp("killed")
+    command = [sys.executable, "-c", KILLED, str(base), str(request.param), str(EVERY), json.dumps(BEFORE)]
+    ended: list[tuple[int, int]] = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
+    assert len(ended) > 20
+    assert {code for _, code in ended[:-2]} == {-9}
+    parser = LimitedParser(PARSE_SECONDS)
+    with pytest.MonkeyPatch.context() as patch:
+        # A repair parses in a process beside this one.
+        patch.setattr("loci.documents.ingest.index_writer._parser", lambda _: parser)  # pyright: ignore
+        found: list[tuple[Path, App]] = []
+        for number, _ in ended:
+            folder = base / str(number)
+            settings = {"data": folder / "data", "models": folder / "models", "pull_models": False}
+            app = build_app(load_settings(settings))
+            app.documents.upkeep.repair(LOCAL)
+            found.append((folder / "notes", app))
+        yield found
+
+
+def texts(notes: Path) -> dict[str, str]:
+    """All files, whatever their names."""
+    return {one.relative_to(notes).as_posix(): one.read_text() for one in notes.rglob("*") if one.is_file()}
+
+
+def test_all_has_happened_or_nothing(left: list[tuple[Path, App]]) -> None:
+    for notes, _ in left:
+        assert texts(notes) in (BEFORE, AFTER), notes
+    assert {tuple(sorted(texts(notes))) for notes, _ in left} == {tuple(sorted(BEFORE)), tuple(sorted(AFTER))}
+
+
+def test_index_and_disk_agree_and_nothing_is_left_to_do(left: list[tuple[Path, App]]) -> None:
+    for notes, app in left:
+        parts = app.documents.parts
+        hashes = {f"notes/{path}": sha256(text.encode()).hexdigest() for path, text in texts(notes).items()}
+        documents = parts.catalog.documents(LOCAL)
+        assert {one.path: one.sha256 for one in documents} == hashes
+        assert parts.index.documents(LOCAL, COLLECTION) == {one.id: one.chunks for one in documents}
+        assert WriteJournal(app.records).unfinished(LOCAL) == []
+
+
+def test_it_can_be_taken_back_or_done_again(left: list[tuple[Path, App]]) -> None:
+    for notes, app in left:
+        edits = app.documents.parts.edits
+        if texts(notes) == AFTER:
+            edits.undo(LOCAL, "notes/a.md", expect=None)
+        assert texts(notes) == BEFORE
+        edits.move(LOCAL, "notes-a", "notes/sub/b.md", expect=None)
+        assert texts(notes) == AFTER
+        edits.undo(LOCAL, "notes-sub-b", expect=None)
+        assert texts(notes) == BEFORE

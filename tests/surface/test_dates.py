@@ -1,0 +1,156 @@
+"""Every document has a date, searches say where it is from, and times are asked for as people say them."""
+
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from loci.app import App
+from loci.core.errors import Unavailable
+from loci.core.identity import LOCAL
+from tests.support.vault.write import vault_notes
+from tests.surface.conftest import Connect
+from tests.surface.results import call, failed, written
+from tests.surface.runtimes import RUNTIMES, take_in
+
+pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("app", RUNTIMES, indirect=True)]
+
+NOTES = {
+    "a.md": "---\ncreated: 2024-03-05T10:00:00Z\n---\n# 2020-01-01\n\nA tide.\n",
+    "2024-05-06 b.md": "# 2020-01-01\n\nA tide.\n",
+    "c.md": "## Standup of 7 June 2024\n\nA tide.\n",
+    "d.md": "A tide.\n",
+    "e.md": "A tide, again.\n",
+}
+CHANGED = datetime(2023, 2, 3, 12, tzinfo=UTC)
+
+
+def day_of_change(app: App) -> str:
+    """Uploads have no file: theirs is the day of the upload."""
+    return "2023-02-03" if app.settings.mode == "embedded" else datetime.now(UTC).date().isoformat()
+
+
+@pytest.fixture
+def notes(app: App, tmp_path: Path) -> Path:
+    folder = written(tmp_path / "notes", NOTES)
+    for file in folder.iterdir():
+        os.utime(file, (CHANGED.timestamp(), CHANGED.timestamp()))
+    take_in(app, folder)
+    return folder
+
+
+async def days(connect: Connect, **arguments: object) -> dict[str, tuple[str, str]]:
+    rows = (await call(connect, "temporal_search", **{"query": "tide"} | arguments))["results"]
+    return {row["path"].removeprefix("notes/"): (row["date"], row["date_from"]) for row in rows}
+
+
+@pytest.mark.usefixtures("notes")
+async def test_a_date_is_that_of_the_front_matter_the_name_the_heading_or_the_last_change(
+    app: App, connect: Connect
+) -> None:
+    rows = (await call(connect, "search_documents", query="tide"))["results"]
+    assert {row["path"]: (row["date"], row["date_from"]) for row in rows} == {
+        "notes/a.md": ("2024-03-05", "front matter"),
+        "notes/2024-05-06 b.md": ("2024-05-06", "name"),
+        "notes/c.md": ("2024-06-07", "heading"),
+        "notes/d.md": (day_of_change(app), "file"),
+        "notes/e.md": (day_of_change(app), "file"),
+    }
+
+
+@pytest.mark.usefixtures("notes")
+async def test_a_search_in_a_time_says_how_many_documents_say_no_date(connect: Connect) -> None:
+    found = await call(connect, "temporal_search", query="tide", date_range="2024")
+    assert (len(found["results"]), found["metadata"]["undated"]) == (3, 2)
+    assert "undated" not in (await call(connect, "search_documents", query="tide"))["metadata"]
+
+
+@pytest.mark.usefixtures("notes")
+@pytest.mark.parametrize(
+    ("date_range", "found"),
+    [
+        ("March 2024", {"a.md"}),
+        ("March to May 2024", {"a.md", "2024-05-06 b.md"}),
+        ("2024-05-01 to 2024-06-30", {"2024-05-06 b.md", "c.md"}),
+        ("before June 2024", {"a.md", "2024-05-06 b.md", "d.md", "e.md"}),
+        ("7 June 2024", {"c.md"}),
+    ],
+)
+async def test_times_are_understood_as_people_write_them(
+    app: App, connect: Connect, date_range: str, found: set[str]
+) -> None:
+    late = {"d.md", "e.md"} if app.settings.mode != "embedded" else set[str]()  # uploaded today
+    assert {*await days(connect, date_range=date_range)} == found - late
+
+
+@pytest.mark.usefixtures("notes")
+async def test_a_month_without_a_year_is_the_last_one_that_has_begun(app: App, connect: Connect) -> None:
+    today = datetime.now(UTC)
+    text = f"---\ndate: {today:%Y-%m}-01\n---\nA tide.\n".encode()
+    app.documents.parts.library.add(LOCAL, "new.md", text)
+    assert (await days(connect, date_range=f"since {today:%B}"))["new.md"] == (f"{today:%Y-%m}-01", "front matter")
+
+
+@pytest.mark.usefixtures("notes")
+async def test_a_time_that_cannot_be_read_is_refused_with_the_ways_to_write_one(connect: Connect) -> None:
+    said = await failed(connect, "temporal_search", query="tide", date_range="the good old days")
+    assert said.startswith("BAD_DATE_RANGE: 'the good old days' is not a date range. Write June 2024, ")
+
+
+@pytest.mark.usefixtures("notes")
+async def test_the_date_of_a_text_stays_until_it_changes(app: App, connect: Connect, notes: Path) -> None:
+    before = await days(connect, date_range="any time")
+    os.utime(notes / "d.md", (1, 1))
+    take_in(app, notes)
+    assert await days(connect, date_range="any time") == before
+    (notes / "d.md").write_text("A higher tide.\n")
+    take_in(app, notes)
+    today = datetime.now(UTC).date().isoformat()
+    assert await days(connect, date_range="any time") == before | {"d.md": (today, "file")}
+
+
+async def test_the_newest_releases_of_a_vault_come_first(app: App, connect: Connect, tmp_path: Path) -> None:
+    vault = {note.path: note.content for note in vault_notes() if note.path.startswith("releases/")}
+    for path, content in vault.items():
+        file = tmp_path / "vault" / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content)
+    os.utime(tmp_path / "vault")
+    take_in(app, tmp_path / "vault")
+    dated = sorted((path.split("/")[1][:10] for path in vault if "/20" in path), reverse=True)
+
+    async def first(query: str, date_range: str) -> list[str]:
+        arguments: dict[str, Any] = {"query": query, "date_range": date_range, "limit": 3}
+        return [row["date"] for row in (await call(connect, "temporal_search", **arguments))["results"]]
+
+    assert await first("newest releases", "before 2026") == dated[:3]
+    assert await first("the latest releases", "2021") == [day for day in dated if day < "2022"][:3]
+    assert await first("releases", "2021") != [day for day in dated if day < "2022"][:3]
+
+
+@pytest.mark.usefixtures("notes")
+async def test_documents_with_a_tag_come_in_the_order_of_the_dates_that_are_shown(app: App, connect: Connect) -> None:
+    for name, day in (("old", "2001-02-03"), ("new", "2099-02-03")):
+        app.documents.parts.library.add(LOCAL, f"{name}.md", f"---\ndate: {day}\n---\n#moon\n".encode())
+    app.documents.parts.library.add(LOCAL, "today.md", b"#moon\n")
+    rows = (await call(connect, "query_by_tags", tags=["moon"]))["results"]
+    today = datetime.now(UTC).date().isoformat()
+    assert [(row["date"], row["date_from"]) for row in rows] == [
+        ("2099-02-03", "front matter"),
+        (today, "file"),
+        ("2001-02-03", "front matter"),
+    ]
+
+
+@pytest.mark.usefixtures("notes")
+async def test_a_search_needs_no_records_for_what_it_finds(
+    app: App, connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise Unavailable("The records are away", "Try again")
+
+    monkeypatch.setattr(type(app.records), "get_all", fail)
+    rows = (await call(connect, "search_documents", query="tide"))["results"]
+    assert [(row["date"], row["date_from"]) for row in rows] == [(None, None)] * len(NOTES)

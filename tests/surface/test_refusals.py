@@ -1,0 +1,119 @@
+"""Calls and requests that cannot be answered: what they are told to do instead."""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import Client
+from mcp.shared.exceptions import MCPError
+from mcp_types import EmptyResult, Request
+
+from loci.app import App
+from loci.compose import build_app
+from loci.mcp.server import build_server
+from tests.support.small_models import EMBEDDER, lay_out_embedder
+from tests.support.vault.write import vault_notes
+from tests.surface.conftest import Connect
+from tests.surface.results import failed, structured, texts, written
+from tests.surface.runtimes import take_in
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "said"),
+    [
+        ("search_documents", {"query": "x", "top_k": 3}, "'top_k'. Did you mean limit? The arguments are query, "),
+        ("search_documents", {"q": "x"}, "'q'. Did you mean query? "),
+        ("temporal_search", {"query": "x", "date_rnage": "2024"}, "'date_rnage'. Did you mean date_range? "),
+        ("read_node_content", {"document": "x"}, "'document'. Did you mean id? "),
+        ("list_directory_structure", {"folder": "x", "level": 2}, "'folder', 'level'. Did you mean prefix? "),
+        ("query_by_tags", {"tags": ["a"], "tag": "b"}, "'tag'. Did you mean tags? "),
+        ("search_documents", {"query": "x", "zzz": 1}, "'zzz'. The arguments are query, limit, explain."),
+    ],
+)
+async def test_an_unknown_argument_is_refused_with_the_nearest_known(
+    connect: Connect, tool: str, arguments: dict[str, Any], said: str
+) -> None:
+    assert (await failed(connect, tool, **arguments)).startswith(f"INVALID_PARAMS: There is no argument {said}")
+
+
+async def test_a_path_is_still_an_id(connect: Connect) -> None:
+    assert (await failed(connect, "read_node_content", path="notes/x.md")).startswith("NODE_NOT_FOUND: ")
+
+
+async def test_an_unknown_method_of_grouping_is_told_the_methods_in_plain_words(connect: Connect) -> None:
+    said = await failed(connect, "cluster_documents", method="kmeans")
+    assert said.startswith("INVALID_PARAMS: method: It is one of louvain, label_propagation, tags (louvain: few broad ")
+    assert "literal" not in said
+
+
+@pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
+@pytest.mark.parametrize(
+    ("method", "params", "code", "said"),
+    [
+        ("prompts/get", {"arguments": {}}, -32602, ": Field required. Give the `name` of a prompt; prompts/list"),
+        ("tools/call", {"arguments": {}}, -32602, ": Field required. Give the `name` of a tool; tools/list lists"),
+        ("documents/search", {}, -32601, "there is no method 'documents/search'. "),
+        ("tool/list", {}, -32601, "Did you mean tools/list? The methods are tools/list, "),
+        ("search_documents", {"query": "x"}, -32601, "but a tool of that name. Send tools/call with "),
+    ],
+)
+async def test_a_malformed_or_unknown_request_is_told_what_to_send(
+    connect: Connect, method: str, params: dict[str, Any], code: int, said: str
+) -> None:
+    async with connect() as client:
+        with pytest.raises(MCPError) as refused:
+            await client.session.send_request(Request(method=method, params=params), EmptyResult)
+    assert refused.value.error.code == code
+    assert said in refused.value.error.message
+
+
+async def test_an_unknown_prompt_is_told_the_known_ones(connect: Connect) -> None:
+    async with connect() as client:
+        with pytest.raises(MCPError, match=r"no prompt 'begin': use prompts/list\. There are: session_start, "):
+            await client.get_prompt("begin")
+
+
+@pytest.mark.parametrize("app", ["embedded"], indirect=True)
+@pytest.mark.parametrize("table", ["record", "document", "chunk", "word_1_data"])
+async def test_a_malformed_database_is_a_search_error(app: App, tmp_path: Path, table: str) -> None:
+    for note in vault_notes()[:60]:
+        file = tmp_path / "vault" / note.path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(note.content)
+    take_in(app, tmp_path / "vault")
+    app.close()
+    database = app.settings.data / "loci.db"
+    with closing(sqlite3.connect(database)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        [root] = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = ?", (table,)).fetchone()
+        [size] = connection.execute("PRAGMA page_size").fetchone()
+    content = bytearray(database.read_bytes())
+    content[(root - 1) * size : root * size] = b"\xa5" * size
+    database.write_bytes(content)
+    async with Client(build_server(build_app(app.settings))) as client:
+        answer = await client.call_tool("search_documents", {"query": "graph view"})
+    assert answer.is_error
+    assert texts(answer)[0].startswith("MISCONFIGURED: Search Error: Vector search failed: ")
+    assert "`loci doctor` says what is wrong; `loci ingest` adds the documents again." in texts(answer)[0]
+
+
+@pytest.mark.parametrize("app", ["embedded"], indirect=True)
+async def test_a_missing_reranker_is_not_the_embedder_that_is_there(app: App, tmp_path: Path) -> None:
+    async def said(**settings: object) -> str:
+        other = build_app(app.settings.model_copy(update=settings))
+        async with Client(build_server(other)) as client:
+            found = structured(await client.call_tool("search_documents", {"query": "ferry"}))
+        [note] = [one["note"] for one in found["metadata"]["stages"] if one["stage"] == "rerank"]
+        return note
+
+    lay_out_embedder(app.settings.models_folder)
+    take_in(app, written(tmp_path / "notes", {"a.md": "A ferry.\n", "b.md": "Another ferry.\n"}))
+    assert await said() == "No reranker is installed. Run: loci models pull bge-reranker-base."
+    assert await said(reranker=EMBEDDER) == (
+        f"{EMBEDDER} is installed, but is no reranker: its kind is embedder. Set reranker to another model: "
+        "`loci models list` shows them."
+    )

@@ -1,0 +1,47 @@
+"""The end of a process in which models run."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.small_models import small_models
+
+__all__ = ["small_models"]
+
+PROGRAM = """
+import sys, threading
+from pathlib import Path
+from loci.adapters.local.inference.current_model import CurrentModel
+from loci.adapters.local.inference.embedder import OnnxEmbedder
+from loci.core.errors import Unavailable
+from loci.model_store.models_folder import ModelsFolder
+
+embedder = OnnxEmbedder(CurrentModel(ModelsFolder(Path(sys.argv[1])), "embedder"))
+embedder.passages(["search"])
+
+def embed() -> None:
+    while True:
+        embedder.passages(["the memory search " * 40] * 16)
+
+def until_refused() -> None:
+    try:
+        embed()
+    except Unavailable as error:
+        print(error.what)
+        raise SystemExit
+
+for _ in range(4):
+    threading.Thread(target=until_refused, daemon=True).start()
+threading.Event().wait(0.3)
+"""
+
+
+@pytest.mark.parametrize("_nth", range(3))
+def test_a_process_ends_well_while_models_run_on_its_threads(small_models: Path, _nth: int) -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", PROGRAM, str(small_models)], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert set(ended.stdout.splitlines()) <= {"Loci is ending"}
