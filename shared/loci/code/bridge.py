@@ -23,6 +23,8 @@ class OfferedTool:
     """Such as `github:list_commits`."""
     why: str = ""
     """What of the intent it fits."""
+    by_default: bool = False
+    """True: every run has it."""
 
 
 class ToolDoor(Protocol):

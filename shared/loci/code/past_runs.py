@@ -32,7 +32,7 @@ class PastRuns:
         """The fields of the answer that an intent brings: the tools that were offered, and code that fits."""
         if not intent or not intent.strip():
             return {}
-        tools: list[Json] = [{"name": one.id, "why": one.why} for one in bridge.offered]
+        tools: list[Json] = [{"name": one.id, "why": one.why} for one in bridge.offered if not one.by_default]
         offers: JsonObject = {"tools_offered": tools} if tools else {}
         found = None
         with suppress(LociError):  # the run goes on without

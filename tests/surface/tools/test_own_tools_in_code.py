@@ -36,6 +36,27 @@ async def test_code_searches_documents(connect: Connect, name: str) -> None:
 
 @needs_deno
 @embedded
+async def test_documents_are_counted_by_month_in_one_run_without_an_intent(
+    app: App, connect: Connect, tmp_path: Path
+) -> None:
+    days = ("2024-01-03", "2024-01-20", "2024-03-01")
+    dated = {f"{day}-log.md": f"Saw a heron at the weir on {day}.\n" for day in days}
+    take_in(app, written(tmp_path / "logs", {**dated, "other.md": "Nothing to see.\n"}))
+    code = """
+        const months: Record<string, number> = {};
+        for (const {id, date} of (await loci.search_documents({query: "heron", limit: 100})).results) {
+            const text = await loci.read_node_content({id});
+            if (JSON.stringify(text).includes("heron")) months[date.slice(0, 7)] = (months[date.slice(0, 7)] ?? 0) + 1;
+        }
+        return months;
+    """
+    answer = await run(connect, code, "")
+    assert answer["result"] == {"2024-01": 2, "2024-03": 1}
+    assert "tools_offered" not in answer
+
+
+@needs_deno
+@embedded
 async def test_own_tools_and_upstream_tools_work_together(served: App, connect: Connect) -> None:
     code = "const {sum} = await shop.add_numbers({a: 1, b: 1}); [sum, typeof (await loci.scratchpad_list()).entries]"
     told = await run(connect, code, "add two numbers and list what the scratchpad keeps")

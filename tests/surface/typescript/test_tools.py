@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from loci.code.gateway_door import READING
 from tests.support.deno import needs_deno
 from tests.surface.typescript.conftest import COMMITS, Desk
 
@@ -37,8 +38,8 @@ async def test_tools_answer_side_by_side(desk: Desk) -> None:
     assert await desk.value(code, intent=COMMITS) == 50
 
 
-async def test_without_an_intent_there_are_no_tools(desk: Desk) -> None:
-    assert await desk.value("[typeof github, Object.keys(mcp)]") == ["undefined", []]
+async def test_without_an_intent_there_are_only_those_that_read_documents(desk: Desk) -> None:
+    assert await desk.value("[typeof github, Object.keys(mcp)]") == ["undefined", [*READING]]
 
 
 async def test_a_failing_tool_throws_what_it_said(desk: Desk) -> None:

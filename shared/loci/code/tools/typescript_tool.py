@@ -73,8 +73,9 @@ def typescript_tools(app: CodeHost) -> list[LociTool]:
     ) -> Annotated[CallToolResult, CodeAnswer]:
         """Run TypeScript in an isolated Deno sandbox and get its value: compute, filter, join, call tools in bulk.
 
-        The value of the last expression is the result; `return` and top-level `await` work too. With `intent`, tools
-        are objects named after their server: `await github.listCommits({limit: 100})` or
+        The value of the last expression is the result; `return` and top-level `await` work too. Documents are read with
+        `(await loci.search_documents({query: "x", limit: 100})).results`, `loci.read_node_content({id})`. With
+        `intent`, other tools are objects named after their server: `await github.listCommits({limit: 100})` or
         `await mcp["github:list_commits"]({limit: 100})`. There is no network and no package but Node's own:
         `await import("node:…")`. If the code goes on after 25 seconds, the answer has a `scratchpad_id`.
         """
