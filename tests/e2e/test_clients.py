@@ -133,11 +133,11 @@ curl -s -S --max-time 15 -D "$headers" -o /dev/null -X POST "$URL" \
   -H 'Content-Type: application/json' -H 'Accept: application/json, text/event-stream' \
   -d "$HELLO"
 session=$(grep -i mcp-session-id "$headers" | awk '{print $2}' | tr -d '\r')
-for name in scratchpad_list scratchpad_read; do
+for ask in '"scratchpad_list","arguments":{}' '"scratchpad_read","arguments":{"id":"'$ENTRY'"}'; do
   curl -s -S --max-time 120 -X POST "$URL" -H "Mcp-Session-Id: $session" \
     -H 'Content-Type: application/json' -H 'Accept: application/json, text/event-stream' \
     -d '{"jsonrpc":"2.0","id":2,"method":"tools/call",
-         "params":{"name":"'$name'","arguments":{"id":"'$ENTRY'"}}}'"$TAIL" \
+         "params":{"name":'"$ask"'}}'"$TAIL" \
     | grep '^data: ' | grep '"id":2' | tail -1 | cut -c7-
 done
 """
