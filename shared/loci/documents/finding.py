@@ -9,7 +9,8 @@ from loci.core.identity import Owner
 from loci.documents.catalog import Catalog
 from loci.documents.document import Document
 from loci.documents.ingest.index_writer import COLLECTION
-from loci.documents.library import EMPTY_LIBRARY, Library
+from loci.documents.library import Library
+from loci.documents.unknown_names import EMPTY_LIBRARY
 from loci.search.ranking import EVERYTHING, Hit, Ranking, Where
 from loci.search.search import Search
 

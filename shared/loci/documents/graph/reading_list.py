@@ -13,8 +13,8 @@ from loci.documents.document import Document, Link
 from loci.documents.graph.graph import Graph, Graphs, kind_of
 from loci.documents.graph.neighbours_index import SimilarLinks
 from loci.documents.graph.similarity import FIRST_PASSAGES, Similarities, first_passages
-from loci.documents.library import EMPTY_LIBRARY
 from loci.documents.recently_read import RecentlyRead
+from loci.documents.unknown_names import EMPTY_LIBRARY
 from loci.search.document_index import DocumentIndex
 from loci.search.inference import Embedder
 from loci.search.ranking import Hit, Ranking

@@ -10,6 +10,7 @@ from loci.core.identity import Owner
 from loci.core.lazy import Lazy
 from loci.core.stores import ABSENT
 from loci.documents.catalog import Catalog
+from loci.documents.content.encodings import require_text
 from loci.documents.document import (
     UNLIMITED_BYTES,
     Document,
@@ -274,4 +275,6 @@ def _day(source: SourceFile) -> str | None:
 
 
 def _read(source: SourceFile) -> bytes:
-    return read_file(source.root.folder, below_root(source.path))
+    content = read_file(source.root.folder, below_root(source.path))
+    require_text(source.path, content)
+    return content

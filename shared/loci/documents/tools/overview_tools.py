@@ -10,9 +10,9 @@ from loci.core.identity import Caller
 from loci.documents.document import Document, Relation
 from loci.documents.graph.clusters import Method
 from loci.documents.host import DocumentsHost
-from loci.documents.library import EMPTY_LIBRARY
 from loci.documents.tools.noted_list import noted_list
 from loci.documents.tools.search_tools import LONGEST_QUERY
+from loci.documents.unknown_names import EMPTY_LIBRARY
 from loci.mcp.tool import LociTool, loci_tool
 
 MOST_GAPS = 100

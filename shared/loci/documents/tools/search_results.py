@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 from loci.documents.api import TaggedDocument
 from loci.documents.document import DateSource, Document
 from loci.documents.finding import FoundDocuments
-from loci.documents.library import EMPTY_LIBRARY
+from loci.documents.unknown_names import EMPTY_LIBRARY
 from loci.mcp.answer_budget import ShortenedResult
 from loci.mcp.tool import as_text
 from loci.search.ranking import Chunk, Explanation, Hit, Stage

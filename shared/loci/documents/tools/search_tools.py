@@ -11,10 +11,10 @@ from loci.core.identity import Caller
 from loci.documents.content.date_ranges import asked_for_newest, parse_date_range
 from loci.documents.content.tags_and_dates import normal_tag
 from loci.documents.host import DocumentsHost
-from loci.documents.library import EMPTY_LIBRARY
 from loci.documents.tools.noted_list import noted_list
 from loci.documents.tools.reading_tool import reading_tool
 from loci.documents.tools.search_results import SearchResults, search_results, snippet_room, tagged_results
+from loci.documents.unknown_names import EMPTY_LIBRARY
 from loci.mcp.threads import SEARCHES
 from loci.mcp.tool import LociTool, loci_tool
 from loci.search.ranking import Where
