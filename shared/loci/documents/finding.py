@@ -8,6 +8,7 @@ from loci.core.errors import Misconfigured, Unavailable
 from loci.core.identity import Owner
 from loci.documents.catalog import Catalog
 from loci.documents.document import Document
+from loci.documents.filtering import EVERY_PART, Part
 from loci.documents.ingest.index_writer import COLLECTION
 from loci.documents.library import Library
 from loci.documents.unknown_names import EMPTY_LIBRARY
@@ -37,15 +38,19 @@ class DocumentFinder:
     library: Library
     catalog: Catalog
 
-    def best(self, owner: Owner, query: str, *, limit: int, room: int, where: Where = EVERYTHING) -> FoundDocuments:
+    def best(
+        self, owner: Owner, query: str, *, limit: int, room: int, where: Where = EVERYTHING, part: Part = EVERY_PART
+    ) -> FoundDocuments:
         """The documents that answer the query best, each with a snippet of at most `room` characters."""
         with _search_errors():
-            return self._with_records(owner, self._ranked(owner, query, limit, room, where))
+            return self._with_records(owner, self._ranked(owner, query, limit, room, where, part))
 
-    def newest(self, owner: Owner, query: str, *, limit: int, room: int, where: Where = EVERYTHING) -> FoundDocuments:
+    def newest(
+        self, owner: Owner, query: str, *, limit: int, room: int, where: Where = EVERYTHING, part: Part = EVERY_PART
+    ) -> FoundDocuments:
         """The newest of the documents that are about it, then the others."""
         with _search_errors():
-            found = self._with_records(owner, self._ranked(owner, query, AMONG, room, where))
+            found = self._with_records(owner, self._ranked(owner, query, AMONG, room, where, part))
         hits = found.ranking.hits
         least = FITS_AS_WELL * max((hit.score for hit in hits), default=0.0)
 
@@ -57,10 +62,14 @@ class DocumentFinder:
         others = [hit for hit in hits if hit.score < least]
         return replace(found, ranking=replace(found.ranking, hits=(*fitting, *others)[:limit]))
 
-    def _ranked(self, owner: Owner, query: str, limit: int, room: int, where: Where) -> Ranking:
+    def _ranked(self, owner: Owner, query: str, limit: int, room: int, where: Where, part: Part) -> Ranking:
+        marks = part.marks
+        where = replace(where, all_tags=(*where.all_tags, *marks)) if marks else where
         found = self.engine.find(owner, COLLECTION, query, limit=limit, room=room, where=where)
         if not found.hits and self.library.is_empty(owner):
             return replace(found, reason=EMPTY_LIBRARY)
+        if not found.hits and marks and (why := part.why_empty(self.library.cached(owner))):
+            return replace(found, reason=why)
         return found
 
     def _with_records(self, owner: Owner, ranking: Ranking) -> FoundDocuments:

@@ -10,8 +10,8 @@ from loci.core.stores import ABSENT
 from loci.documents.catalog import Catalog
 from loci.documents.content.encodings import require_text
 from loci.documents.document import DOCUMENT_ID, Document, ids_for
+from loci.documents.ingest.folder_scan import PLAIN_SCAN
 from loci.documents.ingest.local_files import (
-    SKIPPED_FOLDERS,
     below_root,
     is_below,
     is_document,
@@ -65,7 +65,7 @@ class UnknownNames:
                 continue
             path = path_of(file, root)
             below = below_root(path)
-            if any(part.startswith(".") or part in SKIPPED_FOLDERS for part in below.split("/")):
+            if PLAIN_SCAN.leaves_out(root.folder, file):
                 continue
             try:
                 require_text(path, read_file(root.folder, below))

@@ -6,6 +6,7 @@ from mcp_types import CallToolResult, TextContent
 from pydantic import BaseModel, Field
 
 from loci.documents.api import TaggedDocument
+from loci.documents.content.tags_and_dates import with_ancestors
 from loci.documents.document import DateSource, Document
 from loci.documents.finding import FoundDocuments
 from loci.documents.unknown_names import EMPTY_LIBRARY
@@ -141,7 +142,7 @@ def _tagged(document: Document, chunk: Chunk | None, wanted: Sequence[str], room
     dated = document.dated
     return SearchResult(
         id=document.id,
-        score=round(len(set(wanted) & set(document.tags)) / len(wanted), 4),
+        score=round(len(set(wanted) & set(with_ancestors(document.tags))) / len(wanted), 4),
         preview=document.title,
         source="tags",
         snippet=snippet(chunk.text, (), room) if chunk else "",

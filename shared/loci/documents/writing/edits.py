@@ -16,6 +16,7 @@ from loci.documents.catalog import Catalog
 from loci.documents.content.encodings import require_text
 from loci.documents.graph.graph import Graphs
 from loci.documents.graph.own_links import OwnLinks
+from loci.documents.ingest.folder_scan import PLAIN_SCAN, FolderScan
 from loci.documents.ingest.index_writer import RETRY_PAUSES, IndexWriter
 from loci.documents.ingest.local_files import MAX_DOCUMENT_BYTES
 from loci.documents.writing.authoring import missing
@@ -52,9 +53,10 @@ class Edits:
         write_roots: Sequence[Path],
         own_links: OwnLinks,
         graphs: Graphs,
+        scan: FolderScan = PLAIN_SCAN,
     ) -> None:
         self._deletions = Deletions(records)
-        self._targets = WriteTargets(catalog, self._deletions, write_roots)
+        self._targets = WriteTargets(catalog, self._deletions, write_roots, scan)
         journal = WriteJournal(records)
         self._recovery = WriteRecovery(
             catalog, writer, blobs, self._targets, journal, locks, own_links, self._deletions
