@@ -115,6 +115,7 @@ class Gateway:
             own = self._own.find(_plain(spelling))
             if own is not None:
                 self._check_own(own)
+                own.check_names(arguments)
                 check_arguments(own.id, own.input_schema, arguments, is_open)
                 return CheckedCall(own.id, is_safe(own), self._policy.approval_needed(own))
             server, tool = known(spelling)
@@ -218,7 +219,8 @@ class Gateway:
         if failure is not None:
             raise failure
         ids = [tool.id for _, tool in tools_of(servers)]
-        near = ", ".join(get_close_matches(spelling, ids, NEAREST, 0.5))
+        own = [one.id if ":" in spelling else one.wire_name for one in self._own.all() if not one.only_for_clients]
+        near = ", ".join(get_close_matches(spelling, [*ids, *own], NEAREST, 0.5))
         raise NotFound(
             f"There is no tool {spelling[:80]!r}",
             f"The nearest are {near}" if near else "Find one with pml_search_tools",
