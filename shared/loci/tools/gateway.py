@@ -169,9 +169,11 @@ class Gateway:
         """Loci's own tools."""
         return self._own.all()
 
-    def only_for_clients(self) -> frozenset[str]:
-        """The ids of those that code and workflows may not call."""
-        return frozenset(one.id for one in self._own.all() if one.only_for_clients)
+    def denied(self, servers: Sequence[Configured], *, for_code: bool) -> frozenset[str]:
+        """The ids of the tools that nobody may call; `for_code`: also of Loci's own that code and workflows may not."""
+        own = (one.id for one in self._own.all() if one.only_for_clients or not self._policy.allows(one))
+        upstream = (tool.id for one, tool in tools_of(servers) if not self._policy.allows(tool, one.entry))
+        return frozenset((*upstream, *(own if for_code else ())))
 
     def find(self, owner: Owner, spelling: str) -> tuple[Configured, UpstreamTool] | None:
         """The upstream tool with this id, or this wire spelling. Raises `Refused` if several have that.
