@@ -1,5 +1,6 @@
 """The limits of workflows, through the tools: active runs, tasks at once, pauses."""
 
+import asyncio
 from contextlib import closing
 from typing import Any
 
@@ -10,6 +11,7 @@ from loci.core.identity import LOCAL
 from loci.core.settings import load_settings
 from loci.workflows.parts import MOST_ACTIVE
 from loci.workflows.slice import AT_ONCE
+from tests.surface.results import texts
 from tests.surface.workflows.conftest import Flow, journal_server, task
 
 pytestmark = pytest.mark.anyio
@@ -83,3 +85,25 @@ async def test_no_more_tasks_run_at_once_than_may(flow: Flow) -> None:
         running += 1 if line["event"] == "begin" else -1
         most = max(most, running)
     assert 1 < most <= AT_ONCE
+
+
+async def test_a_call_of_a_tool_is_stopped_when_its_time_is_over(flow: Flow) -> None:
+    flow.app.tools.add(LOCAL, "journal", journal_server(flow.journal) | {"seconds": 0.5})
+    flow.app.tools.ask(LOCAL, "journal")
+    told = await flow.failed("journal:sleep", ms=20_000)
+    assert "0.5 s" in told
+    assert [line["event"] for line in flow.lines() if line["tool"] == "sleep"] == ["begin"]
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("app", ["embedded"], indirect=True)
+async def test_without_a_setting_a_tool_has_thirty_seconds_in_a_call_and_in_a_task(flow: Flow) -> None:
+    slow = {"workflow": {"tasks": [task("t1", "sleep", ms=45_000)]}}
+    called, ran = await asyncio.gather(flow.call("journal:sleep", ms=45_000), flow.answer("pml_execute_dag", **slow))
+    assert called.is_error
+    assert "30 s" in texts(called)[0]
+    if ran["status"] == "running":  # after 25 s
+        ran = await flow.answer("pml_continue", workflow_id=ran["workflow_id"])
+    assert ran["status"] == "error"
+    assert "30 s" in ran["tasks"][0]["error"]
+    assert [line["event"] for line in flow.lines() if line["tool"] == "sleep"] == ["begin", "begin"]
