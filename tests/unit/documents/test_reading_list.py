@@ -97,8 +97,8 @@ def test_of_what_is_too_long_the_passage_that_answers_is_taken() -> None:
 def test_what_does_not_fit_is_named() -> None:
     without = [replace(one, hit=None) for one in some("a", "b")]
     assert reading_list(without, {}, lambda _: 400, 150)[1] == [
-        '"a" (400 tokens)',
-        '"b" (400 tokens)',
+        '"A" (400 tokens)',
+        '"B" (400 tokens)',
     ]
 
 

@@ -129,7 +129,7 @@ def overview_tools(app: DocumentsHost) -> list[LociTool]:
     ) -> ClustersView:
         """Group all documents by topic: by their links and similarity, or by their tags.
 
-        Use it to learn what a library is about, or to place a new document.
+        Use it to learn what a library is about.
         """
         found = app.documents.topics(caller.owner, method, limit=limit, min_size=min_size)
         return ClustersView(
