@@ -71,7 +71,8 @@ class Documents:
         newest_first: bool = False,
     ) -> FoundDocuments:
         """The documents that answer the query, each with a snippet of at most `room` characters."""
-        finder = DocumentFinder(self.parts.search, self.parts.library, self.parts.catalog)
+        parts = self.parts
+        finder = DocumentFinder(parts.search, parts.index, parts.library, parts.catalog)
         find = finder.newest if newest_first else finder.best
         return find(owner, query, limit=limit, room=room, where=where)
 

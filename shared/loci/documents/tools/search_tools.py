@@ -12,9 +12,11 @@ from loci.documents.content.date_ranges import asked_for_newest, parse_date_rang
 from loci.documents.content.tags_and_dates import normal_tag
 from loci.documents.host import DocumentsHost
 from loci.documents.library import EMPTY_LIBRARY
+from loci.documents.tools.answer_room import PASSAGE
 from loci.documents.tools.noted_list import noted_list
 from loci.documents.tools.reading_tool import reading_tool
-from loci.documents.tools.search_results import SearchResults, search_results, snippet_room, tagged_results
+from loci.documents.tools.result_views import SearchResults
+from loci.documents.tools.search_results import search_results, tagged_results
 from loci.mcp.threads import SEARCHES
 from loci.mcp.tool import LociTool, loci_tool
 from loci.search.ranking import Where
@@ -37,10 +39,10 @@ def search_tools(app: DocumentsHost) -> list[LociTool]:
         """Search all documents by meaning and by words.
 
         Use it first for "what did we learn about X", "how did we solve Y", or before you begin work on a topic.
-        Returns the best passage of each document, with its id for read_node_content. `metadata.reason` says why an
-        answer is empty.
+        Returns the best passages word for word, and a line of later documents, each with its id for
+        read_node_content. `metadata.reason` says why an answer is empty.
         """
-        found = app.documents.search(caller.owner, query, limit=limit, room=snippet_room(limit))
+        found = app.documents.search(caller.owner, query, limit=limit, room=PASSAGE)
         return search_results(found, query, explain=explain)
 
     def temporal_search(
@@ -59,9 +61,9 @@ def search_tools(app: DocumentsHost) -> list[LociTool]:
         """
         owner, newest = caller.owner, asked_for_newest(query)
         since, until = parse_date_range(date_range, datetime.now(UTC).date())
-        where, room = Where(since=since, until=until), snippet_room(limit)
+        where = Where(since=since, until=until)
         found = app.documents.search(
-            owner, newest or query, limit=limit, room=room, where=where, newest_first=newest is not None
+            owner, newest or query, limit=limit, room=PASSAGE, where=where, newest_first=newest is not None
         )
         return search_results(found, query, explain=explain, undated=app.documents.undated(owner))
 
@@ -80,11 +82,11 @@ def search_tools(app: DocumentsHost) -> list[LociTool]:
         if query:
             of_any, of_all = (wanted, ()) if match == "any" else ((), wanted)
             where = Where(any_tags=of_any, all_tags=of_all, no_tags=unwanted)
-            searched = app.documents.search(owner, query, limit=limit, room=snippet_room(limit), where=where)
+            searched = app.documents.search(owner, query, limit=limit, room=PASSAGE, where=where)
             return search_results(searched, query, explain=False)
         found = app.documents.with_tags(owner, wanted, unwanted, every=match == "all", limit=limit)
         is_empty = not found and app.documents.is_empty(owner)
-        return tagged_results(wanted, found, snippet_room(limit), is_empty=is_empty)
+        return tagged_results(wanted, found, is_empty=is_empty)
 
     def list_directory_structure(
         caller: Caller,
