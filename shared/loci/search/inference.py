@@ -66,6 +66,8 @@ class QueryEmbedding:
     """Normalised, little-endian float32."""
     tokens: bytes
     """The vectors of its words, each normalised, little-endian float32, one after the other: for late interaction."""
+    spans: tuple[tuple[int, int], ...]
+    """For each of these vectors, the part of the question that it stands for: from and to which character."""
     scale: Scale
 
 
