@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from loci.adapters.local.inference.model_session import Floats
 
-# A longer question takes more time, and seldom means more.
-LONGEST_QUERY = 64
+LONGEST_QUERY = 256
+"""Tokens. A longer question takes more time, and seldom means more."""
 # With padding. Larger batches are no faster on a processor, and their attention takes memory by the square.
 TOKENS_A_BATCH = 1024
 ENDS = 2
