@@ -95,6 +95,8 @@ def test_what_the_vector_finds_without_any_of_the_words_has_no_score_of_words(in
         ("Ελληνικά κείμενα", "κείμενα"),
         ("invoice 4711 of 2026", "4711"),
         ("release 2.19.1", "2.19.1"),
+        ("revenue of FY2018", "FY2018"),
+        ("revenue of FY2018", "2018"),
         ("don't panic", "dont"),
     ],
 )

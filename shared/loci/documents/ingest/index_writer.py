@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from loci.documents.ingest.cutting import CutDocument
 
 COLLECTION = "documents"
-PARSER_VERSION = 3
+PARSER_VERSION = 4
 """Add one when the parser reads more out of documents: those that an older version read are then read again."""
 MAX_FORMER_PATHS = 8
 PARSE_SECONDS = 5.0
