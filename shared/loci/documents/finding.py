@@ -8,8 +8,10 @@ from loci.core.errors import Misconfigured, Unavailable
 from loci.core.identity import Owner
 from loci.documents.catalog import Catalog
 from loci.documents.document import Document
+from loci.documents.filtering import EVERY_PART, Part
 from loci.documents.ingest.index_writer import COLLECTION
-from loci.documents.library import EMPTY_LIBRARY, Library
+from loci.documents.library import Library
+from loci.documents.unknown_names import EMPTY_LIBRARY
 from loci.search.document_index import DocumentIndex
 from loci.search.filling import FILLED_UP, beside
 from loci.search.ranking import EVERYTHING, Chunk, Hit, Ranking, Where
@@ -63,16 +65,20 @@ class DocumentFinder:
     library: Library
     catalog: Catalog
 
-    def best(self, owner: Owner, query: str, *, limit: int, room: int, where: Where = EVERYTHING) -> FoundDocuments:
+    def best(
+        self, owner: Owner, query: str, *, limit: int, room: int, where: Where = EVERYTHING, part: Part = EVERY_PART
+    ) -> FoundDocuments:
         """The documents that answer the query best, each with a snippet of at most `room` characters."""
         with _search_errors():
-            found = self._with_records(owner, self._ranked(owner, query, limit, room, where))
+            found = self._with_records(owner, self._ranked(owner, query, limit, room, where, part))
             return self._with_around(owner, found, room)
 
-    def newest(self, owner: Owner, query: str, *, limit: int, room: int, where: Where = EVERYTHING) -> FoundDocuments:
+    def newest(
+        self, owner: Owner, query: str, *, limit: int, room: int, where: Where = EVERYTHING, part: Part = EVERY_PART
+    ) -> FoundDocuments:
         """The newest of the documents that are about it, then the others."""
         with _search_errors():
-            found = self._with_records(owner, self._ranked(owner, query, AMONG, room, where))
+            found = self._with_records(owner, self._ranked(owner, query, AMONG, room, where, part))
             hits = found.ranking.hits
             least = FITS_AS_WELL * max((hit.score for hit in hits), default=0.0)
 
@@ -85,11 +91,15 @@ class DocumentFinder:
             found = replace(found, ranking=replace(found.ranking, hits=(*fitting, *others)[:limit]))
             return self._with_around(owner, found, room)
 
-    def _ranked(self, owner: Owner, query: str, limit: int, room: int, where: Where) -> FoundDocuments:
+    def _ranked(self, owner: Owner, query: str, limit: int, room: int, where: Where, part: Part) -> FoundDocuments:
+        marks = part.marks
+        where = replace(where, all_tags=(*where.all_tags, *marks)) if marks else where
         each = max(1, min(EACH, MOST // limit))
         ranking = self.engine.find(owner, COLLECTION, query, limit=limit, room=room, where=where, each=each, cuts=False)
         if not ranking.hits and self.library.is_empty(owner):
             ranking = replace(ranking, reason=EMPTY_LIBRARY)
+        elif not ranking.hits and marks and (why := part.why_empty(self.library.cached(owner))):
+            ranking = replace(ranking, reason=why)
         words = query_words(query)
         best: dict[str, Hit] = {}
         further: dict[str, tuple[Hit, ...]] = {}

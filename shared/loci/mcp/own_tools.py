@@ -11,6 +11,7 @@ from loci.core.identity import Caller
 from loci.core.json import Json, JsonObject
 from loci.core.lazy import Lazy
 from loci.mcp.answer_budget import ShortenedResult
+from loci.mcp.arguments import Arguments
 from loci.mcp.report import Report
 from loci.mcp.tool import LociTool
 from loci.mcp.tool_catalog import ToolCatalog, ToolFamily
@@ -36,6 +37,12 @@ class OwnTool:
         self.annotations: JsonObject = told.model_dump(by_alias=True, exclude_none=True) if told else {}
         self.only_for_clients = tool.only_for_clients
         self.is_step = tool.is_step
+
+    def check_names(self, arguments: JsonObject) -> None:
+        """Raise `Refused` if it has no argument of one of these names. Its schema does not tell that."""
+        metadata = self._tool.sdk_tool.fn_metadata
+        if isinstance(metadata, Arguments):
+            metadata.check_names(arguments)
 
     def call(self, caller: Caller, arguments: JsonObject, progress: Progress | None) -> JsonObject:
         """Call it on this thread, and return its result as the protocol has it. Raises `LociError` if it fails."""

@@ -8,9 +8,9 @@ from loci.core.identity import Owner
 from loci.search.asked import Asked
 from loci.search.candidates import CANDIDATES, Look
 from loci.search.document_index import DocumentIndex
-from loci.search.inference import Embedder, Reranker
+from loci.search.inference import Embedder, QueryEmbedding, Reranker
 from loci.search.language_stage import LanguageStage
-from loci.search.late_interaction import closeness, reorder
+from loci.search.late_interaction import averages, matches, reorder
 from loci.search.names import documents_named
 from loci.search.question import Question
 from loci.search.ranking import (
@@ -22,10 +22,10 @@ from loci.search.ranking import (
     StageLog,
     Where,
 )
-from loci.search.scored_passage import ScoredPassage, final_scores, judge, named_first, source_of, why_found
-from loci.search.scoring import ALPHA, Fused, best_of_each, fuse, least_relevance
+from loci.search.scored_passage import ScoredPassage, final_scores, judge, named_first, source_of, why_found, words_had
+from loci.search.scoring import ALPHA, Fused, best_of_each, fuse, least_relevance, rarities, word_weights
 from loci.search.snippet import snippet
-from loci.search.words import knows_script
+from loci.search.words import knows_script, query_words
 
 LATE = 32
 """Passages that go through late interaction."""
@@ -135,10 +135,10 @@ class Search:
         log.start()
         first, rest = found[:LATE], found[LATE:]
         bits = [_bits(one.chunk, embedding.model) for one in first]
-        near = closeness(embedding.tokens, question.model.dimensions, bits)
-        for one, value, read in zip(first, near, bits, strict=True):
+        best = matches(embedding.tokens, question.model.dimensions, bits)
+        for one, value, read in zip(first, averages(best), bits, strict=True):
             one.closeness = value if read else None  # its vectors may not be computed yet
-        order = reorder([one.fused.score for one in first], near)
+        order = reorder([one.fused.score for one in first], averages(best, _weights(question.query, embedding, found)))
         for rank, at in enumerate(order, 1):
             first[at].late = rank
         log.ran("late", f"{len(first)} passages")
@@ -171,6 +171,11 @@ class Search:
             one.rerank = rank
         log.ran("rerank", f"{model}: {len(read)} of {len(texts)} passages in {self._rerank_seconds:g} s")
         return read + rest
+
+
+def _weights(query: str, embedding: QueryEmbedding, found: Sequence[ScoredPassage]) -> list[float]:
+    words = query_words(query)
+    return word_weights(query, embedding.spans, rarities(words, words_had(words, found)))
 
 
 def _with_the_word_first(ranked: Sequence[Fused], candidates: Sequence[Candidate]) -> list[Fused]:

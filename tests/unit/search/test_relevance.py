@@ -5,7 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loci.search.inference import Scale
-from loci.search.scoring import coverage, least_relevance, never_rising, relevance
+from loci.search.scoring import (
+    coverage,
+    least_relevance,
+    never_rising,
+    relevance,
+    word_weights,
+)
 
 SCALE = Scale(unrelated=0.1, answering=0.4)
 BLIND = Scale(unrelated=0.3, answering=0.31)
@@ -30,6 +36,17 @@ def test_more_of_either_is_never_less(near: float, nearer: float, some: float, m
 def test_without_vectors_or_with_a_model_that_tells_nothing_the_words_decide() -> None:
     assert relevance(None, SCALE, 0.25) == relevance(0.4, None, 0.25) == relevance(0.4, BLIND, 0.25) == 0.25
     assert least_relevance(BLIND) == least_relevance(None) < least_relevance(SCALE)
+
+
+def test_a_rare_word_of_the_question_weighs_more_and_a_common_one_or_a_mark_nothing() -> None:
+    question = "Who is the otter of FY2018?"
+    spans = [(0, 3), (4, 6), (7, 10), (11, 16), (17, 19), (20, 22), (22, 26), (26, 27)]
+    found = word_weights(question, spans, {"otter": 4.0, "fy2018": 1.0, "fy": 1.0, "2018": 1.0})
+    assert found == [0, 0, 0, 2, 0, 1, 1, 0]
+
+
+def test_if_no_word_of_the_question_is_known_all_weigh_the_same() -> None:
+    assert word_weights("who is he?", [(0, 3), (4, 6)], {}) == [1, 1]
 
 
 @given(SCORES)

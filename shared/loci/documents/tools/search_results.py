@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from mcp_types import CallToolResult, TextContent
 
 from loci.documents.api import TaggedDocument
+from loci.documents.content.tags_and_dates import with_ancestors
 from loci.documents.finding import FoundDocuments
-from loci.documents.library import EMPTY_LIBRARY
 from loci.documents.tools.answer_room import FOR_PASSAGES, FOR_POINTER, PASSAGE, ROOM, ROOM_EXPLAINED, AnswerRoom
 from loci.documents.tools.json_size import beginning, json_size
 from loci.documents.tools.result_views import Metadata, SearchResult, SearchResults, further_passage, result_of
+from loci.documents.unknown_names import EMPTY_LIBRARY
 from loci.mcp.answer_budget import ShortenedResult
 from loci.mcp.tool import as_text
 from loci.search.ranking import Chunk, Explanation, Hit, Ranking
@@ -114,5 +115,5 @@ def _tagged(found: TaggedDocument, wanted: Sequence[str]) -> Hit:
     document = found.document
     nothing = Chunk(f"{document.id}#0", document.id, document.path, document.title, (), 0, 0, "", "", "")
     chunk = found.beginning or nothing
-    share = round(len(set(wanted) & set(document.tags)) / len(wanted), 4)
+    share = round(len(set(wanted) & set(with_ancestors(document.tags))) / len(wanted), 4)
     return Hit(chunk, share, "tags", snippet(chunk.text, (), PASSAGE), BY_TAGS)

@@ -8,7 +8,7 @@ from loci.adapters.local.inference.tokenizer import Encoded, by_length
 from loci.core.errors import Unavailable
 from loci.model_store.manifests import Embeds, Manifest
 from loci.search.inference import Embedding, EmbeddingModel, QueryEmbedding, Scale, estimated_tokens
-from loci.search.late_interaction import closeness
+from loci.search.late_interaction import averages, matches
 
 if TYPE_CHECKING:
     import numpy as np
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from loci.adapters.local.inference.model_session import Floats
 
-# A longer question takes more time, and seldom means more.
-LONGEST_QUERY = 64
+LONGEST_QUERY = 256
+"""Tokens. A longer question takes more time, and seldom means more."""
 # With padding. Larger batches are no faster on a processor, and their attention takes memory by the square.
 TOKENS_A_BATCH = 1024
 ENDS = 2
@@ -63,8 +63,8 @@ class OnnxEmbedder:
 
     def query(self, text: str) -> QueryEmbedding:
         model = self._current.loaded()
-        vector, tokens = _query(model, text)
-        return QueryEmbedding(model.manifest.identity, vector, tokens, self._scale_of(model))
+        vector, tokens, spans = _query(model, text)
+        return QueryEmbedding(model.manifest.identity, vector, tokens, spans, self._scale_of(model))
 
     def count(self, texts: Sequence[str]) -> list[int]:
         model = self._current.found()
@@ -81,15 +81,15 @@ class OnnxEmbedder:
         return self._scale[1]
 
 
-def _query(model: LoadedModel, text: str) -> tuple[bytes, bytes]:
-    """The vector of a question, and the vectors of its words."""
+def _query(model: LoadedModel, text: str) -> tuple[bytes, bytes, tuple[tuple[int, int], ...]]:
+    """The vector of a question, and the vectors of its words, with where each is."""
     embeds = _embeds(model.manifest)
     longest = min(LONGEST_QUERY, model.manifest.longest)
     [encoded] = model.tokenizer().encode([text], longest, embeds.query_prefix)
     hidden, mask = model.session().run([encoded])
     vector = pooled(hidden, mask, embeds.pooling)[0]
     tokens = _normalised(hidden[0, encoded.own])
-    return vector.astype("<f4").tobytes(), tokens.astype("<f4").tobytes()
+    return vector.astype("<f4").tobytes(), tokens.astype("<f4").tobytes(), tuple(encoded.spans)
 
 
 def _passages(model: LoadedModel, texts: Sequence[str]) -> list[Embedding]:
@@ -145,7 +145,7 @@ def _measured(
 ) -> Scale:
     """The mean closeness of the questions to their own answers, and to the other questions' answers."""
     bits = [one.bits for one in passages([answer for _, answer in PAIRS])]
-    rows = [closeness(tokens(question), dimensions, bits) for question, _ in PAIRS]
+    rows = [averages(matches(tokens(question), dimensions, bits)) for question, _ in PAIRS]
     own = sum(row[at] for at, row in enumerate(rows)) / len(PAIRS)
     everything = sum(sum(row) for row in rows)
     return Scale((everything - own * len(PAIRS)) / (len(PAIRS) * (len(PAIRS) - 1)), own)
