@@ -36,7 +36,9 @@ def rerank(servers: Servers) -> list[Figure]:
         lay_out_reranker(models, layers=LAYERS, width=WIDTH)
         for model in library.models.iterdir():
             (models / model.name).symlink_to(model.resolve())
-    asked = [tool_call("2026-07-28", "search_documents", {"query": one}).raw() for one in library.questions]
+    asked = [
+        tool_call("2026-07-28", "search_documents", {"query": one, "explain": True}).raw() for one in library.questions
+    ]
 
     def searched(deadline: float, count: int) -> tuple[list[float], list[dict[str, Any]]]:
         server = server_of(servers, library, LOCI_MODELS=str(models), LOCI_RERANK_SECONDS=str(deadline))

@@ -106,7 +106,7 @@ async def test_a_missing_reranker_is_not_the_embedder_that_is_there(app: App, tm
     async def said(**settings: object) -> str:
         other = build_app(app.settings.model_copy(update=settings))
         async with Client(build_server(other)) as client:
-            found = structured(await client.call_tool("search_documents", {"query": "ferry"}))
+            found = structured(await client.call_tool("search_documents", {"query": "ferry", "explain": True}))
         [note] = [one["note"] for one in found["metadata"]["stages"] if one["stage"] == "rerank"]
         return note
 

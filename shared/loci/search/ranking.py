@@ -116,6 +116,7 @@ class Stage:
     ran: bool
     ms: float
     note: Annotated[str, Field(description="the model and the number of passages; or why the stage did not run")]
+    failed: Annotated[bool, Field(description="it should have run")] = False
 
 
 @dataclass(slots=True)
@@ -137,6 +138,10 @@ class StageLog:
 
     def skipped(self, stage: StageName, why: str) -> None:
         self.stages.append(Stage(stage, False, 0.0, why))
+
+    def failed(self, stage: StageName, error: Exception) -> None:
+        """Log a stage that should have run."""
+        self.stages.append(Stage(stage, False, 0.0, str(error), failed=True))
 
 
 @dataclass(frozen=True, slots=True)

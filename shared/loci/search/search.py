@@ -107,8 +107,10 @@ class Search:
             )
             for one, score in _of_the_best(scored, [one.chunk.document for one in found], deep, each)
         )
-        read = self._language_stage.read(query, hits, room=room)
-        shown = _of_the_best(read.hits, [hit.chunk.document for hit in read.hits], limit, each)
+        first, further = _first_of_each(hits, each)
+        read = self._language_stage.read(query, first, room=room)
+        hits = (*read.hits, *further)
+        shown = _of_the_best(hits, [hit.chunk.document for hit in hits], limit, each)
         return Ranking(query, tuple(shown), (*log.stages, read.stage), None, read.intent, read.analysis)
 
     def _question(self, query: str, log: StageLog) -> Question | None:
@@ -116,7 +118,7 @@ class Search:
         try:
             model = self._embedder.model()
         except Unavailable as error:
-            log.skipped("vector", str(error))
+            log.failed("vector", error)
             return None
         if model is None:
             log.skipped("vector", self._embedder.missing())
@@ -147,7 +149,7 @@ class Search:
         try:
             model = self._reranker.model() if self._rerank_seconds > 0 else None
         except Unavailable as error:
-            log.skipped("rerank", str(error))
+            log.failed("rerank", error)
             return found
         if model is None:
             log.skipped("rerank", self._reranker.missing() if self._rerank_seconds > 0 else "it is switched off")
@@ -160,7 +162,7 @@ class Search:
         try:
             relevances = self._reranker.scores(query, texts, seconds=self._rerank_seconds)
         except Unavailable as error:
-            log.skipped("rerank", str(error))
+            log.failed("rerank", error)
             return found
         read, rest = found[: len(relevances)], found[len(relevances) :]
         for one, value in zip(read, relevances, strict=True):
@@ -189,6 +191,15 @@ def _of_the_best(ranked: Sequence[T], documents: Sequence[str], limit: int, each
         return list(ranked[:limit])
     best = set(list(dict.fromkeys(documents))[:limit])
     return [one for one, document in zip(ranked, documents, strict=True) if document in best]
+
+
+def _first_of_each(hits: Sequence[Hit], each: int | None) -> tuple[list[Hit], list[Hit]]:
+    """The best passage of each document, and the others. All are first ones if passages are asked for."""
+    if each is None:
+        return list(hits), []
+    best = {hit.chunk.document: hit for hit in reversed(hits)}
+    further = [hit for hit in hits if best[hit.chunk.document] is not hit]
+    return [hit for hit in hits if best[hit.chunk.document] is hit], further
 
 
 def _with_named(

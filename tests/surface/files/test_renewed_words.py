@@ -21,9 +21,7 @@ def age(app: App, id: str) -> None:
     [chunk] = parts.index.chunks(LOCAL, COLLECTION, [f"{id}#0"]).values()
     older = " ".join(word for word in chunk.words.split() if word not in PARTS)
     parts.index.put(LOCAL, COLLECTION, id, [replace(chunk, words=older)], TagsAndDate())
-    parts.lake.change(
-        LOCAL, id, lambda one: one.read_as(replace(one.newest, words_version=1)) if one.current else one
-    )
+    parts.lake.change(LOCAL, id, lambda one: one.read_as(replace(one.newest, words_version=1)) if one.current else one)
 
 
 @pytest.mark.parametrize("app", ["embedded", "s3"], indirect=True)
