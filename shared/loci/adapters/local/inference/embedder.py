@@ -76,7 +76,7 @@ class OnnxEmbedder:
         """The model's scale, measured at its first question."""
         if self._scale is None or self._scale[0] is not model:
             dimensions = _embeds(model.manifest).dimensions
-            scale = _measured(lambda text: _query(model, text)[1], lambda texts: _passages(model, texts), dimensions)
+            scale = _measured(lambda text: _query(model, text)[:2], lambda texts: _passages(model, texts), dimensions)
             self._scale = model, scale
         return self._scale[1]
 
@@ -141,11 +141,22 @@ def _normalised(vectors: "Floats") -> "Floats":
 
 
 def _measured(
-    tokens: Callable[[str], bytes], passages: Callable[[Sequence[str]], list[Embedding]], dimensions: int
+    query: Callable[[str], tuple[bytes, bytes]], passages: Callable[[Sequence[str]], list[Embedding]], dimensions: int
 ) -> Scale:
-    """The mean closeness of the questions to their own answers, and to the other questions' answers."""
-    bits = [one.bits for one in passages([answer for _, answer in PAIRS])]
-    rows = [averages(matches(tokens(question), dimensions, bits)) for question, _ in PAIRS]
-    own = sum(row[at] for at, row in enumerate(rows)) / len(PAIRS)
-    everything = sum(sum(row) for row in rows)
-    return Scale((everything - own * len(PAIRS)) / (len(PAIRS) * (len(PAIRS) - 1)), own)
+    """The mean closeness and cosine of the questions with their own answers, and with the other questions' answers."""
+    import numpy as np
+
+    answers, asked = passages([answer for _, answer in PAIRS]), [query(question) for question, _ in PAIRS]
+    bits = [one.bits for one in answers]
+    near = np.array([averages(matches(tokens, dimensions, bits)) for _, tokens in asked])
+    vectors = np.array([np.frombuffer(vector, "<f4") for vector, _ in asked])
+    cosines = vectors @ np.array([np.frombuffer(one.vector, "<f2").astype(np.float32) for one in answers]).T
+    unrelated, answering = _means(near)
+    unrelated_cosine, answering_cosine = _means(cosines)
+    return Scale(unrelated, answering, unrelated_cosine, answering_cosine)
+
+
+def _means(values: "Floats") -> tuple[float, float]:
+    """The mean of each row's other columns, and the mean of its own."""
+    count, own = len(values), float(values.trace())
+    return (float(values.sum()) - own) / (count * (count - 1)), own / count
