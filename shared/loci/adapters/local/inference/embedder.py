@@ -1,10 +1,14 @@
 """`Embedder` on onnxruntime, in this process."""
 
+import threading
+from collections import deque
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from loci.adapters.local.inference.current_model import CurrentModel, LoadedModel
+from loci.adapters.local.inference.native_calls import NATIVE_CALLS
 from loci.adapters.local.inference.tokenizer import Encoded, by_length
+from loci.core.cores import cores
 from loci.core.errors import Unavailable
 from loci.model_store.manifests import Embeds, Manifest
 from loci.search.inference import Embedding, EmbeddingModel, QueryEmbedding, Scale, estimated_tokens
@@ -23,7 +27,6 @@ TOKENS_A_BATCH = 1024
 ENDS = 2
 """Tokens that mark the beginning and the end of a text."""
 SMALLEST = 1e-12
-
 PAIRS = (
     ("How long do we keep backups?", "Backups are stored for ninety days in another region and then deleted."),
     ("Why did the login page fail in March?", "An expired certificate made sign-in break on the ninth of March."),
@@ -95,10 +98,51 @@ def _query(model: LoadedModel, text: str) -> tuple[bytes, bytes, tuple[tuple[int
 def _passages(model: LoadedModel, texts: Sequence[str]) -> list[Embedding]:
     embeds = _embeds(model.manifest)
     encoded = model.tokenizer().encode(texts, model.manifest.longest, embeds.passage_prefix)
-    found: dict[int, Embedding] = {}
-    for batch in by_length(encoded, 1 if model.manifest.alone else TOKENS_A_BATCH):
-        found.update(zip(batch, _embed(model, embeds, [encoded[at] for at in batch]), strict=True))
-    return [found[at] for at in range(len(texts))]
+    batches = by_length(encoded, 1 if model.manifest.alone else TOKENS_A_BATCH)
+    return _BatchRun(batches, lambda batch: _embed(model, embeds, [encoded[at] for at in batch])).made()
+
+
+class _BatchRun:
+    """Embeds batches on all cores, one batch a core.
+
+    The threads within one run of the model wait for one another at every product. That takes a tenth of the time of
+    short texts, and more if something else keeps a core busy.
+    """
+
+    def __init__(self, batches: Sequence[list[int]], embed: Callable[[list[int]], list[Embedding]]) -> None:
+        self._left = deque(batches)
+        self._embed = embed
+        self._made: dict[int, Embedding] = {}
+        self._failures: list[Unavailable] = []
+
+    def made(self) -> list[Embedding]:
+        """The embeddings, in the order of the texts."""
+        # Not a pool: at the end of the process Python waits until it has made all that was asked of it.
+        more = [threading.Thread(target=self._run, daemon=True) for _ in range(min(cores(), len(self._left)) - 1)]
+        with NATIVE_CALLS.one():  # a thread that starts while Python ends may abort the process
+            for thread in more:
+                thread.start()
+        try:
+            self._run()
+            for thread in more:
+                thread.join()
+        finally:
+            self._left.clear()  # if somebody interrupts this thread, the others end, too
+        if self._failures:
+            raise self._failures[0]
+        return [self._made[at] for at in range(len(self._made))]
+
+    def _run(self) -> None:
+        try:
+            while True:
+                try:
+                    batch = self._left.pop()  # the longest of those that are left, so that all threads end together
+                except IndexError:
+                    return
+                self._made.update(zip(batch, self._embed(batch), strict=True))
+        except Unavailable as error:
+            self._failures.append(error)
+            self._left.clear()
 
 
 def _embed(model: LoadedModel, embeds: Embeds, batch: Sequence[Encoded]) -> list[Embedding]:
