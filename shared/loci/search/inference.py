@@ -48,12 +48,14 @@ class Embedding:
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """The way to read one model's late-interaction closeness."""
+    """The way to read one model's late-interaction closeness and its cosines."""
 
     unrelated: float
     """The usual closeness of a passage that has nothing to do with the question."""
     answering: float
     """The usual closeness of a passage that answers the question in other words."""
+    unrelated_cosine: float
+    answering_cosine: float
 
 
 @dataclass(frozen=True, slots=True)

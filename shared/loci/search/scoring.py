@@ -19,11 +19,14 @@ the word, because it found them."""
 
 # Fitted to questions that a library answers and to questions that it does not, then made less steep.
 BY_SENSE, BY_WORDS, BIAS = 5.0, 3.0, -4.4
-LEAST = 0.18
-"""If no passage scores more, nothing is about the question. That held for eight in ten questions about something else,
-and for none of two hundred that the library could answer."""
+LEAST = 0.25
+"""If no passage scores more, and none is `NEAR`, nothing is about the question."""
+NEAR = 0.45
+"""The least cosine of a passage that may be about the question, however few of its words it has: so far on the way from
+the cosine of unrelated texts to that of answers, both the model's own (`Scale`). `make quality` prints the share of
+refused questions: of those that a library answers, and of those that belong to another one."""
 LEAST_BY_WORDS = 0.10
-"""The same for a search by words alone, which knows no synonyms."""
+"""The least score for a search by words alone, which knows no synonyms."""
 NARROWEST = 0.05
 """The smallest usable scale. Below it a model's closeness hardly separates answers from the rest, so it is ignored."""
 
@@ -118,9 +121,12 @@ def relevance(closeness: float | None, scale: Scale | None, covered: float) -> f
     return 1 / (1 + math.exp(-(BY_SENSE * sense + BY_WORDS * covered + BIAS)))
 
 
-def least_relevance(scale: Scale | None) -> float:
-    """The relevance that the best passage must have. Below it the search finds nothing."""
-    return LEAST if scale and _is_usable(scale) else LEAST_BY_WORDS
+def is_about_something_else(best_relevance: float, best_cosine: float | None, scale: Scale | None) -> bool:
+    """True if nothing that was found is about the question: the best relevance is low, and so is the best cosine."""
+    if scale is None or not _is_usable(scale):
+        return best_relevance < LEAST_BY_WORDS
+    least_cosine = scale.unrelated_cosine + NEAR * (scale.answering_cosine - scale.unrelated_cosine)
+    return best_relevance < LEAST and (best_cosine is None or best_cosine < least_cosine)
 
 
 def _is_usable(scale: Scale) -> bool:

@@ -23,7 +23,7 @@ from loci.search.ranking import (
     Where,
 )
 from loci.search.scored_passage import ScoredPassage, final_scores, judge, named_first, source_of, why_found, words_had
-from loci.search.scoring import ALPHA, Fused, best_of_each, fuse, least_relevance, rarities, word_weights
+from loci.search.scoring import ALPHA, Fused, best_of_each, fuse, is_about_something_else, rarities, word_weights
 from loci.search.snippet import snippet
 from loci.search.words import knows_script, query_words
 
@@ -90,7 +90,8 @@ class Search:
         log.ran("words", f"{len(candidates)} passages of {len(found)} documents")
         found = self._late(found, question, log)
         judge(words, found, embedding)
-        if max((one.fits for one in found), default=0.0) < least_relevance(embedding and embedding.scale):
+        nearest = max((one.cosine for one in candidates if one.cosine is not None), default=None)
+        if not found or is_about_something_else(max(one.fits for one in found), nearest, embedding and embedding.scale):
             return _nothing(query, words, where, found, log)
         found = named_first(self._reranked(query, found, log))
         scored = list(zip(found, final_scores(found), strict=True))
@@ -234,7 +235,7 @@ def _nothing(query: str, words: Sequence[str], where: Where, found: Sequence[Sco
 def _reason(words: Sequence[str], where: Where, found: Sequence[ScoredPassage]) -> str:
     which = "document" if where == EVERYTHING else "document that fits the conditions"
     if found:
-        near = ", ".join(dict.fromkeys(one.chunk.document for one in found[:NEAREST]))
+        near = ", ".join(dict.fromkeys(f'"{one.chunk.title}" ({one.chunk.document})' for one in found[:NEAREST]))
         best = max(one.fits for one in found)
         return f"No {which} is about it: {best:.2f} is the best score. The nearest are {near}"
     if not words:
