@@ -26,8 +26,8 @@ from loci.sandbox.supervisor.exchange import (
     framed,
 )
 from loci.sandbox.supervisor.executor_files import disk_use
+from loci.sandbox.supervisor.process_use import HeldFiles, held_files, memory_use
 
-PAGE = os.sysconf("SC_PAGE_SIZE")
 LOOK_SECONDS = 0.05
 READ = 1 << 16
 WRITTEN = 1 << 16
@@ -63,21 +63,6 @@ class ProcessHandle:
             os.close(self._descriptor)
             self._descriptor = -1
 
-    def memory(self) -> int:
-        """Bytes in RAM, with what it shares; 0 if the system does not say."""
-        try:
-            with open(f"/proc/{self.id}/statm", encoding="ascii") as opened:
-                return int(opened.read().split()[1]) * PAGE
-        except (OSError, IndexError, ValueError):
-            return 0
-
-    def threads(self) -> int:
-        """The number of its threads; 0 if the system does not say."""
-        try:
-            return len(os.listdir(f"/proc/{self.id}/task"))
-        except OSError:
-            return 0
-
 
 class ExecutorProcess:
     """One executor, stopped between requests. Send it one request at a time."""
@@ -92,6 +77,7 @@ class ExecutorProcess:
         self._held = bytearray()
         self._waiting: deque[Iterator[bytes]] = deque()
         self._unsent = memoryview(b"")
+        self._held_files = HeldFiles()
         self.has_run = False
         self.ended: WhyEnded | None = None
         for one in descriptors:
@@ -167,7 +153,7 @@ class ExecutorProcess:
             self.end()  # unless it has ended: what it still says belongs to no request
             raise
         self._handle.signal(signal.SIGSTOP)
-        self._check_disk(exchange)
+        self._check_disk(exchange, with_mapped=False)
         return reply
 
     def _exchange(self, exchange: Exchange) -> ExecutorReply:
@@ -208,20 +194,27 @@ class ExecutorProcess:
             exchange.interrupted = True
             exchange.until = now + self._bounds.grace_seconds
             self._handle.signal(signal.SIGINT)
-        memory = self._handle.memory()
+        used = memory_use(self._handle.id)
+        memory = used.bytes + self._held_files.buffers
         exchange.output.most_memory = max(exchange.output.most_memory, memory)
         if memory > self._bounds.memory_bytes + self._bounds.base_bytes:
             self._stop("memory", exchange)
-        if self._handle.threads() > self._bounds.threads:
+        if used.threads > self._bounds.threads:
             self._stop("threads", exchange)
         if now > exchange.next_disk:
-            self._check_disk(exchange)
+            self._check_disk(exchange, with_mapped=True)
             # A folder that takes long to look through is looked at less often.
             exchange.next_disk = time.monotonic() + max(DISK_SECONDS, 10 * (time.monotonic() - now))
 
-    def _check_disk(self, exchange: Exchange) -> None:
+    def check_between_runs(self) -> None:
+        """Look at all that it holds, which takes too long after each run. `ExecutorEnded` if it is too much."""
+        if self.ended is None:
+            self._check_disk(Exchange(lambda _: False, 0), with_mapped=True)
+
+    def _check_disk(self, exchange: Exchange, *, with_mapped: bool) -> None:
         found = disk_use(self._folders, self._bounds.files)
-        if found.bytes > self._bounds.disk_bytes or found.files > self._bounds.files:
+        self._held_files = held_files(self._handle.id, self._folders, with_mapped=with_mapped)
+        if found.bytes + self._held_files.unlinked > self._bounds.disk_bytes or found.files > self._bounds.files:
             self._stop("disk", exchange)
 
     def _stop(self, why: WhyEnded, exchange: Exchange) -> None:
