@@ -34,6 +34,8 @@ NAMED = 10
 T = TypeVar("T")
 NEAREST = 3
 """Documents that the reason names if nothing fits."""
+LONGEST_TITLE = 80
+"""Characters of a title there."""
 
 
 class Search:
@@ -235,7 +237,9 @@ def _nothing(query: str, words: Sequence[str], where: Where, found: Sequence[Sco
 def _reason(words: Sequence[str], where: Where, found: Sequence[ScoredPassage]) -> str:
     which = "document" if where == EVERYTHING else "document that fits the conditions"
     if found:
-        near = ", ".join(dict.fromkeys(f'"{one.chunk.title}" ({one.chunk.document})' for one in found[:NEAREST]))
+        near = ", ".join(
+            dict.fromkeys(f'"{one.chunk.title[:LONGEST_TITLE]}" ({one.chunk.document})' for one in found[:NEAREST])
+        )
         best = max(one.fits for one in found)
         return f"No {which} is about it: {best:.2f} is the best score. The nearest are {near}"
     if not words:
