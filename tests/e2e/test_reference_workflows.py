@@ -7,10 +7,21 @@ import json
 import sys
 from collections.abc import AsyncGenerator, Generator
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
+from urllib.parse import urlencode
+from urllib.request import Request, urlopen
 
 import pytest
 from mcp import Client
+from mcp.client import ClientRequestContext
+from mcp.shared.exceptions import MCPError, UrlElicitationRequiredError
+from mcp_types import (
+    ElicitationCapability,
+    ElicitRequestParams,
+    ElicitRequestURLParams,
+    ElicitResult,
+    UrlElicitationCapability,
+)
 
 from tests.servers.upstream.real import node_server
 from tests.support.deno import needs_deno
@@ -184,7 +195,7 @@ async def test_a_project_is_analysed(call: Caller) -> None:
     result = await call("pml:execute_dag", {"intent": "Read all TypeScript files in src/ and count lines"})
     assert result["status"] == "complete"
     # The reference takes `results` for an array; here and in its own answers it is an object by the ids of tasks.
-    [counted] = [one for one in result["results"].values() if isinstance(one, dict) and "total_lines" in one]
+    [counted] = [one for one in result["results"].values() if "total_lines" in one]
     analysis = await call(
         "pml:execute_code",
         {
@@ -200,3 +211,40 @@ async def test_a_project_is_analysed(call: Caller) -> None:
         },
     )
     assert analysis["result"] == {"totalFiles": 2, "totalLines": 3, "avgLinesPerFile": 2}
+
+
+@pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
+async def test_a_client_that_shows_pages_only_leads_the_person_to_the_page(
+    url: str, folder: Path, monkeypatch: pytest.MonkeyPatch, mode: Literal["legacy", "2026-07-28"]
+) -> None:
+    pages = ElicitationCapability(url=UrlElicitationCapability())
+    monkeypatch.setattr("mcp.client.session.types.ElicitationCapability", lambda **_: pages)  # pyright: ignore
+    shown: list[str] = []
+
+    async def opens(context: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult:
+        assert isinstance(params, ElicitRequestURLParams)
+        shown.append(params.url)
+        return ElicitResult(action="accept")
+
+    entities = {"entities": [{"name": mode, "content": "by a person"}]}
+    task = {"id": "t1", "tool": "memory:create_entities", "arguments": entities, "approve": "human"}
+    async with Client(f"{url}/mcp", mode=mode, elicitation_callback=opens) as client:
+        asked = await Caller(client)("pml_execute_dag", {"workflow": {"tasks": [task]}})
+        decision = {"workflow_id": asked["workflow_id"], "checkpoint_id": asked["checkpoint_id"], "approved": True}
+        if mode == "legacy":
+            with pytest.raises(MCPError) as needed:
+                await client.call_tool("pml_approval_response", decision)
+            error = UrlElicitationRequiredError.from_error(needed.value.error)
+            assert "memory:create_entities" in error.elicitations[0].message
+            shown += [one.url for one in error.elicitations]
+        else:
+            answer = await client.call_tool("pml_approval_response", decision)
+            assert answer.is_error  # the page decides, not the call
+        assert created(folder) == []
+        [page] = shown
+        form = urlencode({"answer": "approve", "feedback": "seen"}).encode()
+        with urlopen(Request(page, form, {"Sec-Fetch-Site": "same-origin"})) as approved:
+            assert approved.status == 200
+        ended = await Caller(client)("pml_continue", {"workflow_id": asked["workflow_id"]})
+    assert ended["status"] == "complete"
+    assert created(folder) == [entities["entities"]]

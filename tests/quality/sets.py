@@ -54,8 +54,8 @@ class Retrieval:
 
     @property
     def has_passages(self) -> bool:
-        """Whether an item is a part of a document."""
-        return any(len(text.items) > 1 for text in self.texts)
+        """Whether an item is a part of a document, as a rule: abstracts of one title by chance are a few documents."""
+        return 2 * sum(len(text.items) > 1 for text in self.texts) > len(self.texts)
 
 
 def sets_in(folder: Path, only: Collection[str] = ()) -> Iterator[Retrieval]:

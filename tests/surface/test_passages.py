@@ -120,7 +120,7 @@ LINES = {
     "chinese": "渡轮在中午离开岛屿。" * 3,
     "emoji": "⛴️🏝️🕛 ferry 👩🏽‍✈️" * 4,
     "quotes": 'ferry "\\"\t\\\\' * 9,
-    "controls": "ferry \x01\x02\x1b[31m\x7f" * 9,
+    "controls": "the ferry \x1b[31mleaves\x1b[0m \x01 the island \x1b[1m\x1b[0m at noon " * 3,
     "right to left": "المعدية تغادر الجزيرة ferry " * 3,
 }
 

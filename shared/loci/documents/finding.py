@@ -47,13 +47,13 @@ class FoundDocuments:
 
     def best_first(self) -> list[Hit]:
         """All passages: those of the ranking in its order, and each further one where its score has its place."""
-        placed: list[tuple[float, int, Hit]] = []
+        placed: list[tuple[float, bool, Hit]] = []
         ceiling = 1.0
-        for row, hit in enumerate(self.ranking.hits):
+        for hit in self.ranking.hits:
             ceiling = min(ceiling, hit.score)
-            placed.append((-ceiling, row, hit))
-            placed += [(-min(ceiling, one.score), row, one) for one in self.further.get(hit.chunk.document, ())]
-        return [hit for _, _, hit in sorted(placed, key=lambda one: one[:2])]
+            placed.append((-ceiling, False, hit))
+            placed += [(-min(ceiling, one.score), True, one) for one in self.further.get(hit.chunk.document, ())]
+        return [hit for _, _, hit in sorted(placed, key=lambda one: one[:2])]  # a new document before more of one
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,6 +86,7 @@ class Candidate:
     chunk: str
     document: str
     bm25: float | None = None
+    """The exact BM25, even if only the vector found the chunk. None if it has none of the words."""
     lexical_rank: int | None = None
     cosine: float | None = None
     """The exact cosine, even if only the words found the chunk. None if it has no vector of that model."""

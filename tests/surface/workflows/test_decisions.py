@@ -230,6 +230,13 @@ async def test_a_person_who_does_not_approve_leaves_it_waiting(flow: Flow, mode:
     assert flow.begun() == []
 
 
+async def test_a_person_is_told_if_the_question_does_not_show_all(flow: Flow) -> None:
+    long = [task("t1", "deploy", value="v" * 5000) | {"approve": "human"}]
+    asked, person = await flow.run(*long), Person(approves=False)
+    await respond(flow, asked, person, "2026-07-28")
+    assert "v… (5,013 characters in all)" in person.asked[0]
+
+
 @pytest.mark.parametrize("app", ["embedded"], indirect=True)
 async def test_a_setting_leaves_all_approvals_to_people(flow: Flow) -> None:
     folder = flow.app.settings.data

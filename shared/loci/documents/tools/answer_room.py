@@ -44,6 +44,8 @@ class AnswerRoom:
     """Passages beside the best ones, by id."""
     with_nulls: bool
     rows: dict[str, SearchResult] = field(default_factory=dict[str, SearchResult])
+    _headings: dict[str, str] = field(default_factory=dict[str, str])
+    """Of the rows: there is no room for them beside a line, from which `lines` leads on."""
     _shown: set[str] = field(default_factory=set[str])
     """Ids of the passages that are shown whole."""
 
@@ -51,6 +53,8 @@ class AnswerRoom:
         """Put in as many rows as leave this room for passages, each with a line, or with what a model quoted of it."""
         room = self.left - for_passages
         for row in rows:
+            if row.heading is not None and row.context is None and not self.with_nulls:
+                self._headings[row.id], row.heading = row.heading, None
             cost = self._size(row.model_copy(update={"snippet": ""})) + _least(row) + 1
             if cost > room and self.rows:
                 break
@@ -79,11 +83,13 @@ class AnswerRoom:
         return hit.chunk.id in self._shown
 
     def _show_best(self, row: SearchResult, hit: Hit) -> bool:
-        view = self._view(hit, self.left + _least(row))
+        heading = self._headings.get(row.id)
+        room = self.left + _least(row) - (json_size({"heading": heading}) if heading else 0)
+        view = self._view(hit, room)
         if view is None:
             return False
-        self.left += _least(row) - json_size(view.text)
-        row.snippet, row.lines = view.text, view.lines
+        self.left = room - json_size(view.text)
+        row.snippet, row.lines, row.heading = view.text, view.lines, heading or row.heading
         return True
 
     def _show_further(self, row: SearchResult, hit: Hit) -> bool:

@@ -28,14 +28,8 @@ def ending(text: str, most: int) -> str:
 
 def excerpt(text: str, words: Collection[str], room: int, most: int) -> str:
     """At most `room` characters and `most` bytes of the text, where most of the words are."""
-    room = min(len(text), room)
-    while room >= FEWEST:
-        found = snippet(text, words, room)
-        size = json_size(found)
-        if size <= most:
-            return found
-        room = min(room - 1, room * most // size)
-    return ""
+    room = min(len(text), room, len(text) * most // max(1, json_size(text)))
+    return "" if room < FEWEST else beginning(snippet(text, words, room), most)
 
 
 def _longest(text: str, most: int, cut: Callable[[int], str]) -> str:
