@@ -48,9 +48,9 @@ class ResultsCache:
 
 
 def key_of(job: TypeScriptJob, tools: Iterable[str]) -> str:
-    """A key that is the same for the same code, context, limits and tools."""
+    """A key that is the same for the same code, context, limits and tools. Code sees the order of keys: it counts."""
     limits = json.dumps([job.limits.timeout_ms, job.limits.memory_mb, *job.limits.read_paths])
-    return content_id(job.code, json.dumps(job.context, sort_keys=True), limits, *tools, length=32)
+    return content_id(job.code, json.dumps(job.context), limits, *tools, length=32)
 
 
 def _size(completed: Completed) -> int:

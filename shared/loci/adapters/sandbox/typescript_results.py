@@ -13,13 +13,19 @@ FAULTS: Mapping[WhyBroken, Fault] = {
     "timeout": "SANDBOX_TIMEOUT",
     "memory": "SANDBOX_MEMORY",
     "stuck": "CODE_ERROR",
+    "too deep": "CODE_ERROR",
+    "no workers": "CODE_ERROR",
     "exited": "SANDBOX_EXITED",
     "output": "SANDBOX_OUTPUT",
     "protocol": "SANDBOX_PROTOCOL",
     "start": "SANDBOX_START",
     "given up": "SANDBOX_CANCELLED",
 }
-AWAIT = "Await only promises that something settles"
+ADVICE: Mapping[WhyBroken, str] = {
+    "stuck": "Await only promises that something settles",
+    "too deep": "Write it in more and shorter statements, and send large data as `context`",
+    "no workers": "Do the work in the code itself, without node:worker_threads; several calls run at once",
+}
 REACHES = "The code has no network, environment or programs, and reads only files in allowedReadPaths"
 
 
@@ -75,11 +81,12 @@ def run_result(run: FinishedRun) -> Completed | Failed:
         case Thrown() as thrown:
             return _thrown(thrown, measured)
         case Broken(why, message):
-            return Failed(FAULTS[why], message, AWAIT if why == "stuck" else None, measured=measured)
+            return Failed(FAULTS[why], message, ADVICE.get(why), measured=measured)
 
 
 def _thrown(thrown: Thrown, measured: Measured) -> Failed:
     where = f" (line {thrown.line}, column {thrown.column})" if thrown.line else ""
     advice = thrown.advice or (REACHES if thrown.name == "NotCapable" else None)
     stack = [{"name": name or "(top level)", "line": line, "column": column} for name, line, column in thrown.stack]
-    return Failed("CODE_ERROR", f"{thrown.name}: {thrown.message}{where}", advice, stack, measured)
+    parts = "".join(f"\n{one}" for one in thrown.parts)
+    return Failed("CODE_ERROR", f"{thrown.name}: {thrown.message}{where}{parts}", advice, stack, measured)

@@ -61,7 +61,11 @@ class Executor:
                 os._exit(0)
 
     def get_memory_path(self, memory_id: str, memory_name: str = "") -> pathlib.Path:
-        """The path of a stored file, for reading: get_memory_path("ds-abc123", "sales.xlsx")."""
+        """The path of a stored file or a document, for reading: get_memory_path("ds-abc123", "sales.xlsx").
+
+        get_memory_path("notes/") is a file with all documents of that folder, as JSON lines: id, path, title, date,
+        date_from, tags, text, error.
+        """
         with self._asking:
             self._say({"t": "memory", "memory_id": str(memory_id), "memory_name": str(memory_name)})
             while True:

@@ -80,7 +80,13 @@ def _run_to_json(run: FinishedRun) -> dict[str, Any]:
             line: dict[str, Any] = {"t": "result", "value": value, "kind": kind, "seen": [1] if seen else []}
         case Thrown() as error:
             stack = [{"name": name, "line": line, "column": column} for name, line, column in error.stack]
-            place = {"line": error.line, "column": error.column, "advice": error.advice, "stack": stack}
+            place = {
+                "line": error.line,
+                "column": error.column,
+                "advice": error.advice,
+                "stack": stack,
+                "parts": [*error.parts],
+            }
             line = {"t": "error", "name": error.name, "message": error.message, **place}
     # As the process said it: whoever reads this judges it once more.
     return {**answer, "said": json.dumps(line)}

@@ -1,18 +1,23 @@
 """A run of TypeScript: its job, the lines that its process says, and how it ended. Each line is taken for hostile."""
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, cast
 
+from loci.sandbox.supervisor.bounded_json import TooManyPartsError, parsed_json
+
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 DEEPEST = 120
 LONGEST = 10_000
+MOST_PARTS = 600_000
+"""Of a line: the runner counts at most 250,000 values in a result, each of which may have a name and a separator."""
 LEVELS = frozenset({"debug", "log", "info", "warn", "error"})
 DID_NOT_START = "The sandbox did not start"
 
-WhyBroken = Literal["timeout", "memory", "stuck", "exited", "output", "protocol", "start", "given up"]
+WhyBroken = Literal[
+    "timeout", "memory", "stuck", "too deep", "no workers", "exited", "output", "protocol", "start", "given up"
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +80,8 @@ class Thrown:
     advice: str | None
     stack: Sequence[tuple[str, int, int]]
     dropped: int
+    parts: Sequence[str] = ()
+    """The errors that it is made of, or that caused it, each in a line."""
 
 
 Message = Ready | Logged | ToolRequest | Returned | Thrown
@@ -126,7 +133,7 @@ class BadResultError(ValueError):
 def parsed(line: bytes) -> Message:
     """The message in a line. Any other text was printed by the code itself, past its console."""
     try:
-        content = json.loads(line, parse_constant=_refuse)
+        content = parsed_json(line, MOST_PARTS)
         if not isinstance(content, dict):
             return _printed(line)
         fields = cast("Mapping[str, Json]", content)
@@ -147,9 +154,9 @@ def parsed(line: bytes) -> Message:
                 return _thrown(fields)
             case _:
                 return _printed(line)
-    except BadResultError:
+    except (BadResultError, TooManyPartsError):
         raise
-    except (ValueError, RecursionError):
+    except ValueError:
         return _printed(line)
 
 
@@ -183,7 +190,7 @@ def _returned(fields: Mapping[str, Json]) -> Returned:
 
 
 def _thrown(fields: Mapping[str, Json]) -> Thrown:
-    stack = fields.get("stack")
+    stack, parts = fields.get("stack"), fields.get("parts")
     frames = [_frame(one) for one in stack[:10]] if isinstance(stack, list) else []
     place = _frame(dict(fields))
     advice = fields.get("advice")
@@ -195,6 +202,7 @@ def _thrown(fields: Mapping[str, Json]) -> Thrown:
         advice=None if advice is None else _text(advice, 300),
         stack=[one for one in frames if one[1]],
         dropped=_count(fields.get("dropped")),
+        parts=tuple(_text(one, 600) for one in parts[:20]) if isinstance(parts, list) else (),
     )
 
 
@@ -214,7 +222,3 @@ def _text(value: Json, most: int | None) -> str:
 
 def _count(value: Json) -> int:
     return value if type(value) is int and 0 <= value < 1 << 31 else 0
-
-
-def _refuse(name: str) -> None:
-    raise ValueError(name)

@@ -1,9 +1,11 @@
 """One Deno process behind the wall, seen from outside: what it says, how it ends, how much memory it has."""
 
+import fcntl
 import json
 import os
 import select
 import sys
+import termios
 import time
 from collections.abc import Callable, Iterator
 
@@ -32,6 +34,10 @@ class DenoProcess:
         self._unsent = bytearray()
         self.errors = b""
         self.written = 0
+        self.line_count = 0
+        self._sent = 0
+        self._is_unread = False
+        """True if nobody reads what is sent any more."""
         self.pid: int | None = None
         self.ended: int | None = None
         """The exit status, negative for a signal."""
@@ -61,7 +67,7 @@ class DenoProcess:
         for one in (self.stdout, self.stderr, self._launcher, *others):
             if one >= 0:
                 poll.register(one, select.POLLIN)
-        if self._unsent and self.stdin >= 0:
+        if self._unsent and self.stdin >= 0 and not self._is_unread:
             poll.register(self.stdin, select.POLLOUT)
         found = [one for one, _ in poll.poll(max(0.0, seconds) * 1000)]
         if self.stdin in found:
@@ -76,16 +82,30 @@ class DenoProcess:
         return [one for one in found if one in others]
 
     def lines(self) -> Iterator[bytes]:
-        """The lines that have come whole."""
+        """The lines that have come whole, without empty ones."""
         while (end := self._buffer.find(b"\n")) >= 0:
+            self.line_count += 1
             line = bytes(self._buffer[:end])
             del self._buffer[: end + 1]
-            yield line
+            if line:
+                yield line
 
     @property
     def unfinished(self) -> int:
         """Bytes of a line that has not come whole."""
         return len(self._buffer)
+
+    @property
+    def has_read_nothing(self) -> bool:
+        """True if it cannot have begun its job: it has not read the whole of the first line that was sent."""
+        if self._sent > 1:
+            return False
+        if self._unsent or self.stdin < 0:
+            return True
+        try:
+            return int.from_bytes(fcntl.ioctl(self.stdin, termios.FIONREAD, bytes(4)), sys.byteorder) > 0
+        except OSError:  # the system does not say
+            return False
 
     @property
     def is_silent(self) -> bool:
@@ -94,6 +114,7 @@ class DenoProcess:
 
     def send(self, line: bytes) -> None:
         """Write the line, as far as the pipe takes it; `wait` writes the rest, so that we go on reading meanwhile."""
+        self._sent += 1
         self._unsent += line + b"\n"
         self._write()
 
@@ -116,12 +137,12 @@ class DenoProcess:
 
     def _write(self) -> None:
         try:
-            while self._unsent:
+            while self._unsent and not self._is_unread:
                 del self._unsent[: os.write(self.stdin, self._unsent[:CHUNK])]
         except BlockingIOError:
             return
-        except OSError:  # nobody reads any more
-            self._unsent.clear()
+        except OSError:
+            self._is_unread = True
 
     def _read_output(self) -> None:
         part = self._part(self.stdout, "stdout")

@@ -8,6 +8,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 
+from loci.sandbox.supervisor.bounded_json import TooManyPartsError
 from loci.sandbox.supervisor.deno_messages import (
     DID_NOT_START,
     BadResultError,
@@ -32,6 +33,10 @@ LOOK_SECONDS = 0.02
 LAST_WORDS_SECONDS = 1.0
 MOST_WRITTEN = 12 * MB
 LARGEST_LINE = 6 * MB
+MOST_LINES = 40_000
+"""Of all output: each costs us time, however short it is."""
+ATTEMPTS = 3
+"""Processes that a job is given to, as long as each of them ends before it has read it."""
 BESIDE_HEAP_MB = 400
 """Memory that a process may have besides its heap, seen from outside; RLIMIT_DATA does not count shared memory."""
 COMMON_MB = 512
@@ -44,7 +49,13 @@ OUT_OF_MEMORY = re.compile(rb"out of memory|heap limit|Fatal process OOM|allocat
 NO_ROOM = re.compile(
     r"Array buffer allocation failed|WebAssembly[^\n]{0,200}?(?:could not allocate|out of memory|allocation)"
 )
+BRACKET = re.compile(r"[()\[\]{}]")
 NEVER = b"promise never resolved"
+NO_STACK = b"has overflowed its stack"
+"""Only the parser, which is no JavaScript, ends a process so."""
+NO_WORKER = b"Failed to reserve virtual memory for CodeRange"
+DEEP = 100
+"""Brackets in brackets, from which on they are why a parser has no stack left."""
 BY_SIGNAL = 128
 """Added to a signal's number when it ends a process in a namespace."""
 
@@ -58,21 +69,25 @@ class DenoRunner:
 
     def run(self, job: DenoJob, call: Call, given_up: Callable[[], bool] = lambda: False) -> FinishedRun:
         """Run the code until it ends, has to end, or nobody waits for it any more. Then its process is killed."""
-        log = RunLog()
         began = time.monotonic()
-        try:
-            child = self.spares.take(ProcessShape(job.memory_mb, job.read))
-        except NotStartedError as error:
-            return FinishedRun(Broken("start", f"{DID_NOT_START}: {error}"), log, _ms(began), 0)
-        bridge = ToolCalls(job, call, log)
-        began = time.monotonic()
-        try:
-            outcome = _Run(job, child, bridge, log, began, given_up).outcome()
-            child.resident()
-        finally:
-            bridge.close()
-            child.close()
-        return FinishedRun(outcome, log, _ms(began), child.peak)
+        for attempt in range(ATTEMPTS):
+            log = RunLog()
+            try:
+                child = self.spares.take(ProcessShape(job.memory_mb, job.read), is_new=attempt > 0)
+            except NotStartedError as error:
+                return FinishedRun(Broken("start", f"{DID_NOT_START}: {error}"), log, _ms(began), 0)
+            bridge = ToolCalls(job, call, log)
+            began = time.monotonic()
+            try:
+                run = _Run(job, child, bridge, log, began, given_up)
+                outcome = run.outcome()
+                child.resident()
+            finally:
+                bridge.close()
+                child.close()
+            if not run.has_not_begun:
+                return FinishedRun(outcome, log, _ms(began), child.peak)
+        return FinishedRun(Broken("start", f"{DID_NOT_START}: it ended before it read its job"), RunLog(), 0.0, 0)
 
     def close(self) -> None:
         """End all processes."""
@@ -92,9 +107,9 @@ class SpareProcesses:
         self._filler: threading.Thread | None = None
         self._closed = False
 
-    def take(self, shape: ProcessShape) -> DenoProcess:
-        """A process that waits for a job: a spare one, or a new one if none has that shape."""
-        if shape == self._shape and self._size:
+    def take(self, shape: ProcessShape, *, is_new: bool = False) -> DenoProcess:
+        """A process that waits for a job: a spare one, or a new one if none has that shape or `is_new` asks for it."""
+        if shape == self._shape and self._size and not is_new:
             while (spare := self._next()) is not None:
                 spare.wait(0, ())
                 if spare.ended is None and not spare.is_silent:
@@ -167,6 +182,8 @@ class _Run:
         self._bridge = bridge
         self._log = log
         self._given_up = given_up
+        self.has_not_begun = False
+        """True if the process ended before it had read its job: another one may do it."""
         self._deadline = began + job.timeout_ms / 1000
 
     def outcome(self) -> Returned | Thrown | Broken:
@@ -188,15 +205,20 @@ class _Run:
             for line in self._child.lines():
                 if (found := self._took(line)) is not None:
                     return found
+        except TooManyPartsError:
+            return Broken("output", "The result has too many values")
         except BadResultError as error:
             return Broken("protocol", f"The sandbox gave a result that makes no sense ({error})")
         if self._child.written > MOST_WRITTEN or self._child.unfinished > LARGEST_LINE:
             return Broken("output", f"The code gave out more than {MOST_WRITTEN // MB} MB")
+        if self._child.line_count > MOST_LINES:
+            return Broken("output", f"The code printed more than {MOST_LINES:,} lines")
         if self._child.resident() > (self._job.memory_mb + BESIDE_HEAP_MB) * MB:
             return Broken("memory", f"The code used more than {self._job.memory_mb} MB, array buffers included")
         if self._child.is_silent:
             self._last_words()
-            return _ended_silently(self._child, self._job.memory_mb)
+            self.has_not_begun = self._child.has_read_nothing
+            return _ended_silently(self._child, self._job)
         return None
 
     def _took(self, line: bytes) -> Returned | Thrown | Broken | None:
@@ -212,7 +234,7 @@ class _Run:
                 return returned
             case Thrown() as error:
                 self._log.dropped += error.dropped
-                return _thrown(error, self._job.memory_mb)
+                return _thrown(error, self._job)
             case Ready():
                 pass
         return None
@@ -224,17 +246,45 @@ class _Run:
             self._child.wait(left, ())
 
 
-def _thrown(error: Thrown, memory_mb: int) -> Thrown | Broken:
-    """The error that the code threw; or the memory limit, if that caused it."""
+def _thrown(error: Thrown, job: DenoJob) -> Thrown | Broken:
+    """The error that the code threw; or the limit that caused it."""
     if error.name in ("RangeError", "Error") and NO_ROOM.search(error.message):
-        return Broken("memory", f"The code used more than the {memory_mb} MB that it may ({error.message})")
+        return Broken("memory", f"The code used more than the {job.memory_mb} MB that it may ({error.message})")
+    if error.name == "TooMany":
+        return Broken("output", error.message)
+    if error.name == "SyntaxError" and error.line is None:
+        return _too_deep(job.code)
     return error
 
 
-def _ended_silently(child: DenoProcess, memory_mb: int) -> Broken:
+def _too_deep(code: str) -> Broken:
+    line, column = deepest(code)
+    return Broken("too deep", f"The code is nested too deeply for the parser (line {line}, column {column})")
+
+
+def deepest(code: str) -> tuple[int, int]:
+    """The line and column of the deepest bracket; or of the longest line, if the brackets are not why it is deep."""
+    depth = most = at = 0
+    for found in BRACKET.finditer(code):
+        depth += 1 if found[0] in "([{" else -1
+        if depth > most:
+            most, at = depth, found.start()
+    if most < DEEP:
+        at = code.index(max(code.split("\n"), key=len))
+    before = code[:at]
+    return before.count("\n") + 1, at - before.rfind("\n")
+
+
+def _ended_silently(child: DenoProcess, job: DenoJob) -> Broken:
     """The reason why the process ended without an answer."""
-    status = child.ended
+    status, memory_mb = child.ended, job.memory_mb
     by_signal = status is not None and (status < 0 or status > BY_SIGNAL)
+    if by_signal and NO_STACK in child.errors:
+        return _too_deep(job.code)
+    if by_signal and NO_WORKER in child.errors:
+        return Broken(
+            "no workers", "Worker threads are not offered: a run has no memory for the heap of another thread"
+        )
     if by_signal and OUT_OF_MEMORY.search(child.errors):
         return Broken("memory", f"The code used more than the {memory_mb} MB of heap that it may")
     if NEVER in child.errors:

@@ -2,7 +2,7 @@
 
 import json
 from dataclasses import asdict
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 from loci.adapters.aws.sandbox.lent_rows import Lender
 from loci.adapters.aws.sandbox.machine import Machine, MachineError
@@ -30,7 +30,7 @@ from loci.sandbox.supervisor.tool_calls import MOST_CALLS
 
 GRACE = 30.0
 """Seconds besides a run's own: its machine may have to be started."""
-REASONS: tuple[WhyBroken, ...] = ("timeout", "memory", "stuck", "exited", "output", "protocol", "start")
+REASONS: tuple[WhyBroken, ...] = get_args(WhyBroken)
 NOT_ANSWERED: JsonObject = {"ok": False, "error": {"code": "TOOL_FAILED", "message": "Loci failed on this call"}}
 
 

@@ -1,10 +1,11 @@
 // Compiles TypeScript into a function that returns the value of the last expression, or says where the code is wrong.
 import { stripTypeScriptTypes } from "node:module";
+import { NAME } from "./stack.js";
 import { isIdentifierChar, isIdentifierStart, parse } from "../../vendored/acorn.mjs";
 
 const AsyncFunction = (async () => {}).constructor;
-const NAME = "code.ts";
-const HEAD = "return (async () => {\n";
+// Awaited here: the caller would ask the promise for a method that code can replace.
+const HEAD = "return await (async () => {\n";
 // Of the mappings in a source map.
 const DIGITS = new Map(Array.from("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/", (one, at) => [one, at]));
 const LINES_ABOVE = 4; // two of the engine's own, the directive and HEAD
@@ -35,25 +36,20 @@ export function isName(text) {
 
 /** Compile the code into `run`, which takes the values of the names. `imports` is true if the code may load modules. */
 export function compile(source, names) {
+  try {
+    return compiled(source, names);
+  } catch (error) {
+    // Whoever reads this looks for the place: the parser does not tell it, or has no stack left to.
+    throw error instanceof RangeError ? new WrongCode("The code is nested too deeply for the parser") : error;
+  }
+}
+
+function compiled(source, names) {
   const { js, map } = javascript(source);
   const { body, at, imports } = returning(js, source, Boolean(map));
   const most = body.split("\n").length;
   const code = `"use strict";\n${HEAD}${body}\n})()\n//# sourceURL=${NAME}`;
   return { run: new AsyncFunction(...names, code), imports, place: (line, column) => place(line - LINES_ABOVE, column, at, map, most) };
-}
-
-/** The user's frames of a stack, in lines and columns of what was sent. */
-export function frames(stack, place) {
-  const found = [];
-  for (const text of stack.split("\n")) {
-    const match = /^\s+at (?:(?:async )?(.+?) \()?code\.ts, <anonymous>:(\d+):(\d+)\)?$/.exec(text);
-    const at = match && place(Number(match[2]), Number(match[3]));
-    if (!at) continue;
-    const name = match[1] ?? "";
-    found.push({ name: name === "eval" ? "" : name.slice(0, 100).toWellFormed(), ...at });
-    if (found.length === 10) break;
-  }
-  return found;
 }
 
 function place(line, column, at, map, most) {
@@ -144,6 +140,7 @@ function parsed(js, source) {
   try {
     program = parse(js, { ...OPTIONS, onToken });
   } catch (error) {
+    if (error instanceof RangeError) throw error;
     const { line, column } = error.loc ?? { line: 1, column: 0 };
     throw new Unplaced(error.message.replace(/ \(\d+:\d+\)$/, ""), line, column + 1, source);
   }

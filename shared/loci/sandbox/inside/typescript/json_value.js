@@ -1,77 +1,107 @@
 // A value as JSON. docs/typescript.md lists how values are written that JSON has no form for.
-const { stringify } = JSON;
-const { isArray } = Array;
-const { isView } = ArrayBuffer;
-const { inspect } = Deno;
-const isPlain = (x) => { const up = Object.getPrototypeOf(x); return up === null || up === Object.prototype; };
-const tagOf = Function.prototype.call.bind(Object.prototype.toString);
+import {
+  getPrototypeOf, inspect, isArray, isFinite, isView, keys, mapEach, quoted, setEach, slice, tagOf, text, viewLength, wellFormed,
+} from "./captured.js";
+
+const { prototype } = Object;
+const Holders = { Map, Set, DataView, Error, RegExp, Promise, WeakMap, WeakSet, ArrayBuffer, Number, String, Boolean };
 const DEEPEST = 100;
-const MOST = 2_000_000;
+const MOST = 250_000; // values in a result: whoever reads it has to hold them all
 const SHOWN = { depth: 4, colors: false, iterableLimit: 100, strAbbreviateSize: 10_000 };
+
+/** The result is too large to be read. */
+export class TooMany extends Error {}
 
 /** The value as JSON, and its kind if JSON does not have that. */
 export function encoded(value) {
   const kind = kindOf(value);
-  const state = { above: new Set(), left: MOST };
-  return { json: stringify(plain(value, 0, state) ?? null), ...(kind ? { kind } : {}) };
+  return { json: written(value, 0, { above: null, left: MOST }) ?? "null", kind };
 }
 
 /** The value as a console shows it. */
-export const shown = (value) => inspect(value, SHOWN).toWellFormed();
+export const shown = (value) => wellFormed(inspect(value, SHOWN));
 
 function kindOf(value) {
   switch (typeof value) {
     case "undefined": case "bigint": case "symbol": case "function": return typeof value;
-    case "number": return Number.isFinite(value) ? undefined : "number";
+    case "number": return isFinite(value) ? undefined : "number";
     case "object": {
-      if (value === null || isArray(value) || isPlain(value)) return undefined;
-      const name = tagOf(value).slice(8, -1);
+      if (value === null || isArray(value)) return undefined;
+      const up = getPrototypeOf(value);
+      if (up === null || up === prototype) return undefined;
+      const name = slice(tagOf(value), 8, -1);
       return name === "Object" ? undefined : name;
     }
   }
 }
 
-function plain(value, depth, state) {
-  if (--state.left < 0) throw new RangeError("The result has too many parts");
+/** The value as JSON; undefined if it is left out. `above` links the objects that it is in. */
+function written(value, depth, state) {
+  if (--state.left < 0) throw new TooMany(`The result has more than ${MOST.toLocaleString("en")} values`);
   switch (typeof value) {
-    case "string": return value.toWellFormed();
-    case "number": return Number.isFinite(value) ? value : String(value);
-    case "boolean": return value;
-    case "bigint": return `${value}n`;
+    case "string": return quoted(value);
+    case "number": return isFinite(value) ? text(value) : `"${value}"`;
+    case "boolean": return text(value);
+    case "bigint": return `"${value}n"`;
     case "undefined": return undefined;
-    case "symbol": case "function": return shown(value);
+    case "symbol": case "function": return quoted(shown(value));
   }
-  if (value === null) return null;
-  if (state.above.has(value)) return "[Circular]";
-  if (depth >= DEEPEST) return shown(value);
-  state.above.add(value);
+  if (value === null) return "null";
+  for (let one = state.above; one !== null; one = one.up) if (one.value === value) return '"[Circular]"';
+  if (depth >= DEEPEST) return quoted(shown(value));
+  const up = state.above;
+  state.above = { value, up };
   const made = composed(value, depth + 1, state);
-  state.above.delete(value);
+  state.above = up;
   return made;
 }
 
 function composed(value, depth, state) {
-  const part = (x) => plain(x, depth, state) ?? null;
-  if (isArray(value)) return Array.from(value, part);
-  if (typeof value.toJSON === "function") return plain(value.toJSON(""), depth, state);
-  if (value instanceof Map) {
-    const pairs = [...value];
-    if (!pairs.every(([key]) => typeof key === "string")) return pairs.map(([key, x]) => [part(key), part(x)]);
-    return fields(pairs, depth, state);
+  if (isArray(value)) return list(value, value.length, depth, state);
+  if (typeof value.toJSON === "function") return written(value.toJSON(""), depth, state);
+  if (value instanceof Holders.Map) return mapped(value, depth, state);
+  if (value instanceof Holders.Set) {
+    let made = "";
+    setEach(value, (one) => { made += `${made && ","}${written(one, depth, state) ?? "null"}`; });
+    return `[${made}]`;
   }
-  if (value instanceof Set || (isView(value) && !(value instanceof DataView))) return Array.from(value, part);
-  if (value instanceof Error) return { name: part(value.name), message: part(value.message), ...fields(Object.entries(value), depth, state) };
+  if (isView(value) && !(value instanceof Holders.DataView)) return list(value, viewLength(value), depth, state);
+  if (value instanceof Holders.Error) {
+    const first = `{"name":${written(value.name, depth, state) ?? "null"},"message":${written(value.message, depth, state) ?? "null"}`;
+    const more = fields(value, depth, state);
+    return `${first}${more && ","}${more}}`;
+  }
+  const { RegExp, Promise, WeakMap, WeakSet, ArrayBuffer, Number, String, Boolean } = Holders;
   if (value instanceof RegExp || value instanceof Promise || value instanceof WeakMap || value instanceof WeakSet ||
-    value instanceof ArrayBuffer || isView(value)) return shown(value);
-  if (value instanceof Number || value instanceof String || value instanceof Boolean) return plain(value.valueOf(), depth, state);
-  return fields(Object.entries(value), depth, state);
+    value instanceof ArrayBuffer || isView(value)) return quoted(shown(value));
+  if (value instanceof Number || value instanceof String || value instanceof Boolean) return written(value.valueOf(), depth, state);
+  return `{${fields(value, depth, state)}}`;
 }
 
-function fields(pairs, depth, state) {
-  const made = Object.create(null);
-  for (const [key, x] of pairs) {
-    const its = plain(x, depth, state);
-    if (its !== undefined) made[key.toWellFormed()] = its;
+function list(value, length, depth, state) {
+  let made = "";
+  for (let at = 0; at < length; at += 1) made += `${at ? "," : ""}${written(value[at], depth, state) ?? "null"}`;
+  return `[${made}]`;
+}
+
+function mapped(value, depth, state) {
+  let named = true;
+  mapEach(value, (_, key) => { named &&= typeof key === "string"; });
+  let made = "";
+  mapEach(value, (one, key) => {
+    const its = written(one, depth, state);
+    if (!named) made += `${made && ","}[${written(key, depth, state) ?? "null"},${its ?? "null"}]`;
+    else if (its !== undefined) made += `${made && ","}${quoted(key)}:${its}`;
+  });
+  return named ? `{${made}}` : `[${made}]`;
+}
+
+function fields(value, depth, state) {
+  const names = keys(value);
+  let made = "";
+  for (let at = 0; at < names.length; at += 1) {
+    const its = written(value[names[at]], depth, state);
+    if (its !== undefined) made += `${made && ","}${quoted(names[at])}:${its}`;
   }
   return made;
 }

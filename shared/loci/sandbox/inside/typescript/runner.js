@@ -1,13 +1,13 @@
 // Runs behind the wall: one job's code, then it ends. Everything it writes is judged again outside.
 // JSON lines: the job and answers of tools on standard input; ready, log, call, result, error on standard output.
-import { compile, frames, isName, placed, WrongCode } from "./compile.js";
-import { encoded, shown } from "./json_value.js";
+import {
+  apply, bytesOf, decode, encode, freeze, indexOf, isError, keys, parse, promise, quoted, replace, slice, stringify, text, viewBuffer, viewLength, wellFormed,
+} from "./captured.js";
+import { compile, isName, placed, WrongCode } from "./compile.js";
+import { encoded, shown, TooMany } from "./json_value.js";
 import { watched } from "./repeatability.js";
+import { bare, frames, own, parts, placeBy, unaddressed } from "./stack.js";
 
-const { stringify, parse } = JSON;
-const { freeze } = Object;
-const encoder = new TextEncoder(), decoder = new TextDecoder();
-const encode = encoder.encode.bind(encoder), decode = decoder.decode.bind(decoder);
 const write = Deno.stdout.writeSync.bind(Deno.stdout), read = Deno.stdin.read.bind(Deno.stdin), readNow = Deno.stdin.readSync.bind(Deno.stdin);
 const { Console } = Deno[Deno.internal];
 const LEVELS = ["debug", "log", "warn", "error", "info"];
@@ -38,22 +38,23 @@ const MUCH = `interface One { name: string; more?: number[] }
   await Promise.all(all.map((one) => later(one)));
   [made, last, Box.of().held, JSON.stringify(text), function* () { yield 1; }, delete (made as any).x, void 0]`;
 
-function send(text) {
-  const bytes = encode(`${text}\n`);
-  for (let sent = 0; sent < bytes.length;) sent += write(bytes.subarray(sent));
+// The code may write to the same stream, and leave a line without an end: so each of ours begins a new one.
+function send(told) {
+  const bytes = encode(`\n${told}\n`), length = viewLength(bytes);
+  for (let sent = write(bytes); sent < length;) sent += write(new bytesOf(viewBuffer(bytes), sent));
 }
 
 let tail = "";
-const buffer = new Uint8Array(65536);
+const buffer = new bytesOf(65536);
 function held() {
-  const end = tail.indexOf("\n");
+  const end = indexOf(tail, "\n");
   if (end < 0) return undefined;
-  const found = tail.slice(0, end);
-  tail = tail.slice(end + 1);
+  const found = slice(tail, 0, end);
+  tail = slice(tail, end + 1);
   return found;
 }
 function take(count) {
-  if (count !== null) tail += decode(buffer.subarray(0, count), { stream: true });
+  if (count !== null) tail += decode(new bytesOf(viewBuffer(buffer), 0, count), { stream: true });
   return count !== null;
 }
 async function line() {
@@ -71,37 +72,66 @@ function firstLine() {
 }
 
 let room = MOST_LOGGED, lines = 0, dropped = 0;
-function log(text, level) {
+function log(given, level) {
   if (lines >= MOST_LINES || room <= 0) {
     dropped += 1;
     return;
   }
-  const whole = text.replace(/\n$/, "").toWellFormed();
-  const kept = whole.length > room ? `${whole.slice(0, room)}…`.toWellFormed() : whole;
+  const whole = wellFormed(bare(replace(given, /\n$/, "")));
+  const kept = whole.length > room ? wellFormed(`${slice(whole, 0, room)}…`) : whole;
   lines += 1;
   room -= kept.length;
-  send(stringify({ t: "log", level: LEVELS[level] ?? "info", text: kept }));
+  send(`{"t":"log","level":"${LEVELS[level] ?? "info"}","text":${quoted(kept)}}`);
 }
 
-// Hygiene, not a wall: remove what has no use here, or would leave something for others.
-const NOT_HERE = ["caches", "localStorage", "sessionStorage", "Worker", "WebSocket", "EventSource", "BroadcastChannel", "alert", "confirm", "prompt"];
-for (const name of [...NOT_HERE, "GPU"]) delete globalThis[name];
+// Hygiene, not a wall: remove what has no use here, would leave something for others, or takes a name that data often has.
+const NOT_HERE = [
+  "caches", "localStorage", "sessionStorage", "Worker", "WebSocket", "EventSource", "BroadcastChannel", "alert", "confirm", "prompt",
+  "GPU", "name", "close", "closed", "onload", "onunload", "onbeforeunload",
+];
+for (const name of NOT_HERE) delete globalThis[name];
 const ownConsole = new Console(log);
 const info = ownConsole.info;
-globalThis.console = Object.assign(ownConsole, { info: (...given) => { LEVELS[1] = "info"; info(...given); LEVELS[1] = "log"; } });
+globalThis.console = Object.assign(ownConsole, { info: (...given) => { LEVELS[1] = "info"; apply(info, ownConsole, given); LEVELS[1] = "log"; } });
+const GLOBALS = new Set(Object.getOwnPropertyNames(globalThis));
 
-function wrong(error, place) {
-  const message = String(error?.message ?? error).slice(0, LONGEST_MESSAGE).toWellFormed();
-  const name = error instanceof WrongCode ? "SyntaxError" : String(error?.name ?? "Error").slice(0, 100).toWellFormed();
-  const stack = place && typeof error?.stack === "string" ? frames(error.stack, place) : [];
-  const where = error instanceof WrongCode ? { line: error.line, column: error.column } : stack[0] ?? {};
-  const thrown = error instanceof Error ? {} : { thrown: shown(error).slice(0, LONGEST_MESSAGE) };
-  return { name, message, line: where.line, column: where.column, advice: error?.advice, stack, ...thrown };
+const optional = (name, value, how) => value === undefined ? "" : `,"${name}":${how(value)}`;
+
+/** The fields that tell of what was thrown. The code decides what that is, so each of them may throw. */
+function wrong(error) {
+  if (error instanceof WrongCode) {
+    const { message, line, column, advice } = error;
+    return `"name":"SyntaxError","message":${quoted(message)},"stack":[]${optional("line", line, text)}${optional("column", column, text)}${optional("advice", advice, quoted)}`;
+  }
+  if (!isError(error)) {
+    const isPlain = typeof error !== "object" || error === null;
+    const message = isPlain ? text(error) : shown(error);
+    return `"name":"${isPlain ? "Error" : "Uncaught"}","message":${quoted(slice(message, 0, LONGEST_MESSAGE))},"stack":[]`;
+  }
+  const said = bare(of(error, "message")), isOurs = of(error, "name") === "TypeError" || of(error, "name") === "SyntaxError";
+  const message = isOurs ? unaddressed(said) : said;
+  const start = `"name":${quoted(slice(of(error, "name"), 0, 100))},"message":${quoted(slice(message, 0, LONGEST_MESSAGE))}`;
+  try {
+    const stack = typeof error.stack === "string" ? frames(error.stack) : [];
+    const more = stringify({ __proto__: null, ...own(stack), name: undefined, stack: rooted(stack), parts: rooted(parts(error)) });
+    return `${start},${slice(more, 1, -1)}`;
+  } catch {
+    return `${start},"stack":[]`;
+  }
 }
-function fail(error, place, seen) {
+function of(error, name) {
+  try { return text(error[name]); } catch { return name === "name" ? "Error" : "Its text cannot be read"; }
+}
+/** The values without what the code may have given to all of their kind, such as a way to become JSON. */
+function rooted(list) {
+  for (const one of list) if (typeof one === "object") Object.setPrototypeOf(one, null);
+  return Object.setPrototypeOf(list, null);
+}
+function fail(error) {
   let told;
-  try { told = wrong(error, place); } catch { told = { name: "Error", message: "What was thrown cannot be read", stack: [] }; }
-  send(stringify({ t: "error", ...told, dropped }));
+  try { told = wrong(error); } catch { told = '"name":"Error","message":"What was thrown cannot be read","stack":[]'; }
+  if (error instanceof TooMany) told = `"name":"TooMany","message":${quoted(error.message)},"stack":[]`;
+  send(`{"t":"error",${told},"dropped":${dropped}}`);
 }
 
 // Tools as code calls them: github.listCommits({…}), github.list_commits({…}), mcp["github:list_commits"]({…}).
@@ -112,8 +142,9 @@ class ToolError extends Error {
 
 /** The clients by the names that code has for them, and what takes their answers. `ask` sends a call and returns its number. */
 function clients(servers, ask) {
-  const waiting = new Map();
-  const call = (tool) => (args = {}) => new Promise((done, failed) => { waiting.set(ask(tool, args), { done, failed }); });
+  const waiting = { __proto__: null };
+  let open = 0;
+  const call = (tool) => (args = {}) => new promise((done, failed) => { waiting[ask(tool, args)] = { __proto__: null, done, failed }; open += 1; });
   const named = Object.create(null);
   const all = Object.create(null);
   for (const { names, tools } of servers) {
@@ -130,12 +161,14 @@ function clients(servers, ask) {
     }
   }
   const mcp = explaining(freeze(all), "mcp", Object.keys(all));
-  const answered = ({ n, ok, value, error }) => {
-    const one = waiting.get(n);
-    if (!waiting.delete(n)) return;
-    if (ok) one.done(value); else one.failed(new ToolError(error));
+  const answered = (answer) => {
+    const one = waiting[answer.n];
+    if (!one) return;
+    delete waiting[answer.n];
+    open -= 1;
+    if (answer.ok) one.done(answer.value); else one.failed(new ToolError(answer.error));
   };
-  return { named, mcp, answered, open: () => waiting.size };
+  return { named, mcp, answered, open: () => open };
 }
 
 function explaining(methods, name, known) {
@@ -151,7 +184,7 @@ function explaining(methods, name, known) {
 let asked = 0;
 function ask(tool, args) {
   asked += 1;
-  send(stringify({ t: "call", n: asked, tool, args: args ?? {} }));
+  send(`{"t":"call","n":${asked},"tool":${quoted(tool)},"args":${stringify(args ?? {}) ?? "{}"}}`);
   listen();
   return asked;
 }
@@ -174,17 +207,15 @@ function named(job, bridge) {
   for (const [name, client] of Object.entries(bridge.named)) {
     if (isName(name) && !(/^[A-Z]/.test(name) && name in globalThis)) known[name] = client;
   }
-  for (const [name, value] of Object.entries(job.context)) if (isName(name)) known[name] = value;
+  // Code that names a global means it, whatever the data has.
+  for (const [name, value] of Object.entries(job.context)) if (isName(name) && !(GLOBALS.has(name) || name in globalThis)) known[name] = value;
   Object.assign(known, { context: job.context, mcp: bridge.mcp });
-  delete known.console;
-  delete known.undefined;
   return known;
 }
 
-let place; // of the code that runs
-globalThis.addEventListener("unhandledrejection", (event) => {
+for (const [kind, held] of [["unhandledrejection", "reason"], ["error", "error"]]) globalThis.addEventListener(kind, (event) => {
   event.preventDefault();
-  fail(event.reason, place);
+  fail(event[held]);
 });
 
 // Do everything that can be done before the job comes: what runs for the first time takes ten times as long.
@@ -194,30 +225,31 @@ for (let round = 0; round < ROUNDS; round += 1) for (const tried of round < SOME
   const code = tried + " ".repeat(round); // the engine caches what it has compiled
   const job = parse(stringify({ ...TRIAL, code }));
   const known = named(job, clients(job.servers, () => 0));
-  encoded(await compile(job.code, Object.keys(known)).run(...Object.values(known)));
+  encoded(await apply(compile(job.code, Object.keys(known)).run, undefined, Object.values(known)));
 }
-send(stringify({ t: "ready" }));
+send('{"t":"ready"}');
 
 const job = parse(firstLine());
 const bridge = clients(job.servers, ask);
 const known = named(job, bridge);
 
+const names = keys(known), values = Object.values(known);
+
 let code;
 try {
-  code = compile(job.code, Object.keys(known));
+  code = compile(job.code, names);
 } catch (error) {
   fail(error instanceof WrongCode ? await placed(error) : error);
 }
 if (code) {
-  place = code.place;
+  placeBy(code.place);
   seen.clear();
   if (code.imports) seen.add("import");
   try {
-    const { json, kind } = encoded(await code.run(...Object.values(known)));
-    const told = stringify({ kind, seen: [...seen], dropped });
-    send(`{"t":"result","value":${json},${told.slice(1)}`);
+    const { json, kind } = encoded(await apply(code.run, undefined, values));
+    send(`{"t":"result","value":${json}${optional("kind", kind, quoted)},"seen":${seen.json()},"dropped":${dropped}}`);
   } catch (error) {
-    fail(error, place);
+    fail(error);
   }
 }
 // We wait to be killed: ending by itself takes time, and our memory use is still to be read.

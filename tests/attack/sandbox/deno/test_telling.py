@@ -1,0 +1,172 @@
+"""Whatever code does to the language and to its streams, its run is answered, and with its own value."""
+
+import json
+import os
+import signal
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from loci.adapters.local.deno_sandbox import DenoSandbox
+from loci.code.typescript_run import Completed, Failed
+from tests.support.deno import STRONGEST, Given, failed, needs_deno, run, sandbox, steady, value
+
+pytestmark = needs_deno
+WRITTEN = {
+    "by process": "process.stdout.write('no end')",
+    "by Deno": "Deno.stdout.writeSync(new TextEncoder().encode('no end'))",
+    "to the descriptor": "(await import('node:fs')).writeSync(1, 'no end')",
+    "half a line of ours": 'process.stdout.write(\'no end{"t":"result","value":\')',
+}
+PATCHES = {
+    "every object becomes a text": ""
+    "Object.prototype.toJSON = Array.prototype.toJSON = () => 'x'; String.prototype.toJSON = 1",
+    "JSON": "JSON.stringify = () => '\"bad\"'; JSON.parse = null",
+    "arrays": "Array.prototype[Symbol.iterator] = null; Array.prototype.map = Array.prototype.push = Array.from = null",
+    "texts": "for (const k of ['toWellFormed', 'slice', 'split', 'replace', 'indexOf', 'startsWith'])"
+    " String.prototype[k] = () => 'bad'",
+    "promises": "Promise.prototype.then = null; globalThis.Promise = null",
+    "functions": "Function.prototype.call = Function.prototype.apply = Function.prototype.bind = null",
+    "objects": "Object.keys = Object.entries = Object.create = Object.getPrototypeOf = null; Reflect.apply = null",
+    "setters of our names": "for (const k of ['t', 'kind', 'seen', 'json', '0', 'above', 'left', 'value'])"
+    " Object.defineProperty(Object.prototype, k, {get() { throw 1 }, set() { throw 1 }, configurable: true})",
+    "sets and maps": "Set.prototype.add = Set.prototype.has = Map.prototype.get = Map.prototype.forEach = null",
+    "typed arrays": "Object.getPrototypeOf(Uint8Array.prototype).subarray = globalThis.Uint8Array = null;"
+    " TextEncoder.prototype.encode = null",
+    "regular expressions": "RegExp.prototype.exec = () => null; RegExp.prototype[Symbol.replace] = () => 'bad'",
+    "numbers": "Number.isFinite = () => false; globalThis.String = null; Array.isArray = () => false",
+}
+HIDING = {
+    "a set that takes nothing": "Set.prototype.add = function () { return this }",
+    "a set that shows nothing": "Set.prototype[Symbol.iterator] = function* () {}",
+    "arrays that show nothing": "Array.prototype[Symbol.iterator] = function* () {}",
+    "objects that are known already": "Object.prototype['Math.random'] = Object.prototype.Date = true",
+    "a reflection that lies": "Reflect.construct = Reflect.get = Reflect.apply = () => 1",
+    "no texts": "JSON.stringify = () => '[]'; Array.prototype.push = () => 0",
+}
+READS = {
+    "chance": "Math.random()",
+    "the clock": "new Date().getTime() + Date.now()",
+    "the clock's own function": "Object.getOwnPropertyDescriptor(Object.getPrototypeOf(class extends Date {}),"
+    " 'now').value()",
+    "all that the clock has": "Object.getOwnPropertyDescriptors(Date).now.value()",
+}
+
+
+@pytest.mark.parametrize("code", WRITTEN.values(), ids=WRITTEN)
+def test_text_without_an_end_loses_no_result(deno: DenoSandbox, code: str) -> None:
+    ended = run(deno, f"{code}; ({{a: [1, 'b']}})", Given(timeout_ms=3000))
+    assert isinstance(ended, Completed), ended
+    assert ended.value == {"a": [1, "b"]}
+    assert any("no end" in line.text for line in ended.measured.logs)
+
+
+@pytest.mark.parametrize("code", WRITTEN.values(), ids=WRITTEN)
+def test_text_without_an_end_loses_no_error(deno: DenoSandbox, code: str) -> None:
+    assert failed(deno, f"{code};\nthrow new Error('own')", Given(timeout_ms=3000)).message.startswith(
+        "Error: own (line 2"
+    )
+
+
+@pytest.mark.parametrize("patch", PATCHES.values(), ids=PATCHES)
+def test_no_patched_prototype_changes_a_result(deno: DenoSandbox, patch: str) -> None:
+    given = Given(timeout_ms=3000)
+    assert value(deno, f"const list = [1, 'b', null, [true]]; {patch}; list", given) == [1, "b", None, [True]]
+    assert value(deno, f"const s = 'b'.concat('c'); {patch}; s", given) == "bc"
+
+
+@pytest.mark.parametrize("patch", PATCHES.values(), ids=PATCHES)
+def test_no_patched_prototype_loses_an_error_or_a_log(deno: DenoSandbox, patch: str) -> None:
+    ended = failed(
+        deno, f"const made = new Error('own'); console.log('said'); {patch}; throw made", Given(timeout_ms=3000)
+    )
+    assert ended.code == "CODE_ERROR"
+    assert "own" in ended.message
+    assert [line.text for line in ended.measured.logs] == ["said"]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "class E extends Error { get name() { throw 1 } }; throw new E('own')",
+        "class E extends Error { get message() { throw 1 } }; throw new E()",
+        "class E extends Error { get stack() { throw 1 } }; throw new E('own')",
+        "class E extends Error { get cause() { throw 1 } }; throw new E('own')",
+        "throw new Proxy({}, {get() { throw 1 }, ownKeys() { throw 1 }, getPrototypeOf() { throw 1 }})",
+        "const {proxy, revoke} = Proxy.revocable(new Error('x'), {}); revoke(); throw proxy",
+        "const e = new Error('x'); e.cause = e; throw e",
+        "let e = new Error('0'); for (let i = 0; i < 5000; i++) e = new Error(`${i}`, {cause: e}); throw e",
+        "throw new AggregateError(Array.from({length: 1e4}, (_, i) => new Error(`${i}`)))",
+        "Error.prepareStackTrace = () => { throw 1 }; null.x",
+        "Error.prepareStackTrace = () => 5; null.x",
+        "Error.stackTraceLimit = 0; null.x",
+        "throw Object.create(null)",
+        "throw Symbol('s')",
+        "throw {message: '\\ud800', name: '\\udfff', toString() { throw 1 }}",
+        "setTimeout(() => { throw new Error('late') }); await new Promise(done => setTimeout(done, 3000))",
+        "queueMicrotask(() => { throw {late: 1} }); await new Promise(done => setTimeout(done, 3000))",
+        "reportError(new Error('reported')); await new Promise(done => setTimeout(done, 3000))",
+    ],
+)
+def test_whatever_is_thrown_is_told_as_an_error_of_the_code(deno: DenoSandbox, code: str) -> None:
+    ended = failed(deno, code, Given(timeout_ms=8000))
+    assert ended.code == "CODE_ERROR"
+    assert len(ended.message) < 20_000
+    json.dumps(ended.message).encode()
+
+
+@pytest.mark.parametrize("hidden", HIDING.values(), ids=HIDING)
+@pytest.mark.parametrize("read", READS.values(), ids=READS)
+def test_no_patched_prototype_hides_what_was_read(deno: DenoSandbox, hidden: str, read: str) -> None:
+    assert not steady(deno, f"const read = () => {read}; {hidden}; read(); 1")
+
+
+def _children(pid: int) -> list[int]:
+    return [
+        int(child) for task in Path(f"/proc/{pid}/task").iterdir() for child in (task / "children").read_text().split()
+    ]
+
+
+def _launchers() -> set[int]:
+    return {pid for pid in _children(os.getpid()) if b"deno_launcher" in Path(f"/proc/{pid}/cmdline").read_bytes()}
+
+
+@pytest.mark.parametrize("size", [10, 200_000])
+def test_a_spare_that_dies_before_it_has_read_its_job_costs_no_call(size: int) -> None:
+    """It is stopped when it is taken, so that it reads nothing, and then killed."""
+    before = _launchers()
+    with sandbox(STRONGEST, spares=1) as made:
+        assert value(made, "1") == 1
+        [launcher] = _launchers() - before
+        taken = made._runner.spares.take  # pyright: ignore
+
+        def doomed(*given: object, **more: object) -> object:
+            child = taken(*given, **more)  # pyright: ignore
+            doomed_ones = [] if more.get("is_new") else _descendants(launcher)
+            for one in doomed_ones:
+                os.kill(one, signal.SIGSTOP)
+            sent = child.send
+
+            def send(line: bytes) -> None:
+                sent(line)
+                for one in doomed_ones:
+                    with suppress(ProcessLookupError):  # it went with the one before
+                        os.kill(one, signal.SIGKILL)
+
+            child.send = send
+            return child
+
+        made._runner.spares.take = doomed  # pyright: ignore
+        assert value(made, "context.text.length", Given(context={"text": "x" * size})) == size
+
+
+def _descendants(pid: int) -> list[int]:
+    found = _children(pid)
+    return found + [one for child in found for one in _descendants(child)]
+
+
+def test_it_is_not_run_twice_if_it_has_begun(deno: DenoSandbox) -> None:
+    ended = run(deno, "Deno.stdin.close(); Deno.exit(3)")
+    assert isinstance(ended, Failed)
+    assert ended.code == "SANDBOX_EXITED"
