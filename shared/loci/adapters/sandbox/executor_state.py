@@ -20,6 +20,8 @@ class KnownVariables:
     """The variables that the last answered run left."""
     snapshot: VariablesSnapshot | None = None
     """The snapshot that was saved last. Variables that were set later are only in the process."""
+    why_not_saved: str = NOT_SAVED
+    """The reason why variables are lost that were set after it."""
 
     def condition(self, start: Start) -> ExecutorCondition:
         """The condition that a run finds if it starts in this way. Each variable is kept, or lost by name."""
@@ -40,7 +42,7 @@ class KnownVariables:
 
     def _not_in(self, saved: Iterable[str]) -> tuple[LostVariable, ...]:
         known = set(saved)
-        return _each((name for name in self.names if name not in known), NOT_SAVED)
+        return _each((name for name in self.names if name not in known), self.why_not_saved)
 
 
 def condition_after_end(condition: ExecutorCondition, why: WhyEnded) -> ExecutorCondition:

@@ -29,6 +29,7 @@ class Executor:
         self._requests = requests
         self._replies = replies
         self._is_running = False
+        self._was_interrupted = False
         self._asking = threading.Lock()
         # The caller's code is `__main__`, so that its functions and classes are saved by value, as in a notebook.
         main = types.ModuleType("__main__")
@@ -86,6 +87,7 @@ class Executor:
         return answer
 
     def _interrupt(self, *_: object) -> None:
+        self._was_interrupted = True
         if self._is_running:
             raise KeyboardInterrupt
 
@@ -123,6 +125,13 @@ class Executor:
                 del held[: frames.PIECE]
 
         def write(content: bytes | memoryview) -> None:
+            self._is_running = False  # an interrupt would leave half a frame
+            put(content)
+            self._is_running = True
+            if self._was_interrupted:
+                raise KeyboardInterrupt
+
+        def put(content: bytes | memoryview) -> None:
             if len(content) < frames.PIECE:
                 held.extend(content)
                 send(all_of_it=False)
@@ -131,7 +140,14 @@ class Executor:
             for piece in frames.pieces(content):
                 frames.write(self._replies, frames.BYTES, piece)
 
-        saved = pickled_variables.save(self._namespace, self._names(), write, asked.get("most", LARGEST_STATE))
+        self._was_interrupted = False
+        try:
+            self._is_running = True
+            saved = pickled_variables.save(self._namespace, self._names(), write, asked.get("most", LARGEST_STATE))
+        except KeyboardInterrupt:
+            return {"ok": False}
+        finally:
+            self._is_running = False
         send(all_of_it=True)
         return {"ok": True, **asdict(saved)}
 

@@ -98,12 +98,20 @@ class ExecutorProcess:
         message: Message = {"op": "run", "code": code}
         return self._request(message, self._bounds.seconds, lookup=lookup, soft=True, given_up=given_up)
 
-    def save(self, take: Callable[[bytes], None], most: int, seconds: float) -> ExecutorReply:
+    def save(
+        self,
+        take: Callable[[bytes], None],
+        most: int,
+        seconds: float,
+        given_up: Callable[[], bool] = lambda: False,
+    ) -> ExecutorReply:
         """Hand over the variables, piece by piece. They are bytes here, and never more.
 
+        Past its time, or if given up, it is interrupted, and the variables stay; if that does not help, it is ended.
         `take` must not raise: that ends the executor, since the rest of its bytes would be taken for the next answer's.
         """
-        return self._request({"op": "save", "most": most}, seconds, take=take, room=most + most // 8)
+        message: Message = {"op": "save", "most": most}
+        return self._request(message, seconds, take=take, room=most + most // 8, soft=True, given_up=given_up)
 
     def restore(self, pieces: Iterable[bytes], seconds: float) -> ExecutorReply:
         """Give it back variables that `save` handed over."""
