@@ -2,17 +2,20 @@
 
 import contextlib
 import errno
-import json
+import fcntl
 import os
 import secrets
 import select
 import signal
+import sys
+import termios
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, cast
 
 from loci.sandbox.inside import frames
+from loci.sandbox.supervisor.bounded_json import parsed_json
 from loci.sandbox.supervisor.exchange import (
     DISK_SECONDS,
     Bounds,
@@ -29,6 +32,10 @@ from loci.sandbox.supervisor.executor_files import disk_use
 
 PAGE = os.sysconf("SC_PAGE_SIZE")
 LOOK_SECONDS = 0.05
+MOST_PARTS = 20_000
+"""Of a message: names of variables, and what became of them."""
+LARGEST_PIECE = 4 << 20
+"""Of bytes: a figure, or a part of the variables."""
 READ = 1 << 16
 WRITTEN = 1 << 16
 CLOSED = select.POLLHUP | select.POLLERR
@@ -101,15 +108,29 @@ class ExecutorProcess:
     def id(self) -> int:
         return self._handle.id
 
+    @property
+    def is_alive(self) -> bool:
+        """False if its process has ended by itself: nobody writes to its pipe any more."""
+        if self.ended is not None:
+            return False
+        poll = select.poll()
+        poll.register(self._replies, 0)
+        return not poll.poll(0)
+
     def wait_until_ready(self, seconds: float) -> None:
         """Wait until it takes requests."""
         self._exchange(Exchange(lambda said: said.get("t") == "ready", seconds))
         self._handle.signal(signal.SIGSTOP)
 
-    def run(self, code: str, lookup: FileLookup, given_up: Callable[[], bool] = lambda: False) -> ExecutorReply:
-        """Run the code. Past its time, or if given up, it is interrupted; if that does not help, it is ended."""
+    def run(
+        self, code: str, lookup: FileLookup, given_up: Callable[[], bool] = lambda: False, *, saved: bool = True
+    ) -> ExecutorReply:
+        """Run the code. Past its time, or if given up, it is interrupted; if that does not help, it is ended.
+
+        `saved` is false if what it handed over last was not kept: then it counts all variables as changed.
+        """
         self.has_run = True
-        message: Message = {"op": "run", "code": code}
+        message: Message = {"op": "run", "code": code, "saved": saved}
         return self._request(message, self._bounds.seconds, lookup=lookup, soft=True, given_up=given_up)
 
     def save(self, take: Callable[[bytes], None], most: int, seconds: float) -> ExecutorReply:
@@ -225,8 +246,18 @@ class ExecutorProcess:
             self._stop("disk", exchange)
 
     def _stop(self, why: WhyEnded, exchange: Exchange) -> None:
+        has_begun = why != "ended" or not self._is_unread()
         self.end(why)
-        raise ExecutorEnded(why, exchange.output)
+        raise ExecutorEnded(why, exchange.output, has_begun=has_begun)
+
+    def _is_unread(self) -> bool:
+        """True if a part of the request is still on its way."""
+        if self._unsent or self._waiting:
+            return True
+        try:
+            return int.from_bytes(fcntl.ioctl(self._requests, termios.FIONREAD, bytes(4)), sys.byteorder) > 0
+        except OSError:  # the system does not say
+            return False
 
     def _send(self, exchange: Exchange) -> bool:
         """Send what fits. Return True if there is more to send."""
@@ -276,8 +307,10 @@ class ExecutorProcess:
         """The messages that have come whole; bytes go to the exchange."""
         while len(self._held) >= frames.HEAD.size:
             kind, length = frames.HEAD.unpack_from(self._held)
-            if kind not in (frames.JSON, frames.BYTES) or length > self._bounds.reply_bytes:
+            most = {frames.JSON: self._bounds.message_bytes, frames.BYTES: LARGEST_PIECE}.get(kind, -1)
+            if length > most or exchange.messages >= self._bounds.messages:
                 self._stop("protocol", exchange)
+            exchange.messages += 1
             end = frames.HEAD.size + length
             if len(self._held) < end:
                 return
@@ -291,8 +324,8 @@ class ExecutorProcess:
 
     def _message(self, payload: bytes, exchange: Exchange) -> Message:
         try:
-            said = json.loads(payload)
-        except (ValueError, RecursionError):
+            said = parsed_json(payload, MOST_PARTS)
+        except ValueError:
             said = None
         if not isinstance(said, dict):
             self._stop("protocol", exchange)

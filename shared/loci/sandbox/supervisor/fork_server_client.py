@@ -191,6 +191,8 @@ class ForkServer:
             "refused": [] if self._drawing else ["matplotlib"],
             "environment": {
                 "HOME": work,
+                "USER": "sandbox",  # getpass asks for it; there is nobody in here
+                "LOGNAME": "sandbox",
                 "TMPDIR": scratch,
                 "TZ": "UTC",
                 "LANG": "C.UTF-8",
