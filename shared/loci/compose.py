@@ -75,6 +75,8 @@ def build_app(settings: Settings | None = None) -> App:
         model = language_model.get()
         return Documents(document_parts(settings, adapters.records, adapters.blobs, for_search.get(), model))
 
+    lazy_documents = Lazy(documents)
+
     def files() -> "Files":
         from loci.files.api import Files
         from loci.files.parts import file_parts
@@ -103,7 +105,16 @@ def build_app(settings: Settings | None = None) -> App:
 
         ports = adapters.code()
         return Code(
-            code_parts(settings, adapters.records, scratchpad, telemetry, ports, lazy_files.get, lazy_tools.get)
+            code_parts(
+                settings,
+                adapters.records,
+                scratchpad,
+                telemetry,
+                ports,
+                lazy_files.get,
+                lazy_tools.get,
+                lazy_documents.get,
+            )
         )
 
     lazy_code = Lazy(code)
@@ -131,7 +142,7 @@ def build_app(settings: Settings | None = None) -> App:
         scratchpad=scratchpad,
         api_keys=ApiKeys(adapters.records, time.time),
         lazy_language_model=language_model,
-        lazy_documents=Lazy(documents),
+        lazy_documents=lazy_documents,
         lazy_files=lazy_files,
         lazy_code=lazy_code,
         lazy_tools=lazy_tools,

@@ -16,7 +16,8 @@ from loci.core.errors import LociError
 from loci.core.identity import LOCAL
 from loci.core.settings import load_settings
 from loci.documents.document import Root
-from loci.documents.ingest.local_files import read_file, scan_folder
+from loci.documents.ingest.folder_scan import PLAIN_SCAN
+from loci.documents.ingest.local_files import read_file
 from loci.documents.writing.stored_text import FileText
 
 T = TypeVar("T")
@@ -131,7 +132,7 @@ def test_while_links_come_and_go_only_what_is_inside_is_read(root: Path, swapped
 @pytest.mark.parametrize("swapped", ["folder", "inner folder"])
 def test_while_links_come_and_go_no_name_from_outside_is_listed(root: Path, swapped: str) -> None:
     with swapping(*places(root)[swapped]):
-        seen = seen_for_a_while(lambda: scan_folder(str(root)).files)
+        seen = seen_for_a_while(lambda: PLAIN_SCAN.contents(str(root)).files)
     files = {file for one in seen for file in one}
     assert f"{root}/sub/deep/a.md" in files
     assert not [file for file in files if file.endswith("outside-only.md")]

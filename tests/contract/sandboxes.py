@@ -14,7 +14,7 @@ from loci.code.packages import find_deno
 from loci.code.ports import Sandbox
 from tests.support.deno import STRONGEST, sandbox
 from tests.support.functions import loaded
-from tests.support.invoke_api import InvokeApi, invoke_api
+from tests.support.invoke_api import invoke_api
 from tests.support.loopback_aws import loopback_aws
 from tests.support.moto_aws import RUN_TABLE
 
@@ -33,16 +33,16 @@ def embedded() -> Generator[Sandbox]:
 def function() -> Generator[Sandbox]:
     """boto3, a real one, and the real handler behind Lambda's own protocol; its line is DynamoDB's."""
     with invoke_api() as api, loopback_aws():
-        yield on(api)
-
-
-def on(api: InvokeApi) -> LambdaSandbox:
-    """The adapter with the function in this process."""
-    with pytest.MonkeyPatch.context() as environment:
-        environment.setenv("LOCI_DENO", str(find_deno(None)))
-        api.functions[FUNCTION] = loaded(Path("run_deno")).lambda_handler
-    clients = Clients()
-    return LambdaSandbox(Machine(FUNCTION, "LOCI_RUN_DENO_FUNCTION", KEY, clients), Lender(RUN_TABLE, ROLE, clients))
+        with pytest.MonkeyPatch.context() as environment:
+            environment.setenv("LOCI_DENO", str(find_deno(None)))
+            module = loaded(Path("run_deno"))
+        api.functions[FUNCTION] = module.lambda_handler
+        clients = Clients()
+        machine = Machine(FUNCTION, "LOCI_RUN_DENO_FUNCTION", KEY, clients)
+        try:
+            yield LambdaSandbox(machine, Lender(RUN_TABLE, ROLE, clients))
+        finally:
+            module.runs.close()
 
 
 ADAPTERS: dict[str, Callable[[], AbstractContextManager[Sandbox]]] = {"embedded": embedded, "function": function}

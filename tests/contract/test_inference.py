@@ -99,6 +99,12 @@ def test_two_tokens_share_their_bits(inference: Inference, text: str, tokens: in
     assert len(single(inference.embedder.query(text).tokens)) == tokens * WIDTH
 
 
+def test_each_word_of_a_query_has_its_place(inference: Inference) -> None:
+    asked = inference.embedder.query("the memory, abc")
+    assert len(asked.spans) == len(single(asked.tokens)) // WIDTH
+    assert {"the memory, abc"[start:end] for start, end in asked.spans} >= {"the", "memory"}
+
+
 def test_bits_are_the_signs_of_neighbours_together(inference: Inference) -> None:
     tokens = single(inference.embedder.query("the memory search").tokens).reshape(3, WIDTH)
     wanted = np.stack([tokens[0] + tokens[1], tokens[2]]) > 0

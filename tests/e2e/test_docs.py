@@ -1,11 +1,12 @@
 """The documentation is true."""
 
+import json
 import re
 from pathlib import Path
 
 import pytest
 
-from tests.support.docs import DOCS, PAGES
+from tests.support.docs import COMMANDS, DOCS, PAGES
 
 ROOT = DOCS.parent
 
@@ -37,3 +38,35 @@ def test_the_classes_in_the_glossary_exist() -> None:
     source = "\n".join(file.read_text("utf-8") for file in (ROOT / "shared" / "loci").rglob("*.py"))
     classes = set(re.findall(r"^class (\w+)", source, re.MULTILINE))
     assert set(re.findall(r"`([A-Z]\w+)`", section("Classes"))) <= classes
+
+
+def written(page: str) -> str:
+    return (DOCS / page).read_text("utf-8")
+
+
+def test_the_commands_of_the_installation_exist() -> None:
+    page = written("install.md")
+    commands = re.findall(r"(?:^\$ |`)loci ([a-z]+(?: [a-z]+)?)", page, re.MULTILINE)
+    assert {"serve", "doctor", "runner install", "tools import", "tools add", "keys create"} <= {*commands}
+    known = {one for command in COMMANDS for one in (command, command.partition(" ")[0])}
+    assert {one.partition(" ")[0] for one in commands} <= known
+    targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
+    assert {*re.findall(r"^\$ make ([a-z-]+)", page, re.MULTILINE)} <= {*targets}
+
+
+def test_the_installation_says_what_the_readme_says() -> None:
+    readme = (ROOT / "README.md").read_text("utf-8")
+    for line in re.findall(r"^\$ (pip .*|loci .*|make .*)$", written("install.md"), re.MULTILINE):
+        assert line in readme, line
+    for entry in re.findall(r'`(\{"mcpServers".*\})`', written("install.md")):
+        assert entry in readme, entry
+
+
+def test_the_tools_that_the_concepts_name_exist() -> None:
+    page = written("concepts.md")
+    named = {*re.findall(r"`([a-z]+_[a-z_]+)[(`]", page)}
+    listed = json.loads((ROOT / "tests/surface/tools.json").read_text("utf-8"))
+    assert len(named) >= 6
+    assert named <= {one["name"] for one in listed}
+    for word in ("documents", "files", "tools", "workflows", "typescript", "code", "security", "glossary"):
+        assert f"]({word}.md)" in page

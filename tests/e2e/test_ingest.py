@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 import signal
 import sqlite3
 import subprocess
@@ -12,6 +13,7 @@ import pytest
 
 from tests.support.held import indexed
 from tests.support.serving import LOCI, call, clean_environment, loci, post, serving
+from tests.support.small_models import lay_out_embedder
 
 MANY = 200
 
@@ -168,3 +170,47 @@ def test_after_kills_the_next_run_completes_it(data: Path, notes: Path, kills: i
     with sqlite3.connect(data / "loci.db") as connection:
         assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     connection.close()
+
+
+def test_what_is_left_out_is_counted(data: Path, notes: Path) -> None:
+    for name in (".obsidian/app.md", ".trash/a/b.md", "node_modules/x/README.md", "build/c.md"):
+        (notes / name).parent.mkdir(parents=True)
+        (notes / name).write_text("Not mine.")
+    for name in (".hidden.md", ".gitignore", ".DS_Store", "draft.md"):
+        (notes / name).write_text("build/\ndraft.md\n")
+    told = ingested(data, notes)
+    assert told["left_out"] == {"hidden": 3, "modules": 1, "ignored": 0}
+    ended = loci(data, "ingest", str(notes), LOCI_MODELS=str(data.parent / "models"), LOCI_USE_GITIGNORE="true")
+    assert ended.stdout == (
+        "2 seen: 0 processed, 2 unchanged, 0 failed. 2 removed.\n"
+        "Left out (folders and documents): 3 hidden, 1 node_modules, 2 named by .gitignore.\n"
+    )
+    assert indexed(data, "mine") == set()
+
+
+LONG = "\n\n".join(f"## Part {at}\n\nThe ferry of the morning leaves from pier number {at}." for at in range(1500))
+
+
+def test_a_long_note_shows_progress_and_goes_on_after_a_kill(data: Path, notes: Path) -> None:
+    lay_out_embedder(data.parent / "models")
+    (notes / "long.md").write_text(LONG)
+    environment = clean_environment(data, LOCI_MODELS=str(data.parent / "models"))
+    with subprocess.Popen(
+        [*LOCI, "ingest", str(notes)], env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stderr is not None
+        said = next(line for line in process.stderr if line.startswith("notes/long.md: "))
+        process.send_signal(signal.SIGKILL)
+    done = re.fullmatch(r"notes/long.md: ([\d,]+) of 1,500 passages\n", said)
+    assert done
+    assert indexed(data, "ferry") == set()
+    again = run(data, "ingest", str(notes), "--json")
+    told = json.loads(again.stdout)
+    assert (told["seen"], told["failed"]) == (3, 0)
+    assert 0 < told["embedded"] <= 1502 - int(done[1].replace(",", ""))
+    assert indexed(data, "ferry") == {"notes-long"}
+    assert "notes/long.md: 1,500 of 1,500 passages\n" in again.stderr
+    with sqlite3.connect(data / "loci.db") as connection:
+        kept = connection.execute("SELECT count(*) FROM record WHERE kind = 'embedded'").fetchone()
+    connection.close()
+    assert kept == (0,)

@@ -142,6 +142,13 @@ def test_a_file_that_cannot_be_taken_is_told_and_ends_nothing(watcher: Watching,
     until(lambda: found("strawberry") == {"notes-new"})
 
 
+def test_it_names_the_files_that_it_took_and_those_that_are_gone(watcher: Watching, notes: Path) -> None:
+    (notes / "new.md").write_text("strawberry")
+    assert watcher.said("  + notes/new.md")
+    (notes / "new.md").unlink()
+    assert watcher.said("  - notes/new.md")
+
+
 def test_a_thousand_new_files_are_taken_in_few_goes(watcher: Watching, data: Path, notes: Path) -> None:
     (notes / "many").mkdir()
     for number in range(MANY):

@@ -1,20 +1,21 @@
 """How well questions are answered: `python -m tests.quality FOLDER [--models DIR] [--runs DIR]`.
 
-FOLDER has retrieval sets. Each is ingested into a new library, and each of its questions is searched, as the tool does:
-on SQLite, and on an OpenSearch node (OPENSEARCH_URL, else one of this machine). Records are in SQLite both times.
+FOLDER has retrieval sets. Each is ingested into a library, and each of its questions is asked through `tools/call`: on
+SQLite, and on an OpenSearch node (OPENSEARCH_URL, else one of this machine). Records are in SQLite both times.
+The first table is of what the tool returns. The second ranks passages one by one, which no tool does: baselines do.
 It may have computation sets, too: their questions are answered by snippets of Python, which the runner runs.
 """
 
 import argparse
 import asyncio
 import json
+import logging
 import secrets
 import statistics
 import sys
 import tempfile
-import time
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,10 +23,12 @@ from loci.adapters.aws.index import OpenSearchIndex
 from loci.core.identity import Owner
 from loci.documents.ingest.index_writer import COLLECTION
 from loci.search.ranking import Hit
+from tests.quality import through_tool
 from tests.quality.compute import asked, told
 from tests.quality.libraries import Searched, library
 from tests.quality.sets import Question, Retrieval, Text, gain_at_10, recall_at_10, sets_in
 from tests.quality.tables import Computation, computations_in
+from tests.quality.through_tool import Told
 from tests.servers.errors import NotInstalled
 from tests.support.domain import domain
 
@@ -36,23 +39,24 @@ SAME = 0.01
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """One set on one index."""
+    """One set on one index: its passages ranked one by one, and what the tool returns."""
 
     gain: float
     recall: float
-    milliseconds: float
-    """A question."""
+    told: Told
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.quality", description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("folder", type=Path, help="where the sets are")
+    parser.add_argument("--data", type=Path, help="keep the libraries in SQLite there, and use what they have")
     parser.add_argument("--models", type=Path, help="the models folder; Loci's own by default")
     parser.add_argument("--runs", type=Path, help="write each set's answers there, a line a question")
     parser.add_argument("--rerank", type=float, default=0.0, help="seconds for the cross-encoder")
     parser.add_argument("--no-opensearch", action="store_true", help="measure on SQLite only")
     parser.add_argument("--only", action="append", default=[], metavar="NAME", help="only the set in this folder")
     given = parser.parse_args()
+    logging.disable(logging.INFO)  # a line a call
     retrievals, computations = list(sets_in(given.folder, given.only)), list(computations_in(given.folder, given.only))
     missing = set(given.only) - {one.name for one in (*retrievals, *computations)}
     if missing or not (retrievals or computations):
@@ -70,20 +74,25 @@ def _computed(one: Computation) -> bool:
 
 
 def _searched(retrievals: Sequence[Retrieval], given: argparse.Namespace) -> bool:
-    """Whether the indexes differ in any of the sets."""
-    differ = False
+    """Whether the indexes differ in any of the sets, or an answer is too large or holds too little."""
+    bad, rows = list[str](), list[str]()
     with ExitStack() as stack:
         index = None if given.no_opensearch else _opensearch(stack)
-        print("| set | documents | questions | nDCG@10: SQLite | OpenSearch | recall@10: SQLite | OpenSearch | ms |")
-        print("|---|--:|--:|--:|--:|--:|--:|--:|")
+        print(through_tool.HEADER)
         for one in retrievals:
-            here = _measured(one, given.models, given.runs, given.rerank, None)
-            there = _measured(one, given.models, given.runs, given.rerank, index) if index else None
-            print(_row(one, here, there), flush=True)
-            differ = differ or (there is not None and _difference(here, there) > SAME)
-    if differ:
-        print(f"The two indexes differ by more than {SAME}.", file=sys.stderr)
-    return differ
+            here = _measured(one, given, None)
+            there = _measured(one, given, index) if index else None
+            print(through_tool.row(one, here.told, there and there.told), flush=True)
+            if one.has_passages:
+                rows.append(_row(one, here, there))
+            bad += through_tool.failings(one, [here.told, *([there.told] if there else ())])
+            if there is not None and _difference(here, there) > SAME:
+                bad.append(f"{one.name}: the two indexes differ by more than {SAME}")
+    print("\n| passages, ranked one by one | nDCG@10: SQLite | OpenSearch | recall@10: SQLite | OpenSearch |")
+    print("|---|--:|--:|--:|--:|", *rows, sep="\n")
+    for line in bad:
+        print(line, file=sys.stderr)
+    return bool(bad)
 
 
 def _opensearch(stack: ExitStack) -> OpenSearchIndex | None:
@@ -94,40 +103,43 @@ def _opensearch(stack: ExitStack) -> OpenSearchIndex | None:
         return None
 
 
-def _measured(
-    one: Retrieval, models: Path | None, runs: Path | None, rerank: float, index: OpenSearchIndex | None
-) -> Measured:
+def _measured(one: Retrieval, given: argparse.Namespace, index: OpenSearchIndex | None) -> Measured:
     # One index has all sets: each has owners of its own, and so a library of its own.
-    tenant, texts = f"quality-{secrets.token_hex(4)}", dict[str, Text]()
-    with tempfile.TemporaryDirectory() as data:
-        searched = library(Path(data), models, rerank, index)
-        for text in one.texts:
-            document = searched.documents.add(_owner(tenant, text.scope), text.path, text.markdown.encode())
-            texts[f"{text.scope}/{document.id}"] = text
-        began = time.perf_counter()
-        found = {question.id: _answers(searched, tenant, one, texts, question) for question in one.questions}
-        each = (time.perf_counter() - began) / len(one.questions) * 1000
-    if runs is not None:
-        runs.mkdir(parents=True, exist_ok=True)
+    kept = given.data / one.name if given.data and index is None else None
+    tenant, texts = "quality" if kept else f"quality-{secrets.token_hex(4)}", dict[str, Text]()
+    with tempfile.TemporaryDirectory() as spare:
+        searched = library(kept or Path(spare), given.models, given.rerank, index)
+        with closing(searched.app):
+            for text in one.texts:
+                document = searched.documents.add(_owner(tenant, text.scope), text.path, text.markdown.encode())
+                texts[f"{text.scope}/{document.id}"] = text
+            for scope in {text.scope for text in one.texts}:  # a kept library may have more
+                owner = _owner(tenant, scope)
+                every = searched.documents.documents(owner)
+                searched.documents.remove(owner, [had for had in every if f"{scope}/{had.id}" not in texts])
+            found = {question.id: _answers(searched, tenant, one, texts, question) for question in one.questions}
+            told = asyncio.run(through_tool.asked(searched.app, tenant, one))
+    if given.runs is not None:
+        given.runs.mkdir(parents=True, exist_ok=True)
         lines = [json.dumps({"query_id": id, "doc_ids": ids}) for id, ids in found.items()]
-        file = runs / f"{one.name}-{'opensearch' if index else 'sqlite'}.jsonl"
+        file = given.runs / f"{one.name}-{'opensearch' if index else 'sqlite'}.jsonl"
         file.write_text("\n".join(lines) + "\n", "utf-8")
     return Measured(
         statistics.mean(gain_at_10(question.answers, found[question.id]) for question in one.questions),
         statistics.mean(recall_at_10(question.answers, found[question.id]) for question in one.questions),
-        each,
+        told,
     )
 
 
 def _difference(here: Measured, there: Measured) -> float:
-    return max(abs(here.gain - there.gain), abs(here.recall - there.recall))
+    pairs = [(here.gain, there.gain), (here.recall, there.recall)]
+    pairs += [(here.told.gain, there.told.gain), (here.told.recall, there.told.recall)]
+    return max(abs(a - b) for a, b in pairs)
 
 
 def _row(one: Retrieval, here: Measured, there: Measured | None) -> str:
-    cells = [one.name, f"{len(one.texts):,}", f"{len(one.questions):,}"]
-    cells += [f"{here.gain:.3f}", _beside(here.gain, there and there.gain)]
+    cells = [one.name, f"{here.gain:.3f}", _beside(here.gain, there and there.gain)]
     cells += [f"{here.recall:.3f}", _beside(here.recall, there and there.recall)]
-    cells.append(f"{here.milliseconds:.0f} / {there.milliseconds:.0f}" if there else f"{here.milliseconds:.0f}")
     return f"| {' | '.join(cells)} |"
 
 

@@ -28,20 +28,8 @@ Set SameSite to Lax in session_cookie.
     "decisions/database.md": "# Database\n\n<!-- tags: storage -->\n\nWe chose SQLite, as nobody runs a server.\n",
     "README.md": "Plain words about nothing.\n",
 }
-ROW = {
-    "id",
-    "score",
-    "preview",
-    "source",
-    "snippet",
-    "context",
-    "path",
-    "heading",
-    "lines",
-    "date",
-    "date_from",
-    "explain",
-}
+ROW = {"id", "score", "preview", "source", "snippet", "path", "lines", "date", "date_from"}
+EXPLAINED = {"context", "heading", "passages", "explain"}
 
 
 @pytest.fixture
@@ -56,16 +44,25 @@ def notes(app: App, tmp_path: Path) -> Path:
 async def test_a_search_gives_rows_and_metadata_of_the_reference(connect: Connect) -> None:
     found = await call(connect, "search_documents", query="why does Safari lose the cookie?")
     [best, *_] = found["results"]
-    assert best.keys() == ROW
+    assert best.keys() == ROW | {"passages"}
     assert (best["id"], best["preview"]) == ("notes-debriefs-2026-02-03-login", "Safari and cookies")
     assert (best["path"], best["lines"], best["source"]) == ("notes/debriefs/2026-02-03-login.md", "3-5", "bm25")
+    assert found["metadata"] == {"query": "why does Safari lose the cookie?", "sonar_enabled": False}
+
+
+@pytest.mark.usefixtures("notes")
+async def test_an_explained_search_has_every_field_of_the_reference(connect: Connect) -> None:
+    found = await call(connect, "search_documents", query="why does Safari lose the cookie?", explain=True)
+    [best, *_] = found["results"]
+    assert best.keys() == ROW | EXPLAINED
+    assert (best["context"], best["heading"]) == (None, None)
     assert {"query", "sonar_enabled", "intent", "analysis", "stages"} <= found["metadata"].keys()
-    assert (found["metadata"]["sonar_enabled"], found["metadata"]["intent"]) == (False, None)
+    assert (found["metadata"]["intent"], found["metadata"]["analysis"]) == (None, None)
 
 
 @pytest.mark.usefixtures("notes")
 async def test_a_search_says_what_ran_and_why_the_rest_did_not(connect: Connect) -> None:
-    stages = (await call(connect, "search_documents", query="cookie"))["metadata"]["stages"]
+    stages = (await call(connect, "search_documents", query="cookie", explain=True))["metadata"]["stages"]
     assert {one["stage"]: one["ran"] for one in stages} == {
         "vector": False,
         "words": True,
@@ -74,6 +71,7 @@ async def test_a_search_says_what_ran_and_why_the_rest_did_not(connect: Connect)
         "language_model": False,
     }
     assert all(one["note"] for one in stages)
+    assert not any(one["failed"] for one in stages)
 
 
 @pytest.mark.usefixtures("notes")

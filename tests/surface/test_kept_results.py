@@ -20,6 +20,11 @@ FERRY = "The ferry to the island leaves at nine and comes back at noon. " * 15
 NOTES = {
     "ferry.md": f"# Ferry\n\n{FERRY}\n",
     "short.md": "# Tram\n\nThe tram leaves at ten.\n",
+    # So many that the last of them have only room for a line.
+    **{
+        f"pier {n}.md": "# Pier\n\n" + "This ferry waits at its pier, for an island or for the sea. " * 12
+        for n in range(12)
+    },
 }
 LONG = "A line of a long answer.\n" * 2000
 on_both_indexes = pytest.mark.parametrize("app", RUNTIMES, indirect=True)

@@ -26,7 +26,7 @@ def lacking(request: pytest.FixtureRequest, app: App, tmp_path: Path, monkeypatc
 
 
 async def test_a_search_works_on_words_and_says_what_is_missing(connect: Connect, lacking: str) -> None:
-    found = await call(connect, "search_documents", query="ferry")
+    found = await call(connect, "search_documents", query="ferry", explain=True)
     assert {row["source"] for row in found["results"]} == {"bm25"}
     notes = {one["stage"]: one["note"] for one in found["metadata"]["stages"] if not one["ran"]}
     for stage in ("vector", "rerank"):

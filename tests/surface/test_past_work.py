@@ -132,7 +132,11 @@ async def test_both_ends_of_a_gap_are_read_with_the_ids_as_given_and_nothing_was
     assert (await call(connect, "find_gaps", limit=10, threshold=0.5))["result"] == gaps
 
 
-async def test_a_search_the_scratchpad_and_the_links_work_with_the_ids_as_given(connect: Connect) -> None:
+async def test_a_search_the_scratchpad_and_the_links_work_with_the_ids_as_given(
+    app: App, connect: Connect, tmp_path: Path
+) -> None:
+    more = {f"reports/{number}.md": f"# Report {number}\n\n{FILLER[:700]}\n" for number in range(12)}
+    app.documents.parts.ingest.run(LOCAL, [str(written(tmp_path / "notes", more))])
     [first, *_] = (await call(connect, "search_documents", query="report on tides", limit=50))["results"]
     [entry] = (await call(connect, "scratchpad_list"))["entries"]
     assert first["id"] in (await call(connect, "scratchpad_read", id=entry["id"]))["result"]

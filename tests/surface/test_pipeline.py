@@ -205,6 +205,8 @@ async def test_a_language_model_orders_and_explains(reading: App, stub: StubMode
         "analysis": "All say so.",
         "reason": None,
         "stages": None,
+        "undated": None,
+        "left_out": None,
     }
     assert [row["context"] for row in found["results"]] == [CONTEXT] * 5 + [None] * 15
     assert {row["snippet"] for row in found["results"][:5]} == {"is what to search"}

@@ -72,6 +72,7 @@ async def test_the_limit_is_kept(connect: Connect) -> None:
     found = await suggested(connect, limit=1)
     assert len(found["documents"]) == 1
     assert found["left_out"] > 0
+    assert found["reason"].startswith("Left out: ")
 
 
 async def test_nothing_near_is_an_answer_with_its_reason(connect: Connect) -> None:

@@ -31,7 +31,7 @@ pytestmark = pytest.mark.anyio
         ("read_node_content", {"document": "x"}, "'document'. Did you mean id? "),
         ("list_directory_structure", {"folder": "x", "level": 2}, "'folder', 'level'. Did you mean prefix? "),
         ("query_by_tags", {"tags": ["a"], "tag": "b"}, "'tag'. Did you mean tags? "),
-        ("search_documents", {"query": "x", "zzz": 1}, "'zzz'. The arguments are query, limit, explain."),
+        ("search_documents", {"query": "x", "zzz": 1}, "'zzz'. The arguments are query, limit, explain, folder, "),
     ],
 )
 async def test_an_unknown_argument_is_refused_with_the_nearest_known(
@@ -106,7 +106,7 @@ async def test_a_missing_reranker_is_not_the_embedder_that_is_there(app: App, tm
     async def said(**settings: object) -> str:
         other = build_app(app.settings.model_copy(update=settings))
         async with Client(build_server(other)) as client:
-            found = structured(await client.call_tool("search_documents", {"query": "ferry"}))
+            found = structured(await client.call_tool("search_documents", {"query": "ferry", "explain": True}))
         [note] = [one["note"] for one in found["metadata"]["stages"] if one["stage"] == "rerank"]
         return note
 

@@ -115,6 +115,31 @@ async def test_a_reading_list_begins_with_the_note_on_the_topic(connect: Connect
 
 
 @pytest.mark.usefixtures("small")
+async def test_without_a_budget_a_reading_list_says_what_it_left_out(connect: Connect) -> None:
+    found = await call(connect, "suggest_reading", context="learn to write formulas", limit=2)
+    assert found["left_out"] == found["reason"].count("v9.") + int(found["reason"].partition(" and ")[2][:1] or 0)
+    assert found["reason"].startswith("Left out: ")
+    assert found["reason"].endswith("Raise limit or max_tokens")
+
+
+HUB = "".join(f"- [Guide {at}](guide-{at}.md)\n" for at in range(30))
+
+
+async def test_what_answers_comes_before_the_index_that_links_to_everything(
+    app: App, connect: Connect, tmp_path: Path
+) -> None:
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    (folder / "index.md").write_text(f"# Guides\n\nHow to write a plugin, and more.\n\n{HUB}")
+    for at in range(30):
+        (folder / f"guide-{at}.md").write_text(f"# Guide {at}\n\nPlugins and plugins. See [all](index.md).\n")
+    (folder / "write-plugin.md").write_text("# How to write a good plugin\n\nYou write a plugin in a few lines.\n")
+    take_in(app, folder)
+    found = await call(connect, "suggest_reading", context="how to write a plugin", limit=4)
+    assert found["documents"][0]["path"] == "docs/write-plugin.md"
+
+
+@pytest.mark.usefixtures("small")
 async def test_attachments_comments_and_code_are_no_missing_notes(connect: Connect) -> None:
     found = await call(connect, "explore_links", id="vault-attached", unresolved=True)
     assert [one["title"] for one in found["result"] if one["target"] is None] == ["Truly missing", "v1.2"]

@@ -33,6 +33,7 @@ async def tagged(connect: Connect, *tags: str, **more: object) -> list[str]:
 
 async def test_a_tag_finds_those_that_are_nested_in_it(connect: Connect) -> None:
     assert await tagged(connect, "in") == ["nested.md"]
+    assert (await call(connect, "query_by_tags", tags=["in"]))["results"][0]["score"] == 1
     assert await tagged(connect, "reading", "in", match="all") == ["nested.md"]
     assert await tagged(connect, "in", query="moon") == ["nested.md"]
     assert await tagged(connect, "bees", "inn", without=["in"]) == ["hugo.md", "other.md", "zola.md"]

@@ -34,13 +34,14 @@ def search(
 ) -> None:
     """Search the documents, as the tool search_documents does."""
     documents = open_app(data, config).documents
-    found = documents.search(LOCAL, query, limit=limit, room=SNIPPET)
     if as_json:
-        from loci.documents.tools.search_results import results_view  # slow to load, and a person reads the text
+        from loci.documents.tools.answer_room import PASSAGE  # slow to load, and a person reads the text
+        from loci.documents.tools.search_results import results_json
 
-        typer.echo(json.dumps(results_view(found, query, explain=explain).model_dump(mode="json")))
+        found = documents.search(LOCAL, query, limit=limit, room=PASSAGE)
+        typer.echo(json.dumps(results_json(found, query, explain=explain)))
         return
-    ranking = found.ranking
+    ranking = documents.search(LOCAL, query, limit=limit, room=SNIPPET).ranking
     for place, hit in enumerate(ranking.hits, 1):
         typer.echo(_hit_text(place, hit, explain=explain))
     if not ranking.hits:

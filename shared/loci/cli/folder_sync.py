@@ -7,18 +7,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 
 from loci.cli.remote_client import WAITS, RemoteClient, TooLargeError
-from loci.cli.terminal import short_list
+from loci.cli.terminal import left_out_lines, short_list
 from loci.core.errors import NotFound, Refused
-from loci.documents.document import FileFailure
+from loci.documents.document import NOTHING_LEFT_OUT, FileFailure, LeftOut
+from loci.documents.ingest.folder_scan import PLAIN_SCAN, FolderContents, FolderScan
 from loci.documents.ingest.index_writer import Progress
 from loci.documents.ingest.local_files import (
-    FolderContents,
     LocalPath,
     is_below,
     is_utf8,
     local_path,
     read_file,
-    scan_folder,
 )
 
 BATCH_DOCUMENTS, BATCH_BYTES = 32, 192 * 1024
@@ -44,6 +43,7 @@ class SyncSummary:
     failed: list[FileFailure] = field(default_factory=list[FileFailure])
     not_removed: list[FileFailure] = field(default_factory=list[FileFailure])
     skipped: list[FileFailure] = field(default_factory=list[FileFailure])
+    left_out: LeftOut = NOTHING_LEFT_OUT
 
     @property
     def left(self) -> int:
@@ -63,6 +63,7 @@ def view(summary: SyncSummary) -> dict[str, object]:
         "failures": [asdict(one) for one in summary.failed],
         "not_removed": [asdict(one) for one in summary.not_removed],
         "skipped": [asdict(one) for one in summary.skipped],
+        "left_out": asdict(summary.left_out),
     }
 
 
@@ -73,6 +74,7 @@ def text(summary: SyncSummary) -> str:
         f"{summary.seen:,} seen: {summary.sent:,} sent, {summary.unchanged:,} unchanged,"
         f" {len(summary.failed):,} failed{left}. {summary.removed:,} removed."
     ]
+    lines += left_out_lines(summary.left_out)
     lines += short_list("Failed", [f"{one.path}: {one.reason}" for one in summary.failed])
     lines += short_list("Not removed", [f"{one.path}: {one.reason}" for one in summary.not_removed])
     lines += short_list("Skipped", [f"{one.path}: {one.reason}" for one in summary.skipped])
@@ -94,19 +96,21 @@ def sources(paths: Sequence[str]) -> list[LocalPath]:
 class FolderSync:
     """Makes the server's documents equal to the folders. If it is stopped, the next run continues."""
 
-    def __init__(self, server: RemoteClient, progress: Progress) -> None:
+    def __init__(self, server: RemoteClient, progress: Progress, scan: FolderScan = PLAIN_SCAN) -> None:
         self.summary = SyncSummary()
         self._server = server
+        self._scan = scan
         self._progress = progress
 
     def run(self, source: LocalPath) -> None:
         """Send the new and changed documents of a folder or file, and remove those that are gone."""
-        found = scan_folder(source.path) if source.is_folder else FolderContents((source.path,))
+        found = self._scan.contents(source.path) if source.is_folder else FolderContents((source.path,))
         stored = self._server.stored_hashes(source.name)
         if not found.files and not found.unread:
             raise _empty(source, len(stored))
         self.summary.seen += len(found.files) + len(found.unread)
         self.summary.skipped += found.skipped
+        self.summary.left_out += found.left_out
         self.summary.failed += found.unread
         paths = {_path_of(file, source): file for file in found.files}
         batch: dict[str, str] = {}

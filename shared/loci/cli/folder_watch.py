@@ -102,7 +102,12 @@ class WatchMessages:
         if is_first or is_back or summary.processed or summary.removed or failed:
             counts = f"{summary.processed:,} processed, {summary.unchanged:,} unchanged, {failed:,} failed."
             self._say(f"{folder}{' is back' if is_back else ''}: {counts} {summary.removed:,} removed.")
-        for one in summary.failed[:SHOWN]:
-            self._say(f"  {one.path}: {one.reason}")
-        if failed > SHOWN:
-            self._say(f"  and {failed - SHOWN:,} more")
+        self._list([f"+ {path}" for path in summary.taken])
+        self._list([f"- {path}" for path in summary.gone])
+        self._list([f"{one.path}: {one.reason}" for one in summary.failed])
+
+    def _list(self, lines: Sequence[str]) -> None:
+        for line in lines[:SHOWN]:
+            self._say(f"  {line}")
+        if len(lines) > SHOWN:
+            self._say(f"  and {len(lines) - SHOWN:,} more")

@@ -76,7 +76,7 @@ class Following:
 
     @contextmanager
     def _until_ended(self) -> "Generator[Progress]":
-        def check(done: int, total: int, path: str) -> None:  # noqa: ARG001
+        def check(done: int, total: int, path: str, note: str = "", /) -> None:  # noqa: ARG001
             if self._ended.is_set():
                 raise _EndedError
 

@@ -15,14 +15,16 @@ from loci.cli.terminal import (
     JsonOption,
     KeyOption,
     kept_line,
+    left_out_lines,
     open_app,
     short_list,
     shown_progress,
 )
 from loci.core.errors import Refused
 from loci.core.identity import LOCAL
-from loci.core.settings import UPLOADS_OF_LOCAL, Settings
+from loci.core.settings import UPLOADS_OF_LOCAL, Settings, load_settings
 from loci.documents.document import IngestSummary
+from loci.documents.ingest.folder_scan import FolderScan
 from loci.documents.ingest.local_files import local_path
 
 INTERRUPTED = 130
@@ -49,7 +51,8 @@ def ingest(
     With --to, send the documents to another Loci server: only those that it does not have yet.
     """
     if to is not None:
-        _send(paths, to, key or os.environ.get("LOCI_KEY"), as_json=as_json)
+        scan = FolderScan(load_settings({"data": data}, config).use_gitignore)
+        _send(paths, to, key or os.environ.get("LOCI_KEY"), scan, as_json=as_json)
         return
     app = open_app(data, config, _need_files)
     folders = [one.path for one in map(local_path, paths) if one.is_folder]
@@ -81,6 +84,7 @@ def _view(summary: IngestSummary) -> dict[str, object]:
         "model": summary.model,
         "failures": [asdict(one) for one in summary.failed],
         "skipped": [asdict(one) for one in summary.skipped],
+        "left_out": asdict(summary.left_out),
         "kept": [asdict(one) for one in summary.kept],
         "problems": [{"path": path, **asdict(problem)} for path, problem in summary.problems],
     }
@@ -97,6 +101,7 @@ def _text(summary: IngestSummary) -> str:
         else "searchable by words only: no model is installed"
     )
     lines = [counts, *([f"{summary.chunks:,} passages, {model}."] if summary.processed else [])]
+    lines += left_out_lines(summary.left_out)
     lines += [kept_line(one) for one in summary.kept]
     lines += short_list("Failed", [f"{one.path}: {one.reason}" for one in summary.failed])
     lines += short_list("Skipped", [f"{one.path}: {one.reason}" for one in summary.skipped])
@@ -104,14 +109,14 @@ def _text(summary: IngestSummary) -> str:
     return "\n".join(lines)
 
 
-def _send(paths: Sequence[str], url: str, key: str | None, *, as_json: bool) -> None:
+def _send(paths: Sequence[str], url: str, key: str | None, scan: FolderScan, *, as_json: bool) -> None:
     """Bring another server up to date with these folders and files. The exit code is 1 if something failed."""
     from loci.cli.folder_sync import FolderSync, sources, text, view  # only `--to` needs them
     from loci.cli.remote_client import RemoteClient
 
     folders = sources(paths)
     with shown_progress() as progress:
-        sync = FolderSync(RemoteClient(url, key), progress)
+        sync = FolderSync(RemoteClient(url, key), progress, scan)
         is_complete = False
         try:
             for folder in folders:

@@ -16,7 +16,7 @@ from loci.core.settings import Settings, load_settings
 
 if TYPE_CHECKING:
     from loci.app import App
-    from loci.documents.document import MissingFolder
+    from loci.documents.document import LeftOut, MissingFolder
     from loci.documents.ingest.index_writer import Progress
 
 SHOWN = 20
@@ -87,11 +87,17 @@ def shown_progress() -> "Generator[Progress, None, None]":
     columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), TextColumn("{task.description}", markup=False))
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("", total=None)
-        yield lambda done, total, path: bar.update(task, completed=done, total=total, description=printable(path))
+
+        def show(done: int, total: int, path: str, note: str = "", /) -> None:
+            bar.update(task, completed=done, total=total, description=printable(f"{path}: {note}" if note else path))
+
+        yield show
 
 
-def _print_tenths(done: int, total: int, path: str) -> None:  # noqa: ARG001
-    if done == total or done * 10 // total > (done - 1) * 10 // total:
+def _print_tenths(done: int, total: int, path: str, note: str = "", /) -> None:
+    if note:
+        typer.echo(printable(f"{path}: {note}"), err=True)
+    elif done == total or done * 10 // total > (done - 1) * 10 // total:
         typer.echo(f"{done:,} of {total:,}", err=True)
 
 
@@ -99,6 +105,17 @@ def short_list(title: str, lines: Sequence[str]) -> list[str]:
     """Return the title and the first lines below it; nothing if there are no lines."""
     more = [f"  and {len(lines) - SHOWN:,} more: --json lists them all"] if len(lines) > SHOWN else []
     return [f"{title}:", *(f"  {printable(line)}" for line in lines[:SHOWN]), *more] if lines else []
+
+
+def left_out_lines(left_out: "LeftOut") -> list[str]:
+    """Return the line about what was passed over on purpose; nothing if there was nothing."""
+    counts = [
+        f"{left_out.hidden:,} hidden" if left_out.hidden else "",
+        f"{left_out.modules:,} node_modules" if left_out.modules else "",
+        f"{left_out.ignored:,} named by .gitignore" if left_out.ignored else "",
+    ]
+    told = ", ".join(one for one in counts if one)
+    return [f"Left out (folders and documents): {told}."] if told else []
 
 
 def kept_line(kept: "MissingFolder") -> str:

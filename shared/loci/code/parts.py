@@ -20,6 +20,7 @@ from loci.core.settings import Settings
 from loci.core.slots import Slots
 from loci.core.stores import RecordStore
 from loci.core.telemetry import Telemetry
+from loci.documents.api import Documents
 from loci.files.api import Files
 from loci.sandbox.supervisor.exchange import MB, Bounds
 from loci.scratchpad.api import Scratchpad
@@ -64,12 +65,13 @@ def code_parts(
     adapters: CodeAdapters,
     files: Callable[[], Files],
     tools: Callable[[], Tools],
+    documents: Callable[[], Documents],
 ) -> CodeParts:
     """Put the parts together."""
     executors = Lazy(adapters.executors)
     slots = Slots(records, "errand", settings.runs_at_once, _busy)
     return CodeParts(
-        Lazy(partial(_runner, settings, records, executors, FilesForCode(files), telemetry)),
+        Lazy(partial(_runner, settings, records, executors, FilesForCode(files, documents), telemetry)),
         Lazy(partial(_typescript, settings, adapters, scratchpad, telemetry, tools)),
         TableQueries(executors.get, files, time.time),
         executors,

@@ -16,7 +16,6 @@ from loci.core.identity import Owner
 from loci.core.json import JsonObject
 from loci.core.stores import Record, RecordStore, every, read_or_none
 from loci.core.telemetry import Telemetry
-from loci.sandbox.supervisor.daemon_threads import DAEMON_THREADS
 
 KIND = "executor"
 TOOL = "run_memory_code"
@@ -29,6 +28,8 @@ KEPT_SECONDS = 7 * 24 * 3600.0
 """Seconds that an executor lives after its last run."""
 MARKED_SECONDS = 60.0
 """Seconds between two marks that an executor was used."""
+AT_ONCE = 4
+"""Runs of one owner at a time; the others wait."""
 MOST = 100
 """Executors of an owner. One more takes the place of the one that was idle for longest."""
 
@@ -63,7 +64,7 @@ class Runner:
         self._files = files
         self._clock = clock
         self._telemetry = telemetry
-        self._queue = RunQueue()
+        self._queue = RunQueue(AT_ONCE)
         self._history = RunHistory(records)
         self.longest = seconds + BESIDE
         """Seconds that a run in another process takes at most."""
@@ -83,11 +84,10 @@ class Runner:
         return self._run(owner, self.check(owner, id, code), code, given_up)
 
     def start(self, owner: Owner, id: str, code: str, given_up: GivenUp = never) -> PythonRun:
-        """Start to run the code on a thread of its own. Raises `LociError` if it may not begin."""
+        """Run the code on a thread of its own, as soon as its turn comes. Raises `LociError` if it may not begin."""
         record = self.check(owner, id, code)
-        self._queue.enter(owner.key)
         run = PythonRun(given_up)
-        DAEMON_THREADS.start(partial(self._drive, run, owner, record, code))
+        self._queue.enter(owner.key, partial(self._drive, run, owner, record, code))
         return run
 
     def made_file(self, owner: Owner, id: str, name: str, most: int) -> MadeFile:
@@ -136,10 +136,8 @@ class Runner:
         try:
             answer = python_answer(self._run(owner, record, code, run.is_given_up))
         except BaseException as error:  # noqa: BLE001
-            self._queue.leave(owner.key)
             run.future.set_exception(error)
         else:
-            self._queue.leave(owner.key)
             run.future.set_result(answer)
 
     def _make_room(self, owner: Owner) -> None:

@@ -1,14 +1,16 @@
 """Runs in this process, and their queue: everybody shares the processors and the memory."""
 
 import threading
-from collections.abc import Generator
+from collections import deque
+from collections.abc import Callable
 from concurrent.futures import Future
-from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 
 from loci.code.ports import GivenUp
 from loci.core.errors import Unavailable
 from loci.core.json import JsonObject
+from loci.sandbox.supervisor.daemon_threads import DAEMON_THREADS
 
 AT_ONCE = 12
 """Runs of one owner at a time; the others wait."""
@@ -35,37 +37,45 @@ class LocalRun:
 
 @dataclass(slots=True)
 class _OwnerQueue:
-    turns: threading.Semaphore
-    length: int = 0
+    running: int = 0
+    waiting: deque[Callable[[], None]] = field(default_factory=deque[Callable[[], None]])
 
 
 @dataclass(frozen=True, slots=True)
 class RunQueue:
-    """A queue for each owner, so that an owner with many runs keeps nobody else waiting."""
+    """A queue for each owner, so that an owner with many runs keeps nobody else waiting. Waiting takes no thread."""
 
     at_once: int = AT_ONCE
     most: int = MOST
     _queues: dict[str, _OwnerQueue] = field(default_factory=dict[str, _OwnerQueue])
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def enter(self, owner: str) -> None:
-        """Join the owner's queue; call `leave` afterwards. Raises `Unavailable` if the queue is too long."""
+    def enter(self, owner: str, work: Callable[[], None]) -> None:
+        """Do the work on a thread of its own when its turn comes. Raises `Unavailable` if the queue is too long."""
         with self._lock:
-            queue = self._queues.setdefault(owner, _OwnerQueue(threading.Semaphore(self.at_once)))
-            if queue.length >= self.most:
+            queue = self._queues.setdefault(owner, _OwnerQueue())
+            if queue.running + len(queue.waiting) >= self.most:
                 what = f"{self.most} runs of yours are under way or wait, which is the most"
                 raise Unavailable(what, "Wait for some of them, then call again", code="SANDBOX_BUSY")
-            queue.length += 1
+            if queue.running >= self.at_once:
+                queue.waiting.append(work)
+                return
+            queue.running += 1
+        DAEMON_THREADS.start(partial(self._do, owner, work))
 
-    @contextmanager
-    def turn(self, owner: str) -> Generator[None]:
-        """Wait for a turn, and hold it for the block."""
-        with self._queues[owner].turns:
-            yield
+    def _do(self, owner: str, work: Callable[[], None]) -> None:
+        try:
+            work()
+        finally:
+            if following := self._next(owner):
+                DAEMON_THREADS.start(partial(self._do, owner, following))
 
-    def leave(self, owner: str) -> None:
-        """Leave the owner's queue."""
+    def _next(self, owner: str) -> Callable[[], None] | None:
         with self._lock:
-            self._queues[owner].length -= 1
-            if not self._queues[owner].length:
+            queue = self._queues[owner]
+            if queue.waiting:
+                return queue.waiting.popleft()
+            queue.running -= 1
+            if not queue.running:
                 del self._queues[owner]
+            return None

@@ -4,6 +4,8 @@ import json
 import threading
 import time
 from collections.abc import Sequence
+from concurrent.futures import Future
+from contextvars import copy_context
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -28,7 +30,6 @@ from loci.core.errors import LociError, Refused, Unavailable
 from loci.core.identity import Caller
 from loci.core.json import Json, JsonObject
 from loci.core.telemetry import Telemetry
-from loci.sandbox.supervisor.daemon_threads import DAEMON_THREADS
 from loci.scratchpad.api import Scratchpad
 
 TOOL = "pml_execute_code"
@@ -133,20 +134,26 @@ class TypeScript:
             )
 
     def start(self, caller: Caller, request: TypeScriptRequest, given_up: GivenUp = never) -> TypeScriptRun:
-        """Start a run on a thread of its own. Raises `LociError` if it may not begin."""
+        """Start a run on a thread of its own, as soon as its turn comes. Raises `LociError` if it may not begin."""
         self.check(request)
         run = TypeScriptRun(caller, request.timeout_ms / 1000, self._scratchpad, given_up)
-        self._queue.enter(caller.owner.key)
-        DAEMON_THREADS.start(partial(self._drive, run, caller, request))
+        self._queue.enter(caller.owner.key, partial(self._drive, run, caller, request))
         return run
 
     def run(self, caller: Caller, request: TypeScriptRequest, given_up: GivenUp = never) -> JsonObject:
-        """Run it on this thread and return its answer. Raises `LociError` if it has none."""
-        self._queue.enter(caller.owner.key)
-        try:
-            end = self._end(caller, request, given_up)
-        finally:
-            self._queue.leave(caller.owner.key)
+        """Run it when its turn comes, and return its answer. Raises `LociError` if it has none."""
+        ended: Future[JsonObject | LociError] = Future()
+        around = copy_context()
+
+        def drive() -> None:
+            try:
+                ended.set_result(around.run(self._end, caller, request, given_up))
+            except BaseException as error:
+                ended.set_exception(error)
+                raise
+
+        self._queue.enter(caller.owner.key, drive)
+        end = ended.result()
         if isinstance(end, LociError):
             raise end
         return end
@@ -166,7 +173,6 @@ class TypeScript:
         try:
             end = self._end(caller, request, run.is_given_up)
         finally:
-            self._queue.leave(caller.owner.key)
             run.done(end)
 
     def _end(self, caller: Caller, request: TypeScriptRequest, given_up: GivenUp) -> JsonObject | LociError:
@@ -182,8 +188,7 @@ class TypeScript:
             if known is not None:
                 self._learn(caller, request, bridge, known)
                 return _with_refused(typescript_answer(known, cached=True) | offers, paths)
-            with self._queue.turn(caller.owner.key):
-                ended = self._sandbox.run(caller.owner, job, bridge.call, given_up)
+            ended = self._sandbox.run(caller.owner, job, bridge.call, given_up)
         except LociError as error:
             if error.code == NOT_STARTED:
                 self._telemetry.not_started(language="TypeScript", reason=error.what)

@@ -79,6 +79,9 @@ class Settings(BaseModel):
     follow_folders: bool = Field(
         True, description="loci serve keeps the documents of ingested folders current, as `loci watch` does"
     )
+    use_gitignore: bool = Field(
+        False, description="leave out of ingested folders what their `.gitignore` files name, as git does"
+    )
     host: str = Field("127.0.0.1", description="the address to listen on")
     port: int = Field(8765, ge=0, le=65535, description="the port to listen on (0: any free port)")
     public_url: str | None = Field(

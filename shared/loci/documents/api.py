@@ -10,6 +10,7 @@ from loci.documents.changes import DocumentChanges, not_parsed
 from loci.documents.content.excerpt import Excerpt, ExcerptRequest, read_excerpt
 from loci.documents.directory import directory
 from loci.documents.document import UNPARSED, Document, DocumentText, IngestSummary, Relation
+from loci.documents.filtering import EVERY_PART, Part
 from loci.documents.finding import DocumentFinder, FoundDocuments
 from loci.documents.graph.clusters import Method as TopicMethod
 from loci.documents.graph.clusters import TopicFinder, Topics
@@ -69,11 +70,13 @@ class Documents:
         room: int,
         where: Where = EVERYTHING,
         newest_first: bool = False,
+        part: Part = EVERY_PART,
     ) -> FoundDocuments:
-        """The documents that answer the query, each with a snippet of at most `room` characters."""
-        finder = DocumentFinder(self.parts.search, self.parts.library, self.parts.catalog)
+        """The documents of a part that answer the query, each with a snippet of at most `room` characters."""
+        parts = self.parts
+        finder = DocumentFinder(parts.search, parts.index, parts.library, parts.catalog)
         find = finder.newest if newest_first else finder.best
-        return find(owner, query, limit=limit, room=room, where=where)
+        return find(owner, query, limit=limit, room=room, where=where, part=part)
 
     def with_tags(
         self, owner: Owner, tags: Sequence[str], without: Sequence[str], *, every: bool, limit: int

@@ -116,6 +116,7 @@ class Catalog:
             "date": document.date,
             "date_from": document.date_from,
             "changed_on": document.changed_on,
+            "properties": list(document.properties),
             "sha256": document.sha256,
             "bytes": document.bytes,
             "lines": document.lines,
@@ -247,6 +248,7 @@ def document_of(record: Record) -> Document:
         uploaded_sha256=_text(value.get("uploaded", value["sha256"])),
         date_from=cast("DateSource | None", value.get("date_from")),
         changed_on=_text(value.get("changed_on")),
+        properties=tuple(cast("list[str]", value.get("properties") or [])),
     )
 
 

@@ -101,6 +101,8 @@ class Document:
     date_from: DateSource | None = None
     changed_on: str | None = None
     """The day on which its file last changed, or on which the text was uploaded."""
+    properties: tuple[str, ...] = ()
+    """The fields of its front matter with their values, as searches compare them: `status=done`."""
 
     @property
     def dated(self) -> DocumentDate | None:
@@ -137,6 +139,24 @@ class FileFailure:
 
 
 @dataclass(frozen=True, slots=True)
+class LeftOut:
+    """How many folders and documents an ingest passed over on purpose. Nobody looked into the folders."""
+
+    hidden: int = 0
+    """Their names begin with a dot."""
+    modules: int = 0
+    """Folders called `node_modules`."""
+    ignored: int = 0
+    """`.gitignore` files name them, and the setting says that this counts."""
+
+    def __add__(self, other: "LeftOut") -> "LeftOut":
+        return LeftOut(self.hidden + other.hidden, self.modules + other.modules, self.ignored + other.ignored)
+
+
+NOTHING_LEFT_OUT: Final = LeftOut()
+
+
+@dataclass(frozen=True, slots=True)
 class MissingFolder:
     """A folder that has lost all its documents, as an unmounted disk does. Loci keeps what it knows of them."""
 
@@ -162,6 +182,11 @@ class IngestSummary:
     problems: tuple[tuple[str, Problem], ...] = field(default=())
     """Problems of the processed documents, each with the document's path."""
     kept: tuple[MissingFolder, ...] = ()
+    left_out: LeftOut = NOTHING_LEFT_OUT
+    taken: tuple[str, ...] = ()
+    """The paths of the processed documents."""
+    gone: tuple[str, ...] = ()
+    """The paths of the removed documents."""
 
     @property
     def seen(self) -> int:

@@ -9,11 +9,12 @@ from pathlib import Path
 
 from loci.core.errors import Conflict, NotFound, Refused, Unavailable
 from loci.core.identity import Owner
-from loci.core.stores import ABSENT, BlobStore, WriteLocks, lost_race
+from loci.core.stores import BlobStore, WriteLocks, lost_race
 from loci.documents.cached_documents import CachedDocuments
 from loci.documents.catalog import Catalog
+from loci.documents.content.encodings import require_text, shown_text
 from loci.documents.content.tags_and_dates import with_ancestors
-from loci.documents.document import DOCUMENT_ID, LOCK_WAIT_SECONDS, Document, DocumentText, lock_name
+from loci.documents.document import LOCK_WAIT_SECONDS, Document, DocumentText, lock_name
 from loci.documents.ingest.index_writer import DocumentDraft, IndexWriter, former_paths
 from loci.documents.ingest.local_files import (
     MAX_DOCUMENT_BYTES,
@@ -28,15 +29,9 @@ from loci.documents.ingest.local_files import (
     path_of,
     read_file,
 )
-from loci.documents.similar_names import most_alike
+from loci.documents.unknown_names import UnknownNames
 from loci.documents.writing.deletions import DeletedDocument, Deletions, StaysDeletedError
 from loci.documents.writing.history import History, PastWrite, hash_of
-
-SUGGESTED_IDS = 3
-EMPTY_LIBRARY = (
-    "The library is empty. Fill it with: loci ingest FOLDER (for a server elsewhere: loci ingest FOLDER --to URL),"
-    " or write a first document with write_document"
-)
 
 
 class Library:
@@ -52,12 +47,13 @@ class Library:
         self._blobs = blobs
         self._locks = locks
         self._history = History(blobs)
+        self._unknown = UnknownNames(catalog)
 
     def get(self, owner: Owner, name: str) -> Document:
         """The document of that id, path or file. If there is none, `NotFound` suggests similar ids."""
         document = self._catalog.document(owner, name) or self._at_path(owner, name)
         if document is None:
-            raise self._not_found(owner, name)
+            raise self._unknown.error(owner, name)
         return document
 
     def is_empty(self, owner: Owner) -> bool:
@@ -91,10 +87,9 @@ class Library:
         document = self.get(owner, name)
         content = self.content(owner, document)
         sha256 = hashlib.sha256(content).hexdigest()
-        try:
-            return DocumentText(document, content.decode(), sha256)
-        except UnicodeDecodeError:
-            return DocumentText(document, content.decode(errors="replace"), sha256, is_exact=False)
+        require_text(document.path, content)
+        text, is_exact = shown_text(content)
+        return DocumentText(document, text, sha256, is_exact)
 
     def content(self, owner: Owner, document: Document) -> bytes:
         """The document's text as it is now: the bytes of its file, or the stored ones."""
@@ -128,7 +123,7 @@ class Library:
         ]
         found = found or [one for one in documents if is_below(one.path, [name.rstrip("/")])]
         if not found:
-            raise self._not_found(owner, name)
+            raise self._unknown.error(owner, name)
         return found
 
     def is_current(self, document: Document) -> bool:
@@ -149,6 +144,7 @@ class Library:
         if len(content) > MAX_DOCUMENT_BYTES:
             what = f"{path} is larger than {MAX_DOCUMENT_BYTES // 2**20} MB"
             raise Refused(what, "Split it", code="FILE_TOO_LARGE")
+        require_text(path, content)
         return self._writer.retry_on_conflict(lambda: self._add(owner, path, content), _busy(path))
 
     def reindex(self, owner: Owner, id: str) -> Document:
@@ -215,7 +211,7 @@ class Library:
     def _reindex(self, owner: Owner, id: str) -> Document:
         document, version = self._catalog.with_version(owner, id)
         if document is None:
-            raise self._not_found(owner, id)
+            raise self._unknown.error(owner, id)
         content = self.content(owner, document)
         path, root, day = document.path, document.root, self.changed_on(owner, document)
         draft = self._writer.draft(id, path, root, content, version, document, changed_on=day)
@@ -274,18 +270,6 @@ class Library:
             self._catalog.find(owner, path_of(file, one)).document for one in roots if is_below(file, [one.folder])
         )
         return next((one for one in found if one and one.root), None)
-
-    def _not_found(self, owner: Owner, name: str) -> NotFound:
-        if DOCUMENT_ID.fullmatch(name) and self._catalog.with_version(owner, name)[1] != ABSENT:
-            advice = "Run: loci doctor --fix. Searches still find the document"
-            return NotFound(f"The record of {name} is damaged", advice, code="RECORD_DAMAGED")
-        documents = self._catalog.documents(owner)
-        if not documents:
-            return NotFound("Node not found.", EMPTY_LIBRARY, code="NODE_NOT_FOUND")
-        names = {one.id: one.path if is_document(name) else one.id for one in documents}
-        similar = most_alike(name, names, SUGGESTED_IDS)
-        meant = f"Did you mean {', '.join(similar)}? " if similar else ""
-        return NotFound("Node not found.", f"{meant}search_documents returns the current ids", code="NODE_NOT_FOUND")
 
 
 def _busy(name: str) -> Unavailable:

@@ -18,6 +18,7 @@ from loci.documents.graph.own_links import OwnLinks
 from loci.documents.graph.remarks import Remarks
 from loci.documents.graph.similarity import Similarities
 from loci.documents.ingest.folder_ingest import FolderIngest
+from loci.documents.ingest.folder_scan import FolderScan
 from loci.documents.ingest.index_writer import COLLECTION, PARSER_VERSION, IndexWriter
 from loci.documents.ingest.ingested_folders import IngestedFolders
 from loci.documents.ingest.missing_vectors import MissingVectors
@@ -74,7 +75,7 @@ def document_parts(
     index, embedder = adapters.index, adapters.embedder
     catalog = Catalog(records)
     folders = IngestedFolders(records, catalog)
-    partial = None if is_local else PartialEmbeddings(records, time.time)  # a laptop has the time to finish
+    partial, scan = PartialEmbeddings(records, time.time), FolderScan(settings.use_gitignore)
     seconds_to_parse = settings.parse_seconds
     writer = IndexWriter(catalog, index, embedder, time.time, parse_seconds=seconds_to_parse, partial=partial)
     library = Library(catalog, writer, blobs, adapters.locks, Deletions(records))
@@ -88,8 +89,8 @@ def document_parts(
         embedder=embedder,
         search=Search(index, embedder, adapters.reranker, language_stage, rerank_seconds=settings.rerank_seconds),
         library=library,
-        edits=Edits(catalog, writer, records, blobs, adapters.locks, time.time, write_roots, own_links, graphs),
-        ingest=FolderIngest(catalog, writer, folders),
+        edits=Edits(catalog, writer, records, blobs, adapters.locks, time.time, write_roots, own_links, graphs, scan),
+        ingest=FolderIngest(catalog, writer, folders, scan),
         folders=folders,
         missing_vectors=MissingVectors(catalog, writer),
         reindex=Reindex(catalog, writer, index, library),

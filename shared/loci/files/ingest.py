@@ -21,6 +21,7 @@ from loci.search.document_index import DocumentIndex
 from loci.search.inference import Embedder
 from loci.search.passages import embedded_text
 from loci.search.ranking import Chunk, TagsAndDate
+from loci.search.words import WORDS_VERSION, renewed_words
 
 LOCK_SECONDS = 5.0
 BATCH = 128
@@ -89,11 +90,7 @@ class FileIngest:
             current = file.current
             if not is_ours or model is None or current is None or current.model == model.identity:
                 return file
-            ids = [f"{id}#{number}" for number in range(current.chunks)]
-            chunks = [*self._index.chunks(owner, COLLECTION, ids).values()]
-            if len(chunks) < current.chunks:
-                raise Unavailable("The file is not in the index", f"Run: loci files read {id}", code="NOT_INDEXED")
-            chunks.sort(key=lambda one: int(one.id.rpartition("#")[2]))
+            chunks = self._chunks(owner, id, current)
 
             def put(some: list[Chunk]) -> None:
                 self._index.put(owner, COLLECTION, id, some, _facts(file, current))
@@ -107,6 +104,27 @@ class FileIngest:
                 self.stages.enter(owner, id, None)
             embedded = replace(current, model=model.identity)
             return self._lake.change(owner, id, lambda one: one.read_as(embedded))
+
+    def renew_words(self, owner: Owner, id: str) -> None:
+        """Give the passages of the file the words that an older version did not cut."""
+        with self._lake.reading_turn(owner, id, LOCK_SECONDS) as is_ours:
+            file = self._lake.get(owner, id)
+            current = file.current
+            if not is_ours or current is None or current.words_version >= WORDS_VERSION:
+                return
+            chunks = self._chunks(owner, id, current)
+            renewed = [replace(one, words=renewed_words(one.words)) for one in chunks]
+            self._index.put(owner, COLLECTION, id, renewed, _facts(file, current))
+            version = replace(current, words_version=WORDS_VERSION)
+            self._lake.change(owner, id, lambda one: one.read_as(version))
+
+    def _chunks(self, owner: Owner, id: str, version: FileVersion) -> list[Chunk]:
+        """The passages of a version that was read, in order."""
+        ids = [f"{id}#{number}" for number in range(version.chunks)]
+        chunks = [*self._index.chunks(owner, COLLECTION, ids).values()]
+        if len(chunks) < version.chunks:
+            raise Unavailable("The file is not in the index", f"Run: loci files read {id}", code="NOT_INDEXED")
+        return sorted(chunks, key=lambda one: int(one.id.rpartition("#")[2]))
 
     def forget(self, owner: Owner, file: StoredFile) -> None:
         """Remove the file. Nobody sees it from the first write on; if the process ends then, the next start goes on."""
@@ -215,6 +233,7 @@ def _read(version: FileVersion, reading: Reading, chunks: list[Chunk], left_out:
         summary=extracted(reading),
         summary_by=RULES,
         remarks=(*reading.remarks, *left_out),
+        words_version=WORDS_VERSION,
     )
 
 

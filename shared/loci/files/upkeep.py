@@ -9,6 +9,7 @@ from loci.core.errors import LociError, NotFound, Unavailable
 from loci.core.identity import Owner
 from loci.files.parts import FileParts
 from loci.files.scope import COLLECTION
+from loci.search.words import WORDS_VERSION
 
 FIRST_PAUSE, LONGEST_PAUSE = 600.0, 6 * 3600.0
 """Seconds without summaries after the language model has written none: doubled each time."""
@@ -41,6 +42,9 @@ class FileUpkeep:
             if file.newest.status in ("pending", "running"):
                 with suppress(NotFound, Unavailable):  # it was just removed, or it waits for what reads it
                     self._parts.ingest.run(owner, file.id, patience=0)
+            elif file.current and file.current.words_version < WORDS_VERSION:
+                with suppress(NotFound, Unavailable):  # it was just removed, or `loci doctor` names it
+                    self._parts.ingest.renew_words(owner, file.id)
 
     def embed_missing(self, owner: Owner, stop: Callable[[], bool] = lambda: False) -> int:
         """Embed the passages that have no vector of the current model; return the number of files."""

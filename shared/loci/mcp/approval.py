@@ -5,6 +5,7 @@ from typing import Any
 
 from mcp.server.elicitation import AcceptedElicitation
 from mcp.server.mcpserver import Context
+from mcp.shared.exceptions import UrlElicitationRequiredError
 from mcp_types import (
     ElicitRequest,
     ElicitRequestFormParams,
@@ -16,6 +17,7 @@ from pydantic import BaseModel, Field
 
 from loci.core.errors import Refused
 from loci.core.ids import content_id
+from loci.mcp.caller import shows_pages
 
 APPROVAL_NEEDED = "APPROVAL_NEEDED"
 """The code of a refused call that a person can approve."""
@@ -63,7 +65,7 @@ async def asked(context: Context[Any, Any], refusal: Refused) -> InputRequiredRe
     capabilities = context.client_capabilities
     forms = capabilities.elicitation if capabilities else None
     if forms is None:
-        raise refusal
+        raise _page_needed(refusal) if shows_pages(context.request_context) else refusal
     if forms.form is None and forms.url is not None:
         return await _shown_page(context, refusal)
     if (context.protocol_version or "") >= ASKS_BY_RESULT:
@@ -88,6 +90,16 @@ async def _shown_page(context: Context[Any, Any], refusal: Refused) -> InputRequ
     if context.session.can_send_request:
         await context.elicit_url(refusal.what, url, content_id(url))
     raise refusal
+
+
+def _page_needed(refusal: Refused) -> Exception:
+    """What has an older client show the page: an error, as nothing can be sent to it between its requests."""
+    url = refusal.details.get(PAGE_URL)
+    if not isinstance(url, str):
+        return refusal
+    return UrlElicitationRequiredError(
+        [ElicitRequestURLParams(message=refusal.what, url=url, elicitation_id=content_id(url))], str(refusal)
+    )
 
 
 def not_approved() -> Refused:

@@ -1,6 +1,6 @@
 """The arguments of a call: read as they came, and refused with what was meant if they do not fit."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from mcp.server.mcpserver.utilities.func_metadata import FuncMetadata
@@ -37,16 +37,20 @@ class Arguments(FuncMetadata):
         return super().pre_parse_json(data) | {name: value for name, value in data.items() if self._is_text(name)}
 
     def validate_arguments(self, arguments_to_validate: dict[str, Any]) -> dict[str, Any]:
-        fields = self.arg_model.model_fields
-        known = {name for field_name, field in fields.items() for name in _names(field_name, field)}
-        unknown = [name for name in arguments_to_validate if name not in known]
-        if unknown:
-            raise unknown_arguments(unknown, [*fields])
+        self.check_names(arguments_to_validate)
         try:
             return super().validate_arguments(arguments_to_validate)
         except ValidationError as error:
-            told = {name: field.description or "" for name, field in fields.items()}
+            told = {name: field.description or "" for name, field in self.arg_model.model_fields.items()}
             raise unfit_arguments(error, told) from None
+
+    def check_names(self, given: Iterable[str]) -> None:
+        """Raise `Refused` if the tool has no argument of one of these names."""
+        fields = self.arg_model.model_fields
+        known = {name for field_name, field in fields.items() for name in _names(field_name, field)}
+        unknown = [name for name in given if name not in known]
+        if unknown:
+            raise unknown_arguments(unknown, [*fields])
 
     def _is_text(self, name: str) -> bool:
         field = self.arg_model.model_fields.get(name)

@@ -1,5 +1,6 @@
 """Loci's own tools, for those who call them without a request: code in a sandbox, and tasks of workflows."""
 
+import json
 from collections.abc import Callable, Sequence
 from typing import cast
 
@@ -9,6 +10,8 @@ from loci.core.errors import Refused
 from loci.core.identity import Caller
 from loci.core.json import Json, JsonObject
 from loci.core.lazy import Lazy
+from loci.mcp.answer_budget import ShortenedResult
+from loci.mcp.arguments import Arguments
 from loci.mcp.report import Report
 from loci.mcp.tool import LociTool
 from loci.mcp.tool_catalog import ToolCatalog, ToolFamily
@@ -35,6 +38,12 @@ class OwnTool:
         self.only_for_clients = tool.only_for_clients
         self.is_step = tool.is_step
 
+    def check_names(self, arguments: JsonObject) -> None:
+        """Raise `Refused` if it has no argument of one of these names. Its schema does not tell that."""
+        metadata = self._tool.sdk_tool.fn_metadata
+        if isinstance(metadata, Arguments):
+            metadata.check_names(arguments)
+
     def call(self, caller: Caller, arguments: JsonObject, progress: Progress | None) -> JsonObject:
         """Call it on this thread, and return its result as the protocol has it. Raises `LociError` if it fails."""
 
@@ -49,7 +58,8 @@ class OwnTool:
         blocks = [one.model_dump(mode="json", by_alias=True, exclude_none=True) for one in answer.content]
         result: JsonObject = {"content": [*blocks], "isError": answer.is_error is True}
         # Not the whole by `model_dump`: the nulls in the structure are values.
-        structured = cast("Json", answer.structured_content)
+        shown = cast("Json", answer.structured_content)
+        structured = json.loads(answer.whole) if isinstance(answer, ShortenedResult) else shown
         return result if structured is None else result | {"structuredContent": structured}
 
 

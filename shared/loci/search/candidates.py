@@ -60,7 +60,7 @@ class Look:
         except Unavailable:
             if question is None or question.failure is None:
                 raise
-            log.skipped("vector", str(question.failure))
+            log.failed("vector", question.failure)
             return self._found(self.where, most)
         if question and question.embedding:
             log.took("vector", question.ms, question.model.identity)

@@ -57,7 +57,8 @@ class DocumentIndex(Protocol):
         """The `limit` best chunks by BM25 over the words, together with the `limit` nearest to the vector.
 
         A word that comes twice counts twice. A chunk without any of the words has no rank by words. A chunk without
-        an embedding of the vector's model has no rank by vector. Chunks with equal scores are ordered by id.
+        an embedding of the vector's model has no rank by vector. Chunks with equal scores are ordered by id. Each
+        candidate has its exact BM25 and its exact cosine, even if only the other leg found it.
         """
         ...
 

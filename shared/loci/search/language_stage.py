@@ -130,7 +130,7 @@ class LanguageStage:
             seconds = time_for(self._seconds, of_rest=SHARE)
             answer = self._model.complete(task, SCHEMA, seconds=seconds, most_tokens=MOST_TOKENS)
         except Unavailable as error:
-            return _unread(hits, str(error), _ms_since(began))
+            return _unread(hits, str(error), _ms_since(began), failed=True)
         judgement = cast("Judgement", answer)  # the port promises that it fits the schema
         read = _judged(first, judgement, room)
         return LanguageResult(
@@ -145,8 +145,8 @@ def _ms_since(began: float) -> float:
     return round((time.perf_counter() - began) * 1000, 2)
 
 
-def _unread(hits: Sequence[Hit], why: str, ms: float = 0.0) -> LanguageResult:
-    return LanguageResult(tuple(hits), Stage("language_model", False, ms, why))
+def _unread(hits: Sequence[Hit], why: str, ms: float = 0.0, *, failed: bool = False) -> LanguageResult:
+    return LanguageResult(tuple(hits), Stage("language_model", False, ms, why, failed))
 
 
 def _judged(hits: Sequence[Hit], judgement: Judgement, room: int) -> list[Hit]:

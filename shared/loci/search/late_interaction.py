@@ -27,8 +27,8 @@ def _unpacked() -> "Floats":
     return np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).astype(np.float32)
 
 
-def closeness(tokens: bytes, dimensions: int, passages: Sequence[bytes]) -> list[float]:
-    """For each passage, the best match of each word of the question, averaged: about 0 is unrelated, 1 is the same.
+def matches(tokens: bytes, dimensions: int, passages: Sequence[bytes]) -> "Floats":
+    """The best match of each word of the question (columns) in each passage (rows). None in a passage without vectors.
 
     A passage keeps only the signs of its vectors, so 384 dimensions take 48 bytes. The question's vectors are floats.
     """
@@ -38,7 +38,7 @@ def closeness(tokens: bytes, dimensions: int, passages: Sequence[bytes]) -> list
     if any(len(bits) % width for bits in passages):
         raise damaged_vectors()
     query = np.frombuffer(tokens, "<f4").reshape(-1, dimensions)
-    found = [0.0] * len(passages)
+    found = np.zeros((len(passages), len(query)), np.float32)
     some = [at for at, bits in enumerate(passages) if bits]
     if not some or not len(query):
         return found
@@ -48,10 +48,20 @@ def closeness(tokens: bytes, dimensions: int, passages: Sequence[bytes]) -> list
     for at in range(0, len(rows), AT_ONCE):
         near[at : at + AT_ONCE] = unpacked.take(rows[at : at + AT_ONCE], axis=0).reshape(-1, dimensions) @ columns
     starts = np.cumsum([0, *(len(passages[at]) // width for at in some[:-1])])
-    best = 2 * np.maximum.reduceat(near, starts, axis=0) - query.sum(axis=1)
-    for at, value in zip(some, best.mean(axis=1).tolist(), strict=True):
-        found[at] = value / math.sqrt(dimensions)
+    found[some] = (2 * np.maximum.reduceat(near, starts, axis=0) - query.sum(axis=1)) / math.sqrt(dimensions)
     return found
+
+
+def averages(matches: "Floats", weights: Sequence[float] = ()) -> list[float]:
+    """For each passage, its matches averaged: about 0 is unrelated, 1 is the same.
+
+    The `weights` are those of the words; without them all weigh the same, as a model's `Scale` has it.
+    """
+    import numpy as np
+
+    if not matches.shape[1]:
+        return [0.0] * len(matches)
+    return np.average(matches, axis=1, weights=weights or None).tolist()
 
 
 def reorder(fused: Sequence[float], late: Sequence[float]) -> list[int]:

@@ -4,6 +4,7 @@ import hashlib
 import math
 import re
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -16,6 +17,8 @@ LONGEST = 254
 """Tokens of a passage with its headings. all-MiniLM-L6-v2 reads 256, two of which mark the ends."""
 SHORT = 160
 """Its neighbours' words find a passage with fewer tokens, too: a turn of a conversation seldom names its subject."""
+FEW = 3
+"""So many passages under one heading are about one thing: their neighbours' words find them, too, however long."""
 LONGEST_HEADING = 160
 """Characters. There is always room left for text."""
 # Longer than a passage in any language. Longer blocks are cut before their tokens are counted, to bound memory.
@@ -53,6 +56,7 @@ class Passage:
     heading: tuple[str, ...]
     tokens: int
     """Without the tokens of its headings."""
+    is_turn: bool = False
 
 
 def passages(text: str, blocks: Sequence[Block], count: Count, longest: int = LONGEST) -> list[Passage]:
@@ -71,7 +75,8 @@ def chunks(
     """The passages as chunks for the index, numbered from 0. The words `beside` the text find the first one."""
     starts = [0, *(match.end() for match in LINE.finditer(text))]
     own = [index_words(text[one.start : one.end]) for one in found]
-    above = {heading: index_words(" ".join(heading)) for heading in {one.heading for one in found}}
+    under = Counter(one.heading for one in found)
+    above = {heading: index_words(" ".join(heading)) for heading in under}
     return [
         Chunk(
             id=f"{document}#{number}",
@@ -83,7 +88,9 @@ def chunks(
             last_line=bisect_right(starts, max(one.start, one.end - 1)),
             text=text[one.start : one.end],
             hash=hashlib.sha256(embedded_text(one.heading, text[one.start : one.end]).encode()).hexdigest(),
-            words=" ".join([*above[one.heading], *_words(found, own, number), *(() if number else beside)]),
+            words=" ".join(
+                [*above[one.heading], *_words(found, own, number, under[one.heading]), *(() if number else beside)]
+            ),
         )
         for number, one in enumerate(found)
     ]
@@ -99,17 +106,21 @@ def heading_line(heading: tuple[str, ...]) -> str:
     return " > ".join(heading)[-LONGEST_HEADING:]
 
 
-def _words(found: Sequence[Passage], own: Sequence[list[str]], at: int) -> Iterator[str]:
-    """The words of a passage. If it is short: twice, then once those of its neighbours under the same heading."""
+def _words(found: Sequence[Passage], own: Sequence[list[str]], at: int, under: int) -> Iterator[str]:
+    """The words of one of the passages `under` a heading, and those of its neighbours there if it alone says little.
+
+    Those of a turn twice, because its neighbours are of other people.
+    """
     yield from own[at]
-    if found[at].tokens >= SHORT:
+    is_turn, is_short = found[at].is_turn, found[at].tokens < SHORT
+    if not is_short and (is_turn or under > FEW):
         return
     beside = [other for other in (at - 1, at + 1) if 0 <= other < len(found)]
     near = [other for other in beside if found[other].heading == found[at].heading]
-    if near:
+    if near and is_turn:
         yield from own[at]
-        for other in near:
-            yield from own[other]
+    for other in near:
+        yield from own[other]
 
 
 def _packed(pieces: Sequence[tuple[Block, int]], room: dict[tuple[str, ...], int]) -> list[Passage]:
@@ -121,7 +132,7 @@ def _packed(pieces: Sequence[tuple[Block, int]], room: dict[tuple[str, ...], int
             if last is not None and block.kind != "turn" and last.tokens + size <= room[heading]:
                 found[-1] = Passage(last.start, block.end, heading, last.tokens + size)
             else:
-                found.append(Passage(block.start, block.end, heading, size))
+                found.append(Passage(block.start, block.end, heading, size, block.kind == "turn"))
             open = block.kind != "turn"
     return found
 

@@ -86,6 +86,7 @@ class Candidate:
     chunk: str
     document: str
     bm25: float | None = None
+    """The exact BM25, even if only the vector found the chunk. None if it has none of the words."""
     lexical_rank: int | None = None
     cosine: float | None = None
     """The exact cosine, even if only the words found the chunk. None if it has no vector of that model."""
@@ -115,6 +116,7 @@ class Stage:
     ran: bool
     ms: float
     note: Annotated[str, Field(description="the model and the number of passages; or why the stage did not run")]
+    failed: Annotated[bool, Field(description="it should have run")] = False
 
 
 @dataclass(slots=True)
@@ -136,6 +138,10 @@ class StageLog:
 
     def skipped(self, stage: StageName, why: str) -> None:
         self.stages.append(Stage(stage, False, 0.0, why))
+
+    def failed(self, stage: StageName, error: Exception) -> None:
+        """Log a stage that should have run."""
+        self.stages.append(Stage(stage, False, 0.0, str(error), failed=True))
 
 
 @dataclass(frozen=True, slots=True)

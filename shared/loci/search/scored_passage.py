@@ -31,10 +31,15 @@ def named_first(found: "Sequence[ScoredPassage]") -> "list[ScoredPassage]":
 
 
 def judge(words: Sequence[str], found: Sequence[ScoredPassage], embedding: QueryEmbedding | None) -> None:
-    covered = coverage(words, {one.chunk.id: _words_in(words, one.chunk) for one in found})
+    covered = coverage(words, words_had(words, found))
     for one in found:
         fits = relevance(one.closeness, embedding and embedding.scale, covered[one.chunk.id])
         one.fits = fits if one.named is None else 1.0
+
+
+def words_had(words: Sequence[str], found: Sequence[ScoredPassage]) -> dict[str, list[str]]:
+    """Which of the words each passage has, by the id of its chunk."""
+    return {one.chunk.id: _words_in(words, one.chunk) for one in found}
 
 
 def _words_in(words: Sequence[str], chunk: Chunk) -> list[str]:

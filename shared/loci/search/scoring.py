@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from loci.search.inference import Scale
 from loci.search.ranking import Candidate
+from loci.search.words import word_positions
 
-ALPHA = 0.6
+ALPHA = 0.5
 """The weight of the vector leg. Measured on five public sets: 0.015 nDCG@10 better than reciprocal rank fusion, which
 on dialogue is worse than words alone."""
 
@@ -18,11 +19,14 @@ the word, because it found them."""
 
 # Fitted to questions that a library answers and to questions that it does not, then made less steep.
 BY_SENSE, BY_WORDS, BIAS = 5.0, 3.0, -4.4
-LEAST = 0.18
-"""If no passage scores more, nothing is about the question. That held for eight in ten questions about something else,
-and for none of two hundred that the library could answer."""
+LEAST = 0.25
+"""If no passage scores more, and none is `NEAR`, nothing is about the question."""
+NEAR = 0.45
+"""The least cosine of a passage that may be about the question, however few of its words it has: so far on the way from
+the cosine of unrelated texts to that of answers, both the model's own (`Scale`). `make quality` prints the share of
+refused questions: of those that a library answers, and of those that belong to another one."""
 LEAST_BY_WORDS = 0.10
-"""The same for a search by words alone, which knows no synonyms."""
+"""The least score for a search by words alone, which knows no synonyms."""
 NARROWEST = 0.05
 """The smallest usable scale. Below it a model's closeness hardly separates answers from the rest, so it is ignored."""
 
@@ -74,15 +78,32 @@ def coverage(words: Sequence[str], passages: Mapping[str, Collection[str]]) -> d
     Call it with all candidates: a word that all of them have says little about any, and one that none of them has
     counts against all.
     """
-    weights = {
-        word: times * _rarity(sum(word in found for found in passages.values()), len(passages))
-        for word, times in Counter(words).items()
-    }
+    rare = rarities(words, passages)
+    weights = {word: times * rare[word] for word, times in Counter(words).items()}
     total = sum(weights.values())
     return {
         id: sum(weight for word, weight in weights.items() if word in found) / total if total else 0.0
         for id, found in passages.items()
     }
+
+
+def rarities(words: Iterable[str], passages: Mapping[str, Collection[str]]) -> dict[str, float]:
+    """The weight of each word: greater if fewer of the passages have it."""
+    return {
+        word: _rarity(sum(word in found for found in passages.values()), len(passages)) for word in dict.fromkeys(words)
+    }
+
+
+def word_weights(question: str, spans: Sequence[tuple[int, int]], rarities: Mapping[str, float]) -> list[float]:
+    """The weight of each vector of the question: the square root of the rarity of its word. No word: no weight."""
+    at = dict[int, list[float]]()
+    for word, start, end in word_positions(question, frozenset(rarities)):
+        for place in range(start, end):
+            at.setdefault(place, []).append(rarities[word])
+    # By its last character: some tokenizers give a word the space before it.
+    found = [at.get(end - 1, []) for _, end in spans]
+    weights = [math.sqrt(sum(one) / len(one)) if one else 0.0 for one in found]
+    return weights if any(weights) else [1.0] * len(spans)
 
 
 def _rarity(having: int, of: int) -> float:
@@ -100,9 +121,12 @@ def relevance(closeness: float | None, scale: Scale | None, covered: float) -> f
     return 1 / (1 + math.exp(-(BY_SENSE * sense + BY_WORDS * covered + BIAS)))
 
 
-def least_relevance(scale: Scale | None) -> float:
-    """The relevance that the best passage must have. Below it the search finds nothing."""
-    return LEAST if scale and _is_usable(scale) else LEAST_BY_WORDS
+def is_about_something_else(best_relevance: float, best_cosine: float | None, scale: Scale | None) -> bool:
+    """True if nothing that was found is about the question: the best relevance is low, and so is the best cosine."""
+    if scale is None or not _is_usable(scale):
+        return best_relevance < LEAST_BY_WORDS
+    least_cosine = scale.unrelated_cosine + NEAR * (scale.answering_cosine - scale.unrelated_cosine)
+    return best_relevance < LEAST and (best_cosine is None or best_cosine < least_cosine)
 
 
 def _is_usable(scale: Scale) -> bool:

@@ -8,9 +8,9 @@ from loci.core.identity import Owner
 from loci.search.asked import Asked
 from loci.search.candidates import CANDIDATES, Look
 from loci.search.document_index import DocumentIndex
-from loci.search.inference import Embedder, Reranker
+from loci.search.inference import Embedder, QueryEmbedding, Reranker
 from loci.search.language_stage import LanguageStage
-from loci.search.late_interaction import closeness, reorder
+from loci.search.late_interaction import averages, matches, reorder
 from loci.search.names import documents_named
 from loci.search.question import Question
 from loci.search.ranking import (
@@ -22,10 +22,10 @@ from loci.search.ranking import (
     StageLog,
     Where,
 )
-from loci.search.scored_passage import ScoredPassage, final_scores, judge, named_first, source_of, why_found
-from loci.search.scoring import ALPHA, Fused, best_of_each, fuse, least_relevance
+from loci.search.scored_passage import ScoredPassage, final_scores, judge, named_first, source_of, why_found, words_had
+from loci.search.scoring import ALPHA, Fused, best_of_each, fuse, is_about_something_else, rarities, word_weights
 from loci.search.snippet import snippet
-from loci.search.words import knows_script
+from loci.search.words import knows_script, query_words
 
 LATE = 32
 """Passages that go through late interaction."""
@@ -34,6 +34,8 @@ NAMED = 10
 T = TypeVar("T")
 NEAREST = 3
 """Documents that the reason names if nothing fits."""
+LONGEST_TITLE = 80
+"""Characters of a title there."""
 
 
 class Search:
@@ -90,7 +92,8 @@ class Search:
         log.ran("words", f"{len(candidates)} passages of {len(found)} documents")
         found = self._late(found, question, log)
         judge(words, found, embedding)
-        if max((one.fits for one in found), default=0.0) < least_relevance(embedding and embedding.scale):
+        nearest = max((one.cosine for one in candidates if one.cosine is not None), default=None)
+        if not found or is_about_something_else(max(one.fits for one in found), nearest, embedding and embedding.scale):
             return _nothing(query, words, where, found, log)
         found = named_first(self._reranked(query, found, log))
         scored = list(zip(found, final_scores(found), strict=True))
@@ -106,8 +109,10 @@ class Search:
             )
             for one, score in _of_the_best(scored, [one.chunk.document for one in found], deep, each)
         )
-        read = self._language_stage.read(query, hits, room=room)
-        shown = _of_the_best(read.hits, [hit.chunk.document for hit in read.hits], limit, each)
+        first, further = _first_of_each(hits, each)
+        read = self._language_stage.read(query, first, room=room)
+        hits = (*read.hits, *further)
+        shown = _of_the_best(hits, [hit.chunk.document for hit in hits], limit, each)
         return Ranking(query, tuple(shown), (*log.stages, read.stage), None, read.intent, read.analysis)
 
     def _question(self, query: str, log: StageLog) -> Question | None:
@@ -115,7 +120,7 @@ class Search:
         try:
             model = self._embedder.model()
         except Unavailable as error:
-            log.skipped("vector", str(error))
+            log.failed("vector", error)
             return None
         if model is None:
             log.skipped("vector", self._embedder.missing())
@@ -133,10 +138,10 @@ class Search:
         log.start()
         first, rest = found[:LATE], found[LATE:]
         bits = [_bits(one.chunk, embedding.model) for one in first]
-        near = closeness(embedding.tokens, question.model.dimensions, bits)
-        for one, value, read in zip(first, near, bits, strict=True):
+        best = matches(embedding.tokens, question.model.dimensions, bits)
+        for one, value, read in zip(first, averages(best), bits, strict=True):
             one.closeness = value if read else None  # its vectors may not be computed yet
-        order = reorder([one.fused.score for one in first], near)
+        order = reorder([one.fused.score for one in first], averages(best, _weights(question.query, embedding, found)))
         for rank, at in enumerate(order, 1):
             first[at].late = rank
         log.ran("late", f"{len(first)} passages")
@@ -146,7 +151,7 @@ class Search:
         try:
             model = self._reranker.model() if self._rerank_seconds > 0 else None
         except Unavailable as error:
-            log.skipped("rerank", str(error))
+            log.failed("rerank", error)
             return found
         if model is None:
             log.skipped("rerank", self._reranker.missing() if self._rerank_seconds > 0 else "it is switched off")
@@ -159,7 +164,7 @@ class Search:
         try:
             relevances = self._reranker.scores(query, texts, seconds=self._rerank_seconds)
         except Unavailable as error:
-            log.skipped("rerank", str(error))
+            log.failed("rerank", error)
             return found
         read, rest = found[: len(relevances)], found[len(relevances) :]
         for one, value in zip(read, relevances, strict=True):
@@ -169,6 +174,11 @@ class Search:
             one.rerank = rank
         log.ran("rerank", f"{model}: {len(read)} of {len(texts)} passages in {self._rerank_seconds:g} s")
         return read + rest
+
+
+def _weights(query: str, embedding: QueryEmbedding, found: Sequence[ScoredPassage]) -> list[float]:
+    words = query_words(query)
+    return word_weights(query, embedding.spans, rarities(words, words_had(words, found)))
 
 
 def _with_the_word_first(ranked: Sequence[Fused], candidates: Sequence[Candidate]) -> list[Fused]:
@@ -183,6 +193,15 @@ def _of_the_best(ranked: Sequence[T], documents: Sequence[str], limit: int, each
         return list(ranked[:limit])
     best = set(list(dict.fromkeys(documents))[:limit])
     return [one for one, document in zip(ranked, documents, strict=True) if document in best]
+
+
+def _first_of_each(hits: Sequence[Hit], each: int | None) -> tuple[list[Hit], list[Hit]]:
+    """The best passage of each document, and the others. All are first ones if passages are asked for."""
+    if each is None:
+        return list(hits), []
+    best = {hit.chunk.document: hit for hit in reversed(hits)}
+    further = [hit for hit in hits if best[hit.chunk.document] is not hit]
+    return [hit for hit in hits if best[hit.chunk.document] is hit], further
 
 
 def _with_named(
@@ -218,7 +237,9 @@ def _nothing(query: str, words: Sequence[str], where: Where, found: Sequence[Sco
 def _reason(words: Sequence[str], where: Where, found: Sequence[ScoredPassage]) -> str:
     which = "document" if where == EVERYTHING else "document that fits the conditions"
     if found:
-        near = ", ".join(dict.fromkeys(one.chunk.document for one in found[:NEAREST]))
+        near = ", ".join(
+            dict.fromkeys(f'"{one.chunk.title[:LONGEST_TITLE]}" ({one.chunk.document})' for one in found[:NEAREST])
+        )
         best = max(one.fits for one in found)
         return f"No {which} is about it: {best:.2f} is the best score. The nearest are {near}"
     if not words:

@@ -21,6 +21,9 @@ RUN = re.compile(rf"[{CJK}]+|{WORD}(?:[.\-'\u2019]{WORD})*")
 ASCII_RUN = re.compile(r"\w+(?:[.\-']\w+)*", re.ASCII)
 # Splits an identifier: at its separators, in fooBar before the B, in HTTPServer before the S.
 SEAM = re.compile(r"[_.\-]+|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+# Splits a part of one again: in FY2018 before the 2. Not if there are many such seams: that is a hash or a key.
+NUMBER_SEAM = re.compile(r"(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])")
+MOST_NUMBER_SEAMS = 3
 IS_CJK = re.compile(f"[{CJK}]")
 APOSTROPHE = re.compile(r"['\u2019]")
 
@@ -48,6 +51,18 @@ def index_words(text: str) -> list[str]:
         else:
             found += _of_identifier(run[: 4 * LONGEST_WORD])
     return found
+
+
+WORDS_VERSION = 2
+"""Add one when texts are cut into more words: passages whose words an older version cut are then renewed."""
+
+
+def renewed_words(words: str) -> str:
+    """The words of a passage that version 1 has cut, and those that it did not cut out of them."""
+    # A whole name (`search.names`) begins with a mark, and has no parts.
+    return " ".join(
+        part for word in words.split() for part in (word, *(_around_numbers(word) if word.isalnum() else ()))
+    )
 
 
 def word_positions(text: str, wanted: frozenset[str]) -> list[tuple[str, int, int]]:
@@ -123,7 +138,14 @@ def _of_identifier(run: str) -> tuple[str, ...]:
     plain = APOSTROPHE.sub("", run)
     parts = [part for part in SEAM.split(plain) if part]
     whole = [re.sub(r"[.\-]", "_", plain)] if len(parts) > 1 else []
-    return tuple(stem for one in (*whole, *parts) if (stem := _stem(one[:LONGEST_WORD].lower())))
+    pieces = [piece for part in parts for piece in (part, *_around_numbers(part))]
+    return tuple(stem for one in (*whole, *pieces) if (stem := _stem(one[:LONGEST_WORD].lower())))
+
+
+def _around_numbers(part: str) -> list[str]:
+    """The letters and the numbers in it, if it has both."""
+    pieces = NUMBER_SEAM.split(part)
+    return pieces if 1 < len(pieces) <= MOST_NUMBER_SEAMS + 1 else []
 
 
 @lru_cache(maxsize=50_000)

@@ -118,12 +118,12 @@ class Tools:
         context: Sequence[str] = (),
         for_code: bool = False,
     ) -> FoundTools:
-        """The tools that fit the query, among those of all servers and Loci's own.
+        """The tools that fit the query, among those of all servers and Loci's own, and that may be called.
 
         `related`: also those that are used after them. `context`: what was used already. `for_code`: only tools that
         code and workflows may call.
         """
-        servers = self.servers(owner)
+        servers, gateway = self.servers(owner), self.parts.gateway
         found = self.parts.discovery.find(
             owner,
             query,
@@ -132,9 +132,8 @@ class Tools:
             limit=limit,
             related=related,
             context=context,
-            leave_out=self.parts.gateway.only_for_clients() if for_code else frozenset(),
+            leave_out=gateway.denied(servers, for_code=for_code),
         )
-        gateway = self.parts.gateway
         names = gateway.names(servers, [one.tool.id for one in found.tools])
         return replace(found, to_approve=gateway.to_approve(servers), names=names)
 

@@ -65,7 +65,7 @@ class Discovery:
         # They stay in the index: it is made anew whenever its tools change.
         ranked = index.find(query, limit + len(leave_out), vectors, asked, boost)
         found = [one for one in ranked if one.tool.id not in leave_out][:limit]
-        more = self._related(owner, known, found) if related else []
+        more = self._related(owner, [one for one in known if one.id not in leave_out], found) if related else []
         return FoundTools(
             (*found, *more),
             frozenset(one.tool.id for one in more),

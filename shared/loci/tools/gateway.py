@@ -115,6 +115,7 @@ class Gateway:
             own = self._own.find(_plain(spelling))
             if own is not None:
                 self._check_own(own)
+                own.check_names(arguments)
                 check_arguments(own.id, own.input_schema, arguments, is_open)
                 return CheckedCall(own.id, is_safe(own), self._policy.approval_needed(own))
             server, tool = known(spelling)
@@ -168,9 +169,11 @@ class Gateway:
         """Loci's own tools."""
         return self._own.all()
 
-    def only_for_clients(self) -> frozenset[str]:
-        """The ids of those that code and workflows may not call."""
-        return frozenset(one.id for one in self._own.all() if one.only_for_clients)
+    def denied(self, servers: Sequence[Configured], *, for_code: bool) -> frozenset[str]:
+        """The ids of the tools that nobody may call; `for_code`: also of Loci's own that code and workflows may not."""
+        own = (one.id for one in self._own.all() if one.only_for_clients or not self._policy.allows(one))
+        upstream = (tool.id for one, tool in tools_of(servers) if not self._policy.allows(tool, one.entry))
+        return frozenset((*upstream, *(own if for_code else ())))
 
     def find(self, owner: Owner, spelling: str) -> tuple[Configured, UpstreamTool] | None:
         """The upstream tool with this id, or this wire spelling. Raises `Refused` if several have that.
@@ -218,7 +221,8 @@ class Gateway:
         if failure is not None:
             raise failure
         ids = [tool.id for _, tool in tools_of(servers)]
-        near = ", ".join(get_close_matches(spelling, ids, NEAREST, 0.5))
+        own = [one.id if ":" in spelling else one.wire_name for one in self._own.all() if not one.only_for_clients]
+        near = ", ".join(get_close_matches(spelling, [*ids, *own], NEAREST, 0.5))
         raise NotFound(
             f"There is no tool {spelling[:80]!r}",
             f"The nearest are {near}" if near else "Find one with pml_search_tools",

@@ -150,6 +150,10 @@ class OwnTool(Protocol):
         """True if it says something about which tools are used together."""
         ...
 
+    def check_names(self, arguments: JsonObject) -> None:
+        """Raise `Refused` if it has no argument of one of these names."""
+        ...
+
     def call(self, caller: Caller, arguments: JsonObject, progress: Progress | None) -> JsonObject:
         """Call it on this thread, and return its result as the protocol has it. Raises `LociError` if it fails."""
         ...

@@ -34,10 +34,19 @@ class Answers:
         if run.checkpoint is not None and run.checkpoint.kind == "layer":
             return self._layer(owner, id, run, values)
         status: str = run.status
+        # What may be long comes last: an answer that is too long is cut from its end.
         answer: JsonObject = {"status": status, "workflow_id": id}
         if run.checkpoint is not None:
             asked = run.checkpoint
             answer["checkpoint_id"] = asked.id
+            if link := self.link(owner, id, run):
+                answer["approval_url"] = link
+            shown = "show them approval_url, or " if link else ""
+            answer["next_action"] = (
+                f"Only a person may answer: {shown}ask them to run: loci approve {id}"
+                if asked.only_human
+                else "Use pml:approval_response to approve or reject it"
+            )
             told: JsonObject = {
                 "task": asked.task,
                 "tool": run.plan[asked.task].tool or "code_execution",
@@ -48,14 +57,6 @@ class Answers:
             if code := run.plan[asked.task].code:
                 told["code"] = code
             answer["checkpoint"] = told
-            if link := self.link(owner, id, run):
-                answer["approval_url"] = link
-            shown = "show them approval_url, or " if "approval_url" in answer else ""
-            answer["next_action"] = (
-                f"Only a person may answer: {shown}ask them to run: loci approve {id}"
-                if asked.only_human
-                else "Use pml:approval_response to approve or reject it"
-            )
         elif run.status == "running":
             answer["next_action"] = "It goes on. Use pml:workflow_status to see how far it is"
         elif run.status == "aborted":
@@ -88,7 +89,7 @@ class Answers:
             {
                 "id": task,
                 "tool": run.plan[task].tool or "code_execution",
-                "arguments": previewed(run.plan[task].arguments, values),
+                "arguments": self._preview(owner, run.plan[task].arguments, values),
                 "needs_approval": run.needs_approval(task),
             }
             for task in (layers[at] if at < len(layers) else [])
@@ -100,10 +101,15 @@ class Answers:
             "checkpoint_id": run.checkpoint.id if run.checkpoint else "",
             "current_layer": at,
             "total_layers": len(layers),
+            "next_action": "Use pml:continue to proceed",
             "layer_results": ended,
             "next_layer": following,
-            "next_action": "Use pml:continue to proceed",
         }
+
+    def _preview(self, owner: Owner, arguments: JsonObject, values: JsonObject) -> JsonObject:
+        """The arguments, as far as they are known."""
+        known = {name: previewed(one, values) for name, one in arguments.items()}
+        return {name: self._shown(owner, one) for name, one in known.items()}
 
     def _values(self, owner: Owner, id: str, run: Run) -> JsonObject:
         """What the tasks gave that have ended well."""

@@ -83,7 +83,9 @@ def question(run: Run) -> str:
     if checkpoint is None or not checkpoint.task:
         return "Only a person may let the workflow go on"
     what = run.plan[checkpoint.task].tool or "code"
-    with_what = json.dumps(checkpoint.arguments, ensure_ascii=False)[:LONGEST_ARGUMENTS]
+    with_what = json.dumps(checkpoint.arguments, ensure_ascii=False)
+    if len(with_what) > LONGEST_ARGUMENTS:
+        with_what = f"{with_what[:LONGEST_ARGUMENTS]}… ({len(with_what):,} characters in all)"
     return f"Only a person may approve task {checkpoint.task!r}: {what} with {with_what}"
 
 

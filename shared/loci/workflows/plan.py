@@ -9,7 +9,7 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 
 from loci.core.errors import Refused
 from loci.core.json import Json, JsonObject
-from loci.workflows.references import ID, broken_references, references
+from loci.workflows.references import ID, broken_references, near_references, references
 
 MOST_TASKS: Final = 200
 LONGEST_TASK: Final = 300_000
@@ -163,6 +163,12 @@ def _faults(tasks: Sequence[Task]) -> list[str]:
             f'task {one.id!r}: {written!r} is no part of a result: they are named .name, [0] and ["a name"]; write $$'
             " for a dollar, and ${…} around a part before a text that begins with ["
             for written in broken_references(one.arguments)
+        ]
+        faults += [
+            f"task {one.id!r}: {written!r} is not what {other!r} gave: write ${other}.result, or $${written[1:]}"
+            " for the text"
+            for written, other in near_references(one.arguments)
+            if other in ids
         ]
         faults += _faults_of_code(one, ids) if one.kind == "code_execution" else []
     if not faults and (cycle := _cycle({one.id: one.after for one in tasks})):

@@ -10,17 +10,23 @@ from loci.core.errors import Refused
 from loci.core.json import Json
 
 ID: Final = r"[A-Za-z0-9_][A-Za-z0-9_-]*"
-_STEPS: Final = r"""(?:\.[A-Za-z_][A-Za-z0-9_-]*|\.[0-9]+|\[[0-9]+\]|\["[^"\]]*"\]|\['[^'\]]*'\])*"""
+# A dash that no letter follows ends a reference: `$t1.result.from-$t1.result.to` has two.
+_NAME: Final = r"[A-Za-z_](?:[A-Za-z0-9_-]*[A-Za-z0-9_])?"
+_STEPS: Final = rf"""(?:\.{_NAME}|\.[0-9]+|\[[0-9]+\]|\["[^"\]]*"\]|\['[^'\]]*'\])*"""
 # `$$` is a dollar. Braces end a reference before text that would belong to it: `${t1.result}.txt`.
 _TOKEN: Final = re.compile(
     rf"\$\$"
     rf"|\$\{{(?P<braced>{ID})\.result(?P<braced_path>{_STEPS})\}}"
     rf"|\$OUTPUT\[(?P<legacy>{ID})\](?P<legacy_path>{_STEPS})"
-    rf"|\$(?P<plain>{ID})\.result(?![A-Za-z0-9_-])(?P<path>{_STEPS})"
+    rf"|\$(?P<plain>{ID})\.result(?![A-Za-z0-9_])(?P<path>{_STEPS})"
 )
-_BEGIN: Final = re.compile(rf"\$\$|\$\{{{ID}\.result(?![A-Za-z0-9_-])|\$OUTPUT\[{ID}\]|\${ID}\.result(?![A-Za-z0-9_-])")
+_BEGIN: Final = re.compile(rf"\$\$|\$\{{{ID}\.result(?![A-Za-z0-9_])|\$OUTPUT\[{ID}\]|\${ID}\.result(?![A-Za-z0-9_])")
+_NEAR: Final = re.compile(
+    rf"\$\$|\$(?!OUTPUT\[)(?P<task>{ID})(?:\.(?!result(?![A-Za-z0-9_]))[A-Za-z_][A-Za-z0-9_]{{0,40}}|\[)"
+)
+_WHOLE: Final = re.compile(rf"\$(?P<task>{ID})")
 _WRITTEN: Final = re.compile(r"\S{1,80}")
-_STEP: Final = re.compile(r"""\.([A-Za-z0-9_-]+)|\[([0-9]+)\]|\["([^"\]]*)"\]|\['([^'\]]*)'\]""")
+_STEP: Final = re.compile(r"""\.([A-Za-z0-9_-]*[A-Za-z0-9_])|\[([0-9]+)\]|\["([^"\]]*)"\]|\['([^'\]]*)'\]""")
 
 MOST_DIGITS: Final = 9
 """Of a place in a list. No list is longer, and Python refuses to read a number of some thousand digits."""
@@ -37,17 +43,8 @@ class Reference:
 
 def references(value: Json) -> Iterator[Reference]:
     """All references in a value, at any depth."""
-    match value:
-        case str():
-            yield from (found for found in map(_reference, _TOKEN.finditer(value)) if found)
-        case list():
-            for one in value:
-                yield from references(one)
-        case dict():
-            for one in value.values():
-                yield from references(one)
-        case _:
-            return
+    for text in _texts(value):
+        yield from (found for found in map(_reference, _TOKEN.finditer(text)) if found)
 
 
 def has_reference(value: Json) -> bool:
@@ -57,26 +54,26 @@ def has_reference(value: Json) -> bool:
 
 def broken_references(value: Json) -> Iterator[str]:
     """What begins like a reference in a value, at any depth, and goes on like none: `$t1.result[-1]`."""
-    match value:
-        case str():
-            for begin in _BEGIN.finditer(value):
-                token = _TOKEN.match(value, begin.start())
-                is_closed = begin[0].startswith(("$$", "${"))
-                if token is None or (value.startswith("[", token.end()) and not is_closed):
-                    yield cast("re.Match[str]", _WRITTEN.match(value, begin.start()))[0]
-        case list():
-            for one in value:
-                yield from broken_references(one)
-        case dict():
-            for one in value.values():
-                yield from broken_references(one)
-        case _:
-            return
+    for text in _texts(value):
+        for begin in _BEGIN.finditer(text):
+            token = _TOKEN.match(text, begin.start())
+            is_closed = begin[0].startswith(("$$", "${"))
+            if token is None or (text.startswith("[", token.end()) and not is_closed):
+                yield cast("re.Match[str]", _WRITTEN.match(text, begin.start()))[0]
+
+
+def near_references(value: Json) -> Iterator[tuple[str, str]]:
+    """What would refer to a task if it said `.result`: `$t1.output`, and the id that it names."""
+    for text in _texts(value):
+        if whole := _WHOLE.fullmatch(text):
+            yield text, whole["task"]
+        yield from ((near[0], near["task"]) for near in _NEAR.finditer(text) if near["task"] is not None)
 
 
 def literal(text: str) -> str:
     """The text, written so that it stands for itself."""
-    stands_for_more = "$$" in text or has_reference(text) or next(broken_references(text), None) is not None
+    found = (next(look(text), None) for look in (references, broken_references, near_references))
+    stands_for_more = "$$" in text or any(one is not None for one in found)
     return text.replace("$", "$$") if stands_for_more else text
 
 
@@ -100,6 +97,20 @@ def previewed(value: Json, results: Mapping[str, Json]) -> Json:
             return found.text
 
     return _mapped(value, known)
+
+
+def _texts(value: Json) -> Iterator[str]:
+    match value:
+        case str():
+            yield value
+        case list():
+            for one in value:
+                yield from _texts(one)
+        case dict():
+            for one in value.values():
+                yield from _texts(one)
+        case _:
+            return
 
 
 def _mapped(value: Json, stands_for: Callable[[Reference], Json]) -> Json:

@@ -17,6 +17,8 @@ from loci.workflows.api import Told, Workflows
 
 WAITING = ThreadPoolExecutor(64, "workflows")
 """Their calls wait long, and must not keep others waiting."""
+LAYER_COMPLETE = "layer_complete"
+"""As a call ends whose run waits after a layer: the run itself is paused."""
 WorkflowId = Annotated[str, Field(description="as pml_execute_dag gave it", max_length=100)]
 
 
@@ -125,7 +127,8 @@ def workflow_tools(app: WorkflowsHost) -> list[LociTool]:
 
     def workflow_status(workflow_id: WorkflowId, caller: Caller) -> Annotated[CallToolResult, WorkflowAnswer]:
         """How far a workflow is, and what it waits for."""
-        return _answer(app.workflows.status(caller.owner, workflow_id))
+        answer = app.workflows.status(caller.owner, workflow_id)
+        return _answer(answer | {"status": "paused"} if answer["status"] == LAYER_COMPLETE else answer)
 
     def tool(fn: Callable[..., Any], title: str, id: str, threads: ThreadPoolExecutor | None = WAITING) -> LociTool:
         return loci_tool(

@@ -67,6 +67,20 @@ def test_the_same_words_in_another_order_have_the_same_scores(index: DocumentInd
     assert one == pytest.approx(other)  # pyright: ignore[reportUnknownMemberType]
 
 
+def test_what_only_the_vector_finds_has_the_exact_score_of_its_words(index: DocumentIndex, ann: Owner) -> None:
+    put(index, ann, chunk("a#0", "river river", SOUTH_WEST), chunk("b#0", "a river in the garden", EAST))
+    put(index, ann, *[chunk(f"c{number}#0", "stones and walls") for number in range(9)])
+    found = find(index, ann, "river", vector(1, 0), limit=1)
+    assert (by_words(found), by_vector(found)) == (["a#0"], ["b#0"])
+    alone = candidate(find(index, ann, "river"), "b#0")
+    assert candidate(found, "b#0").bm25 == pytest.approx(alone.bm25, rel=1e-5)  # pyright: ignore[reportUnknownMemberType]
+
+
+def test_what_the_vector_finds_without_any_of_the_words_has_no_score_of_words(index: DocumentIndex, ann: Owner) -> None:
+    put(index, ann, chunk("a#0", "a river", SOUTH_WEST), chunk("b#0", "stones in a garden", EAST))
+    assert candidate(find(index, ann, "river", vector(1, 0)), "b#0").bm25 is None
+
+
 @pytest.mark.parametrize(
     ("text", "question"),
     [
@@ -81,6 +95,8 @@ def test_the_same_words_in_another_order_have_the_same_scores(index: DocumentInd
         ("Ελληνικά κείμενα", "κείμενα"),
         ("invoice 4711 of 2026", "4711"),
         ("release 2.19.1", "2.19.1"),
+        ("revenue of FY2018", "FY2018"),
+        ("revenue of FY2018", "2018"),
         ("don't panic", "dont"),
     ],
 )

@@ -50,6 +50,15 @@ async def test_loci_s_own_tools_are_found(served: App, connect: Connect) -> None
     assert "pml:execute_code" in names(await search(connect, "run TypeScript code"))
 
 
+async def test_a_tool_that_the_operator_denies_is_not_offered(app: App, connect: Connect) -> None:
+    app.tools.add(LOCAL, "shop", upstream() | {"allow": ["add_*", "draw_*"], "deny": ["draw_*"]})
+    app.tools.ask(LOCAL, "shop")
+    for query in ("add two numbers", "draw a cat", "break a plate", "shop"):
+        offered = names(await search(connect, query, limit=50, include_related=True))
+        assert {one for one in offered if one.startswith("shop:")} <= {"shop:add_numbers"}
+    assert "shop:add_numbers" in names(await search(connect, "shop", limit=50))
+
+
 async def test_a_removed_server_leaves_at_once(served: App, connect: Connect) -> None:
     served.tools.remove(LOCAL, "shop")
     assert "shop:add_numbers" not in names(await search(connect, "add two numbers"))

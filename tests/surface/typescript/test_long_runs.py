@@ -2,7 +2,7 @@
 
 import json
 import threading
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import replace
 
 import anyio.to_thread
@@ -88,9 +88,9 @@ async def test_a_call_that_is_cancelled_while_its_run_begins_ends_the_run(
 ) -> None:
     cancelled, enter = threading.Event(), RunQueue.enter
 
-    def enter_late(queue: RunQueue, owner: str) -> None:
+    def enter_late(queue: RunQueue, owner: str, work: Callable[[], None]) -> None:
         cancelled.wait(30)
-        enter(queue, owner)
+        enter(queue, owner, work)
 
     monkeypatch.setattr(RunQueue, "enter", enter_late)
     monkeypatch.setattr(Code, "starts_typescript_at_once", False)  # as before the sandbox is loaded

@@ -59,6 +59,35 @@ async def test_a_large_value_of_a_layer_is_kept_in_the_scratchpad(flow: Flow) ->
     assert "x" * 9000 in texts(read)[0]
 
 
+async def test_a_large_argument_of_the_next_layer_is_kept_in_the_scratchpad(flow: Flow) -> None:
+    large, after = task("t1", "large", characters=100_000), task("t2", "note", value="$t1.result.text", key="small")
+    answer = await flow.run(large, after, config=LAYERS)
+    [following] = answer["next_layer"]
+    assert following["arguments"]["key"] == "small"
+    assert following["arguments"]["value"]["characters"] == 100_002
+    read = await flow.call("scratchpad_read", id=following["arguments"]["value"]["scratchpad_id"])
+    assert "x" * 9000 in texts(read)[0]
+    assert answer["next_action"] == "Use pml:continue to proceed"
+
+
+async def test_an_answer_that_is_too_long_still_says_how_to_go_on(flow: Flow) -> None:
+    wide = [task(f"t{at}", "large", characters=4000) for at in range(20)]
+    plan = {"tasks": [*wide, task("last", "note", "t1", value=1)]}
+    layer = structured(await flow.call("pml_execute_dag", workflow=plan, config=LAYERS))
+    assert ("scratchpad_id" in layer, layer["next_action"]) == (True, "Use pml:continue to proceed")
+    gated = task("t2", "deploy", value="$t1.result.text") | {"approve": True}
+    plan = {"tasks": [task("t1", "large", characters=100_000), gated]}
+    asked = structured(await flow.call("pml_execute_dag", workflow=plan))
+    assert asked["next_action"] == "Use pml:approval_response to approve or reject it"
+    assert (asked["checkpoint"]["task"], asked["checkpoint"]["tool"]) == ("t2", "journal:deploy")
+
+
+async def test_a_run_that_waits_after_a_layer_is_paused(flow: Flow) -> None:
+    answer = await flow.run(*FOUR, per_layer_validation=True)
+    status = await flow.answer("pml_workflow_status", workflow_id=answer["workflow_id"])
+    assert status == answer | {"status": "paused"}
+
+
 LAYERS = {"per_layer_validation": True}
 
 
@@ -199,6 +228,13 @@ async def test_a_person_who_does_not_approve_leaves_it_waiting(flow: Flow, mode:
     assert texts(answer)[0].startswith("NOT_APPROVED: ")
     assert (await flow.answer("pml_workflow_status", workflow_id=asked["workflow_id"]))["status"] == "paused"
     assert flow.begun() == []
+
+
+async def test_a_person_is_told_if_the_question_does_not_show_all(flow: Flow) -> None:
+    long = [task("t1", "deploy", value="v" * 5000) | {"approve": "human"}]
+    asked, person = await flow.run(*long), Person(approves=False)
+    await respond(flow, asked, person, "2026-07-28")
+    assert "v… (5,013 characters in all)" in person.asked[0]
 
 
 @pytest.mark.parametrize("app", ["embedded"], indirect=True)

@@ -59,6 +59,8 @@ async def test_the_references_example_runs_as_documented(flow: Flow, tmp_path: A
         ("$t1.result.items.1.name", "y"),
         ("$OUTPUT[t1].items[0]", {"name": "x", "size": 0}),
         ("there are $t1.result.count.", "there are 2."),
+        ("$t1.result.items[0].name-$t1.result.items[1].name", "x-y"),
+        ("$t1.result.items[0]-final, $$$t1.result.count", '{"name": "x", "size": 0}-final, $2'),
         ("${t1.result.items[0].name}.txt and $t1.result.items[1]", 'x.txt and {"name": "y", "size": 1}'),
         ("it costs $$5, not $$t1.result", "it costs $5, not $t1.result"),
         ("$HOME and $5 and t1.result", "$HOME and $5 and t1.result"),
@@ -119,9 +121,16 @@ async def test_a_plan_that_cannot_be_right_runs_nothing(flow: Flow, tasks: list[
     [
         (task("t2", "notes", value=1), "TOOL_NOT_FOUND", "journal:note"),
         ({"id": "t2", "tool": "nowhere:to_go", "arguments": {}}, "TOOL_NOT_FOUND", "pml_search_tools"),
+        ({"id": "t2", "tool": "query_by_tgs", "arguments": {}}, "TOOL_NOT_FOUND", "The nearest are query_by_tags"),
+        ({"id": "t2", "tool": "loci:query_by_tgs"}, "TOOL_NOT_FOUND", "The nearest are loci:query_by_tags"),
         (task("t2", "sleep", ms="soon"), "INVALID_PARAMS", "arguments.ms: 'soon' is not of type 'number'"),
         (task("t2", "sleep", key="a"), "INVALID_PARAMS", "'ms' is a required property"),
         (task("t2", "sleep", ms=1, speed="$t1.result"), "INVALID_PARAMS", "speed"),
+        (
+            {"id": "t2", "tool": "scratchpad_list", "arguments": {"limits": 3}},
+            "INVALID_PARAMS",
+            "There is no argument 'limits'",
+        ),
         ({"id": "t2", "tool": "pml_execute_code", "arguments": {"code": "1"}}, "TOOL_DENIED", "runs code"),
     ],
 )

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from loci.core.identity import LOCAL, LOCAL_CALLER
-from tests.surface.workflows.conftest import Flow, task
+from tests.surface.workflows.conftest import Flow, journal_server, task
 from tests.surface.workflows.upstreams import add_memory, add_release
 
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("app", ["embedded", "aws"], indirect=True)]
@@ -121,6 +121,16 @@ async def test_a_rejected_task_of_a_plan_is_never_done(flow: Flow, folder: Path)
     )
     assert answer["status"] == "aborted"
     assert flow.begun() == []
+
+
+async def test_a_tool_that_the_operator_denies_is_not_planned(flow: Flow, tmp_path: Path) -> None:
+    released = tmp_path / "released.txt"
+    add_release(flow.app, released)
+    flow.app.tools.add(LOCAL, "journal", journal_server(flow.journal) | {"deny": ["deploy"]})
+    flow.app.tools.ask(LOCAL, "journal")
+    answer = await flow.answer("pml_execute_dag", intent="Deploy new version to production", per_layer_validation=True)
+    assert answer["status"] == "layer_complete"
+    assert answer["next_layer"][0]["tool"] == "release:deploy_version"
 
 
 async def test_what_a_caller_writes_is_not_asked_about(flow: Flow) -> None:

@@ -39,6 +39,33 @@ async def test_what_looks_like_a_part_but_is_none_is_refused(flow: Flow, written
     assert flow.begun() == []
 
 
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ("$t1", "'$t1' is not what 't1' gave: write $t1.result, or $$t1 for the text"),
+        ("there are $t1.count of them", "'$t1.count' is not what 't1' gave"),
+        ("$t1.results[0]", "'$t1.results' is not what 't1' gave"),
+        (["$t1[0]"], "'$t1[' is not what 't1' gave"),
+    ],
+)
+async def test_what_names_a_task_but_not_its_result_is_refused(flow: Flow, written: object, said: str) -> None:
+    failure = await flow.failed(
+        "pml_execute_dag", workflow={"tasks": [task("t1", "items"), task("t2", "note", value=written)]}
+    )
+    assert failure.startswith("INVALID_PARAMS: The workflow is wrong: task 't2': ")
+    assert said in failure
+    assert flow.begun() == []
+
+
+@pytest.mark.parametrize(
+    ("written", "given"),
+    [("$$t1", "$t1"), ("$$t1.count", "$t1.count"), ("$t10.count", "$t10.count"), ("for $t1 only", "for $t1 only")],
+)
+async def test_text_that_only_looks_like_it_is_kept(flow: Flow, written: str, given: str) -> None:
+    answer = await flow.run(task("t1", "items"), task("t2", "echo", "t1", value=written))
+    assert answer["results"]["t2"] == {"value": given}
+
+
 @pytest.mark.parametrize("written", ["$$t1.result.items[-1]", "${t1.result.count}[-1]", "$t1.result.count [x]"])
 async def test_brackets_that_belong_to_no_part_are_text(flow: Flow, written: str) -> None:
     answer = await flow.run(task("t1", "items", names=["x"]), task("t2", "echo", "t1", value=written))

@@ -13,6 +13,7 @@ from loci.adapters.local.executors import executor_session
 from loci.adapters.local.executors.confined_executors import MOST_HERE, QUIET_SECONDS, ConfinedExecutors
 from loci.adapters.local.executors.executor_folder import ExecutorFolder
 from loci.adapters.local.executors.executor_starter import SERVER_SECONDS, ExecutorStarter, strongest_wall
+from loci.adapters.local.executors.run_places import OF_AN_OWNER
 from loci.adapters.local.records import SqliteRecords
 from loci.adapters.local.sqlite import Database
 from loci.adapters.sandbox import snapshots
@@ -31,6 +32,15 @@ from tests.support.polling import until
 
 ANN, BOB = Owner("acme", "ann"), Owner("acme", "bob")
 IDLE = 900.0
+SWALLOWS = """
+import time
+class Slow:
+    def __reduce__(self):
+        while True:
+            try:
+                while True: time.sleep(0.001)
+            except BaseException: pass
+"""
 
 
 @dataclass
@@ -436,18 +446,47 @@ def test_few_processes_stay_however_many_executors_there_are(server: Server) -> 
     assert server.shown(ids[0], "x") == "0"
 
 
-def test_more_runs_at_once_than_there_are_threads_for_wait_or_are_refused(server: Server) -> None:
-    ids = [server.runner.create(ANN) for _ in range(12)]
-    loops = [threading.Thread(target=server.runner.run, args=(ANN, id, "while True: pass")) for id in ids[:MOST_HERE]]
+def test_an_owner_who_takes_all_places_they_get_leaves_some_to_others(server: Server) -> None:
+    ids = [server.runner.create(ANN) for _ in range(6)]
+    code = "open('begun', 'w').close()\nwhile True: pass"
+    loops = [threading.Thread(target=server.runner.run, args=(ANN, id, code)) for id in ids[:OF_AN_OWNER]]
     for one in loops:
         one.start()
-    until(lambda: sum(one.is_here for one in server.executors.sessions()) >= MOST_HERE)
+    until(lambda: len(list(server.executors.folder.rglob("begun"))) == OF_AN_OWNER)
     with pytest.raises(LociError) as busy:
         server.runner.run(ANN, ids[-1], "1")
     assert busy.value.code == "EXECUTOR_BUSY"
+    assert server.shown(server.runner.create(BOB), "1", BOB) == "1"
     server.executors.close()
     for one in loops:
         one.join()
+
+
+def test_an_executor_that_is_forgotten_while_it_runs_is_interrupted(server: Server) -> None:
+    id = server.runner.create(ANN)
+    results: list[Ran] = []
+    code = "open('begun', 'w').close()\nwhile True: pass"
+    thread = threading.Thread(target=lambda: results.append(server.runner.run(ANN, id, code)))
+    thread.start()
+    until(lambda: list(server.executors.folder.rglob("begun")))
+    server.executors.forget(ANN, id)
+    thread.join()
+    assert isinstance(results[0].outcome, RunFailure)
+    assert not (server.executors.folder / id).exists()
+
+
+def test_what_could_not_be_saved_in_time_is_lost_by_name_and_reason(
+    server: Server, restarted: Server, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(executor_session, "SAVE_SECONDS", 0.2)
+    id = server.runner.create(ANN)
+    server.runner.run(ANN, id, SWALLOWS + "x = 1\ns = Slow()")
+    clock.now += QUIET_SECONDS
+    server.executors.tidy()
+    ran = server.runner.run(ANN, id, "2")
+    assert ran.condition.state == "lost"
+    assert {one.name for one in ran.condition.lost} == {"time", "x", "Slow", "s"}
+    assert {one.reason for one in ran.condition.lost} == {"saving the variables took longer than 0.2 s"}
 
 
 def test_fork_servers_are_replaced_and_executors_of_old_ones_go_on(server: Server, clock: Clock) -> None:

@@ -197,7 +197,11 @@ def test_progress_ends_with_all(desk: Desk) -> None:
     for number in range(5):
         desk.write(f"{number}.md", "text")
     said: list[tuple[int, int]] = []
-    desk.ingest.run(LOCAL, [str(desk.notes)], lambda done, total, _: said.append((done, total)))
+
+    def say(done: int, total: int, path: str, note: str = "", /) -> None:
+        said.append((done, total))
+
+    desk.ingest.run(LOCAL, [str(desk.notes)], say)
     assert said == [(at, 5) for at in range(1, 6)]
 
 
@@ -205,7 +209,7 @@ def test_what_was_interrupted_is_completed(desk: Desk, tmp_path: Path) -> None:
     for number in range(200):
         desk.write(f"{number}.md", f"number{number}")
 
-    def interrupt(done: int, _: int, __: str) -> None:
+    def interrupt(done: int, *_: object) -> None:
         if done == 150:
             raise KeyboardInterrupt
 

@@ -51,6 +51,20 @@ def test_a_heading_is_told_without_its_markup() -> None:
     assert headings("# The **`run`** of [us](x.md), [[b|them]] and [[it]]\n")[0][1] == "The run of us, them and it"
 
 
+@pytest.mark.parametrize(
+    ("heading", "title"),
+    [
+        ("pino-http&nbsp;&nbsp;[![Build Status](https://x.dev/ci.svg)](https://x.dev/ci)", "pino-http"),
+        ("![Logo](logo.png) Loci ![v1](https://x.dev/v1.svg) & more", "Loci & more"),
+        ("![Loci, the library](logo.png)", "Loci, the library"),
+        ("Links to ![[Picture.png]]", "Links to Picture.png"),
+        ("A &lt;b&gt; c", "A <b> c"),
+    ],
+)
+def test_badges_are_no_part_of_a_heading(heading: str, title: str) -> None:
+    assert parse("a.md", f"# {heading}\n\ntext\n".encode()).title == title
+
+
 def test_names_with_underscores_stay_whole_in_headings() -> None:
     assert headings("# snake_case_name and _this_\n")[0][1] == "snake_case_name and this"
 

@@ -49,8 +49,8 @@ def ingested(at: Path, folder: Path) -> tuple[IngestSummary, list[str], Whole]:
     at.mkdir()
     desk, told = open_desk(at), list[str]()
 
-    def progress(done: int, total: int, path: str) -> None:
-        told.append(f"{done} of {total}: {path}")
+    def progress(done: int, total: int, path: str, note: str = "", /) -> None:
+        told.append(f"{done} of {total}: {path}{note}")
 
     return desk.ingest.run(LOCAL, [str(folder)], progress), told, whole(desk)
 
@@ -99,7 +99,7 @@ def test_an_interrupted_ingest_leaves_no_process(desk: Desk, monkeypatch: pytest
             started.append(process)
         return process
 
-    def interrupted(done: int, total: int, path: str) -> None:
+    def interrupted(*_: object) -> None:
         if started:
             raise KeyboardInterrupt
 

@@ -79,14 +79,14 @@ def test_unread_ones_come_first_and_what_has_changed_since_is_unread() -> None:
     read = {"a": "sha a", "b": "another"}
     chosen, left_out = reading_list(some("a", "b", "c"), read, lambda _: 10, 100)
     assert [(one.document.id, one.is_read) for one in chosen] == [("b", False), ("c", False), ("a", True)]
-    assert left_out == 0
+    assert left_out == []
 
 
 def test_the_tokens_are_never_exceeded() -> None:
     chosen, left_out = reading_list(some("a", "b", "c"), {}, lambda one: 60 if one.document.id == "a" else 30, 100)
     assert [one.document.id for one in chosen] == ["a", "b", "c"]
     assert sum(one.tokens for one in chosen) <= 100
-    assert left_out == 0
+    assert left_out == []
 
 
 def test_of_what_is_too_long_the_passage_that_answers_is_taken() -> None:
@@ -94,9 +94,12 @@ def test_of_what_is_too_long_the_passage_that_answers_is_taken() -> None:
     assert (one.lines, one.tokens) == ("3-5", 100)
 
 
-def test_what_does_not_fit_is_counted() -> None:
+def test_what_does_not_fit_is_named() -> None:
     without = [replace(one, hit=None) for one in some("a", "b")]
-    assert reading_list(without, {}, lambda _: 400, 150) == ([], 2)
+    assert reading_list(without, {}, lambda _: 400, 150)[1] == [
+        '"A" (400 tokens)',
+        '"B" (400 tokens)',
+    ]
 
 
 def test_walks_are_shares_of_one_and_end() -> None:

@@ -75,7 +75,7 @@ def test_a_run_that_was_stopped_goes_on_where_it_was(desk: Desk) -> None:
     desk.run()
     desk.lose_index()
 
-    def stop(done: int, total: int, path: str) -> None:
+    def stop(done: int, total: int, path: str, note: str = "", /) -> None:
         if done == 200:
             raise KeyboardInterrupt
 
@@ -91,14 +91,18 @@ def test_a_run_that_was_stopped_goes_on_where_it_was(desk: Desk) -> None:
 
 def test_progress_counts_every_document_once(filled: Desk) -> None:
     seen: list[tuple[int, int, str]] = []
-    filled.reindex.run(LOCAL, lambda done, total, path: seen.append((done, total, path)))
+
+    def see(done: int, total: int, path: str, note: str = "", /) -> None:
+        seen.append((done, total, path))
+
+    filled.reindex.run(LOCAL, see)
     assert seen == [(1, 3, "kept.md"), (2, 3, "notes/a.md"), (3, 3, "notes/b.md")]
 
 
 def test_a_document_that_somebody_writes_meanwhile_keeps_the_newer_text(filled: Desk) -> None:
     filled.lose_index()
 
-    def write(done: int, total: int, path: str) -> None:
+    def write(done: int, total: int, path: str, note: str = "", /) -> None:
         if path == "kept.md":
             filled.library.add(LOCAL, "kept.md", b"raspberry")
 
@@ -110,7 +114,7 @@ def test_a_document_that_somebody_writes_meanwhile_keeps_the_newer_text(filled: 
 def test_a_document_that_somebody_removes_meanwhile_stays_removed(filled: Desk) -> None:
     filled.lose_index()
 
-    def remove(done: int, total: int, path: str) -> None:
+    def remove(done: int, total: int, path: str, note: str = "", /) -> None:
         if path == "kept.md":
             filled.library.remove(LOCAL, [filled.document("kept")])
 

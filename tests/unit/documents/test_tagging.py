@@ -111,9 +111,9 @@ def test_what_would_not_be_read_again_is_refused(tag: str) -> None:
     assert refusal.value.code == "BAD_TAG"
 
 
-def test_a_document_of_two_byte_characters_is_refused() -> None:
+def test_damaged_utf_16_is_refused() -> None:
     with pytest.raises(Refused) as refusal:
-        tagged("a.md", "A\n".encode("utf-16"), ["a"])
+        tagged("a.md", "A\n".encode("utf-16") + b"\n", ["a"])
     assert refusal.value.code == "NOT_UTF8"
 
 

@@ -29,7 +29,7 @@ def until_refused() -> None:
     try:
         embed()
     except Unavailable as error:
-        print(error.what)
+        sys.stdout.write(error.what + "\\n")  # in one piece: `print` writes the end of the line by itself
         raise SystemExit
 
 for _ in range(4):

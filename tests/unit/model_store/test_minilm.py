@@ -58,3 +58,4 @@ def test_it_tells_an_answer_from_a_passage_that_is_none(minilm: ModelsFolder) ->
     scale = OnnxEmbedder(CurrentModel(minilm, "embedder")).query("Who keeps the backups?").scale
     assert scale.unrelated < 0.2
     assert scale.answering > 0.3
+    assert scale.answering_cosine > scale.unrelated_cosine + 0.3

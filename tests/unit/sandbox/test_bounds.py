@@ -20,9 +20,18 @@ ENDED: dict[str, tuple[WhyEnded, str]] = {
         "import time\nwhile True:\n    try:\n        while True: time.sleep(0.001)\n    except BaseException: x = 2",
     ),
     "a loop in C": ("time", "import itertools; 1 in itertools.repeat(2)"),
-    "shared memory": (
+    "memory that is filled and then only read": (
         "memory",
-        "import mmap\na = []\nfor i in range(40): m = mmap.mmap(-1, 50 << 20); m.write(b'x' * (50 << 20)); a.append(m)",
+        """
+import ctypes, mmap, time
+mprotect = ctypes.CDLL(None).mprotect
+mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+a = []
+for i in range(60):
+    m = mmap.mmap(-1, 10 << 20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS); m.write(b'x' * (10 << 20)); a.append(m)
+    mprotect(ctypes.addressof(ctypes.c_char.from_buffer(m)), 10 << 20, 1); time.sleep(0.01)
+time.sleep(20)
+""",
     ),
     "files": ("disk", "for i in range(100):\n    with open(f'f{i}', 'wb') as f: f.write(b'x' * (4 << 20))"),
     "many files": ("disk", "for i in range(100_000): open(f'i{i}', 'w').close()"),

@@ -66,6 +66,16 @@ LOST = {
     "bad": "nope",
 }
 
+SWALLOWS = """
+import time
+class Slow:
+    def __reduce__(self):
+        while True:
+            try:
+                while True: time.sleep(0.001)
+            except BaseException: pass
+"""
+
 
 @dataclass(frozen=True)
 class Moved:
@@ -122,9 +132,24 @@ def test_what_is_too_large_is_left_out_by_name(python: ExecutorFactory) -> None:
     assert (said["kept"], said["lost"][0]["name"], said["too_large"]) == (["small"], "big", True)
 
 
+def test_saving_that_takes_too_long_is_interrupted_and_variables_stay(python: ExecutorFactory) -> None:
+    with python.executor() as one:
+        printed(one, "class Slow:\n    def __reduce__(self):\n        while True: pass\nx = 7\ns = Slow()")
+        reply = one.save(lambda _: None, 1 << 20, 0.5)
+        assert (reply.interrupted, reply.said["ok"]) == (True, False)
+        assert printed(one, "print(x)") == "7\n"
+
+
+def test_saving_that_is_given_up_is_interrupted(python: ExecutorFactory) -> None:
+    with python.executor() as one:
+        printed(one, "class Slow:\n    def __reduce__(self):\n        while True: pass\nx = 7\ns = Slow()")
+        assert not one.save(lambda _: None, 1 << 20, 60, lambda: True).said["ok"]
+        assert printed(one, "print(x)") == "7\n"
+
+
 def test_saving_that_never_ends_ends_the_executor(python: ExecutorFactory) -> None:
     with python.executor() as one:
-        printed(one, "class Slow:\n    def __reduce__(self):\n        while True: pass\ns = Slow()")
+        printed(one, SWALLOWS + "s = Slow()")
         with pytest.raises(ExecutorEnded) as stopped:
             one.save(lambda _: None, 1 << 20, 0.5)
     assert stopped.value.why == "time"

@@ -2,6 +2,7 @@
 
 import json
 import os
+import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,13 +12,37 @@ import pytest
 from loci.sandbox.wall import kernel
 from loci.sandbox.wall.layers import ALL, BASE, UNPRIVILEGED, Layer, is_strong
 from loci.sandbox.wall.probe import Offered, Unsafe, offered, strongest
-from tests.support.walled import AS_NOBODY, walled
+from tests.support.walled import AS_NOBODY, SHARED, walled
 
 HELD = [
     pytest.param(layers, id=name)
     for name, layers in {"namespaces": BASE | {Layer.NAMESPACES, Layer.SECCOMP}, "unprivileged": UNPRIVILEGED}.items()
     if layers <= offered().layers
 ]
+COUNTED = """
+import os, signal, sys
+sys.path.insert(0, sys.argv[1])
+from loci.sandbox.supervisor.process_use import held_files
+from loci.sandbox.wall.layers import Layer
+from loci.sandbox.wall.wall import Limits, Rules, View, put_up
+ids, ready, end = os.pipe(), os.pipe(), os.pipe()
+if os.fork() == 0:
+    os.chdir(sys.argv[3])
+    view = View((sys.prefix, "/usr/lib"), (sys.argv[3],))
+    announce = lambda id: os.write(ids[1], str(id).encode())
+    layers, keep = frozenset(map(Layer, sys.argv[2].split(","))), (0, 1, 2, ids[1], ready[1], end[0])
+    put_up(layers, view, Limits(), Rules(), keep, announce)
+    opened = os.open("f", os.O_CREAT | os.O_RDWR)
+    os.unlink("f")
+    os.write(opened, bytes(3 << 20))
+    os.write(ready[1], b"x")
+    os.read(end[0], 1)
+    os._exit(0)
+id = int(os.read(ids[0], 20))
+os.read(ready[0], 1)
+print(held_files(id, (sys.argv[3],), with_mapped=True).unlinked)
+os.kill(id, signal.SIGKILL)
+"""
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux has walls")
 
 
@@ -163,6 +188,20 @@ def test_it_works_for_an_unprivileged_user(work: Path, tmp_path: Path) -> None:
         before=AS_NOBODY,
     )
     assert (ran.stdout.split()[1:], ran.returncode) == (["EPERM", "done"], 0), ran.stderr
+
+
+@pytest.mark.parametrize("layers", [*HELD, pytest.param(ALL & offered().layers, id="all")])
+def test_a_supervisor_of_the_same_user_counts_what_it_holds(layers: frozenset[Layer], work: Path) -> None:
+    """It needs no privilege for that."""
+    layers |= {Layer.PRIVILEGES}
+    work.chmod(0o777)
+    for folder in work.parents[:-2]:
+        folder.chmod(folder.stat().st_mode | 0o011)
+    before = AS_NOBODY if os.getuid() == 0 else ()
+    given = [str(SHARED), ",".join(sorted(layers)), str(work)]
+    command = [*before, "/usr/bin/python3", "-I", "-c", COUNTED, *given]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=30, env={"HOME": "/"}, check=False)
+    assert ran.stdout == f"{3 << 20}\n", ran.stderr
 
 
 def test_newer_calls_have_one_number_on_every_machine() -> None:

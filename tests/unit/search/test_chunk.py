@@ -139,6 +139,13 @@ def test_a_long_turn_is_found_by_its_own_words_only() -> None:
     assert "appl" not in cut("\n\n".join(talk))[1].words.split()
 
 
+def test_a_few_passages_under_a_heading_are_found_by_their_neighbours_words_too() -> None:
+    parts = [f"apple {WORDS * 35}", f"pear {WORDS * 35}", f"plum {WORDS * 35}", f"fig {WORDS * 35}"]
+    few, many = cut("\n\n".join(parts[:3]))[1].words.split(), cut("\n\n".join(parts))[1].words.split()
+    assert [few.count(one) for one in ("pear", "appl", "plum")] == [1, 1, 1]
+    assert [many.count(one) for one in ("pear", "appl", "plum")] == [1, 0, 0]
+
+
 def test_a_short_passage_borrows_no_words_from_under_other_headings() -> None:
     assert "appl" not in cut("# A\n\napple\n\n# B\n\npear\n")[1].words.split()
 

@@ -1,14 +1,24 @@
 """Scores: what they are made of, and that they never rise from one hit to the next."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from loci.search.inference import Scale
-from loci.search.scoring import coverage, least_relevance, never_rising, relevance
+from loci.search.scoring import (
+    LEAST,
+    LEAST_BY_WORDS,
+    coverage,
+    is_about_something_else,
+    never_rising,
+    relevance,
+    word_weights,
+)
 
-SCALE = Scale(unrelated=0.1, answering=0.4)
-BLIND = Scale(unrelated=0.3, answering=0.31)
+SCALE = Scale(unrelated=0.1, answering=0.4, unrelated_cosine=0.05, answering_cosine=0.55)
+BLIND = Scale(unrelated=0.3, answering=0.31, unrelated_cosine=0.05, answering_cosine=0.55)
 SCORES = st.lists(st.floats(0, 1))
 
 
@@ -18,7 +28,7 @@ def test_an_answer_scores_high_and_what_is_unrelated_low() -> None:
 
 
 def test_the_same_closeness_says_less_of_a_model_that_finds_everything_close() -> None:
-    assert relevance(0.4, Scale(unrelated=0.4, answering=0.7), 0.5) < relevance(0.4, SCALE, 0.5)
+    assert relevance(0.4, replace(SCALE, unrelated=0.4, answering=0.7), 0.5) < relevance(0.4, SCALE, 0.5)
 
 
 @given(st.floats(-1, 1), st.floats(-1, 1), st.floats(0, 1), st.floats(0, 1))
@@ -29,7 +39,33 @@ def test_more_of_either_is_never_less(near: float, nearer: float, some: float, m
 
 def test_without_vectors_or_with_a_model_that_tells_nothing_the_words_decide() -> None:
     assert relevance(None, SCALE, 0.25) == relevance(0.4, None, 0.25) == relevance(0.4, BLIND, 0.25) == 0.25
-    assert least_relevance(BLIND) == least_relevance(None) < least_relevance(SCALE)
+
+
+def test_nothing_is_about_the_question_only_if_both_measures_are_low() -> None:
+    assert is_about_something_else(LEAST - 0.01, 0.2, SCALE)
+    assert not is_about_something_else(LEAST - 0.01, 0.4, SCALE)
+    assert not is_about_something_else(LEAST + 0.01, 0.2, SCALE)
+
+
+def test_the_same_cosine_says_less_of_a_model_that_finds_everything_near() -> None:
+    assert is_about_something_else(LEAST - 0.01, 0.4, replace(SCALE, unrelated_cosine=0.3, answering_cosine=0.8))
+
+
+@pytest.mark.parametrize("scale", [None, BLIND])
+def test_by_words_alone_only_their_share_counts(scale: Scale | None) -> None:
+    assert is_about_something_else(LEAST_BY_WORDS - 0.01, 0.9, scale)
+    assert not is_about_something_else(LEAST_BY_WORDS + 0.01, None, scale)
+
+
+def test_a_rare_word_of_the_question_weighs_more_and_a_common_one_or_a_mark_nothing() -> None:
+    question = "Who is the otter of FY2018?"
+    spans = [(0, 3), (4, 6), (7, 10), (11, 16), (17, 19), (20, 22), (22, 26), (26, 27)]
+    found = word_weights(question, spans, {"otter": 4.0, "fy2018": 1.0, "fy": 1.0, "2018": 1.0})
+    assert found == [0, 0, 0, 2, 0, 1, 1, 0]
+
+
+def test_if_no_word_of_the_question_is_known_all_weigh_the_same() -> None:
+    assert word_weights("who is he?", [(0, 3), (4, 6)], {}) == [1, 1]
 
 
 @given(SCORES)

@@ -15,7 +15,10 @@ from loci.search.words import LONGEST_WORD, index_words, query_words
         ("The cats are RUNNING", ["the", "cat", "ar", "run"]),
         ("snake_case_name", ["snake_case_name", "snake", "case", "name"]),
         ("camelCase HTTPServer", ["camelcas", "camel", "case", "httpserver", "http", "server"]),
-        ("v1.2.3 foo-bar a.b", ["v1_2_3", "v1", "2", "3", "foo_bar", "foo", "bar", "a_b", "a", "b"]),
+        ("v1.2.3 foo-bar a.b", ["v1_2_3", "v1", "v", "1", "2", "3", "foo_bar", "foo", "bar", "a_b", "a", "b"]),
+        ("FY2018 größe7", ["fy2018", "fy", "2018", "große7", "große", "7"]),
+        ("2018Q3", ["2018q3", "2018", "q3", "q", "3"]),
+        ("828e1496d7fa", ["828e1496d7fa"]),
         ("don't user's user’s", ["dont", "user", "user"]),  # noqa: RUF001
         ("Café naïve", ["cafe", "naiv"]),
         ("ｆｕｌｌ ﬁne", ["full", "fine"]),  # noqa: RUF001

@@ -18,6 +18,7 @@ from loci.adapters.aws.index_queries import (
     vector_query,
     weights_of,
     word_query,
+    words_of_nearest_query,
 )
 from loci.adapters.aws.opensearch import Json, OpenSearchCluster, delete_action, explained, failed, put_action, send
 from loci.adapters.batches import batches
@@ -118,17 +119,19 @@ class OpenSearchIndex:
         weights = self._weights(owner, collection, words) if words else None
         _ = values and values.result()
         filters = filters_of(owner, collection, where)
-        legs: list[Json] = []
-        if weights and weights.rarities:
-            legs.append(word_query(weights, filters, limit, with_vectors=vector is not None))
+        by_words = weights if weights and weights.rarities else None
+        legs: dict[str, Json] = {}
+        if by_words:
+            legs["words"] = word_query(by_words, filters, limit, with_vectors=vector is not None)
         if vector is not None:
-            legs.append(vector_query(vector, filters, limit))
+            legs["vector"] = vector_query(vector, filters, limit)
+        if by_words and vector is not None:
+            legs["near words"] = words_of_nearest_query(vector, by_words, filters, limit)
         if not legs:
             return []
         with self._calling([vector.dimensions] if vector else []):
-            answers = self._answers(owner, legs)
-        vector_answer = answers.pop() if vector else None
-        return candidates_of(answers[0] if answers else None, vector_answer, vector)
+            answers = dict(zip(legs, self._answers(owner, list(legs.values())), strict=True))
+        return candidates_of(answers.get("words"), answers.get("vector"), answers.get("near words"), vector)
 
     def chunks(self, owner: Owner, collection: str, ids: Sequence[str]) -> dict[str, Chunk]:
         found: dict[str, Chunk] = {}

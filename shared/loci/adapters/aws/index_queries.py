@@ -76,7 +76,13 @@ def weights_of(answer: Json, words: Mapping[str, int]) -> WordWeights:
 
 def word_query(weights: WordWeights, filters: list[Json], limit: int, *, with_vectors: bool) -> Json:
     """The query by words. With the vectors, chunks that only the words find get a cosine, too."""
-    any_word = [
+    query = {"bool": {"should": _any_word(weights), "minimum_should_match": 1, "filter": filters}}
+    return _leg(limit, query, (*NAMES, "model", "vector") if with_vectors else NAMES)
+
+
+def _any_word(weights: WordWeights) -> list[Json]:
+    """A clause for each word: a chunk scores the sum of those that it matches."""
+    return [
         {
             "script_score": {
                 "query": term("words", word),
@@ -85,33 +91,49 @@ def word_query(weights: WordWeights, filters: list[Json], limit: int, *, with_ve
         }
         for word, rarity in weights.rarities.items()
     ]
-    query = {"bool": {"should": any_word, "minimum_should_match": 1, "filter": filters}}
-    return _leg(limit, query, (*NAMES, "model", "vector") if with_vectors else NAMES)
 
 
 def vector_query(vector: QueryVector, filters: list[Json], limit: int) -> Json:
     """The query for the nearest chunks."""
+    return _leg(limit, _near(vector, filters, limit), NAMES)
+
+
+def words_of_nearest_query(vector: QueryVector, weights: WordWeights, filters: list[Json], limit: int) -> Json:
+    """The query for the scores by words of the nearest chunks. In the same round trip: it looks for them once more."""
+    near = _near(vector, filters, limit)
+    query = {"bool": {"should": _any_word(weights), "minimum_should_match": 1, "filter": near}}
+    return _leg(_asked(limit), query, NAMES)
+
+
+def _near(vector: QueryVector, filters: list[Json], limit: int) -> Json:
     import numpy as np  # takes 0.1 s; a search by words alone does without
 
     numbers = [round(number, 7) for number in np.frombuffer(vector.values(), "<f4").tolist()]
     same_model = {"bool": {"filter": [*filters, term("model", vector.model)]}}
-    asked = max(LEAST_ASKED, OVERSAMPLING * limit)
-    query = {"knn": {vector_field(len(numbers)): {"vector": numbers, "k": asked, "filter": same_model}}}
-    return _leg(limit, query, NAMES)
+    return {"knn": {vector_field(len(numbers)): {"vector": numbers, "k": _asked(limit), "filter": same_model}}}
 
 
-def candidates_of(word_answer: Json | None, vector_answer: Json | None, vector: QueryVector | None) -> list[Candidate]:
-    """The candidates in the answers to both queries."""
+def _asked(limit: int) -> int:
+    return max(LEAST_ASKED, OVERSAMPLING * limit)
+
+
+def candidates_of(
+    word_answer: Json | None, vector_answer: Json | None, near_words_answer: Json | None, vector: QueryVector | None
+) -> list[Candidate]:
+    """The candidates in the answers to the queries."""
     by_words = _ranked(word_answer) if word_answer else {}
     by_vector = _ranked(vector_answer) if vector_answer else {}
     cosines = _cosines([one for _, one in by_words.values()], vector) if vector else {}
     cosines |= {chunk: round(cosine_of(one.score), 6) for chunk, (_, one) in by_vector.items()}
+    near_words = (
+        {chunk: one.score for chunk, (_, one) in _ranked(near_words_answer).items()} if near_words_answer else {}
+    )
     candidates: list[Candidate] = []
     for chunk in dict.fromkeys([*by_words, *by_vector]):
         lexical_rank, word = by_words.get(chunk, (None, None))
         vector_rank, neighbour = by_vector.get(chunk, (None, None))
         [document] = {one.document for one in (word, neighbour) if one}
-        bm25 = word.score if word else None
+        bm25 = word.score if word else near_words.get(chunk)
         candidates.append(Candidate(chunk, document, bm25, lexical_rank, cosines.get(chunk), vector_rank))
     return candidates
 

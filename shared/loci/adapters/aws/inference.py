@@ -127,9 +127,9 @@ class LambdaEmbedder:
 
     def query(self, text: str) -> QueryEmbedding:
         made = self._inference.ask("query", text=text[:LONGEST_TEXT])
-        return QueryEmbedding(
-            made["model"], b64decode(made["vector"]), b64decode(made["tokens"]), Scale(**made["scale"])
-        )
+        spans = tuple((start, end) for start, end in made["spans"])
+        vector, tokens = b64decode(made["vector"]), b64decode(made["tokens"])
+        return QueryEmbedding(made["model"], vector, tokens, spans, Scale(**made["scale"]))
 
     def count(self, texts: Sequence[str]) -> list[int]:
         pieces = [(at, piece) for at, text in enumerate(texts) for piece in _pieces(text)]

@@ -114,14 +114,17 @@ class SqliteIndex:
                 documents = None if among is None else _column(connection, among.sql, among.values)
                 having = having_any(connection, scope, where.any_words) if total and where.any_words else None
                 by_vector = cosines.nearest(limit, documents, having)
+            only_near = [number for number in by_vector if number not in by_words]
+            also = self._bm25.of(connection, scope, total, words, only_near)
             names = self._names.get(by_words.keys() | by_vector.keys(), partial(names_at, connection))
         word_ranks, vector_ranks = _ranks(by_words, names, limit), _ranks(by_vector, names, limit)
         if cosines is not None:
             by_vector |= cosines.of(list(word_ranks))
+        by_words |= also
         return [
             Candidate(
                 *names[number],
-                bm25=by_words[number] if number in word_ranks else None,
+                bm25=by_words.get(number),
                 lexical_rank=word_ranks.get(number),
                 cosine=by_vector.get(number),
                 vector_rank=vector_ranks.get(number),

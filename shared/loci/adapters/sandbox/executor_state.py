@@ -25,6 +25,8 @@ class KnownVariables:
     """The variables that runs may have changed since the snapshot."""
     is_cut_off: bool = False
     """True if a run has begun after that, and was not answered."""
+    why_not_saved: str = NOT_SAVED
+    """The reason why variables are lost that were set after it."""
 
     def condition(self, start: Start) -> ExecutorCondition:
         """The condition that a run finds if it starts in this way. Each variable is kept, or lost by name."""
@@ -50,7 +52,7 @@ class KnownVariables:
 
     def _not_in(self, saved: Iterable[str]) -> tuple[LostVariable, ...]:
         known = set(saved)
-        return _each((name for name in self.names if name not in known), NOT_SAVED)
+        return _each((name for name in self.names if name not in known), self.why_not_saved)
 
 
 def condition_after_end(condition: ExecutorCondition, why: WhyEnded) -> ExecutorCondition:

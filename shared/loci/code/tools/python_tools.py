@@ -94,8 +94,9 @@ def python_tools(app: CodeHost) -> list[LociTool]:
         """Run Python 3 in a sandbox, to compute on stored files. The answer is what the code prints.
 
         It has pandas, numpy, openpyxl, xlrd, scipy, scikit-learn, xgboost and matplotlib; open figures come back as
-        images. get_memory_path(memory_id, memory_name) needs no import and returns the pathlib.Path of a stored file.
-        Write to the current folder only. There is no network and no subprocess. State stays from run to run with the
+        images. get_memory_path(memory_id, memory_name) needs no import and returns the pathlib.Path of a stored file,
+        of a document (by id or path), or of a folder's documents ("notes/") as JSON lines: path, date, text.
+        Write to the current folder only. No network, no subprocess. State stays from run to run with the
         same executor_id. On AWS, the answer of code that goes on after 25 seconds has a `scratchpad_id`.
         """
         answer = await answer_of(app, lambda given_up: app.code.start_python(caller, executor_id, code, given_up))

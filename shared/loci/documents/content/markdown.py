@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import PurePosixPath
 
+from loci.documents.content.encodings import encoding_of, shown_text
 from loci.documents.content.front_matter import NO_FRONT_MATTER, FrontMatter, read_front_matter
 from loci.documents.content.links import mentions_in
 from loci.documents.content.names import aliases_of, stem_of, words_beside_text
@@ -19,7 +20,7 @@ from loci.documents.content.outline import (
     prose_lines,
 )
 from loci.documents.content.tags_and_dates import first_day, tags_of
-from loci.documents.document import NO_LINKS, UNPARSED, DocumentDate, Heading, Problem, WrittenLinks
+from loci.documents.document import BOM, NO_LINKS, UNPARSED, DocumentDate, Heading, Problem, WrittenLinks
 from loci.search.passages import Block
 
 PLAIN_SUFFIXES = frozenset((".txt", ".text"))
@@ -127,12 +128,12 @@ def _is_plain(path: str, lines: Sequence[str]) -> bool:
 def decoded(content: bytes) -> tuple[str, list[Problem]]:
     """The bytes as text, and the problems found in them."""
     problems: list[Problem] = []
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        problems.append(Problem("Some bytes are not UTF-8: they were replaced", line))
-        text = content.decode("utf-8-sig", "replace")
+    text, is_exact = shown_text(content)
+    text = text.removeprefix(BOM)
+    if not is_exact:
+        name = "UTF-8" if encoding_of(content).codec == "utf-8" else "UTF-16"
+        line = text.count("\n", 0, text.find("\ufffd")) + 1
+        problems.append(Problem(f"Some bytes are not {name}: they were replaced", line))
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
         problems.append(Problem("It contains NUL characters: they were replaced", line))

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from html import unescape
 from itertools import accumulate, groupby
 from typing import Literal
 
@@ -23,6 +24,8 @@ TABLE_RULE = re.compile(r"\s*+(?:\|\s*+)?+:?-++:?\s*+(?:\|\s*+:?-++:?\s*+)*+(?:\
 LONGEST_HEADING = 4_000
 """Characters of a heading that its title is made of."""
 EMPHASIS = re.compile(r"[*`]++|(?<!\w)_++|(?<!_)_++(?!\w)")
+IMAGE = re.compile(r"\[?!\[[^\[\]]*+\]\([^()\s]*+\)(?:\]\([^()\s]*+\))?")
+"""A picture, perhaps in a link, as the badges are behind the names of projects."""
 FEWEST_TURNS = 3
 """So many turns in a row are a conversation."""
 # A speaker and then some text: "Ann:", "**Ann Lee:**", "[10:32] Ann:", "> Ann:".
@@ -138,7 +141,10 @@ def _end_line(lines: Sequence[str], span: Sequence[int]) -> int:
 
 
 def _without_markup(heading: str) -> str:
-    text = EMPHASIS.sub("", without_links(heading[:LONGEST_HEADING]))
+    heading = heading[:LONGEST_HEADING]
+    bare = without_links(IMAGE.sub("", heading)) if "![" in heading else without_links(heading)
+    # A heading of nothing but a picture is called by what the picture shows.
+    text = unescape(EMPHASIS.sub("", bare if bare.strip() else without_links(heading)))
     return " ".join(text.split())[:LONGEST_TITLE]
 
 

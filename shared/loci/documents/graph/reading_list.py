@@ -13,8 +13,8 @@ from loci.documents.document import Document, Link
 from loci.documents.graph.graph import Graph, Graphs, kind_of
 from loci.documents.graph.neighbours_index import SimilarLinks
 from loci.documents.graph.similarity import FIRST_PASSAGES, Similarities, first_passages
-from loci.documents.library import EMPTY_LIBRARY
 from loci.documents.recently_read import RecentlyRead
+from loci.documents.unknown_names import EMPTY_LIBRARY
 from loci.search.document_index import DocumentIndex
 from loci.search.inference import Embedder
 from loci.search.ranking import Hit, Ranking
@@ -27,7 +27,7 @@ HALF_LIFE_DAYS: Final = 365.0
 RECENT_BONUS: Final = 0.3
 """The newest document is worth so much more than the oldest."""
 HIT_BONUS: Final = 0.5
-"""The score of a document for being a hit itself, on top of what the random walks give it."""
+"""The score of the best hit, on top of what the random walks give it. The second one gets half of it, and so on."""
 MINIMUM_SCORE: Final = 0.05
 """Every hit counts a little, even with a score of 0."""
 SIMILAR_WEIGHT: Final = 0.5
@@ -67,7 +67,7 @@ class SuggestedReading:
     """The number of candidates that did not fit."""
     compared_by: str
     reason: str | None
-    """Why there is nothing to read."""
+    """Why there is nothing to read, or what is left out."""
 
     @property
     def running_totals(self) -> list[int]:
@@ -96,13 +96,14 @@ class ReadingAdvisor:
         similar = self.similar_links.of(owner, [hit.chunk.document for hit in ranking.hits])
         candidates = reading_candidates(graph, ranking.hits, similar, CANDIDATES_PER_DOCUMENT * limit)
         count = self._token_counter(owner, candidates)
-        chosen, left_out = reading_list(candidates, self.recently_read.hashes(owner), count, max_tokens)
+        chosen, too_long = reading_list(candidates, self.recently_read.hashes(owner), count, max_tokens)
         items = tuple(chosen[:limit])
+        left_out = [*(f'"{one.document.title}"' for one in chosen[limit:]), *too_long]
         return SuggestedReading(
             items=items,
-            left_out=left_out + len(chosen) - len(items),
+            left_out=len(left_out),
             compared_by=similarity.compared_by,
-            reason=None if items else _why_nothing(ranking.reason),
+            reason=_what_is_left(left_out) if items else _why_nothing(ranking.reason),
         )
 
     def _token_counter(self, owner: Owner, candidates: Sequence[ReadingCandidate]) -> Callable[[ReadingCandidate], int]:
@@ -119,6 +120,15 @@ class ReadingAdvisor:
         return count
 
 
+def _what_is_left(names: Sequence[str]) -> str | None:
+    if not names:
+        return None
+    first = ", ".join(names[:NAMED])
+    return (
+        f"Left out: {first}{f' and {len(names) - NAMED} more' if len(names) > NAMED else ''}. Raise limit or max_tokens"
+    )
+
+
 def _why_nothing(reason: str | None) -> str:
     if reason is None:
         return "Nothing near it fits: raise max_tokens"
@@ -132,8 +142,9 @@ def reading_candidates(
     found = {hit.chunk.document: hit for hit in hits if hit.chunk.document in graph.documents}
     seeds = {id: hit.score + MINIMUM_SCORE for id, hit in found.items()}
     worth = pagerank(seeds, partial(_weighted_neighbours, graph, similar)) if seeds else {}
-    for id, score in seeds.items():  # otherwise a document that many link to comes before the only one that answers
-        worth[id] += HIT_BONUS * score / sum(seeds.values())
+    best = max(seeds.values(), default=1.0)
+    for rank, (id, score) in enumerate(seeds.items(), 1):  # else what many link to comes before what answers
+        worth[id] += HIT_BONUS * score / best / rank
     newest = max((graph.documents[id].date or "" for id in worth), default="")
     for id in worth:
         worth[id] *= 1 + RECENT_BONUS * _freshness(graph.documents[id].date, newest)
@@ -147,13 +158,13 @@ def reading_list(
     read: Mapping[str, str],
     count: Callable[[ReadingCandidate], int],
     max_tokens: int,
-) -> tuple[list[ReadingItem], int]:
-    """Choose what fits into the tokens, unread documents first; and count what does not fit.
+) -> tuple[list[ReadingItem], list[str]]:
+    """Choose what fits into the tokens, unread documents first; and name what does not fit.
 
     `read` has the hash with which each document was read: a document that has changed since is unread. If a document is
     too long, its passage that answers is taken, if that fits.
     """
-    chosen: list[ReadingItem] = []
+    chosen, too_long = list[ReadingItem](), list[str]()
     left = max_tokens
     is_read = {one.document.id: read.get(one.document.id) == one.document.sha256 for one in candidates}
     for one in sorted(candidates, key=lambda one: is_read[one.document.id]):
@@ -164,7 +175,9 @@ def reading_list(
         if tokens <= left:
             chosen.append(ReadingItem(one.document, one.reason, tokens, is_read[one.document.id], lines))
             left -= tokens
-    return chosen, len(candidates) - len(chosen)
+        else:
+            too_long.append(f'"{one.document.title}" ({tokens:,} tokens)')
+    return chosen, too_long
 
 
 def pagerank(seeds: Mapping[str, float], neighbours_of: Callable[[str], Mapping[str, float]]) -> dict[str, float]:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from loci.documents.content.markdown import ParsedDocument
 from loci.documents.document import DocumentDate, Problem, WrittenLinks
+from loci.documents.filtering import properties_of
 from loci.search.passages import LONGEST, Count, chunks, passages
 from loci.search.ranking import Chunk
 
@@ -21,6 +22,7 @@ class CutDocument:
     problems: tuple[Problem, ...]
     said: WrittenLinks
     chunks: tuple[Chunk, ...]
+    properties: tuple[str, ...] = ()
 
 
 def cut(id: str, path: str, parsed: ParsedDocument, count: Count, longest: int = LONGEST) -> CutDocument:
@@ -38,4 +40,5 @@ def cut(id: str, path: str, parsed: ParsedDocument, count: Count, longest: int =
         problems=problems,
         said=parsed.said,
         chunks=tuple(chunks(id, path, parsed.title, parsed.text, found[:MAX_CHUNKS], parsed.beside)),
+        properties=properties_of(parsed.front_matter),
     )

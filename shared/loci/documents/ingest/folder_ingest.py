@@ -3,18 +3,18 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing
 from functools import partial
-from itertools import count, filterfalse
+from itertools import filterfalse
 
 from loci.core.errors import Refused
 from loci.core.identity import Owner
 from loci.documents.catalog import Catalog
-from loci.documents.document import Document, IngestSummary, Root
+from loci.documents.document import Document, IngestSummary, LeftOut, Root
+from loci.documents.ingest.folder_scan import PLAIN_SCAN, FolderContents, FolderScan
 from loci.documents.ingest.index_writer import IndexWriter, Progress, no_progress
 from loci.documents.ingest.ingest_run import DocumentsOnDemand, FileToCut, IngestRun, PreloadedDocuments, SourceFile
 from loci.documents.ingest.ingested_folders import IngestedFolders
 from loci.documents.ingest.local_files import (
     SUFFIXES,
-    FolderContents,
     LocalPath,
     file_of,
     is_below,
@@ -25,7 +25,6 @@ from loci.documents.ingest.local_files import (
     missing_with_counts,
     path_of,
     root_of,
-    scan_folder,
 )
 
 DocumentsByPath = Mapping[str, tuple[Document, str]]
@@ -35,7 +34,10 @@ DocumentsByPath = Mapping[str, tuple[Document, str]]
 class FolderIngest:
     """Ingests documents while others read and write. If it is killed, the next run completes its work."""
 
-    def __init__(self, catalog: Catalog, writer: IndexWriter, folders: IngestedFolders) -> None:
+    def __init__(
+        self, catalog: Catalog, writer: IndexWriter, folders: IngestedFolders, scan: FolderScan = PLAIN_SCAN
+    ) -> None:
+        self.scan = scan
         self._catalog = catalog
         self._writer = writer
         self._folders = folders
@@ -51,7 +53,7 @@ class FolderIngest:
         locations = [local_path(path) for path in paths]
         # Before the scan: a document that is written during it is then not mistaken for one whose file is gone.
         known = {document.path: (document, version) for document, version in self._catalog.with_versions(owner)}
-        found = _scan(locations)
+        found = self._scanned(locations)
         if not found.files and not found.unread:
             raise _nothing_to_ingest(locations, len(list(_below(locations, self._catalog.roots(owner), known))))
         roots = self._roots(owner, locations)
@@ -70,10 +72,12 @@ class FolderIngest:
         gone = [
             document for document, file in here if document.path not in seen and not is_below(file, [*unread, *missing])
         ]
-        done = count(1)
+        done = 0
 
-        def report(path: str) -> None:
-            progress(next(done), len(sources), path)
+        def report(path: str, note: str) -> None:
+            nonlocal done
+            done += not note
+            progress(done, len(sources), path, note)
 
         from loci.documents.ingest.parallel_cutting import ParallelCutting  # 0.1 s, which a search does not pay
 
@@ -89,14 +93,14 @@ class FolderIngest:
         for document in gone:
             run.remove(document)
         self._catalog.remove_empty_roots(owner)
-        return run.summary(found.skipped, missing_with_counts(missing, [file for _, file in here]))
+        return run.summary(found.skipped, missing_with_counts(missing, [file for _, file in here]), found.left_out)
 
     def update(self, owner: Owner, folder: LocalPath, files: Sequence[str], gone: Sequence[str]) -> IngestSummary:
         """Ingest these files of the folder and remove the documents of those that are gone, without a full scan."""
         by_folder = {root.folder: root for root in self._roots(owner, [folder]).values()}
         known = DocumentsOnDemand(self._catalog, self._writer, owner)
         inside = [one for one in _roots_inside([folder.path], by_folder) if any(is_below(file, [one]) for file in gone)]
-        missing = missing_folders(inside, sorted(file for one in inside for file in scan_folder(one).files), ())
+        missing = missing_folders(inside, sorted(file for one in inside for file in self.scan.contents(one).files), ())
         # A second look: a file that comes and goes may have been there, or gone, only a moment ago.
         lost = {
             file: document
@@ -105,7 +109,7 @@ class FolderIngest:
             if (root := root_of(file, by_folder))
             if is_utf8(file) and (document := known.at(path_of(file, root))[0]) and document.root == root.id
         }
-        run = IngestRun(owner, self._catalog, self._writer, known, _by_hash([*lost.values()]), lambda _: None)
+        run = IngestRun(owner, self._catalog, self._writer, known, _by_hash([*lost.values()]), _silent)
         forgotten = self._folders.forgotten(owner)
         for file in filter(is_regular_file, files):
             if (root := root_of(file, by_folder)) and not _is_still(path_of(file, root), forgotten, known):
@@ -114,6 +118,16 @@ class FolderIngest:
         for file in filterfalse(is_regular_file, lost):
             run.remove(lost[file])
         return run.summary((), missing_with_counts(missing, gone))
+
+    def _scanned(self, locations: Sequence[LocalPath]) -> FolderContents:
+        """The contents of all locations, each file once."""
+        parts = [self.scan.contents(one.path) if one.is_folder else FolderContents((one.path,)) for one in locations]
+        return FolderContents(
+            files=tuple(sorted({file for part in parts for file in part.files})),
+            skipped=tuple(dict.fromkeys(one for part in parts for one in part.skipped)),
+            unread=tuple(dict.fromkeys(one for part in parts for one in part.unread)),
+            left_out=sum((part.left_out for part in parts), LeftOut()),
+        )
 
     def _roots(self, owner: Owner, locations: Sequence[LocalPath]) -> dict[str, Root]:
         """All roots, after making one for each location that lies in none. Whole folders are noted."""
@@ -125,19 +139,13 @@ class FolderIngest:
         return self._catalog.roots(owner)
 
 
+def _silent(path: str, note: str) -> None:
+    """Ignore progress."""
+
+
 def _is_still(path: str, forgotten: Collection[str], known: DocumentsOnDemand) -> bool:
     """True if the document at the path was forgotten, and has not come back since."""
     return path in forgotten and is_utf8(path) and known.at(path)[0] is None
-
-
-def _scan(locations: Sequence[LocalPath]) -> FolderContents:
-    """The contents of all locations, each file once."""
-    parts = [scan_folder(one.path) if one.is_folder else FolderContents((one.path,)) for one in locations]
-    return FolderContents(
-        files=tuple(sorted({file for part in parts for file in part.files})),
-        skipped=tuple(dict.fromkeys(one for part in parts for one in part.skipped)),
-        unread=tuple(dict.fromkeys(one for part in parts for one in part.unread)),
-    )
 
 
 def _below(

@@ -4,9 +4,9 @@ import os
 import stat
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import PurePath
 
-from loci.documents.ingest.local_files import SKIPPED_FOLDERS, is_below, is_document, scan_folder
+from loci.documents.ingest.folder_scan import FolderScan
+from loci.documents.ingest.local_files import is_below, is_document
 
 SAME_TICK = 0.05
 """Two writes of a file within so many seconds may leave the same timestamps: file systems round them."""
@@ -37,7 +37,8 @@ class FolderEmptied:
 class FolderSnapshot:
     """The documents of a folder, as last seen, without those in the excluded folders."""
 
-    def __init__(self, folder: str, excluded: Collection[str], clock: Callable[[], float]) -> None:
+    def __init__(self, folder: str, excluded: Collection[str], clock: Callable[[], float], scan: FolderScan) -> None:
+        self._scan = scan
         self._folder = folder
         self._excluded = excluded
         self._clock = clock
@@ -76,7 +77,7 @@ class FolderSnapshot:
             unread.append(path)
             return
         if stat.S_ISDIR(seen.st_mode):
-            below = scan_folder(path)
+            below = self._scan.contents(path, self._folder)
             unread += [one.path for one in below.unread]
             for file in below.files:
                 if not is_below(file, self._excluded):
@@ -104,8 +105,7 @@ class FolderSnapshot:
             return True
         if not is_below(path, [self._folder]) or is_below(path, self._excluded):
             return False
-        names = PurePath(path[len(self._folder) :]).parts
-        if any(name.startswith(".") or name in SKIPPED_FOLDERS for name in names):
+        if self._scan.leaves_out(self._folder, path, is_folder=os.path.isdir(path)):  # noqa: PTH112
             return False
         above = os.path.dirname(path)  # noqa: PTH120  (`realpath` gives the same form)
         return os.path.realpath(above) == above

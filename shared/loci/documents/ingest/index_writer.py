@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from loci.core.deadline import is_nearly_over, out_of_time
 from loci.core.errors import Conflict, LociError, NotFound, OutOfTime, Refused, Unavailable
@@ -15,8 +15,8 @@ from loci.core.json import iso
 from loci.core.lazy import Lazy
 from loci.core.stores import ABSENT
 from loci.documents.catalog import Catalog
-from loci.documents.content.tags_and_dates import with_ancestors
 from loci.documents.document import NO_LINKS, Document, WrittenLinks
+from loci.documents.filtering import marks_of
 from loci.documents.ingest.partial_embeddings import PORTION, SPARE, PartialEmbeddings
 from loci.search.document_index import DocumentIndex
 from loci.search.inference import Embedder, Embedding
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from loci.documents.ingest.cutting import CutDocument
 
 COLLECTION = "documents"
-PARSER_VERSION = 3
+PARSER_VERSION = 4
 """Add one when the parser reads more out of documents: those that an older version read are then read again."""
 MAX_FORMER_PATHS = 8
 PARSE_SECONDS = 5.0
@@ -37,8 +37,16 @@ RETRY_PAUSES = (0.0, 0.01, 0.03, 0.1, 0.3, 1.0)
 """The longest pause before each try, in seconds. It is random: several losers of a race would all lose again."""
 
 T = TypeVar("T")
-Progress = Callable[[int, int, str], None]
-"""Gets the number of documents done, the number of all, and the path of the last one."""
+Portion = Callable[[int, int], None]
+"""Gets the number of passages of a long document that are embedded, and the number of all."""
+
+
+class Progress(Protocol):
+    """Is told how far an ingest is."""
+
+    def __call__(self, done: int, total: int, path: str, note: str = "", /) -> None:
+        """The number of documents done, of all, and the path of the last one; with a note, of a long one under way."""
+        ...
 
 
 def random_pause(longest: float) -> None:
@@ -46,8 +54,12 @@ def random_pause(longest: float) -> None:
     time.sleep(random.uniform(0, longest))  # noqa: S311 (nobody gains by guessing it)
 
 
-def no_progress(done: int, total: int, path: str) -> None:
+def no_progress(done: int, total: int, path: str, note: str = "", /) -> None:
     """Ignore progress."""
+
+
+def no_portion(done: int, total: int) -> None:
+    """Ignore how far a document is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +180,7 @@ class IndexWriter:
             uploaded_sha256=before.uploaded_sha256 if before and before.path == path else None,
             date_from=cut.date and cut.date.source,
             changed_on=changed_on or self._changed_on(before, sha256),
+            properties=cut.properties,
         )
         return DocumentDraft(document, version, cut.chunks, cut.said)
 
@@ -196,7 +209,7 @@ class IndexWriter:
         kept = tuple(replace(held[id], embedding=None) for id in ids)
         return DocumentDraft(replace(document, model=None), version, kept, is_indexed=True)
 
-    def embed(self, owner: Owner, drafts: Sequence[DocumentDraft]) -> EmbeddedDrafts:
+    def embed(self, owner: Owner, drafts: Sequence[DocumentDraft], portion: Portion = no_portion) -> EmbeddedDrafts:
         """Give the drafts their embeddings. Only passages that none of the owner's documents has go to the model."""
         from loci.search.passages import embedded_text  # slow to import, as above
 
@@ -207,7 +220,7 @@ class IndexWriter:
         held = self._index.embeddings(owner, model, list({chunk.hash for chunk in every}))
         missing = {chunk.hash: embedded_text(chunk.heading, chunk.text) for chunk in every if chunk.hash not in held}
         try:
-            made = self._made(owner, drafts, model, missing)
+            made, new_ones = self._made(owner, drafts, model, missing, portion)
         except OutOfTime:  # the next try goes on from here
             raise
         except Unavailable:  # the model went away: documents can still be found by their words
@@ -217,14 +230,19 @@ class IndexWriter:
         if made:  # a model that was just installed may have made them
             model = next(iter(made.values())).model
         known = {hash: one for hash, one in (held | made).items() if one.model == model}
-        return EmbeddedDrafts(tuple(_with_embeddings(draft, known, model) for draft in drafts), len(made))
+        return EmbeddedDrafts(tuple(_with_embeddings(draft, known, model) for draft in drafts), new_ones)
 
     def _made(
-        self, owner: Owner, drafts: Sequence[DocumentDraft], model: str, missing: Mapping[str, str]
-    ) -> dict[str, Embedding]:
+        self,
+        owner: Owner,
+        drafts: Sequence[DocumentDraft],
+        model: str,
+        missing: Mapping[str, str],
+        portion: Portion,
+    ) -> tuple[dict[str, Embedding], int]:
         if self._partial and len(drafts) == 1 and len(missing) > PORTION:
-            return self._partial.make(owner, drafts[0].document.id, model, missing, self._embedder)
-        return dict(zip(missing, self._embedder.passages(list(missing.values())), strict=True))
+            return self._partial.make(owner, drafts[0].document.id, model, missing, self._embedder, portion)
+        return dict(zip(missing, self._embedder.passages(list(missing.values())), strict=True)), len(missing)
 
     def embed_one(self, owner: Owner, draft: DocumentDraft) -> DocumentDraft:
         """Give one draft its embeddings."""
@@ -246,7 +264,7 @@ class IndexWriter:
         if document.root is None:  # before the index, too: who removes another upload with this text looks for it
             self._catalog.note_text(owner, document, self._clock())
         dated, is_new = document.dated, draft.version == ABSENT
-        marks = TagsAndDate(with_ancestors(document.tags), dated and dated.day)
+        marks = TagsAndDate(marks_of(document), dated and dated.day)
         self._index.put(owner, COLLECTION, document.id, draft.chunks, marks, is_new=is_new)
         self._catalog.put(owner, document, version)
         if self._partial:

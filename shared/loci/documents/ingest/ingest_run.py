@@ -10,11 +10,14 @@ from loci.core.identity import Owner
 from loci.core.lazy import Lazy
 from loci.core.stores import ABSENT
 from loci.documents.catalog import Catalog
+from loci.documents.content.encodings import require_text
 from loci.documents.document import (
+    NOTHING_LEFT_OUT,
     UNLIMITED_BYTES,
     Document,
     FileFailure,
     IngestSummary,
+    LeftOut,
     MissingFolder,
     Problem,
     Root,
@@ -22,6 +25,7 @@ from loci.documents.document import (
 )
 from loci.documents.ingest.index_writer import BATCH, DocumentDraft, IndexWriter
 from loci.documents.ingest.local_files import below_root, changed_on, read_file
+from loci.documents.ingest.partial_embeddings import PORTION
 
 if TYPE_CHECKING:
     from loci.documents.content.limited_parser import Tries
@@ -115,7 +119,7 @@ class IngestRun:
         writer: IndexWriter,
         existing: ExistingDocuments,
         gone: Mapping[str, Document],
-        progress: Callable[[str], None],
+        progress: Callable[[str, str], None],
         cutting: "ParallelCutting[FileToCut] | None" = None,
     ) -> None:
         """`gone` are the documents whose files are gone, by hash: a new file with that hash is one that moved.
@@ -136,6 +140,8 @@ class IngestRun:
         self._processed = self._unchanged = self._removed = self._chunks = self._embedded = 0
         self._failed: list[FileFailure] = []
         self._problems: list[tuple[str, Problem]] = []
+        self._taken: list[str] = []
+        self._gone_paths: list[str] = []
 
     def add(self, source: SourceFile) -> None:
         """Read the file. If it has changed, it is written with the next batch."""
@@ -153,7 +159,7 @@ class IngestRun:
         sha256 = hashlib.sha256(content).hexdigest()
         if document and document.sha256 == sha256 and self._existing.is_indexed(document):
             self._unchanged += 1
-            self._progress(source.path)
+            self._progress(source.path, "")
             return
         id = document.id if document else self._new_id(source.path)
         read = FileToCut(source, id, content, version, document or self._gone.get(sha256))
@@ -177,6 +183,8 @@ class IngestRun:
     def _draft(self, read: FileToCut, cut: "CutDocument | None" = None) -> None:
         path, root, tries, day = read.source.path, read.source.root.id, self._tries(), _day(read.source)
         draft = self._writer.draft(read.id, path, root, read.content, read.version, read.before, tries, cut, day)
+        if len(draft.chunks) > BATCH:  # alone, so that it goes on where it was if it is interrupted
+            self._flush()
         self._pending.append((read.source, draft))
         self._pending_chunks += max(1, len(draft.chunks))
         if self._pending_chunks >= BATCH:
@@ -184,7 +192,12 @@ class IngestRun:
 
     def _flush(self) -> None:
         pending, self._pending, self._pending_chunks = self._pending, [], 0
-        embedded = self._writer.embed(self._owner, [draft for _, draft in pending])
+
+        def portion(done: int, total: int) -> None:
+            if done == total or done * 10 // total > (done - PORTION) * 10 // total:  # at each tenth
+                self._progress(pending[0][0].path, f"{done:,} of {total:,} passages")
+
+        embedded = self._writer.embed(self._owner, [draft for _, draft in pending], portion)
         self._embedded += embedded.new_embeddings
         with self._writer.together():
             written = [self._writer.try_write(self._owner, draft) for draft in embedded.drafts]
@@ -212,8 +225,11 @@ class IngestRun:
         """Remove a document whose file is gone."""
         self._writer.remove(self._owner, document.id)
         self._removed += 1
+        self._gone_paths.append(document.path)
 
-    def summary(self, skipped: tuple[FileFailure, ...], kept: tuple[MissingFolder, ...]) -> IngestSummary:
+    def summary(
+        self, skipped: tuple[FileFailure, ...], kept: tuple[MissingFolder, ...], left_out: LeftOut = NOTHING_LEFT_OUT
+    ) -> IngestSummary:
         """The counts, now that all is done."""
         if self._is_careful is not None:
             self._catalog.end_ingest(self._owner)
@@ -228,6 +244,9 @@ class IngestRun:
             skipped=skipped,
             problems=tuple(self._problems),
             kept=kept,
+            left_out=left_out,
+            taken=tuple(self._taken),
+            gone=tuple(self._gone_paths),
         )
 
     def _written_again(self, source: SourceFile, lost: DocumentDraft) -> DocumentDraft:
@@ -255,13 +274,14 @@ class IngestRun:
 
     def _count(self, draft: DocumentDraft) -> None:
         self._processed += 1
+        self._taken.append(draft.document.path)
         self._chunks += len(draft.chunks)
         self._problems += [(draft.document.path, problem) for problem in draft.document.problems]
-        self._progress(draft.document.path)
+        self._progress(draft.document.path, "")
 
     def _fail(self, path: str, reason: str) -> None:
         self.fail(path, reason)
-        self._progress(path)
+        self._progress(path, "")
 
     def _new_id(self, path: str) -> str:
         id = next(id for id in ids_for(path) if id not in self._new_ids and not self._existing.has(id))
@@ -274,4 +294,6 @@ def _day(source: SourceFile) -> str | None:
 
 
 def _read(source: SourceFile) -> bytes:
-    return read_file(source.root.folder, below_root(source.path))
+    content = read_file(source.root.folder, below_root(source.path))
+    require_text(source.path, content)
+    return content

@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 from pathlib import Path, PurePath
 
 from loci.core.errors import NotFound, Refused
-from loci.core.opening import open_file, open_folder
-from loci.documents.document import FileFailure, MissingFolder, Root
+from loci.core.opening import open_file
+from loci.documents.document import MissingFolder, Root
 
 TEXTS = "documents/"
 """The first part of the blob keys of documents' texts."""
@@ -18,52 +18,6 @@ SUFFIXES = frozenset((".md", ".markdown", ".mdx", ".txt"))
 SKIPPED_FOLDERS = frozenset(("node_modules",))
 MAX_DOCUMENT_BYTES = 10 * 1024 * 1024
 READ_ATTEMPTS = 3
-
-
-@dataclass(frozen=True, slots=True)
-class FolderContents:
-    """The documents in a folder. All paths are absolute."""
-
-    files: tuple[str, ...] = ()
-    skipped: tuple[FileFailure, ...] = ()
-    """Paths that look like documents but are not."""
-    unread: tuple[FileFailure, ...] = ()
-    """Folders that could not be read: nobody knows what is in them."""
-
-
-def scan_folder(folder: str) -> FolderContents:
-    """All documents below the folder, sorted by path. It skips hidden files and does not follow links."""
-    files: list[str] = []
-    skipped: list[FileFailure] = []
-    unread: list[FileFailure] = []
-    pending = [""]
-    while pending:
-        below = pending.pop()
-        here = "/".join(filter(None, (folder.rstrip("/"), below))) or "/"
-        try:
-            opened = open_folder(folder, below)
-        except (OSError, Refused) as error:
-            reason = error.what if isinstance(error, Refused) else f"Cannot read the folder ({error.strerror})"
-            unread.append(FileFailure(here, reason))
-            continue
-        try:
-            with os.scandir(opened) as entries:
-                ordered = sorted(entries, key=lambda entry: entry.name)
-            for entry in ordered:
-                if entry.name.startswith(".") or entry.name in SKIPPED_FOLDERS:
-                    continue
-                path = f"{here.rstrip('/')}/{entry.name}"
-                if entry.is_dir(follow_symlinks=False):
-                    pending.append(f"{below}/{entry.name}" if below else entry.name)
-                elif entry.is_file(follow_symlinks=False) and is_document(entry.name):
-                    files.append(path)
-                elif reason := _why_skipped(entry, path, folder):
-                    skipped.append(FileFailure(path, reason))
-        except OSError as error:
-            unread.append(FileFailure(here, f"Cannot read the folder ({error.strerror})"))
-        finally:
-            os.close(opened)
-    return FolderContents(tuple(sorted(files)), tuple(skipped), tuple(unread))
 
 
 def is_document(name: str) -> bool:
@@ -136,19 +90,6 @@ def _read_once(folder: str, path: str) -> bytes | None:
         after = os.fstat(opened.fileno())
     is_same = before.st_mtime_ns == after.st_mtime_ns and before.st_size == after.st_size == len(content)
     return content if is_same else None
-
-
-def _why_skipped(entry: "os.DirEntry[str]", path: str, folder: str) -> str | None:
-    """The reason to report. None if nobody would expect a document, or if a link's target is below the folder."""
-    if not entry.is_symlink():
-        return "It is not a regular file" if is_document(entry.name) else None
-    try:
-        target = Path(path).resolve(strict=True)
-    except (OSError, RuntimeError):  # before Python 3.13, a loop of links is a RuntimeError
-        return "The link is broken" if is_document(entry.name) else None
-    if target.is_relative_to(folder) or not (target.is_dir() or is_document(entry.name)):
-        return None
-    return "The link points outside the folder"
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from loci.documents.document import Document, MissingFolder, Root
-from loci.documents.ingest.local_files import file_of, is_below, missing_folders, missing_with_counts, scan_folder
+from loci.documents.ingest.folder_scan import PLAIN_SCAN
+from loci.documents.ingest.local_files import file_of, is_below, missing_folders, missing_with_counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +28,7 @@ class LostFiles:
         by_file = {file_of(one.path, root): one for one in documents if (root := roots.get(one.root or ""))}
         if not by_file:
             return LostFiles()
-        scans = [scan_folder(root.folder) for root in roots.values()]
+        scans = [PLAIN_SCAN.contents(root.folder) for root in roots.values()]
         found = sorted({file for scan in scans for file in scan.files})
         unread = [folder.path for scan in scans for folder in scan.unread if os.path.lexists(folder.path)]
         missing = missing_folders([root.folder for root in roots.values()], found, unread)

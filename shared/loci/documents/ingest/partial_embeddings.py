@@ -28,10 +28,20 @@ class PartialEmbeddings:
         self._kept: dict[tuple[Owner, str], list[str]] = {}
 
     def make(
-        self, owner: Owner, document: str, model: str, texts: Mapping[str, str], embedder: Embedder
-    ) -> dict[str, Embedding]:
-        """The embeddings of the texts, by their hashes: those that are kept, and the model's for the others."""
+        self,
+        owner: Owner,
+        document: str,
+        model: str,
+        texts: Mapping[str, str],
+        embedder: Embedder,
+        report: Callable[[int, int], None],
+    ) -> tuple[dict[str, Embedding], int]:
+        """The embeddings of the texts, by their hashes: those that are kept, and the model's for the others.
+
+        The number is that of the model's.
+        """
         made: dict[str, Embedding] = {}
+        new_ones = 0
         hashes, keys = list(texts), list[str]()
         for start in range(0, len(hashes), PORTION):
             portion = hashes[start : start + PORTION]
@@ -43,12 +53,14 @@ class PartialEmbeddings:
                     raise out_of_time()
                 new = embedder.passages([texts[hash] for hash in portion])
                 kept = dict(zip(portion, new, strict=True))
+                new_ones += len(new)
                 until = self._clock() + KEPT_SECONDS
                 self._records.put(owner, KIND, key, _value(kept), expires_at=until, durable=False)
             made |= kept
+            report(len(made), len(texts))
             keys.append(key)
         self._kept[owner, document] = keys
-        return made
+        return made, new_ones
 
     def forget(self, owner: Owner, document: str) -> None:
         """Remove what was kept of a document that is written now."""

@@ -15,7 +15,7 @@ from loci.documents.ingest.folder_snapshot import (
     folder_identity,
 )
 from loci.documents.ingest.index_writer import Progress, no_progress
-from loci.documents.ingest.local_files import LocalPath, scan_folder
+from loci.documents.ingest.local_files import LocalPath
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,14 +59,14 @@ class WatchedFolder:
         self._ingest = ingest
         self._owner = owner
         self._clock = clock
-        self._snapshot = FolderSnapshot(location.path, excluded, clock)
+        self._snapshot = FolderSnapshot(location.path, excluded, clock, ingest.scan)
         self._is_unavailable = False
         self._is_behind = False
 
     def ingest_all(self, progress: Progress = no_progress) -> Iterator[FolderEvent]:
         """Ingest the whole folder, as `FolderIngest.run` does."""
         # The snapshot comes first: a file that is written during the ingest then shows up as a change.
-        self._snapshot = FolderSnapshot(self.location.path, self.excluded, self._clock)
+        self._snapshot = FolderSnapshot(self.location.path, self.excluded, self._clock, self._ingest.scan)
         seen = self._snapshot.compare([self.location.path])
         if not isinstance(seen, FolderChanges):
             yield self._unavailable(is_empty=False)
@@ -87,7 +87,7 @@ class WatchedFolder:
     def check(self, paths: Collection[str]) -> Iterator[FolderEvent]:
         """Ingest what changed at these paths. A folder that was unavailable is ingested whole once it is back."""
         if self._is_unavailable:
-            if folder_identity(self.location.path) is None or not scan_folder(self.location.path).files:
+            if folder_identity(self.location.path) is None or not self._ingest.scan.contents(self.location.path).files:
                 return
             yield from self._postponing_failures(self.ingest_all)
         elif paths or self._is_behind:

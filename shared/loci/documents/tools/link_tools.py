@@ -61,16 +61,14 @@ def link_tools(app: DocumentsHost) -> list[LociTool]:
     def explore_links(
         id: DocumentName,
         caller: Caller,
-        relation: Annotated[
-            str | None, Field(max_length=64, description="only links of this type, such as references or follows")
-        ] = None,
+        relation: Annotated[str | None, Field(max_length=64, description="such as references or follows")] = None,
         direction: Annotated[Direction, Field(description="outgoing: from the document; incoming: to it")] = "outgoing",
         unresolved: Annotated[bool, Field(description="also links to documents that do not exist here")] = False,
     ) -> list[Edge]:
         """Find related documents through the graph: what a document cites, follows, implements, or resembles.
 
-        Use it after a search, to follow a thought; call it again with a returned `target`. `similar` links are inferred
-        and have no direction.
+        Use it after a search, to follow a thought from `target` to `target`. `similar` links are inferred and have no
+        direction.
         """
         wanted = None if relation is None else relation_named(relation)
         found = app.documents.links(caller.owner, id, direction=direction, relation=wanted, with_open=unresolved)
@@ -85,7 +83,7 @@ def link_tools(app: DocumentsHost) -> list[LociTool]:
     ) -> Neighbourhood:
         """Find the documents within a few links of a document, nearest first, each with the shortest path to it.
 
-        Use it to see what surrounds a document before you change it, or to find context that a search misses.
+        Use it before you change a document, or for context that a search misses.
         """
         found = app.documents.surroundings(caller.owner, id, depth=depth, limit=limit, over_similar=similar)
         return Neighbourhood(

@@ -10,9 +10,9 @@ from loci.core.identity import Caller
 from loci.documents.document import Document, Relation
 from loci.documents.graph.clusters import Method
 from loci.documents.host import DocumentsHost
-from loci.documents.library import EMPTY_LIBRARY
 from loci.documents.tools.noted_list import noted_list
 from loci.documents.tools.search_tools import LONGEST_QUERY
+from loci.documents.unknown_names import EMPTY_LIBRARY
 from loci.mcp.tool import LociTool, loci_tool
 
 MOST_GAPS = 100
@@ -84,7 +84,7 @@ class ReadingList(BaseModel):
     total_tokens: int
     left_out: int = Field(description="the number of related documents that did not fit into max_tokens or limit")
     compared_by: str = Field(description="the model of the vectors; TF-IDF if there is no model")
-    reason: str | None = Field(description="why there is nothing to read")
+    reason: str | None = Field(description="why there is nothing to read, or what is left out")
 
 
 def overview_tools(app: DocumentsHost) -> list[LociTool]:
@@ -93,13 +93,11 @@ def overview_tools(app: DocumentsHost) -> list[LociTool]:
     def find_gaps(
         caller: Caller,
         limit: Annotated[int, Field(ge=1, le=MOST_GAPS, description="the most gaps to return")] = 10,
-        threshold: Annotated[
-            float, Field(ge=0, le=1, description="how similar two documents must be, from 0 to 1")
-        ] = 0.8,
+        threshold: Annotated[float, Field(ge=0, le=1, description="how similar they must be")] = 0.8,
     ) -> Annotated[CallToolResult, list[GapView]]:
         """Find similar documents that no link joins, the most similar first.
 
-        Use it to connect what belongs together, and to find duplicates. It writes nothing.
+        Use it to connect what belongs together, and to find duplicates.
         """
         found = app.documents.gaps(caller.owner, limit=limit, threshold=threshold)
         gaps = [
@@ -131,7 +129,7 @@ def overview_tools(app: DocumentsHost) -> list[LociTool]:
     ) -> ClustersView:
         """Group all documents by topic: by their links and similarity, or by their tags.
 
-        Use it to learn what a library is about, or to place a new document.
+        Use it to learn what a library is about.
         """
         found = app.documents.topics(caller.owner, method, limit=limit, min_size=min_size)
         return ClustersView(
@@ -164,9 +162,9 @@ def overview_tools(app: DocumentsHost) -> list[LociTool]:
         ] = 8000,
         limit: Annotated[int, Field(ge=1, le=50, description="the most documents to return")] = 10,
     ) -> ReadingList:
-        """Suggest what to read before you begin: an ordered list of documents, each with the reason.
+        """Suggest what to read before you begin a task: documents in order, each with the reason.
 
-        Use it at the start of a task. Unread documents come first. Read them with read_node_content; if `lines` is
+        Unread ones come first. Read them with read_node_content; if `lines` is
         given, only those.
         """
         found = app.documents.suggest_reading(caller.owner, context, limit=limit, max_tokens=max_tokens)

@@ -1,10 +1,12 @@
 """The tool that reads a document: its text as it is, and beside it what writing and going on need."""
 
+from collections.abc import Sequence
 from typing import Annotated
 
 from mcp_types import CallToolResult, TextContent
 from pydantic import AliasChoices, BaseModel, Field
 
+from loci.core.errors import LociError
 from loci.core.identity import Caller
 from loci.documents.content.excerpt import Excerpt, ExcerptRequest, Position
 from loci.documents.document import DocumentText
@@ -16,6 +18,9 @@ NOT_UTF8 = (
     " append to it, replace other sections or add tags, they stay"
 )
 
+MOST_MORE = 20
+ERROR_ROOM = 1200
+"""Bytes of a document that could not be read."""
 DocumentName = Annotated[
     str,
     Field(
@@ -25,6 +30,17 @@ DocumentName = Annotated[
     ),
 ]
 """Writing says `path`, so that is understood, too."""
+
+
+class OtherContent(BaseModel):
+    """Another document of the same call, or why it could not be read."""
+
+    id: str
+    path: str | None = None
+    hash: str | None = None
+    result: str | None = None
+    go_on: str | None = None
+    error: str | None = None
 
 
 class Content(BaseModel):
@@ -40,6 +56,9 @@ class Content(BaseModel):
     next_column: int | None = Field(description="if it was cut within a line, the start_column of the rest")
     go_on: str | None = Field(description="if it was cut, how to read the rest")
     note: str | None = Field(description="why the text is not exactly what is in the file")
+    more: list[OtherContent] = Field(
+        default_factory=list[OtherContent], exclude_if=lambda value: not value, description="the documents of `more`"
+    )
 
 
 def reading_tool(app: DocumentsHost) -> LociTool:
@@ -48,32 +67,71 @@ def reading_tool(app: DocumentsHost) -> LociTool:
     def read_node_content(
         id: DocumentName,
         caller: Caller,
-        heading: Annotated[str | None, Field(description="only the section below this heading")] = None,
+        heading: Annotated[str | None, Field(description="only this section")] = None,
         start_line: Annotated[int | None, Field(ge=1, description="the first line to read")] = None,
         end_line: Annotated[int | None, Field(ge=1, description="the last line to read")] = None,
         max_tokens: Annotated[int | None, Field(ge=1, description="about the most tokens to return")] = None,
         start_column: Annotated[int | None, Field(ge=1, description="in the first line, if it was cut")] = None,
+        more: Annotated[list[str], Field(max_length=MOST_MORE, description="more documents to read at once")] = [],  # noqa: B006
     ) -> Annotated[CallToolResult, Content]:
         """Read the markdown of a document, or a part of it.
 
         Use it after a search, with the `id` and the `lines` or `heading` of a result. Long documents come in parts:
         `go_on` says how to read the next.
         """
-        text = app.documents.read(caller.owner, id)
-        request = ExcerptRequest(heading, start_line, end_line, max_tokens, start_column, _room(text))
-        view = _content(text, app.documents.excerpt(text, request)).model_dump()
-        about = {name: value for name, value in view.items() if name != "result" and value is not None}
-        blocks = [TextContent(type="text", text=str(view["result"])), TextContent(type="text", text=as_text(about))]
-        return CallToolResult(content=[*blocks], structured_content=view)
+        first = app.documents.read(caller.owner, id)
+        others = [_read(app, caller, name) for name in more]
+        texts = [one for one in (first, *others) if isinstance(one, DocumentText)]
+        room = BUDGET - sum(map(_overhead, texts)) - sum(ERROR_ROOM for one in others if isinstance(one, OtherContent))
+        rooms = _shares([_size(one.text) for one in texts], room)
+        tokens = max_tokens and max(1, max_tokens // len(texts))
+        request = ExcerptRequest(heading, start_line, end_line, tokens, start_column, rooms.pop(0))
+        view = _content(first, app.documents.excerpt(first, request))
+        for one in others:
+            if isinstance(one, OtherContent):
+                view.more.append(one)
+                continue
+            part = _content(one, app.documents.excerpt(one, ExcerptRequest(most_tokens=tokens, room=rooms.pop(0))))
+            view.more.append(OtherContent.model_validate(part.model_dump(include={*OtherContent.model_fields})))
+        shown = [view.model_dump(exclude={"more"}), *(one.model_dump() for one in view.more)]
+        blocks = [TextContent(type="text", text=text) for one in shown for text in _texts(one)]
+        return CallToolResult(content=[*blocks], structured_content=view.model_dump())
 
     return loci_tool(read_node_content, title="Read a document", quick=True)
 
 
-def _room(text: DocumentText) -> int:
-    """The bytes that the answer's other fields leave for the text, however long they are."""
+def _read(app: DocumentsHost, caller: Caller, name: str) -> DocumentText | OtherContent:
+    try:
+        return app.documents.read(caller.owner, name)
+    except LociError as error:
+        return OtherContent(id=name, error=f"{error.code}: {error}"[: ERROR_ROOM // 4])
+
+
+def _texts(view: dict[str, object]) -> list[str]:
+    """The text of a document, and what else there is to say of it."""
+    about = as_text({name: value for name, value in view.items() if name != "result" and value is not None})
+    return [about] if view["result"] is None else [str(view["result"]), about]
+
+
+def _shares(sizes: Sequence[int], room: int) -> list[int]:
+    """The room of each text: all that it needs if that is little, else as much as other long ones have."""
+    shares = [0] * len(sizes)
+    for taken, at in enumerate(sorted(range(len(sizes)), key=lambda at: sizes[at])):
+        shares[at] = max(1, min(sizes[at], room // (len(sizes) - taken)))
+        room -= shares[at]
+    return shares
+
+
+def _size(text: str) -> int:
+    """The bytes of the text as a string of JSON."""
+    return len(as_text([text]).encode())
+
+
+def _overhead(text: DocumentText) -> int:
+    """The bytes that the answer's other fields take of a document, however long they are."""
     most = len(text.text)
     empty = _content(text, Excerpt("", most, most, most, Position(most, most), most))
-    return BUDGET - len(as_text(empty.model_dump()).encode())
+    return len(as_text(empty.model_dump()).encode())
 
 
 def _content(text: DocumentText, part: Excerpt) -> Content:

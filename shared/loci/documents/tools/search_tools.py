@@ -10,11 +10,14 @@ from loci.core.errors import Refused
 from loci.core.identity import Caller
 from loci.documents.content.date_ranges import asked_for_newest, parse_date_range
 from loci.documents.content.tags_and_dates import normal_tag
+from loci.documents.filtering import Part
 from loci.documents.host import DocumentsHost
-from loci.documents.library import EMPTY_LIBRARY
+from loci.documents.tools.answer_room import PASSAGE
 from loci.documents.tools.noted_list import noted_list
 from loci.documents.tools.reading_tool import reading_tool
-from loci.documents.tools.search_results import SearchResults, search_results, snippet_room, tagged_results
+from loci.documents.tools.result_views import SearchResults
+from loci.documents.tools.search_results import search_results, tagged_results
+from loci.documents.unknown_names import EMPTY_LIBRARY
 from loci.mcp.threads import SEARCHES
 from loci.mcp.tool import LociTool, loci_tool
 from loci.search.ranking import Where
@@ -25,6 +28,8 @@ MOST = 100
 Query = Annotated[str, Field(min_length=1, max_length=LONGEST_QUERY, description="what to look for, in plain words")]
 Limit = Annotated[int, Field(ge=1, le=MOST, description="the most documents to return")]
 Explain = Annotated[bool, Field(description="say how each result got its rank")]
+Folder = Annotated[str | None, Field(max_length=512, description="only below this folder")]
+Properties = Annotated[dict[str, str], Field(description='front matter it must have: {"status": "done"}')]
 Tags = Annotated[list[str], Field(max_length=100)]
 
 
@@ -32,22 +37,28 @@ def search_tools(app: DocumentsHost) -> list[LociTool]:
     """The tools over what was ingested."""
 
     def search_documents(
-        query: Query, caller: Caller, limit: Limit = 20, explain: Explain = False
+        query: Query,
+        caller: Caller,
+        limit: Limit = 20,
+        explain: Explain = False,
+        folder: Folder = None,
+        properties: Properties = {},  # noqa: B006
     ) -> Annotated[CallToolResult, SearchResults]:
         """Search all documents by meaning and by words.
 
         Use it first for "what did we learn about X", "how did we solve Y", or before you begin work on a topic.
-        Returns the best passage of each document, with its id for read_node_content. `metadata.reason` says why an
-        answer is empty.
+        Returns the best passages word for word, and a line of later documents, each with its id for
+        read_node_content. `metadata.reason` says why an answer is empty.
         """
-        found = app.documents.search(caller.owner, query, limit=limit, room=snippet_room(limit))
+        part = Part(folder, properties)
+        found = app.documents.search(caller.owner, query, limit=limit, room=PASSAGE, part=part)
         return search_results(found, query, explain=explain)
 
     def temporal_search(
         query: Query,
         date_range: Annotated[
             str,
-            Field(max_length=100, description="June 2024, March to May 2024, since 2026-01-31, last week"),
+            Field(max_length=100, description="June 2024, March to May 2024, since 2026-01-31"),
         ],
         caller: Caller,
         limit: Limit = 20,
@@ -59,9 +70,9 @@ def search_tools(app: DocumentsHost) -> list[LociTool]:
         """
         owner, newest = caller.owner, asked_for_newest(query)
         since, until = parse_date_range(date_range, datetime.now(UTC).date())
-        where, room = Where(since=since, until=until), snippet_room(limit)
+        where = Where(since=since, until=until)
         found = app.documents.search(
-            owner, newest or query, limit=limit, room=room, where=where, newest_first=newest is not None
+            owner, newest or query, limit=limit, room=PASSAGE, where=where, newest_first=newest is not None
         )
         return search_results(found, query, explain=explain, undated=app.documents.undated(owner))
 
@@ -80,15 +91,15 @@ def search_tools(app: DocumentsHost) -> list[LociTool]:
         if query:
             of_any, of_all = (wanted, ()) if match == "any" else ((), wanted)
             where = Where(any_tags=of_any, all_tags=of_all, no_tags=unwanted)
-            searched = app.documents.search(owner, query, limit=limit, room=snippet_room(limit), where=where)
+            searched = app.documents.search(owner, query, limit=limit, room=PASSAGE, where=where)
             return search_results(searched, query, explain=False)
         found = app.documents.with_tags(owner, wanted, unwanted, every=match == "all", limit=limit)
         is_empty = not found and app.documents.is_empty(owner)
-        return tagged_results(wanted, found, snippet_room(limit), is_empty=is_empty)
+        return tagged_results(wanted, found, is_empty=is_empty)
 
     def list_directory_structure(
         caller: Caller,
-        prefix: Annotated[str | None, Field(max_length=512, description="only what is below this folder")] = None,
+        prefix: Folder = None,
         depth: Annotated[int | None, Field(ge=1, le=64, description="the most levels below that")] = None,
         documents: Annotated[bool, Field(description="list documents, too")] = False,
     ) -> Annotated[CallToolResult, list[str]]:

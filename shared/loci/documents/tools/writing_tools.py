@@ -97,7 +97,7 @@ def writing_tools(app: DocumentsHost) -> list[LociTool]:
     ) -> Annotated[CallToolResult, Tagging]:
         """Add tags to a markdown file. Nothing else changes; undo_write undoes it.
 
-        They go into its front matter or its `<!-- tags: a, b -->` comment; if it has neither, Loci adds a comment.
+        They go into its front matter, or into a comment `<!-- tags: a, b -->`.
         """
         tagging = app.documents.changes.add_tags(caller.owner, file_path, tags, dry_run=dry_run)
         written = tagging.written

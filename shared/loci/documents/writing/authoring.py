@@ -5,7 +5,6 @@ Every other byte of the document stays as it was: its line ends, its byte order 
 
 import re
 from bisect import bisect_right
-from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from itertools import accumulate
 from typing import Literal
 
 from loci.core.errors import NotFound, Refused
+from loci.documents.content.encodings import Encoding, encoding_of, shown_text
 from loci.documents.content.excerpt import section_lines
 from loci.documents.content.scanners import COMMENT_END, COMMENT_START
 from loci.documents.content.tags_and_dates import TAGS_COMMENT
@@ -20,8 +20,8 @@ from loci.documents.document import BOM, Heading
 
 Mode = Literal["create", "append", "replace", "edit"]
 LINE_END = re.compile(r"(\r\n|\r|\n)")
-# A byte that is not UTF-8 is decoded to one lone surrogate.
-UNREADABLE = re.compile("[\0\udc80-\udcff]")
+# What is not in the encoding is decoded to lone surrogates.
+UNREADABLE = re.compile("[\0\ud800-\udfff]")
 HASH_HEADING = re.compile(r" {0,3}(#{1,6})(?:\s|$)")
 UNDERLINE = re.compile(r" {0,3}(?:=+|-+)\s*")
 
@@ -99,7 +99,7 @@ def replace_all(content: bytes, text: str) -> bytes:
     A text that was read and did not change gives the same bytes.
     """
     old, new = raw_text(content), text.removeprefix(BOM)
-    if with_line_feeds(new) == with_line_feeds(content[len(old.bom) :].decode(errors="replace")):
+    if with_line_feeds(new) == with_line_feeds(shown_text(content)[0].removeprefix(BOM)):
         return content
     after = create(new).decode()
     is_ended = old.lines[-1] == "" or new.endswith(("\r", "\n"))
@@ -153,7 +153,7 @@ def replace_section(path: str, content: bytes, text: str, heading: str) -> bytes
 class RawText:
     """The bytes of a document as lines that can be edited while every other byte stays."""
 
-    bom: bytes
+    encoding: Encoding
     text: str
     """The decoded bytes with their own line ends."""
     lines: tuple[str, ...]
@@ -181,20 +181,18 @@ class RawText:
     def replace(self, start: int, end: int, new: str) -> bytes:
         """The bytes with `new` between two positions of `text`. `new` gets the line ends of the text."""
         inserted = with_line_feeds(new).replace("\n", self.newline)
-        return self.bom + (self.text[:start] + inserted + self.text[end:]).encode("utf-8", "surrogateescape")
+        return self.encoding.encode(self.text[:start] + inserted + self.text[end:])
 
 
 def raw_text(content: bytes) -> RawText:
-    """The bytes, ready to be edited. `Refused` if they are UTF-16."""
-    if content.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
-        raise Refused("The document is UTF-16", "Save it as UTF-8, then try again", code="NOT_UTF8")
-    bom = BOM_UTF8 if content.startswith(BOM_UTF8) else b""
-    text = content[len(bom) :].decode("utf-8", "surrogateescape")
+    """The bytes, ready to be edited. `Refused` if they are damaged UTF-16."""
+    encoding = encoding_of(content)
+    text = encoding.decode(content)
     parts = LINE_END.split(text)
     ends = Counter(parts[1::2])
     starts = list(accumulate(map(len, parts), initial=0))[:-1:2]
     lines = tuple(UNREADABLE.sub("\ufffd", line) for line in parts[::2])
-    return RawText(bom, text, lines, tuple(starts), max(ends, key=lambda end: ends[end], default="\n"))
+    return RawText(encoding, text, lines, tuple(starts), max(ends, key=lambda end: ends[end], default="\n"))
 
 
 def with_line_feeds(text: str) -> str:

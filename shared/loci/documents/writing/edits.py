@@ -13,8 +13,10 @@ from loci.core.json import iso
 from loci.core.lazy import Lazy
 from loci.core.stores import BlobStore, RecordStore, WriteLocks
 from loci.documents.catalog import Catalog
+from loci.documents.content.encodings import require_text
 from loci.documents.graph.graph import Graphs
 from loci.documents.graph.own_links import OwnLinks
+from loci.documents.ingest.folder_scan import PLAIN_SCAN, FolderScan
 from loci.documents.ingest.index_writer import RETRY_PAUSES, IndexWriter
 from loci.documents.ingest.local_files import MAX_DOCUMENT_BYTES
 from loci.documents.writing.authoring import missing
@@ -51,9 +53,10 @@ class Edits:
         write_roots: Sequence[Path],
         own_links: OwnLinks,
         graphs: Graphs,
+        scan: FolderScan = PLAIN_SCAN,
     ) -> None:
         self._deletions = Deletions(records)
-        self._targets = WriteTargets(catalog, self._deletions, write_roots)
+        self._targets = WriteTargets(catalog, self._deletions, write_roots, scan)
         journal = WriteJournal(records)
         self._recovery = WriteRecovery(
             catalog, writer, blobs, self._targets, journal, locks, own_links, self._deletions
@@ -104,9 +107,12 @@ class Edits:
         with self._recovery.locked(owner, target):
             for _ in RETRY_PAUSES:
                 before = self._recovery.stored_text(owner, target).read()
+                if before is not None:
+                    require_text(target.place, before)
                 if expect is not None and hash_of(before) != expect:
                     raise self._changed_since_read(owner, target, before, expect, change)
                 after = change(target.path, before)
+                require_text(target.place, after)
                 if len(after) > MAX_DOCUMENT_BYTES:
                     raise Refused(f"{target.place} would be larger than 10 MB", "Split it", code="FILE_TOO_LARGE")
                 if dry_run:
@@ -131,6 +137,7 @@ class Edits:
             before = self._recovery.stored_text(owner, target).read()
             if before is None:
                 raise missing(target.place)
+            require_text(target.place, before)
             if hash_of(before) != expect:
                 raise self._changed_since_read(owner, target, before, expect)
             if document := self._catalog.find(owner, target.path).document:

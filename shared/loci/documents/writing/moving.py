@@ -12,6 +12,7 @@ from loci.core.errors import Conflict, NotFound, Refused, Unavailable
 from loci.core.identity import Owner
 from loci.core.stores import WriteLocks
 from loci.documents.catalog import Catalog
+from loci.documents.content.encodings import require_text
 from loci.documents.document import LOCK_WAIT_SECONDS, Document
 from loci.documents.writing.authoring import missing
 from loci.documents.writing.history import hash_of
@@ -72,6 +73,7 @@ class Moves:
             content = self._recovery.stored_text(owner, source).read()
             if content is None:
                 raise missing(source.place)
+            require_text(source.place, content)
             if expect not in (None, hash_of(content)):
                 raise Conflict(
                     f"{source.place} has changed since it had that hash; its hash is now {hash_of(content)}",

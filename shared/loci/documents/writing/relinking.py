@@ -145,7 +145,7 @@ def relinked(path: str, content: bytes, new: NewTargets) -> bytes:
         return document.starts[line] + at - begins[line]
 
     moved = [replace(one, start=position(one.start), end=position(one.end)) for one in places]
-    return document.bom + with_targets(document.text, moved, new).encode("utf-8", "surrogateescape")
+    return document.encoding.encode(with_targets(document.text, moved, new))
 
 
 def _check_front_matter(path: str, before: RawText, after: bytes) -> None:

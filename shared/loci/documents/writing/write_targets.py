@@ -10,6 +10,7 @@ from loci.core.identity import LOCAL, Owner
 from loci.documents.catalog import Catalog
 from loci.documents.document import Root
 from loci.documents.ingest import local_files
+from loci.documents.ingest.folder_scan import PLAIN_SCAN, FolderScan
 from loci.documents.ingest.local_files import checked_path, file_of, path_of, root_of
 from loci.documents.writing.deletions import Deletions
 
@@ -32,7 +33,10 @@ class WriteTarget:
 class WriteTargets:
     """Finds the document to write by its id, its path or the path of its file. Nothing outside the roots is one."""
 
-    def __init__(self, catalog: Catalog, deletions: Deletions, write_roots: Sequence[Path]) -> None:
+    def __init__(
+        self, catalog: Catalog, deletions: Deletions, write_roots: Sequence[Path], scan: FolderScan = PLAIN_SCAN
+    ) -> None:
+        self._scan = scan
         self._catalog = catalog
         self._deletions = deletions
         self._write_roots = write_roots
@@ -98,7 +102,7 @@ class WriteTargets:
         file = _resolved(f"{root.folder.rstrip('/')}/{below}")
         if not file.is_relative_to(root.folder):
             raise _outside(f"{root.name}/{below}", [root.folder])
-        return _checked(str(file), root)
+        return self._checked(str(file), root)
 
     def _by_file(self, owner: Owner, name: str) -> WriteTarget:
         by_folder = {root.folder: root for root in self._catalog.roots(owner).values()}
@@ -111,11 +115,23 @@ class WriteTargets:
             )
         file = _resolved(name)
         if root := root_of(str(file.parent), by_folder):
-            return _checked(str(file), root)
+            return self._checked(str(file), root)
         for folder in write_roots:
             if file.is_relative_to(folder):
-                return _checked(str(file), self._catalog.make_root(owner, str(folder), folder.name or "files"))
+                root = self._catalog.make_root(owner, str(folder), folder.name or "files")
+                return self._checked(str(file), root)
         raise _outside(name, [*by_folder, *map(str, write_roots)])
+
+    def _checked(self, file: str, root: Root) -> WriteTarget:
+        """The target. `Refused` if an ingestion would skip the file."""
+        if self._scan.leaves_out(root.folder, file) or not local_files.is_document(file):
+            ignored = ", nor named by a .gitignore file" if self._scan.with_gitignore else ""
+            raise Refused(
+                f"{file} is not a document",
+                f"The names of documents end in {', '.join(sorted(local_files.SUFFIXES))}, and are not hidden{ignored}",
+                code="NOT_A_DOCUMENT",
+            )
+        return WriteTarget(path_of(file, root), root)
 
     def _write_roots_of(self, owner: Owner) -> list[Path]:
         """The folders of the setting `write_roots`. They belong to the operator, so other owners have none."""
@@ -134,18 +150,3 @@ def _resolved(path: str) -> Path:
         return Path(path).expanduser().resolve()
     except (OSError, RuntimeError):  # links in a circle, or the home folder of an unknown user
         raise Refused(f"{path!r} is not a document path", "Correct the path", code="BAD_PATH") from None
-
-
-def _checked(file: str, root: Root) -> WriteTarget:
-    """The target. `Refused` if an ingestion would skip the file."""
-    path = path_of(file, root)
-    parts = local_files.below_root(path).split("/")
-    if any(
-        part.startswith(".") or part in local_files.SKIPPED_FOLDERS for part in parts
-    ) or not local_files.is_document(file):
-        raise Refused(
-            f"{file} is not a document",
-            f"The names of documents end in {', '.join(sorted(local_files.SUFFIXES))}, and are not hidden",
-            code="NOT_A_DOCUMENT",
-        )
-    return WriteTarget(path, root)

@@ -14,7 +14,7 @@ from starlette.types import Message, Receive, Scope, Send
 from loci.core.errors import LociError
 from loci.core.identity import Caller
 from loci.mcp.auth.gate import Gate
-from loci.mcp.caller import SCOPE_KEY
+from loci.mcp.caller import PAGES_KEY, SCOPE_KEY
 from loci.mcp.http.address import Addresses
 from loci.mcp.http.batch import answer_batch
 from loci.mcp.http.body import Batch, Body, parse_body, read_body
@@ -85,10 +85,11 @@ class Gatekeeper:
             return await self._end_session(headers, caller, origin, send, has_sessions=has_sessions)
         form = _form(headers.get("accept"))
         _check_type(headers.get("content-type", ""))
+        shows_pages = False
         if has_sessions and (id := headers.get("mcp-session-id")) is not None:
-            await on_thread(self._sessions.check, id, caller)
+            shows_pages = await on_thread(self._sessions.check, id, caller)
         body = parse_body(await read_body(receive, headers.get("content-length")))
-        passed, extra = _passed_on(scope, caller), _cross_origin(origin)
+        passed, extra = _passed_on(scope, caller, shows_pages=shows_pages), _cross_origin(origin)
         if isinstance(body, Batch):
             if version not in BATCHED:
                 raise Refusal(400, "This protocol revision has no batches: send one message a request")
@@ -98,7 +99,8 @@ class Gatekeeper:
         if body.tolerated:
             self._host.telemetry.tolerated("closing braces behind the message")
         if has_sessions and body.message.get("method") == "initialize":
-            extra.append((SESSION, self._sessions.begin(caller).encode()))
+            id = self._sessions.begin(caller, shows_pages=_declares_pages(body.message))
+            extra.append((SESSION, id.encode()))
         sending = _with_headers(send, extra) if extra else send
         return await transport.serve(form, body, passed, receive, sending, as_event=has_sessions)
 
@@ -172,9 +174,18 @@ def closing(scope: Scope) -> list[tuple[bytes, bytes]]:
     return [(b"connection", b"close")] if is_long else []
 
 
-def _passed_on(scope: Scope, caller: Caller) -> Scope:
+def _declares_pages(initialize: Mapping[str, Any]) -> bool:
+    match initialize:
+        case {"params": {"capabilities": {"elicitation": {"url": dict()}}}}:
+            return True
+        case _:
+            return False
+
+
+def _passed_on(scope: Scope, caller: Caller, *, shows_pages: bool) -> Scope:
     headers = [(name, value) for name, value in scope["headers"] if name not in (b"accept", b"content-type")]
-    return {**scope, "headers": [*headers, ACCEPT, (b"content-type", b"application/json")], SCOPE_KEY: caller}
+    told = {SCOPE_KEY: caller, PAGES_KEY: shows_pages}
+    return {**scope, "headers": [*headers, ACCEPT, (b"content-type", b"application/json")], **told}
 
 
 def _with_headers(send: Send, extra: list[tuple[bytes, bytes]]) -> Send:

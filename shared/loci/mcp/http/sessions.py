@@ -1,7 +1,8 @@
 """Sessions for the protocol revisions that have them.
 
-An id is a sealed token, so any instance can check it. A session ends after 30 days, or when its client ends it; neither
-a pause nor a deploy ends it. Only ids that a client ended are stored, until their 30 days are over.
+An id is a sealed token, so any instance can check it. It says if the client can show pages: later requests do not. A
+session ends after 30 days, or when its client ends it; neither a pause nor a deploy ends it. Only ids that a client
+ended are stored, until their 30 days are over.
 """
 
 from collections.abc import Callable
@@ -9,6 +10,7 @@ from typing import Final
 
 from loci.core.identity import SYSTEM, Caller
 from loci.core.ids import random_id
+from loci.core.json import JsonObject
 from loci.core.signing import Keyring
 from loci.core.stores import RecordStore
 from loci.mcp.http.refusal import Refusal
@@ -25,13 +27,15 @@ class Sessions:
         self._records = records
         self._clock = clock
 
-    def begin(self, caller: Caller) -> str:
+    def begin(self, caller: Caller, *, shows_pages: bool = False) -> str:
         """A new id, which is good for this caller only."""
-        return self._seal.close({"n": random_id(), "o": caller.owner.key, "e": self._clock() + SECONDS})
+        claims: JsonObject = {"n": random_id(), "o": caller.owner.key, "e": self._clock() + SECONDS}
+        return self._seal.close(claims | {"p": True} if shows_pages else claims)
 
-    def check(self, id: str, caller: Caller) -> None:
-        """Refuse an id that is forged, foreign, too old or ended."""
+    def check(self, id: str, caller: Caller) -> bool:
+        """Refuse an id that is forged, foreign, too old or ended. True if its client can show pages."""
         self._opened(id, caller)
+        return (self._seal.open(id) or {}).get("p") is True
 
     def end(self, id: str, caller: Caller) -> None:
         """Make the id useless to everybody."""

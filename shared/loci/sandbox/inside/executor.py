@@ -35,6 +35,7 @@ class Executor:
         self._requests = requests
         self._replies = replies
         self._is_running = False
+        self._was_interrupted = False
         self._asking = threading.Lock()
         # The caller's code is `__main__`, so that its functions and classes are saved by value, as in a notebook.
         main = types.ModuleType("__main__")
@@ -68,7 +69,11 @@ class Executor:
                 os._exit(0)
 
     def get_memory_path(self, memory_id: str, memory_name: str = "") -> pathlib.Path:
-        """The path of a stored file, for reading: get_memory_path("ds-abc123", "sales.xlsx")."""
+        """The path of a stored file or a document, for reading: get_memory_path("ds-abc123", "sales.xlsx").
+
+        get_memory_path("notes/") is a file with all documents of that folder, as JSON lines: id, path, title, date,
+        date_from, tags, text, error.
+        """
         with self._asking:
             self._say({"t": "memory", "memory_id": str(memory_id), "memory_name": str(memory_name)})
             while True:
@@ -90,6 +95,7 @@ class Executor:
         return answer
 
     def _interrupt(self, *_: object) -> None:
+        self._was_interrupted = True
         if self._is_running:
             raise KeyboardInterrupt
 
@@ -144,6 +150,13 @@ class Executor:
                 del held[: frames.PIECE]
 
         def write(content: bytes | memoryview) -> None:
+            self._is_running = False  # an interrupt would leave half a frame
+            put(content)
+            self._is_running = True
+            if self._was_interrupted:
+                raise KeyboardInterrupt
+
+        def put(content: bytes | memoryview) -> None:
             if len(content) < frames.PIECE:
                 held.extend(content)
                 send(all_of_it=False)
@@ -152,7 +165,14 @@ class Executor:
             for piece in frames.pieces(content):
                 frames.write(self._replies, frames.BYTES, piece)
 
-        saved = pickled_variables.save(self._namespace, self._names(), write, asked.get("most", LARGEST_STATE))
+        self._was_interrupted = False
+        try:
+            self._is_running = True
+            saved = pickled_variables.save(self._namespace, self._names(), write, asked.get("most", LARGEST_STATE))
+        except KeyboardInterrupt:
+            return {"ok": False}
+        finally:
+            self._is_running = False
         send(all_of_it=True)
         self._remember(saved.kept)
         kept = [one[:LONGEST_NAME] for one in saved.kept if one not in NOT_LISTED]

@@ -163,7 +163,7 @@ class PythonRuns:
         """Answers the executor's requests for stored files, with copies that it cannot change."""
 
         def lookup(id: str, name: str) -> dict[str, str]:
-            answer = line.ask({"file": id[:200], "name": name[:200]}) if line else None
+            answer = line.ask({"file": id[:1024], "name": name[:200]}) if line else None
             if answer is None:
                 return {"missing": "Nobody answered: the time is up, or the line is broken"}
             if "missing" in answer:

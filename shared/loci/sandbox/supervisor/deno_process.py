@@ -10,8 +10,8 @@ import time
 from collections.abc import Callable, Iterator
 
 from loci.sandbox.supervisor.deno_messages import Ready, parsed
+from loci.sandbox.supervisor.process_use import memory_use
 
-PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 KEPT_ERRORS = 65536
 CHUNK = 1 << 20
 
@@ -122,11 +122,7 @@ class DenoProcess:
         """Bytes of memory that it has now; 0 if unknown."""
         if self.pid is None or not sys.platform.startswith("linux"):
             return 0
-        try:
-            with open(f"/proc/{self.pid}/statm", "rb") as opened:
-                now = int(opened.read().split()[1]) * PAGE
-        except (OSError, IndexError):
-            return 0
+        now = memory_use(self.pid).bytes
         self.peak = max(self.peak, now)
         return now
 

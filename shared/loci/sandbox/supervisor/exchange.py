@@ -9,7 +9,7 @@ from typing import Any, Literal
 from loci.sandbox.inside import frames
 
 MB = 1 << 20
-DISK_SECONDS = 0.2
+DISK_SECONDS = 0.05
 BEGUN_SECONDS = 0.1
 LAST_WORDS = 1000
 """Bytes that are kept of the reason why an executor did not start."""

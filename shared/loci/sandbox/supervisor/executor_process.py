@@ -29,12 +29,11 @@ from loci.sandbox.supervisor.exchange import (
 )
 from loci.sandbox.supervisor.executor_files import disk_use
 from loci.sandbox.supervisor.process_handle import ProcessHandle
+from loci.sandbox.supervisor.process_use import HeldFiles, held_files, memory_use
 
 LOOK_SECONDS = 0.05
-MOST_PARTS = 20_000
-"""Of a message: names of variables, and what became of them."""
-LARGEST_PIECE = 8 << 20
-"""Of bytes: a figure, or a part of the variables."""
+MOST_PARTS, LARGEST_PIECE = 20_000, 8 << 20
+"""Of a message, which names variables; and the bytes of a figure or a part of the variables."""
 READ = 1 << 16
 WRITTEN = 1 << 16
 CLOSED = select.POLLHUP | select.POLLERR
@@ -53,6 +52,7 @@ class ExecutorProcess:
         self._held = bytearray()
         self._waiting: deque[Iterator[bytes]] = deque()
         self._unsent = memoryview(b"")
+        self._held_files = HeldFiles()
         self.has_run = False
         self.ended: WhyEnded | None = None
         for one in descriptors:
@@ -65,11 +65,10 @@ class ExecutorProcess:
     @property
     def is_alive(self) -> bool:
         """False if its process has ended by itself: nobody writes to its pipe any more."""
-        if self.ended is not None:
-            return False
         poll = select.poll()
-        poll.register(self._replies, 0)
-        return not poll.poll(0)
+        if self.ended is None:
+            poll.register(self._replies, 0)
+        return self.ended is None and not poll.poll(0)
 
     def wait_until_ready(self, seconds: float) -> None:
         """Wait until it takes requests."""
@@ -87,12 +86,20 @@ class ExecutorProcess:
         message: Message = {"op": "run", "code": code, "saved": saved}
         return self._request(message, self._bounds.seconds, lookup=lookup, soft=True, given_up=given_up)
 
-    def save(self, take: Callable[[bytes], None], most: int, seconds: float) -> ExecutorReply:
+    def save(
+        self,
+        take: Callable[[bytes], None],
+        most: int,
+        seconds: float,
+        given_up: Callable[[], bool] = lambda: False,
+    ) -> ExecutorReply:
         """Hand over the variables, piece by piece. They are bytes here, and never more.
 
+        Past its time, or if given up, it is interrupted, and the variables stay; if that does not help, it is ended.
         `take` must not raise: that ends the executor, since the rest of its bytes would be taken for the next answer's.
         """
-        return self._request({"op": "save", "most": most}, seconds, take=take, room=most + most // 8)
+        message: Message = {"op": "save", "most": most}
+        return self._request(message, seconds, take=take, room=most + most // 8, soft=True, given_up=given_up)
 
     def restore(self, pieces: Iterable[bytes], seconds: float) -> ExecutorReply:
         """Give it back variables that `save` handed over."""
@@ -142,7 +149,7 @@ class ExecutorProcess:
             self.end()  # unless it has ended: what it still says belongs to no request
             raise
         self._handle.signal(signal.SIGSTOP)
-        self._check_disk(exchange)
+        self._check_disk(exchange, with_mapped=False)
         return reply
 
     def _exchange(self, exchange: Exchange) -> ExecutorReply:
@@ -183,20 +190,27 @@ class ExecutorProcess:
             exchange.interrupted = True
             exchange.until = now + self._bounds.grace_seconds
             self._handle.signal(signal.SIGINT)
-        memory = self._handle.memory()
+        used = memory_use(self._handle.id)
+        memory = used.bytes + self._held_files.buffers
         exchange.output.most_memory = max(exchange.output.most_memory, memory)
         if memory > self._bounds.memory_bytes + self._bounds.base_bytes:
             self._stop("memory", exchange)
-        if self._handle.threads() > self._bounds.threads:
+        if used.threads > self._bounds.threads:
             self._stop("threads", exchange)
         if now > exchange.next_disk:
-            self._check_disk(exchange)
+            self._check_disk(exchange, with_mapped=True)
             # A folder that takes long to look through is looked at less often.
             exchange.next_disk = time.monotonic() + max(DISK_SECONDS, 10 * (time.monotonic() - now))
 
-    def _check_disk(self, exchange: Exchange) -> None:
+    def check_between_runs(self) -> None:
+        """Look at all that it holds, which takes too long after each run. `ExecutorEnded` if it is too much."""
+        if self.ended is None:
+            self._check_disk(Exchange(lambda _: False, 0), with_mapped=True)
+
+    def _check_disk(self, exchange: Exchange, *, with_mapped: bool) -> None:
         found = disk_use(self._folders, self._bounds.files)
-        if found.bytes > self._bounds.disk_bytes or found.files > self._bounds.files:
+        self._held_files = held_files(self._handle.id, self._folders, with_mapped=with_mapped)
+        if found.bytes + self._held_files.unlinked > self._bounds.disk_bytes or found.files > self._bounds.files:
             self._stop("disk", exchange)
 
     def _stop(self, why: WhyEnded, exchange: Exchange) -> None:

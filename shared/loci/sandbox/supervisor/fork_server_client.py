@@ -23,6 +23,8 @@ from loci.sandbox.wall.restrictions import Limits
 START = Path(__file__).parent.parent / "start.py"
 UP_SECONDS = 60.0
 SPAWN_SECONDS = 20.0
+RESERVED = 4 << 30
+"""Addresses that libraries may reserve without using them: stacks and heaps of threads. Their tables take 8 MB."""
 PACKAGES = (
     *("numpy", "pandas", "openpyxl", "xlrd", "scipy.stats", "sklearn.ensemble", "sklearn.linear_model"),
     *("sklearn.metrics", "sklearn.model_selection", "sklearn.preprocessing", "xgboost", "threadpoolctl"),
@@ -178,6 +180,7 @@ class ForkServer:
         work, scratch = str(folders.work), str(folders.scratch)
         limits = Limits(
             memory_bytes=bounds.memory_bytes + bounds.base_bytes,
+            more_address_bytes=bounds.memory_bytes + RESERVED,
             file_bytes=bounds.disk_bytes,
             processes=bounds.threads,
         )
@@ -208,7 +211,9 @@ def _environment(cache: Path) -> dict[str, str]:
     # A second thread in the fork server would make its children hang (libgomp). No semaphores exist behind the wall.
     one = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
     paths = {"PATH": "/usr/bin:/bin", "HOME": str(cache), "MPLCONFIGDIR": str(cache), "LANG": "C.UTF-8", "TZ": "UTC"}
-    return {**one, **paths, "JOBLIB_MULTIPROCESSING": "0", "MPLBACKEND": "Agg"}
+    # Each heap of threads reserves 64 MB of addresses, and without this there may be eight for each processor.
+    heaps = {"MALLOC_ARENA_MAX": "8"}
+    return {**one, **paths, **heaps, "JOBLIB_MULTIPROCESSING": "0", "MPLBACKEND": "Agg"}
 
 
 def _handle(announced: socket.socket) -> ProcessHandle | None:

@@ -1,15 +1,13 @@
-"""A process that is not our child: signals to it, and what it uses."""
+"""A process that is not our child: how it is signalled."""
 
 import contextlib
 import errno
 import os
 import signal
 
-PAGE = os.sysconf("SC_PAGE_SIZE")
-
 
 class ProcessHandle:
-    """Signals a process that is not our child, and reads what it uses.
+    """Signals a process that is not our child.
 
     Since Linux 5.3 it holds the process itself, so that its id cannot become another's.
     """
@@ -36,18 +34,3 @@ class ProcessHandle:
         if self._descriptor is not None and self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
-
-    def memory(self) -> int:
-        """Bytes in RAM, with what it shares; 0 if the system does not say."""
-        try:
-            with open(f"/proc/{self.id}/statm", encoding="ascii") as opened:
-                return int(opened.read().split()[1]) * PAGE
-        except (OSError, IndexError, ValueError):
-            return 0
-
-    def threads(self) -> int:
-        """The number of its threads; 0 if the system does not say."""
-        try:
-            return len(os.listdir(f"/proc/{self.id}/task"))
-        except OSError:
-            return 0

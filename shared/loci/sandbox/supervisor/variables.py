@@ -90,15 +90,28 @@ def start(
     return executor, Restored(said)
 
 
-def save(executor: ExecutorProcess, take: Callable[[bytes], None], most: int, *, all_of_it: bool) -> Saved | Unsaved:
+def save(
+    executor: ExecutorProcess,
+    take: Callable[[bytes], None],
+    most: int,
+    *,
+    all_of_it: bool,
+    seconds: float = SECONDS,
+    given_up: Callable[[], bool] = lambda: False,
+) -> Saved | Unsaved:
     """Hand the variables over to `take`, in so many bytes at most.
 
-    If they need more, the ones that are too large are lost; or with `all_of_it` none counts as saved.
+    If they need more, the ones that are too large are lost; or with `all_of_it` none counts as saved. If it takes
+    longer than these seconds, nothing is saved; if it cannot be stopped then, the process is ended.
     """
+    too_slow = f"saving the variables took longer than {seconds:.3g} s"
     try:
-        said = executor.save(take, most, SECONDS).said
+        reply = executor.save(take, most, seconds, given_up)
     except ExecutorEnded as ended:
-        return Unsaved(f"the variables could not be saved ({ended.why})")
+        return Unsaved(too_slow if ended.why == "time" else f"the variables could not be saved ({ended.why})")
+    said = reply.said
+    if reply.interrupted and not said.get("ok"):
+        return Unsaved(too_slow)
     if not said.get("ok"):  # what came is not all
         return Unsaved("there was no memory to save them")
     if all_of_it and said.get("too_large"):

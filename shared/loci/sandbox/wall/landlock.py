@@ -19,6 +19,9 @@ WRITE = READ | WRITE_FILE | REMOVE_DIR | REMOVE_FILE | MAKE_DIR | MAKE_REG | TRU
 FIRST, BY_VERSION = (1 << 13) - 1, ((2, 1 << 13), (3, TRUNCATE), (5, IOCTL_DEV))
 TCP, SCOPES = 3, 3
 FILE_RULE = 1
+OWN_FILES = ("maps", "smaps", "status", "stat", "statm", "cmdline", "comm", "cgroup", "limits", "io", "oom_score")
+OWN_FOLDERS = ("fd", "task")
+"""Below /proc/ID, besides. Among the others are the network of the host, its mounts, and the process's memory."""
 
 
 def version() -> int:
@@ -32,8 +35,11 @@ def version() -> int:
         return 0
 
 
-def restrict(view: View, proc: str) -> None:
-    """Let the process reach only the view and itself below `proc`, and no process outside."""
+def restrict(view: View, *, own_proc: bool) -> None:
+    """Let the process reach only the view and itself below /proc, and no process outside.
+
+    With `own_proc`, /proc shows no other process and no other network, and all of it may be read.
+    """
     known = version()
     if not known:
         raise OSError(errno.ENOSYS, "landlock")
@@ -52,8 +58,11 @@ def restrict(view: View, proc: str) -> None:
             kernel.call("landlock", numbers["landlock_add_rule"], rules, FILE_RULE, rule, 0)
             os.close(opened)
 
-    for path in (*view.readable, proc):
+    own = f"/proc/{os.getpid()}"
+    for path in (*view.readable, *(("/proc",) if own_proc else (f"{own}/{name}" for name in OWN_FILES))):
         allow(path, READ)
+    for name in OWN_FOLDERS:
+        allow(f"{own}/{name}", READ_DIR)
     for path in view.executable:
         allow(path, READ | EXECUTE)
     for path in view.writable:

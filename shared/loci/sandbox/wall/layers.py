@@ -11,7 +11,7 @@ class Layer(StrEnum):
     DESCRIPTORS = "descriptors"
     """Every open file is closed, except those that are named."""
     PRIVILEGES = "privileges"
-    """No capabilities, no way to gain any, and nobody of the same user can look into the process."""
+    """No capabilities, no way to gain any, and without the layers below nobody of the same user can look into it."""
     LIMITS = "limits"
     """Memory, open files, file size."""
     NAMESPACES = "namespaces"
@@ -25,7 +25,8 @@ class Layer(StrEnum):
 BASE = frozenset({Layer.DESCRIPTORS, Layer.PRIVILEGES, Layer.LIMITS})
 UNPRIVILEGED = BASE | {Layer.LANDLOCK, Layer.SECCOMP}
 ALL = frozenset(Layer)
-DEVICES = ("/dev/null", "/dev/zero", "/dev/urandom", "/dev/random")
+# Not /dev/zero: mapped, it is memory that no limit counts.
+DEVICES = ("/dev/null", "/dev/urandom", "/dev/random")
 
 
 def is_strong(layers: AbstractSet[Layer]) -> bool:

@@ -83,7 +83,7 @@ def main(_: list[str]) -> None:
 
     def below_landlock() -> None:
         restrictions.give_up()
-        landlock.restrict(View(readable=(VIEW,)), "/proc/self")
+        landlock.restrict(View(readable=(VIEW,)), own_proc=False)
 
     def below_seccomp() -> None:
         restrictions.give_up()

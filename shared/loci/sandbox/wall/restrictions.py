@@ -19,6 +19,8 @@ class Limits:
 
     memory_bytes: int | None = None
     """RLIMIT_DATA: heap and private mappings. It does not count reserved address space, of which V8 needs much."""
+    more_address_bytes: int | None = None
+    """RLIMIT_AS, beyond what it has now. Each page that is only mapped needs a table, which no other limit counts."""
     file_bytes: int | None = None
     open_files: int = 256
     processes: int | None = None
@@ -29,6 +31,7 @@ def limit(limits: Limits, *, own_user: bool) -> None:
     """Lower the limits for good. A limit that is lower already stays."""
     wanted = {
         resource.RLIMIT_DATA: limits.memory_bytes,
+        resource.RLIMIT_AS: _address_bytes(limits.more_address_bytes),
         resource.RLIMIT_FSIZE: limits.file_bytes,
         resource.RLIMIT_NOFILE: limits.open_files,
         resource.RLIMIT_NPROC: limits.processes if own_user else None,
@@ -41,6 +44,13 @@ def limit(limits: Limits, *, own_user: bool) -> None:
         hard = resource.getrlimit(kind)[1]
         lowest = value if hard == resource.RLIM_INFINITY else min(value, hard)
         resource.setrlimit(kind, (lowest, lowest))
+
+
+def _address_bytes(more: int | None) -> int | None:
+    if more is None:
+        return None
+    with open("/proc/self/statm", encoding="ascii") as opened:
+        return int(opened.read().split()[0]) * os.sysconf("SC_PAGE_SIZE") + more
 
 
 def close_others(keep: Collection[int]) -> None:
@@ -67,6 +77,14 @@ def hide() -> None:
     """If the system allows it, let nobody of the same user look into this process, until it runs another program."""
     with contextlib.suppress(OSError):
         kernel.prctl(kernel.PR_SET_DUMPABLE, 0)
+
+
+def show_to_supervisor() -> None:
+    """Let processes of the same user look into this one: the supervisor counts the files that it holds.
+
+    Only for code that other layers keep apart from all code of others.
+    """
+    kernel.prctl(kernel.PR_SET_DUMPABLE, 1)
 
 
 def give_up() -> None:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection
 
 from loci.sandbox.wall import kernel, landlock, namespaces, seccomp
 from loci.sandbox.wall.layers import Layer, View
-from loci.sandbox.wall.restrictions import Limits, close_others, die_with_parent, give_up, limit
+from loci.sandbox.wall.restrictions import Limits, close_others, die_with_parent, give_up, limit, show_to_supervisor
 from loci.sandbox.wall.seccomp import Rules
 
 __all__ = ["Limits", "Rules", "View", "put_up"]
@@ -40,7 +40,8 @@ def put_up(
     if Layer.LIMITS in layers:
         limit(limits, own_user=Layer.NAMESPACES in layers)
     if Layer.LANDLOCK in layers:
-        # With namespaces, /proc shows no other process.
-        landlock.restrict(view, "/proc" if Layer.NAMESPACES in layers else f"/proc/{os.getpid()}")
+        landlock.restrict(view, own_proc=Layer.NAMESPACES in layers)
+    if layers & {Layer.NAMESPACES, Layer.LANDLOCK}:
+        show_to_supervisor()
     if Layer.SECCOMP in layers:
         seccomp.judge(rules)

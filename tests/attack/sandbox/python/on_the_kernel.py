@@ -54,7 +54,7 @@ if bad: esc(bad)
 """,
     "calls of 32-bit programs": """
 if os.uname().machine == "x86_64":
-    m = mmap.mmap(-1, 4096, prot=7); m.write(b"\\xb8\\x14\\x00\\x00\\x00\\xcd\\x80\\xc3")
+    m = mmap.mmap(-1, 4096, flags=34, prot=7); m.write(b"\\xb8\\x14\\x00\\x00\\x00\\xcd\\x80\\xc3")
     if ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(m)))() > 0: esc("int 0x80")
 """,
     "calls of the x32 convention": """

@@ -33,6 +33,8 @@ GRACE = 180.0
 """Seconds besides a run's own: its machine may have to be started, and its variables restored and saved."""
 RENEWED_AFTER = 24 * 3600.0
 """Seconds after which files are saved again, although they are as they were: the bucket keeps them for eight days."""
+LONGEST_NAME = 1024
+"""Characters of the id or the path of what code asks for."""
 NOT_READ: JsonObject = {"missing": "Loci failed to read this file"}
 
 
@@ -239,7 +241,7 @@ class _StoredFileLinks:
     def __call__(self, asked: Any) -> dict[str, Json]:
         owner = self._turn.owner
         question = cast("dict[str, Any]", asked) if isinstance(asked, dict) else {}
-        id = str(question.get("file"))[:200]
+        id = str(question.get("file"))[:LONGEST_NAME]
         try:
             stored = self._files.read(owner, id)
             folder = content_id(id, stored.version)

@@ -3,18 +3,22 @@
 import math
 import threading
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections import Counter
+from collections.abc import Callable, Generator
+from concurrent.futures import Future, wait
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from loci.adapters.local.executors.executor_folder import ExecutorFolder
 from loci.adapters.local.executors.executor_session import BUSY_SECONDS, QUIET_SECONDS, ExecutorSession
 from loci.adapters.local.executors.executor_starter import PREFIX, ExecutorStarter
+from loci.adapters.local.executors.run_places import RunPlaces
 from loci.adapters.sandbox.snapshots import Snapshots
 from loci.code.ports import GivenUp, StoredFiles, never
 from loci.code.python_run import Ran
-from loci.core.errors import LociError, NotFound, Refused
+from loci.core.errors import LociError, NotFound
 from loci.core.identity import Owner
+from loci.sandbox.supervisor.daemon_threads import in_thread
 from loci.sandbox.supervisor.exchange import Bounds
 from loci.sandbox.supervisor.executor_process import ExecutorProcess
 
@@ -24,6 +28,11 @@ LOOKS_SECONDS = 1.0
 SWEEP_SECONDS = 3600.0
 """Between two searches for executors that have expired."""
 UNOWNED_SECONDS = 3600.0
+SAVED_AT_ONCE = 2
+"""Executors of an owner."""
+CLOSE_SECONDS = 10.0
+"""For all of them together, when the server stops."""
+KILLED_SECONDS = 2.0
 
 
 class ConfinedExecutors:
@@ -49,7 +58,9 @@ class ConfinedExecutors:
         self._kept_seconds = kept_seconds
         self._turn = threading.Lock()
         # Each run needs a process, and these share the machine's memory.
-        self._running = threading.BoundedSemaphore(MOST_HERE)
+        self._places = RunPlaces(MOST_HERE)
+        self._saving: dict[str, threading.BoundedSemaphore] = {}
+        self._is_tidied: set[str] = set()
         self._sessions: dict[str, ExecutorSession] = {}
         self._closed = threading.Event()
         self._keeper: threading.Thread | None = None
@@ -68,7 +79,7 @@ class ConfinedExecutors:
         with self._turn:
             self._sessions[session.id] = session
         self._keep()
-        self._make_room(session)
+        self._beside(self._make_room, session)
         return session.id
 
     def run(
@@ -82,15 +93,10 @@ class ConfinedExecutors:
         if session.owner != owner:
             raise NotFound(f"There is no executor {id}", "Make one with create_memory_code_runner()")
         self._keep()
-        if not self._running.acquire(timeout=BUSY_SECONDS):
-            raise Refused(
-                f"{MOST_HERE} executors run code already", "Call again when one of them is done", code="EXECUTOR_BUSY"
-            )
         try:
-            return session.run(code, files, keep_until, given_up)
+            return session.run(code, files, keep_until, lambda: self._place(session), given_up)
         finally:
-            self._running.release()
-            self._make_room(session)
+            self._beside(self._make_room, session)
 
     def read_file(self, owner: Owner, id: str, name: str, most: int) -> bytes:
         with self._turn:
@@ -106,15 +112,33 @@ class ConfinedExecutors:
 
     def tidy(self) -> None:
         """Save the executors that are quiet, and put away those that are idle. What fails is tried again later."""
+        wait(self._begin_tidying())
+
+    def _begin_tidying(self) -> list["Future[None]"]:
+        """The same, but beside each other: code that takes long to be saved keeps no other waiting."""
         now = self._clock()
+        begun: list[Future[None]] = []
         for session in self.sessions():
-            if not session.is_here:
-                continue
-            with suppress(LociError, OSError):
-                if now - session.used_at >= self._idle_seconds:
+            is_idle = now - session.used_at >= self._idle_seconds
+            is_quiet = session.is_dirty and now - session.used_at >= QUIET_SECONDS
+            with self._turn:
+                if not session.is_here or not (is_idle or is_quiet) or session.id in self._is_tidied:
+                    continue
+                self._is_tidied.add(session.id)
+                turns = self._saving.setdefault(session.owner.key, threading.BoundedSemaphore(SAVED_AT_ONCE))
+            begun.append(in_thread(self._tidy, session, turns, is_idle=is_idle))
+        return begun
+
+    def _tidy(self, session: ExecutorSession, turns: threading.BoundedSemaphore, *, is_idle: bool) -> None:
+        try:
+            with turns, suppress(LociError, OSError):
+                if is_idle:
                     session.put_away()
-                elif session.is_dirty and now - session.used_at >= QUIET_SECONDS:
+                else:
                     session.save()
+        finally:
+            with self._turn:
+                self._is_tidied.discard(session.id)
 
     def sweep(self) -> None:
         """Remove executors that have expired, and what a crash left. What fails is tried again later."""
@@ -148,13 +172,15 @@ class ConfinedExecutors:
             folder.release()
 
     def close(self) -> None:
-        """Save what is not saved, and end all processes."""
+        """Save what is not saved, and end all processes, also those whose code does not let itself be saved in time."""
         self._closed.set()
+        until = time.monotonic() + CLOSE_SECONDS
         if self._keeper is not None:
-            self._keeper.join()
-        for session in self.sessions():
-            session.close()
+            self._keeper.join(1)  # it may be removing files
+        closed = [in_thread(one.close, max(0.1, until - time.monotonic())) for one in self.sessions()]
+        wait(closed, until + KILLED_SECONDS - time.monotonic())
         self._starter.close()
+        wait(closed, KILLED_SECONDS)
 
     def _session(
         self, owner: Owner, folder: ExecutorFolder, executor: ExecutorProcess | None = None
@@ -166,15 +192,33 @@ class ConfinedExecutors:
         with self._turn:
             return list(self._sessions.values())
 
-    def _make_room(self, but: ExecutorSession) -> None:
-        """Put away those that were idle for longest. If one cannot be saved, it stays, and the next one goes."""
-        here = sorted((one for one in self.sessions() if one.is_here and one is not but), key=lambda one: one.used_at)
+    @contextmanager
+    def _place(self, session: ExecutorSession) -> Generator[None]:
+        """A place for a run. An owner with too many processes first waits until one of them is put away."""
+        with self._places.place(session.owner.key, BUSY_SECONDS):
+            if not session.is_here:
+                self._make_room(session, session.owner)
+            yield
+
+    def _make_room(self, but: ExecutorSession, of: Owner | None = None) -> None:
+        """Put away those that were idle for longest, of the owner with most of them.
+
+        If one cannot be saved, it stays, and the next one goes.
+        """
+        here = [one for one in self.sessions() if one.is_here and one is not but and of in (None, one.owner)]
+        count = Counter(one.owner.key for one in here)
+        here.sort(key=lambda one: (-count[one.owner.key], one.used_at))
         too_many = len(here) + 1 - MOST_HERE
         for session in here:
             if too_many <= 0:
                 return
             with suppress(LociError, OSError):
                 too_many -= session.put_away()
+
+    def _beside(self, work: Callable[[ExecutorSession], None], session: ExecutorSession) -> None:
+        """Do the work on another thread: nobody waits for what another's code takes."""
+        if not self._closed.is_set():
+            in_thread(work, session)
 
     def _keep(self) -> None:
         with self._turn:
@@ -190,4 +234,4 @@ class ConfinedExecutors:
                 swept_at = self._clock()
             if self._closed.wait(LOOKS_SECONDS):
                 return
-            self.tidy()
+            self._begin_tidying()

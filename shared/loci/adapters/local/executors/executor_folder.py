@@ -20,7 +20,8 @@ from loci.sandbox.supervisor.fork_server_client import WorkFolders
 
 WORK, SCRATCH, MEMORY, ARRIVING = "work", "scratch", "memory", "arriving"
 OWNER, LOCK, VARIABLES, RUNNING = "owner.json", "lock", "variables.json", "running"
-LONGEST_ID = 200
+LONGEST_ID = 1024
+"""Characters. Documents can be asked for by their paths."""
 
 
 class ExecutorFolder:

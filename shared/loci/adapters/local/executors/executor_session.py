@@ -3,13 +3,13 @@
 import threading
 import time
 from collections.abc import Callable, Generator, Iterable
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
 
 from loci.adapters.local.executors.executor_folder import ExecutorFolder, StoredFileCopies
 from loci.adapters.local.executors.executor_starter import ExecutorStarter
 from loci.adapters.sandbox import run_results
-from loci.adapters.sandbox.executor_state import KnownVariables, condition_after_end
+from loci.adapters.sandbox.executor_state import NOT_SAVED, KnownVariables, condition_after_end
 from loci.adapters.sandbox.snapshots import Snapshots, VariablesSnapshot
 from loci.code.ports import GivenUp, StoredFiles, never
 from loci.code.python_run import ExecutorCondition, Made, Ran
@@ -22,12 +22,14 @@ from loci.sandbox.supervisor.executor_process import ExecutorProcess
 from loci.sandbox.supervisor.variables import UnreadableError, Unsaved
 
 BUSY_SECONDS = 2.0
-"""A run waits so long for its turn: variables are saved meanwhile."""
+"""A run waits so long for its turn. Saving the variables, which may go on meanwhile, is given up for it."""
 MOST_BETWEEN_RUNS = 64 << 20
 """Bytes of variables that are saved between runs. More are saved when the executor is put away."""
 MOST = 2 << 30
 ATTEMPTS = 3
 """Processes that a run is given to, as long as each of them ends before it has read it."""
+SAVE_SECONDS, PUT_AWAY_SECONDS = 5.0, 20.0
+"""To save between two runs, and when it is put away. What takes longer may be code that never ends."""
 QUIET_SECONDS = 2.0
 """Variables are saved so long after a run, if no other run follows."""
 SOON = f"they are saved {QUIET_SECONDS:g} seconds after the last run"
@@ -66,42 +68,51 @@ class ExecutorSession:
         self._keep_until = 0.0
         self._is_large = False
         self._why_unsaved = SOON
+        self._why_lost = NOT_SAVED
+        self._waiting: set[object] = set()
+        """Runs that wait for their turn."""
+        self._is_running = False
+        self._is_unwanted = False
 
     @property
     def is_here(self) -> bool:
         """True if it has a process."""
         return self._executor is not None
 
-    def run(self, code: str, files: StoredFiles, keep_until: float, given_up: GivenUp = never) -> Ran:
-        """Run the code. `Refused` if another run does not end in time."""
-        with self._taken(BUSY_SECONDS) as is_mine:
-            if not is_mine:
-                raise run_results.busy(self.id, "runs other code")
+    def run(
+        self,
+        code: str,
+        files: StoredFiles,
+        keep_until: float,
+        place: Callable[[], AbstractContextManager[None]],
+        given_up: GivenUp = never,
+    ) -> Ran:
+        """Run the code in a place, which it takes at its turn. `Refused` if another run does not end in time."""
+        with self._turn_to_run(), place():
             self._keep_until = keep_until
             for attempt in range(ATTEMPTS):
                 try:
                     executor, condition = self._started()
                 except ExecutorEnded as ended:
                     self._end()
-                    return run_results.ran_and_ended(
-                        ended, ExecutorCondition("lost"), 0.0, run_results.limits(self._bounds)
-                    )
+                    lost = ExecutorCondition("lost")
+                    return run_results.ran_and_ended(ended, lost, 0.0, run_results.limits(self._bounds))
                 self._folder.touch(self._clock())
                 work = self._folder.work_folders.work
                 before, began = file_stamps(work), time.monotonic()
                 self.is_dirty, self._is_large = True, False
                 copies = StoredFileCopies(self._folder, files, self.owner)
                 self._folder.begin_run()
+                is_unwanted = lambda: self._is_unwanted or given_up()  # noqa: E731 (it is asked while the code runs)
                 try:
-                    reply = executor.run(code, copies, given_up=given_up, saved=self._is_saved)
+                    reply = executor.run(code, copies, given_up=is_unwanted, saved=self._is_saved)
                     break
                 except ExecutorEnded as ended:
                     self._folder.end_run()
                     self._forget_executor()
                     if not ended.has_begun and attempt + 1 < ATTEMPTS:
                         continue  # its process ended before it had read the code
-                    after = condition_after_end(condition, ended.why)
-                    seconds = time.monotonic() - began
+                    after, seconds = condition_after_end(condition, ended.why), time.monotonic() - began
                     return run_results.ran_and_ended(ended, after, seconds, run_results.limits(self._bounds))
                 finally:
                     self.used_at = self._clock()
@@ -116,7 +127,7 @@ class ExecutorSession:
 
     def read_file(self, name: str, most: int) -> bytes:
         """A file of the work folder. `Refused` while code runs."""
-        with self._taken(BUSY_SECONDS) as is_mine:
+        with self._taken(0 if self._is_running else BUSY_SECONDS) as is_mine:
             if not is_mine:
                 raise run_results.busy(self.id, "runs other code")
             if not self._folder.take():
@@ -134,30 +145,31 @@ class ExecutorSession:
         if not self.is_dirty or self._is_large:
             return
         with self._taken(0) as is_mine:
-            if is_mine:
-                self._save(MOST_BETWEEN_RUNS, all_of_it=True)
+            if is_mine and self._holds_no_more_than_it_may():
+                self._save(MOST_BETWEEN_RUNS, SAVE_SECONDS, all_of_it=True)
 
-    def put_away(self) -> bool:
-        """Save the variables and end the process. False if code runs in it."""
+    def put_away(self, seconds: float | None = None) -> bool:
+        """Save the variables, in so many seconds, and end the process. False if code runs in it."""
         with self._taken(0) as is_mine:
             if not is_mine:
                 return False
             if self.is_dirty:
-                self._save(MOST, all_of_it=False)
+                self._save(MOST, PUT_AWAY_SECONDS if seconds is None else seconds, all_of_it=False)
             self._end()
             return True
 
-    def close(self) -> None:
+    def close(self, seconds: float) -> None:
         """Put it away; if it cannot be saved, end its process all the same. A run that goes on is left alone."""
         with suppress(LociError, OSError):
-            self.put_away()
+            self.put_away(seconds)
         with self._taken(0) as is_mine:
             if is_mine:
                 self._end()
 
     def remove(self) -> None:
-        """Remove all of it. A run has time to end."""
-        with self._taken(self._bounds.seconds + BUSY_SECONDS):
+        """Remove all of it. A run is interrupted."""
+        self._is_unwanted = True
+        with self._taken(self._bounds.grace_seconds + BUSY_SECONDS):
             self._end()
             self._remove()
 
@@ -181,6 +193,23 @@ class ExecutorSession:
             if is_mine:
                 self._turn.release()
 
+    @contextmanager
+    def _turn_to_run(self) -> Generator[None]:
+        waiting = object()
+        self._waiting.add(waiting)
+        try:
+            with self._taken(BUSY_SECONDS) as is_mine:
+                self._waiting.discard(waiting)
+                if not is_mine:
+                    raise run_results.busy(self.id, "runs other code")
+                self._is_running = True
+                try:
+                    yield
+                finally:
+                    self._is_running = False
+        finally:
+            self._waiting.discard(waiting)
+
     def _started(self) -> tuple[ExecutorProcess, ExecutorCondition]:
         """Its process, with the variables of its last run; and what became of them."""
         here, saved = self._executor, None
@@ -192,8 +221,9 @@ class ExecutorSession:
             self._folder.set_owner(self.owner)
             snapshot = self._snapshots.last(self.owner, self.id)
             names, changed = self._folder.variables()
-            self._known = KnownVariables(names, snapshot, changed, is_cut_off=self._folder.is_cut_off())
-            self._is_noted = True
+            is_cut_off = self._folder.is_cut_off()
+            self._known = KnownVariables(names, snapshot, changed, is_cut_off, self._why_lost)
+            self._is_noted, self._why_lost = True, NOT_SAVED
             saved = snapshot and self._reading(snapshot)
         self._executor, start = variables.start(here, lambda: self._starter.spawn(self._folder), saved)
         condition = self._known.condition(start)
@@ -217,19 +247,33 @@ class ExecutorSession:
                 self._folder.note_variables(names, changed)
                 self._is_noted = True
 
-    def _save(self, most: int, *, all_of_it: bool) -> None:
+    def _holds_no_more_than_it_may(self) -> bool:
+        try:
+            if self._executor is not None:
+                self._executor.check_between_runs()
+        except ExecutorEnded:
+            self._why_lost = "the executor held more files than it may, and was ended"
+            self._forget_executor()
+            return False
+        return True
+
+    def _save(self, most: int, seconds: float, *, all_of_it: bool) -> None:
         executor = self._executor
         if executor is None or executor.ended is not None:
             self.is_dirty = False
             return
         writer = self._snapshots.writer(self.owner, self.id)
-        saved = variables.save(executor, writer.take, most, all_of_it=all_of_it)
+        is_wanted = lambda: all_of_it and bool(self._waiting)  # noqa: E731 (a run is waiting, and it may be saved later)
+        saved = variables.save(executor, writer.take, most, all_of_it=all_of_it, seconds=seconds, given_up=is_wanted)
         if isinstance(saved, Unsaved):
             self._snapshots.abandon(writer)
             self._is_saved = False
             if executor.ended is not None:
+                self._why_lost = saved.why
                 self._forget_executor()
-            else:
+            elif not all_of_it:
+                self._why_lost = saved.why
+            elif not is_wanted():
                 self._is_large, self._why_unsaved = True, f"{saved.why}; they are saved once the executor is idle"
             return
         try:

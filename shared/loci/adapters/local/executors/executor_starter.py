@@ -17,6 +17,7 @@ from loci.sandbox.wall.layers import Layer
 from loci.sandbox.wall.probe import Unsafe, offered, strongest
 
 PREFIX = "executor-"
+CLOSE_SECONDS = 3.0
 SERVER_SECONDS = 3600.0
 """Its executors share one memory layout, which code might learn: so a fork server does not serve for ever."""
 
@@ -130,15 +131,19 @@ class ExecutorStarter:
             self._is_closed = True
             filling, spare, self._spare = self._filling, self._spare, None
         if filling is not None:
-            filling.join()
+            filling.join(CLOSE_SECONDS)
             with self._turn:
                 spare, self._spare = self._spare or spare, None
         if spare is not None:
             spare.end()
-        with self._starting, self._turn:
+        # One that is still starting ends when it finds that this process has.
+        is_quiet = self._starting.acquire(timeout=CLOSE_SECONDS)
+        with self._turn:
             servers, self._servers = self._servers, []
         for server in servers:
             server.close()
+        if is_quiet:
+            self._starting.release()
 
     def _server(self) -> ForkServer:
         """The newest one; a new one if there is none or it is old. Old ones stay for their executors."""
@@ -153,9 +158,12 @@ class ExecutorStarter:
                     raise ExecutorEnded("start")
             server = self._started()
             with self._turn:
-                self._servers.append(server)
-                self._born = self._clock()
-            return server
+                if not self._is_closed:
+                    self._servers.append(server)
+                    self._born = self._clock()
+                    return server
+            server.close()  # nobody else knows of it: `close` has not waited so long
+            raise ExecutorEnded("start")
 
     def _started(self) -> ForkServer:
         cache = self._folder / "cache"

@@ -1,14 +1,18 @@
 """`Embedder` on onnxruntime, in this process."""
 
+import threading
+from collections import deque
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from loci.adapters.local.inference.current_model import CurrentModel, LoadedModel
+from loci.adapters.local.inference.native_calls import NATIVE_CALLS
 from loci.adapters.local.inference.tokenizer import Encoded, by_length
+from loci.core.cores import cores
 from loci.core.errors import Unavailable
 from loci.model_store.manifests import Embeds, Manifest
 from loci.search.inference import Embedding, EmbeddingModel, QueryEmbedding, Scale, estimated_tokens
-from loci.search.late_interaction import closeness
+from loci.search.late_interaction import averages, matches
 
 if TYPE_CHECKING:
     import numpy as np
@@ -16,14 +20,13 @@ if TYPE_CHECKING:
 
     from loci.adapters.local.inference.model_session import Floats
 
-# A longer question takes more time, and seldom means more.
-LONGEST_QUERY = 64
+LONGEST_QUERY = 256
+"""Tokens. A longer question takes more time, and seldom means more."""
 # With padding. Larger batches are no faster on a processor, and their attention takes memory by the square.
 TOKENS_A_BATCH = 1024
 ENDS = 2
 """Tokens that mark the beginning and the end of a text."""
 SMALLEST = 1e-12
-
 PAIRS = (
     ("How long do we keep backups?", "Backups are stored for ninety days in another region and then deleted."),
     ("Why did the login page fail in March?", "An expired certificate made sign-in break on the ninth of March."),
@@ -63,8 +66,8 @@ class OnnxEmbedder:
 
     def query(self, text: str) -> QueryEmbedding:
         model = self._current.loaded()
-        vector, tokens = _query(model, text)
-        return QueryEmbedding(model.manifest.identity, vector, tokens, self._scale_of(model))
+        vector, tokens, spans = _query(model, text)
+        return QueryEmbedding(model.manifest.identity, vector, tokens, spans, self._scale_of(model))
 
     def count(self, texts: Sequence[str]) -> list[int]:
         model = self._current.found()
@@ -76,29 +79,70 @@ class OnnxEmbedder:
         """The model's scale, measured at its first question."""
         if self._scale is None or self._scale[0] is not model:
             dimensions = _embeds(model.manifest).dimensions
-            scale = _measured(lambda text: _query(model, text)[1], lambda texts: _passages(model, texts), dimensions)
+            scale = _measured(lambda text: _query(model, text)[:2], lambda texts: _passages(model, texts), dimensions)
             self._scale = model, scale
         return self._scale[1]
 
 
-def _query(model: LoadedModel, text: str) -> tuple[bytes, bytes]:
-    """The vector of a question, and the vectors of its words."""
+def _query(model: LoadedModel, text: str) -> tuple[bytes, bytes, tuple[tuple[int, int], ...]]:
+    """The vector of a question, and the vectors of its words, with where each is."""
     embeds = _embeds(model.manifest)
     longest = min(LONGEST_QUERY, model.manifest.longest)
     [encoded] = model.tokenizer().encode([text], longest, embeds.query_prefix)
     hidden, mask = model.session().run([encoded])
     vector = pooled(hidden, mask, embeds.pooling)[0]
     tokens = _normalised(hidden[0, encoded.own])
-    return vector.astype("<f4").tobytes(), tokens.astype("<f4").tobytes()
+    return vector.astype("<f4").tobytes(), tokens.astype("<f4").tobytes(), tuple(encoded.spans)
 
 
 def _passages(model: LoadedModel, texts: Sequence[str]) -> list[Embedding]:
     embeds = _embeds(model.manifest)
     encoded = model.tokenizer().encode(texts, model.manifest.longest, embeds.passage_prefix)
-    found: dict[int, Embedding] = {}
-    for batch in by_length(encoded, 1 if model.manifest.alone else TOKENS_A_BATCH):
-        found.update(zip(batch, _embed(model, embeds, [encoded[at] for at in batch]), strict=True))
-    return [found[at] for at in range(len(texts))]
+    batches = by_length(encoded, 1 if model.manifest.alone else TOKENS_A_BATCH)
+    return _BatchRun(batches, lambda batch: _embed(model, embeds, [encoded[at] for at in batch])).made()
+
+
+class _BatchRun:
+    """Embeds batches on all cores, one batch a core.
+
+    The threads within one run of the model wait for one another at every product. That takes a tenth of the time of
+    short texts, and more if something else keeps a core busy.
+    """
+
+    def __init__(self, batches: Sequence[list[int]], embed: Callable[[list[int]], list[Embedding]]) -> None:
+        self._left = deque(batches)
+        self._embed = embed
+        self._made: dict[int, Embedding] = {}
+        self._failures: list[Unavailable] = []
+
+    def made(self) -> list[Embedding]:
+        """The embeddings, in the order of the texts."""
+        # Not a pool: at the end of the process Python waits until it has made all that was asked of it.
+        more = [threading.Thread(target=self._run, daemon=True) for _ in range(min(cores(), len(self._left)) - 1)]
+        with NATIVE_CALLS.one():  # a thread that starts while Python ends may abort the process
+            for thread in more:
+                thread.start()
+        try:
+            self._run()
+            for thread in more:
+                thread.join()
+        finally:
+            self._left.clear()  # if somebody interrupts this thread, the others end, too
+        if self._failures:
+            raise self._failures[0]
+        return [self._made[at] for at in range(len(self._made))]
+
+    def _run(self) -> None:
+        try:
+            while True:
+                try:
+                    batch = self._left.pop()  # the longest of those that are left, so that all threads end together
+                except IndexError:
+                    return
+                self._made.update(zip(batch, self._embed(batch), strict=True))
+        except Unavailable as error:
+            self._failures.append(error)
+            self._left.clear()
 
 
 def _embed(model: LoadedModel, embeds: Embeds, batch: Sequence[Encoded]) -> list[Embedding]:
@@ -141,11 +185,22 @@ def _normalised(vectors: "Floats") -> "Floats":
 
 
 def _measured(
-    tokens: Callable[[str], bytes], passages: Callable[[Sequence[str]], list[Embedding]], dimensions: int
+    query: Callable[[str], tuple[bytes, bytes]], passages: Callable[[Sequence[str]], list[Embedding]], dimensions: int
 ) -> Scale:
-    """The mean closeness of the questions to their own answers, and to the other questions' answers."""
-    bits = [one.bits for one in passages([answer for _, answer in PAIRS])]
-    rows = [closeness(tokens(question), dimensions, bits) for question, _ in PAIRS]
-    own = sum(row[at] for at, row in enumerate(rows)) / len(PAIRS)
-    everything = sum(sum(row) for row in rows)
-    return Scale((everything - own * len(PAIRS)) / (len(PAIRS) * (len(PAIRS) - 1)), own)
+    """The mean closeness and cosine of the questions with their own answers, and with the other questions' answers."""
+    import numpy as np
+
+    answers, asked = passages([answer for _, answer in PAIRS]), [query(question) for question, _ in PAIRS]
+    bits = [one.bits for one in answers]
+    near = np.array([averages(matches(tokens, dimensions, bits)) for _, tokens in asked])
+    vectors = np.array([np.frombuffer(vector, "<f4") for vector, _ in asked])
+    cosines = vectors @ np.array([np.frombuffer(one.vector, "<f2").astype(np.float32) for one in answers]).T
+    unrelated, answering = _means(near)
+    unrelated_cosine, answering_cosine = _means(cosines)
+    return Scale(unrelated, answering, unrelated_cosine, answering_cosine)
+
+
+def _means(values: "Floats") -> tuple[float, float]:
+    """The mean of each row's other columns, and the mean of its own."""
+    count, own = len(values), float(values.trace())
+    return (float(values.sum()) - own) / (count * (count - 1)), own / count

@@ -22,6 +22,8 @@ class Encoded:
     types: list[int]
     own: list[int]
     """The positions of the text's own tokens: not those of its ends, nor of a prefix."""
+    spans: list[tuple[int, int]]
+    """For each of those, the part of the text that it stands for: from and to which character."""
 
 
 class ModelTokenizer:
@@ -67,7 +69,9 @@ class ModelTokenizer:
             for at, (special, (_, end)) in enumerate(zip(whole.special_tokens_mask, whole.offsets, strict=True))
             if not special and end > prefix
         ]
-        return Encoded(whole.ids, whole.type_ids, own or list(range(len(whole.ids))))
+        own = own or list(range(len(whole.ids)))
+        spans = [(max(0, start - prefix), max(0, end - prefix)) for start, end in (whole.offsets[at] for at in own)]
+        return Encoded(whole.ids, whole.type_ids, own, spans)
 
 
 def by_length(encoded: Sequence[Encoded], largest: int) -> list[list[int]]:

@@ -1,0 +1,98 @@
+"""Searches in a part of the library: the documents below a folder, or with certain properties."""
+
+import unicodedata
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from loci.documents.content.front_matter import FrontMatter
+from loci.documents.content.tags_and_dates import with_ancestors
+from loci.documents.directory import directory
+from loci.documents.document import Document
+from loci.documents.similar_names import most_alike
+
+MOST_PROPERTIES = 50
+LONGEST_PROPERTY = 160
+"""Characters of a property with its value. A longer one cannot be searched by."""
+NEAREST = 3
+# Tags have no character of these: `normal_tag` takes the quotation mark away at the beginning.
+FOLDER, PROPERTY = '"folder:', '"property:'
+
+
+def properties_of(matter: FrontMatter) -> tuple[str, ...]:
+    """The fields of the front matter with their values, such as `status=done`. Upper and lower case are the same."""
+    every = (_property(name, value) for name, values in matter.fields.items() for value in values)
+    return tuple(dict.fromkeys(one for one in every if len(one) <= LONGEST_PROPERTY))[:MOST_PROPERTIES]
+
+
+def marks_of(document: Document) -> tuple[str, ...]:
+    """The words that the index keeps beside the passages, to search only in documents with them."""
+    folders = with_ancestors([document.path.rpartition("/")[0]]) if "/" in document.path else ()
+    return (
+        *with_ancestors(document.tags),
+        *(f"{FOLDER}{one}" for one in folders),
+        *(f"{PROPERTY}{one}" for one in document.properties),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of the library."""
+
+    folder: str | None = None
+    properties: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    @property
+    def marks(self) -> tuple[str, ...]:
+        """The marks that a document must have."""
+        folder = _plain(self.folder or "")
+        wanted = (_property(name, value) for name, value in self.properties.items())
+        return (*([f"{FOLDER}{folder}"] if folder else []), *(f"{PROPERTY}{one}" for one in wanted))
+
+    def why_empty(self, documents: Collection[Document]) -> str | None:
+        """The reason why nothing can be found in this part. None if it has documents. `NotFound`: no such folder."""
+        if self.folder:
+            directory((one.path for one in documents), self.folder)
+        if any(set(self.marks) <= set(marks_of(one)) for one in documents):
+            return None
+        said = ", ".join(f"{name}: {value}" for name, value in self.properties.items())
+        where = f" below {_plain(self.folder)}/" if self.folder else ""
+        return f"No document{where} has {said} in its front matter{self._hint(documents)}"
+
+    def _hint(self, documents: Collection[Document]) -> str:
+        """The values that there are, or the nearest fields."""
+        known = [one.partition("=") for document in documents for one in document.properties]
+        for name in (_field(one) for one in self.properties):
+            values = dict.fromkeys(value for field, _, value in known if field == name)
+            if not values:
+                fields = most_alike(name, {one: one for one, _, _ in known}, NEAREST)
+                near = f"; near it: {', '.join(fields)}" if fields else ""
+                return f". No document has the field {name}{near}"
+            wanted = next(value for field, value in self.properties.items() if _field(field) == name)
+            if _value(wanted) not in values:
+                near = most_alike(wanted, {one: one for one in values}, NEAREST) or [*values][:NEAREST]
+                return f". Values of {name}: {', '.join(near)}"
+        return ""
+
+
+EVERY_PART: Final = Part()
+
+
+def _property(name: str, value: str) -> str:
+    return f"{_field(name)}={_value(value)}"
+
+
+def _field(name: str) -> str:
+    return unicodedata.normalize("NFC", name).strip().lower()
+
+
+def _value(value: str) -> str:
+    return " ".join(unicodedata.normalize("NFC", value).casefold().split())
+
+
+def _plain(folder: str) -> str:
+    return "/".join(_parts(folder))
+
+
+def _parts(folder: str) -> Iterator[str]:
+    return (part for part in folder.split("/") if part not in ("", "."))

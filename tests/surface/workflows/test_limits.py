@@ -1,0 +1,109 @@
+"""The limits of workflows, through the tools: active runs, tasks at once, pauses."""
+
+import asyncio
+from contextlib import closing
+from typing import Any
+
+import pytest
+
+from loci.compose import build_app
+from loci.core.identity import LOCAL
+from loci.core.settings import load_settings
+from loci.workflows.parts import MOST_ACTIVE
+from loci.workflows.slice import AT_ONCE
+from tests.surface.results import texts
+from tests.surface.workflows.conftest import Flow, journal_server, task
+
+pytestmark = pytest.mark.anyio
+GATED: dict[str, Any] = {**task("t1", "note", value=1), "approve": True}
+
+
+async def test_the_101st_active_workflow_is_refused_and_runs_nothing(flow: Flow) -> None:
+    first = await flow.run(GATED)
+    for at in range(1, MOST_ACTIVE):
+        flow.app.workflows.parts.active.begin(LOCAL, f"wf_{at}")
+    told = await flow.failed("pml_execute_dag", workflow={"tasks": [task("t1", "note", value=2)]})
+    assert told.startswith("TOO_MANY_WORKFLOWS: 100 workflows of yours are active, which is the most.")
+    assert "pml_abort" in told
+    assert flow.begun() == []
+    await flow.answer("pml_abort", workflow_id=first["workflow_id"], reason="to make room")
+    assert (await flow.run(task("t1", "note", value=3)))["status"] == "complete"
+
+
+async def test_nothing_raises_the_number_of_active_workflows(flow: Flow) -> None:
+    """Neither a parameter nor a setting: both are refused."""
+    for given in ({"max_active": 1000}, {"config": {"max_active": 1000}}):
+        failure = await flow.failed("pml_execute_dag", workflow={"tasks": [GATED]}, **given)
+        assert failure.startswith("INVALID_PARAMS: ")
+    assert not [name for name in type(flow.app.settings).model_fields if "active" in name]
+
+
+async def test_a_pause_that_is_over_leaves_no_workflow(flow: Flow, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To the moment: an hour after it began."""
+    asked = await flow.run(GATED)
+    [record] = flow.app.records.list(LOCAL, "workflow").records
+    assert record.expires_at is not None
+    id, over = asked["workflow_id"], record.expires_at
+    assert round(over - flow.app.workflows.parts.clock(), -2) == 3600
+    answer = {"checkpoint_id": asked["checkpoint_id"], "approved": True}
+    monkeypatch.setattr(flow.app.records, "_clock", lambda: over)
+    late: list[tuple[str, dict[str, Any]]] = [
+        ("pml_workflow_status", {}),
+        ("pml_continue", {}),
+        ("pml_abort", {"reason": "late"}),
+        ("pml_replan", {"new_requirement": "note 2"}),
+        ("pml_approval_response", answer),
+    ]
+    for tool, more in late:
+        told = await flow.failed(tool, workflow_id=id, **more)
+        assert told.startswith("WORKFLOW_NOT_FOUND: ")
+        assert "It may have expired: a paused one waits 1 h for an answer" in told
+    monkeypatch.setattr(flow.app.records, "_clock", lambda: over - 0.001)
+    assert (await flow.answer("pml_approval_response", workflow_id=id, **answer))["status"] == "complete"
+
+
+@pytest.mark.parametrize("app", ["embedded"], indirect=True)
+async def test_a_setting_changes_how_long_a_pause_may_last(flow: Flow) -> None:
+    folder = flow.app.settings.data
+    flow.app.close()
+    with closing(build_app(load_settings({"data": folder, "workflow_paused_minutes": 600}))) as app:
+        patient = Flow(app, flow.journal)
+        asked = await patient.run(GATED)
+        [record] = app.records.list(LOCAL, "workflow").records
+        assert record.expires_at is not None
+        assert round(record.expires_at - app.workflows.parts.clock(), -2) == 36_000
+        assert (await patient.answer("pml_workflow_status", workflow_id=asked["workflow_id"]))["status"] == "paused"
+
+
+async def test_no_more_tasks_run_at_once_than_may(flow: Flow) -> None:
+    flow.app.tools.add(LOCAL, "journal", journal_server(flow.journal) | {"at_once": 64})
+    flow.app.tools.ask(LOCAL, "journal")
+    answer = await flow.run(*(task(f"t{at}", "sleep", ms=250) for at in range(2 * AT_ONCE)))
+    assert answer["status"] == "complete"
+    running = most = 0
+    for line in flow.lines():
+        running += 1 if line["event"] == "begin" else -1
+        most = max(most, running)
+    assert 1 < most <= AT_ONCE
+
+
+async def test_a_call_of_a_tool_is_stopped_when_its_time_is_over(flow: Flow) -> None:
+    flow.app.tools.add(LOCAL, "journal", journal_server(flow.journal) | {"seconds": 0.5})
+    flow.app.tools.ask(LOCAL, "journal")
+    told = await flow.failed("journal:sleep", ms=20_000)
+    assert "0.5 s" in told
+    assert [line["event"] for line in flow.lines() if line["tool"] == "sleep"] == ["begin"]
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("app", ["embedded"], indirect=True)
+async def test_without_a_setting_a_tool_has_thirty_seconds_in_a_call_and_in_a_task(flow: Flow) -> None:
+    slow = {"workflow": {"tasks": [task("t1", "sleep", ms=45_000)]}}
+    called, ran = await asyncio.gather(flow.call("journal:sleep", ms=45_000), flow.answer("pml_execute_dag", **slow))
+    assert called.is_error
+    assert "30 s" in texts(called)[0]
+    if ran["status"] == "running":  # after 25 s
+        ran = await flow.answer("pml_continue", workflow_id=ran["workflow_id"])
+    assert ran["status"] == "error"
+    assert "30 s" in ran["tasks"][0]["error"]
+    assert [line["event"] for line in flow.lines() if line["tool"] == "sleep"] == ["begin", "begin"]
