@@ -5,14 +5,18 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
+import anyio
 import pytest
-from mcp import Client, StdioServerParameters
+from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
 from tests.support.executors import runner_packages
 from tests.support.polling import until
+from tests.support.serving import serving
 from tests.surface.results import structured
 
 LOADED = """
@@ -89,6 +93,66 @@ async def test_a_killed_server_leaves_no_process_and_its_state_comes_back(tmp_pa
         answer = await client.call_tool("run_memory_code", {"executor_id": id, "code": "x + 1"})
         result = structured(answer)["result"]
     assert (result["value"], result["executor"]["state"]) == ("42", "restored")
+
+
+@pytest.mark.anyio
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="it looks into /proc")
+async def test_a_run_that_was_cut_off_is_told_by_the_next(tmp_path: Path) -> None:
+    async with Client(stdio_client(_server(tmp_path))) as client:
+        answer = await client.call_tool("create_memory_code_runner", {})
+        id = structured(answer)["result"]["executor_id"]
+        [started] = [one for one in children(os.getpid()) if _is_server(one)]
+        code = "x = 1\nopen('begun', 'w').close()\nwhile True: pass"
+        with suppress(MCPError):
+            async with anyio.create_task_group() as calls:
+                calls.start_soon(client.call_tool, "run_memory_code", {"executor_id": id, "code": code})
+                with anyio.fail_after(60):
+                    while not any(tmp_path.rglob("begun")):
+                        await anyio.sleep(0.05)
+                os.kill(started, signal.SIGKILL)
+                calls.cancel_scope.cancel()
+    async with Client(stdio_client(_server(tmp_path))) as client:
+        answer = await client.call_tool("run_memory_code", {"executor_id": id, "code": "1"})
+        executor = structured(answer)["result"]["executor"]
+    assert executor["state"] == "lost"
+    assert [one["reason"] for one in executor["lost"]] == ["that run was cut off before it was answered"]
+
+
+@pytest.mark.anyio
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="it looks into /proc")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+async def test_a_server_that_is_told_to_end_saves_first(tmp_path: Path, number: signal.Signals) -> None:
+    async with Client(stdio_client(_server(tmp_path))) as client:
+        answer = await client.call_tool("create_memory_code_runner", {})
+        id = structured(answer)["result"]["executor_id"]
+        await client.call_tool("run_memory_code", {"executor_id": id, "code": "x = 41"})
+        [started] = [one for one in children(os.getpid()) if _is_server(one)]
+        os.kill(started, number)
+        until(lambda: not is_there(started))
+    async with Client(stdio_client(_server(tmp_path))) as client:
+        answer = await client.call_tool("run_memory_code", {"executor_id": id, "code": "x + 1"})
+        result = structured(answer)["result"]
+    assert (result["value"], result["executor"]["state"], result["executor"]["older"]) == ("42", "restored", [])
+
+
+def test_a_server_over_http_that_is_told_to_end_saves_first(tmp_path: Path) -> None:
+    packages = {"LOCI_RUNNER": str(runner_packages())}
+    with serving(tmp_path / "data", **packages) as server:
+        id = _called(server.url, "create_memory_code_runner")["executor_id"]
+        _called(server.url, "run_memory_code", executor_id=id, code="x = 41")
+        server.process.send_signal(signal.SIGTERM)
+        assert server.process.wait(60) == 0
+    with serving(tmp_path / "data", **packages) as server:
+        result = _called(server.url, "run_memory_code", executor_id=id, code="x + 1")
+    assert (result["value"], result["executor"]["state"]) == ("42", "restored")
+
+
+def _called(url: str, tool: str, **arguments: str) -> dict[str, Any]:
+    async def call() -> dict[str, Any]:
+        async with Client(f"{url}/mcp") as client:
+            return structured(await client.call_tool(tool, arguments))["result"]
+
+    return anyio.run(call)
 
 
 def _server(data: Path) -> StdioServerParameters:

@@ -23,7 +23,7 @@ from tests.surface.results import structured, texts
 pytestmark = pytest.mark.anyio
 PACKAGES = ("pandas", "numpy", "openpyxl", "xlrd", "scipy", "sklearn", "xgboost", "matplotlib")
 NOT_YET = "they are saved 2 seconds after the last run"
-KEPT = {"state": "kept", "kept": ["x"], "lost": [], "persisted": False, "reason": NOT_YET}
+KEPT = {"state": "kept", "kept": ["x"], "lost": [], "older": [], "persisted": False, "reason": NOT_YET}
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +91,7 @@ async def test_state_stays_and_belongs_to_its_executor(python: App) -> None:
 async def test_where_there_is_nothing_to_save_all_is_persisted(python: App) -> None:
     async with client(python) as one:
         executor = (await run(one, await created(one), "print(1)"))["executor"]
-    assert executor == {"state": "new", "kept": [], "lost": [], "persisted": True, "reason": None}
+    assert executor == {"state": "new", "kept": [], "lost": [], "older": [], "persisted": True, "reason": None}
 
 
 async def test_a_complete_program_runs_in_any_call(python: App) -> None:

@@ -10,6 +10,7 @@ import signal
 import socket
 import stat
 import sys
+import threading
 from pathlib import Path
 from types import ModuleType
 from typing import Annotated, cast
@@ -74,15 +75,35 @@ def _serve_stdio(settings: Settings) -> None:
     from loci.mcp.server import build_server
     from loci.mcp.stdio import serve_stdio
 
-    # The thread that waits for input cannot be interrupted, so Ctrl-C has to end the process.
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
     app = build_app(settings)
+    _end_at_signals(app)
     with contextlib.closing(app), _background(app):
         anyio.run(serve_stdio, build_server(app))
 
 
+def _end_at_signals(app: App) -> None:
+    """Save what is not saved when a signal ends the server; a second one ends it at once.
+
+    The thread that waits for input cannot be interrupted, so the process is ended then.
+    """
+
+    def end(number: int) -> None:
+        app.close()
+        os.kill(os.getpid(), number)
+
+    def asked(number: int, _: object) -> None:
+        for one in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(one, signal.SIG_DFL)
+        # In a thread of its own: whatever this one holds just now, it can let go.
+        threading.Thread(target=end, args=(number,), name="ending").start()
+
+    for one in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(one, asked)
+
+
 def _serve_http(settings: Settings, *, example: bool) -> None:
-    # At Ctrl-C uvicorn closes its connections, and raises KeyboardInterrupt again.
+    # At a signal uvicorn closes its connections, and sends it again: then this raises KeyboardInterrupt, too.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     with contextlib.suppress(KeyboardInterrupt):
         _serve_until_interrupted(settings, example=example)
     typer.echo("Stopped.")

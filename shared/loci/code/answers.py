@@ -131,6 +131,7 @@ def _run_view(ran: Ran) -> JsonObject:
             "state": ran.condition.state,
             "kept": [*ran.condition.kept],
             "lost": lost,
+            "older": [*ran.condition.older],
             "persisted": ran.condition.unsaved is None,
             "reason": ran.condition.unsaved,
         },
@@ -144,6 +145,8 @@ def _failure_text(ran: Ran, failure: RunFailure) -> str:
     parts += [f"{name}:\n{_end(text.rstrip())}" for name, text in shown.items() if text.strip()]
     if ran.condition.lost:
         parts.append("lost: " + "; ".join(f"{one.name} ({one.reason})" for one in ran.condition.lost[:MOST_LOST]))
+    if ran.condition.older:
+        parts.append("older: " + ", ".join(ran.condition.older[:MOST_LOST]))
     return "\n\n".join(parts)
 
 

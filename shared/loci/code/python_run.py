@@ -24,6 +24,8 @@ class ExecutorCondition:
     state: State
     kept: tuple[str, ...] = ()
     lost: tuple[LostVariable, ...] = ()
+    older: tuple[str, ...] = ()
+    """The kept ones that are back as they were saved, before a run that may have changed them."""
     unsaved: str | None = None
     """Why the variables are only in the memory of a machine that may go; None: they lie on disk or in the bucket."""
 

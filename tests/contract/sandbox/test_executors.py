@@ -95,6 +95,51 @@ def test_after_a_crash_what_was_set_since_the_last_saving_is_lost_by_name(place:
     assert [one.name for one in after.condition.lost] == (["y"] if before.condition.unsaved else [])
 
 
+def test_after_a_crash_what_is_older_than_it_was_is_named(place: Place) -> None:
+    id = place.executors.open(ANN)
+    ran(place, id, "import math\nx = 1\nlist_ = [1]\nsame = 5\ntext = 'a' * 2000\nminus = -1")
+    place.move()
+    before = ran(place, id, "x = 2\nlist_.append(2)\nminus = -2")
+    place.crash()
+    after = ran(place, id, "(x, list_, same, minus)")
+    if before.condition.unsaved is None:
+        assert (after.outcome, after.condition.older) == (Value("tuple", "(2, [1, 2], 5, -2)"), ())
+        return
+    assert (after.outcome, after.condition.state) == (Value("tuple", "(1, [1], 5, -1)"), "restored")
+    assert sorted(after.condition.older) == ["list_", "minus", "x"]
+    assert set(after.condition.older) <= set(after.condition.kept)
+    wrong = ran(place, id, "1 / 0")
+    assert wrong.condition.older == ()
+
+
+def test_what_has_not_changed_since_it_was_saved_is_not_older(place: Place) -> None:
+    id = place.executors.open(ANN)
+    ran(place, id, "import math\nx = 1\nword = 'w'")
+    place.move()
+    ran(place, id, "print(x, word, math.pi)")
+    place.crash()
+    after = ran(place, id, "x")
+    assert (after.condition.state, after.condition.older, after.condition.lost) == ("restored", (), ())
+
+
+@pytest.mark.parametrize("name", ["_hidden", "__private", "__dunder__", "__doc__", "__name"])
+def test_names_with_underscores_are_saved(place: Place, name: str) -> None:
+    id = place.executors.open(ANN)
+    first = ran(place, id, f"{name} = 7")
+    place.move()
+    second = ran(place, id, name)
+    assert (second.outcome, second.condition.kept) == (Value("int", "7"), (name,))
+    assert first.condition.state == "new"
+
+
+@pytest.mark.parametrize("name", ["_gen", "__gen", "_"])
+def test_names_with_underscores_that_cannot_be_saved_are_named(place: Place, name: str) -> None:
+    id = place.executors.open(ANN)
+    ran(place, id, f"{name} = (i for i in [])")
+    place.move()
+    assert name in [one.name for one in ran(place, id, "1").condition.lost]
+
+
 def test_its_variables_outlive_its_process(place: Place) -> None:
     id = place.executors.open(ANN)
     ran(place, id, "numbers = list(range(5))\ndef total(): return sum(numbers)\ngen = (x for x in numbers)")

@@ -10,6 +10,7 @@ from loci.sandbox.supervisor.exchange import WhyEnded
 from loci.sandbox.supervisor.variables import Kept, Lost, New, Restored, Start
 
 NOT_SAVED = "it was set after the variables were last saved"
+CUT_OFF = LostVariable("(variables of the last run)", "that run was cut off before it was answered")
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +21,10 @@ class KnownVariables:
     """The variables that the last answered run left."""
     snapshot: VariablesSnapshot | None = None
     """The snapshot that was saved last. Variables that were set later are only in the process."""
+    changed: tuple[str, ...] = ()
+    """The variables that runs may have changed since the snapshot."""
+    is_cut_off: bool = False
+    """True if a run has begun after that, and was not answered."""
     why_not_saved: str = NOT_SAVED
     """The reason why variables are lost that were set after it."""
 
@@ -33,12 +38,17 @@ class KnownVariables:
                 kept, lost = run_results.saved(said)
                 lost = (*snapshot.lost, *lost)
                 known = (*kept, *(one.name for one in lost))
-                return ExecutorCondition("restored", kept, (*lost, *self._not_in(known)))
+                changed = set(self.changed)
+                older = tuple(name for name in kept if name in changed)
+                return ExecutorCondition("restored", kept, (*lost, *self._not_in(known), *self._cut_off()), older)
             case Lost(why) if snapshot is not None:
                 reason = run_results.clean_text(f"the saved variables could not be read ({why})")
-                return _gone((*_each(snapshot.kept, reason), *self._not_in(snapshot.kept)))
+                return _gone((*_each(snapshot.kept, reason), *self._not_in(snapshot.kept), *self._cut_off()))
             case Restored() | Lost() | New():
-                return _gone(self._not_in(()))
+                return _gone((*self._not_in(()), *self._cut_off()))
+
+    def _cut_off(self) -> tuple[LostVariable, ...]:
+        return (CUT_OFF,) if self.is_cut_off else ()
 
     def _not_in(self, saved: Iterable[str]) -> tuple[LostVariable, ...]:
         known = set(saved)

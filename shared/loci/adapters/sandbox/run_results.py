@@ -95,6 +95,11 @@ def names(said: Mapping[str, Any], before: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(_texts(said["names"])) if "names" in said else before
 
 
+def changed(said: Mapping[str, Any], names: tuple[str, ...]) -> tuple[str, ...]:
+    """The variables that it says may have changed since they were saved; if it does not say, all."""
+    return tuple(_texts(said["changed"])) if "changed" in said else names
+
+
 def saved(said: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[LostVariable, ...]]:
     """The variables that it says are kept, and those that are lost."""
     lost: list[LostVariable] = []
@@ -151,6 +156,8 @@ def _outcome(reply: ExecutorReply, condition: ExecutorCondition, limits: dict[st
     kept = "variables are kept"
     if condition.lost:
         kept = "variables are kept, but set those again that `lost` names"
+    if condition.older:
+        kept += "; those that `older` names are as they were before the last runs"
     failed = reply.said.get("failure")
     said = cast("dict[str, Any]", failed) if isinstance(failed, dict) else {}
     traceback = clean_text(said.get("traceback")) or None

@@ -34,6 +34,7 @@ class ExecutorView(BaseModel):
     )
     kept: list[str] = Field(description="variables that were there when the code began")
     lost: list[LostView] = Field(description="variables that are gone, and why")
+    older: list[str] = Field(default=[], description="kept, but as they were before the last runs: compute them again")
     persisted: bool = Field(
         default=True, description="false: the variables are only in the memory of a machine that may go away"
     )

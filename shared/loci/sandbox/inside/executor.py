@@ -2,7 +2,6 @@
 
 import builtins
 import contextlib
-import json
 import os
 import pathlib
 import signal
@@ -13,10 +12,17 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any, NoReturn
 
-from loci.sandbox.inside import frames, notebook, pickled_variables
+from loci.sandbox.inside import frames, notebook, pickled_variables, telling
 from loci.sandbox.inside.notebook import Notebook, raised
 
 MOST_NAMES = 500
+MOST_TOLD = 1000
+"""Variables that are told as saved, restored or lost."""
+LONGEST_NAME = 120
+NOT_LISTED = frozenset({"_", "__annotations__", "__warningregistry__"})
+"""Python sets them, not the code. They are saved, but told only if they are lost."""
+PLAIN = (int, float, bool, type(None))
+NOT_TOLD = {"type": "Error", "message": "(what the code did cannot be told)", "traceback": ""}
 LARGEST_STATE = 2 << 30
 
 Answer = dict[str, Any]
@@ -36,8 +42,10 @@ class Executor:
         sys.modules["__main__"] = main
         self._namespace: dict[str, Any] = main.__dict__
         self._namespace.update(__builtins__=builtins, get_memory_path=self.get_memory_path)
-        self._own = frozenset(self._namespace)
+        self._own = dict(self._namespace)
         self._notebook = Notebook(self._namespace)
+        self._marks: dict[str, object] = {}
+        """Of each variable that has not changed since it was saved, if that can be told without its help."""
         self._operations: dict[str, Callable[[Any], Answer]] = {
             "run": self._run,
             "save": self._save,
@@ -81,9 +89,9 @@ class Executor:
             answer = operation(asked)
         except MemoryError:
             answer = {"ok": False, "memory": True}
-        for stream in (sys.stdout, sys.stderr):
-            with contextlib.suppress(Exception):  # the caller's code may have put anything there
-                stream.flush()
+        for name in ("stdout", "stderr"):
+            with contextlib.suppress(BaseException):  # the caller's code may have put anything there
+                getattr(sys, name).flush()
         return answer
 
     def _interrupt(self, *_: object) -> None:
@@ -94,27 +102,44 @@ class Executor:
     def _run(self, asked: Any) -> Answer:
         value: Any = None
         failure: Answer | None = None
+        drawn: list[bytes] = []
         try:
             self._is_running = True
-            result = self._notebook.run(asked["code"])
+            value, failure = self._outcome(asked["code"])
+            drawn = notebook.figures()
+        except KeyboardInterrupt:
+            failure = {"interrupted": True, **NOT_TOLD}
+        except BaseException:  # noqa: BLE001 (telling of it runs the caller's code, too)
+            failure = dict(NOT_TOLD)
+        finally:
+            self._is_running = False
+        for figure in drawn:
+            frames.write(self._replies, frames.BYTES, figure)
+        names = [one[:LONGEST_NAME] for one in self._names() if one not in NOT_LISTED]
+        if not asked.get("saved"):  # what was handed over last is not kept
+            self._marks = {}
+        changed = [one for one in names if one not in self._marks or self._marks[one] != self._mark(one)]
+        told = {"names": names[:MOST_NAMES], "changed": changed[:MOST_NAMES]}
+        answer = {"ok": failure is None, "value": value, "figures": len(drawn), **told}
+        return answer if failure is None else {**answer, "failure": failure}
+
+    def _outcome(self, code: str) -> tuple[Answer | None, Answer | None]:
+        """The value of the code, and how it failed."""
+        try:
+            result = self._notebook.run(code)
             value = notebook.described(result)
             if result is not None:
                 self._namespace["_"] = result
         except SystemExit as error:
-            failure = None if error.code in (None, 0) else {"exit": str(error.code)[:200]}
+            code_given = error.code
+            return None, None if code_given is None or code_given == 0 else {"exit": telling.shown(code_given)[:200]}
         except KeyboardInterrupt as error:
-            failure = {"interrupted": True, **asdict(raised(error))}
+            return None, {"interrupted": True, **asdict(raised(error))}
         except MemoryError as error:
-            failure = {"memory": True, **asdict(raised(error))}
+            return None, {"memory": True, **asdict(raised(error))}
         except BaseException as error:  # noqa: BLE001 (it is the caller's)
-            failure = asdict(raised(error))
-        finally:
-            self._is_running = False
-        drawn = notebook.figures()
-        for figure in drawn:
-            frames.write(self._replies, frames.BYTES, figure)
-        answer = {"ok": failure is None, "value": value, "figures": len(drawn), "names": self._names()[:MOST_NAMES]}
-        return answer if failure is None else {**answer, "failure": failure}
+            return None, asdict(raised(error))
+        return value, None
 
     def _save(self, asked: Any) -> Answer:
         held = bytearray()
@@ -149,7 +174,9 @@ class Executor:
         finally:
             self._is_running = False
         send(all_of_it=True)
-        return {"ok": True, **asdict(saved)}
+        self._remember(saved.kept)
+        kept = [one[:LONGEST_NAME] for one in saved.kept if one not in NOT_LISTED]
+        return {"ok": True, "kept": kept[:MOST_TOLD], "lost": saved.lost[:MOST_TOLD], "too_large": saved.too_large}
 
     def _restore(self, _: Any) -> Answer:
         held = bytearray()
@@ -168,16 +195,40 @@ class Executor:
         kept, lost = pickled_variables.restore(self._namespace, read)
         while not ended:
             read(1)
-        return {"ok": True, "kept": kept, "lost": lost}
+        # Restored functions have brought Python's own along.
+        self._namespace["__builtins__"] = builtins
+        self._remember(kept)
+        kept = [one[:LONGEST_NAME] for one in kept if one not in NOT_LISTED]
+        return {"ok": True, "kept": kept[:MOST_TOLD], "lost": lost[:MOST_TOLD]}
+
+    def _remember(self, names: list[str]) -> None:
+        marks = {one: self._mark(one) for one in names}
+        self._marks = {one: mark for one, mark in marks.items() if mark is not None}
+
+    def _mark(self, name: str) -> object:
+        """Something that is the same as long as the value is; None if only its class could tell."""
+        value = self._namespace.get(name)
+        match value:
+            case types.ModuleType():
+                return id(value)
+            case str() | bytes() if type(value) in (str, bytes):
+                return (type(value), len(value), hash(value))
+            case int() | float() | None if type(value) in PLAIN:
+                return (type(value), value)
+            case _:
+                return None
 
     def _names(self) -> list[str]:
+        """The names of the code's variables. What is as it was at first is not its own."""
         # The caller's code can put anything in it as a name.
-        named = [one for one in list[Any](self._namespace) if isinstance(one, str) and one not in self._own]
-        return [one for one in named if one != "_" and not one.startswith("__")]
+        named = [(one, value) for one, value in list(self._namespace.items()) if type(one) is str]
+        return [
+            one for one, value in named if one != "__builtins__" and self._own.get(one, telling.MISSING) is not value
+        ]
 
     def _say(self, what: Answer) -> None:
-        frames.write(self._replies, frames.JSON, json.dumps(what).encode("utf-8", "replace"))
+        frames.write(self._replies, frames.JSON, telling.encoded(what))
 
 
 def _message(kind: bytes, payload: bytes) -> Answer:
-    return json.loads(payload) if kind == frames.JSON else {}
+    return telling.decoded(payload) if kind == frames.JSON else {}

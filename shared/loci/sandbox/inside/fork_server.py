@@ -30,6 +30,7 @@ def main(arguments: list[str]) -> NoReturn:
         _import(name)
     notebook.show_widely()
     notebook.prepare_figures()
+    notebook.explain_programs()
     threads = _thread_pools()
     signal.signal(signal.SIGCHLD, _reap)
     gc.collect()

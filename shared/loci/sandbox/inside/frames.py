@@ -1,8 +1,9 @@
 """Frames between supervisor and executor: a kind, a length, and so many bytes."""
 
-import os
 import struct
 from collections.abc import Iterator
+from os import read as _read
+from os import write as _write
 from typing import Literal
 
 Kind = Literal[b"J", b"B"]
@@ -30,7 +31,7 @@ def write(descriptor: int, kind: Kind, payload: bytes | memoryview) -> None:
     for part in (HEAD.pack(kind, len(payload)), payload):
         left = memoryview(part)
         while left:
-            left = left[os.write(descriptor, left) :]
+            left = left[_write(descriptor, left) :]
 
 
 def read(descriptor: int) -> tuple[bytes, bytes]:
@@ -42,7 +43,7 @@ def read(descriptor: int) -> tuple[bytes, bytes]:
 def _exactly(descriptor: int, length: int) -> bytes:
     got = bytearray()
     while len(got) < length:
-        part = os.read(descriptor, min(PIECE, length - len(got)))
+        part = _read(descriptor, min(PIECE, length - len(got)))
         if not part:
             raise EOFError
         got += part

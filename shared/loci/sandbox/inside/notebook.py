@@ -1,22 +1,36 @@
 """Runs code as a notebook does, and shows what came of it: the value of a last expression, errors, figures."""
 
-import ast
 import contextlib
+import errno
 import io
 import linecache
+import os
 import sys
 import traceback
+from ast import Expr, Expression, parse
 from dataclasses import dataclass
 from types import CodeType
 from typing import Any
 
+from loci.sandbox.inside.telling import Overrides, shown, type_name
+
 FRAMES = 20
+MOST_CHAINED = 20
+"""Errors of which each led to the next: of more than these, only the last is shown."""
 LONGEST_TRACEBACK = 8_000
 FILE_NAME = "<run {}>"
 LONGEST_VALUE = 20_000
 MOST_FIGURES = 10
 LARGEST_FIGURE = 3 << 20
 ROWS, COLUMNS, WIDTH = 30, 30, 160
+REFUSED = {
+    "subprocess": "it starts no programs. Use Python's own modules and the packages that are installed",
+    "socket": "it has no network. Use the stored files: get_memory_path(memory_id) returns the path of one",
+    "multiprocessing/synchronize": "it starts no processes. Use threads, or n_jobs=1",
+    "multiprocessing/context": "it starts no processes. Use threads, or n_jobs=1",
+}
+"""By the module that the code was in when the system refused something."""
+REFUSED_ELSE = "it starts no programs, opens no connections and reaches no other process"
 
 
 @dataclass(frozen=True)
@@ -34,42 +48,82 @@ class Notebook:
     def __init__(self, namespace: dict[str, Any]) -> None:
         self._namespace = namespace
         self._count = 0
+        self._overrides = Overrides()
 
     def run(self, code: str) -> object:
         """Run the code. Return the value of its last expression, if it ends with one. Errors of the code are raised."""
         self._count += 1
         name = FILE_NAME.format(self._count)
-        linecache.cache[name] = (len(code), None, code.splitlines(keepends=True), name)
+        with contextlib.suppress(Exception):  # the code may have taken it for something else
+            linecache.cache[name] = (len(code), None, code.splitlines(keepends=True), name)
         body, last = _compiled(code, name)
-        exec(body, self._namespace)  # noqa: S102 (the wall is there for this)
-        return None if last is None else eval(last, self._namespace)  # noqa: S307
+        try:
+            self._overrides.apply()
+            _exec(body, self._namespace)
+            return None if last is None else _eval(last, self._namespace)
+        finally:
+            try:
+                _set_trace(None)  # else it is told of each line here, too, and may raise
+                _set_profile(None)
+            except _AnyError:
+                pass
+            self._overrides.remove()
+
+
+# The caller's code may replace each of these while it runs.
+_exec, _eval, _AnyError = exec, eval, BaseException
+_set_trace, _set_profile = sys.settrace, sys.setprofile
 
 
 def _compiled(code: str, name: str) -> tuple[CodeType, CodeType | None]:
-    tree = ast.parse(code, name)
-    last: CodeType | None = None
-    if tree.body and isinstance(tree.body[-1], ast.Expr):
-        expression = tree.body.pop()
-        assert isinstance(expression, ast.Expr)  # noqa: S101
-        last = compile(ast.Expression(expression.value), name, "eval", dont_inherit=True)
-    return compile(tree, name, "exec", dont_inherit=True), last
+    try:
+        tree = parse(code, name)
+        last: CodeType | None = None
+        if tree.body and isinstance(tree.body[-1], Expr):
+            expression = tree.body.pop()
+            assert isinstance(expression, Expr)  # noqa: S101
+            last = compile(Expression(expression.value), name, "eval", dont_inherit=True)
+        return compile(tree, name, "exec", dont_inherit=True), last
+    except (MemoryError, RecursionError):  # that is how the parser says it, however much memory there is
+        line = max(code.splitlines(), key=len)
+        place = (name, code.splitlines().index(line) + 1, 1, line[:200])
+        raise SyntaxError("the code is nested too deeply for the parser", place) from None
 
 
 def raised(error: BaseException) -> Raised:
     """The error, with the frames of the caller's own code only."""
-    whole = traceback.TracebackException.from_exception(error, compact=True)
-    _trim(whole, set())
-    text = "".join(whole.format())
+    message = shown(error)[: LONGEST_TRACEBACK // 2]
+    try:
+        text = _traceback(error)
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # noqa: BLE001 (its class, or what it refers to, is the caller's)
+        text = f"{type_name(error)}: {message}"
     if len(text) > LONGEST_TRACEBACK:
         text = f"{text[: LONGEST_TRACEBACK // 2]}\n…\n{text[-LONGEST_TRACEBACK // 2 :]}"
-    return Raised(type(error).__name__, _message(error)[: LONGEST_TRACEBACK // 2], text)
+    return Raised(type_name(error), message + _advice(error), text)
 
 
-def _message(error: BaseException) -> str:
-    try:
-        return str(error)
-    except BaseException:  # noqa: BLE001 (it is the caller's)
-        return "(its text cannot be made)"
+def _traceback(error: BaseException) -> str:
+    chained, one = {id(error)}, error
+    while len(chained) <= MOST_CHAINED:
+        before = one.__cause__ or (None if one.__suppress_context__ else one.__context__)
+        if before is None or id(before) in chained:
+            break
+        chained.add(id(before))
+        one = before
+    if len(chained) <= MOST_CHAINED:
+        whole = traceback.TracebackException.from_exception(error, compact=True)
+        _trim(whole, set())
+        return "".join(whole.format())
+    last = traceback.StackSummary.extract(traceback.walk_tb(error.__traceback__), lookup_lines=False)
+    frames = traceback.StackSummary.from_list([one for one in last if one.filename.startswith("<run ")][-FRAMES:])
+    lines = [
+        f"(more than {MOST_CHAINED} errors led to this one)\n",
+        "Traceback (most recent call last):\n",
+        *frames.format(),
+    ]
+    return "".join(lines) + f"{type_name(error)}: {shown(error)}\n"
 
 
 def _trim(whole: traceback.TracebackException, seen: set[int]) -> None:
@@ -81,6 +135,36 @@ def _trim(whole: traceback.TracebackException, seen: set[int]) -> None:
     for other in (whole.__cause__, whole.__context__, *(getattr(whole, "exceptions", None) or ())):
         if other is not None:
             _trim(other, seen)
+
+
+def _advice(error: BaseException) -> str:
+    """What a sandbox refuses, and what to do instead."""
+    if not isinstance(error, OSError):
+        return ""
+    files = ""
+    for one in (error, error.__cause__, error.__context__):
+        at = one.__traceback__ if one is not None else None
+        while at is not None:
+            files += f"{at.tb_frame.f_code.co_filename}\n"
+            at = at.tb_next
+    for module, advice in REFUSED.items():
+        if f"/{module}.py\n" in files:
+            return f" (this is a sandbox: {advice})"
+    return f" (this is a sandbox: {REFUSED_ELSE})" if error.errno == errno.EPERM and error.filename is None else ""
+
+
+def explain_programs() -> None:
+    """Let `os.system`, which raises nothing, say why it starts no program."""
+    real = os.system  # pyright: ignore[reportDeprecated]
+
+    def system(command: str) -> int:
+        """Execute the command in a subshell."""
+        status = real(command)
+        if status:
+            sys.stderr.write(f"os.system: this is a sandbox: {REFUSED['subprocess']}\n")
+        return status
+
+    os.system = system
 
 
 def show_widely() -> None:
@@ -95,10 +179,10 @@ def described(value: object) -> dict[str, str] | None:
     """The value's type and its text, as interactive Python shows it; None for None."""
     if value is None:
         return None
-    text = repr(value)
+    text = "".join(repr(value))  # its class may make a text of another kind
     if len(text) > LONGEST_VALUE:
         text = f"{text[:LONGEST_VALUE]}… ({len(text):,} characters)"
-    return {"type": type(value).__name__, "text": text}
+    return {"type": type_name(value), "text": text}
 
 
 def prepare_figures() -> None:
@@ -114,16 +198,21 @@ def _show(*_: object, **__: object) -> None:
 
 def figures() -> list[bytes]:
     """Close the open figures, and return them as PNG."""
+    drawn: list[bytes] = []
     pyplot: Any = sys.modules.get("matplotlib.pyplot")
     if pyplot is None:
-        return []
-    drawn: list[bytes] = []
-    for number in pyplot.get_fignums()[:MOST_FIGURES]:
-        image = io.BytesIO()
-        # A figure that cannot be drawn is left out; the run does not fail for it.
-        with contextlib.suppress(Exception):
-            pyplot.figure(number).savefig(image, format="png", dpi=100, bbox_inches="tight")
-            if image.tell() <= LARGEST_FIGURE:
-                drawn.append(image.getvalue())
-    pyplot.close("all")
+        return drawn
+    try:
+        for number in pyplot.get_fignums()[:MOST_FIGURES]:
+            image = io.BytesIO()
+            # A figure that cannot be drawn is left out; the run does not fail for it.
+            with contextlib.suppress(Exception):
+                pyplot.figure(number).savefig(image, format="png", dpi=100, bbox_inches="tight")
+                if image.tell() <= LARGEST_FIGURE:
+                    drawn.append(image.getvalue())
+        pyplot.close("all")
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # noqa: BLE001 (the code may have put anything in its place)
+        return drawn
     return drawn

@@ -15,9 +15,12 @@ from typing import Any, BinaryIO, Final
 
 import cloudpickle  # pyright: ignore[reportMissingImports]
 
+from loci.sandbox.inside.telling import shown, type_name
+
 HEAD = struct.Struct(">cIQ")
 PICKLE, ALIAS = b"P", b"A"
 REASON = 160
+LONGEST_NAME = 120
 PLAIN = (int, float, str, bytes, bool, type(None))
 RUNNING: Final = (types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType)
 
@@ -116,7 +119,7 @@ def restore(namespace: dict[str, Any], read: Callable[[int], bytes]) -> tuple[li
             namespace[name] = namespace[_decoded(content)] if kind == ALIAS else pickle.loads(content)  # noqa: S301
             kept.append(name)
         except BaseException as error:  # noqa: BLE001
-            lost.append({"name": name, "reason": f"{type(error).__name__}: {error}"[:REASON]})
+            lost.append({"name": name, "reason": _reason(error)})
     return kept, lost
 
 
@@ -134,8 +137,19 @@ def _decoded(name: bytes) -> str:
     return name.decode("utf-8", "surrogatepass")
 
 
+def _kind(value: object) -> str:
+    try:
+        return f"{type(value).__module__}.{type_name(value)}"
+    except BaseException:  # noqa: BLE001 (its class is the caller's)
+        return type_name(value)
+
+
+def _reason(error: BaseException) -> str:
+    return f"{type_name(error)}: {shown(error)}"[:REASON]
+
+
 def _lost(name: str, value: object, error: BaseException) -> dict[str, str]:
-    kind = f"{type(value).__module__}.{type(value).__name__}"
+    kind = _kind(value)
     if isinstance(value, RUNNING):
         reason = "a running generator or coroutine has no position that can be saved; make it again"
     elif kind.startswith(("_thread.", "threading.")):
@@ -145,5 +159,5 @@ def _lost(name: str, value: object, error: BaseException) -> dict[str, str]:
     elif kind.startswith(("ctypes.", "_ctypes.")):
         reason = "handles of native libraries cannot be saved"
     else:
-        reason = f"{type(error).__name__}: {error}"[:REASON]
-    return {"name": name, "reason": reason}
+        reason = _reason(error)
+    return {"name": name[:LONGEST_NAME], "reason": reason}

@@ -104,7 +104,7 @@ class PythonRuns:
             self._empty()
             self._id = event["executor"]
         here = self._executor
-        if here is not None and (here.ended is not None or self._process != event["expected"]):
+        if here is not None and (not here.is_alive or self._process != event["expected"]):
             self._end()
         files = {} if self._executor else self._restore_files(event)
 
@@ -213,7 +213,7 @@ def _saved_variables(state: Any) -> Callable[[], Iterable[bytes]] | None:
 
     def read() -> Iterable[bytes]:
         try:
-            return list(read_variables(state))
+            yield from read_variables(state)
         except ObjectError as error:
             raise variables.UnreadableError(str(error)) from None
 

@@ -36,6 +36,10 @@ class Bounds:
     output_bytes: int = MB
     """Of each of stdout and stderr. The rest is counted and dropped."""
     reply_bytes: int = 32 * MB
+    message_bytes: int = MB
+    """Of one message. Figures and variables come as bytes, which are not parsed."""
+    messages: int = 10_000
+    """Messages and pieces of bytes in answer to one request: each costs us time, however small it is."""
     memory_requests: int = 200
     """Requests for stored files in one run."""
 
@@ -64,10 +68,12 @@ def failed_to_start(why: str) -> Output:
 class ExecutorEnded(Exception):
     """The executor is gone: we ended its process, or it ended by itself."""
 
-    def __init__(self, why: WhyEnded, output: Output | None = None) -> None:
+    def __init__(self, why: WhyEnded, output: Output | None = None, *, has_begun: bool = True) -> None:
         super().__init__(why)
         self.why: WhyEnded = why
         self.output = output or Output()
+        self.has_begun = has_begun
+        """False if it cannot have begun its request: it ended before it had read it."""
 
 
 @dataclass(frozen=True)
@@ -106,6 +112,7 @@ class Exchange:
         self.output = Output()
         self._lookup = lookup
         self.requests = 0
+        self.messages = 0
         self.take = take
         self.pieces: list[bytes] = []
         self.room = room
@@ -139,7 +146,12 @@ class Exchange:
         self.requests += 1
         if self.requests > bounds.memory_requests:
             return {"missing": f"One run may ask for {bounds.memory_requests} files"}
-        return self._lookup(id, name if isinstance(name, str) else "")
+        return self._lookup(_whole(id), _whole(name) if isinstance(name, str) else "")
+
+
+def _whole(text: str) -> str:
+    """The text without half characters: no store takes them."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def framed(message: Message, pieces: Iterable[bytes] | None = None) -> Iterator[bytes]:

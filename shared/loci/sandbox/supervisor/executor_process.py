@@ -1,18 +1,20 @@
 """Our side of one executor process: it owns the clock and the limits, never unpickles, and believes no frame."""
 
 import contextlib
-import errno
-import json
+import fcntl
 import os
 import secrets
 import select
 import signal
+import sys
+import termios
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, cast
 
 from loci.sandbox.inside import frames
+from loci.sandbox.supervisor.bounded_json import parsed_json
 from loci.sandbox.supervisor.exchange import (
     DISK_SECONDS,
     Bounds,
@@ -26,42 +28,15 @@ from loci.sandbox.supervisor.exchange import (
     framed,
 )
 from loci.sandbox.supervisor.executor_files import disk_use
+from loci.sandbox.supervisor.process_handle import ProcessHandle
 from loci.sandbox.supervisor.process_use import HeldFiles, held_files, memory_use
 
 LOOK_SECONDS = 0.05
+MOST_PARTS, LARGEST_PIECE = 20_000, 8 << 20
+"""Of a message, which names variables; and the bytes of a figure or a part of the variables."""
 READ = 1 << 16
 WRITTEN = 1 << 16
 CLOSED = select.POLLHUP | select.POLLERR
-
-
-class ProcessHandle:
-    """Signals a process that is not our child, and reads what it uses.
-
-    Since Linux 5.3 it holds the process itself, so that its id cannot become another's.
-    """
-
-    def __init__(self, id: int, descriptor: int | None) -> None:
-        self.id = id
-        self._descriptor = descriptor
-
-    def signal(self, number: int) -> None:
-        """Send the signal if the process is still there."""
-        with contextlib.suppress(ProcessLookupError):
-            if self._descriptor is None:
-                os.kill(self.id, number)
-            elif self._descriptor >= 0:
-                try:
-                    signal.pidfd_send_signal(self._descriptor, number)
-                except OSError as error:
-                    if error.errno not in (errno.EPERM, errno.ENOSYS):
-                        raise
-                    os.kill(self.id, number)  # the machine refuses the call
-
-    def release(self) -> None:
-        """Never signal it again."""
-        if self._descriptor is not None and self._descriptor >= 0:
-            os.close(self._descriptor)
-            self._descriptor = -1
 
 
 class ExecutorProcess:
@@ -87,15 +62,28 @@ class ExecutorProcess:
     def id(self) -> int:
         return self._handle.id
 
+    @property
+    def is_alive(self) -> bool:
+        """False if its process has ended by itself: nobody writes to its pipe any more."""
+        poll = select.poll()
+        if self.ended is None:
+            poll.register(self._replies, 0)
+        return self.ended is None and not poll.poll(0)
+
     def wait_until_ready(self, seconds: float) -> None:
         """Wait until it takes requests."""
         self._exchange(Exchange(lambda said: said.get("t") == "ready", seconds))
         self._handle.signal(signal.SIGSTOP)
 
-    def run(self, code: str, lookup: FileLookup, given_up: Callable[[], bool] = lambda: False) -> ExecutorReply:
-        """Run the code. Past its time, or if given up, it is interrupted; if that does not help, it is ended."""
+    def run(
+        self, code: str, lookup: FileLookup, given_up: Callable[[], bool] = lambda: False, *, saved: bool = True
+    ) -> ExecutorReply:
+        """Run the code. Past its time, or if given up, it is interrupted; if that does not help, it is ended.
+
+        `saved` is false if what it handed over last was not kept: then it counts all variables as changed.
+        """
         self.has_run = True
-        message: Message = {"op": "run", "code": code}
+        message: Message = {"op": "run", "code": code, "saved": saved}
         return self._request(message, self._bounds.seconds, lookup=lookup, soft=True, given_up=given_up)
 
     def save(
@@ -226,8 +214,18 @@ class ExecutorProcess:
             self._stop("disk", exchange)
 
     def _stop(self, why: WhyEnded, exchange: Exchange) -> None:
+        has_begun = why != "ended" or not self._is_unread()
         self.end(why)
-        raise ExecutorEnded(why, exchange.output)
+        raise ExecutorEnded(why, exchange.output, has_begun=has_begun)
+
+    def _is_unread(self) -> bool:
+        """True if a part of the request is still on its way."""
+        if self._unsent or self._waiting:
+            return True
+        try:
+            return int.from_bytes(fcntl.ioctl(self._requests, termios.FIONREAD, bytes(4)), sys.byteorder) > 0
+        except OSError:  # the system does not say
+            return False
 
     def _send(self, exchange: Exchange) -> bool:
         """Send what fits. Return True if there is more to send."""
@@ -277,8 +275,10 @@ class ExecutorProcess:
         """The messages that have come whole; bytes go to the exchange."""
         while len(self._held) >= frames.HEAD.size:
             kind, length = frames.HEAD.unpack_from(self._held)
-            if kind not in (frames.JSON, frames.BYTES) or length > self._bounds.reply_bytes:
+            most = {frames.JSON: self._bounds.message_bytes, frames.BYTES: LARGEST_PIECE}.get(kind, -1)
+            if length > most or exchange.messages >= self._bounds.messages:
                 self._stop("protocol", exchange)
+            exchange.messages += 1
             end = frames.HEAD.size + length
             if len(self._held) < end:
                 return
@@ -292,8 +292,8 @@ class ExecutorProcess:
 
     def _message(self, payload: bytes, exchange: Exchange) -> Message:
         try:
-            said = json.loads(payload)
-        except (ValueError, RecursionError):
+            said = parsed_json(payload, MOST_PARTS)
+        except ValueError:
             said = None
         if not isinstance(said, dict):
             self._stop("protocol", exchange)

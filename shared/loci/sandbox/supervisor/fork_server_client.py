@@ -14,8 +14,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from loci.sandbox.supervisor.exchange import LAST_WORDS, Bounds, ExecutorEnded, Output, failed_to_start
-from loci.sandbox.supervisor.executor_process import ExecutorProcess, ProcessHandle
+from loci.sandbox.supervisor.executor_process import ExecutorProcess
 from loci.sandbox.supervisor.last_words import last_words
+from loci.sandbox.supervisor.process_handle import ProcessHandle
 from loci.sandbox.wall.layers import Layer
 from loci.sandbox.wall.restrictions import Limits
 
@@ -194,6 +195,8 @@ class ForkServer:
             "refused": [] if self._drawing else ["matplotlib"],
             "environment": {
                 "HOME": work,
+                "USER": "sandbox",  # getpass asks for it; there is nobody in here
+                "LOGNAME": "sandbox",
                 "TMPDIR": scratch,
                 "TZ": "UTC",
                 "LANG": "C.UTF-8",

@@ -73,15 +73,15 @@ def start(
 
     `saved` reads that, and may raise `UnreadableError`; it is None if nothing was saved.
     """
-    if here is not None and here.ended is None:
+    if here is not None and here.is_alive:
         return here, Kept() if here.has_run else New()
     executor = spawn()
     if saved is None:
         return executor, New()
     try:
-        said = executor.restore(list(saved()), SECONDS).said
-    except UnreadableError as error:
-        return executor, Lost(str(error)[:200])
+        said = executor.restore(saved(), SECONDS).said  # piece by piece
+    except UnreadableError as error:  # a part of it may be there
+        return spawn(), Lost(str(error)[:200])
     except ExecutorEnded as ended:
         return spawn(), Lost(ended.why)
     if not said.get("ok"):  # only for want of memory; a part of them may be there

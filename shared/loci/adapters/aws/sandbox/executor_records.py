@@ -61,6 +61,8 @@ class ExecutorRecords:
             found = self._records.get(owner, KIND, id)
             if (read_or_none(found, _busy_until) or 0.0) <= self._clock():
                 known = read_or_none(found, known_executor) or KnownExecutor()
+                is_cut_off = (read_or_none(found, _busy_until) or 0.0) > 0  # its turn ended by itself
+                known = replace(known, variables=replace(known.variables, is_cut_off=is_cut_off))
                 try:
                     now = self._clock()
                     written = self._put(owner, id, known, found, now + seconds, keep_until)
@@ -73,7 +75,9 @@ class ExecutorRecords:
 
     def give(self, turn: RunTurn, known: KnownExecutor) -> bool:
         """Give the turn back, with the executor as it is now. False if the turn was over, and is another run's."""
-        known = replace(known, variables=replace(known.variables, names=known.variables.names[:MOST_NAMES]))
+        variables = known.variables
+        names, changed = variables.names[:MOST_NAMES], variables.changed[:MOST_NAMES]
+        known = replace(known, variables=replace(variables, names=names, changed=changed))
         try:
             self._put(turn.owner, turn.id, known, Record(turn.id, {}, turn.version), 0.0, turn.keep_until)
         except Conflict:
@@ -100,6 +104,7 @@ class ExecutorRecords:
             "process": known.process,
             "snapshot": snapshot_to_json(snapshot) if snapshot else None,
             "names": list[Json](known.variables.names),
+            "changed": list[Json](known.variables.changed),
             "files": list[Json](known.files) if known.files else None,
             "files_saved_at": known.files_saved_at,
             "files_unsaved": known.files_unsaved,
@@ -117,7 +122,8 @@ def known_executor(record: Record) -> KnownExecutor:
     value = record.value
     held = cast("JsonObject | None", value["snapshot"])
     snapshot = snapshot_from_json(held) if held else None
-    variables = KnownVariables(tuple(cast("list[str]", value["names"])), snapshot)
+    changed = tuple(cast("list[str]", value.get("changed", [])))
+    variables = KnownVariables(tuple(cast("list[str]", value["names"])), snapshot, changed)
     run, digest = cast("tuple[str, str]", value.get("files") or ("", ""))
     files = (run, digest) if run else None
     unsaved = value.get("files_unsaved") is True

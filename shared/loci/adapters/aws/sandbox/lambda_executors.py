@@ -167,12 +167,14 @@ class LambdaExecutors:
             seconds = float(answer["run"]["seconds"])
             return run_results.ran_and_ended(run, condition_after_end(condition, run.why), seconds, limits), after
         made = tuple(Made(clean_text(name, 500), int(size)) for name, size in answer["written"][:50])
-        variables = KnownVariables(run_results.names(run.said, condition.kept), known.variables.snapshot)
+        names = run_results.names(run.said, condition.kept)
+        variables = KnownVariables(names, known.variables.snapshot, run_results.changed(run.said, names))
         after = replace(known, variables=variables, process=generation, files_unsaved=False)
         if "files" in answer:
             after = replace(after, files=(generation, str(answer["files"])[:64]), files_saved_at=turn.began_at)
         if "saved" in answer:
-            after = replace(after, variables=replace(variables, snapshot=_checked(answer["saved"], generation)))
+            snapshot = _checked(answer["saved"], generation)
+            after = replace(after, variables=replace(variables, snapshot=snapshot, changed=()))
         else:
             condition = replace(condition, unsaved=clean_text(answer["unsaved"], 200))
         if "files_unsaved" in answer:

@@ -7,6 +7,7 @@ import os
 import secrets
 from contextlib import suppress
 from pathlib import Path
+from typing import Any, cast
 
 from loci.adapters.sandbox.run_results import safe_name
 from loci.code.ports import StoredFiles
@@ -18,7 +19,7 @@ from loci.sandbox.supervisor.executor_files import remove
 from loci.sandbox.supervisor.fork_server_client import WorkFolders
 
 WORK, SCRATCH, MEMORY, ARRIVING = "work", "scratch", "memory", "arriving"
-OWNER, LOCK, VARIABLES = "owner.json", "lock", "variables.json"
+OWNER, LOCK, VARIABLES, RUNNING = "owner.json", "lock", "variables.json", "running"
 LONGEST_ID = 1024
 """Characters. Documents can be asked for by their paths."""
 
@@ -74,18 +75,38 @@ class ExecutorFolder:
         except (OSError, ValueError):
             return None
 
-    def note_variables(self, names: tuple[str, ...]) -> None:
-        """Note which variables there are: after a crash nothing else can name the lost ones."""
+    def note_variables(self, names: tuple[str, ...], changed: tuple[str, ...]) -> None:
+        """Note which variables there are, and which of them runs may have changed since they were saved.
+
+        After a crash nothing else can name what is lost.
+        """
         arriving = self.path / f"{VARIABLES}.new"
-        arriving.write_text(json.dumps(names), "ascii")
+        arriving.write_text(json.dumps({"names": names, "changed": changed}), "ascii")
         arriving.replace(self.path / VARIABLES)
 
-    def variables(self) -> tuple[str, ...]:
-        """The variables after the last run that was answered."""
+    def variables(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The variables after the last run that was answered, and those of them that had changed."""
         try:
-            return tuple(json.loads((self.path / VARIABLES).read_text("ascii")))
-        except (OSError, ValueError):
-            return ()
+            noted: Any = json.loads((self.path / VARIABLES).read_text("ascii"))
+            if isinstance(noted, list):  # earlier versions did not note what had changed
+                names = tuple(cast("list[str]", noted))
+                return names, names
+            return tuple(noted["names"]), tuple(noted["changed"])
+        except (OSError, ValueError, KeyError, TypeError):
+            return (), ()
+
+    def begin_run(self) -> None:
+        """Note that a run has begun."""
+        os.close(os.open(self.path / RUNNING, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
+
+    def end_run(self) -> None:
+        """Note that the run is answered."""
+        with suppress(OSError):
+            (self.path / RUNNING).unlink()
+
+    def is_cut_off(self) -> bool:
+        """True if a run has begun and was not answered."""
+        return (self.path / RUNNING).exists()
 
     def used_at(self) -> float:
         """When it was last used, or made."""

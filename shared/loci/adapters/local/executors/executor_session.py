@@ -26,6 +26,8 @@ BUSY_SECONDS = 2.0
 MOST_BETWEEN_RUNS = 64 << 20
 """Bytes of variables that are saved between runs. More are saved when the executor is put away."""
 MOST = 2 << 30
+ATTEMPTS = 3
+"""Processes that a run is given to, as long as each of them ends before it has read it."""
 SAVE_SECONDS, PUT_AWAY_SECONDS = 5.0, 20.0
 """To save between two runs, and when it is put away. What takes longer may be code that never ends."""
 QUIET_SECONDS = 2.0
@@ -61,6 +63,8 @@ class ExecutorSession:
         self._known = KnownVariables()
         self._is_noted = True
         """True if the folder has the names of the known variables."""
+        self._is_saved = True
+        """False if the process has handed over variables that were not kept."""
         self._keep_until = 0.0
         self._is_large = False
         self._why_unsaved = SOON
@@ -86,28 +90,37 @@ class ExecutorSession:
         """Run the code in a place, which it takes at its turn. `Refused` if another run does not end in time."""
         with self._turn_to_run(), place():
             self._keep_until = keep_until
-            try:
-                executor, condition = self._started()
-            except ExecutorEnded as ended:
-                self._end()
-                return run_results.ran_and_ended(
-                    ended, ExecutorCondition("lost"), 0.0, run_results.limits(self._bounds)
-                )
-            self._folder.touch(self._clock())
-            work = self._folder.work_folders.work
-            before, began = file_stamps(work), time.monotonic()
-            self.is_dirty, self._is_large = True, False
-            try:
+            for attempt in range(ATTEMPTS):
+                try:
+                    executor, condition = self._started()
+                except ExecutorEnded as ended:
+                    self._end()
+                    lost = ExecutorCondition("lost")
+                    return run_results.ran_and_ended(ended, lost, 0.0, run_results.limits(self._bounds))
+                self._folder.touch(self._clock())
+                work = self._folder.work_folders.work
+                before, began = file_stamps(work), time.monotonic()
+                self.is_dirty, self._is_large = True, False
                 copies = StoredFileCopies(self._folder, files, self.owner)
-                reply = executor.run(code, copies, given_up=lambda: self._is_unwanted or given_up())
-            except ExecutorEnded as ended:
-                self._forget_executor()
-                after = condition_after_end(condition, ended.why)
-                seconds = time.monotonic() - began
-                return run_results.ran_and_ended(ended, after, seconds, run_results.limits(self._bounds))
-            finally:
-                self.used_at = self._clock()
-            self._note(run_results.names(reply.said, condition.kept))
+                self._folder.begin_run()
+                is_unwanted = lambda: self._is_unwanted or given_up()  # noqa: E731 (it is asked while the code runs)
+                try:
+                    reply = executor.run(code, copies, given_up=is_unwanted, saved=self._is_saved)
+                    break
+                except ExecutorEnded as ended:
+                    self._folder.end_run()
+                    self._forget_executor()
+                    if not ended.has_begun and attempt + 1 < ATTEMPTS:
+                        continue  # its process ended before it had read the code
+                    after, seconds = condition_after_end(condition, ended.why), time.monotonic() - began
+                    return run_results.ran_and_ended(ended, after, seconds, run_results.limits(self._bounds))
+                finally:
+                    self.used_at = self._clock()
+            else:
+                raise AssertionError("each attempt returns or breaks")
+            names = run_results.names(reply.said, condition.kept)
+            self._note(names, run_results.changed(reply.said, names))
+            self._folder.end_run()
             condition = replace(condition, unsaved=self._why_unsaved if self._known.names else None)
             made = tuple(Made(name, size) for name, size in written_files(before, file_stamps(work)))
             return run_results.ran(reply, condition, run_results.limits(self._bounds), made)
@@ -200,12 +213,16 @@ class ExecutorSession:
     def _started(self) -> tuple[ExecutorProcess, ExecutorCondition]:
         """Its process, with the variables of its last run; and what became of them."""
         here, saved = self._executor, None
+        if here is not None and not here.is_alive:
+            here.end()  # something else has ended it, perhaps before it had a run
         if here is None or here.ended is not None:
             if not self._folder.take():
                 raise run_results.busy(self.id, "is used by another Loci on this machine")
             self._folder.set_owner(self.owner)
             snapshot = self._snapshots.last(self.owner, self.id)
-            self._known = KnownVariables(self._folder.variables(), snapshot, self._why_lost)
+            names, changed = self._folder.variables()
+            is_cut_off = self._folder.is_cut_off()
+            self._known = KnownVariables(names, snapshot, changed, is_cut_off, self._why_lost)
             self._is_noted, self._why_lost = True, NOT_SAVED
             saved = snapshot and self._reading(snapshot)
         self._executor, start = variables.start(here, lambda: self._starter.spawn(self._folder), saved)
@@ -215,19 +232,19 @@ class ExecutorSession:
     def _reading(self, snapshot: VariablesSnapshot) -> Callable[[], Iterable[bytes]]:
         def read() -> Iterable[bytes]:
             try:
-                return list(self._snapshots.read(self.owner, self.id, snapshot))
+                yield from self._snapshots.read(self.owner, self.id, snapshot)
             except LociError as error:
                 raise UnreadableError(error.what) from None
 
         return read
 
-    def _note(self, names: tuple[str, ...]) -> None:
+    def _note(self, names: tuple[str, ...], changed: tuple[str, ...]) -> None:
         """Note the variables before the answer goes out: if Loci is killed, the next run can name the lost ones."""
-        self._is_noted = self._is_noted and names == self._known.names
-        self._known = replace(self._known, names=names)
+        self._is_noted = self._is_noted and (names, changed) == (self._known.names, self._known.changed)
+        self._known = replace(self._known, names=names, changed=changed, is_cut_off=False)
         if not self._is_noted:
             with suppress(OSError):  # the run has its answer; the next one notes them again
-                self._folder.note_variables(names)
+                self._folder.note_variables(names, changed)
                 self._is_noted = True
 
     def _holds_no_more_than_it_may(self) -> bool:
@@ -250,6 +267,7 @@ class ExecutorSession:
         saved = variables.save(executor, writer.take, most, all_of_it=all_of_it, seconds=seconds, given_up=is_wanted)
         if isinstance(saved, Unsaved):
             self._snapshots.abandon(writer)
+            self._is_saved = False
             if executor.ended is not None:
                 self._why_lost = saved.why
                 self._forget_executor()
@@ -262,8 +280,10 @@ class ExecutorSession:
             self._snapshots.finish(writer, *run_results.saved(saved.said), self._keep_until)
         except LociError as error:
             self._why_unsaved = f"saving them failed, and is tried again: {error.what}"
+            self._is_saved = False
             raise
-        self.is_dirty, self._why_unsaved = False, SOON
+        self.is_dirty, self._why_unsaved, self._is_saved = False, SOON, True
+        self._note(self._known.names, ())
 
     def _forget_executor(self) -> None:
         wrote_too_much = self._executor is not None and self._executor.ended == "disk"

@@ -158,9 +158,12 @@ class ExecutorStarter:
                     raise ExecutorEnded("start")
             server = self._started()
             with self._turn:
-                self._servers.append(server)
-                self._born = self._clock()
-            return server
+                if not self._is_closed:
+                    self._servers.append(server)
+                    self._born = self._clock()
+                    return server
+            server.close()  # nobody else knows of it: `close` has not waited so long
+            raise ExecutorEnded("start")
 
     def _started(self) -> ForkServer:
         cache = self._folder / "cache"

@@ -1,0 +1,218 @@
+"""Whatever code does to Python, its run is answered, its executor goes on, and its variables stay."""
+
+import json
+import os
+import signal
+from collections.abc import Generator
+from dataclasses import replace
+
+import pytest
+
+from loci.adapters.sandbox.run_results import limits, ran
+from loci.code.python_run import ExecutorCondition
+from loci.sandbox.supervisor.exchange import ExecutorEnded, ExecutorReply
+from loci.sandbox.supervisor.executor_process import ExecutorProcess
+from tests.support.executors import SOON, ExecutorFactory, executor_factory, no_files, printed, tried, walls
+from tests.support.polling import until
+
+BOUNDS = replace(SOON, seconds=5.0)
+HARMLESS = {
+    "a long chain of causes": """
+e = None
+for i in range(2000):
+    try: raise ValueError(i) from e
+    except ValueError as caught: e = caught
+raise e
+""",
+    "a long chain of contexts": """
+def f(n):
+    try: raise ValueError(n)
+    except ValueError as e: last[0].__context__ = e; last[0] = e
+top = ValueError('top'); last = [top]
+for i in range(2000): f(i)
+raise top
+""",
+    "a group in a group in a group": """
+g = ValueError(1)
+for i in range(3000): g = ExceptionGroup('g', [g])
+raise g
+""",
+    "an error that caused itself": "e = ValueError(); e.__cause__ = e; e.__context__ = e; raise e",
+    "a class without a name": """
+class M(type):
+    __name__ = property(lambda self: 1 / 0)
+    __module__ = property(lambda self: 1 / 0)
+class A(metaclass=M): pass
+A()
+""",
+    "an error whose class has no name": """
+class M(type):
+    __name__ = property(lambda self: 1 / 0)
+class E(Exception, metaclass=M): pass
+raise E('own')
+""",
+    "a text of another kind": """
+class T(str):
+    def __len__(self): return 0
+    def __getitem__(self, at): raise SystemExit
+class A:
+    def __repr__(self): return T('x' * 100_000)
+A()
+""",
+    "an error whose text ends all": "class E(Exception):\n def __str__(self): raise SystemExit\nraise E",
+    "an end whose text ends all": "import sys\nclass E:\n def __str__(self): raise KeyboardInterrupt\nsys.exit(E())",
+    "half a character": "raise ValueError('\\ud800')",
+    "another pyplot": "import sys; sys.modules['matplotlib.pyplot'] = 5",
+    "a pyplot that ends all": """
+import sys, types
+class P(types.ModuleType):
+    def __getattr__(self, name): raise SystemExit
+sys.modules['matplotlib.pyplot'] = P('p')
+""",
+    "no traceback": "import traceback, linecache; traceback.TracebackException = linecache.cache = None; 1 / 0",
+    "no JSON": "import json; json.dumps = json.loads = json.JSONEncoder = json.encoder = None",
+    "no system": "import os; os.read = os.write = os.close = None",
+    "no parser": "import ast; ast.parse = ast.Expr = None",
+    "no depth": "import sys; sys.setrecursionlimit(30)",
+    "a trace that raises": "import sys; sys.settrace(lambda *a: 1 / 0)",
+    "a profile that raises": "import sys; sys.setprofile(lambda *a: 1 / 0)",
+    "an output that ends all": """
+import sys
+class O:
+    def write(self, text): pass
+    def flush(self): raise SystemExit
+sys.stdout = sys.stderr = O()
+""",
+    "names that are none": "globals()[5] = globals()[('a',)] = globals()['\\ud800'] = globals()['y' * 10_000] = 4",
+    "a name that ends all": """
+class N(str):
+    def __eq__(self, other): raise SystemExit
+    def __hash__(self): return 1
+globals()[N('n')] = 1
+""",
+    "code too deep": "-" * 50_000 + "1",
+    "members too deep": "a" + ".b" * 50_000,
+}
+BUILTINS = (
+    "len",
+    "isinstance",
+    "type",
+    "str",
+    "Exception",
+    "BaseException",
+    "dict",
+    "list",
+    "getattr",
+    "__import__",
+    "id",
+)
+
+
+@pytest.fixture(scope="module", params=walls())
+def python(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Generator[ExecutorFactory]:
+    with executor_factory(tmp_path_factory.mktemp("telling"), walls()[request.param], ("numpy",)) as one:
+        yield one
+
+
+def answered(one: ExecutorProcess, code: str) -> ExecutorReply:
+    """The answer of the code, which can be sent on."""
+    ended, output = tried(one, code)
+    assert isinstance(ended, ExecutorReply), bytes(output.stderr)[-1000:]
+    json.dumps(str(ran(ended, ExecutorCondition("kept"), limits(BOUNDS), ())), ensure_ascii=False).encode()
+    return ended
+
+
+@pytest.mark.parametrize("code", HARMLESS.values(), ids=HARMLESS)
+def test_it_is_answered_and_variables_stay(python: ExecutorFactory, code: str) -> None:
+    with python.executor(BOUNDS) as one:
+        answered(one, "x = 41")
+        answered(one, code)
+        value = answered(one, "x + 1").said["value"]
+        assert value["text"] == "42"
+        assert one.save(lambda _: None, 1 << 20, 10).said["ok"]
+
+
+@pytest.mark.parametrize("builtin", BUILTINS)
+def test_a_builtin_that_code_sets_is_its_own_affair(python: ExecutorFactory, builtin: str) -> None:
+    with python.executor(BOUNDS) as one:
+        answered(one, f"x = 41; import builtins; builtins.{builtin} = None")
+        assert answered(one, "x").said["value"]["text"] == "41"
+        assert answered(one, builtin).said["value"] is None
+        assert answered(one, "1 / 0").said["failure"]["type"] == "ZeroDivisionError"
+        answered(one, f"del builtins.{builtin}")
+        assert answered(one, builtin).said["failure"]["type"] == "NameError"
+        assert one.save(lambda _: None, 1 << 20, 10).said["ok"]
+
+
+def test_all_builtins_together_are_too(python: ExecutorFactory) -> None:
+    with python.executor(BOUNDS) as one:
+        answered(one, "x = 41; import builtins\nfor name in list(vars(builtins)): vars(builtins)[name] = None")
+        assert answered(one, "x").said["value"]["text"] == "41"
+
+
+def test_a_text_that_never_ends_is_interrupted(python: ExecutorFactory) -> None:
+    code = "class E(Exception):\n def __str__(self):\n  while True: pass\nraise E"
+    with python.executor(replace(BOUNDS, seconds=1.0)) as one:
+        answered(one, "x = 41")
+        assert answered(one, code).interrupted
+        assert printed(one, "print(x)") == "41\n"
+
+
+def test_the_parsers_limit_is_an_error_of_the_code_with_its_place(python: ExecutorFactory) -> None:
+    for deep in ("-" * 50_000 + "1", "not " * 50_000 + "1", "a" + "[0]" * 50_000, "lambda:" * 20_000 + "1"):
+        with python.executor(BOUNDS) as one:
+            failure = answered(one, f"x = 1\n{deep}\n").said["failure"]
+            assert failure["type"] == "SyntaxError"
+            assert "nested too deeply for the parser" in failure["message"]
+            assert "line 2" in failure["message"]
+            assert "memory" not in failure
+
+
+@pytest.mark.parametrize(
+    ("code", "advice"),
+    [
+        ("import subprocess; subprocess.run(['ls'])", "it starts no programs"),
+        ("import subprocess; subprocess.check_output('ls', shell=True)", "it starts no programs"),
+        ("import os; os.popen('ls').read()", "it starts no programs"),
+        ("import os; os.fork()", "it starts no programs"),
+        ("import socket; socket.socket()", "it has no network"),
+        ("import socket; socket.create_connection(('127.0.0.1', 1))", "it has no network"),
+        ("import socket; socket.getaddrinfo('example.com', 80)", "it has no network"),
+        ("import urllib.request as u; u.urlopen('http://127.0.0.1:1')", "it has no network"),
+        ("import http.client as h; h.HTTPConnection('127.0.0.1').request('GET', '/')", "it has no network"),
+        ("import multiprocessing as m; m.Pool(2)", "it starts no processes"),
+    ],
+)
+def test_what_a_sandbox_refuses_says_so_and_what_to_do(python: ExecutorFactory, code: str, advice: str) -> None:
+    with python.executor(BOUNDS) as one:
+        message = answered(one, code).said["failure"]["message"]
+    assert f"this is a sandbox: {advice}" in message
+    assert "Use " in message or "reaches no other process" in message
+
+
+def test_what_raises_nothing_says_it_too(python: ExecutorFactory) -> None:
+    with python.executor(BOUNDS) as one:
+        assert b"this is a sandbox: it starts no programs" in answered(one, "import os; os.system('ls')").output.stderr
+        assert printed(one, "import getpass; print(getpass.getuser())") == "sandbox\n"
+
+
+@pytest.mark.parametrize("size", [10, 900_000])
+def test_one_that_ends_before_it_has_read_its_run_says_that_nothing_has_begun(
+    python: ExecutorFactory, size: int
+) -> None:
+    with python.executor(BOUNDS) as one:
+        os.kill(one.id, signal.SIGKILL)
+        with pytest.raises(ExecutorEnded) as ended:
+            one.run(f"x = '{'y' * size}'", no_files)
+        assert not ended.value.has_begun
+    with python.executor(BOUNDS) as one, pytest.raises(ExecutorEnded) as ended:
+        one.run("import os; os._exit(1)", no_files)
+    assert ended.value.has_begun
+
+
+def test_one_that_has_ended_is_noticed(python: ExecutorFactory) -> None:
+    with python.executor(BOUNDS) as one:
+        answered(one, "x = 1")
+        assert one.is_alive
+        os.kill(one.id, signal.SIGKILL)
+        until(lambda: not one.is_alive)
