@@ -44,6 +44,9 @@ def _span(text: str, words: Collection[str], room: int, *, centred: bool) -> tup
     start = max(_starts(text, room), key=worth)
     end = start + room
     head, tail = ELLIPSIS if start else "", ELLIPSIS if end < len(text) else ""
+    if not tail:  # what is cut off makes room at the beginning, or the end would need an ellipsis, too
+        start += len(head)
+        head = ""
     found = text[start : end - len(head) - len(tail)]
     if tail and " " in found:
         found = found[: found.rindex(" ")]

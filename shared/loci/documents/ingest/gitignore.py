@@ -1,7 +1,6 @@
 """Patterns of `.gitignore` files, as git reads them: the last one that matches decides, of the innermost file."""
 
 import os
-import re
 import stat
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -18,7 +17,20 @@ ANY_FOLDERS = "**"
 
 One = TypeVar("One")
 Other = TypeVar("Other")
-Token = str | re.Pattern[str]
+
+
+@dataclass(frozen=True, slots=True)
+class CharacterSet:
+    """Characters in brackets, such as `[a-z_]`. A range from z to a has none."""
+
+    ranges: tuple[tuple[str, str], ...]
+    is_negated: bool
+
+    def has(self, character: str) -> bool:
+        return any(first <= character <= last for first, last in self.ranges) != self.is_negated
+
+
+Token = str | CharacterSet
 """`*`, `?`, a set of characters, or `=` and the character itself."""
 
 
@@ -129,14 +141,16 @@ def _tokens(name: str) -> tuple[Token, ...]:
     return tuple(found)
 
 
-def _set(inner: str) -> Token:
+def _set(inner: str) -> CharacterSet:
     is_negated = inner.startswith(("!", "^"))
     inner = inner[1:] if is_negated else inner
-    escaped = inner.replace("\\", "\\\\").replace("[", "\\[").replace("]", "\\]").replace("^", "\\^")
-    try:
-        return re.compile(f"[{'^' if is_negated else ''}{escaped}]", re.DOTALL)
-    except re.error:  # as a range from z to a: nothing is in it
-        return re.compile("(?!)")
+    ranges: list[tuple[str, str]] = []
+    at = 0
+    while at < len(inner):
+        is_range = inner[at + 1 : at + 2] == "-" and at + 2 < len(inner)
+        ranges.append((inner[at], inner[at + 2] if is_range else inner[at]))
+        at += 3 if is_range else 1
+    return CharacterSet(tuple(ranges), is_negated)
 
 
 def _name_matches(part: str | tuple[Token, ...], name: str) -> bool:
@@ -144,8 +158,8 @@ def _name_matches(part: str | tuple[Token, ...], name: str) -> bool:
 
 
 def _character_matches(wanted: Token, character: str) -> bool:
-    if isinstance(wanted, re.Pattern):
-        return wanted.match(character) is not None
+    if isinstance(wanted, CharacterSet):
+        return wanted.has(character)
     return wanted in ("?", f"={character}")
 
 
