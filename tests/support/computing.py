@@ -24,7 +24,8 @@ def computing(runtime: str, folders: pytest.TempPathFactory, **settings: object)
     """The app on this runtime: `embedded` or `aws`."""
     packages = runner_packages()
     if runtime == "embedded":
-        app = build_app(load_settings({"data": folders.mktemp("data"), "log_level": "ERROR", **settings}))
+        told = {"data": folders.mktemp("data"), "models": folders.mktemp("models"), "log_level": "ERROR", **settings}
+        app = build_app(load_settings(told))
         try:
             yield app
         finally:
