@@ -240,18 +240,18 @@ def test_two_watchers_of_one_folder_do_no_harm(data: Path, notes: Path) -> None:
 
 
 def test_after_a_kill_in_a_burst_the_next_start_completes_the_index(data: Path, notes: Path, found: Found) -> None:
-    for turn in range(3):
+    for turn, word in enumerate(("alder", "birch", "cedar")):
         with watching(data, notes) as watcher:
             for number in range(MANY_AT_ONCE):
-                atomic_save(notes / f"{number}.md", f"# Note {number}\n\nturn{turn}\n")
+                atomic_save(notes / f"{number}.md", f"# Note {number}\n\n{word}\n")
             for number in range(turn, MANY_AT_ONCE, 7):
                 (notes / f"{number}.md").unlink()
-            until(lambda turn=turn: len(indexed(data, f"turn{turn}")) >= 20)
+            until(lambda word=word: len(indexed(data, word)) >= 20)
             watcher.process.kill()
     with watching(data, notes):
         assert paths(data) == on_disk(notes)
     assert "0 fault" in loci(data, "doctor").stdout
-    assert (found("turn0"), found("turn1")) == (set(), set())
+    assert (found("alder"), found("birch")) == (set(), set())
     with sqlite3.connect(data / "loci.db") as connection:
         assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     connection.close()
