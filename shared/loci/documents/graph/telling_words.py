@@ -65,8 +65,8 @@ def _weighted(
 
 def tells(stem: str) -> bool:
     """False for function words, numbers, and names with numbers in them: versions, dates, `guide-022`."""
-    has_number = any(part.removeprefix("v").isdigit() for part in stem.split("_"))
-    return not has_number and stem not in FUNCTION_WORDS and not HIRAGANA.issuperset(stem)
+    of_version = any(part == "v" or part.removeprefix("v").isdigit() for part in stem.split("_"))
+    return not of_version and stem not in FUNCTION_WORDS and not HIRAGANA.issuperset(stem)
 
 
 def _grown(word: str, texts: Sequence[str]) -> str:
