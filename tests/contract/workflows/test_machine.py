@@ -84,8 +84,8 @@ async def test_a_decision_may_come_before_the_token_is_kept(flow: Flow, on_machi
             decide = threading.Thread(
                 target=workflows.decide, args=(LOCAL, event["id"], checkpoint.id), kwargs={"approved": True}
             )
-            deciders.append(decide)
             decide.start()
+            deciders.append(decide)
             while workflows.parts.runs.get(LOCAL, event["id"]).status == "paused":
                 time.sleep(0.01)
         return handler(event, context)

@@ -15,6 +15,11 @@ from .conftest import Desk, open_desk
 SECRET = "raspberry"
 
 
+def word_of(number: int) -> str:
+    """A word of letters: the letters and the number of `number7` are words of their own, too."""
+    return "word" + "".join("abcdefghij"[int(digit)] for digit in str(number))
+
+
 def outside(desk: Desk) -> Path:
     """A text outside the folder that is ingested."""
     secret = desk.notes.parent / "elsewhere" / "secret.md"
@@ -151,9 +156,9 @@ def test_of_too_many_passages_the_first_are_found_and_the_rest_is_told(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cutting, "MAX_CHUNKS", 10)
-    desk.write("a.md", "".join(f"# Heading {at}\n\nnumber{at}\n\n" for at in range(20)))
+    desk.write("a.md", "".join(f"# Heading {at}\n\n{word_of(at)}\n\n" for at in range(20)))
     [(_, problem)] = desk.run().problems
-    assert (problem.line, desk.found("number9"), desk.found("number10")) == (43, {"notes-a"}, set())
+    assert (problem.line, desk.found(word_of(9)), desk.found(word_of(10))) == (43, {"notes-a"}, set())
 
 
 def test_a_note_that_is_written_all_the_time_is_whole_when_it_rests(desk: Desk) -> None:
@@ -180,7 +185,7 @@ def test_a_note_that_is_written_all_the_time_is_whole_when_it_rests(desk: Desk) 
 
 def test_two_that_take_in_the_same_notes_agree(desk: Desk) -> None:
     for number in range(40):
-        desk.write(f"{number}.md", f"number{number}")
+        desk.write(f"{number}.md", word_of(number))
     failures: list[int] = []
 
     def take() -> None:
@@ -192,7 +197,7 @@ def test_two_that_take_in_the_same_notes_agree(desk: Desk) -> None:
     for thread in threads:
         thread.join()
     assert failures == [0, 0, 0]
-    assert all(desk.found(f"number{number}") == {f"notes-{number}"} for number in range(40))
+    assert all(desk.found(word_of(number)) == {f"notes-{number}"} for number in range(40))
 
 
 def test_who_loses_the_race_for_a_note_leaves_it_as_it_is(desk: Desk) -> None:

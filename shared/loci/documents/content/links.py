@@ -27,7 +27,7 @@ RELATION_FIELDS: Final[Mapping[str, Relation]] = {
 # Amalfa writes relations into a comment: [IMPLEMENTS: brief-auth].
 COMMENT_RELATIONS: Final[Mapping[str, Relation]] = {**RELATION_FIELDS, **RELATION_ALIASES}
 WIKI = re.compile(r"!?\[\[([^\[\]\n]+)\]\]")
-FIELD = re.compile(r"([A-Za-z_ -]++)\s*+:")
+FIELD = re.compile(r"\A([A-Za-z_ -]++)\s*+:")
 # Not a footnote: its text is text like any other.
 DEFINITION = re.compile(r" {0,3}\[(?!\^)([^\[\]]+)\]:\s*(?:<([^<>]*)>|(\S+))")
 SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
