@@ -144,7 +144,7 @@ async def test_a_task_that_cannot_run_is_found_before_any_runs(
 
 
 @needs_deno
-@EMBEDDED
+@pytest.mark.parametrize("app", ["embedded", "sandbox"], indirect=True)
 async def test_code_that_is_too_long_is_found_before_any_task_runs(flow: Flow) -> None:
     long = {"id": "t2", "type": "code_execution", "code": "x" * 102_401}
     failure = await flow.failed("pml_execute_dag", workflow={"tasks": [ONE, long]})
