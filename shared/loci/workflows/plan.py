@@ -10,7 +10,7 @@ from pydantic_core import PydanticCustomError
 
 from loci.core.errors import Refused
 from loci.core.json import Json, JsonObject
-from loci.workflows.references import ID, broken_references, near_references, references
+from loci.workflows.references import ID, broken_references, near_references, references, references_in_names
 
 MOST_TASKS: Final = 200
 LONGEST_TASK: Final = 300_000
@@ -22,6 +22,7 @@ _PLAIN: Final = {
     "dict_type": "Input should be an object",
     "model_type": "Input should be an object",
     "bool_type": "Input should be true or false",
+    "string_pattern_mismatch": "It may have A-Z, a-z, 0-9, _ and -, and does not begin with -",
 }
 _IN_CODE: Final = re.compile(rf"\bdeps(?:\??\.|\[[\"'])(?P<read>{ID})|\$(?P<written>{ID})\.result\b")
 """What code says of the results of tasks."""
@@ -171,9 +172,10 @@ def _faults(tasks: Sequence[Task]) -> list[str]:
     twice = [id for id in dict.fromkeys(ids) if ids.count(id) > 1]
     faults = [f"the id {id!r} is used {ids.count(id)} times" for id in twice]
     for one in tasks:
+        named = frozenset(one.depends_on)  # it may name very many
         faults += [
             f"task {one.id!r} waits for {other!r}, which is no task of this workflow"
-            + (f" (there are {', '.join(ids[:20])})" if other in one.depends_on else f": write $${other} for the text")
+            + (f" (there are {', '.join(ids[:20])})" if other in named else f": write $${other} for the text")
             for other in one.after
             if other not in ids
         ]
@@ -187,6 +189,12 @@ def _faults(tasks: Sequence[Task]) -> list[str]:
             " for the text"
             for written, other in near_references(one.arguments)
             if other in ids
+        ]
+        faults += [
+            f"task {one.id!r}: {found.text!r} is in the name of a field, where it stands for itself: write it in a"
+            " value, or rename the task"
+            for found in references_in_names(one.arguments)
+            if found.task in ids
         ]
         faults += _faults_of_code(one, ids) if one.kind == "code_execution" else []
     if not faults and (cycle := _cycle({one.id: one.after for one in tasks})):
