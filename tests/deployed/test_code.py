@@ -4,30 +4,27 @@ import json
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from loci.code.packages import find_deno
-from tests.deployed.deployment import CONNECT, FUNCTION, GATEWAY, Deployment
+from tests.deployed.deployment import FUNCTION, Deployment
+from tests.deployed.reaching import SECONDS, beside, configure, source_of, tell, telling
 from tests.deployed.users import NewUser, User
 from tests.servers.localstack import functions
 from tests.servers.localstack.environments import ROOT
 from tests.servers.localstack.running import ACCOUNT, REGION
-from tests.servers.upstream.certificate import certificate
 from tests.support.deno import needs_deno
 from tests.support.executors import runner_packages
 from tests.support.polling import until
-from tests.support.serving import call, loci
-from tests.support.tame_servers import TameServers, over_http
+from tests.support.serving import call
+from tests.support.tame_servers import TameServers
 
 pytestmark = [pytest.mark.aws, needs_deno]
 IMAGES = f"{ACCOUNT}.dkr.ecr.{REGION}.amazonaws.com"
-SECONDS = 300
 TEA = "await shop.price({ of: context.of as string })"
 BUY = "tell the price of something"
-FUNCTIONS = ROOT / "functions"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,21 +46,16 @@ class Machines:
 
     def another(self) -> None:
         """The next run of Python finds another machine."""
-        _changed(self.deployment, self.python, {"FRESH": uuid.uuid4().hex})
-
-
-@pytest.fixture(scope="module")
-def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TameServers]:
-    """Over HTTPS, as only those are allowed on AWS."""
-    folder = tmp_path_factory.mktemp("servers")
-    certificate("localhost", folder)
-    with over_http(folder, scheme="https", host="localhost") as servers:
-        yield servers
+        tell(self.deployment, self.python, {"FRESH": uuid.uuid4().hex})
 
 
 @pytest.fixture(scope="module")
 def machines(
-    deployment: Deployment, new_user: NewUser, servers: TameServers, tmp_path_factory: pytest.TempPathFactory
+    deployment: Deployment,
+    new_user: NewUser,
+    servers: TameServers,
+    connect_function: str,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Machines]:
     aws, programs = deployment.aws, {"PYTHONPATH": str(ROOT / "shared")}
     how: dict[str, Any] = {"command": ["handler.lambda_handler"], "seconds": SECONDS}
@@ -71,81 +63,27 @@ def machines(
     deno = functions.image(aws, f"{IMAGES}/run_deno:1", variables=of_deno, **how)
     of_python = {**programs, "LOCI_RUNNER": str(runner_packages())}
     python = functions.image(aws, f"{IMAGES}/run_python:1", variables=of_python, **how)
-    function = aws("lambda")
-    was = function.get_function_configuration(FunctionName=FUNCTION)
     told = {
         "LOCI_RUN_DENO_FUNCTION": deno,
         "LOCI_RUN_PYTHON_FUNCTION": python,
         "LOCI_RUN_ROLE": f"arn:aws:iam::{ACCOUNT}:role/any",
         "LOCI_RUN_TABLE": _only("runrows", aws("dynamodb").list_tables()["TableNames"]),
         "LOCI_EXECUTOR_BUCKET": _only("executors", [one["Name"] for one in aws("s3").list_buckets()["Buckets"]]),
-        "LOCI_CONNECT_FUNCTION": _connect(deployment, servers),
+        "LOCI_CONNECT_FUNCTION": connect_function,
     }
-    errand = told["LOCI_ERRAND_FUNCTION"] = _beside(deployment, FUNCTION, _source("errand"))
-    for name in (FUNCTION, errand):
-        _changed(deployment, name, told)
-    made = Machines(deployment, python, new_user())
-    _configure(made, servers, tmp_path_factory.mktemp("command line"))
-    # The first run waits for a program to be read, and is then told as running: that is tried below, on purpose.
-    until(lambda: made.told("pml_execute_code", code="1")["result"], seconds=120)
-    yield made
-    function.update_function_configuration(
-        FunctionName=FUNCTION, Environment=was["Environment"], Timeout=was["Timeout"]
-    )
-    function.get_waiter("function_updated_v2").wait(FunctionName=FUNCTION, WaiterConfig={"Delay": 0.05})
-
-
-def _connect(deployment: Deployment, servers: TameServers) -> str:
-    """The function that reaches tool servers, for once also those of this machine: no setting allows that."""
-    source = _source("connect")
-    anywhere = source.replace("build_answering()", "build_answering(only_public=False)")
-    assert anywhere != source
-    made = _beside(deployment, deployment.resource(CONNECT, "AWS::Lambda::Function"), anywhere)
-    _changed(deployment, made, {"SSL_CERT_FILE": str(servers.folder / "certificate.pem")})
-    return made
-
-
-def _beside(deployment: Deployment, name: str, source: str) -> str:
-    """The name of a new function with the layers and the variables of a deployed one."""
-    known = deployment.aws("lambda").get_function_configuration(FunctionName=name)
-    return functions.python(
-        deployment.aws,
-        source,
-        main="lambda_handler",
-        layers=[one["Arn"] for one in known["Layers"]],
-        seconds=SECONDS,
-        variables=known["Environment"]["Variables"],
-    )
-
-
-def _source(function: str) -> str:
-    return (FUNCTIONS / function / "handler.py").read_text("utf-8")
-
-
-def _configure(machines: Machines, servers: TameServers, folder: Path) -> None:
-    """Configure the shop for the user, on the command line. It asks the server for its tools."""
-    owner, entry = machines.user.owner, servers.entry("shop", machines.user.owner.subject)
-    [(header, who)] = entry["headers"].items()
-    whose = ("--stack", GATEWAY, "--tenant", owner.tenant, "--subject", owner.subject)
-    added = loci(
-        *(folder, "tools", "add", *whose, "shop", entry["url"], "--header", f"{header}: {who}"),
-        **machines.deployment.server.environment(),
-    )
-    assert added.returncode == 0, (added.stdout, added.stderr)
+    errand = told["LOCI_ERRAND_FUNCTION"] = beside(deployment, FUNCTION, source_of("errand"))
+    tell(deployment, errand, told)
+    with telling(deployment, FUNCTION, told, SECONDS):
+        made = Machines(deployment, python, new_user())
+        configure(deployment, made.user, servers, "shop", folder=tmp_path_factory.mktemp("command line"))
+        # The first run waits for a program to be read, and is then told as running: that is tried below, on purpose.
+        until(lambda: made.told("pml_execute_code", code="1")["result"], seconds=120)
+        yield made
 
 
 def _only(part: str, names: list[str]) -> str:
     [name] = [one for one in names if part in one.lower()]
     return name
-
-
-def _changed(deployment: Deployment, name: str, variables: dict[str, str], seconds: int = SECONDS) -> None:
-    function = deployment.aws("lambda")
-    known = function.get_function_configuration(FunctionName=name)["Environment"]["Variables"]
-    function.update_function_configuration(
-        FunctionName=name, Environment={"Variables": {**known, **variables}}, Timeout=seconds
-    )
-    function.get_waiter("function_updated_v2").wait(FunctionName=name, WaiterConfig={"Delay": 0.05})
 
 
 def test_typescript_calls_a_tool(machines: Machines) -> None:

@@ -1,108 +1,21 @@
 """Workflows of a deployment: the gateway starts the machine, which invokes the function, as the stack made them."""
 
-import os
-import signal
 import time
-import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.deployed.deployment import Deployment, Door
-from tests.deployed.users import NewUser, User
+from loci.adapters.aws.blobs import S3Blobs
+from loci.adapters.aws.clients import Clients
+from loci.adapters.aws.records import DynamoRecords
+from loci.workflows.runs import RUN
+from tests.deployed.deployment import Deployment
+from tests.deployed.flow import LAYER_ENDED, Flow, written
 from tests.support.polling import until
-from tests.support.serving import call
 
 pytestmark = pytest.mark.aws
-MACHINE = "loci-local-workflow"
-LAYER_ENDED = ("layer_complete", "paused")
-"""As a call tells that ends then, and as `pml_workflow_status` does."""
-
-
-@pytest.fixture
-def user(new_user: NewUser) -> User:
-    return new_user()
-
-
-class Flow:
-    """A user's workflows, and the executions behind them."""
-
-    def __init__(self, deployment: Deployment, user: User) -> None:
-        self._door: Door = deployment.door("REST API")
-        self._user = user
-        self._states: Any = deployment.aws("stepfunctions")
-
-    def result(self, tool: str, **arguments: object) -> dict[str, Any]:
-        return self._door.post(call(tool, arguments), self._user.headers).message()["result"]
-
-    def answer(self, tool: str, **arguments: object) -> dict[str, Any]:
-        answered = self.result(tool, **arguments)
-        assert not answered.get("isError"), answered
-        return answered["structuredContent"]
-
-    def failed(self, tool: str, **arguments: object) -> str:
-        answered = self.result(tool, **arguments)
-        assert answered.get("isError"), answered
-        return str(answered["content"])
-
-    def has(self, task: Mapping[str, Any]) -> bool:
-        """True if the document is there that this task writes."""
-        path: str = task["arguments"]["path"]
-        found = self.result("read_node_content", id=path.removesuffix(".md").replace("/", "-"))
-        assert not found.get("isError") or "NOT_FOUND" in str(found), found
-        return not found.get("isError")
-
-    def settled(self, answer: Mapping[str, Any], seconds: float = 60) -> dict[str, Any]:
-        """The answer as soon as the workflow ends or waits: a cold start may take longer than a request."""
-        late = time.monotonic() + seconds
-        answer = dict(answer)
-        while answer["status"] == "running" and time.monotonic() < late:
-            answer = self.answer("pml_workflow_status", workflow_id=answer["workflow_id"])
-        return answer
-
-    def done(self, id: str) -> dict[str, Any]:
-        """What the tasks gave that have ended."""
-        return self.answer("pml_workflow_status", workflow_id=id).get("results", {})
-
-    def kill(self) -> int:
-        """Kill every process of the function as it is; return their number."""
-        mine = f"AWS_LAMBDA_FUNCTION_NAME={MACHINE}\0".encode()
-        killed = 0
-        for process in Path("/proc").glob("[0-9]*"):
-            with suppress(OSError):
-                if mine in process.joinpath("environ").read_bytes():
-                    os.kill(int(process.name), signal.SIGKILL)
-                    killed += 1
-        return killed
-
-    def execution(self, id: str) -> tuple[str, list[str]]:
-        """The state of its execution, as soon as it has ended, and the states that it entered."""
-        [machine] = [one for one in self._states.list_state_machines()["stateMachines"] if one["name"] == MACHINE]
-        arn = f"{machine['stateMachineArn'].replace(':stateMachine:', ':execution:')}:{id}"
-        late = time.monotonic() + 30
-        while (status := self._states.describe_execution(executionArn=arn)["status"]) == "RUNNING":
-            assert time.monotonic() < late
-            time.sleep(0.1)
-        events = self._states.get_execution_history(executionArn=arn)["events"]
-        return status, [
-            one["stateEnteredEventDetails"]["name"] for one in events if one["type"].endswith("StateEntered")
-        ]
-
-
-@pytest.fixture
-def flow(deployment: Deployment, user: User) -> Flow:
-    return Flow(deployment, user)
-
-
-def written(id: str, *after: str, **more: object) -> dict[str, Any]:
-    """A task that writes a document."""
-    path = f"notes/{id}-{uuid.uuid4().hex[:6]}.md"
-    arguments = {"path": path, "content": f"# Note {id}\n\nWritten by a workflow.\n"}
-    return {"id": id, "tool": "loci:write_document", "arguments": arguments, "dependsOn": [*after], **more}
 
 
 def test_a_workflow_runs_in_one_slice(flow: Flow) -> None:
@@ -167,21 +80,30 @@ def test_of_two_decisions_at_once_one_counts(flow: Flow) -> None:
     assert ended["status"] == ("complete" if flow.has(tasks[0]) else "aborted")
 
 
-def test_what_an_intent_added_runs_once(flow: Flow) -> None:
-    tasks = [written("a"), written("b", "a")]
-    asked = flow.settled(flow.answer("pml_execute_dag", workflow={"tasks": tasks}, per_layer_validation=True))
-    replanned = flow.answer(
-        "pml_replan",
-        workflow_id=asked["workflow_id"],
-        new_requirement=f"Read the document `{tasks[0]['arguments']['path']}` again",
-        available_context={},
-    )
-    [added] = replanned["added"]
-    answer = asked
-    while answer["status"] in (*LAYER_ENDED, "running"):
-        answer = flow.settled(flow.answer("pml_continue", workflow_id=asked["workflow_id"]))
-    assert answer["status"] == "complete"
-    assert set(answer["results"]) == {"a", "b", added["id"]}
+def test_a_pause_that_is_over_leaves_no_workflow(
+    flow: Flow, deployment: Deployment, clients: Clients, blobs: S3Blobs
+) -> None:
+    asked = flow.settled(flow.answer("pml_execute_dag", workflow={"tasks": [gated := written("a", approve=True)]}))
+    id, owner = asked["workflow_id"], flow.user.owner
+    now = [time.time()]
+    records = DynamoRecords(deployment.outputs["Table"], blobs, lambda: now[0], clients)
+    record = until(lambda: found if (found := records.get(owner, RUN, id)) and found.value.get("token") else None)
+    assert record.expires_at is not None
+    assert round(record.expires_at - now[0], -2) == 3600
+    records.put(owner, RUN, id, record.value, expect_version=record.version, expires_at=now[0] - 1)
+    answer = {"checkpoint_id": asked["checkpoint_id"], "approved": True}
+    late = {
+        "pml_workflow_status": {},
+        "pml_continue": {},
+        "pml_abort": {"reason": "late"},
+        "pml_approval_response": answer,
+    }
+    for tool, more in late.items():
+        assert "WORKFLOW_NOT_FOUND: " in flow.failed(tool, workflow_id=id, **more)
+    # Whatever ends the wait, the next slice finds nothing to do.
+    deployment.aws("stepfunctions").send_task_success(taskToken=record.value["token"], output="{}")
+    assert flow.execution(id) == ("SUCCEEDED", ["Advance", "Route", "WaitForDecision", "Advance", "Route", "Ended"])
+    assert not flow.has(gated)
 
 
 def test_an_intent_is_planned_and_runs(flow: Flow) -> None:

@@ -20,6 +20,7 @@ from loci.mcp.tool import LociTool, Surface
 from loci.mcp.tool_catalog import ToolFamily, family_of
 from tests.servers.java.nodes import Node, opensearch_node
 from tests.support.moto_aws import BUCKET, CONNECT, KEY, MACHINE, SECRET, TABLE, moto_aws
+from tests.surface.hosted import hosted
 
 Mode = Literal["legacy", "auto", "2026-07-28"]
 Connect = Callable[..., AbstractAsyncContextManager[Client]]
@@ -32,7 +33,10 @@ def anyio_backend() -> str:
 
 @pytest.fixture(params=["embedded", "aws"])
 def app(request: pytest.FixtureRequest, tmp_path: Path) -> Generator[App, None, None]:
-    """The whole product, on this machine and on AWS; there with an index if `opensearch` or `s3` is asked for."""
+    """The whole product, on this machine and on AWS; there with an index if `opensearch` or `s3` is asked for.
+
+    `sandbox`: on AWS, with the names of the functions that run code.
+    """
     if request.param == "embedded":
         app = build_app(load_settings({"data": tmp_path, "models": tmp_path / "models"}))
         with contextlib.closing(app):
@@ -45,6 +49,10 @@ def app(request: pytest.FixtureRequest, tmp_path: Path) -> Generator[App, None, 
         settings |= {"search_url": node.url, "search_index": f"{node.prefix}{secrets.token_hex(4)}"}
     if request.param == "s3":
         settings |= {"search": "s3"}
+    if request.param == "sandbox":
+        settings |= hosted(tmp_path).model_dump(
+            include={"run_deno_function", "run_role", "run_table", "executor_bucket"}
+        )
     with moto_aws():
         app = build_app(load_settings({**settings, "models": tmp_path / "models"}))
         yield app

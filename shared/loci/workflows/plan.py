@@ -5,11 +5,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Annotated, Any, Final, Literal, Self, cast
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, ValidationError
+from pydantic_core import PydanticCustomError
 
 from loci.core.errors import Refused
 from loci.core.json import Json, JsonObject
-from loci.workflows.references import ID, broken_references, near_references, references
+from loci.workflows.references import ID, broken_references, near_references, references, references_in_names
 
 MOST_TASKS: Final = 200
 LONGEST_TASK: Final = 300_000
@@ -20,10 +21,28 @@ _PLAIN: Final = {
     "tuple_type": "Input should be a list",
     "dict_type": "Input should be an object",
     "model_type": "Input should be an object",
+    "bool_type": "Input should be true or false",
+    "string_pattern_mismatch": "It may have A-Z, a-z, 0-9, _ and -, and does not begin with -",
 }
 _IN_CODE: Final = re.compile(rf"\bdeps(?:\??\.|\[[\"'])(?P<read>{ID})|\$(?P<written>{ID})\.result\b")
 """What code says of the results of tasks."""
 
+
+def _number(value: object) -> object:
+    """The value, unless it is true or false: pydantic would read those as 1 and 0."""
+    if isinstance(value, bool):
+        raise PydanticCustomError("number", "Input should be a number")
+    return value
+
+
+def _approval(value: object) -> object:
+    """The value, if it says who approves. Neither "yes" nor 1 counts as true."""
+    if not isinstance(value, bool) and value != "human":
+        raise PydanticCustomError("approval", "Input should be true, false or 'human'")
+    return value
+
+
+Number = Annotated[int, BeforeValidator(_number)]
 TaskId = Annotated[str, Field(pattern=rf"^{ID}$", max_length=64)]
 
 
@@ -32,8 +51,8 @@ class CodeLimits(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    timeout: int = Field(30_000, ge=1, le=LONGEST_TASK)
-    memory_mb: int = Field(512, ge=64, le=2048, validation_alias=AliasChoices("memoryLimit", "memory_mb"))
+    timeout: Number = Field(30_000, ge=1, le=LONGEST_TASK)
+    memory_mb: Number = Field(512, ge=64, le=2048, validation_alias=AliasChoices("memoryLimit", "memory_mb"))
 
 
 class _Remembering(BaseModel):
@@ -63,11 +82,11 @@ class Task(_Remembering):
     limits: CodeLimits = Field(
         CodeLimits.model_validate({}), validation_alias=AliasChoices("sandbox_config", "sandboxConfig", "limits")
     )
-    timeout: int | None = Field(None, ge=1, le=LONGEST_TASK)
-    retry: int = Field(0, ge=0, le=5)
+    timeout: Number | None = Field(None, ge=1, le=LONGEST_TASK)
+    retry: Number = Field(0, ge=0, le=5)
     on_error: Literal["fail", "continue"] = "fail"
-    approve: bool | Literal["human"] = False
-    idempotent: bool = False
+    approve: Annotated[bool | Literal["human"], BeforeValidator(_approval)] = False
+    idempotent: StrictBool = False
 
     @cached_property
     def after(self) -> tuple[str, ...]:
@@ -153,9 +172,10 @@ def _faults(tasks: Sequence[Task]) -> list[str]:
     twice = [id for id in dict.fromkeys(ids) if ids.count(id) > 1]
     faults = [f"the id {id!r} is used {ids.count(id)} times" for id in twice]
     for one in tasks:
+        named = frozenset(one.depends_on)  # it may name very many
         faults += [
             f"task {one.id!r} waits for {other!r}, which is no task of this workflow"
-            + (f" (there are {', '.join(ids[:20])})" if other in one.depends_on else f": write $${other} for the text")
+            + (f" (there are {', '.join(ids[:20])})" if other in named else f": write $${other} for the text")
             for other in one.after
             if other not in ids
         ]
@@ -169,6 +189,12 @@ def _faults(tasks: Sequence[Task]) -> list[str]:
             " for the text"
             for written, other in near_references(one.arguments)
             if other in ids
+        ]
+        faults += [
+            f"task {one.id!r}: {found.text!r} is in the name of a field, where it stands for itself: write it in a"
+            " value, or rename the task"
+            for found in references_in_names(one.arguments)
+            if found.task in ids
         ]
         faults += _faults_of_code(one, ids) if one.kind == "code_execution" else []
     if not faults and (cycle := _cycle({one.id: one.after for one in tasks})):

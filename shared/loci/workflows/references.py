@@ -28,6 +28,8 @@ _WHOLE: Final = re.compile(rf"\$(?P<task>{ID})")
 _WRITTEN: Final = re.compile(r"\S{1,80}")
 _STEP: Final = re.compile(r"""\.([A-Za-z0-9_-]*[A-Za-z0-9_])|\[([0-9]+)\]|\["([^"\]]*)"\]|\['([^'\]]*)'\]""")
 
+LARGEST: Final = 20_000_000
+"""Characters that the references of one task stand for, as JSON: references to references grow without end."""
 MOST_DIGITS: Final = 9
 """Of a place in a list. No list is longer, and Python refuses to read a number of some thousand digits."""
 
@@ -77,26 +79,52 @@ def literal(text: str) -> str:
     return text.replace("$", "$$") if stands_for_more else text
 
 
+def references_in_names(value: Json) -> Iterator[Reference]:
+    """References in the names of fields, at any depth. Those stand for themselves."""
+    for text in _names(value):
+        yield from (found for found in map(_reference, _TOKEN.finditer(text)) if found)
+
+
 def resolved(value: Json, results: Mapping[str, Json]) -> Json:
     """The value with what its references stand for. A text that is nothing but a reference becomes the value itself.
 
-    Raises `Refused` if a result does not have the part that is asked for.
+    Raises `Refused` if a result does not have the part that is asked for, or if all of it is too large.
     """
-    return _mapped(value, lambda found: _part(found, results[found.task]))
+    return _mapped(value, _Parts(results))
 
 
 def previewed(value: Json, results: Mapping[str, Json]) -> Json:
     """The same, as far as the results are known. What is not known yet stays as it is written."""
+    parts = _Parts(results)
 
     def known(found: Reference) -> Json:
         if found.task not in results:
             return found.text
         try:
-            return _part(found, results[found.task])
+            return parts(found)
         except Refused:
             return found.text
 
     return _mapped(value, known)
+
+
+class _Parts:
+    """What the references of one task stand for."""
+
+    def __init__(self, results: Mapping[str, Json]) -> None:
+        self._results = results
+        self._left = LARGEST
+
+    def __call__(self, found: Reference) -> Json:
+        part = _part(found, self._results[found.task])
+        self._left -= len(part) if isinstance(part, str) else len(json.dumps(part))
+        if self._left < 0:
+            raise Refused(
+                f"What its references stand for has more than {LARGEST:,} characters",
+                "Refer to parts of the results",
+                code="ARGUMENTS_TOO_LARGE",
+            )
+        return part
 
 
 def _texts(value: Json) -> Iterator[str]:
@@ -109,6 +137,19 @@ def _texts(value: Json) -> Iterator[str]:
         case dict():
             for one in value.values():
                 yield from _texts(one)
+        case _:
+            return
+
+
+def _names(value: Json) -> Iterator[str]:
+    match value:
+        case list():
+            for one in value:
+                yield from _names(one)
+        case dict():
+            yield from value
+            for one in value.values():
+                yield from _names(one)
         case _:
             return
 

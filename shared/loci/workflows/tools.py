@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Annotated, Any, Protocol
 
 from mcp_types import CallToolResult, TextContent
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, StrictBool
 
 from loci.core.errors import Refused
 from loci.core.identity import Caller
@@ -56,7 +56,7 @@ def workflow_tools(app: WorkflowsHost) -> list[LociTool]:
             Field(description="the goal, instead of a workflow: Loci plans it", max_length=4000),
         ] = None,
         workflow: Annotated[dict[str, Any] | None, Field(description='{"tasks": […]}')] = None,
-        per_layer_validation: Annotated[bool, Field(description="pause after each layer")] = False,
+        per_layer_validation: Annotated[StrictBool, Field(description="pause after each layer")] = False,
         config: Annotated[
             dict[str, Any] | None, Field(description="may hold per_layer_validation, context (values)")
         ] = None,
@@ -92,6 +92,7 @@ def workflow_tools(app: WorkflowsHost) -> list[LociTool]:
         caller: Caller,
     ) -> Annotated[CallToolResult, WorkflowAnswer]:
         """Stop a workflow. Its answer has what was done so far."""
+        _check_text("reason", reason, "Say why the workflow is stopped")
         return _answer(app.workflows.abort(caller.owner, workflow_id, reason))
 
     def replan(
@@ -101,12 +102,13 @@ def workflow_tools(app: WorkflowsHost) -> list[LociTool]:
         available_context: Annotated[dict[str, Any] | None, Field(description="values for it")] = None,
     ) -> Annotated[CallToolResult, ReplanAnswer]:
         """Add tasks to a workflow under way: what is done stays done."""
+        _check_text("new_requirement", new_requirement, "Say what is to be added")
         return _answer(app.workflows.replan(caller.owner, workflow_id, new_requirement, available_context or {}))
 
     def approval_response(
         workflow_id: WorkflowId,
         checkpoint_id: Annotated[str, Field(description="as the paused workflow gave it", max_length=100)],
-        approved: Annotated[bool, Field(description="false: what was asked about does not run")],
+        approved: Annotated[StrictBool, Field(description="false: what was asked about does not run")],
         caller: Caller,
         report: Report,
         person: Person,
@@ -159,8 +161,14 @@ def _check_one(intent: str | None, workflow: dict[str, Any] | None) -> None:
         raise Refused("Both intent and workflow are given", "Give one of them", code="INVALID_PARAMS")
     if intent is None and workflow is None:
         raise Refused("Neither intent nor workflow is given", "Give one of them", code="INVALID_PARAMS")
-    if intent is not None and not intent.strip():
-        raise Refused("The intent is empty", "Say what is to be done", code="INVALID_PARAMS")
+    if intent is not None:
+        _check_text("intent", intent, "Say what is to be done")
+
+
+def _check_text(name: str, text: str, resolution: str) -> None:
+    """Raise `Refused` if the text says nothing."""
+    if not text.strip():
+        raise Refused(f"The {name} is empty", resolution, code="INVALID_PARAMS")
 
 
 def _check_config(config: dict[str, Any], *, has_intent: bool) -> None:

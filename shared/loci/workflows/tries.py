@@ -171,5 +171,10 @@ class Tries:
             self._again[given.id] = time.monotonic() + PAUSES[min(given.number, len(PAUSES)) - 1]
             return Ended(id=given.id, state=state.model_copy(update={"status": "waiting"}))
         failure = given.failure
-        update = {"status": "error", "code": failure.code, "error": str(failure)[:4000], "ms": given.ms}
+        told = str(failure)[:4000]
+        if task.retry and given.id not in run.safe:
+            told += (
+                " It was not tried again, as it may change something; idempotent: true says that it may be repeated."
+            )
+        update = {"status": "error", "code": failure.code, "error": told, "ms": given.ms}
         return Ended(id=given.id, state=state.model_copy(update=update))

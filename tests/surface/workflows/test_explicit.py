@@ -144,7 +144,7 @@ async def test_a_task_that_cannot_run_is_found_before_any_runs(
 
 
 @needs_deno
-@EMBEDDED
+@pytest.mark.parametrize("app", ["embedded", "sandbox"], indirect=True)
 async def test_code_that_is_too_long_is_found_before_any_task_runs(flow: Flow) -> None:
     long = {"id": "t2", "type": "code_execution", "code": "x" * 102_401}
     failure = await flow.failed("pml_execute_dag", workflow={"tasks": [ONE, long]})
@@ -212,6 +212,7 @@ async def test_a_task_is_tried_again_only_if_a_repetition_is_safe(flow: Flow) ->
     )
     assert states(answer) == {"reads": "success", "writes": "error"}
     assert answer["results"] == {"reads": {"tries": 2}}
+    assert "It was not tried again, as it may change something" in answer["tasks"][1]["error"]
     assert [name for name, _ in flow.begun()].count("note_flaky") == 1
 
 

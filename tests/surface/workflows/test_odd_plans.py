@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from loci.core.identity import LOCAL
 from tests.surface.workflows.conftest import Flow, task
 
 pytestmark = pytest.mark.anyio
@@ -95,6 +96,70 @@ async def test_a_fault_of_one_task_is_found_before_any_runs(flow: Flow, second: 
     assert said in failure
     assert "tuple" not in failure
     assert flow.begun() == []
+
+
+@pytest.mark.parametrize("arguments", [{"value": [{"a": {"$t1.result.count": 1}}]}, {"${t1.result.count}": 1}])
+async def test_a_reference_in_the_name_of_a_field_is_refused(flow: Flow, arguments: dict[str, Any]) -> None:
+    failure = await flow.failed("pml_execute_dag", workflow={"tasks": [ITEMS, task("t2", "note", **arguments)]})
+    assert failure.startswith("INVALID_PARAMS: The workflow is wrong: task 't2': ")
+    assert "is in the name of a field, where it stands for itself: write it in a value" in failure
+    assert flow.begun() == []
+
+
+async def test_dollars_in_the_names_of_fields_are_kept(flow: Flow) -> None:
+    given = {"$set": {"$x.result": 1, "$$": 2, "$t1": 3}}
+    answer = await flow.run(ITEMS, task("t2", "echo", value=given))
+    assert answer["results"]["t2"] == {"value": given}
+
+
+@pytest.mark.parametrize("id", ["t.1", "t1.result", "é", "日本", "a b", "", "$t1", "-a", "a\u200b", "\U0001f600"])
+async def test_an_id_that_no_reference_could_name_is_refused(flow: Flow, id: str) -> None:
+    failure = await flow.failed("pml_execute_dag", workflow={"tasks": [ITEMS, task(id, "note", value=1)]})
+    said = f"task {id!r}: id: It may have A-Z, a-z, 0-9, _ and -, and does not begin with -"
+    assert failure.startswith(f"INVALID_PARAMS: The workflow is wrong: {said}")
+    assert flow.begun() == []
+
+
+async def test_ids_that_differ_only_in_case_are_two_tasks(flow: Flow) -> None:
+    tasks = [task("T1", "large", characters=2000), task("t1", "large", characters=3000)]
+    answer = await flow.run(*tasks, task("t2", "note", value=["$T1.result.text", "$t1.result.text"]))
+    assert answer["results"]["t2"] == {"value": ["x" * 2000, "x" * 3000]}
+
+
+@pytest.mark.parametrize("part", ["__proto__", "constructor.name", "value.__class__", "value.length"])
+async def test_what_a_result_does_not_have_is_no_part_of_it(flow: Flow, part: str) -> None:
+    answer = await flow.run(task("t1", "echo", value={"a": 1}), task("t2", "note", value=f"$t1.result.{part}"))
+    assert (answer["status"], answer["results"]) == ("error", {"t1": {"value": {"a": 1}}})
+    assert answer["tasks"][1]["error"].startswith(f"UNRESOLVED_REFERENCE: $t1.result.{part} stands for nothing: ")
+    assert [name for name, _ in flow.begun()] == ["echo"]
+
+
+async def test_very_many_tasks_are_refused(flow: Flow) -> None:
+    failure = await flow.failed(
+        "pml_execute_dag", workflow={"tasks": [task(f"t{at}", "note", value=at) for at in range(1000)]}
+    )
+    assert failure.startswith("INVALID_PARAMS: The workflow is wrong: workflow.tasks: 1000 tasks; the most is 200.")
+    assert flow.begun() == []
+
+
+async def test_references_cannot_make_endless_arguments(flow: Flow) -> None:
+    """Each step would be eleven times as large as the one before."""
+    again = ["$t1.result.text"] * 11
+    answer = await flow.run(
+        task("t1", "large", characters=2_000_000),
+        task("t2", "note", value=again),
+        task("t3", "note", value="".join(again)),
+        task("t4", "echo", value="$t1.result.text", key="small enough"),
+    )
+    states = flow.app.workflows.parts.runs.get(LOCAL, answer["workflow_id"]).tasks  # the answer is too long to be told
+    assert [states[id].code for id in ("t1", "t2", "t3", "t4")] == [
+        "",
+        "ARGUMENTS_TOO_LARGE",
+        "ARGUMENTS_TOO_LARGE",
+        "",
+    ]
+    assert states["t2"].error.startswith("What its references stand for has more than 20,000,000 characters.")
+    assert sorted(name for name, _ in flow.begun()) == ["echo", "large"]
 
 
 async def test_of_very_many_faults_some_are_told(flow: Flow) -> None:

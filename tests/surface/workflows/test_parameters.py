@@ -27,6 +27,55 @@ async def test_a_setting_that_would_not_count_is_refused(flow: Flow, config: dic
     assert flow.begun() == []
 
 
+@pytest.mark.parametrize("given", ["yes", "no", "true", "", 1, 0, None])
+async def test_what_is_neither_true_nor_false_does_not_decide(flow: Flow, given: object) -> None:
+    failure = await flow.failed("pml_execute_dag", workflow=PLAN, per_layer_validation=given)
+    assert failure.startswith("INVALID_PARAMS: per_layer_validation: Input should be a valid boolean")
+    assert flow.begun() == []
+    asked = await flow.run(task("t1", "deploy", value=1) | {"approve": True})
+    answer = {"workflow_id": asked["workflow_id"], "checkpoint_id": asked["checkpoint_id"]}
+    failure = await flow.failed("pml_approval_response", **answer, approved=given)
+    assert failure.startswith("INVALID_PARAMS: approved: Input should be a valid boolean")
+    assert (await flow.answer("pml_workflow_status", workflow_id=asked["workflow_id"]))["status"] == "paused"
+    assert flow.begun() == []
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"approve": "yes"}, "approve: Input should be true, false or 'human'"),
+        ({"approve": 1}, "approve: Input should be true, false or 'human'"),
+        ({"idempotent": "yes"}, "idempotent: Input should be true or false"),
+        ({"retry": True}, "retry: Input should be a number"),
+        ({"retry": -1}, "retry: Input should be greater than or equal to 0"),
+        ({"timeout": True}, "timeout: Input should be a number"),
+        ({"timeout": 0}, "timeout: Input should be greater than or equal to 1"),
+        ({"timeout": -5}, "timeout: Input should be greater than or equal to 1"),
+        ({"timeout": 0.5}, "timeout: Input should be a valid integer"),
+        ({"timeout": 10**30}, "timeout: Input should be less than or equal to 300000"),
+        ({"sandbox_config": {"timeout": True}}, "sandbox_config.timeout: Input should be a number"),
+    ],
+)
+async def test_a_field_of_a_task_that_would_count_otherwise_is_refused(
+    flow: Flow, more: dict[str, Any], said: str
+) -> None:
+    failure = await flow.failed("pml_execute_dag", workflow={"tasks": [task("t1", "note", value=1) | more]})
+    assert failure.startswith(f"INVALID_PARAMS: The workflow is wrong: task 't1': {said}")
+    assert flow.begun() == []
+
+
+@pytest.mark.parametrize("empty", ["", " ", "\n\t\u00a0"])
+async def test_an_abort_without_a_reason_and_a_replan_without_a_requirement_change_nothing(
+    flow: Flow, empty: str
+) -> None:
+    id = (await flow.run(*PLAN["tasks"], per_layer_validation=True))["workflow_id"]
+    failure = await flow.failed("pml_abort", workflow_id=id, reason=empty)
+    assert failure == "INVALID_PARAMS: The reason is empty. Say why the workflow is stopped."
+    failure = await flow.failed("pml_replan", workflow_id=id, new_requirement=empty)
+    assert failure == "INVALID_PARAMS: The new_requirement is empty. Say what is to be added."
+    assert (await flow.answer("pml_continue", workflow_id=id, reason=empty))["status"] == "complete"
+
+
 @pytest.mark.parametrize(
     ("given", "said"),
     [
