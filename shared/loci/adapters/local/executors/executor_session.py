@@ -90,40 +90,42 @@ class ExecutorSession:
         """Run the code in a place, which it takes at its turn. `Refused` if another run does not end in time."""
         with self._turn_to_run(), place():
             self._keep_until = keep_until
-            for attempt in range(ATTEMPTS):
-                try:
-                    executor, condition = self._started()
-                except ExecutorEnded as ended:
-                    self._end()
-                    lost = ExecutorCondition("lost")
-                    return run_results.ran_and_ended(ended, lost, 0.0, run_results.limits(self._bounds))
-                self._folder.touch(self._clock())
-                work = self._folder.work_folders.work
-                before, began = file_stamps(work), time.monotonic()
-                self.is_dirty, self._is_large = True, False
-                copies = StoredFileCopies(self._folder, files, self.owner)
-                self._folder.begin_run()
-                is_unwanted = lambda: self._is_unwanted or given_up()  # noqa: E731 (it is asked while the code runs)
-                try:
-                    reply = executor.run(code, copies, given_up=is_unwanted, saved=self._is_saved)
-                    break
-                except ExecutorEnded as ended:
-                    self._folder.end_run()
-                    self._forget_executor()
-                    if not ended.has_begun and attempt + 1 < ATTEMPTS:
-                        continue  # its process ended before it had read the code
-                    after, seconds = condition_after_end(condition, ended.why), time.monotonic() - began
-                    return run_results.ran_and_ended(ended, after, seconds, run_results.limits(self._bounds))
-                finally:
-                    self.used_at = self._clock()
-            else:
-                raise AssertionError("each attempt returns or breaks")
-            names = run_results.names(reply.said, condition.kept)
-            self._note(names, run_results.changed(reply.said, names))
+            is_unwanted = lambda: self._is_unwanted or given_up()  # noqa: E731 (it is asked while the code runs)
+            left = ATTEMPTS - 1
+            while (ran := self._ran(code, files, is_unwanted, is_last=not left)) is None:
+                left -= 1
+            return ran
+
+    def _ran(self, code: str, files: StoredFiles, is_unwanted: GivenUp, *, is_last: bool) -> Ran | None:
+        """Run the code once. None if its process ended before it had read the code, unless this try is the last."""
+        try:
+            executor, condition = self._started()
+        except ExecutorEnded as ended:
+            self._end()
+            return run_results.ran_and_ended(ended, ExecutorCondition("lost"), 0.0, run_results.limits(self._bounds))
+        self._folder.touch(self._clock())
+        work = self._folder.work_folders.work
+        before, began = file_stamps(work), time.monotonic()
+        self.is_dirty, self._is_large = True, False
+        copies = StoredFileCopies(self._folder, files, self.owner)
+        self._folder.begin_run()
+        try:
+            reply = executor.run(code, copies, given_up=is_unwanted, saved=self._is_saved)
+        except ExecutorEnded as ended:
             self._folder.end_run()
-            condition = replace(condition, unsaved=self._why_unsaved if self._known.names else None)
-            made = tuple(Made(name, size) for name, size in written_files(before, file_stamps(work)))
-            return run_results.ran(reply, condition, run_results.limits(self._bounds), made)
+            self._forget_executor()
+            if not (ended.has_begun or is_last):
+                return None
+            after, seconds = condition_after_end(condition, ended.why), time.monotonic() - began
+            return run_results.ran_and_ended(ended, after, seconds, run_results.limits(self._bounds))
+        finally:
+            self.used_at = self._clock()
+        names = run_results.names(reply.said, condition.kept)
+        self._note(names, run_results.changed(reply.said, names))
+        self._folder.end_run()
+        condition = replace(condition, unsaved=self._why_unsaved if self._known.names else None)
+        made = tuple(Made(name, size) for name, size in written_files(before, file_stamps(work)))
+        return run_results.ran(reply, condition, run_results.limits(self._bounds), made)
 
     def read_file(self, name: str, most: int) -> bytes:
         """A file of the work folder. `Refused` while code runs."""
