@@ -14,6 +14,7 @@ from loci.adapters.aws.records import DynamoRecords
 from loci.adapters.aws.uploads import S3Uploads
 from loci.adapters.aws.write_locks import RecordWriteLocks
 from loci.compose import build_app
+from loci.core.errors import Refused
 from loci.core.settings import INGEST_BLOBS, INGEST_KINDS, load_settings
 from loci.documents.catalog import Catalog
 from loci.documents.ingest.index_writer import IndexWriter
@@ -87,9 +88,12 @@ def test_the_ingestion_reaches_no_more_than_its_role(watched: Watched) -> None:
     by_a_tool = PastWrite(None, hash_of(b"# Small again\n") or "", "2026-11-22T00:00:00Z", "write_document")
     History(S3Blobs(BUCKET)).keep(ANN, "notes/a.md", by_a_tool)
     watched.put("# Over the text of a tool\n")
+    with pytest.raises(Refused):
+        watched.put("%PDF-1.7\n")
     Clients().s3.delete_object(Bucket=BUCKET, Key=KEY)
     watched.intake.ingest_object(KEY)
     assert {one.partition("#")[2] for one in watched.partitions} <= set(INGEST_KINDS)
+    assert any(one.endswith("#refused") for one in watched.partitions)
     below = tuple(f"{ANN.key}/{prefix}" for prefix in INGEST_BLOBS)
     others = {(name, key) for name, key in watched.objects if not key.startswith(below)}
     assert others <= {("GetObject", KEY), ("HeadObject", KEY)}

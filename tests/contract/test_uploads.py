@@ -16,18 +16,27 @@ from loci.adapters.aws.uploads import S3Uploads
 from loci.adapters.aws.write_locks import RecordWriteLocks
 from loci.app import App
 from loci.compose import build_app
-from loci.core.errors import LociError
+from loci.core.errors import LociError, NotFound, Refused
 from loci.core.identity import LOCAL, Owner
 from loci.core.settings import load_settings
 from loci.documents.ingest.index_writer import COLLECTION, IndexWriter
 from loci.documents.ingest.local_files import MAX_DOCUMENT_BYTES, blob_key
-from loci.documents.ingest.uploads import UploadIngest, owner_and_path, upload_prefix
+from loci.documents.ingest.uploads import (
+    Applied,
+    NotApplied,
+    SentDocument,
+    UploadedDocument,
+    UploadIngest,
+    owner_and_path,
+    upload_prefix,
+)
 from loci.documents.library import Library
 from loci.documents.writing.deletions import Deletions
 from tests.support.invoke_api import invoke_api
 from tests.support.moto_aws import BUCKET, moto_aws
 
 ANN = Owner("acme", "ann")
+PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"
 OWNERS = [LOCAL, ANN, Owner("-", "-"), Owner("a b/c", "x%2Fy"), Owner("https://id.example.com", "é🙂"), Owner("", "..")]
 KEY = upload_prefix(ANN) + "notes/a.md"
 RECORDED = Path(__file__).with_name("events")
@@ -200,6 +209,50 @@ def test_what_is_too_large_is_refused_and_the_document_stays_as_it_was(bucket: B
     bucket.put(KEY, "x" * (MAX_DOCUMENT_BYTES + 1))
     assert code(bucket, KEY) == "FILE_TOO_LARGE"
     assert bucket.texts() == {"notes/a.md": "small"}
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"), [(PNG, "NOT_TEXT"), (b"x" * (MAX_DOCUMENT_BYTES + 1), "FILE_TOO_LARGE")]
+)
+def test_who_asks_for_an_upload_that_was_refused_learns_the_reason_until_it_is_gone(
+    bucket: Bucket, content: bytes, expected: str
+) -> None:
+    bucket.clients.s3.put_object(Bucket=BUCKET, Key=KEY, Body=content)
+    assert code(bucket, KEY) == expected
+    library = bucket.app.documents.parts.library
+    with pytest.raises(Refused, match=r"notes/a\.md") as raised:
+        library.get(ANN, "notes/a.md")
+    assert raised.value.code == expected
+    with pytest.raises(NotFound):
+        library.get(LOCAL, "notes/a.md")
+    bucket.remove(KEY)
+    bucket.intake.ingest_object(KEY)
+    with pytest.raises(NotFound):
+        library.get(ANN, "notes/a.md")
+
+
+@pytest.mark.parametrize("text", [None, "text"])
+def test_the_reason_does_not_outlive_an_upload_that_changed_before_it_was_kept(
+    bucket: Bucket, text: str | None
+) -> None:
+    def change() -> None:  # by another, who follows it at once
+        bucket.put(KEY, text) if text else bucket.remove(KEY)
+        bucket.intake.ingest_object(KEY)
+
+    bucket.clients.s3.put_object(Bucket=BUCKET, Key=KEY, Body=PNG)
+    bucket.at_the_next_read(change)
+    assert bucket.intake.ingest_object(KEY)
+    assert bucket.texts() == ({"notes/a.md": text} if text else {})
+    assert bucket.app.documents.parts.catalog.refused.find(ANN, "notes/a.md") is None
+
+
+def test_a_client_is_told_of_refused_documents_so_that_it_removes_those_that_are_gone(bucket: Bucket) -> None:
+    sync = bucket.app.documents.parts.sync
+    [done] = sync.apply(ANN, [SentDocument("notes/a.md", PNG)], [], lambda: False)
+    assert isinstance(done, NotApplied)
+    assert sync.uploaded(ANN, "notes", None) == ([UploadedDocument("notes/a.md", "")], None)
+    assert list(sync.apply(ANN, [], ["notes/a.md"], lambda: False)) == [Applied("notes/a.md")]
+    assert sync.uploaded(ANN, "notes", None) == ([], None)
 
 
 def test_a_document_that_could_not_be_embedded_is_tried_again_and_found_by_words_meanwhile(bucket: Bucket) -> None:

@@ -123,11 +123,46 @@ def test_a_search_of_files_for_programs_has_the_shape_of_the_tool(data: Path, tm
 
 
 @pytest.mark.parametrize(
+    ("command", "tool"),
+    [
+        ("files list", "get_memorylake_metadata"),
+        ("files show {id}", "fetch_memory"),
+        ("files read --all", "ingestion_status"),
+        ("files forget --yes {id}", "delete_memory"),
+    ],
+)
+def test_a_command_about_files_answers_programs_as_the_tool_does(
+    data: Path, tmp_path: Path, command: str, tool: str
+) -> None:
+    notes = written(tmp_path / "notes", {"tides.md": "The tide rises.\n"})
+    assert loci(data, "add", str(notes / "tides.md")).returncode == 0
+    [file] = json.loads(loci(data, "call", "get_memorylake_metadata").stdout)["result"]["sample_memories"]
+    arguments = {} if command == "files list" else {"memory_ids": [file["id"]]}
+
+    def told() -> object:
+        return json.loads(loci(data, *command.format(id=file["id"]).split(), "--json").stdout)
+
+    def called() -> object:
+        return json.loads(loci(data, "call", tool, json.dumps(arguments)).stdout)
+
+    if tool != "delete_memory":
+        assert told() == called()
+        return
+    first = told()
+    assert loci(data, "add", str(notes / "tides.md")).returncode == 0
+    assert first == called()
+
+
+@pytest.mark.parametrize(
     ("command", "code"),
     [
         (("forget", "nothing", "--yes"), "NODE_NOT_FOUND"),
         (("ingest", "nowhere"), "NO_SUCH_PATH"),
         (("files", "show", "nothing.pdf"), "MEMORY_NOT_FOUND"),
+        (("files", "forget", "nothing.pdf", "--yes"), "MEMORY_NOT_FOUND"),
+        (("graph", "--html", "nowhere/graph.html"), "CANNOT_WRITE"),
+        (("tools", "test", "nothing"), None),
+        (("tools", "capabilities", "show", "nothing"), None),
         (("keys", "revoke", "nothing"), None),
     ],
 )

@@ -117,7 +117,7 @@ def test_files_are_listed_shown_searched_and_forgotten(data: Path, papers: Path)
     id = added(data, str(papers / "trip.md"))["trip.md"]["id"]
     assert loci(data, "files", "list").stdout == f"trip.md  {id}  (md, version 1, 1 passage)\n"
     shown = json.loads(loci(data, "files", "show", "trip.md", "--json").stdout)
-    assert (shown["id"], [one["version"] for one in shown["versions"]]) == (id, [1])
+    assert [one["version"] for one in shown[id]["history"]] == [1]
     found = loci(data, "files", "search", "who buys tickets").stdout
     assert found.startswith(f"1. trip.md  {id}\n")
     assert "Ann buys the tickets." in found

@@ -38,9 +38,41 @@ def test_the_page_is_one_file_with_the_texts_in_it(data: Path, tmp_path: Path) -
 def test_programs_get_the_graph_by_ids(data: Path) -> None:
     made = json.loads(loci(data, "graph", "--json").stdout)
     assert [one["id"] for one in made["documents"]] == ["notes-log", "notes-plan"]
-    assert made["links"] == [{"source": "notes-plan", "target": "notes-log", "type": "references", "line": 3}]
-    assert made["open_links"] == [{"source": "notes-plan", "name": "nobody", "line": 3}]
     assert (made["gaps"], made["compared_by"]) == ([], "TF-IDF")
+    asked = '{"id": "notes-plan", "unresolved": true}'
+    edges = json.loads(loci(data, "call", "explore_links", asked).stdout)["result"]
+    written = [one for one in edges if not one["inferred"]]
+    assert [one["title"] for one in written] == ["The log", "nobody"]
+    for link, edge in zip([*made["links"], *made["open_links"]], written, strict=True):
+        assert link["source"] == "notes-plan"
+        assert {name: edge[name] for name in link if name != "source"} == {
+            name: value for name, value in link.items() if name != "source"
+        }
+
+
+def test_gaps_and_clusters_for_programs_have_the_fields_of_the_tools(tmp_path: Path) -> None:
+    data, notes = tmp_path / "data", tmp_path / "notes"
+    notes.mkdir()
+    tides = (
+        "# Tides\n\nThe harbour has a high tide and a low tide. The moon pulls the sea against the wall of the harbour"
+    )
+    texts = [
+        f"{tides}, at noon.\n",
+        f"{tides}, and boats wait.\n",
+        "# Bread\n\nFlour and salt.\n",
+        "# Taxes\n\nForms.\n",
+    ]
+    for at, text in enumerate(texts):
+        (notes / f"{at}.md").write_text(text)
+    assert loci(data, "ingest", str(notes)).returncode == 0
+    made = json.loads(loci(data, "graph", "--json").stdout)
+    found = json.loads(loci(data, "call", "find_gaps", '{"threshold": 0, "limit": 50}').stdout)["result"]
+    gaps = {(one["source_id"], one["target_id"]): one for one in found}
+    assert made["gaps"]
+    for gap in made["gaps"]:
+        assert gap.items() <= gaps[gap["source_id"], gap["target_id"]].items()
+    clusters = json.loads(loci(data, "call", "cluster_documents").stdout)["clusters"]
+    assert made["clusters"] == [{name: one[name] for name in ("id", "label", "size")} for one in clusters]
 
 
 def test_without_gaps_nothing_is_compared(data: Path) -> None:

@@ -97,7 +97,7 @@ def test_nothing_that_is_printed_or_stored_holds_a_token(data: Path, far: Protec
 
 def test_the_list_and_the_doctor_tell_of_a_login(data: Path, far: Protected, browser: str) -> None:
     assert loci(data, "tools", "login", "far", "--json", BROWSER=browser).returncode == 0
-    [listed] = json.loads(loci(data, "tools", "list", "--json").stdout)
+    [listed] = json.loads(loci(data, "tools", "list", "--json").stdout)["servers"]
     told = {name: listed["login"][name] for name in ("issuer", "scope", "renews", "needed")}
     assert told == {"issuer": far.issuer, "scope": "read", "renews": True, "needed": False}
     assert re.search(r"ok +tool servers +1 server with 1 tool", loci(data, "doctor").stdout)

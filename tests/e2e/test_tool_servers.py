@@ -36,7 +36,7 @@ def test_a_server_that_loci_has_already_stays_as_it_is(tmp_path: Path) -> None:
     other = clients_file(tmp_path / "other", shop={"command": "nothing"})
     again = loci(data, "tools", "import", other)
     assert (again.returncode, "nothing new" in again.stdout, "kept as it is" in again.stderr) == (0, True, True)
-    [listed] = json.loads(loci(data, "tools", "list", "--json").stdout)
+    [listed] = json.loads(loci(data, "tools", "list", "--json").stdout)["servers"]
     assert (listed["name"], len(listed["tools"]), listed["failure"]) == ("shop", 7, None)
 
 
@@ -54,7 +54,8 @@ def test_the_last_calls_are_shown_with_their_door(tmp_path: Path) -> None:
     refused = loci(data, "call", "shop:break_plate", '{"plate": "china"}')
     assert (refused.returncode, refused.stderr.startswith("APPROVAL_NEEDED: ")) == (1, True)
     told = [
-        (one["tool"], one["door"], one["outcome"]) for one in json.loads(loci(data, "tools", "log", "--json").stdout)
+        (one["tool"], one["door"], one["outcome"])
+        for one in json.loads(loci(data, "tools", "log", "--json").stdout)["calls"]
     ]
     assert told == [("shop:break_plate", "cli", "APPROVAL_NEEDED"), ("shop:draw_cat", "cli", "ok")]
 
@@ -63,7 +64,19 @@ def test_without_a_file_the_servers_of_clients_on_this_machine_are_imported(tmp_
     home = tmp_path / "home"
     clients_file(home / ".cursor", shop=ENTRY)
     imported = loci(tmp_path / "data", "tools", "import", "--json", HOME=str(home), XDG_CONFIG_HOME=str(home / "none"))
-    assert [one["name"] for one in json.loads(imported.stdout)] == ["shop"]
+    assert [one["name"] for one in json.loads(imported.stdout)["servers"]] == ["shop"]
+
+
+def test_tools_for_programs_are_named_as_a_search_names_them(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    assert loci(data, "tools", "add", "shop", "--approve", "break_*", "--", *COMMAND).returncode == 0
+    found = json.loads(loci(data, "call", "pml_search_tools", '{"query": "break a plate", "limit": 50}').stdout)
+    wanted = {one["tool_id"]: one for one in found["tools"] if one["name"].startswith("shop:")}
+    [server] = json.loads(loci(data, "tools", "list", "--json").stdout)["servers"]
+    listed = {one["tool_id"]: one for one in server["tools"]}
+    assert wanted
+    for id, one in wanted.items():
+        assert listed[id] == {name: one[name] for name in one if name not in ("score", "related", "why")}
 
 
 def test_a_server_is_added_tested_and_removed(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ ROTATE = {
 RECORDS = "dynamodb:BatchGetItem dynamodb:DeleteItem dynamodb:GetItem dynamodb:PutItem dynamodb:Query"
 OBJECTS = "s3:DeleteObject s3:GetObject s3:PutObject"
 OWNER = "?" * 32
-KINDS = ("deleted", "document", "embedded", "file", "file_version", "said", "text", "turn")
+KINDS = ("deleted", "document", "embedded", "file", "file_version", "refused", "said", "text", "turn")
 OF_INGEST = ("documents", "files", "history", *(f"records/{kind}" for kind in KINDS))
 GATEWAY = {
     **OWN,

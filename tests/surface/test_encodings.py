@@ -1,5 +1,6 @@
 """Notes in UTF-16, as Windows writes them, and files with the name of a note that are no text."""
 
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -7,14 +8,16 @@ import pytest
 from loci.app import App
 from loci.core.errors import Refused
 from loci.core.identity import LOCAL
+from loci.documents.ingest.local_files import MAX_DOCUMENT_BYTES
 from tests.surface.conftest import Connect
 from tests.surface.results import call, failed, written
-from tests.surface.runtimes import RUNTIMES, take_in
+from tests.surface.runtimes import RUNTIMES, WITHOUT_SEARCH, take_in
 
 pytestmark = pytest.mark.anyio
 here = pytest.mark.parametrize("app", ["embedded"], indirect=True)
 """The files are on this machine."""
 both = pytest.mark.parametrize("app", RUNTIMES, indirect=True)
+without_search = pytest.mark.parametrize("app", WITHOUT_SEARCH, indirect=True)
 UTF16 = [("utf-16-le", b"\xff\xfe"), ("utf-16-be", b"\xfe\xff")]
 NOTE = (
     "---\r\ntitle: Brücken\r\ntags: [bau]\r\n---\r\n# Alte\r\n\r\nDie 🌉 aus Stein.\r\n\r\n# Neue\r\n\r\nAus Stahl.\r\n"
@@ -22,14 +25,20 @@ NOTE = (
 PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x10\0\0\0\x10\x08\x06\0\0\0\x1f\xf3\xffa"
 
 
+def bring(app: App, folder: Path, name: str, content: bytes) -> None:
+    """Write `notes/NAME` and have it ingested: read here, or brought to the upload address."""
+    file = written(folder / "notes", {"kept.md": "Kept.", name: ""}) / name
+    file.write_bytes(content)
+    with suppress(Refused):  # of an upload; an ingest of a folder goes on
+        take_in(app, file.parent)
+
+
 @both
 @pytest.mark.parametrize(("codec", "mark"), UTF16)
 async def test_utf_16_with_a_mark_is_found_and_read(
     app: App, connect: Connect, tmp_path: Path, codec: str, mark: bytes
 ) -> None:
-    file = written(tmp_path / "notes", {"b.md": ""}) / "b.md"
-    file.write_bytes(mark + NOTE.encode(codec))
-    take_in(app, file.parent)
+    bring(app, tmp_path, "b.md", mark + NOTE.encode(codec))
     [found] = (await call(connect, "search_documents", query="Stahl"))["results"]
     assert (found["preview"], found["heading"], found["snippet"]) == ("Brücken", "Brücken > Neue", "Aus Stahl.")
     read = await call(connect, "read_node_content", id=found["id"])
@@ -42,9 +51,7 @@ async def test_utf_16_with_a_mark_is_found_and_read(
 async def test_utf_16_stays_utf_16_when_tools_write(
     app: App, connect: Connect, tmp_path: Path, codec: str, mark: bytes
 ) -> None:
-    file = written(tmp_path / "notes", {"b.md": ""}) / "b.md"
-    file.write_bytes(mark + NOTE.encode(codec))
-    take_in(app, file.parent)
+    bring(app, tmp_path, "b.md", mark + NOTE.encode(codec))
     edit = {"mode": "edit", "old": "🌉 aus Stein", "new": "Brücke aus Granit"}
     await call(connect, "write_document", path="notes/b.md", **edit)
     await call(connect, "inject_tags", file_path="notes/b.md", tags=["fluss"])
@@ -60,12 +67,13 @@ async def test_utf_16_stays_utf_16_when_tools_write(
     assert app.documents.parts.library.content(LOCAL, document) == mark + wanted.encode(codec)
 
 
-NO_TEXTS = {
-    "picture.md": (PNG, "a PNG picture"),
-    "paper.md": (b"%PDF-1.7\n1 0 obj\n<< >>\n", "a PDF"),
-    "bytes.md": (bytes(range(256)) * 20, "bytes that are no text"),
-    "wide.md": (NOTE.encode("utf-16-le"), "UTF-16 without a byte order mark"),
-    "wider.md": (NOTE.encode("utf-32"), "UTF-32"),
+UNREADABLE = {
+    "picture.md": (PNG, "NOT_TEXT", "a PNG picture"),
+    "paper.md": (b"%PDF-1.7\n1 0 obj\n<< >>\n", "NOT_TEXT", "a PDF"),
+    "bytes.md": (bytes(range(256)) * 20, "NOT_TEXT", "bytes that are no text"),
+    "wide.md": (NOTE.encode("utf-16-le"), "NOT_TEXT", "UTF-16 without a byte order mark"),
+    "wider.md": (NOTE.encode("utf-32"), "NOT_TEXT", "UTF-32"),
+    "large.md": (b"word " * (MAX_DOCUMENT_BYTES // 5 + 1), "FILE_TOO_LARGE", "10 MB"),
 }
 TOOLS: dict[str, dict[str, object]] = {
     "read_node_content": {"id": "notes/{}"},
@@ -78,35 +86,64 @@ TOOLS: dict[str, dict[str, object]] = {
 }
 
 
-@here
-@pytest.mark.parametrize("name", NO_TEXTS)
+@without_search
+@pytest.mark.parametrize("name", UNREADABLE)
 async def test_a_file_that_is_no_text_is_refused_by_every_tool_with_the_reason(
     app: App, connect: Connect, tmp_path: Path, name: str
 ) -> None:
-    content, reason = NO_TEXTS[name]
+    content, code, reason = UNREADABLE[name]
+    bring(app, tmp_path, name, content)
+    for tool, arguments in TOOLS.items():
+        named = {key: value.format(name) if isinstance(value, str) else value for key, value in arguments.items()}
+        said = await failed(connect, tool, **named)
+        assert said.startswith(f"{code}: "), (tool, said)
+        assert f"notes/{name}" in said, (tool, said)
+        assert reason in said, (tool, said)
+    assert (tmp_path / "notes" / name).read_bytes() == content
+
+
+@here
+@pytest.mark.parametrize("name", UNREADABLE)
+async def test_the_ingest_of_a_folder_names_the_file_and_the_reason(app: App, tmp_path: Path, name: str) -> None:
+    content, _, reason = UNREADABLE[name]
     folder = written(tmp_path / "notes", {"kept.md": "Kept."})
     (folder / name).write_bytes(content)
     [failure] = app.documents.ingest(LOCAL, [str(folder)]).failed
     assert failure.path == f"notes/{name}"
     assert reason in failure.reason
-    for tool, arguments in TOOLS.items():
-        named = {key: value.format(name) if isinstance(value, str) else value for key, value in arguments.items()}
-        said = await failed(connect, tool, **named)
-        assert said.startswith("NOT_TEXT: "), (tool, said)
-        assert f"notes/{name}" in said, (tool, said)
-        assert reason in said, (tool, said)
-    assert (folder / name).read_bytes() == content
 
 
 @both
-@pytest.mark.parametrize("name", NO_TEXTS)
+@pytest.mark.parametrize("name", UNREADABLE)
 async def test_an_upload_that_is_no_text_is_refused_with_the_reason(app: App, connect: Connect, name: str) -> None:
-    content, reason = NO_TEXTS[name]
+    content, code, reason = UNREADABLE[name]
     with pytest.raises(Refused) as refused:
         app.documents.parts.library.add(LOCAL, f"notes/{name}", content)
-    assert refused.value.code == "NOT_TEXT"
-    assert refused.value.what.startswith(f"notes/{name} is no text: it is {reason}")
+    assert refused.value.code == code
+    assert refused.value.what.startswith(f"notes/{name} is ")
+    assert reason in refused.value.what
     assert "The library is empty" in " ".join(str(one) for one in [await call(connect, "search_documents", query="a")])
+
+
+@without_search
+async def test_the_reason_is_gone_when_the_file_is_a_text(app: App, connect: Connect, tmp_path: Path) -> None:
+    bring(app, tmp_path, "a.md", PNG)
+    assert (await failed(connect, "read_node_content", id="notes/a.md")).startswith("NOT_TEXT: ")
+    bring(app, tmp_path, "a.md", b"A strawberry.")
+    read = await call(connect, "read_node_content", id="notes/a.md")
+    assert read["result"] == "A strawberry."
+    await call(connect, "delete_document", path="notes/a.md", expected_hash=read["hash"])
+    assert (await failed(connect, "read_node_content", id="notes/a.md")).startswith("NODE_NOT_FOUND: ")
+
+
+@without_search
+async def test_the_reason_is_gone_when_the_file_is(app: App, connect: Connect, tmp_path: Path) -> None:
+    bring(app, tmp_path, "a.md", PNG)
+    (tmp_path / "notes" / "a.md").unlink()
+    app.documents.parts.library.remove_upload(LOCAL, "notes/a.md")  # as the notice of its deletion does
+    take_in(app, tmp_path / "notes")
+    assert (await failed(connect, "read_node_content", id="notes/a.md")).startswith("NODE_NOT_FOUND: ")
+    await call(connect, "write_document", path="notes/a.md", content="A strawberry.")
 
 
 @here

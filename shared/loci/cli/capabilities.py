@@ -12,7 +12,6 @@ from loci.core.json import iso
 
 if TYPE_CHECKING:
     from loci.tools.capabilities.capability import Capability, Version
-    from loci.tools.capabilities.matching import FoundCapability
 
 cli = typer.Typer(
     help="List, show and remove capabilities: code that worked, learned from runs with an intent.",
@@ -36,7 +35,7 @@ def list_capabilities(
     known = opened.tools.capabilities.all(opened.owner)
     known.sort(key=lambda one: (-one.best.used_at, one.id))
     if as_json:
-        typer.echo(json.dumps([_view(one) for one in known]))
+        typer.echo(json.dumps({"capabilities": [_view(one) for one in known]}))
         return
     for one in known:
         typer.echo(printable(f"{one.id}  {one.intent}"))
@@ -59,7 +58,9 @@ def show(
     opened = open_tools(data, config, stack, tenant, subject)
     one = opened.tools.capabilities.get(opened.owner, id)
     if as_json:
-        typer.echo(json.dumps(_view(one.capability) | _code(one)))
+        from loci.tools.capability_tools import CapabilitiesAnswer, capability_view  # slow to load
+
+        typer.echo(json.dumps(CapabilitiesAnswer(capabilities=[capability_view(one)]).model_dump(mode="json")))
         return
     typer.echo(printable(f"{one.capability.id}.{one.version.number}  {one.capability.intent}"))
     typer.echo(printable(f"  {_record(one.version)}{_versions(one.capability)}"))
@@ -96,15 +97,16 @@ def _versions(one: "Capability") -> str:
 
 
 def _view(one: "Capability") -> dict[str, object]:
+    others = [other for other in reversed(one.versions) if other.number != one.best.number]
+    versions = [{"id": f"{one.id}.{other.number}", **_counts(other)} for other in others]
     return {
         "id": one.id,
         "intent": one.intent,
-        "success_rate": round(one.best.success_rate, 3),
-        "reuse_count": one.best.reuse_count,
+        **_counts(one.best),
         "tools_used": [*one.best.tools],
-        "versions": [f"{one.id}.{other.number}" for other in one.versions],
+        **({"other_versions": versions} if versions else {}),
     }
 
 
-def _code(one: "FoundCapability") -> dict[str, object]:
-    return {"version": one.version.number, "code": one.stored.code, "needs": [*one.stored.needs]}
+def _counts(one: "Version") -> dict[str, object]:
+    return {"success_rate": round(one.success_rate, 3), "reuse_count": one.reuse_count}

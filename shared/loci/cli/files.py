@@ -14,7 +14,7 @@ from loci.core.identity import LOCAL
 
 if TYPE_CHECKING:
     from loci.files.api import Files
-    from loci.files.file import FileVersion, StoredFile
+    from loci.files.file import StoredFile
 
 cli = typer.Typer(name="files", help="The files of the lake.", no_args_is_help=True)
 MOST_TOKENS = 1_000_000
@@ -32,10 +32,13 @@ def list_files(
     as_json: JsonOption = False,
 ) -> None:
     """List the files, with what was read out of each."""
-    files = open_app(data, config).files.listed(LOCAL)
+    lake = open_app(data, config).files
     if as_json:
-        typer.echo(json.dumps({"files": [_view(one) for one in files]}))
+        from loci.files.tools.file_views import MetadataAnswer, overview  # slow to load, and a person reads the text
+
+        typer.echo(json.dumps(MetadataAnswer(result=overview(lake.overview(LOCAL, None))).model_dump(mode="json")))
         return
+    files = lake.listed(LOCAL)
     for one in files:
         typer.echo(printable(_line(one)))
     if not files:
@@ -56,7 +59,9 @@ def show(
     [file] = _found(files, [name])
     versions = files.versions(LOCAL, file.id)
     if as_json:
-        typer.echo(json.dumps({**_view(file), "versions": [_version_view(one) for one in versions]}))
+        from loci.files.tools.file_views import fetched  # slow to load, and a person reads the text
+
+        typer.echo(json.dumps({file.id: fetched(file, versions, None).model_dump(mode="json")}))
         return
     shown = file.shown
     by = "" if shown.summary_by == RULES else f" (by {shown.summary_by})"
@@ -123,7 +128,7 @@ def read(
     files.upkeep.embed_missing(LOCAL)
     failed = len(wanted) - sum(one.newest.status == "okay" for one in done)
     if as_json:
-        typer.echo(json.dumps({"files": [_view(one) for one in done]}))
+        typer.echo(json.dumps(_states(done)))
     else:
         typer.echo("\n".join([*(printable(_line(one)) for one in done), f"{len(wanted) - failed} read, {failed} not."]))
     if failed:
@@ -152,7 +157,7 @@ def forget(
         typer.confirm("Forget them?", abort=True, err=True)
     removed = files.remove(LOCAL, [one.id for one in found])
     if as_json:
-        typer.echo(json.dumps({"forgotten": sorted(one.id for one in removed)}))
+        typer.echo(json.dumps(_states(removed)))
     else:
         typer.echo(f"Forgot {counted(len(removed), 'file')}.")
 
@@ -178,30 +183,7 @@ def _line(file: "StoredFile") -> str:
     return f"{file.name}  {file.id}  ({', '.join(parts)}){told}"
 
 
-def _view(file: "StoredFile") -> dict[str, object]:
-    return {
-        "id": file.id,
-        "name": file.name,
-        "type": file.kind,
-        "status": file.newest.status,
-        "reason": file.newest.reason,
-        "found_version": file.current.number if file.current else None,
-        **_version_view(file.newest),
-    }
+def _states(files: "Sequence[StoredFile]") -> dict[str, object]:
+    from loci.files.tools.lake_tools import IngestionAnswer, ingestion  # slow to load, and a person reads the text
 
-
-def _version_view(version: "FileVersion") -> dict[str, object]:
-    return {
-        "version": version.number,
-        "added_at": version.added_at,
-        "bytes": version.bytes,
-        "sha256": version.sha256,
-        "format": version.format,
-        "passages": version.chunks,
-        "tables": version.tables,
-        "figures": version.figures,
-        "sheets": list(version.sheets),
-        "pages": version.pages,
-        "remarks": list(version.remarks),
-        "lineage": version.lineage,
-    }
+    return IngestionAnswer(result=[ingestion(one) for one in files]).model_dump(mode="json")

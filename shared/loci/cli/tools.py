@@ -127,7 +127,7 @@ def import_servers(
         known.add(name)
         added.append(name)
     if not added:
-        typer.echo("[]" if as_json else "There is nothing new to import.")
+        typer.echo(json.dumps({"servers": []}) if as_json else "There is nothing new to import.")
         return
     show_asked(opened, added, as_json=as_json)
 
@@ -201,7 +201,7 @@ def show_log(
     opened = open_tools(data, config, stack, tenant, subject)
     calls = opened.tools.last_calls(opened.owner, limit)
     if as_json:
-        typer.echo(json.dumps([asdict(one) | {"at": iso(one.at)} for one in calls]))
+        typer.echo(json.dumps({"calls": [asdict(one) | {"at": iso(one.at)} for one in calls]}))
         return
     for one in calls:
         typer.echo(printable(f"{iso(one.at)}  {one.door:<8}  {one.tool}  {one.outcome}  {one.ms:.0f} ms  {one.who}"))
@@ -221,7 +221,7 @@ def show_asked(opened: OwnersTools, names: list[str], *, as_json: bool) -> None:
 def _show(opened: OwnersTools, servers: "Sequence[Configured]", *, as_json: bool) -> None:
     logins = opened.tools.logins.all(opened.owner)
     if as_json:
-        typer.echo(json.dumps([_view(one, logins.get(one.name)) for one in servers]))
+        typer.echo(json.dumps({"servers": [_view(opened, one, logins.get(one.name)) for one in servers]}))
         return
     for one in servers:
         typer.echo(_lines(one, logins.get(one.name)))
@@ -254,14 +254,25 @@ def _lines(server: "Configured", login: "LoginState | None") -> str:
     return "\n".join(map(printable, lines))
 
 
-def _view(server: "Configured", login: "LoginState | None") -> dict[str, object]:
+def _view(opened: OwnersTools, server: "Configured", login: "LoginState | None") -> dict[str, object]:
+    from loci.search.language_stage import remark
     from loci.tools.configuration import shown
     from loci.tools.tool_list import told_time
 
+    gateway, known = opened.tools.parts.gateway, opened.tools.known(opened.owner)
+    names, to_approve = gateway.names(known, [one.id for one in server.tools]), gateway.to_approve(known)
     return {
         "name": server.name,
         "server": shown(server.entry),
-        "tools": [one.id for one in server.tools],
+        "tools": [
+            {
+                "name": one.id,
+                "tool_id": names[one.id],
+                "description": remark(one.description) or "",
+                **({"needs_approval": True} if one.id in to_approve else {}),
+            }
+            for one in server.tools
+        ],
         "listed": told_time(server),
         "failure": server.failure,
         "login": login.facts(time.time()) if login is not None and login.is_for(server.entry.url) else None,

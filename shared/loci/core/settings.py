@@ -20,7 +20,7 @@ RUN_PARTITIONS = "run#"
 """The partitions of rows that are lent to runs of code begin so."""
 RUN_ATTRIBUTES = (*TABLE_KEYS, "body")
 """The attributes of those rows that a run may write: not their expiry."""
-INGEST_KINDS = ("deleted", "document", "embedded", "file", "file_version", "said", "text", "turn")
+INGEST_KINDS = ("deleted", "document", "embedded", "file", "file_version", "refused", "said", "text", "turn")
 """The kinds of records that the ingestion of uploads uses. Its role reaches no others."""
 CONNECT_KINDS = ("listed_tools", "tool_login", "tool_secret", "tool_server")
 """The kinds of records that the function `connect` reads. Its role reaches no others."""

@@ -11,7 +11,7 @@ from loci.core.finding import Finding, counted
 from loci.core.identity import LOCAL, SYSTEM, Owner
 from loci.core.ids import content_id
 from loci.core.stores import Record, every, read_or_none
-from loci.documents import catalog, recently_read
+from loci.documents import catalog, recently_read, refused_uploads
 from loci.documents.document import Document
 from loci.documents.ingest import ingested_folders
 from loci.documents.ingest.index_writer import COLLECTION
@@ -35,6 +35,7 @@ OF_OWNERS: dict[str, Callable[[Record], object]] = {
     recently_read.READ: recently_read.hash_of_reading,
     write_journal.UNFINISHED: write_journal.unfinished_write,
     deletions.DELETED: deletions.deleted_document,
+    refused_uploads.REFUSED: refused_uploads.refusal_of,
     scratchpad.KIND: scratchpad.kept_entry,
     scratchpad.PROMISED: scratchpad.promised_until,
     python.KIND: python.used_at,

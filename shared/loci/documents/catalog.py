@@ -23,6 +23,7 @@ from loci.documents.document import (
     ids_for,
     normal_id,
 )
+from loci.documents.refused_uploads import RefusedUploads
 
 DOCUMENT = "document"
 ROOT = "root"
@@ -48,6 +49,7 @@ class Catalog:
 
     def __init__(self, records: RecordStore) -> None:
         self._records = records
+        self.refused = RefusedUploads(records)
         self._writes = 0
         self._lock = threading.Lock()
 

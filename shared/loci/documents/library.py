@@ -141,11 +141,20 @@ class Library:
         (`StaysDeletedError`). Otherwise the upload wins, and history keeps the tool's text.
         """
         path = checked_path(path)
-        if len(content) > MAX_DOCUMENT_BYTES:
-            what = f"{path} is larger than {MAX_DOCUMENT_BYTES // 2**20} MB"
-            raise Refused(what, "Split it", code="FILE_TOO_LARGE")
-        require_text(path, content)
+        try:
+            if len(content) > MAX_DOCUMENT_BYTES:
+                what = f"{path} is larger than {MAX_DOCUMENT_BYTES // 2**20} MB"
+                raise Refused(what, "Split it", code="FILE_TOO_LARGE")
+            require_text(path, content)
+        except Refused as error:
+            self.refuse(owner, path, error)
+            raise
+        self._catalog.refused.end(owner, path)
         return self._writer.retry_on_conflict(lambda: self._add(owner, path, content), _busy(path))
+
+    def refuse(self, owner: Owner, path: str, error: Refused) -> None:
+        """Keep the reason why the upload at that path is no document, for who asks for it."""
+        self._catalog.refused.note(owner, path, error)
 
     def reindex(self, owner: Owner, id: str) -> Document:
         """Write the document's current text to the index again."""
@@ -157,6 +166,7 @@ class Library:
 
     def remove_upload(self, owner: Owner, path: str) -> None:
         """Remove the uploaded document at that path, if there is one. History keeps a text that a tool wrote since."""
+        self._catalog.refused.end(owner, path)
         with self._locked(owner, path):
             self._deletions.end(owner, path)
             document = self._catalog.find(owner, path).document

@@ -40,7 +40,7 @@ class UnknownNames:
         if DOCUMENT_ID.fullmatch(name) and self.catalog.with_version(owner, name)[1] != ABSENT:
             advice = "Run: loci doctor --fix. Searches still find the document"
             return NotFound(f"The record of {name} is damaged", advice, code="RECORD_DAMAGED")
-        if refused := self._of_file(owner, name):
+        if refused := self._of_file(owner, name) or self._of_upload(owner, name):
             return refused
         documents = self.catalog.documents(owner)
         if not documents:
@@ -74,6 +74,12 @@ class UnknownNames:
             advice = f"Run: loci ingest {root.folder}"
             return NotFound(f"{path} is there, and not ingested", advice, code="NOT_INGESTED")
         return None
+
+    def _of_upload(self, owner: Owner, name: str) -> LociError | None:
+        """The reason why the upload at that path is no document."""
+        if not is_document(name) or not is_utf8(name):
+            return None
+        return self.catalog.refused.find(owner, "/".join(part for part in name.split("/") if part not in ("", ".")))
 
 
 def _was_called(document: Document, name: str) -> bool:

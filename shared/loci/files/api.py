@@ -80,12 +80,12 @@ class Files:
         self.upkeep = FileUpkeep(parts)
         self.contents = Contents(parts.lake, parts.versions, parts.index)
 
-    def overview(self, owner: Owner) -> Overview:
-        """Count the files, and show the newest."""
+    def overview(self, owner: Owner, most: int | None = SAMPLE) -> Overview:
+        """Count the files, and show the newest. `most` None: all of them."""
         files = self.listed(owner, newest_first=True)
         kinds = [one.kind for one in files]
         excel, pdf = kinds.count("excel_file"), kinds.count("pdf_file")
-        return Overview(len(files), excel, pdf, len(files) - excel - pdf, tuple(files[:SAMPLE]))
+        return Overview(len(files), excel, pdf, len(files) - excel - pdf, tuple(files[:most]))
 
     def search(self, owner: Owner, asked: Asked, *, limit: int, scope: Scope) -> FoundFiles:
         """The files that answer the question, each with the passages that do."""

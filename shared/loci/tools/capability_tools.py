@@ -59,11 +59,11 @@ def capability_tools(app: ToolsHost) -> list[LociTool]:
         Example: pml_search_capabilities(intent="parse JSON from API and store in database")
         """
         found = app.tools.capabilities.find(caller.owner, intent, suggestions=include_suggestions)
-        here = [_view(one) for one in found.capabilities]
+        here = [capability_view(one) for one in found.capabilities]
         nothing = "Nothing fits. " if found.searched else "Nothing is learned yet. "
         return CapabilitiesAnswer(
             capabilities=here,
-            suggestions=[_view(one) for one in found.suggestions] if include_suggestions else None,
+            suggestions=[capability_view(one) for one in found.suggestions] if include_suggestions else None,
             message=None if here else f"{nothing}Code that pml_execute_code runs with an intent is learned if it works",
         )
 
@@ -86,7 +86,8 @@ def capability_tools(app: ToolsHost) -> list[LociTool]:
     ]
 
 
-def _view(found: FoundCapability) -> CapabilityView:
+def capability_view(found: FoundCapability) -> CapabilityView:
+    """The capability with its code."""
     capability, shown = found.capability, found.version
     others = [one for one in reversed(capability.versions) if one.number != shown.number]
     return CapabilityView(

@@ -15,7 +15,7 @@ SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
 def facts(picture: Picture) -> JsonObject:
-    """Return the documents, links, open links and gaps, with the ids of the documents."""
+    """Return the documents, links, open links, gaps and clusters, with the fields that the tools give them."""
     return {
         "documents": [
             {
@@ -23,29 +23,50 @@ def facts(picture: Picture) -> JsonObject:
                 "path": one.path,
                 "title": one.title,
                 "tags": [*one.tags],
-                "date": one.date,
-                "group": picture.group_of[one.id],
+                "date": one.dated and one.dated.day,
+                "date_from": one.dated and one.dated.source,
+                "cluster": picture.group_of[one.id] or None,
             }
             for one in picture.documents
         ],
         "links": [
-            {"source": one.source, "target": one.target, "type": one.relation, "line": one.line}
+            {
+                "source": one.source,
+                "target": one.target,
+                "type": one.relation,
+                "line": one.line,
+                "evidence": one.evidence,
+                "anchor": one.anchor,
+                "also": [*one.other_targets],
+            }
             for one in picture.links
         ],
         "open_links": [
-            {"source": one.source, "name": one.mention.target, "line": one.mention.line} for one in picture.open
+            {
+                "source": one.source,
+                "target": None,
+                "type": one.mention.relation,
+                "title": one.mention.target,
+                "line": one.mention.line,
+                "evidence": one.mention.evidence,
+                "anchor": one.mention.anchor,
+            }
+            for one in picture.open
         ],
         "gaps": [
             {
-                "source": one.source.id,
-                "target": one.target.id,
+                "source_id": one.source.id,
+                "target_id": one.target.id,
                 "similarity": one.similarity,
-                "kind": one.kind,
                 "suggested_link_type": one.relation,
+                "kind": one.kind,
+                "source_title": one.source.title,
+                "target_title": one.target.title,
+                "compared_by": picture.compared_by,
             }
             for one in picture.gaps
         ],
-        "groups": [{"id": one.id, "label": one.label, "size": one.size} for one in picture.groups],
+        "clusters": [{"id": one.id, "label": one.label, "size": one.size} for one in picture.groups if one.id],
         "total": picture.total,
         "compared_by": picture.compared_by,
     }

@@ -42,7 +42,7 @@ def test_a_server_of_an_owner_is_added_tested_listed_and_removed(app: App, funct
     assert (added.exit_code, " tools: add_numbers" in added.stdout) == (0, True), added
     assert function.api.events[-1] == {"owner": {"tenant": "acme", "subject": "ann"}, "server": "shop"}
     assert app.tools.value(Caller(ANN, "key"), "cli", "shop:add_numbers", {"a": 1, "b": 2}) == {"sum": 3}
-    assert [one["name"] for one in json.loads(run("list", *OF_ANN, "--json").stdout)] == ["shop"]
+    assert [one["name"] for one in json.loads(run("list", *OF_ANN, "--json").stdout)["servers"]] == ["shop"]
     assert "no tool servers" in run("list").stdout
     assert run("test", *OF_ANN).exit_code == 0
     assert run("remove", *OF_ANN, "shop").exit_code == 0
@@ -113,7 +113,7 @@ def test_an_owner_is_logged_in_and_out(app: App, far: Protected) -> None:
 def test_capabilities_of_an_owner_are_listed_shown_and_removed(app: App) -> None:
     app.tools.capabilities.learn(ANN, EndedRun("return 6 * 7", "multiply two numbers", (), (), worked=True))
     app.tools.finish_learning()
-    [id] = [one["id"] for one in json.loads(run("capabilities", "list", *OF_ANN, "--json").stdout)]
+    [id] = [one["id"] for one in json.loads(run("capabilities", "list", *OF_ANN, "--json").stdout)["capabilities"]]
     assert "return" in run("capabilities", "show", *OF_ANN, id).stdout
     assert "Nothing is learned yet" in run("capabilities", "list").stdout
     assert run("capabilities", "remove", id).exit_code == 1
@@ -125,7 +125,7 @@ def test_the_calls_of_an_owner_can_be_looked_up(app: App, function: Connecting) 
     app.tools.add(ANN, "shop", upstream())
     app.tools.call(Caller(ANN, "key"), "mcp", "shop:add_numbers", {"a": 1, "b": 2})
     app.tools.finish_learning()
-    assert [one["tool"] for one in json.loads(run("log", *OF_ANN, "--json").stdout)] == ["shop:add_numbers"]
+    assert [one["tool"] for one in json.loads(run("log", *OF_ANN, "--json").stdout)["calls"]] == ["shop:add_numbers"]
     assert "No tool of a server has been called" in run("log").stdout
 
 

@@ -5,7 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
-from loci.core.errors import LociError, Refused, Unavailable
+from loci.core.errors import Conflict, LociError, Refused, Unavailable
 from loci.core.identity import Owner
 from loci.core.json import iso
 from loci.core.settings import UPLOADS
@@ -51,8 +51,19 @@ class UploadIngest:
             if self._uploads.version(key) == ABSENT:
                 return False
             raise
+        refused_version: str | None = None
         for _ in range(ATTEMPTS):
-            version = self._apply(owner, path, key)
+            try:
+                version = self._apply(owner, path, key)
+            except Conflict:
+                raise
+            except Refused:
+                # Once more, in case another has replaced or removed it before the library had the reason.
+                version = self._uploads.version(key)
+                if version == refused_version:
+                    raise
+                refused_version = version
+                continue
             # Each writer compares after it has written: of two that write one document, the last has seen the newest.
             if self._uploads.version(key) == version:
                 return True
@@ -86,7 +97,11 @@ class UploadIngest:
 
     def _apply(self, owner: Owner, path: str, key: str) -> str:
         """Make the library match the object; return the object's version."""
-        upload = self._uploads.read(key, MAX_DOCUMENT_BYTES)
+        try:
+            upload = self._uploads.read(key, MAX_DOCUMENT_BYTES)
+        except Refused as error:
+            self._library.refuse(owner, path, error)
+            raise
         if upload is None:
             self._library.remove_upload(owner, path)
             return ABSENT
@@ -180,7 +195,12 @@ class ClientSync:
         ]
         indexed = self._library.indexed(owner, [one for one, _ in uploaded])
         page = [UploadedDocument(one.path, sha256 if one.id in indexed else "") for one, sha256 in uploaded]
-        if next_after is None:  # what a tool deleted counts as there: the client need not send it again
+        if next_after is None:
+            # What was refused is named so that the client removes it when it is gone. What a tool deleted counts as
+            # there: the client need not send it again.
+            page += [
+                UploadedDocument(path, "") for path in self._catalog.refused.paths(owner) if path.startswith(start)
+            ]
             deleted = self._library.deleted_uploads(owner)
             page += [UploadedDocument(one.path, one.sha256 or "") for one in deleted if one.path.startswith(start)]
         return page, next_after

@@ -85,6 +85,8 @@ class WriteTargets:
                 return self._in_root(root, below)
         if self._catalog.find(owner, path).document or self._deletions.find(owner, path):
             return WriteTarget(path, None)
+        if refused := self._catalog.refused.find(owner, path):
+            raise refused
         write_roots = self._write_roots_of(owner)
         for folder in write_roots:
             if below and folder.name == first:

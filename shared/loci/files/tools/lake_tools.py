@@ -111,9 +111,9 @@ def lake_tools(app: FilesHost) -> list[LociTool]:
                 return AddedAnswer(result=[], upload=_upload(ended))
             return AddedAnswer(result=[_on_its_way(ended)])
         if path is not None:
-            return AddedAnswer(result=[_ingestion(app.files.add_local(owner, path, name, wait=WAIT, watch=watch))])
+            return AddedAnswer(result=[ingestion(app.files.add_local(owner, path, name, wait=WAIT, watch=watch))])
         content = str(text).encode("utf-8", "replace")
-        return AddedAnswer(result=[_ingestion(app.files.add(owner, str(name), content, wait=WAIT, watch=watch))])
+        return AddedAnswer(result=[ingestion(app.files.add(owner, str(name), content, wait=WAIT, watch=watch))])
 
     def ingestion_status(
         caller: Caller,
@@ -125,14 +125,14 @@ def lake_tools(app: FilesHost) -> list[LociTool]:
         owner = caller.owner
         files = app.files.status(owner, memory_ids) if memory_ids else app.files.waiting(owner)
         stages = app.files.parts.ingest.stages
-        return IngestionAnswer(result=[_ingestion(one, stages.get(owner, one.id)) for one in files])
+        return IngestionAnswer(result=[ingestion(one, stages.get(owner, one.id)) for one in files])
 
     def delete_memory(
         memory_ids: Annotated[list[str], Field(min_length=1, max_length=100, description="the files to remove")],
         caller: Caller,
     ) -> IngestionAnswer:
         """Remove files with all their versions. This cannot be undone: ask the user first."""
-        return IngestionAnswer(result=[_ingestion(one) for one in app.files.remove(caller.owner, memory_ids)])
+        return IngestionAnswer(result=[ingestion(one) for one in app.files.remove(caller.owner, memory_ids)])
 
     return [
         # The links of an upload have more than a kilobyte each.
@@ -142,7 +142,8 @@ def lake_tools(app: FilesHost) -> list[LociTool]:
     ]
 
 
-def _ingestion(file: StoredFile, stage: Stage | None = None) -> Ingestion:
+def ingestion(file: StoredFile, stage: Stage | None = None) -> Ingestion:
+    """How far the file is."""
     newest = file.newest
     known = {"pending": "waiting", "running": "reading"}.get(newest.status)
     return Ingestion(
