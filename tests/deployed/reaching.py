@@ -69,8 +69,10 @@ def telling(
 ) -> Generator[None]:
     """The same, until the end of the block."""
     was = tell(deployment, name, variables, seconds)
-    yield
-    _change(deployment, name, was["Environment"]["Variables"], was["Timeout"])
+    try:
+        yield
+    finally:
+        _change(deployment, name, was["Environment"]["Variables"], was["Timeout"])
 
 
 def _change(deployment: Deployment, name: str, variables: Mapping[str, str], seconds: int) -> None:

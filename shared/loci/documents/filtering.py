@@ -1,7 +1,7 @@
 """Searches in a part of the library: the documents below a folder, or with certain properties."""
 
 import unicodedata
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -9,6 +9,7 @@ from loci.documents.content.front_matter import FrontMatter
 from loci.documents.content.tags_and_dates import with_ancestors
 from loci.documents.directory import directory
 from loci.documents.document import Document
+from loci.documents.ingest.local_files import plain_path
 from loci.documents.similar_names import most_alike
 
 MOST_PROPERTIES = 50
@@ -45,7 +46,7 @@ class Part:
     @property
     def marks(self) -> tuple[str, ...]:
         """The marks that a document must have."""
-        folder = _plain(self.folder or "")
+        folder = plain_path(self.folder or "")
         wanted = (_property(name, value) for name, value in self.properties.items())
         return (*([f"{FOLDER}{folder}"] if folder else []), *(f"{PROPERTY}{one}" for one in wanted))
 
@@ -56,7 +57,7 @@ class Part:
         if any(set(self.marks) <= set(marks_of(one)) for one in documents):
             return None
         said = ", ".join(f"{name}: {value}" for name, value in self.properties.items())
-        where = f" below {_plain(self.folder)}/" if self.folder else ""
+        where = f" below {plain_path(self.folder)}/" if self.folder else ""
         return f"No document{where} has {said} in its front matter{self._hint(documents)}"
 
     def _hint(self, documents: Collection[Document]) -> str:
@@ -88,11 +89,3 @@ def _field(name: str) -> str:
 
 def _value(value: str) -> str:
     return " ".join(unicodedata.normalize("NFC", value).casefold().split())
-
-
-def _plain(folder: str) -> str:
-    return "/".join(_parts(folder))
-
-
-def _parts(folder: str) -> Iterator[str]:
-    return (part for part in folder.split("/") if part not in ("", "."))

@@ -27,6 +27,7 @@ from loci.documents.ingest.local_files import (
     is_document,
     is_utf8,
     path_of,
+    plain_path,
     read_file,
 )
 from loci.documents.unknown_names import UnknownNames
@@ -272,8 +273,7 @@ class Library:
         if not is_document(name) or not is_utf8(name) or "\0" in name:
             return None
         if not name.startswith(("/", "~")):
-            path = "/".join(part for part in name.split("/") if part not in ("", "."))
-            return self._catalog.find(owner, path).document
+            return self._catalog.find(owner, plain_path(name)).document
         roots = self._catalog.roots(owner).values()
         file = os.path.realpath(os.path.expanduser(name)) if roots else name  # noqa: PTH111 (`Path` may raise)
         found = (

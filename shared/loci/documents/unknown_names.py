@@ -18,6 +18,7 @@ from loci.documents.ingest.local_files import (
     is_regular_file,
     is_utf8,
     path_of,
+    plain_path,
     read_file,
 )
 from loci.documents.similar_names import most_alike
@@ -79,7 +80,7 @@ class UnknownNames:
         """The reason why the upload at that path is no document."""
         if not is_document(name) or not is_utf8(name):
             return None
-        return self.catalog.refused.find(owner, "/".join(part for part in name.split("/") if part not in ("", ".")))
+        return self.catalog.refused.find(owner, plain_path(name))
 
 
 def _was_called(document: Document, name: str) -> bool:

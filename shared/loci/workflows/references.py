@@ -109,7 +109,7 @@ def previewed(value: Json, results: Mapping[str, Json]) -> Json:
 
 
 class _Parts:
-    """What the references of one task stand for."""
+    """Looks up the references of one task, and counts how large their parts are together."""
 
     def __init__(self, results: Mapping[str, Json]) -> None:
         self._results = results

@@ -180,10 +180,15 @@ def blob_key(id: str) -> str:
     return f"{TEXTS}{id}"
 
 
+def plain_path(name: str) -> str:
+    """The path without empty and `.` parts."""
+    return "/".join(part for part in name.split("/") if part not in ("", "."))
+
+
 def checked_path(path: str) -> str:
     """The document path without empty and `.` parts; `Refused` if it has `..` or cannot be a document's."""
-    parts = [part for part in path.split("/") if part not in ("", ".")]
-    if not parts or ".." in parts or not path.isprintable() or not is_document(path):
+    plain = plain_path(path)
+    if not plain or ".." in plain.split("/") or not path.isprintable() or not is_document(path):
         advice = "Use a path such as briefs/auth.md, without .."
         raise Refused(f"{path!r} is not a path of a document", advice, code="BAD_PATH")
-    return "/".join(parts)
+    return plain

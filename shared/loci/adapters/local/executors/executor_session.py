@@ -223,13 +223,11 @@ class ExecutorSession:
             self._folder.set_owner(self.owner)
             snapshot = self._snapshots.last(self.owner, self.id)
             names, changed = self._folder.variables()
-            is_cut_off = self._folder.is_cut_off()
-            self._known = KnownVariables(names, snapshot, changed, is_cut_off, self._why_lost)
+            self._known = KnownVariables(names, snapshot, changed, self._folder.is_cut_off(), self._why_lost)
             self._is_noted, self._why_lost = True, NOT_SAVED
             saved = snapshot and self._reading(snapshot)
         self._executor, start = variables.start(here, lambda: self._starter.spawn(self._folder), saved)
-        condition = self._known.condition(start)
-        return self._executor, condition
+        return self._executor, self._known.condition(start)
 
     def _reading(self, snapshot: VariablesSnapshot) -> Callable[[], Iterable[bytes]]:
         def read() -> Iterable[bytes]:
