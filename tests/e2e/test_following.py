@@ -16,6 +16,7 @@ from tests.support.held import indexed, paths
 from tests.support.polling import until
 from tests.support.serving import LOCI, PATIENCE, Serving, call, clean_environment, initialize, loci, post, serving
 from tests.support.watching import Watching, atomic_save, watching
+from tests.support.words import word_of
 
 BEGUN = "2 unchanged"
 
@@ -200,7 +201,7 @@ def test_a_server_ends_at_once_while_it_ingests(library: Path, notes: Path) -> N
 
 def _is_followed(server: Serving, watcher: Watching, data: Path, notes: Path) -> bool:
     """Write a note, and tell whether the server said that it took it, rather than the watcher."""
-    word = f"blackberry{len(paths(data))}"
+    word = word_of(len(paths(data)))
     before = (data.parent / "stderr.txt").read_text("utf-8").count("1 processed")
     (notes / f"{word}.md").write_text(word)
     until(lambda: finds(server, word) == {f"notes-{word}"})

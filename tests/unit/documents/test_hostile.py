@@ -9,15 +9,11 @@ import pytest
 from loci.core.errors import Conflict, Refused
 from loci.core.identity import LOCAL
 from loci.documents.ingest import cutting
+from tests.support.words import word_of
 
 from .conftest import Desk, open_desk
 
 SECRET = "raspberry"
-
-
-def word_of(number: int) -> str:
-    """A word of letters: the letters and the number of `number7` are words of their own, too."""
-    return "word" + "".join("bcfhkmpqvx"[int(digit)] for digit in str(number))
 
 
 def outside(desk: Desk) -> Path:
