@@ -163,6 +163,8 @@ def restore(namespace: dict[str, Any], read: Callable[[memoryview], int]) -> tup
             name = _decoded(named)
             namespace[name] = namespace[_decoded(content.read())] if kind == ALIAS else pickle.load(content)  # noqa: S301
             kept.append(name)
+        except MemoryError:
+            lost.append({"name": name, "reason": "there is not enough memory to read it"})
         except BaseException as error:  # noqa: BLE001
             lost.append({"name": name, "reason": _reason(error)})
         content.skip()

@@ -41,7 +41,7 @@ BESIDE_HEAP_MB = 400
 """Memory that a process may have besides its heap, seen from outside; RLIMIT_DATA does not count shared memory."""
 COMMON_MB = 512
 """The heap that spare processes have. A job with another one waits for a process of its own."""
-READY_SECONDS = 20.0
+READY_SECONDS, CLOSE_SECONDS = 20.0, 2.0
 QUIET_SECONDS = 0.02
 """Wait so long before starting another, so that it takes no processor time from the run that took the last one."""
 IDLE_SECONDS = 900.0
@@ -90,7 +90,7 @@ class DenoRunner:
         return FinishedRun(Broken("start", f"{DID_NOT_START}: it ended before it read its job"), RunLog(), 0.0, 0)
 
     def close(self) -> None:
-        """End all processes."""
+        """End all processes. One that is just being started ends with its launcher."""
         self.spares.close()
         self._starter.close()
 
@@ -123,13 +123,13 @@ class SpareProcesses:
             return len(self._ready)
 
     def close(self) -> None:
-        """End them all."""
+        """End them all, but do not wait long for one that is just being started."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
             filler = self._filler
         if filler is not None:
-            filler.join()
+            filler.join(CLOSE_SECONDS)
         self._drop()
 
     def _next(self) -> DenoProcess | None:
