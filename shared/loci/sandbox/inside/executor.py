@@ -136,6 +136,8 @@ class Executor:
         except KeyboardInterrupt as error:
             return None, {"interrupted": True, **asdict(raised(error))}
         except MemoryError as error:
+            if notebook.is_of_parser(error):
+                return None, {**asdict(raised(error)), "message": notebook.TOO_DEEP}
             return None, {"memory": True, **asdict(raised(error))}
         except BaseException as error:  # noqa: BLE001 (it is the caller's)
             return None, asdict(raised(error))

@@ -45,7 +45,10 @@ READY_SECONDS, CLOSE_SECONDS = 20.0, 2.0
 QUIET_SECONDS = 0.02
 """Wait so long before starting another, so that it takes no processor time from the run that took the last one."""
 IDLE_SECONDS = 900.0
-OUT_OF_MEMORY = re.compile(rb"out of memory|heap limit|Fatal process OOM|allocation failed", re.IGNORECASE)
+OUT_OF_MEMORY = re.compile(
+    rb"out of memory|heap limit|Fatal process OOM|allocation failed|memory allocation of \d+ bytes failed",
+    re.IGNORECASE,
+)
 NO_ROOM = re.compile(
     r"Array buffer allocation failed|WebAssembly[^\n]{0,200}?(?:could not allocate|out of memory|allocation)"
 )
@@ -54,6 +57,7 @@ NEVER = b"promise never resolved"
 NO_STACK = b"has overflowed its stack"
 """Only the parser, which is no JavaScript, ends a process so."""
 NO_WORKER = b"Failed to reserve virtual memory for CodeRange"
+NO_WORKERS = "Worker threads are not offered: a run has no memory for the heap of another thread"
 DEEP = 100
 """Brackets in brackets, from which on they are why a parser has no stack left."""
 BY_SIGNAL = 128
@@ -282,10 +286,8 @@ def _ended_silently(child: DenoProcess, job: DenoJob) -> Broken:
     if by_signal and NO_STACK in child.errors:
         return _too_deep(job.code)
     if by_signal and NO_WORKER in child.errors:
-        return Broken(
-            "no workers", "Worker threads are not offered: a run has no memory for the heap of another thread"
-        )
-    if by_signal and OUT_OF_MEMORY.search(child.errors):
+        return Broken("no workers", NO_WORKERS)
+    if by_signal and (OUT_OF_MEMORY.search(child.errors) or child.peak > memory_mb * MB):  # or it has no words left
         return Broken("memory", f"The code used more than the {memory_mb} MB of heap that it may")
     if NEVER in child.errors:
         return Broken("stuck", "The code waits for something that never comes")
