@@ -93,7 +93,7 @@ cdk-app: $(VENV)/.dev
 bench: $(VENV)/.dev ## measure speed and memory against the budgets
 	$(BIN)/python -m tests.bench
 
-stress: $(VENV)/.dev ## many writers, a mixed crowd and kills, with their figures; 3 minutes
+stress: $(VENV)/.dev ## many writers, a mixed crowd, a hostile owner and kills, with their figures; 5 minutes
 	$(BIN)/python -m tests.stress
 
 format: $(VENV)/.dev ## format the code

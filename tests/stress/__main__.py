@@ -1,4 +1,4 @@
-"""Many writers, a mixed crowd and kills: `python -m tests.stress` prints figures, and fails if a budget is broken."""
+"""Writers, a crowd, a hostile owner and kills: `python -m tests.stress` prints figures, and fails if one is broken."""
 
 import argparse
 import sys
@@ -8,6 +8,7 @@ from tempfile import TemporaryDirectory
 from tests.bench.library import models_of
 from tests.bench.servers import servers
 from tests.stress.clients import Seen, at, crowd, mixed, new_note, write_notes
+from tests.stress.hostile import two_owners
 from tests.stress.kills import kill_while_writing
 from tests.support.serving import Serving, loci, serving
 
@@ -20,9 +21,13 @@ KILLS = 20
 def main() -> int:
     options = argparse.ArgumentParser(prog="python -m tests.stress", description=__doc__)
     options.add_argument("--models", type=Path, metavar="DIR", help="has all-MiniLM-L6-v2; without it, it is pulled")
+    options.add_argument("--hostile", choices=["at-once", "one-by-one"], help="try only the hostile owner")
     given = options.parse_args()
     with TemporaryDirectory(prefix="loci-stress-") as scratch:
-        return int(not all([_writers(Path(scratch)), _mixed(Path(scratch), given.models), _kills(Path(scratch))]))
+        if given.hostile:
+            return int(not two_owners(Path(scratch) / "owners", one_by_one=given.hostile == "one-by-one"))
+        mixed = [_writers(Path(scratch)), _mixed(Path(scratch), given.models), _kills(Path(scratch))]
+        return int(not all([*mixed, two_owners(Path(scratch) / "owners", one_by_one=False)]))
 
 
 def _writers(scratch: Path) -> bool:

@@ -71,6 +71,7 @@ class _Launcher:
 
     def _start(self, request: dict[str, Any], descriptors: list[int]) -> None:
         reports = descriptors[3]
+        request["parent"] = os.getpid()
         child = os.fork()
         if child == 0:
             try:
@@ -121,7 +122,7 @@ def _become(request: dict[str, Any], descriptors: list[int]) -> None:
     if layers := frozenset(Layer(one) for one in request["layers"]):
         view = View(**{name: tuple(paths) for name, paths in request["view"].items()})
         rules = Rules(request["rules"]["may_exec"], tuple(request["rules"]["extra"]))
-        put_up(layers, view, Limits(**request["limits"]), rules, (0, 1, 2, reports), outside)
+        put_up(layers, view, Limits(**request["limits"]), rules, (0, 1, 2, reports), outside, request["parent"])
     else:  # the operator accepts that Deno's own permissions are the only wall
         outside(os.getpid())
         close_others((0, 1, 2, reports))

@@ -34,6 +34,7 @@ def main(arguments: list[str]) -> NoReturn:
     threads = _thread_pools()
     signal.signal(signal.SIGCHLD, _reap)
     gc.collect()
+    own = os.getpid()
     gc.freeze()  # otherwise the collector writes to every page, and none stays shared
     supervisor.sendall(UP)
     while True:
@@ -42,7 +43,7 @@ def main(arguments: list[str]) -> NoReturn:
             os._exit(0)
         if os.fork() == 0:
             supervisor.close()
-            _become(json.loads(message), threads, *descriptors)
+            _become({**json.loads(message), "parent": own}, threads, *descriptors)
         for one in descriptors:
             os.close(one)
         supervisor.sendall(FORKED)
@@ -96,7 +97,7 @@ def _confine(asked: dict[str, Any]) -> None:
     view = View(tuple(asked["readable"]), tuple(asked["writable"]))
     layers = frozenset(Layer(one) for one in asked["layers"])
     keep = (0, 1, 2, REQUESTS, REPLIES, ANNOUNCED)
-    put_up(layers, view, Limits(**asked["limits"]), Rules(), keep, _announce)
+    put_up(layers, view, Limits(**asked["limits"]), Rules(), keep, _announce, asked["parent"])
 
 
 def _announce(executor: int) -> None:

@@ -3,7 +3,9 @@
 They need a user namespace, which some distributions deny to unprivileged processes.
 """
 
+import contextlib
 import os
+import select
 from collections.abc import Callable
 
 from loci.sandbox.wall import kernel
@@ -31,11 +33,20 @@ def enter(outside: Callable[[int], None] | None) -> None:
     _write("/proc/self/setgroups", "deny")
     _write("/proc/self/uid_map", f"{USER_INSIDE} {user} 1")
     _write("/proc/self/gid_map", f"{USER_INSIDE} {group} 1")
+    caller = None
+    with contextlib.suppress(AttributeError, OSError):  # macOS has no such handles
+        caller = os.pidfd_open(os.getpid())
     child = os.fork()
     if child:
         _wait(child, outside)
-    # Its parent has no id in this namespace.
+    # Its parent has no id in this namespace, whether it is there or not.
     die_with_parent(0)
+    if caller is not None:
+        has_ended = select.poll()
+        has_ended.register(caller, select.POLLIN)
+        if has_ended.poll(0):
+            os._exit(1)
+        os.close(caller)
 
 
 def _wait(child: int, outside: Callable[[int], None] | None) -> None:

@@ -18,14 +18,16 @@ def put_up(
     rules: Rules,
     keep_fds: Collection[int],
     outside: Callable[[int], None] | None = None,
+    parent: int = 0,
 ) -> None:
     """Confine the calling, single-threaded process for good.
 
-    It is killed when the thread that started it ends: start it from one that stays. With namespaces this returns in a
+    It is killed when the thread that started it ends: start it from one that stays. A forked child names its `parent`,
+    which may have ended already. With namespaces this returns in a
     child, and the caller stays outside until that ends (exit codes and `outside`: see `namespaces.enter`). The caller
     must clear the environment.
     """
-    die_with_parent(os.getppid())
+    die_with_parent(parent or os.getppid())
     kernel.numbers()
     # Close descriptors first, so that none stays open by mistake, not even for the layers below.
     if Layer.DESCRIPTORS in layers:

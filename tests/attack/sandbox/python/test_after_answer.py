@@ -10,6 +10,7 @@ from loci.adapters.local.executors import executor_session
 from loci.code.python_run import RunFailure
 from loci.core.identity import Owner
 from loci.sandbox.supervisor.executor_process import ExecutorProcess
+from tests.attack.sandbox.python.test_meters import WALLS
 from tests.attack.sandbox.python.test_saved_state import Here
 from tests.contract.stores import ANN, BOB, CLOCK, START
 from tests.support.executors import ExecutorFactory, executor_factory, printed, walls
@@ -80,7 +81,7 @@ def is_stopped(process: int) -> bool:
     return Path(f"/proc/{process}/stat").read_bytes().rpartition(b")")[2].split()[0] == b"T"
 
 
-@pytest.fixture(scope="module", params=walls())
+@pytest.fixture(scope="module", params=WALLS)
 def python(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Generator[ExecutorFactory]:
     with executor_factory(tmp_path_factory.mktemp("after"), walls()[request.param], ()) as one:
         yield one
@@ -97,7 +98,7 @@ def test_what_goes_on_after_the_answer_gets_no_processor(python: ExecutorFactory
             assert used(one.id) == before
 
 
-@pytest.fixture(params=walls())
+@pytest.fixture(params=WALLS)
 def here(request: pytest.FixtureRequest, tmp_path: Path) -> Generator[Here]:
     made = Here(tmp_path, request.param)
     yield made

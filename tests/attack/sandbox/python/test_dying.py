@@ -3,6 +3,7 @@
 import os
 import signal
 from collections.abc import Callable, Generator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,10 @@ from loci.code.python_run import RunFailure
 from loci.sandbox.supervisor import fork_server_client
 from loci.sandbox.supervisor.executor_process import ExecutorProcess
 from loci.sandbox.supervisor.fork_server_client import ForkServer
+from tests.attack.sandbox.python.test_meters import WALLS
 from tests.attack.sandbox.python.test_saved_state import Here
 from tests.contract.stores import ANN
-from tests.support.executors import walls
+from tests.support.polling import until
 
 Kill = Callable[[], None]
 Wrap = Callable[[Any, Kill], Any]
@@ -47,7 +49,7 @@ MOMENTS: dict[str, tuple[Any, str, Wrap]] = {
 }
 
 
-@pytest.fixture(params=walls())
+@pytest.fixture(params=WALLS)
 def here(request: pytest.FixtureRequest, tmp_path: Path) -> Generator[Here]:
     made = Here(tmp_path, request.param)
     yield made
@@ -59,10 +61,29 @@ def servers(here: Here) -> list[ForkServer]:
 
 
 def kill_server(here: Here) -> None:
+    """Kill it, and wait until what it started is gone: no code may begin in that."""
     for one in servers(here):
         process = one._process  # pyright: ignore[reportPrivateUsage]
+        there = descendants(process.pid)
         process.kill()
         os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        until(lambda there=there: not any(is_alive(child) for child in there))
+
+
+def descendants(process: int) -> list[int]:
+    found, waiting = list[int](), [process]
+    while waiting:
+        with suppress(OSError):
+            for task in Path(f"/proc/{waiting.pop()}/task").iterdir():
+                waiting += [int(child) for child in (task / "children").read_text().split()]
+                found += waiting
+    return found
+
+
+def is_alive(process: int) -> bool:
+    with suppress(OSError):
+        return Path(f"/proc/{process}/stat").read_bytes().rpartition(b")")[2].split()[0] not in (b"Z", b"X")
+    return False
 
 
 def kill_executor(here: Here) -> None:

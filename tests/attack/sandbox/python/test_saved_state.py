@@ -12,6 +12,7 @@ from loci.adapters.sandbox.state_quota import StateQuota
 from loci.code.python_run import Ran, RunFailure
 from loci.core.identity import Owner
 from loci.sandbox.supervisor.exchange import Bounds
+from tests.attack.sandbox.python.test_meters import WALLS
 from tests.contract.stores import ANN, BOB, CLOCK, START, Stores, in_folder
 from tests.support.executors import runner_packages, walls
 from tests.support.no_files import NoFiles
@@ -66,7 +67,7 @@ class Here:
         return sum(len(self.stores.blobs.read(owner, key)) for key in keys)
 
 
-@pytest.fixture(params=walls())
+@pytest.fixture(params=WALLS)
 def here(request: pytest.FixtureRequest, tmp_path: Path) -> Generator[Here]:
     made = Here(tmp_path, request.param)
     yield made

@@ -12,6 +12,7 @@ from loci.adapters.sandbox.run_results import limits, ran
 from loci.code.python_run import ExecutorCondition
 from loci.sandbox.supervisor.exchange import ExecutorEnded, ExecutorReply
 from loci.sandbox.supervisor.executor_process import ExecutorProcess
+from tests.attack.sandbox.python.test_meters import WALLS
 from tests.support.executors import SOON, ExecutorFactory, executor_factory, no_files, printed, tried, walls
 from tests.support.polling import until
 
@@ -108,7 +109,7 @@ BUILTINS = (
 )
 
 
-@pytest.fixture(scope="module", params=walls())
+@pytest.fixture(scope="module", params=WALLS)
 def python(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Generator[ExecutorFactory]:
     with executor_factory(tmp_path_factory.mktemp("telling"), walls()[request.param], ("numpy",)) as one:
         yield one
