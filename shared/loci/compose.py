@@ -16,6 +16,7 @@ from loci.core.telemetry import Telemetry
 from loci.documents.module import documents_module
 from loci.files.module import files_module
 from loci.mcp.auth.api_keys import ApiKeys
+from loci.mcp.auth.module import oauth_module
 from loci.mcp.module import Module, tool_families
 from loci.scratchpad.api import Scratchpad
 from loci.scratchpad.module import scratchpad_module
@@ -46,6 +47,7 @@ def modules(app: App) -> Sequence[Module]:
         tools_module(app),
         workflows_module(app),
         web_module(app),
+        oauth_module(app),
     ]
 
 

@@ -100,6 +100,11 @@ class Settings(BaseModel):
     secrets: Annotated[tuple[SecretStr, ...], BeforeValidator(_split)] = Field(
         (), description="signing secrets, newest first; in embedded mode Loci creates one in the data folder"
     )
+    oauth: Literal["off", "built-in"] = Field(
+        "off",
+        description="built-in: clients without a key send the person to a page of Loci, where they sign in with a key"
+        " and allow it; needs public_url",
+    )
     oidc_issuer: str | None = Field(None, description="accept access tokens of this OpenID Connect issuer")
     oidc_audience: str | None = Field(None, description="the audience that tokens must name; default: the public URL")
     oidc_jwks_url: str | None = Field(

@@ -28,6 +28,7 @@ from loci.core.calls import UNKNOWN, Called, Door
 from loci.core.deadline import out_of_time, time_left
 from loci.core.errors import LociError, NotFound
 from loci.core.lazy import Lazy
+from loci.core.scopes import check_scopes
 from loci.core.version import version
 from loci.mcp.answer_budget import within_budget
 from loci.mcp.caller import caller_of, principal
@@ -132,6 +133,7 @@ class LociServer(SdkServer):
                     raise unknown_tool(name, self._listed.names)
                 is_passed_on = True
                 return await self._call_upstream(self._upstream, name, arguments, context)
+            check_scopes(caller_of(context.request_context), tool.scopes, tool.sdk_tool.name)
             answer = tool.answer(await tool.sdk_tool.run(arguments, context))
             if not isinstance(answer, CallToolResult):
                 return answer

@@ -37,6 +37,8 @@ class LociTool:
     """True: it answers soon and reports nothing before, so its answer needs no open stream."""
     only_for_clients: bool
     """True: code and workflows may not call it, because it runs code or calls tools itself."""
+    scopes: frozenset[str] = frozenset()
+    """A client that a person allowed needs all of these for it."""
 
     @property
     def is_step(self) -> bool:

@@ -1,9 +1,10 @@
 """The tools of an endpoint. A tool is loaded at its first call, or when a client lists all tools."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from loci.core.lazy import Lazy
+from loci.core.scopes import Area, scope_of
 from loci.mcp.tool import SURFACES, LociTool, Surface
 from loci.mcp.tool_names import ToolNames, wire_name
 
@@ -19,10 +20,24 @@ class ToolFamily:
 
 
 def tool_family(
-    load: Callable[[], Sequence[LociTool]], *ids: str, surfaces: Iterable[Surface] = SURFACES
+    load: Callable[[], Sequence[LociTool]],
+    *ids: str,
+    surfaces: Iterable[Surface] = SURFACES,
+    area: Area | None = None,
+    needs: Iterable[str] = (),
 ) -> ToolFamily:
-    """Tools with these ids, which `load` makes."""
-    return ToolFamily(ids, frozenset(surfaces), Lazy(load))
+    """Tools with these ids, which `load` makes. A client needs the scope of the area, and those in `needs`."""
+
+    def scoped() -> list[LociTool]:
+        return [replace(tool, scopes=_scopes(tool, area, needs)) for tool in load()]
+
+    return ToolFamily(ids, frozenset(surfaces), Lazy(scoped))
+
+
+def _scopes(tool: LociTool, area: Area | None, needs: Iterable[str]) -> frozenset[str]:
+    told = tool.sdk_tool.annotations
+    writes = told is None or told.read_only_hint is not True
+    return frozenset({*needs, *([scope_of(area, writes=writes)] if area else [])})
 
 
 def family_of(tool: LociTool, surfaces: Iterable[Surface] = SURFACES) -> ToolFamily:

@@ -1,0 +1,23 @@
+"""What the built-in authorization server is made of, for those who ask it: the gate, its pages and its routes."""
+
+import time
+
+from loci.mcp.auth.consents import Consents
+from loci.mcp.auth.grants import Grants
+from loci.mcp.auth.oauth_clients import OAuthClients
+from loci.mcp.module import Host
+
+
+def grants_of(host: Host) -> Grants:
+    """The grants of a deployment."""
+    return Grants(host.records, host.keyring, host.api_keys, time.time, without_key=host.settings.auth == "open")
+
+
+def clients_of(host: Host) -> OAuthClients:
+    """Its clients."""
+    return OAuthClients(host.records, time.time)
+
+
+def consents_of(host: Host) -> Consents:
+    """The questions to its people."""
+    return Consents(clients_of(host), grants_of(host), host.keyring, host.settings.base_url, time.time)

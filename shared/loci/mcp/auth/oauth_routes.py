@@ -1,0 +1,191 @@
+"""The endpoints of the built-in authorization server: the SDK's routes, behind a door that reads requests strictly."""
+
+import html
+import json
+from collections.abc import Mapping
+from typing import Final, cast
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+from mcp.server.auth.routes import build_metadata, create_auth_routes
+from mcp.server.auth.settings import ClientRegistrationOptions, RevocationOptions
+from pydantic import AnyHttpUrl
+from starlette.datastructures import Headers
+from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.routing import Router
+from starlette.types import Message, Receive, Scope, Send
+
+from loci.core.errors import LociError, Misconfigured
+from loci.core.scopes import SCOPES
+from loci.mcp.auth.authorization_server import ADDRESS, TooManyPrograms, authorization_server
+from loci.mcp.auth.oauth_forms import Wrong, check_registration, completed, fields_of, form_fields
+from loci.mcp.http.body import read_body
+from loci.mcp.http.gatekeeper import check_single
+from loci.mcp.http.refusal import Refusal
+from loci.mcp.module import Host
+
+LARGEST: Final = 64 * 1024
+METADATA: Final = ("/.well-known/oauth-authorization-server", "/.well-known/openid-configuration")
+READ_ALREADY: Final = (b"content-length", b"content-type", b"transfer-encoding", b"authorization")
+FORMS: Final = ("/token", "/revoke")
+NOT_KEPT: Final = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer"}
+FOR_ALL: Final = {"Access-Control-Allow-Origin": "*"}
+PLAIN: Final = {**NOT_KEPT, "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'"}
+
+
+class OAuthEndpoints:
+    """An ASGI application at the root of the host."""
+
+    def __init__(self, host: Host) -> None:
+        issuer = host.settings.base_url
+        registration = ClientRegistrationOptions(enabled=True, valid_scopes=list(SCOPES))
+        revocation = RevocationOptions(enabled=True)
+        try:
+            address, server = AnyHttpUrl(issuer), authorization_server(host)
+            routes = create_auth_routes(
+                server, address, client_registration_options=registration, revocation_options=revocation
+            )
+        except ValueError as error:
+            what = f"oauth = built-in cannot serve {issuer}: {error}"
+            raise Misconfigured(what, "Set public_url to the https address that clients use") from None
+        told = build_metadata(address, None, registration, revocation).model_dump(mode="json", exclude_none=True)
+        self._metadata = told | {
+            "issuer": issuer,
+            "token_endpoint_auth_methods_supported": ["none"],
+            "revocation_endpoint_auth_methods_supported": ["none"],
+            "authorization_response_iss_parameter_supported": True,
+        }
+        self._issuer = issuer
+        self._host = host
+        self._router = Router(routes, redirect_slashes=False)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        path: str = scope["path"]
+        try:
+            check_single(scope)
+            if path.startswith(METADATA):
+                await self._told(scope)(scope, receive, send)
+            elif path == "/authorize":
+                await self._authorize(scope, receive, send)
+            else:
+                await self._form(scope, receive, send)
+        except (Wrong, Refusal) as error:
+            wrong = error if isinstance(error, Wrong) else Wrong("invalid_request", error.message, error.status)
+            await self._refuse(wrong, scope, receive, send)
+        except TooManyPrograms as error:
+            wrong = Wrong("temporarily_unavailable", str(error), 429)
+            await self._refuse(wrong, scope, receive, send, {"Retry-After": "3600"})
+        except LociError as error:
+            self._host.telemetry.refused(path=path, status=503, reason=str(error))
+            wrong = Wrong("temporarily_unavailable", "Loci cannot answer now. Try again in a minute", 503)
+            await self._refuse(wrong, scope, receive, send, {"Retry-After": "60"})
+
+    def _told(self, scope: Scope) -> Response:
+        if scope["method"] not in ("GET", "HEAD", "OPTIONS"):
+            raise Wrong("invalid_request", "This document is read with GET", 405)
+        if scope["path"] not in self._metadata_paths():
+            raise Wrong("invalid_request", "No authorization server has this address", 404)
+        headers = {**FOR_ALL, "Cache-Control": "no-store", "Access-Control-Allow-Headers": "MCP-Protocol-Version"}
+        return JSONResponse(self._metadata, headers=headers)
+
+    def _metadata_paths(self) -> set[str]:
+        """RFC 8414 puts the issuer's own path behind the well-known one."""
+        own = urlsplit(self._issuer).path.rstrip("/")
+        return {f"{path}{end}" for path in METADATA for end in ("", own)}
+
+    async def _authorize(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on. A person sees its faults: only their own decision sends the browser elsewhere."""
+        if scope["method"] == "GET":
+            fields = fields_of(scope["query_string"])
+        elif scope["method"] == "POST":
+            fields = fields_of(await read_body(receive, Headers(scope=scope).get("content-length"), LARGEST))
+        else:
+            raise Wrong("invalid_request", "Send the browser there with GET", 405)
+        if fields.get("response_mode", "query") != "query":
+            raise Wrong("invalid_request", "response_mode must be query")
+        answer = await self._answered({**scope, "method": "GET", "query_string": urlencode(fields).encode()}, b"")
+        if answer.headers.get("location", "").startswith(f"{self._issuer}/ui/"):
+            await Response(status_code=302, headers={"Location": answer.headers["location"], **NOT_KEPT})(
+                scope, receive, send
+            )
+            return
+        await _fault_page(answer)(scope, receive, send)
+
+    async def _form(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Token, revocation and registration."""
+        path, headers = scope["path"], Headers(scope=scope)
+        if scope["method"] == "OPTIONS":
+            await self._router(scope, receive, send)
+            return
+        if scope["method"] != "POST":
+            raise Wrong("invalid_request", "This endpoint takes POST", 405)
+        body = await read_body(receive, headers.get("content-length"), LARGEST)
+        if path in FORMS:
+            body = urlencode(completed(path, form_fields(headers, body), headers)).encode()
+        else:
+            check_registration(body)
+        ADDRESS.set((scope.get("client") or ("", 0))[0])
+        answer = await self._answered(scope, body)
+        status = 401 if answer.status == 401 and b"invalid_client" in answer.body else answer.status
+        kept = {**NOT_KEPT, **FOR_ALL}
+        await Response(answer.body, status, kept, answer.headers.get("content-type"))(scope, receive, send)
+
+    async def _answered(self, scope: Scope, body: bytes) -> "Answer":
+        """The whole answer of the SDK's route."""
+        answer = Answer()
+        kept = [pair for pair in scope["headers"] if pair[0] not in READ_ALREADY]
+        kind = b"application/x-www-form-urlencoded" if scope["path"] in FORMS else b"application/json"
+        told = [*kept, (b"content-length", str(len(body)).encode()), (b"content-type", kind)]
+
+        async def receive() -> Message:
+            return {"type": "http.request", "body": body, "more_body": False}
+
+        await self._router({**scope, "headers": told}, receive, answer.take)
+        return answer
+
+    async def _refuse(
+        self, wrong: Wrong, scope: Scope, receive: Receive, send: Send, more: Mapping[str, str] | None = None
+    ) -> None:
+        self._host.telemetry.refused(path=scope["path"], status=wrong.status, reason=wrong.description)
+        content = {"error": wrong.error, "error_description": wrong.description}
+        headers = {**NOT_KEPT, **FOR_ALL, **(more or {})}
+        await JSONResponse(content, wrong.status, headers)(scope, receive, send)
+
+
+class Answer:
+    """Takes the answer of a route, instead of sending it."""
+
+    def __init__(self) -> None:
+        self.status = 500
+        self.body = b""
+        self.headers = Headers()
+
+    async def take(self, message: Message) -> None:
+        """A part of it, as ASGI sends it."""
+        if message["type"] == "http.response.start":
+            self.status, self.headers = message["status"], Headers(raw=list(message.get("headers", ())))
+        elif message["type"] == "http.response.body":
+            self.body += message.get("body", b"")
+
+
+def _fault_page(answer: Answer) -> Response:
+    """Say to the person what is wrong with the client's request.
+
+    The SDK would send the browser back to the client at once. Anybody can register a client: so any link to Loci could
+    lead to any page.
+    """
+    told = dict(parse_qsl(urlsplit(answer.headers.get("location", "")).query)) or _json(answer.body)
+    error, description = html.escape(told.get("error", "")), html.escape(told.get("error_description", ""))
+    page = (
+        '<!doctype html><html lang="en"><meta charset="utf-8"><title>Loci cannot connect this client</title>'
+        f"<h1>Loci cannot connect this client</h1><p>{description}</p><p>Connect again in your client. If it happens"
+        f" again, tell its makers: <code>{error}</code></p></html>"
+    )
+    return HTMLResponse(page, 400, {**PLAIN, "X-Frame-Options": "DENY"})
+
+
+def _json(body: bytes) -> dict[str, str]:
+    try:
+        value: object = json.loads(body)
+    except ValueError:
+        return {}
+    return {name: str(one) for name, one in cast("dict[str, object]", value).items()} if isinstance(value, dict) else {}
