@@ -58,6 +58,10 @@ class Caller:
         """True if the caller may do what the scope stands for: only a client that a person allowed is limited."""
         return self.proof != "grant" or scope in self.scopes
 
+    def covers(self, other: "Caller") -> bool:
+        """True if this caller may do all that the other may."""
+        return self.proof != "grant" or (other.proof == "grant" and other.scopes <= self.scopes)
+
     def as_json(self) -> JsonObject:
         """The caller, as the record of work that outlives the call keeps them. Its owner is the record's."""
         told: JsonObject = {"proof": self.proof, "scopes": [*sorted(self.scopes)], "expires": self.expires}

@@ -2,7 +2,9 @@
 
 import re
 import time
+from collections.abc import Mapping
 from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Final, cast
 
 from mcp.server.auth.provider import (
@@ -18,20 +20,31 @@ from mcp.server.auth.provider import (
 from mcp.shared.auth import InvalidRedirectUriError, OAuthClientInformationFull, OAuthToken
 from pydantic import AnyUrl
 
-from loci.core.errors import Refused, Unavailable
+from loci.core.errors import Refused
 from loci.core.scopes import SCOPES
 from loci.mcp.auth.consents import Consents
-from loci.mcp.auth.grants import ACCESS_SECONDS, AskedGrant, Grants, Tokens
-from loci.mcp.auth.oauth_clients import OAuthClient, OAuthClients
-from loci.mcp.auth.oauth_parts import clients_of, consents_of, grants_of
+from loci.mcp.auth.grants import ACCESS_SECONDS, Grants, Tokens
+from loci.mcp.auth.oauth_clients import OAuthClient, OAuthClients, TooManyPrograms
+from loci.mcp.auth.oauth_codes import AskedGrant, Codes
+from loci.mcp.auth.oauth_forms import Wrong
+from loci.mcp.auth.oauth_parts import clients_of, codes_of, consents_of, grants_of
 from loci.mcp.module import Host
 from loci.mcp.threads import on_thread
 from loci.mcp.tool import SURFACES
 
-ADDRESS: ContextVar[str] = ContextVar("ADDRESS", default="")
-"""The address of the program whose request is served: the SDK does not pass it on."""
 CHALLENGE: Final = re.compile(r"[A-Za-z0-9_-]{43}")
 LONGEST_STATE: Final = 2048
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """What the SDK does not pass on of the request that it serves."""
+
+    address: str
+    fields: Mapping[str, str]
+
+
+SENT: ContextVar[Sent] = ContextVar("SENT")
 
 
 class KnownClient(OAuthClientInformationFull):
@@ -53,10 +66,13 @@ class KnownClient(OAuthClientInformationFull):
 class AuthorizationServer(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken, AccessToken]):
     """Registers clients, sends people to the page that asks for consent, and gives tokens."""
 
-    def __init__(self, clients: OAuthClients, grants: Grants, consents: Consents, resources: tuple[str, ...]) -> None:
+    def __init__(
+        self, clients: OAuthClients, grants: Grants, codes: Codes, consents: Consents, resources: tuple[str, ...]
+    ) -> None:
         """`resources` are the addresses of the endpoints, the usual one first."""
         self._clients = clients
         self._grants = grants
+        self._codes = codes
         self._consents = consents
         self._resources = resources
 
@@ -78,14 +94,16 @@ class AuthorizationServer(OAuthAuthorizationServerProvider[AuthorizationCode, Re
         # As the SDK spells the address that a request names.
         redirects = [str(AnyUrl(str(one))) for one in client_info.redirect_uris or ()]
         try:
-            client = await on_thread(self._clients.register, client_info.client_name or "", redirects, ADDRESS.get())
+            client = await on_thread(
+                self._clients.register, client_info.client_name or "", redirects, SENT.get().address
+            )
         except Refused as error:
             is_redirect = error.code == "BAD_REDIRECT"
             raise RegistrationError(
                 "invalid_redirect_uri" if is_redirect else "invalid_client_metadata", str(error)
             ) from None
-        except Unavailable as error:
-            raise TooManyPrograms(str(error)) from None
+        except TooManyPrograms as error:
+            raise Wrong("temporarily_unavailable", str(error), 429) from None
         client_info.client_id = client.id
         client_info.client_secret = client_info.client_secret_expires_at = None
         client_info.token_endpoint_auth_method = "none"  # noqa: S105
@@ -114,12 +132,16 @@ class AuthorizationServer(OAuthAuthorizationServerProvider[AuthorizationCode, Re
         self, client: OAuthClientInformationFull, authorization_code: str
     ) -> AuthorizationCode | None:
         known = cast("KnownClient", client).known
-        code = await on_thread(self._grants.code, authorization_code, known.id)
+        code = await on_thread(self._codes.get, authorization_code, known.id)
         if code is None:
             return None
+        named = SENT.get().fields.get("redirect_uri")
+        if (named is not None) != code.asked.named_redirect or named not in (None, code.asked.redirect):
+            return None
+        _check_resource(code.asked.resource)
         return AuthorizationCode(
             code=authorization_code,
-            scopes=list(code.scopes),
+            scopes=list(code.asked.scopes),
             expires_at=code.ends,
             client_id=known.id,
             code_challenge=code.asked.challenge,
@@ -131,20 +153,24 @@ class AuthorizationServer(OAuthAuthorizationServerProvider[AuthorizationCode, Re
     async def exchange_authorization_code(
         self, client: OAuthClientInformationFull, authorization_code: AuthorizationCode
     ) -> OAuthToken:
-        await on_thread(self._clients.keep, cast("KnownClient", client).known)
-        return _given(await on_thread(self._grants.exchange, authorization_code.code))
+        known = cast("KnownClient", client).known
+        await on_thread(self._clients.keep, known)
+        return _given(await on_thread(self._codes.exchange, authorization_code.code, known.id))
 
     async def load_refresh_token(self, client: OAuthClientInformationFull, refresh_token: str) -> RefreshToken | None:
         known = cast("KnownClient", client).known
         grant = await on_thread(self._grants.renewable, refresh_token, known.id)
+        if grant is not None:
+            _check_resource(grant.resource)
         return grant and RefreshToken(token=refresh_token, client_id=known.id, scopes=list(grant.scopes))
 
     async def exchange_refresh_token(
         self,
-        client: OAuthClientInformationFull,  # noqa: ARG002 (the SDK's name)
+        client: OAuthClientInformationFull,
         refresh_token: RefreshToken,
         scopes: list[str],
     ) -> OAuthToken:
+        await on_thread(self._clients.keep, cast("KnownClient", client).known)
         return _given(await on_thread(self._grants.renew, refresh_token.token, scopes))
 
     async def load_access_token(self, token: str) -> AccessToken | None:
@@ -158,8 +184,11 @@ class AuthorizationServer(OAuthAuthorizationServerProvider[AuthorizationCode, Re
             await on_thread(self._grants.revoke, found[1])
 
 
-class TooManyPrograms(Exception):
-    """More programs than one address, or all, may register in an hour."""
+def _check_resource(granted: str) -> None:
+    """RFC 8707: a client may name the resource again, but no other one."""
+    named = SENT.get().fields.get("resource")
+    if named is not None and named.rstrip("/") != granted:
+        raise Wrong("invalid_target", f"The person has allowed {granted}, and no other resource")
 
 
 def _given(tokens: Tokens | None) -> OAuthToken:
@@ -177,4 +206,4 @@ def authorization_server(host: Host) -> AuthorizationServer:
     """That of a deployment."""
     base = host.settings.base_url
     resources = tuple(f"{base}/mcp{'' if one == 'all' else f'/{one}'}" for one in SURFACES)
-    return AuthorizationServer(clients_of(host), grants_of(host), consents_of(host), resources)
+    return AuthorizationServer(clients_of(host), grants_of(host), codes_of(host), consents_of(host), resources)

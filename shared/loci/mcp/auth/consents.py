@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
-from urllib.parse import parse_qsl, quote, urlencode, urlsplit
+from urllib.parse import quote, urlencode
 
 from loci.core.errors import NotFound
 from loci.core.identity import Owner
@@ -11,8 +11,9 @@ from loci.core.ids import content_id
 from loci.core.json import JsonObject
 from loci.core.scopes import SCOPES
 from loci.core.signing import Keyring
-from loci.mcp.auth.grants import AskedGrant, Grants
+from loci.mcp.auth.grants import Grants
 from loci.mcp.auth.oauth_clients import OAuthClient, OAuthClients, host_of
+from loci.mcp.auth.oauth_codes import AskedGrant, Codes
 
 PAGE: Final = "/ui/consent"
 WISH_SECONDS: Final = 600.0
@@ -36,10 +37,17 @@ class Consents:
     """Asks for them, and tells the client."""
 
     def __init__(
-        self, clients: OAuthClients, grants: Grants, keyring: Keyring, issuer: str, clock: Callable[[], float]
+        self,
+        clients: OAuthClients,
+        grants: Grants,
+        codes: Codes,
+        keyring: Keyring,
+        issuer: str,
+        clock: Callable[[], float],
     ) -> None:
         self._clients = clients
         self._grants = grants
+        self._codes = codes
         self._seal = keyring.seal("oauth-wish")
         self._form = keyring.seal("oauth-form")
         self._issuer = issuer
@@ -101,13 +109,20 @@ class Consents:
 
         A redirect to a program on the person's machine is no proof of who gets the code, so there Loci always asks.
         """
-        return wish.asked.redirect.startswith("https://") and self._grants.has_allowed(wish.asked, owner)
+        if not wish.asked.redirect.startswith("https://"):
+            return False
+        match self._grants.allowed(owner, wish.client.id):
+            case {"scopes": list(scopes), "redirect": wish.asked.redirect, "resource": wish.asked.resource}:
+                return set(wish.asked.scopes) <= set(scopes)
+            case _:
+                return False
 
     def allow(self, wish: Wish, owner: Owner, key: str | None, scopes: Sequence[str]) -> str:
         """The address to which the browser goes with the code."""
         asked = replace(wish.asked, scopes=tuple(scope for scope in wish.asked.scopes if scope in scopes))
-        self._grants.remember(asked, owner)
-        code = self._grants.code_for(asked, wish.client.name, wish.place, owner, key)
+        allowed: JsonObject = {"scopes": [*asked.scopes], "redirect": asked.redirect, "resource": asked.resource}
+        self._grants.remember(owner, key, asked.client, allowed)
+        code = self._codes.make(asked, wish.client.name, wish.place, owner, key)
         return self._back(wish.asked, code=code)
 
     def deny(self, wish: Wish) -> str:
@@ -115,10 +130,9 @@ class Consents:
         return self._back(wish.asked, error="access_denied", error_description="The person did not allow it")
 
     def _back(self, asked: AskedGrant, **answer: str) -> str:
-        parts = urlsplit(asked.redirect)
         told = {**answer, **({"state": asked.state} if asked.state is not None else {}), "iss": self._issuer}
-        query = [*parse_qsl(parts.query, keep_blank_values=True), *told.items()]
-        return parts._replace(query=urlencode(query)).geturl()
+        # Appended as text: the client's own query comes back exactly as it was registered.
+        return f"{asked.redirect}{'&' if '?' in asked.redirect else '?'}{urlencode(told)}"
 
 
 def _form_claims(sealed: str, owner: Owner) -> JsonObject:

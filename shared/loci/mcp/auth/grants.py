@@ -1,18 +1,16 @@
-"""Grants: what a person let a client do for them, and the codes and tokens that stand for it.
+"""Grants: what a person let a client do for them, and the tokens that stand for it.
 
-A code is stored hashed until it is exchanged, once. Tokens are sealed by the keyring and name their grant, which is
-read at each use: when it is revoked, or the key with which the person signed in, all its tokens end.
+Tokens are sealed by the keyring and name their grant, which is read at each use: when it is revoked, or the key with
+which the person signed in, all its tokens end.
 """
 
-import hashlib
-import secrets
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from loci.core.errors import Conflict, NotFound
 from loci.core.identity import SYSTEM, Caller, Owner
-from loci.core.ids import random_id
+from loci.core.ids import content_id
 from loci.core.json import JsonObject, iso, string
 from loci.core.scopes import SCOPES
 from loci.core.signing import Keyring
@@ -21,29 +19,15 @@ from loci.mcp.auth.api_keys import ApiKeys
 from loci.mcp.auth.gate import ACCESS
 
 KIND: Final = "oauth_grant"
-CODES: Final = "oauth_code"
 CONSENTS: Final = "oauth_consent"
-CODE_SECONDS: Final = 60.0
+KEPT_SECONDS: Final = 365 * 24 * 3600.0
+"""A consent is forgotten so long after it was last given."""
 ACCESS_SECONDS: Final = 3600
 UNUSED_SECONDS: Final = 90 * 24 * 3600.0
 """A grant ends if its client has not renewed its token for so long."""
 REPEATED_SECONDS: Final = 30.0
 """A renewal may be repeated for so long, by a client that never got its answer: it gets the same token again."""
 RENEWS: Final = "loci-renew-"
-
-
-@dataclass(frozen=True, slots=True)
-class AskedGrant:
-    """A client's wish, as it came in the person's browser."""
-
-    client: str
-    redirect: str
-    named_redirect: bool
-    """True: the client named it, so it names it again when it exchanges the code."""
-    state: str | None
-    challenge: str
-    scopes: tuple[str, ...]
-    resource: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,15 +49,6 @@ class Grant:
     generation: int
     """How often its token was renewed."""
     revoked: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Code:
-    """A code that was not exchanged yet."""
-
-    asked: AskedGrant
-    scopes: tuple[str, ...]
-    ends: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,64 +80,16 @@ class Grants:
         self._clock = clock
         self._without_key = without_key
 
-    def code_for(self, asked: AskedGrant, client_name: str, place: str, owner: Owner, key: str | None) -> str:
-        """A code for what the person has allowed. It is good once, for a minute."""
-        code = secrets.token_urlsafe(32)
-        grant: JsonObject = {
-            "client": asked.client,
-            "client_name": client_name,
-            "place": place,
-            "tenant": owner.tenant,
-            "subject": owner.subject,
-            "key": key,
-            "scopes": [*asked.scopes],
-            "resource": asked.resource,
-        }
-        value: JsonObject = {
-            "grant": grant,
-            "redirect": asked.redirect,
-            "named_redirect": asked.named_redirect,
-            "challenge": asked.challenge,
-            "ends": self._clock() + CODE_SECONDS,
-            "exchanged": None,
-        }
-        # It is kept longer than it is good, so that a second exchange is noticed.
-        until = self._clock() + ACCESS_SECONDS
-        self._records.put(SYSTEM, CODES, _hash(code), value, expect_version=ABSENT, expires_at=until)
-        return code
-
-    def code(self, code: str, client: str) -> Code | None:
-        """What the client's code stands for. If it was exchanged before, somebody stole it: its tokens end."""
-        record = self._records.get(SYSTEM, CODES, _hash(code))
-        if record is None or (found := read_or_none(record, _code)) is None or found.asked.client != client:
-            return None
-        if isinstance(exchanged := record.value["exchanged"], str):
-            self._end(exchanged)
-            return None
-        return found
-
-    def exchange(self, code: str) -> Tokens | None:
-        """Tokens for a code. None if somebody else exchanges it at this moment: then neither keeps them."""
-        record = self._records.get(SYSTEM, CODES, _hash(code))
-        if record is None or record.value.get("exchanged") is not None:
-            return None
-        id, now = random_id(24), self._clock()
-        value = record.value["grant"]
-        assert isinstance(value, dict)  # noqa: S101 (`code` has read it)
+    def begin(self, id: str, told: JsonObject) -> Tokens | None:
+        """The first tokens of a new grant; None if it has ended already."""
         try:
-            self._records.put(
-                SYSTEM,
-                CODES,
-                record.key,
-                record.value | {"exchanged": id},
-                expect_version=record.version,
-                expires_at=record.expires_at,
+            record = self._records.put(
+                SYSTEM, KIND, id, self._begun(told), expect_version=ABSENT, expires_at=self._clock() + UNUSED_SECONDS
             )
         except Conflict:
             return None
-        grant = value | {"created": iso(now), "renewed": now, "generation": 0, "revoked": None}
-        stored = self._records.put(SYSTEM, KIND, id, grant, expect_version=ABSENT, expires_at=now + UNUSED_SECONDS)
-        return self._tokens(grant_of(stored), grant_of(stored).scopes)
+        grant = grant_of(record)
+        return self._tokens(grant, grant.scopes)
 
     def renewable(self, token: str, client: str) -> Grant | None:
         """The client's grant that this token renews. A token that was renewed long ago was stolen: the grant ends."""
@@ -172,7 +99,7 @@ class Grants:
         grant, generation = found
         if generation == grant.generation or self._is_repeated(grant, generation):
             return grant
-        self._end(grant.id)
+        self._end(grant)
         return None
 
     def renew(self, token: str, scopes: Sequence[str]) -> Tokens | None:
@@ -228,23 +155,32 @@ class Grants:
         grant = self._grant(id)
         if grant is None:
             raise NotFound(f"There is no connection {id}", "List them with: loci clients list", code="CLIENT_NOT_FOUND")
-        self._records.remove(grant.owner, CONSENTS, grant.client)
-        self._end(id)
+        self._end(grant)
         return grant
 
-    def remember(self, asked: AskedGrant, owner: Owner) -> None:
-        """Remember what the person has allowed the client."""
-        value: JsonObject = {"scopes": [*asked.scopes], "redirect": asked.redirect, "resource": asked.resource}
-        self._records.put(owner, CONSENTS, asked.client, value)
+    def end_stolen(self, id: str, told: JsonObject) -> None:
+        """End the grant that a code has begun, or is just beginning: the code came a second time."""
+        try:
+            ended = self._begun(told) | {"revoked": iso(self._clock())}
+            until = self._clock() + UNUSED_SECONDS
+            self._records.put(SYSTEM, KIND, id, ended, expect_version=ABSENT, expires_at=until)
+        except Conflict:
+            if grant := self._grant(id):
+                self._end(grant)
 
-    def has_allowed(self, asked: AskedGrant, owner: Owner) -> bool:
-        """True if the person has allowed this client all of it before, with the same redirect."""
-        record = self._records.get(owner, CONSENTS, asked.client)
+    def remember(self, owner: Owner, key: str | None, client: str, allowed: JsonObject) -> None:
+        """Remember what the person has allowed the client, until the key with which they signed in is revoked."""
+        until = self._clock() + KEPT_SECONDS
+        self._records.put(owner, CONSENTS, consent_key(client), {"key": key, "allowed": allowed}, expires_at=until)
+
+    def allowed(self, owner: Owner, client: str) -> JsonObject | None:
+        """What the person has allowed the client before."""
+        record = self._records.get(owner, CONSENTS, consent_key(client))
         match record and record.value:
-            case {"scopes": list(scopes), "redirect": asked.redirect, "resource": asked.resource}:
-                return set(asked.scopes) <= set(scopes)
+            case {"key": key, "allowed": dict(allowed)} if self._key_holds(owner, key):
+                return allowed
             case _:
-                return False
+                return None
 
     def _repeated(self, token: str, scopes: Sequence[str]) -> Tokens | None:
         """The tokens that another request has just got for the same token."""
@@ -272,20 +208,24 @@ class Grants:
 
     def _holds(self, grant: Grant) -> bool:
         """True if nobody has revoked it, nor the key with which the person signed in."""
-        if grant.revoked is not None:
-            return False
-        return self._without_key if grant.key is None else self._keys.owner_by_id(grant.key) == grant.owner
+        return grant.revoked is None and self._key_holds(grant.owner, grant.key)
 
-    def _end(self, id: str) -> None:
-        """Revoke the grant, whatever else happens to it at this moment."""
-        while record := self._records.get(SYSTEM, KIND, id):
+    def _key_holds(self, owner: Owner, key: object) -> bool:
+        return self._without_key if key is None else self._keys.owner_by_id(str(key)) == owner
+
+    def _begun(self, told: JsonObject) -> JsonObject:
+        now = self._clock()
+        return told | {"created": iso(now), "renewed": now, "generation": 0, "revoked": None}
+
+    def _end(self, grant: Grant) -> None:
+        """Revoke the grant, whatever else happens to it at this moment. The person is asked again next time."""
+        self._records.remove(grant.owner, CONSENTS, consent_key(grant.client))
+        while record := self._records.get(SYSTEM, KIND, grant.id):
             if record.value.get("revoked") is not None:
                 return
+            ended, until = record.value | {"revoked": iso(self._clock())}, self._clock() + UNUSED_SECONDS
             try:
-                ended = record.value | {"revoked": iso(self._clock())}
-                self._records.put(
-                    SYSTEM, KIND, id, ended, expect_version=record.version, expires_at=self._clock() + UNUSED_SECONDS
-                )
+                self._records.put(SYSTEM, KIND, grant.id, ended, expect_version=record.version, expires_at=until)
             except Conflict:
                 continue
             return
@@ -304,7 +244,7 @@ def grant_of(record: Record) -> Grant:
         string(value["place"]),
         Owner(string(value["tenant"]), string(value["subject"])),
         None if key is None else string(key),
-        _scopes(value["scopes"]),
+        scopes_in(value["scopes"]),
         string(value["resource"]),
         string(value["created"]),
         float(renewed),
@@ -313,30 +253,13 @@ def grant_of(record: Record) -> Grant:
     )
 
 
-def _code(record: Record) -> Code:
-    value, ends = record.value, record.value["ends"]
-    grant = value["grant"]
-    if not isinstance(grant, dict) or not isinstance(ends, float | int):
-        raise TypeError("no code")
-    scopes = _scopes(grant["scopes"])
-    asked = AskedGrant(
-        string(grant["client"]),
-        string(value["redirect"]),
-        value["named_redirect"] is True,
-        None,
-        string(value["challenge"]),
-        scopes,
-        string(grant["resource"]),
-    )
-    return Code(asked, scopes, float(ends))
-
-
-def _scopes(value: object) -> tuple[str, ...]:
+def scopes_in(value: object) -> tuple[str, ...]:
+    """The scopes in a stored list."""
     if not isinstance(value, list):
         raise TypeError("no list of scopes")
     return tuple(scope for scope in SCOPES if scope in value)
 
 
-def _hash(code: str) -> str:
-    # 256 random bits need no slow hash.
-    return hashlib.sha256(code.encode("utf-8", "replace")).hexdigest()
+def consent_key(client: str) -> str:
+    """The key of the record of a consent: a client's id may be longer than a key."""
+    return content_id(client, length=32)

@@ -4,6 +4,7 @@ import hashlib
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from ipaddress import ip_address, ip_network
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -25,8 +26,12 @@ MOST_OF_ADDRESS, MOST_IN_ALL = 20, 200
 TRIES: Final = 5
 MOST_REDIRECTS, LONGEST_REDIRECT, LONGEST_NAME = 10, 1000, 100
 LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "::1"})
+HOST: Final = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)*\.?|[0-9a-f:.]+")
+"""Names and addresses. The host is shown to people, and goes into the security policy of a page."""
 SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]{0,63}")
-RUNS_CODE: Final = frozenset({"javascript", "data", "vbscript", "file", "blob", "filesystem", "about", "view-source"})
+RUNS_CODE: Final = frozenset(
+    {"javascript", "data", "vbscript", "file", "blob", "filesystem", "about", "view-source", "intent"}
+)
 NOT_FOR_PROGRAMS: Final = frozenset({"http", "ws", "wss", "ftp", "mailto", "tel"})
 
 
@@ -43,6 +48,10 @@ class OAuthClient:
         return redirect in self.redirects or any(_same_but_port(redirect, one) for one in self.redirects)
 
 
+class TooManyPrograms(Unavailable):
+    """More programs than one address, or all, may register in an hour."""
+
+
 class OAuthClients:
     """Registers and finds them."""
 
@@ -57,7 +66,7 @@ class OAuthClients:
         for one in redirects:
             check_redirect(one)
         hour = int(self._clock() // HOUR)
-        whose = hashlib.sha256(address.encode("utf-8", "replace")).hexdigest()[:16]
+        whose = hashlib.sha256(_network(address).encode("utf-8", "replace")).hexdigest()[:16]
         self._count(f"{hour}.{whose}", MOST_OF_ADDRESS)
         self._count(f"{hour}.all", MOST_IN_ALL)
         client = OAuthClient(f"client-{random_id(24)}", plain_name(name), tuple(redirects))
@@ -92,7 +101,7 @@ class OAuthClients:
             except Conflict:
                 continue
             return
-        raise Unavailable("Too many programs have registered in this hour", "Try again in an hour")
+        raise TooManyPrograms("Too many programs have registered in this hour", "Try again in an hour")
 
 
 def check_redirect(uri: str) -> None:
@@ -112,7 +121,7 @@ def check_redirect(uri: str) -> None:
         raise refused("has a fragment")
     if parts.username is not None or parts.password is not None:
         raise refused("holds credentials")
-    if parts.scheme == "https" and host:
+    if parts.scheme == "https" and host and HOST.fullmatch(host):
         return
     if parts.scheme == "http" and host in LOOPBACK:
         return
@@ -132,6 +141,15 @@ def host_of(redirect: str) -> str:
     if parts.hostname in LOOPBACK:
         return "this computer"
     return parts.netloc if parts.scheme == "https" else f"the program behind {parts.scheme}:"
+
+
+def _network(address: str) -> str:
+    """The address as it is counted: of IPv6, everybody has a whole network."""
+    try:
+        known = ip_address(address)
+    except ValueError:
+        return address
+    return str(ip_network((known, 64), strict=False)) if known.version == 6 else str(known)
 
 
 def _same_but_port(asked: str, registered: str) -> bool:

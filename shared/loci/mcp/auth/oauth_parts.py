@@ -5,6 +5,7 @@ import time
 from loci.mcp.auth.consents import Consents
 from loci.mcp.auth.grants import Grants
 from loci.mcp.auth.oauth_clients import OAuthClients
+from loci.mcp.auth.oauth_codes import Codes
 from loci.mcp.module import Host
 
 
@@ -18,6 +19,12 @@ def clients_of(host: Host) -> OAuthClients:
     return OAuthClients(host.records, time.time)
 
 
+def codes_of(host: Host) -> Codes:
+    """Its codes."""
+    return Codes(host.records, grants_of(host), time.time)
+
+
 def consents_of(host: Host) -> Consents:
     """The questions to its people."""
-    return Consents(clients_of(host), grants_of(host), host.keyring, host.settings.base_url, time.time)
+    issuer = host.settings.base_url
+    return Consents(clients_of(host), grants_of(host), codes_of(host), host.keyring, issuer, time.time)

@@ -14,12 +14,12 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Router
 from starlette.types import Message, Receive, Scope, Send
 
-from loci.core.errors import LociError, Misconfigured
+from loci.core.errors import LociError
 from loci.core.scopes import SCOPES
-from loci.mcp.auth.authorization_server import ADDRESS, TooManyPrograms, authorization_server
+from loci.mcp.auth.authorization_server import SENT, Sent, authorization_server
 from loci.mcp.auth.oauth_forms import Wrong, check_registration, completed, fields_of, form_fields
 from loci.mcp.http.body import read_body
-from loci.mcp.http.gatekeeper import check_single
+from loci.mcp.http.gatekeeper import check_single, closing
 from loci.mcp.http.refusal import Refusal
 from loci.mcp.module import Host
 
@@ -27,6 +27,8 @@ LARGEST: Final = 64 * 1024
 METADATA: Final = ("/.well-known/oauth-authorization-server", "/.well-known/openid-configuration")
 READ_ALREADY: Final = (b"content-length", b"content-type", b"transfer-encoding", b"authorization")
 FORMS: Final = ("/token", "/revoke")
+ENDPOINTS: Final = ("/authorize", "/register", *FORMS, *METADATA)
+RETRY_SECONDS: Final = {429: 3600, 503: 60}
 NOT_KEPT: Final = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer"}
 FOR_ALL: Final = {"Access-Control-Allow-Origin": "*"}
 PLAIN: Final = {**NOT_KEPT, "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'"}
@@ -39,14 +41,13 @@ class OAuthEndpoints:
         issuer = host.settings.base_url
         registration = ClientRegistrationOptions(enabled=True, valid_scopes=list(SCOPES))
         revocation = RevocationOptions(enabled=True)
-        try:
-            address, server = AnyHttpUrl(issuer), authorization_server(host)
-            routes = create_auth_routes(
-                server, address, client_registration_options=registration, revocation_options=revocation
-            )
-        except ValueError as error:
-            what = f"oauth = built-in cannot serve {issuer}: {error}"
-            raise Misconfigured(what, "Set public_url to the https address that clients use") from None
+        address = AnyHttpUrl(issuer)
+        routes = create_auth_routes(
+            authorization_server(host),
+            address,
+            client_registration_options=registration,
+            revocation_options=revocation,
+        )
         told = build_metadata(address, None, registration, revocation).model_dump(mode="json", exclude_none=True)
         self._metadata = told | {
             "issuer": issuer,
@@ -71,13 +72,10 @@ class OAuthEndpoints:
         except (Wrong, Refusal) as error:
             wrong = error if isinstance(error, Wrong) else Wrong("invalid_request", error.message, error.status)
             await self._refuse(wrong, scope, receive, send)
-        except TooManyPrograms as error:
-            wrong = Wrong("temporarily_unavailable", str(error), 429)
-            await self._refuse(wrong, scope, receive, send, {"Retry-After": "3600"})
         except LociError as error:
-            self._host.telemetry.refused(path=path, status=503, reason=str(error))
+            # Only the log says more: an unknown caller need not learn where the store is.
             wrong = Wrong("temporarily_unavailable", "Loci cannot answer now. Try again in a minute", 503)
-            await self._refuse(wrong, scope, receive, send, {"Retry-After": "60"})
+            await self._refuse(wrong, scope, receive, send, reason=str(error))
 
     def _told(self, scope: Scope) -> Response:
         if scope["method"] not in ("GET", "HEAD", "OPTIONS"):
@@ -102,13 +100,12 @@ class OAuthEndpoints:
             raise Wrong("invalid_request", "Send the browser there with GET", 405)
         if fields.get("response_mode", "query") != "query":
             raise Wrong("invalid_request", "response_mode must be query")
+        SENT.set(Sent(self._address(scope), fields))
         answer = await self._answered({**scope, "method": "GET", "query_string": urlencode(fields).encode()}, b"")
-        if answer.headers.get("location", "").startswith(f"{self._issuer}/ui/"):
-            await Response(status_code=302, headers={"Location": answer.headers["location"], **NOT_KEPT})(
-                scope, receive, send
-            )
-            return
-        await _fault_page(answer)(scope, receive, send)
+        if not answer.headers.get("location", "").startswith(f"{self._issuer}/ui/"):
+            raise _fault(answer)
+        away = {"Location": answer.headers["location"], **NOT_KEPT}
+        await Response(status_code=302, headers=away)(scope, receive, send)
 
     async def _form(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Token, revocation and registration."""
@@ -118,16 +115,20 @@ class OAuthEndpoints:
             return
         if scope["method"] != "POST":
             raise Wrong("invalid_request", "This endpoint takes POST", 405)
-        body = await read_body(receive, headers.get("content-length"), LARGEST)
+        body, fields = await read_body(receive, headers.get("content-length"), LARGEST), dict[str, str]()
         if path in FORMS:
-            body = urlencode(completed(path, form_fields(headers, body), headers)).encode()
+            fields = completed(path, form_fields(headers, body), headers)
+            body = urlencode(fields).encode()
         else:
             check_registration(body)
-        ADDRESS.set((scope.get("client") or ("", 0))[0])
+        SENT.set(Sent(self._address(scope), fields))
         answer = await self._answered(scope, body)
         status = 401 if answer.status == 401 and b"invalid_client" in answer.body else answer.status
         kept = {**NOT_KEPT, **FOR_ALL}
         await Response(answer.body, status, kept, answer.headers.get("content-type"))(scope, receive, send)
+
+    def _address(self, scope: Scope) -> str:
+        return (scope.get("client") or ("", 0))[0]
 
     async def _answered(self, scope: Scope, body: bytes) -> "Answer":
         """The whole answer of the SDK's route."""
@@ -143,12 +144,18 @@ class OAuthEndpoints:
         return answer
 
     async def _refuse(
-        self, wrong: Wrong, scope: Scope, receive: Receive, send: Send, more: Mapping[str, str] | None = None
+        self, wrong: Wrong, scope: Scope, receive: Receive, send: Send, reason: str | None = None
     ) -> None:
-        self._host.telemetry.refused(path=scope["path"], status=wrong.status, reason=wrong.description)
+        path = scope["path"]
+        shown = path if path in ENDPOINTS else "elsewhere"
+        self._host.telemetry.refused(path=shown, status=wrong.status, reason=reason or wrong.description)
+        later = {"Retry-After": str(RETRY_SECONDS[wrong.status])} if wrong.status in RETRY_SECONDS else {}
+        ends = {name.decode(): value.decode() for name, value in closing(scope)}
+        if path == "/authorize":
+            await _fault_page(wrong, {**later, **ends})(scope, receive, send)
+            return
         content = {"error": wrong.error, "error_description": wrong.description}
-        headers = {**NOT_KEPT, **FOR_ALL, **(more or {})}
-        await JSONResponse(content, wrong.status, headers)(scope, receive, send)
+        await JSONResponse(content, wrong.status, {**NOT_KEPT, **FOR_ALL, **later, **ends})(scope, receive, send)
 
 
 class Answer:
@@ -167,20 +174,23 @@ class Answer:
             self.body += message.get("body", b"")
 
 
-def _fault_page(answer: Answer) -> Response:
-    """Say to the person what is wrong with the client's request.
+def _fault(answer: Answer) -> Wrong:
+    """The error with which the SDK would send the browser back to the client.
 
-    The SDK would send the browser back to the client at once. Anybody can register a client: so any link to Loci could
-    lead to any page.
+    The person sees it instead. Anybody can register a client: so any link to Loci could lead to any page.
     """
     told = dict(parse_qsl(urlsplit(answer.headers.get("location", "")).query)) or _json(answer.body)
-    error, description = html.escape(told.get("error", "")), html.escape(told.get("error_description", ""))
+    error = told.get("error", "server_error")
+    return Wrong(error, told.get("error_description", ""), 503 if error == "server_error" else 400)
+
+
+def _fault_page(wrong: Wrong, headers: Mapping[str, str]) -> Response:
     page = (
         '<!doctype html><html lang="en"><meta charset="utf-8"><title>Loci cannot connect this client</title>'
-        f"<h1>Loci cannot connect this client</h1><p>{description}</p><p>Connect again in your client. If it happens"
-        f" again, tell its makers: <code>{error}</code></p></html>"
+        f"<h1>Loci cannot connect this client</h1><p>{html.escape(wrong.description)}</p><p>Connect again in your"
+        f" client. If it happens again, tell its makers: <code>{html.escape(wrong.error)}</code></p></html>"
     )
-    return HTMLResponse(page, 400, {**PLAIN, "X-Frame-Options": "DENY"})
+    return HTMLResponse(page, wrong.status, {**PLAIN, "X-Frame-Options": "DENY", **headers})
 
 
 def _json(body: bytes) -> dict[str, str]:
