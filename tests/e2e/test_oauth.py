@@ -1,0 +1,176 @@
+"""Clients without a key: the SDK's own OAuth client, from discovery to revocation, on uvicorn and on Lambda."""
+
+from collections.abc import Generator
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from loci.app import App
+from loci.compose import build_app
+from loci.core.errors import Misconfigured
+from loci.core.identity import Owner
+from loci.core.scopes import SCOPES
+from loci.core.settings import load_settings
+from loci.mcp.http.application import asgi
+from tests.attack.doors import lambda_doors, uvicorn_door
+from tests.servers.ports import free_port
+from tests.support.moto_aws import BUCKET, SECRET, TABLE, moto_aws
+from tests.support.oauth_client import Program, ThroughDoor
+from tests.support.oauth_person import Person
+
+pytestmark = pytest.mark.anyio
+ANN = Owner("acme", "ann")
+
+
+@pytest.fixture(scope="module")
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@dataclass(frozen=True)
+class Deployed:
+    """Loci with the authorization server, and a way to it."""
+
+    app: App
+    base: str
+    transport: httpx2.AsyncBaseTransport | None
+
+    def person(self, **habits: object) -> Person:
+        """Ann, with a new browser, and a key of her own."""
+        key = self.app.api_keys.create(ANN, "for her browser")[1]
+        return Person(key, transport=self.transport, **habits)  # pyright: ignore[reportArgumentType]
+
+    def program(self, path: str = "/mcp", **habits: object) -> Program:
+        return Program(f"{self.base}{path}", self.person(**habits), self.transport)
+
+
+@pytest.fixture(scope="module", params=["uvicorn", "rest", "http"])
+def deployed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Generator[Deployed]:
+    """On this machine behind uvicorn, and on AWS behind a REST API and an HTTP API."""
+    if request.param == "uvicorn":
+        port = free_port()
+        told = {"data": tmp_path_factory.mktemp("oauth"), "oauth": "built-in", "log_level": "ERROR"}
+        app = build_app(load_settings({**told, "public_url": f"http://127.0.0.1:{port}"}))
+        with uvicorn_door(asgi(app, on_loopback=True), port) as door:
+            yield Deployed(app, f"http://127.0.0.1:{door.port}", None)
+        return
+    told = {"mode": "aws", "table": TABLE, "bucket": BUCKET, "secrets_from": SECRET, "log_level": "ERROR"}
+    with moto_aws():
+        app = build_app(load_settings({**told, "oauth": "built-in", "public_url": "https://loci.test"}))
+        with lambda_doors(asgi(app)) as (rest, http):
+            door = rest if request.param == "rest" else http
+            yield Deployed(app, "https://loci.test", ThroughDoor(door))
+
+
+async def test_a_client_comes_in_calls_renews_and_ends(deployed: Deployed) -> None:
+    program = deployed.program()
+    async with program.connected() as client:
+        answer = await client.call_tool("scratchpad_list", {})
+    assert not answer.is_error
+    [page] = program.person.pages
+    assert "Test program" in page
+    assert "this computer" in page
+    renewed = await program.renewed(program.kept.renews)
+    assert renewed.status_code == 200
+    assert renewed.headers["cache-control"] == "no-store"
+    later = renewed.json()
+    assert (await program.lists(later["access_token"])).status_code == 200
+    ended = await program.posted("/revoke", token=later["refresh_token"], client_id=program.kept.id)
+    assert (ended.status_code, ended.content) == (200, b"")
+    refused = await program.lists(later["access_token"])
+    assert refused.status_code == 401
+    assert 'error="invalid_token"' in refused.headers["www-authenticate"]
+    assert (await program.renewed(later["refresh_token"])).json()["error"] == "invalid_grant"
+
+
+async def test_a_client_renews_by_itself_when_its_token_has_ended(deployed: Deployed) -> None:
+    program = deployed.program()
+    async with program.connected() as client:
+        old = program.kept.renews
+        assert program.auth
+        program.auth.context.token_expiry_time = 1
+        assert not (await client.call_tool("scratchpad_list", {})).is_error
+    assert program.kept.renews != old
+    assert len(program.person.pages) == 1
+
+
+async def test_a_person_may_deny_it(deployed: Deployed) -> None:
+    program = deployed.program(allows=False)
+    with pytest.raises(BaseExceptionGroup) as told:
+        async with program.connected():
+            pass
+    assert "access_denied" in repr(told.value.exceptions)
+    assert program.kept.tokens is None
+
+
+async def test_a_person_may_allow_less_than_was_asked(deployed: Deployed) -> None:
+    program = deployed.program(only=frozenset({"documents:read"}))
+    async with program.connected() as client:
+        answer = await client.call_tool("delete_memory", {"memory_id": "x"})
+        assert answer.structured_content
+        assert answer.structured_content["error"]["code"] == "INSUFFICIENT_SCOPE"
+    assert program.kept.tokens
+    assert program.kept.tokens.scope == "documents:read"
+
+
+async def test_a_key_that_is_revoked_ends_all_that_came_from_it(deployed: Deployed) -> None:
+    program = deployed.program()
+    async with program.connected():
+        pass
+    id = deployed.app.api_keys.id_in(program.person.key)
+    assert id
+    deployed.app.api_keys.revoke(id)
+    assert (await program.lists(program.kept.access)).status_code == 401
+    assert (await program.renewed(program.kept.renews)).json()["error"] == "invalid_grant"
+
+
+async def test_a_known_client_of_the_web_comes_in_again_without_a_question(deployed: Deployed) -> None:
+    program = deployed.program()
+    program.redirect = "https://client.test/callback"
+    async with program.connected():
+        pass
+    program.kept.tokens = None
+    async with program.connected():
+        pass
+    assert len(program.person.pages) == 1
+
+
+async def test_a_program_on_the_persons_machine_is_asked_for_each_time(deployed: Deployed) -> None:
+    program = deployed.program()
+    for _ in range(2):
+        program.kept.tokens = None
+        async with program.connected():
+            pass
+    assert len(program.person.pages) == 2
+
+
+async def test_a_token_for_a_part_is_good_for_that_part_only(deployed: Deployed) -> None:
+    program = deployed.program("/mcp/documents")
+    async with program.connected() as client:
+        assert (await client.list_tools()).tools
+    program.url = f"{deployed.base}/mcp"
+    assert (await program.lists(program.kept.access)).status_code == 401
+
+
+async def test_the_documents_say_where_everything_is(deployed: Deployed) -> None:
+    async with deployed.program().http() as http:
+        resource = (await http.get(f"{deployed.base}/.well-known/oauth-protected-resource/mcp")).json()
+        [issuer] = resource["authorization_servers"]
+        for path in ("/.well-known/oauth-authorization-server", "/.well-known/openid-configuration"):
+            answer = await http.get(f"{deployed.base}{path}")
+            assert answer.headers["cache-control"] == "no-store"
+            assert answer.headers["access-control-allow-origin"] == "*"
+            told = answer.json()
+            assert told["issuer"] == issuer
+            assert told["code_challenge_methods_supported"] == ["S256"]
+            assert told["authorization_response_iss_parameter_supported"] is True
+            assert told["scopes_supported"] == list(SCOPES)
+            assert told["token_endpoint"] == f"{issuer}/token"
+
+
+def test_codes_and_tokens_never_travel_in_the_open(tmp_path: Path) -> None:
+    settings = load_settings({"data": tmp_path, "oauth": "built-in", "public_url": "http://loci.example.com"})
+    with pytest.raises(Misconfigured, match="https"):
+        asgi(build_app(settings))
