@@ -96,9 +96,11 @@ class Program:
             callback_handler=self.person.result,
             client_metadata_url=self.client_id_url,
         )
-        async with self.http(auth) as http:
-            async with Client(streamable_http_client(self.url, http_client=http)) as client:
-                yield client
+        async with (
+            self.http(auth) as http,
+            Client(streamable_http_client(self.url, http_client=http)) as client,
+        ):
+            yield client
 
     async def posted(self, path: str, **fields: str) -> httpx2.Response:
         """The answer to a form at the root of the server."""
