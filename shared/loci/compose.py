@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from loci.documents.api import Documents
     from loci.documents.ingest.reindex import IndexRebuild
     from loci.files.api import Files
+    from loci.mcp.auth.grants import Grants
     from loci.search.inference import Embedder
     from loci.search.language_model import LanguageModel
     from loci.tools.answering import Answering
@@ -253,6 +254,19 @@ def keys_of_stack(stack: str) -> ApiKeys:
     clients = Clients()
     records, _ = aws_stores(Settings.model_validate(settings_of(stack, clients)), clients)
     return ApiKeys(records, time.time)
+
+
+def grants_of_stack(stack: str) -> "Grants":
+    """What people have allowed clients of a deployment on AWS, to be listed and revoked without its secrets."""
+    from loci.adapters.aws.clients import Clients
+    from loci.adapters.aws.stack import settings_of
+    from loci.core.signing import Keyring
+    from loci.mcp.auth.grants import Grants
+    from loci.runtimes.aws import aws_stores
+
+    clients = Clients()
+    records, _ = aws_stores(Settings.model_validate(settings_of(stack, clients)), clients)
+    return Grants(records, Keyring(()), ApiKeys(records, time.time), time.time)
 
 
 def check_database(settings: Settings) -> str | None:
