@@ -81,7 +81,7 @@ class Grants:
         self._without_key = without_key
 
     def begin(self, id: str, told: JsonObject) -> Tokens | None:
-        """The first tokens of a new grant; None if it has ended already."""
+        """The first tokens of a new grant; None if it has ended already, or the key behind it."""
         try:
             record = self._records.put(
                 SYSTEM, KIND, id, self._begun(told), expect_version=ABSENT, expires_at=self._clock() + UNUSED_SECONDS
@@ -89,7 +89,7 @@ class Grants:
         except Conflict:
             return None
         grant = grant_of(record)
-        return self._tokens(grant, grant.scopes)
+        return self._tokens(grant, grant.scopes) if self._holds(grant) else None
 
     def renewable(self, token: str, client: str) -> Grant | None:
         """The client's grant that this token renews. A token that was renewed long ago was stolen: the grant ends."""

@@ -31,6 +31,13 @@ ENDPOINTS: Final = ("/authorize", "/register", *FORMS, *METADATA)
 RETRY_SECONDS: Final = {429: 3600, 503: 60}
 NOT_KEPT: Final = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer"}
 FOR_ALL: Final = {"Access-Control-Allow-Origin": "*"}
+PREFLIGHT: Final = {
+    **NOT_KEPT,
+    **FOR_ALL,
+    "Access-Control-Allow-Methods": "POST",
+    "Access-Control-Allow-Headers": "Authorization, Content-Type, MCP-Protocol-Version",
+    "Access-Control-Max-Age": "600",
+}
 PLAIN: Final = {**NOT_KEPT, "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'"}
 
 
@@ -110,8 +117,8 @@ class OAuthEndpoints:
     async def _form(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Token, revocation and registration."""
         path, headers = scope["path"], Headers(scope=scope)
-        if scope["method"] == "OPTIONS":
-            await self._router(scope, receive, send)
+        if scope["method"] == "OPTIONS":  # not the SDK's: it serves a form that comes so, too
+            await Response(status_code=204, headers=PREFLIGHT)(scope, receive, send)
             return
         if scope["method"] != "POST":
             raise Wrong("invalid_request", "This endpoint takes POST", 405)
