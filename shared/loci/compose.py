@@ -142,6 +142,7 @@ def build_app(settings: Settings | None = None) -> App:
         records=adapters.records,
         blobs=adapters.blobs,
         local_links=adapters.local_links,
+        read_public=adapters.read_public,
         scratchpad=scratchpad,
         api_keys=ApiKeys(adapters.records, time.time),
         lazy_language_model=language_model,
@@ -184,6 +185,7 @@ def build_answering(settings: Settings | None = None, *, only_public: bool = Tru
     """Build what reaches the tool servers of a deployment's owners. It needs none of the server's secrets."""
     from loci.adapters.aws.clients import Clients
     from loci.runtimes.aws import aws_stores, for_connections
+    from loci.runtimes.local import read_public
     from loci.tools.answering import Answering
     from loci.tools.parts import reached_servers
 
@@ -191,7 +193,7 @@ def build_answering(settings: Settings | None = None, *, only_public: bool = Tru
     clients = Clients()
     records, _ = aws_stores(settings, clients)
     reached = reached_servers(records, for_connections(settings, clients, only_public=only_public))
-    return Answering(reached.tool_list, reached.servers)
+    return Answering(reached.tool_list, reached.servers, read_public)
 
 
 def build_index_rebuild(settings: Settings) -> "IndexRebuild":

@@ -8,9 +8,11 @@ import json
 import re
 import time
 from dataclasses import dataclass
+from functools import partial
 from urllib.parse import parse_qs, quote, urlencode, urlsplit
 
 from loci.app import App
+from loci.mcp.auth.client_documents import ClientDocuments
 from loci.mcp.auth.oauth_clients import OAuthClients
 from tests.attack.doors import Door
 from tests.attack.wire import Answer, Ask, legacy, rpc
@@ -23,6 +25,10 @@ HOURS = itertools.count()
 FORM = re.compile(r'name="form" value="([^"]+)"')
 HERE = (("Host", HOST), ("Sec-Fetch-Site", "same-origin"), ("Accept", "text/html"))
 FORM_TYPE = ("Content-Type", "application/x-www-form-urlencoded")
+
+
+def later(seconds: float) -> float:
+    return time.time() + seconds
 
 
 def challenge_of(verifier: str) -> str:
@@ -57,7 +63,9 @@ class Flow:
         """A new client's id."""
         # Each in an hour of its own: that an address cannot register many is a test of its own.
         hour = next(HOURS) * 3600
-        clients = OAuthClients(self.app.records, lambda: time.time() + hour)
+        clock = partial(later, hour)
+        documents = ClientDocuments(self.app.records, self.app.read_public, clock)
+        clients = OAuthClients(self.app.records, documents, clock)
         return clients.register("A client", list(redirects or (REDIRECT,)), "192.0.2.9").id
 
     def authorize(self, client: str, **changed: str | None) -> Answer:

@@ -7,7 +7,8 @@ from urllib.parse import urlencode
 import pytest
 
 from loci.core.identity import SYSTEM
-from loci.mcp.auth.oauth_clients import KIND, MOST_OF_ADDRESS
+from loci.mcp.auth.hourly_limits import MOST_OF_ADDRESS
+from loci.mcp.auth.oauth_clients import KIND
 from tests.attack.conftest import ANN, BOB
 from tests.attack.oauth_flow import (
     CHALLENGE,
@@ -518,3 +519,30 @@ def test_nothing_secret_is_in_the_log(flow: Flow, ann: str, capfd: pytest.Captur
     told = "".join(capfd.readouterr())
     for secret in (code, tokens["access_token"], tokens["refresh_token"], ann):
         assert secret not in told
+
+
+# Documents of clients
+
+
+@pytest.mark.parametrize(
+    "id",
+    [
+        "https://127.0.0.1/client.json",
+        "https://169.254.169.254/latest/meta-data/",
+        "https://[::1]/client.json",
+        "https://localhost/client.json",
+        "https://client.test/",
+        "https://ann:secret@client.test/client.json",
+        "https://client.test/../client.json",
+        "https://client.test/client.json#part",
+    ],
+)
+def test_a_document_is_read_only_where_everybody_can(flow: Flow, id: str) -> None:
+    answer = flow.authorize(id)
+    assert shown(answer) == "invalid_client"
+    assert answer.status == 400
+
+
+def test_a_token_is_not_given_to_a_document_that_nobody_has_read(flow: Flow) -> None:
+    answer = flow.renew("https://127.0.0.1/client.json", "x")
+    assert (answer.status, error(answer)) == (401, "invalid_client")

@@ -11,15 +11,10 @@ from loci.core.scopes import SCOPES
 from loci.core.signing import Keyring
 from loci.core.stores import RecordStore
 from loci.mcp.auth.api_keys import ApiKeys
+from loci.mcp.auth.client_documents import ClientDocuments
 from loci.mcp.auth.grants import ACCESS_SECONDS, REPEATED_SECONDS, UNUSED_SECONDS, Grants, Tokens
-from loci.mcp.auth.oauth_clients import (
-    HOUR,
-    KEPT_SECONDS,
-    MOST_IN_ALL,
-    MOST_OF_ADDRESS,
-    OAuthClients,
-    TooManyPrograms,
-)
+from loci.mcp.auth.hourly_limits import HOUR, MOST_IN_ALL, MOST_OF_ADDRESS, TooManyPrograms
+from loci.mcp.auth.oauth_clients import KEPT_SECONDS, OAuthClients
 from loci.mcp.auth.oauth_clients import UNUSED_SECONDS as CLIENT_SECONDS
 from loci.mcp.auth.oauth_codes import AskedGrant, Codes
 from tests.contract.stores import ANN, BOB, Clock, at_once
@@ -60,12 +55,17 @@ class Parts:
         return self.grants.caller_of(tokens.access, [resource]) is not None
 
 
+def nowhere(url: str) -> bytes:
+    raise AssertionError(url)
+
+
 @pytest.fixture
 def parts(records: RecordStore, clock: Clock) -> Parts:
     keys, keyring = ApiKeys(records, clock), Keyring(["s" * 40])
     grants = Grants(records, keyring, keys, clock)
     codes = Codes(records, grants, clock)
-    return Parts(keys, OAuthClients(records, clock), grants, codes, keys.create(ANN, "laptop")[0].id)
+    clients = OAuthClients(records, ClientDocuments(records, nowhere, clock), clock)
+    return Parts(keys, clients, grants, codes, keys.create(ANN, "laptop")[0].id)
 
 
 def test_a_code_gives_tokens_that_name_their_owner_and_scopes(parts: Parts) -> None:

@@ -1,8 +1,9 @@
 """Clients without a key: the SDK's own OAuth client, from discovery to revocation, on uvicorn and on Lambda."""
 
 from collections.abc import Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import httpx2
 import pytest
@@ -16,8 +17,9 @@ from loci.core.settings import load_settings
 from loci.mcp.http.application import asgi
 from tests.attack.doors import lambda_doors, uvicorn_door
 from tests.servers.ports import free_port
+from tests.support.client_host import ClientHost, client_host
 from tests.support.moto_aws import BUCKET, SECRET, TABLE, moto_aws
-from tests.support.oauth_client import Program, ThroughDoor
+from tests.support.oauth_client import CALLBACK, Program, ThroughDoor
 from tests.support.oauth_person import Person
 
 pytestmark = pytest.mark.anyio
@@ -168,6 +170,36 @@ async def test_the_documents_say_where_everything_is(deployed: Deployed) -> None
             assert told["authorization_response_iss_parameter_supported"] is True
             assert told["scopes_supported"] == list(SCOPES)
             assert told["token_endpoint"] == f"{issuer}/token"
+
+
+@pytest.fixture
+def known(deployed: Deployed, tmp_path: Path) -> Generator[tuple[Deployed, ClientHost]]:
+    """A deployment that is asked by a client of the web, which a document describes."""
+    with client_host(tmp_path) as host:
+        host.describes(redirect_uris=[CALLBACK])
+        app = replace(deployed.app, read_public=host.read)
+        if deployed.transport is None:
+            port = urlsplit(deployed.base).port or 0
+            settings = app.settings.model_copy(update={"public_url": f"http://127.0.0.1:{port + 1}"})
+            with uvicorn_door(asgi(replace(app, settings=settings), on_loopback=True), port + 1) as door:
+                yield Deployed(app, f"http://127.0.0.1:{door.port}", None), host
+        else:
+            with lambda_doors(asgi(app)) as (rest, _):
+                yield Deployed(app, deployed.base, ThroughDoor(rest)), host
+
+
+async def test_a_client_with_a_document_need_not_register(known: tuple[Deployed, ClientHost]) -> None:
+    deployed, host = known
+    program = deployed.program()
+    program.client_id_url = host.url
+    async with program.connected() as client:
+        assert not (await client.call_tool("scratchpad_list", {})).is_error
+    assert program.kept.id == host.url
+    [page] = program.person.pages
+    assert "A client of the web" in page
+    assert "It comes from <b>client.example" in page
+    assert (await program.renewed(program.kept.renews)).status_code == 200
+    assert host.asked == ["/client.json"]
 
 
 def test_codes_and_tokens_never_travel_in_the_open(tmp_path: Path) -> None:

@@ -90,7 +90,9 @@ def _page(wish: Wish, sealed: str, form: str) -> HtmlPage:
         f'<label class="choice"><input type="checkbox" name="scope" value="{scope}" checked> {SCOPES[scope]}</label>'
         for scope in wish.asked.scopes
     )
-    told = f"""<p><b>{name}</b> wants to use your Loci. It chose this name itself.</p>
+    home = wish.client.home
+    proof = f"It comes from <b>{html.escape(home)}</b>." if home else "It chose this name itself."
+    told = f"""<p><b>{name}</b> wants to use your Loci. {proof}</p>
   <p>Your browser goes back to <b>{place}</b>. Allow it only if you have just begun this there.</p>
   <form method="post" action="{CONSENT}?wish={html.escape(sealed)}">
     <input type="hidden" name="form" value="{html.escape(form)}">

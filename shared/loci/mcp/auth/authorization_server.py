@@ -22,14 +22,17 @@ from pydantic import AnyUrl
 
 from loci.core.errors import Refused
 from loci.core.scopes import SCOPES
+from loci.mcp.auth.client_documents import is_document
 from loci.mcp.auth.consents import Consents
 from loci.mcp.auth.grants import ACCESS_SECONDS, Grants, Tokens
-from loci.mcp.auth.oauth_clients import OAuthClient, OAuthClients, TooManyPrograms
+from loci.mcp.auth.hourly_limits import TooManyPrograms
+from loci.mcp.auth.oauth_client import OAuthClient
+from loci.mcp.auth.oauth_clients import OAuthClients
 from loci.mcp.auth.oauth_codes import AskedGrant, Codes
 from loci.mcp.auth.oauth_forms import Wrong
 from loci.mcp.auth.oauth_parts import clients_of, codes_of, consents_of, grants_of
 from loci.mcp.module import Host
-from loci.mcp.threads import on_thread
+from loci.mcp.threads import THREADS, UPSTREAM, on_thread, on_thread_of
 from loci.mcp.tool import SURFACES
 
 CHALLENGE: Final = re.compile(r"[A-Za-z0-9_-]{43}")
@@ -77,7 +80,13 @@ class AuthorizationServer(OAuthAuthorizationServerProvider[AuthorizationCode, Re
         self._resources = resources
 
     async def get_client(self, client_id: str) -> OAuthClientInformationFull | None:
-        client = await on_thread(self._clients.get, client_id)
+        try:
+            threads = UPSTREAM if is_document(client_id) else THREADS
+            client = await on_thread_of(threads, self._clients.get, client_id, SENT.get().address)
+        except Refused:  # a request for a consent has told why
+            client = None
+        except TooManyPrograms as error:
+            raise Wrong("temporarily_unavailable", str(error), 429) from None
         if client is None:
             return None
         return KnownClient(

@@ -12,7 +12,8 @@ from loci.core.json import JsonObject
 from loci.core.scopes import SCOPES
 from loci.core.signing import Keyring
 from loci.mcp.auth.grants import Grants
-from loci.mcp.auth.oauth_clients import OAuthClient, OAuthClients, host_of
+from loci.mcp.auth.oauth_client import OAuthClient, host_of
+from loci.mcp.auth.oauth_clients import OAuthClients
 from loci.mcp.auth.oauth_codes import AskedGrant, Codes
 
 PAGE: Final = "/ui/consent"

@@ -2,6 +2,7 @@
 
 import time
 
+from loci.mcp.auth.client_documents import ClientDocuments
 from loci.mcp.auth.consents import Consents
 from loci.mcp.auth.grants import Grants
 from loci.mcp.auth.oauth_clients import OAuthClients
@@ -16,7 +17,7 @@ def grants_of(host: Host) -> Grants:
 
 def clients_of(host: Host) -> OAuthClients:
     """Its clients."""
-    return OAuthClients(host.records, time.time)
+    return OAuthClients(host.records, ClientDocuments(host.records, host.read_public, time.time), time.time)
 
 
 def codes_of(host: Host) -> Codes:

@@ -14,14 +14,18 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Router
 from starlette.types import Message, Receive, Scope, Send
 
-from loci.core.errors import LociError
+from loci.core.errors import LociError, Refused
 from loci.core.scopes import SCOPES
 from loci.mcp.auth.authorization_server import SENT, Sent, authorization_server
+from loci.mcp.auth.client_documents import is_document
+from loci.mcp.auth.hourly_limits import TooManyPrograms
 from loci.mcp.auth.oauth_forms import Wrong, check_registration, completed, fields_of, form_fields
+from loci.mcp.auth.oauth_parts import clients_of
 from loci.mcp.http.body import read_body
 from loci.mcp.http.gatekeeper import check_single, closing
 from loci.mcp.http.refusal import Refusal
 from loci.mcp.module import Host
+from loci.mcp.threads import UPSTREAM, on_thread_of
 
 LARGEST: Final = 64 * 1024
 METADATA: Final = ("/.well-known/oauth-authorization-server", "/.well-known/openid-configuration")
@@ -61,6 +65,7 @@ class OAuthEndpoints:
             "token_endpoint_auth_methods_supported": ["none"],
             "revocation_endpoint_auth_methods_supported": ["none"],
             "authorization_response_iss_parameter_supported": True,
+            "client_id_metadata_document_supported": True,
         }
         self._issuer = issuer
         self._host = host
@@ -108,11 +113,23 @@ class OAuthEndpoints:
         if fields.get("response_mode", "query") != "query":
             raise Wrong("invalid_request", "response_mode must be query")
         SENT.set(Sent(self._address(scope), fields))
+        await self._check_document(fields.get("client_id", ""), self._address(scope))
         answer = await self._answered({**scope, "method": "GET", "query_string": urlencode(fields).encode()}, b"")
         if not answer.headers.get("location", "").startswith(f"{self._issuer}/ui/"):
             raise _fault(answer)
         away = {"Location": answer.headers["location"], **NOT_KEPT}
         await Response(status_code=302, headers=away)(scope, receive, send)
+
+    async def _check_document(self, client: str, address: str) -> None:
+        """Say what is wrong with a client's document: the SDK would say only that there is no such client."""
+        if not is_document(client):
+            return
+        try:
+            await on_thread_of(UPSTREAM, clients_of(self._host).get, client, address)
+        except TooManyPrograms as error:
+            raise Wrong("temporarily_unavailable", str(error), 429) from None
+        except Refused as error:
+            raise Wrong("invalid_client", str(error)) from None
 
     async def _form(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Token, revocation and registration."""
