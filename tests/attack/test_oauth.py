@@ -2,6 +2,7 @@
 
 import base64
 import json
+from dataclasses import replace
 from urllib.parse import urlencode
 
 import pytest
@@ -9,7 +10,9 @@ import pytest
 from loci.core.identity import SYSTEM
 from loci.mcp.auth.hourly_limits import MOST_OF_ADDRESS
 from loci.mcp.auth.oauth_clients import KIND
+from loci.mcp.http.application import asgi
 from tests.attack.conftest import ANN, BOB
+from tests.attack.doors import lambda_doors
 from tests.attack.oauth_flow import (
     CHALLENGE,
     FORM_TYPE,
@@ -483,6 +486,21 @@ def test_an_address_cannot_register_without_end(flow: Flow) -> None:
     assert answers[-1].status == 429
     assert error(answers[-1]) == "temporarily_unavailable"
     assert answers[-1].header("retry-after") == "3600"
+
+
+def test_behind_a_proxy_each_viewer_is_counted(flow: Flow) -> None:
+    settings = flow.app.settings.model_copy(update={"address_header": "x-viewer-ip"})
+    body = json.dumps({"redirect_uris": [REDIRECT]}).encode()
+    headers = (("Host", HOST), ("Content-Type", "application/json"))
+    with lambda_doors(asgi(replace(flow.app, settings=settings))) as (rest, _):
+
+        def registers(address: str) -> int:
+            return rest.ask(Ask(body, (*headers, ("x-viewer-ip", address)), target="/register")).status
+
+        for number in range(MOST_OF_ADDRESS):
+            assert registers(f"{number}.0.0.1, 198.51.100.7") == 201
+        assert registers("198.51.100.7") == 429
+        assert registers("198.51.100.8") == 201
 
 
 @pytest.mark.parametrize(

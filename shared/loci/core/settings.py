@@ -105,6 +105,12 @@ class Settings(BaseModel):
         description="built-in: clients without a key send the person to a page of Loci, where they sign in with a key"
         " and allow it; needs public_url",
     )
+    address_header: str | None = Field(
+        None,
+        pattern=r"^[A-Za-z0-9-]+$",
+        description="the header in which your proxy passes on who asks it, such as X-Forwarded-For; the last address in"
+        " it counts, for the limits of registrations",
+    )
     oidc_issuer: str | None = Field(None, description="accept access tokens of this OpenID Connect issuer")
     oidc_audience: str | None = Field(None, description="the audience that tokens must name; default: the public URL")
     oidc_jwks_url: str | None = Field(

@@ -152,7 +152,11 @@ class OAuthEndpoints:
         await Response(answer.body, status, kept, answer.headers.get("content-type"))(scope, receive, send)
 
     def _address(self, scope: Scope) -> str:
-        return (scope.get("client") or ("", 0))[0]
+        """The address that is counted: the caller's own, also behind a proxy."""
+        name = self._host.settings.address_header
+        passed = Headers(scope=scope).getlist(name) if name else []
+        # What comes before the last comma, the caller may have sent.
+        return passed[-1].rpartition(",")[2].strip() if passed else (scope.get("client") or ("", 0))[0]
 
     async def _answered(self, scope: Scope, body: bytes) -> "Answer":
         """The whole answer of the SDK's route."""
