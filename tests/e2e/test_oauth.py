@@ -1,5 +1,7 @@
 """Clients without a key: the SDK's own OAuth client, from discovery to revocation, on uvicorn and on Lambda."""
 
+import subprocess
+import sys
 from collections.abc import Generator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,9 +20,11 @@ from loci.mcp.http.application import asgi
 from tests.attack.doors import lambda_doors, uvicorn_door
 from tests.servers.ports import free_port
 from tests.support.client_host import ClientHost, client_host
+from tests.support.event_front import ROOT
 from tests.support.moto_aws import BUCKET, SECRET, TABLE, moto_aws
 from tests.support.oauth_client import CALLBACK, Program, ThroughDoor
 from tests.support.oauth_person import Person
+from tests.support.serving import clean_environment
 
 pytestmark = pytest.mark.anyio
 ANN = Owner("acme", "ann")
@@ -206,3 +210,28 @@ def test_codes_and_tokens_never_travel_in_the_open(tmp_path: Path) -> None:
     settings = load_settings({"data": tmp_path, "oauth": "built-in", "public_url": "http://loci.example.com"})
     with pytest.raises(Misconfigured, match="https"):
         asgi(build_app(settings))
+
+
+LATE = """
+import os, sys
+sys.path.insert(0, "functions/gateway")
+from handler import lambda_handler
+from tests.attack.wire import legacy
+from tests.support.api_events import Request, event
+ask = legacy(b'{"jsonrpc": "2.0", "id": 1, "method": "ping"}', os.environ["KEY"])
+answer = lambda_handler(event(Request("POST", "/mcp", ask.headers, ask.body, "192.0.2.1", 443), "v1"), None)
+assert answer["statusCode"] == 200, answer
+own = ("grants", "oauth_codes", "oauth_clients", "oauth_routes", "authorization_server", "client_documents")
+print([name for name in own if f"loci.mcp.auth.{name}" in sys.modules])
+"""
+
+
+def test_nothing_of_it_is_loaded_for_a_caller_with_a_key(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    key = build_app(load_settings({"data": data})).api_keys.create(ANN, "key")[1]
+    told = {"LOCI_OAUTH": "built-in", "LOCI_PUBLIC_URL": "https://loci.test", "LOCI_AUTH": "required", "KEY": key}
+    environment = {**clean_environment(data, **told), "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, "-c", LATE], env=environment, cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.stdout.splitlines()[-1:] == ["[]"], done.stderr
