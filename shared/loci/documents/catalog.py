@@ -119,6 +119,7 @@ class Catalog:
             "date_from": document.date_from,
             "changed_on": document.changed_on,
             "properties": list(document.properties),
+            "by_tool": document.written_by_tool,
             "sha256": document.sha256,
             "bytes": document.bytes,
             "lines": document.lines,
@@ -251,6 +252,7 @@ def document_of(record: Record) -> Document:
         date_from=cast("DateSource | None", value.get("date_from")),
         changed_on=_text(value.get("changed_on")),
         properties=tuple(cast("list[str]", value.get("properties") or [])),
+        written_by_tool=value.get("by_tool") is True,
     )
 
 
