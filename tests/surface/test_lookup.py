@@ -71,7 +71,9 @@ async def test_a_question_about_nothing_that_is_there_has_no_results(connect: Co
 
 
 async def test_the_page_of_a_result_is_one_of_loci(app: App, connect: Connect) -> None:
-    urls = {one["title"]: urlsplit(one["url"]) for one in (await asked(connect, "search", query="ferry"))["results"]}
+    urls = {
+        one["title"]: urlsplit(str(one["url"])) for one in (await asked(connect, "search", query="ferry"))["results"]
+    }
     assert (urls["Ferries"].path, unquote(urls["Ferries"].fragment)) == ("/ui/graph", "trips-ferries")
     file = urls["costs.txt, line 1"]
     assert (file.path, file.fragment) == ("/ui/files", f"{app.files.listed(LOCAL)[0].id}~0")
