@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from loci.core.lazy import Lazy
-from loci.mcp.tool import SURFACES, LociTool, Surface
+from loci.mcp.tool import OWN_TOOLS, LociTool, Surface
 from loci.mcp.tool_names import ToolNames, wire_name
 
 
@@ -16,16 +16,22 @@ class ToolFamily:
     surfaces: frozenset[Surface]
     """The endpoints that offer them, besides the one that offers all."""
     tools: Lazy[Sequence[LociTool]]
+    everywhere: bool = True
+    """False: the endpoint that offers all does not offer these."""
+
+    def is_on(self, surface: Surface) -> bool:
+        """True if the endpoint offers them."""
+        return surface in self.surfaces or (surface == "all" and self.everywhere)
 
 
 def tool_family(
-    load: Callable[[], Sequence[LociTool]], *ids: str, surfaces: Iterable[Surface] = SURFACES
+    load: Callable[[], Sequence[LociTool]], *ids: str, surfaces: Iterable[Surface] = OWN_TOOLS, everywhere: bool = True
 ) -> ToolFamily:
     """Tools with these ids, which `load` makes."""
-    return ToolFamily(ids, frozenset(surfaces), Lazy(load))
+    return ToolFamily(ids, frozenset(surfaces) - {"all"}, Lazy(load), everywhere)
 
 
-def family_of(tool: LociTool, surfaces: Iterable[Surface] = SURFACES) -> ToolFamily:
+def family_of(tool: LociTool, surfaces: Iterable[Surface] = OWN_TOOLS) -> ToolFamily:
     """A family of one tool that is already loaded."""
     return tool_family(lambda: (tool,), tool.id, surfaces=surfaces)
 
@@ -34,7 +40,7 @@ class ToolCatalog:
     """The tools of one endpoint, by every spelling of their names."""
 
     def __init__(self, families: Sequence[ToolFamily], surface: Surface) -> None:
-        self._families = [one for one in families if surface == "all" or surface in one.surfaces]
+        self._families = [one for one in families if one.is_on(surface)]
         self._family_of = {wire_name(id): family for family in self._families for id in family.ids}
         self._names = ToolNames(id for family in self._families for id in family.ids)
 
