@@ -28,5 +28,5 @@ class Recency:
 def recency_of(documents: Collection[Document]) -> Recency:
     """How to put these documents, all of an owner, into order."""
     undated = [one.changed_on for one in documents if one.date is None and not one.written_by_tool and one.changed_on]
-    least = max(COPIED_TOGETHER, COPIED_SHARE * len(undated))
-    return Recency(frozenset(day for day, files in Counter(undated).items() if files >= least))
+    days, share = Counter(undated), COPIED_SHARE * len(undated)
+    return Recency(frozenset(day for day, files in days.items() if files >= COPIED_TOGETHER and files > share))
