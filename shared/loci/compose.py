@@ -15,6 +15,7 @@ from loci.core.stores import RecordStore
 from loci.core.telemetry import Telemetry
 from loci.documents.module import documents_module
 from loci.files.module import files_module
+from loci.lookup.module import lookup_module
 from loci.mcp.auth.api_keys import ApiKeys
 from loci.mcp.auth.module import oauth_module
 from loci.mcp.module import Module, tool_families
@@ -47,6 +48,7 @@ def modules(app: App) -> Sequence[Module]:
         code_module(app),
         tools_module(app),
         workflows_module(app),
+        lookup_module(app),
         web_module(app),
         oauth_module(app),
     ]

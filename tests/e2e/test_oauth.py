@@ -152,8 +152,9 @@ async def test_a_program_on_the_persons_machine_is_asked_for_each_time(deployed:
     assert len(program.person.pages) == 2
 
 
-async def test_a_token_for_a_part_is_good_for_that_part_only(deployed: Deployed) -> None:
-    program = deployed.program("/mcp/documents")
+@pytest.mark.parametrize("part", ["/mcp/documents", "/mcp/search"])
+async def test_a_token_for_a_part_is_good_for_that_part_only(deployed: Deployed, part: str) -> None:
+    program = deployed.program(part)
     async with program.connected() as client:
         assert (await client.list_tools()).tools
     program.url = f"{deployed.base}/mcp"

@@ -105,6 +105,14 @@ def test_some_tools_need_several(served: Served, scopes: tuple[str, ...], tool: 
         assert served.call(tool, {}, *all_but(one)).tool_code == INSUFFICIENT
 
 
+@pytest.mark.parametrize("tool", ["search", "fetch"])
+def test_search_and_fetch_need_to_read_both(served: Served, tool: str) -> None:
+    ask = legacy(call(tool, {})).at("/mcp/search")
+    for scope in ("documents:read", "files:read"):
+        assert served.ask(ask, *all_but(scope)).tool_code == INSUFFICIENT
+    assert served.ask(ask, "documents:read", "files:read").tool_code == "INVALID_PARAMS"
+
+
 def test_the_refusal_says_what_to_do(served: Served) -> None:
     said = served.call("search_documents", {"query": "x"}, "files:read").message["result"]["content"][0]["text"]
     assert said == (

@@ -124,6 +124,9 @@ class Settings(BaseModel):
     tool_names: Literal["wire", "colon"] = Field(
         "wire", description="wire: list tools as pml_search_tools; colon: as pml:search_tools"
     )
+    search_and_fetch: bool = Field(
+        False, description="offer `search` and `fetch`, which ChatGPT asks for, at /mcp, too, not only at /mcp/search"
+    )
     tools_read_only: bool = Field(
         False,
         description="call only those tools of other servers that say that they change nothing; code and workflows then"

@@ -18,9 +18,11 @@ from loci.mcp.threads import THREADS, WRITES
 from loci.mcp.tool_function import ToolFunction
 from loci.mcp.tool_names import wire_name
 
-Surface = Literal["all", "documents", "files", "tools"]
+Surface = Literal["all", "documents", "files", "tools", "search"]
 """An endpoint: `/mcp` has all tools, `/mcp/documents` and the others a part of them."""
 SURFACES: tuple[Surface, ...] = get_args(Surface)
+OWN_TOOLS: tuple[Surface, ...] = tuple(one for one in SURFACES if one != "search")
+"""The endpoints for clients that know Loci's tools. `/mcp/search` has only the two that some clients ask for."""
 BUDGET = 16 * 1024
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from loci.core.lazy import Lazy
 from loci.core.scopes import Area, scope_of
-from loci.mcp.tool import SURFACES, LociTool, Surface
+from loci.mcp.tool import OWN_TOOLS, LociTool, Surface
 from loci.mcp.tool_names import ToolNames, wire_name
 
 
@@ -17,12 +17,19 @@ class ToolFamily:
     surfaces: frozenset[Surface]
     """The endpoints that offer them, besides the one that offers all."""
     tools: Lazy[Sequence[LociTool]]
+    everywhere: bool = True
+    """False: the endpoint that offers all does not offer these."""
+
+    def is_on(self, surface: Surface) -> bool:
+        """True if the endpoint offers them."""
+        return surface in self.surfaces or (surface == "all" and self.everywhere)
 
 
 def tool_family(
     load: Callable[[], Sequence[LociTool]],
     *ids: str,
-    surfaces: Iterable[Surface] = SURFACES,
+    surfaces: Iterable[Surface] = OWN_TOOLS,
+    everywhere: bool = True,
     area: Area | None = None,
     needs: Iterable[str] = (),
 ) -> ToolFamily:
@@ -31,7 +38,7 @@ def tool_family(
     def scoped() -> list[LociTool]:
         return [replace(tool, scopes=_scopes(tool, area, needs)) for tool in load()]
 
-    return ToolFamily(ids, frozenset(surfaces), Lazy(scoped))
+    return ToolFamily(ids, frozenset(surfaces) - {"all"}, Lazy(scoped), everywhere)
 
 
 def _scopes(tool: LociTool, area: Area | None, needs: Iterable[str]) -> frozenset[str]:
@@ -40,7 +47,7 @@ def _scopes(tool: LociTool, area: Area | None, needs: Iterable[str]) -> frozense
     return frozenset({*needs, *([scope_of(area, writes=writes)] if area else [])})
 
 
-def family_of(tool: LociTool, surfaces: Iterable[Surface] = SURFACES) -> ToolFamily:
+def family_of(tool: LociTool, surfaces: Iterable[Surface] = OWN_TOOLS) -> ToolFamily:
     """A family of one tool that is already loaded."""
     return tool_family(lambda: (tool,), tool.id, surfaces=surfaces)
 
@@ -49,7 +56,7 @@ class ToolCatalog:
     """The tools of one endpoint, by every spelling of their names."""
 
     def __init__(self, families: Sequence[ToolFamily], surface: Surface) -> None:
-        self._families = [one for one in families if surface == "all" or surface in one.surfaces]
+        self._families = [one for one in families if one.is_on(surface)]
         self._family_of = {wire_name(id): family for family in self._families for id in family.ids}
         self._names = ToolNames(id for family in self._families for id in family.ids)
 
