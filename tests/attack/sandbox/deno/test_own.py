@@ -122,15 +122,15 @@ def _children(pid: int) -> list[int]:
     ]
 
 
-def _launchers() -> set[int]:
+def launchers() -> set[int]:
     return {pid for pid in _children(os.getpid()) if b"deno_launcher" in Path(f"/proc/{pid}/cmdline").read_bytes()}
 
 
 def test_a_spare_that_was_killed_is_not_used() -> None:
-    before = _launchers()
+    before = launchers()
     with sandbox(STRONGEST) as made:
         assert value(made, "1") == 1
-        [launcher] = _launchers() - before
+        [launcher] = launchers() - before
         spares = until(lambda: _children(launcher))
         for spare in spares:
             os.kill(spare, signal.SIGKILL)
@@ -139,10 +139,10 @@ def test_a_spare_that_was_killed_is_not_used() -> None:
 
 
 def test_a_launcher_that_was_killed_takes_its_runs_along_and_is_started_again() -> None:
-    before = _launchers()
+    before = launchers()
     with sandbox(STRONGEST) as made:
         assert value(made, "1") == 1
-        [launcher] = _launchers() - before
+        [launcher] = launchers() - before
         spares = until(lambda: _children(launcher))
         os.kill(launcher, signal.SIGKILL)
         until(lambda: not any(Path(f"/proc/{one}/cmdline").exists() for one in spares))

@@ -17,7 +17,7 @@ from loci.sandbox.wall.layers import Layer
 from loci.sandbox.wall.probe import Unsafe, offered, strongest
 
 PREFIX = "executor-"
-CLOSE_SECONDS = 3.0
+CLOSE_SECONDS = 1.0
 SERVER_SECONDS = 3600.0
 """Its executors share one memory layout, which code might learn: so a fork server does not serve for ever."""
 
