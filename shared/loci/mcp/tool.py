@@ -22,6 +22,7 @@ Surface = Literal["all", "documents", "files", "tools"]
 """An endpoint: `/mcp` has all tools, `/mcp/documents` and the others a part of them."""
 SURFACES: tuple[Surface, ...] = get_args(Surface)
 BUDGET = 16 * 1024
+_JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
 @dataclass(frozen=True)
@@ -105,4 +106,4 @@ def loci_tool(
 
 def as_text(plain: Any) -> str:
     """The text for clients that read no structured content."""
-    return plain if isinstance(plain, str) else json.dumps(plain, ensure_ascii=False, separators=(",", ":"))
+    return plain if isinstance(plain, str) else _JSON.encode(plain)
