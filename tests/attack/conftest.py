@@ -1,7 +1,6 @@
 """One deployment that asks for keys, behind each of its doors."""
 
 from collections.abc import Generator
-from contextlib import closing
 from dataclasses import dataclass
 
 import pytest
@@ -13,7 +12,6 @@ from loci.core.settings import load_settings
 from loci.mcp.http.application import asgi
 from tests.attack.doors import Door, LambdaDoor, UvicornDoor, lambda_doors, uvicorn_door
 from tests.attack.issuer import Issuer, issuing
-from tests.attack.oauth_flow import ISSUER, Flow
 
 ANN = Owner("acme", "ann")
 BOB = Owner("acme", "bob")
@@ -74,16 +72,3 @@ def issuer() -> Generator[Issuer, None, None]:
     """An issuer of access tokens."""
     with issuing() as one:
         yield one
-
-
-@pytest.fixture(scope="module", params=["uvicorn", "rest"])
-def flow(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Generator[Flow]:
-    """A deployment whose own authorization server lets clients in."""
-    told = {"data": tmp_path_factory.mktemp("oauth"), "public_url": ISSUER, "oauth": "built-in"}
-    with closing(build_app(load_settings({**told, "log_level": "INFO"}))) as app:
-        if request.param == "uvicorn":
-            with uvicorn_door(asgi(app, on_loopback=True)) as door:
-                yield Flow(app, door)
-        else:
-            with lambda_doors(asgi(app)) as (rest, _):
-                yield Flow(app, rest)

@@ -5,7 +5,7 @@ import random
 from urllib.parse import urlencode
 
 from tests.attack.conftest import ANN
-from tests.attack.oauth_flow import CHALLENGE, HOST, ISSUER, REDIRECT, VERIFIER, Flow
+from tests.attack.oauth.flow import CHALLENGE, HOST, ISSUER, REDIRECT, VERIFIER, Flow
 from tests.attack.wire import Answer, Ask
 
 A_DOOR = 1000
