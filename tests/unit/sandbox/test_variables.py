@@ -61,13 +61,21 @@ def test_a_variable_that_does_not_fit_into_memory_is_lost_and_the_others_are_bac
 
 def test_variables_that_end_their_reader_are_lost_and_the_next_process_is_clean(python: ExecutorFactory) -> None:
     pieces: list[bytes] = []
-    with python.executor() as here, python.executor() as first, python.executor() as second:
+    with (
+        python.executor() as here,
+        python.executor() as first,
+        python.executor() as again,
+        python.executor() as third,
+        python.executor() as second,
+    ):
         printed(here, "import os\nsmall = 1\nclass Ends:\n def __reduce__(self): return os._exit, (0,)\nlarge = Ends()")
         variables.save(here, pieces.append, MB, all_of_it=True)
-        spare = iter((first, second))
+        spare = iter((first, again, third, second))
         executor, start = variables.start(None, lambda: next(spare), lambda: pieces)
         assert (executor, start) == (second, Lost("ended"))
         assert first.ended
+        assert again.ended
+        assert third.ended
         assert printed(second, "print('small' in globals())") == "False\n"
 
 

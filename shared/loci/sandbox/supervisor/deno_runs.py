@@ -33,17 +33,16 @@ LOOK_SECONDS = 0.02
 LAST_WORDS_SECONDS = 1.0
 MOST_WRITTEN = 12 * MB
 LARGEST_LINE = 6 * MB
-MOST_LINES = 40_000
-"""Of all output: each costs us time, however short it is."""
+MOST_LINES = 40_000  # each costs us time, however short it is
 ATTEMPTS = 3
-"""Processes that a job is given to, as long as each of them ends before it has read it."""
+"""Processes that get a job, if each ends before it has read it."""
 BESIDE_HEAP_MB = 400
 """Memory that a process may have besides its heap, seen from outside; RLIMIT_DATA does not count shared memory."""
 COMMON_MB = 512
 """The heap that spare processes have. A job with another one waits for a process of its own."""
 READY_SECONDS, CLOSE_SECONDS = 20.0, 2.0
 QUIET_SECONDS = 0.02
-"""Wait so long before starting another, so that it takes no processor time from the run that took the last one."""
+"""Before another is started, so that it takes no processor time from the run that took the last one."""
 IDLE_SECONDS = 900.0
 OUT_OF_MEMORY = re.compile(
     rb"out of memory|heap limit|Fatal process OOM|allocation failed|memory allocation of \d+ bytes failed",
@@ -79,6 +78,8 @@ class DenoRunner:
             try:
                 child = self.spares.take(ProcessShape(job.memory_mb, job.read), is_new=attempt > 0)
             except NotStartedError as error:
+                if error.is_killed and attempt + 1 < ATTEMPTS:
+                    continue
                 return FinishedRun(Broken("start", f"{DID_NOT_START}: {error}"), log, _ms(began), 0)
             bridge = ToolCalls(job, call, log)
             began = time.monotonic()

@@ -96,7 +96,8 @@ class DenoStarter:
         except OSError as error:
             for one in ours:
                 os.close(one)
-            raise NotStartedError(f"the launcher cannot be reached: {self._last_words() or error}") from None
+            why = f"the launcher cannot be reached: {self._last_words() or error}"
+            raise NotStartedError(why, is_killed=not self._is_closed) from None
         finally:
             for one in theirs:
                 os.close(one)
