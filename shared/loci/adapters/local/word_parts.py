@@ -27,6 +27,12 @@ MANY = 5_000
 """Chunks. A word that more of them have is read beside the searches, which do without it until then."""
 SPARSE = 8
 """Sums are added up in an array for all numbers, unless there are more than this for each chunk of the scope."""
+# One text, because Python's lock is taken for each row, and others hold it. 17 digits are exact. FTS5 computes no
+# scores for an aggregate, but for a query within it, which the limit keeps apart.
+READ = (
+    "SELECT group_concat(part, ' ') FROM (SELECT rowid || ' ' || printf('%!.17g', -bm25({words})) AS part"
+    " FROM {words} WHERE {words} MATCH ? LIMIT -1)"
+)
 LATER = ThreadPoolExecutor(1, thread_name_prefix="words")
 
 Snapshot = Callable[[], AbstractContextManager[sqlite3.Connection]]
@@ -119,11 +125,9 @@ class WordParts:
     def _read(self, connection: sqlite3.Connection, scope: int, revision: int, word: str) -> "Part":
         import numpy as np
 
-        table = words_of(scope)
-        sql = f"SELECT rowid, -bm25({table}) FROM {table} WHERE {table} MATCH ?"  # noqa: S608
-        rows = connection.execute(sql, (matching([word]),)).fetchall()
-        numbers, scores = zip(*rows, strict=True) if rows else ((), ())
-        part = np.array(numbers, np.int32), np.array(scores, np.float64)
+        [said] = connection.execute(READ.format(words=words_of(scope)), (matching([word]),)).fetchone()
+        rows = np.fromstring(said or "", sep=" ").reshape(-1, 2)
+        part = rows[:, 0].astype(np.int32), rows[:, 1].copy()
         with self._lock:
             held = self._scopes.get(scope)
             if held is not None and held.revision == revision and word not in held.parts:
