@@ -101,7 +101,8 @@ def _here(wanted: Sequence[str], name: str | None, data: Path | None, config: Pa
                     progress(before, len(wanted), f"{path}: {stage.text}")
 
             done.append(_added(files, path, name, held, watch))
-            progress(number, len(wanted), path)
+            if len(wanted) > 1 or done[-1].failure is None:
+                progress(number, len(wanted), path)
     files.upkeep.embed_missing(LOCAL)
     return done
 

@@ -56,8 +56,8 @@ def view(done: Sequence[Added]) -> dict[str, object]:
     Raises the error if there is no other file.
     """
     match done:
-        case [Added(failure=LociError() as error)]:
-            raise error
+        case [Added(path=path, failure=LociError() as error)]:
+            raise type(error)(f"{path}: {error.what}", error.resolution, code=error.code)
         case _:
             failed = [{"path": one.path, **error_view(one.failure)} for one in done if one.failure]
             stored = [one.row for one in done if one.row is not None]

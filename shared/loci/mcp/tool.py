@@ -24,6 +24,7 @@ SURFACES: tuple[Surface, ...] = get_args(Surface)
 OWN_TOOLS: tuple[Surface, ...] = tuple(one for one in SURFACES if one != "search")
 """The endpoints for clients that know Loci's tools. `/mcp/search` has only the two that some clients ask for."""
 BUDGET = 16 * 1024
+_JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
 @dataclass(frozen=True)
@@ -109,4 +110,4 @@ def loci_tool(
 
 def as_text(plain: Any) -> str:
     """The text for clients that read no structured content."""
-    return plain if isinstance(plain, str) else json.dumps(plain, ensure_ascii=False, separators=(",", ":"))
+    return plain if isinstance(plain, str) else _JSON.encode(plain)

@@ -14,7 +14,7 @@ from loci.core.errors import Misconfigured, Unavailable
 from loci.core.giving_up import GivingUp
 from loci.core.identity import Owner
 from loci.core.json import JsonObject
-from loci.sandbox.lambda_host.function_answer import unpacked_answer
+from loci.sandbox.lambda_host.function_answer import MOST_PARTS_OF_TOOLS, unpacked_answer
 from loci.tools.asks import Ask, CallTool, ListTools, ReadPublic, ask_to_json, raise_from_json
 from loci.tools.configuration import Configured
 from loci.tools.ports import Progress, ToolServerError
@@ -111,7 +111,7 @@ class LambdaToolServers:
         try:
             said = json.loads(body)
             if "FunctionError" not in answer:
-                return unpacked_answer(said)
+                return unpacked_answer(said, MOST_PARTS_OF_TOOLS)
             why = f"{said.get('errorType')}: {said.get('errorMessage')}"[:300]
         except (ValueError, AttributeError) as error:
             why = f"its answer makes no sense: {error}"[:300]
