@@ -1,5 +1,8 @@
 """The product, assembled."""
 
+import sys
+import threading
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -27,6 +30,9 @@ if TYPE_CHECKING:
     from loci.workflows.api import Workflows
     from loci.workflows.parts import WorkflowAdapters
 
+CLOSE_SECONDS = 18.0
+"""For all parts together, when the server stops. Executors have ten of them to save their variables."""
+
 
 @dataclass(frozen=True, slots=True)
 class Adapters:
@@ -36,6 +42,8 @@ class Adapters:
     records: RecordStore
     blobs: BlobStore
     local_links: LocalLinks | None
+    read_public: Callable[[str], bytes]
+    """Returns what is at a public https address, if it is small. Strangers may name it."""
     search: "Callable[[], SearchAdapters]"
     """Documents and files share them."""
     files: "Callable[[SearchAdapters], FileAdapters]"
@@ -58,6 +66,7 @@ class App:
     records: RecordStore
     blobs: BlobStore
     local_links: LocalLinks | None
+    read_public: Callable[[str], bytes]
     scratchpad: Scratchpad
     api_keys: ApiKeys
     lazy_language_model: "Lazy[LanguageModel | None]"
@@ -99,14 +108,42 @@ class App:
         return self.list_modules(self)
 
     def close(self) -> None:
-        """End what runs: the server stops."""
+        """End what runs: the server stops. All parts together have one deadline; then those that still end are named.
+
+        Whatever they have started ends with this process.
+        """
+        ending = _Ending(time.monotonic() + CLOSE_SECONDS)
         if workflows := self.lazy_workflows.made:
-            workflows.close()
-        if code := self.lazy_code.made:
-            code.close()
-        if files := self.lazy_files.made:
-            files.close()
-        if tools := self.lazy_tools.made:
-            tools.close()
-        if model := self.lazy_language_model.made:
-            model.close()
+            ending.begin("workflows", workflows.close)
+            ending.wait()  # their tasks use the others
+        for name, part in {
+            "code": self.lazy_code.made,
+            "files": self.lazy_files.made,
+            "tools": self.lazy_tools.made,
+            "the language model": self.lazy_language_model.made,
+        }.items():
+            if part:
+                ending.begin(name, part.close)
+        ending.wait()
+        if late := ending.late():
+            print(f"Not ended after {CLOSE_SECONDS:g} s, and killed: {', '.join(late)}", file=sys.stderr, flush=True)
+
+
+class _Ending:
+    """Parts that end beside each other, until a moment."""
+
+    def __init__(self, until: float) -> None:
+        self._until = until
+        self._threads: list[threading.Thread] = []
+
+    def begin(self, name: str, close: Callable[[], None]) -> None:
+        thread = threading.Thread(target=close, name=name, daemon=True)
+        self._threads.append(thread)
+        thread.start()
+
+    def wait(self) -> None:
+        for one in self._threads:
+            one.join(max(0.0, self._until - time.monotonic()))
+
+    def late(self) -> list[str]:
+        return [one.name for one in self._threads if one.is_alive()]

@@ -23,6 +23,9 @@ from loci.cli.terminal import ConfigOption, DataOption, printable
 from loci.core.errors import Misconfigured
 from loci.core.settings import Settings, load_settings
 
+LEAVE_SECONDS = 5.0
+"""After everything has ended."""
+
 
 def serve(
     host: Annotated[
@@ -107,6 +110,10 @@ def _serve_http(settings: Settings, *, example: bool) -> None:
     with contextlib.suppress(KeyboardInterrupt):
         _serve_until_interrupted(settings, example=example)
     typer.echo("Stopped.")
+    # Python waits for threads that are no daemons, and what they wait for may never come.
+    leaving = threading.Timer(LEAVE_SECONDS, os._exit, [0])
+    leaving.daemon = True
+    leaving.start()
 
 
 def _serve_until_interrupted(settings: Settings, *, example: bool) -> None:

@@ -16,6 +16,7 @@ from loci.core.deadline import time_left
 from loci.core.identity import Caller, Owner
 from loci.core.json import JsonObject
 from loci.files.file import StoredFile
+from loci.sandbox.supervisor.daemon_threads import in_thread
 
 StartedRun = PythonRun | TypeScriptRun | PendingRun
 """A run that goes on while its call waits."""
@@ -105,11 +106,12 @@ class Code:
 
     def close(self) -> None:
         """End every run: the server stops."""
-        for language in (self.parts.python.made, self.parts.typescript.made):
-            if language is not None:
-                language.close()
-        if executors := self.parts.executors.made:
+        typescript, executors = self.parts.typescript.made, self.parts.executors.made
+        ending = in_thread(typescript.close) if typescript is not None else None
+        if executors is not None:
             executors.close()
+        if ending is not None:
+            ending.result()
 
     def _python_job(self, caller: Caller, request: JsonObject) -> JsonObject:
         return python_answer(self.parts.python.get().run(caller.owner, str(request["id"]), str(request["code"])))

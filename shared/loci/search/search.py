@@ -188,7 +188,7 @@ def _weights(query: str, embedding: QueryEmbedding, had: Mapping[str, Collection
 
 
 def _with_the_word_first(ranked: Sequence[Fused], candidates: Sequence[Candidate]) -> list[Fused]:
-    """Who asks for one word and for very many wants all documents that have it; then those that are only near."""
+    """Put all documents that have the word before those only near it: a search for very many wants them all."""
     having = {one.document for one in candidates if one.lexical_rank is not None}
     return sorted(ranked, key=lambda one: one.candidate.document not in having)
 

@@ -99,7 +99,7 @@ def test_a_machine_writes_no_expiry_and_takes_none_away(lender: Lender) -> None:
     held = {str(one["sk"]): one for one in items(lender) if one["pk"] == {"S": loan.where["partition"]}}
     assert set(held["{'S': 'mine'}"]) == set(RUN_ATTRIBUTES)
     assert held["{'S': 'theirs'}"][TABLE_EXPIRY] == {"N": str(int(START + SECONDS) + KEPT_SECONDS)}
-    assert loan.rows.starting("theirs") == [b"2"]
+    assert loan.rows.starting("theirs", 1 << 20) == [b"2"]
 
 
 def test_a_loan_that_has_ended_leaves_nothing(lender: Lender) -> None:
@@ -162,7 +162,7 @@ def test_each_loan_has_rows_of_its_own(lender: Lender) -> None:
     rows = machine(one)
     rows.put("x", b"1")
     rows.close()
-    assert (one.rows.starting("x"), other.rows.starting("x")) == ([b"1"], [])
+    assert (one.rows.starting("x", 1 << 20), other.rows.starting("x", 1 << 20)) == ([b"1"], [])
 
 
 @pytest.fixture

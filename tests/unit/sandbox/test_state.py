@@ -180,3 +180,35 @@ def test_an_executor_whose_bytes_were_not_taken_is_ended(python: ExecutorFactory
             one.save(full, 1 << 30, 50)
         with pytest.raises(ExecutorEnded):
             one.save(lambda _: None, 1 << 30, 50)
+
+
+@pytest.mark.parametrize("value", ["np.arange(12 << 20)", "bytes(range(256)) * (96 << 12)"])
+def test_a_value_that_takes_most_of_the_memory_comes_back(python: ExecutorFactory, value: str) -> None:
+    """It is there once: a copy of it on the way would be too much."""
+    pieces: list[bytes] = []
+    with python.executor(Bounds(seconds=30)) as here:
+        printed(here, f"import numpy as np\nx = {value}\nn = len(x)")
+        assert "x" in here.save(pieces.append, 1 << 30, 20).said["kept"]
+    with python.executor(Bounds(seconds=30, memory_bytes=150 << 20, base_bytes=250 << 20)) as there:
+        assert there.restore(pieces, 50).said["lost"] == []
+        assert printed(there, "print(len(x) == n)") == "True\n"
+
+
+@pytest.mark.parametrize("name", ["half a head", "a length without end", "a name without end", "no text of a name"])
+def test_a_state_that_is_cut_off_or_lies_brings_back_what_it_can(python: ExecutorFactory, name: str) -> None:
+    pieces: list[bytes] = []
+    with python.executor() as here:
+        printed(here, "first = 1\nsecond = list(range(1000))")
+        here.save(pieces.append, 1 << 20, 5)
+    whole = b"".join(pieces)
+    at = whole.index(b"second") - 13
+    false = {
+        "half a head": whole[: at + 7],
+        "a length without end": whole[: at + 5] + b"\xff" * 8 + whole[at + 13 :],
+        "a name without end": whole[: at + 1] + b"\xff" * 4 + whole[at + 5 :],
+        "no text of a name": whole.replace(b"second", b"\xff" * 6),
+    }[name]
+    with python.executor() as there:
+        said = there.restore([false], 5).said
+        assert "first" in said["kept"]
+        assert printed(there, "print(first)") == "1\n"

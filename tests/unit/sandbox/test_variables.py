@@ -48,15 +48,34 @@ def test_what_cannot_be_read_is_lost(python: ExecutorFactory) -> None:
         assert printed(one, "print(1)") == "1\n"
 
 
-def test_variables_that_do_not_fit_into_memory_are_lost_and_the_next_process_is_clean(python: ExecutorFactory) -> None:
+def test_a_variable_that_does_not_fit_into_memory_is_lost_and_the_others_are_back(python: ExecutorFactory) -> None:
     pieces: list[bytes] = []
-    with python.executor(MUCH) as here, python.executor(LITTLE) as first, python.executor(LITTLE) as second:
-        printed(here, "small = 1\nlarge = b'x' * (200 << 20)")
+    with python.executor(MUCH) as here, python.executor(LITTLE) as there:
+        printed(here, "small = 1\nlarge = b'x' * (500 << 20)\nlast = 2")
         variables.save(here, pieces.append, 1024 * MB, all_of_it=True)
-        spare = iter((first, second))
+        _, start = variables.start(None, lambda: there, lambda: pieces)
+        assert isinstance(start, Restored)
+        assert start.said["lost"] == [{"name": "large", "reason": "there is not enough memory to read it"}]
+        assert printed(there, "print(small, last, 'large' in globals())") == "1 2 False\n"
+
+
+def test_variables_that_end_their_reader_are_lost_and_the_next_process_is_clean(python: ExecutorFactory) -> None:
+    pieces: list[bytes] = []
+    with (
+        python.executor() as here,
+        python.executor() as first,
+        python.executor() as again,
+        python.executor() as third,
+        python.executor() as second,
+    ):
+        printed(here, "import os\nsmall = 1\nclass Ends:\n def __reduce__(self): return os._exit, (0,)\nlarge = Ends()")
+        variables.save(here, pieces.append, MB, all_of_it=True)
+        spare = iter((first, again, third, second))
         executor, start = variables.start(None, lambda: next(spare), lambda: pieces)
-        assert (executor, start) == (second, Lost("memory"))
+        assert (executor, start) == (second, Lost("ended"))
         assert first.ended
+        assert again.ended
+        assert third.ended
         assert printed(second, "print('small' in globals())") == "False\n"
 
 

@@ -7,16 +7,18 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import cast
 
+from loci.adapters.sandbox.state_quota import StateQuota
 from loci.code.python_run import LostVariable
-from loci.core.errors import LociError, NotFound
+from loci.core.errors import LociError, NotFound, Refused
 from loci.core.identity import Owner
 from loci.core.json import Json, JsonObject
-from loci.core.stores import BlobStore, RecordStore, read_or_none
+from loci.core.stores import BlobStore, Record, RecordStore, every, read_or_none
 
 KIND = "executor-state"
 BLOBS = "executors/"
 """The prefix of all executors' blobs."""
 PIECE = 16 << 20
+TOO_LARGE = "STATE_TOO_LARGE"
 MOST_NAMES = 1000
 """In a record."""
 
@@ -36,10 +38,13 @@ class VariablesSnapshot:
 class Snapshots:
     """One snapshot for each executor: the last that was written whole."""
 
-    def __init__(self, records: RecordStore, blobs: BlobStore, clock: Callable[[], float]) -> None:
+    def __init__(
+        self, records: RecordStore, blobs: BlobStore, clock: Callable[[], float], quota: StateQuota | None = None
+    ) -> None:
         self._records = records
         self._blobs = blobs
         self._clock = clock
+        self._quota = quota or StateQuota()
 
     def last(self, owner: Owner, id: str) -> VariablesSnapshot | None:
         """The last snapshot, if there is one."""
@@ -54,8 +59,9 @@ class Snapshots:
             yield content
 
     def writer(self, owner: Owner, id: str) -> "SnapshotWriter":
-        """Begin a new one. Until it is finished the last one stays."""
-        return SnapshotWriter(self._blobs, owner, id)
+        """Begin a new one, which is then finished or abandoned. Until it is finished the last one stays."""
+        saved = {one.key: read_or_none(one, _size) or 0 for one in every(self._records, owner, KIND)}
+        return SnapshotWriter(self._blobs, self._quota, owner, id, self._quota.begin(owner, id, saved))
 
     def finish(
         self, writer: "SnapshotWriter", kept: Sequence[str], lost: Sequence[LostVariable], expires_at: float
@@ -68,6 +74,7 @@ class Snapshots:
         except LociError:
             self.abandon(writer)
             raise
+        writer.end(snapshot.size)
         if before is not None:
             with suppress(LociError):  # what stays is removed with the executor
                 self._drop(writer.owner, writer.id, before.generation, len(before.pieces))
@@ -83,6 +90,7 @@ class Snapshots:
         """Remove what was written. What cannot be removed now is removed with the executor."""
         with suppress(LociError):
             self._drop(writer.owner, writer.id, writer.generation, writer.pieces)
+        writer.end(None)
 
     def _drop(self, owner: Owner, id: str, generation: str, pieces: int) -> None:
         for number in range(pieces):
@@ -92,10 +100,14 @@ class Snapshots:
 class SnapshotWriter:
     """Writes a snapshot. Once a piece cannot be written, no later one counts."""
 
-    def __init__(self, blobs: BlobStore, owner: Owner, id: str) -> None:
+    def __init__(self, blobs: BlobStore, quota: StateQuota, owner: Owner, id: str, room: int) -> None:
         self.owner = owner
         self.id = id
+        self.room = room - room // 8
+        """Bytes of variables that the owner may still save, as it begins. Their names come on top."""
         self.generation = secrets.token_hex(8)
+        self._quota = quota
+        self._is_ended = False
         self._blobs = blobs
         self._held = bytearray()
         self._hashes: list[str] = []
@@ -110,10 +122,22 @@ class SnapshotWriter:
         """Take the next bytes. It never raises, since the executor must hand over all of them."""
         if self._failure is not None:
             return
+        if not self._quota.take(self.owner, self.id, len(content)):
+            most = self._quota.most >> 20
+            what = f"your executors' saved variables together take more than {most:,} MB"
+            self._failure = Refused(what, "Delete variables that are no longer needed", code=TOO_LARGE)
+            self._held.clear()
+            return
         self._held += content
         self._size += len(content)
         if len(self._held) >= PIECE:
             self._write()
+
+    def end(self, size: int | None) -> None:
+        """Count it no more as being written. `size` is None if it was not kept."""
+        if not self._is_ended:
+            self._is_ended = True
+            self._quota.end(self.owner, self.id, size)
 
     def whole(self, kept: Sequence[str], lost: Sequence[LostVariable]) -> VariablesSnapshot:
         """Write the rest, and return the snapshot. It raises the `LociError` of a piece that could not be written."""
@@ -133,6 +157,10 @@ class SnapshotWriter:
             self._failure = error
             return
         self._hashes.append(hashlib.sha256(content).hexdigest())
+
+
+def _size(record: Record) -> int:
+    return int(str(record.value["size"]))
 
 
 def blobs_of(id: str) -> str:

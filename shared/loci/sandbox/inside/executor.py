@@ -136,6 +136,8 @@ class Executor:
         except KeyboardInterrupt as error:
             return None, {"interrupted": True, **asdict(raised(error))}
         except MemoryError as error:
+            if notebook.is_of_parser(error):
+                return None, {**asdict(raised(error)), "message": notebook.TOO_DEEP}
             return None, {"memory": True, **asdict(raised(error))}
         except BaseException as error:  # noqa: BLE001 (it is the caller's)
             return None, asdict(raised(error))
@@ -179,22 +181,24 @@ class Executor:
         return {"ok": True, "kept": kept[:MOST_TOLD], "lost": saved.lost[:MOST_TOLD], "too_large": saved.too_large}
 
     def _restore(self, _: Any) -> Answer:
-        held = bytearray()
+        held = memoryview(b"")
         ended = False
 
-        def read(length: int) -> bytes:
-            nonlocal ended
-            while len(held) < length and not ended:
+        def read(buffer: memoryview) -> int:
+            nonlocal held, ended
+            if not held and not ended:
                 kind, payload = frames.read(self._requests)
                 ended = kind == frames.JSON
-                held.extend(payload if not ended else b"")
-            part = bytes(memoryview(held)[:length])
-            del held[:length]
-            return part
+                held = memoryview(b"" if ended else payload)
+            length = min(len(buffer), len(held))
+            buffer[:length] = held[:length]
+            held = held[length:]
+            return length
 
         kept, lost = pickled_variables.restore(self._namespace, read)
         while not ended:
-            read(1)
+            held = memoryview(b"")
+            read(memoryview(bytearray(1)))
         # Restored functions have brought Python's own along.
         self._namespace["__builtins__"] = builtins
         self._remember(kept)

@@ -5,7 +5,9 @@ import errno
 import io
 import linecache
 import os
+import re
 import sys
+import tokenize
 import traceback
 from ast import Expr, Expression, parse
 from dataclasses import dataclass
@@ -30,6 +32,13 @@ REFUSED = {
     "multiprocessing/context": "it starts no processes. Use threads, or n_jobs=1",
 }
 """By the module that the code was in when the system refused something."""
+PARSER_LIMITS = (MemoryError, RecursionError)
+"""What the parser raises if code is too deep for it, however much memory there is."""
+TOO_DEEP = "the code is nested too deeply for the parser"
+GOES_ON = ("elif", "else", "except", "finally")
+"""Words that begin a line and no statement."""
+READS_CODE = re.compile(r"(?:\w+\.)?(?:eval|exec|compile|parse|literal_eval)\(")
+LONG_LINE = 1000
 REFUSED_ELSE = "it starts no programs, opens no connections and reaches no other process"
 
 
@@ -84,10 +93,62 @@ def _compiled(code: str, name: str) -> tuple[CodeType, CodeType | None]:
             assert isinstance(expression, Expr)  # noqa: S101
             last = compile(Expression(expression.value), name, "eval", dont_inherit=True)
         return compile(tree, name, "exec", dont_inherit=True), last
-    except (MemoryError, RecursionError):  # that is how the parser says it, however much memory there is
-        line = max(code.splitlines(), key=len)
-        place = (name, code.splitlines().index(line) + 1, 1, line[:200])
-        raise SyntaxError("the code is nested too deeply for the parser", place) from None
+    except PARSER_LIMITS:
+        line = _deep_line(code)
+        place = (name, line + 1, 1, code.splitlines()[line][:200])
+        raise SyntaxError(TOO_DEEP, place) from None
+
+
+def _deep_line(code: str) -> int:
+    """The index of the line that is too deep: where the statement begins that is, or its longest line."""
+    lines = code.splitlines()
+    starts = _statements(code)
+    for begin, end in zip(starts, [*starts[1:], len(lines)], strict=True):
+        try:
+            compile("\n".join(lines[begin:end]), "", "exec", dont_inherit=True)
+        except PARSER_LIMITS:
+            longest = max(range(begin, end), key=lambda at: len(lines[at]))
+            return longest if len(lines[longest]) > LONG_LINE else begin
+        except Exception:  # noqa: BLE001, S112 (a statement without the one before it, or an error of another kind)
+            continue
+    return max(range(len(lines)), key=lambda at: len(lines[at]))
+
+
+def _statements(code: str) -> list[int]:
+    """The indices of the lines where statements begin that are in no other."""
+    starts, depth, begins = [0], 0, True
+    # What is no Python ends the list.
+    with contextlib.suppress(tokenize.TokenError, SyntaxError, RecursionError, MemoryError):
+        for token in tokenize.generate_tokens(io.StringIO(code).readline):
+            match token.type:
+                case tokenize.NEWLINE:
+                    begins = True
+                case tokenize.INDENT | tokenize.DEDENT:
+                    depth += 1 if token.type == tokenize.INDENT else -1
+                case tokenize.NL | tokenize.COMMENT | tokenize.ENDMARKER:
+                    pass
+                case _ if begins:
+                    begins = False
+                    if depth == 0 and token.start[0] > 1 and token.string not in GOES_ON:
+                        starts.append(token.start[0] - 1)
+                case _:
+                    pass
+    return starts
+
+
+def is_of_parser(error: BaseException) -> bool:
+    """True if it is from reading a text as code, which is too deep. The parser says so by an error of memory."""
+    at = error.__traceback__
+    while at is not None and at.tb_next is not None:
+        at = at.tb_next
+    if at is None:
+        return False
+    code = at.tb_frame.f_code
+    if code.co_filename.endswith("/ast.py") and code.co_name == "parse":
+        return True
+    line, _, column, _ = list(code.co_positions())[at.tb_lasti // 2]
+    text = linecache.getline(code.co_filename, line or 0).encode()[column or 0 :]
+    return READS_CODE.match(text.decode("utf-8", "replace")) is not None
 
 
 def raised(error: BaseException) -> Raised:
@@ -138,7 +199,7 @@ def _trim(whole: traceback.TracebackException, seen: set[int]) -> None:
 
 
 def _advice(error: BaseException) -> str:
-    """What a sandbox refuses, and what to do instead."""
+    """Return the advice for an error: the thing that a sandbox refuses, and what to do instead."""
     if not isinstance(error, OSError):
         return ""
     files = ""

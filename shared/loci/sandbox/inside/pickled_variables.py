@@ -19,6 +19,7 @@ from loci.sandbox.inside.telling import shown, type_name
 
 HEAD = struct.Struct(">cIQ")
 PICKLE, ALIAS = b"P", b"A"
+PART = 1 << 20
 REASON = 160
 LONGEST_NAME = 120
 PLAIN = (int, float, str, bytes, bool, type(None))
@@ -104,22 +105,69 @@ def save(
     return SavedNames(kept, lost, too_large)
 
 
-def restore(namespace: dict[str, Any], read: Callable[[int], bytes]) -> tuple[list[str], list[dict[str, str]]]:
-    """Restore what `save` wrote. `read` returns so many bytes, and none at the end.
+class Content:
+    """So many bytes of a stream, as a file. `read` fills a part of a buffer, and returns how much of it: 0 at the end.
+
+    A large value goes straight to where it stays: a copy of it on the way might be more than there is memory for.
+    """
+
+    def __init__(self, read: Callable[[memoryview], int], length: int) -> None:
+        self._read = read
+        self._left = length
+
+    def readinto(self, buffer: bytearray | memoryview) -> int:
+        """Fill the buffer, as far as there is something."""
+        wanted, filled = memoryview(buffer).cast("B")[: self._left], 0
+        while filled < len(wanted) and (got := self._read(wanted[filled:])):
+            filled += got
+        self._left = self._left - filled if filled == len(wanted) else 0
+        return filled
+
+    def read(self, length: int = -1) -> bytes:
+        """So many bytes, or as many as there are. The length may be anything, so there is no buffer for all of it."""
+        parts: list[bytes] = []
+        left = self._left if length < 0 else min(length, self._left)
+        while left:
+            part = bytearray(min(left, PART))
+            got = self.readinto(part)
+            parts.append(bytes(memoryview(part)[:got]))
+            left -= got
+            if got < len(part):
+                break
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    def readline(self) -> bytes:
+        """A line, as old kinds of pickles have them."""
+        line = b""
+        while (byte := self.read(1)) and not line.endswith(b"\n"):
+            line += byte
+        return line
+
+    def skip(self) -> None:
+        """Leave out what has not been read."""
+        while self.readinto(bytearray(PART)):
+            pass
+
+
+def restore(namespace: dict[str, Any], read: Callable[[memoryview], int]) -> tuple[list[str], list[dict[str, str]]]:
+    """Restore what `save` wrote. `read` fills a part of a buffer, and returns how much of it: 0 at the end.
 
     Return the names that are back, and of each other variable its `name` and the `reason`.
     """
     kept: list[str] = []
     lost: list[dict[str, str]] = []
-    while head := read(HEAD.size):
+    while len(head := Content(read, HEAD.size).read()) == HEAD.size:
         kind, name_length, length = HEAD.unpack(head)
-        name = _decoded(read(name_length))
-        content = read(length)
+        named, content, name = Content(read, name_length).read(), Content(read, length), "?"
         try:
-            namespace[name] = namespace[_decoded(content)] if kind == ALIAS else pickle.loads(content)  # noqa: S301
+            name = _decoded(named)
+            namespace[name] = namespace[_decoded(content.read())] if kind == ALIAS else pickle.load(content)  # noqa: S301
             kept.append(name)
+        except MemoryError:
+            lost.append({"name": name, "reason": "there is not enough memory to read it"})
         except BaseException as error:  # noqa: BLE001
             lost.append({"name": name, "reason": _reason(error)})
+        content.skip()
     return kept, lost
 
 

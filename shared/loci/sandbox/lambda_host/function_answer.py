@@ -7,11 +7,16 @@ import zlib
 from collections.abc import Mapping
 from typing import Any, cast, get_args
 
+from loci.sandbox.supervisor.bounded_json import parsed_json
 from loci.sandbox.supervisor.exchange import ExecutorEnded, ExecutorReply, Output, WhyEnded
 
 LARGEST = 5_800_000
 """Bytes of an answer, packed."""
 LARGEST_OPENED = 32 << 20
+MOST_PARTS = 100_000
+"""Values of an answer: it names variables and lines. What is large in it is text, such as a result as JSON."""
+MOST_PARTS_OF_TOOLS = 2_000_000
+"""Of an answer of a tool server, whose function runs no code of callers."""
 
 
 def packed_answer(answer: Mapping[str, Any]) -> dict[str, str] | None:
@@ -20,7 +25,7 @@ def packed_answer(answer: Mapping[str, Any]) -> dict[str, str] | None:
     return {"packed": content} if len(content) <= LARGEST else None
 
 
-def unpacked_answer(answer: object) -> dict[str, Any]:
+def unpacked_answer(answer: object, most_parts: int = MOST_PARTS) -> dict[str, Any]:
     """The answer; `ValueError` if it makes no sense. Its writer may be hostile."""
     content: object = answer.get("packed") if isinstance(answer, dict) else None  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType]
     if not isinstance(content, str):
@@ -30,8 +35,8 @@ def unpacked_answer(answer: object) -> dict[str, Any]:
         text = unpacking.decompress(base64.b64decode(content, validate=True), LARGEST_OPENED)
         if unpacking.unconsumed_tail or not unpacking.eof:
             raise ValueError("the function's answer is too long")
-        found = json.loads(text)
-    except (zlib.error, RecursionError) as error:
+        found = parsed_json(text, most_parts)
+    except zlib.error as error:
         raise ValueError(str(error)) from None
     if not isinstance(found, dict):
         raise ValueError("the function's answer makes no sense")

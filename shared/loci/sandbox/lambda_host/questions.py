@@ -12,12 +12,15 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from loci.sandbox.lambda_host.run_rows import LentCredentials, RowsError, RowsLocation, TableRows
+from loci.sandbox.supervisor.bounded_json import parsed_json
 
 PART = 300_000
 """Bytes of a message in one row, which may have 400 KB."""
-LARGEST = 8 << 20
-"""Bytes of a message: more than a call may ask or a tool may answer."""
 QUESTION, ANSWER = "question", "answer"
+LARGEST = {QUESTION: 2 << 20, ANSWER: 8 << 20}
+"""Bytes of a message: more than a call may ask or a tool may answer."""
+MOST_PARTS = {QUESTION: 100_000, ANSWER: 600_000}
+"""Values of a message."""
 SHORTEST_PAUSE, LONGEST_PAUSE = 0.02, 0.2
 
 
@@ -28,8 +31,8 @@ class MessageRows(Protocol):
         """Write one."""
         ...
 
-    def starting(self, prefix: str) -> list[bytes]:
-        """Those whose keys begin so, in order."""
+    def starting(self, prefix: str, most: int) -> list[bytes]:
+        """Those whose keys begin so, in order. Past so many bytes no more are read."""
         ...
 
     def close(self) -> None:
@@ -51,16 +54,19 @@ def send(rows: MessageRows, kind: str, number: int, content: object) -> None:
 
 def receive(rows: MessageRows, kind: str, number: int) -> Any:
     """The message of that number; None until it has come. Its writer may be hostile."""
-    if not rows.starting(f"{_prefix(kind, number)}0000"):
+    if not rows.starting(f"{_prefix(kind, number)}0000", 1):
         return None
-    compressed = b"".join(rows.starting(_prefix(kind, number)))
+    largest = LARGEST[kind]
+    compressed = b"".join(rows.starting(_prefix(kind, number), largest))
     opened = zlib.decompressobj()
     try:
-        content = opened.decompress(compressed, LARGEST)
+        if len(compressed) > largest:
+            raise BadMessageError("it is too long")
+        content = opened.decompress(compressed, largest)
         if opened.unconsumed_tail or not opened.eof:
             raise BadMessageError("it is too long")
-        return json.loads(content)
-    except (zlib.error, ValueError, RecursionError) as error:
+        return parsed_json(content, MOST_PARTS[kind])
+    except (zlib.error, ValueError) as error:
         raise BadMessageError(str(error)) from None
 
 

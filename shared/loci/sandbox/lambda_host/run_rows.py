@@ -59,8 +59,8 @@ class TableRows:
         update = "SET body = :body"
         self._ask("UpdateItem", {"Key": key, "UpdateExpression": update, "ExpressionAttributeValues": content})
 
-    def starting(self, prefix: str) -> list[bytes]:
-        """The bodies of the rows whose keys begin so, in order."""
+    def starting(self, prefix: str, most: int) -> list[bytes]:
+        """The bodies of the rows whose keys begin so, in order. Past so many bytes no more are read."""
         found: list[bytes] = []
         query: dict[str, object] = {
             "ConsistentRead": True,
@@ -70,7 +70,7 @@ class TableRows:
         while True:
             answer = self._ask("Query", query)
             found += [base64.b64decode(item["body"]["B"]) for item in answer["Items"]]
-            if "LastEvaluatedKey" not in answer:
+            if "LastEvaluatedKey" not in answer or sum(map(len, found)) > most:
                 return found
             query["ExclusiveStartKey"] = answer["LastEvaluatedKey"]
 

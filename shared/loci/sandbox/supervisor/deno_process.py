@@ -16,8 +16,17 @@ KEPT_ERRORS = 65536
 CHUNK = 1 << 20
 
 
+KILLED = (-9, 137)
+"""Statuses of a process that something else has ended; the second one behind namespaces."""
+
+
 class NotStartedError(Exception):
     """The process ended, or said nothing, before it was ready. Its message is the process's own."""
+
+    def __init__(self, why: str, *, is_killed: bool = False) -> None:
+        super().__init__(why)
+        self.is_killed = is_killed
+        """True if something else has ended it, or its launcher: another may be started."""
 
 
 class DenoProcess:
@@ -57,8 +66,9 @@ class DenoProcess:
                 break
         said = self.errors.decode("utf-8", "replace").strip()[-500:]
         why = said or self._of_launcher() or f"it ended with {self.ended}"
+        is_killed = self.ended in KILLED
         self.close()
-        raise NotStartedError(why)
+        raise NotStartedError(why, is_killed=is_killed)
 
     def wait(self, seconds: float, others: tuple[int, ...]) -> list[int]:
         """Read what it says within that time. Return those of the other descriptors that can be read."""

@@ -33,19 +33,21 @@ LOOK_SECONDS = 0.02
 LAST_WORDS_SECONDS = 1.0
 MOST_WRITTEN = 12 * MB
 LARGEST_LINE = 6 * MB
-MOST_LINES = 40_000
-"""Of all output: each costs us time, however short it is."""
+MOST_LINES = 40_000  # each costs us time, however short it is
 ATTEMPTS = 3
-"""Processes that a job is given to, as long as each of them ends before it has read it."""
+"""Processes that get a job, if each ends before it has read it."""
 BESIDE_HEAP_MB = 400
 """Memory that a process may have besides its heap, seen from outside; RLIMIT_DATA does not count shared memory."""
 COMMON_MB = 512
 """The heap that spare processes have. A job with another one waits for a process of its own."""
-READY_SECONDS = 20.0
+READY_SECONDS, CLOSE_SECONDS = 20.0, 2.0
 QUIET_SECONDS = 0.02
-"""Wait so long before starting another, so that it takes no processor time from the run that took the last one."""
+"""Before another is started, so that it takes no processor time from the run that took the last one."""
 IDLE_SECONDS = 900.0
-OUT_OF_MEMORY = re.compile(rb"out of memory|heap limit|Fatal process OOM|allocation failed", re.IGNORECASE)
+OUT_OF_MEMORY = re.compile(
+    rb"out of memory|heap limit|Fatal process OOM|allocation failed|memory allocation of \d+ bytes failed",
+    re.IGNORECASE,
+)
 NO_ROOM = re.compile(
     r"Array buffer allocation failed|WebAssembly[^\n]{0,200}?(?:could not allocate|out of memory|allocation)"
 )
@@ -54,6 +56,7 @@ NEVER = b"promise never resolved"
 NO_STACK = b"has overflowed its stack"
 """Only the parser, which is no JavaScript, ends a process so."""
 NO_WORKER = b"Failed to reserve virtual memory for CodeRange"
+NO_WORKERS = "Worker threads are not offered: a run has no memory for the heap of another thread"
 DEEP = 100
 """Brackets in brackets, from which on they are why a parser has no stack left."""
 BY_SIGNAL = 128
@@ -75,6 +78,8 @@ class DenoRunner:
             try:
                 child = self.spares.take(ProcessShape(job.memory_mb, job.read), is_new=attempt > 0)
             except NotStartedError as error:
+                if error.is_killed and attempt + 1 < ATTEMPTS:
+                    continue
                 return FinishedRun(Broken("start", f"{DID_NOT_START}: {error}"), log, _ms(began), 0)
             bridge = ToolCalls(job, call, log)
             began = time.monotonic()
@@ -90,7 +95,7 @@ class DenoRunner:
         return FinishedRun(Broken("start", f"{DID_NOT_START}: it ended before it read its job"), RunLog(), 0.0, 0)
 
     def close(self) -> None:
-        """End all processes."""
+        """End all processes. One that is just being started ends with its launcher."""
         self.spares.close()
         self._starter.close()
 
@@ -123,13 +128,13 @@ class SpareProcesses:
             return len(self._ready)
 
     def close(self) -> None:
-        """End them all."""
+        """End them all, but do not wait long for one that is just being started."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
             filler = self._filler
         if filler is not None:
-            filler.join()
+            filler.join(CLOSE_SECONDS)
         self._drop()
 
     def _next(self) -> DenoProcess | None:
@@ -282,10 +287,8 @@ def _ended_silently(child: DenoProcess, job: DenoJob) -> Broken:
     if by_signal and NO_STACK in child.errors:
         return _too_deep(job.code)
     if by_signal and NO_WORKER in child.errors:
-        return Broken(
-            "no workers", "Worker threads are not offered: a run has no memory for the heap of another thread"
-        )
-    if by_signal and OUT_OF_MEMORY.search(child.errors):
+        return Broken("no workers", NO_WORKERS)
+    if by_signal and (OUT_OF_MEMORY.search(child.errors) or child.peak > memory_mb * MB):  # or it has no words left
         return Broken("memory", f"The code used more than the {memory_mb} MB of heap that it may")
     if NEVER in child.errors:
         return Broken("stuck", "The code waits for something that never comes")

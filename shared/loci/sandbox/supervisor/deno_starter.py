@@ -20,6 +20,7 @@ from loci.sandbox.wall.layers import Layer
 from loci.sandbox.wall.wall import Limits, Rules, View
 
 MB = 1 << 20
+CLOSE_SECONDS = 2.0
 SANDBOX = Path(__file__).resolve().parent.parent
 PROGRAMS = SANDBOX / "inside" / "typescript"
 RUNNER = PROGRAMS / "runner.js"
@@ -95,7 +96,8 @@ class DenoStarter:
         except OSError as error:
             for one in ours:
                 os.close(one)
-            raise NotStartedError(f"the launcher cannot be reached: {self._last_words() or error}") from None
+            why = f"the launcher cannot be reached: {self._last_words() or error}"
+            raise NotStartedError(why, is_killed=not self._is_closed) from None
         finally:
             for one in theirs:
                 os.close(one)
@@ -107,8 +109,7 @@ class DenoStarter:
             self._is_closed = True
             if self._socket is not None:
                 self._socket.close()
-            if self._launcher is not None:
-                self._launcher.wait()
+            self._wait_for_launcher()
             self._socket = self._launcher = None
             if self._errors is not None:
                 self._errors.close()
@@ -141,8 +142,7 @@ class DenoStarter:
             _send(self._start_launcher(), request, descriptors)
 
     def _start_launcher(self) -> socket.socket:
-        if self._launcher is not None:
-            self._launcher.wait()
+        self._wait_for_launcher()
         if self._errors is None:
             self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (it lives as long as this)
         ours, theirs = socket.socketpair()
@@ -154,6 +154,16 @@ class DenoStarter:
             )
         self._socket = ours
         return ours
+
+    def _wait_for_launcher(self) -> None:
+        """Wait until it has ended. One that does not is killed, and what it started ends with it."""
+        if self._launcher is None:
+            return
+        try:
+            self._launcher.wait(CLOSE_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._launcher.kill()
+            self._launcher.wait()
 
 
 def _send(launcher: socket.socket, request: dict[str, object], descriptors: list[int]) -> None:

@@ -19,6 +19,8 @@ from loci.sandbox.supervisor.executor_process import ExecutorProcess
 
 SECONDS = 60.0
 """To save or to restore."""
+ATTEMPTS = 3
+"""Processes that are given the variables, as long as each of them ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,12 +80,17 @@ def start(
     executor = spawn()
     if saved is None:
         return executor, New()
-    try:
-        said = executor.restore(saved(), SECONDS).said  # piece by piece
-    except UnreadableError as error:  # a part of it may be there
-        return spawn(), Lost(str(error)[:200])
-    except ExecutorEnded as ended:
-        return spawn(), Lost(ended.why)
+    said: Mapping[str, Any] = {}
+    for left in reversed(range(ATTEMPTS)):
+        try:
+            said = executor.restore(saved(), SECONDS).said  # piece by piece
+            break
+        except UnreadableError as error:  # a part of it may be there
+            return spawn(), Lost(str(error)[:200])
+        except ExecutorEnded as ended:
+            executor = spawn()
+            if not left or ended.why != "ended":  # else it may be something else that has ended it
+                return executor, Lost(ended.why)
     if not said.get("ok"):  # only for want of memory; a part of them may be there
         executor.end("memory")
         return spawn(), Lost("memory")

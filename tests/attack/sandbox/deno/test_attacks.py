@@ -6,13 +6,14 @@ from loci.adapters.local.deno_sandbox import DenoSandbox
 from loci.code.typescript_run import Completed
 from tests.attack.sandbox.deno.attacks import ENGINE, FILES, NETWORK, PROGRAMS, SECRETS, Attack
 from tests.attack.sandbox.deno.on_limits import ENDS, MEMORY, OUTPUT, TIME, TRACES
+from tests.attack.sandbox.deno.on_meters import METERS
 from tests.attack.sandbox.deno.world import World
 from tests.attack.sandbox.escaped import Escaped
 from tests.support.deno import needs_deno, value
 
 pytestmark = needs_deno
 MOST_CALLS = 200
-ATTACKS = [*NETWORK, *SECRETS, *FILES, *PROGRAMS, *ENGINE, *MEMORY, *TIME, *ENDS, *OUTPUT, *TRACES]
+ATTACKS = [*NETWORK, *SECRETS, *FILES, *PROGRAMS, *ENGINE, *MEMORY, *METERS, *TIME, *ENDS, *OUTPUT, *TRACES]
 
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
@@ -28,13 +29,14 @@ def test_it_is_blocked_and_the_host_lives(deno: DenoSandbox, outside: World, att
     if attack.ends:
         assert ("value" if isinstance(ended, Completed) else ended.code) in attack.ends
     assert ended.measured.ms > 0
+    assert ended.measured.memory_mb < 1100
     assert sum(len(line.text) for line in ended.measured.logs) <= 300_000
     assert called.count("github:list_commits") <= MOST_CALLS
     assert set(called) <= {"github:list_commits"}
 
 
 def test_the_list_is_whole() -> None:
-    assert len(ATTACKS) >= 57
+    assert len(ATTACKS) >= 89
     assert len({attack.name for attack in ATTACKS}) == len(ATTACKS)
 
 

@@ -6,6 +6,7 @@ import signal
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,6 +18,7 @@ from loci.compose import build_app
 from loci.core.errors import NotFound, Unavailable
 from loci.core.identity import Caller, Owner
 from loci.core.settings import load_settings
+from loci.sandbox.supervisor.deno_starter import DenoStarter
 from tests.attack.sandbox.deno.world import GITHUB, World
 from tests.support.deno import STRONGEST, Given, failed, needs_deno, run, sandbox, steady, value
 from tests.support.polling import until
@@ -122,15 +124,15 @@ def _children(pid: int) -> list[int]:
     ]
 
 
-def _launchers() -> set[int]:
+def launchers() -> set[int]:
     return {pid for pid in _children(os.getpid()) if b"deno_launcher" in Path(f"/proc/{pid}/cmdline").read_bytes()}
 
 
 def test_a_spare_that_was_killed_is_not_used() -> None:
-    before = _launchers()
+    before = launchers()
     with sandbox(STRONGEST) as made:
         assert value(made, "1") == 1
-        [launcher] = _launchers() - before
+        [launcher] = launchers() - before
         spares = until(lambda: _children(launcher))
         for spare in spares:
             os.kill(spare, signal.SIGKILL)
@@ -139,14 +141,41 @@ def test_a_spare_that_was_killed_is_not_used() -> None:
 
 
 def test_a_launcher_that_was_killed_takes_its_runs_along_and_is_started_again() -> None:
-    before = _launchers()
+    before = launchers()
     with sandbox(STRONGEST) as made:
         assert value(made, "1") == 1
-        [launcher] = _launchers() - before
+        [launcher] = launchers() - before
         spares = until(lambda: _children(launcher))
         os.kill(launcher, signal.SIGKILL)
         until(lambda: not any(Path(f"/proc/{one}/cmdline").exists() for one in spares))
         assert value(made, "1 + 1") == 2
+
+
+@pytest.mark.parametrize("moment", ["before it is asked", "after it was asked"])
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_launcher_that_dies_while_it_starts_a_process_fails_no_call(
+    monkeypatch: pytest.MonkeyPatch, moment: str, times: int
+) -> None:
+    before, left, ask = launchers(), [times], DenoStarter._ask  # pyright: ignore[reportPrivateUsage]
+
+    def kill() -> None:
+        if left[0]:
+            left[0] -= 1
+            for one in launchers() - before:
+                os.kill(one, signal.SIGKILL)
+
+    def asked(starter: DenoStarter, *given: Any) -> None:
+        if moment == "before it is asked":
+            kill()
+        ask(starter, *given)
+        if moment == "after it was asked":
+            kill()
+
+    with sandbox(STRONGEST, 0) as made:
+        assert value(made, "1") == 1
+        monkeypatch.setattr(DenoStarter, "_ask", asked)
+        assert value(made, "1 + 1") == 2
+        assert left[0] < times
 
 
 @pytest.fixture

@@ -168,6 +168,58 @@ def test_the_parsers_limit_is_an_error_of_the_code_with_its_place(python: Execut
             assert "memory" not in failure
 
 
+TOO_DEEP = {
+    "brackets": ("x = 1\n\n" + "(" * 90_000 + ")" * 90_000, 3),
+    "brackets in many lines": ("x = 1\n" + "[\n" * 5000 + "]" * 5000, 202),
+    "a sum in many lines": ("def f():\n    return 1\n\nx = (" + "1 +\n" * 60_000 + "1)\ny = 'a longer line'", 4),
+    "alternatives": (
+        "y = 'a line'\nif y:\n pass\n" + "".join(f"elif y == {i}:\n pass\n" for i in range(20_000)) + "z = 1",
+        2,
+    ),
+    "calls of calls": ("f = 1\nf" + "()" * 50_000, 2),
+    "conditions": ("\n1 if 1 else " + "1 if 1 else " * 30_000 + "1", 2),
+    "levels of indentation": ("".join(" " * i + "if 1:\n" for i in range(150)) + " " * 150 + "pass", 101),
+    "loops in loops": ("".join(" " * i + "for i in []:\n" for i in range(30)) + " " * 30 + "pass", 21),
+}
+
+
+@pytest.mark.parametrize("name", TOO_DEEP)
+def test_code_that_is_too_deep_is_told_with_its_line(python: ExecutorFactory, name: str) -> None:
+    code, line = TOO_DEEP[name]
+    with python.executor(replace(BOUNDS, seconds=30)) as one:
+        failure = answered(one, code).said["failure"]
+        assert failure["type"] in ("SyntaxError", "IndentationError")
+        assert f"line {line})" in failure["message"]
+        assert "memory" not in failure
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "eval('-' * 50_000 + '1')",
+        "x = 1\nexec('-' * 50_000 + '1')",
+        "def f(s): return compile(s, 'mine', 'eval')\nf('-' * 50_000 + '1')",
+        "import ast\nast.parse('-' * 50_000 + '1')",
+        "import ast\nast.literal_eval('-' * 50_000 + '1')",
+        "import builtins; print(builtins.eval('not ' * 50_000 + '1'))",
+    ],
+)
+def test_a_text_that_is_too_deep_to_be_read_as_code_is_no_want_of_memory(python: ExecutorFactory, code: str) -> None:
+    with python.executor(BOUNDS) as one:
+        failure = answered(one, code).said["failure"]
+        assert "memory" not in failure
+        assert "nested too deeply for the parser" in failure["message"] or "RecursionError" in failure["type"]
+        assert "line" in failure["traceback"]
+
+
+@pytest.mark.parametrize(
+    "code", ["eval('bytes(1 << 40)')", "bytes(1 << 40)", "def parse(n): return bytes(n)\nparse(1 << 40)"]
+)
+def test_want_of_memory_is_told_as_such(python: ExecutorFactory, code: str) -> None:
+    with python.executor(BOUNDS) as one:
+        assert answered(one, code).said["failure"]["memory"] is True
+
+
 @pytest.mark.parametrize(
     ("code", "advice"),
     [

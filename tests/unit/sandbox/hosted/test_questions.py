@@ -26,8 +26,9 @@ class Table:
     def put(self, sort: str, body: bytes) -> None:
         self.rows[sort] = body
 
-    def starting(self, prefix: str) -> list[bytes]:
-        return [self.rows[sort] for sort in sorted(self.rows) if sort.startswith(prefix)]
+    def starting(self, prefix: str, most: int) -> list[bytes]:
+        found = [self.rows[sort] for sort in sorted(self.rows) if sort.startswith(prefix)]
+        return found[: 1 + next((at for at in range(len(found)) if sum(map(len, found[: at + 1])) > most), len(found))]
 
     def close(self) -> None:
         """It has no connections."""
@@ -62,10 +63,14 @@ def test_a_message_is_not_seen_before_it_is_whole() -> None:
         b"no message",
         zlib.compress(b"{"),
         zlib.compress(b"[" * 100_000),
-        zlib.compress(b'"' + b" " * (LARGEST + 1) + b'"'),
+        zlib.compress(b'"' + b" " * (LARGEST[questions.QUESTION] + 1) + b'"'),
         zlib.compress(b"1")[:-2],
+        zlib.compress(b"[" + b"[]," * 400_000 + b"[]]"),
+        zlib.compress(b"[" + b'"",' * 400_000 + b"0]"),
+        zlib.compress(b"{" + b",".join(b'"%d":0' % n for n in range(150_000)) + b"}"),
+        zlib.compress(b"NaN"),
     ],
-    ids=["not compressed", "not JSON", "deep", "a bomb", "cut off"],
+    ids=["not compressed", "not JSON", "deep", "a bomb", "cut off", "lists", "texts", "names", "no number"],
 )
 def test_what_is_no_message_is_refused(body: bytes) -> None:
     table = Table()

@@ -198,31 +198,21 @@ class LambdaExecutors:
 
         No failure here costs the run its answer: an unrecorded turn ends by itself, and blobs go with their executor.
         """
+        found: list[str] = []
+        with suppress(Unavailable):  # before the turn is given back: what is there then is no later run's
+            found = self._blobs.list(turn.owner, blobs_of(turn.id))
         try:
             is_ours = self._held.give(turn, known)
         except Unavailable as error:
             return f"the run could not be recorded: {error}"
+        kept = _keys(turn.id, known)
+        mine = f"{blobs_of(turn.id)}{generation}/"
         with suppress(Unavailable):
-            self._sweep(turn, known if is_ours else turn.known, generation)
-        return None if is_ours else "the run took so long that another one went on without it"
-
-    def _sweep(self, turn: RunTurn, known: KnownExecutor, generation: str) -> None:
-        """Remove the snapshot that was replaced, what was written in vain, and copies of stored files for this run.
-
-        Nothing of another run is removed: it may have begun already.
-        """
-        before, now = turn.known.variables.snapshot, known.variables.snapshot
-        kept = {piece_key(turn.id, now.generation, number) for number in range(len(now.pieces))} if now else set[str]()
-        if known.files:
-            kept.add(_files_key(turn.id, known.files[0]))
-        mine = [f"{blobs_of(turn.id)}{generation}/"]
-        if turn.known.files and turn.known.files != known.files:
-            mine.append(_files_key(turn.id, turn.known.files[0]))
-        mine += [f"{blobs_of(turn.id)}{before.generation}/"] if before and before != now else []
-        for prefix in mine:
-            for key in self._blobs.list(turn.owner, prefix):
-                if key not in kept:
+            for key in found:
+                # The forms of an earlier run are valid for minutes, and code can fill them whenever its machine runs.
+                if key not in kept if is_ours else key.startswith(mine):
                     self._blobs.remove(turn.owner, key)
+        return None if is_ours else "the run took so long that another one went on without it"
 
 
 class _StoredFileLinks:
@@ -264,6 +254,15 @@ class _StoredFileLinks:
             self._lake.copy(owner, content.key, self._blobs, key)
 
 
+def _keys(id: str, known: KnownExecutor) -> set[str]:
+    """The blobs that hold the executor's state."""
+    snapshot = known.variables.snapshot
+    files = {_files_key(id, known.files[0])} if known.files else set[str]()
+    if snapshot is None:
+        return files
+    return files | {piece_key(id, snapshot.generation, number) for number in range(len(snapshot.pieces))}
+
+
 def _files_key(id: str, run: str) -> str:
     return f"{blobs_of(id)}{run}/work"
 
@@ -283,4 +282,5 @@ def _checked(saved: dict[str, Any], generation: str) -> VariablesSnapshot:
     most = -(-MOST_SAVED // PIECE) + 1
     if len(pieces) > most or any(len(one) != 64 for one in pieces):
         raise ValueError("no such pieces")
-    return VariablesSnapshot(generation, pieces, int(saved["size"]), kept, lost)
+    size = min(max(0, int(saved["size"])), len(pieces) * PIECE)  # no more can be there
+    return VariablesSnapshot(generation, pieces, size, kept, lost)

@@ -7,9 +7,10 @@ ends loans that are over.
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 from loci.adapters.aws.clients import Clients, explained
@@ -70,8 +71,13 @@ class RunRows:
                 },
             )
 
-    def starting(self, prefix: str) -> list[bytes]:
-        return [bytes(item.get("body", {}).get("B", b"")) for item in self._found(prefix)]
+    def starting(self, prefix: str, most: int) -> list[bytes]:
+        found: list[bytes] = []
+        for page in self._pages(prefix):
+            found += [bytes(item.get("body", {}).get("B", b"")) for item in page]
+            if sum(map(len, found)) > most:
+                break
+        return found
 
     def close(self) -> None:
         """Do nothing: boto3 keeps its connections."""
@@ -88,7 +94,8 @@ class RunRows:
             self._delete(LOANS, self._note)
 
     def _remove(self) -> int:
-        names = [str(item[SORT].get("S")) for item in self._found("", MOST_REMOVED)]
+        pages = self._pages("", names_only=True)
+        names = [str(item[SORT].get("S")) for item in islice(chain.from_iterable(pages), MOST_REMOVED)]
         for name in names:
             self._delete(self._partition, name)
         return len(names)
@@ -98,9 +105,8 @@ class RunRows:
             key: dict[str, Attribute] = {PARTITION: {"S": partition}, SORT: {"S": sort}}
             self._clients.dynamodb.delete_item(TableName=self._table, Key=key)
 
-    def _found(self, prefix: str, names_only: int | None = None) -> "list[dict[str, Attribute]]":
-        """The rows in order, or the names of the first so many."""
-        found: list[dict[str, Attribute]] = []
+    def _pages(self, prefix: str, *, names_only: bool = False) -> "Iterator[list[dict[str, Attribute]]]":
+        """The rows in order, as the table gives them: a page has 1 MB."""
         query: Query = {
             "TableName": self._table,
             "ConsistentRead": True,
@@ -110,16 +116,14 @@ class RunRows:
         if prefix:
             query["KeyConditionExpression"] = f"{PARTITION} = :pk AND begins_with({SORT}, :prefix)"
             query["ExpressionAttributeValues"] = {":pk": {"S": self._partition}, ":prefix": {"S": prefix}}
-        if names_only is not None:
+        if names_only:
             query["ProjectionExpression"] = SORT
         while True:
             with self._explained():
                 answer = self._clients.dynamodb.query(**query)
-            found += answer["Items"]
-            if names_only is not None and len(found) >= names_only:
-                return found[:names_only]
+            yield answer["Items"]
             if "LastEvaluatedKey" not in answer:
-                return found
+                return
             query["ExclusiveStartKey"] = answer["LastEvaluatedKey"]
 
     def _explained(self) -> Any:

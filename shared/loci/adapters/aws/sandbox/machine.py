@@ -9,6 +9,7 @@ from loci.adapters.aws.clients import Clients, explained, invoked
 from loci.core.errors import LociError
 from loci.core.identity import Owner
 from loci.sandbox.lambda_host.function_answer import unpacked_answer
+from loci.sandbox.supervisor.bounded_json import parsed_json
 
 RESOLUTIONS = {
     "ResourceNotFoundException": "Deploy the stack, or set {setting} to the function it made",
@@ -21,6 +22,8 @@ NOT_STARTED = (
     *("Runtime.MalformedHandlerName", "Runtime.InvalidEntrypoint", "Runtime.InvalidWorkingDir"),
 )
 """Lambda's names for a program or a handler that cannot be loaded: it ran no code."""
+MOST_PARTS = 10_000
+"""Of what Lambda answers: the function's packed answer is one text, and an error has the lines of a traceback."""
 PING = {"ping": True}
 """The event that runs no code. A machine that starts answers it."""
 
@@ -83,9 +86,9 @@ class Machine:
             answer = invoked(self.clients, self.function, json.dumps(event).encode(), TenantId=tenant)
             body = answer["Payload"].read()
         try:
-            said = json.loads(body)
+            said = parsed_json(body, MOST_PARTS)
             if "FunctionError" in answer:
                 raise _FunctionError(f"{said.get('errorType')}: {said.get('errorMessage')}"[:300])
             return unpacked_answer(said)
-        except (ValueError, RecursionError, AttributeError) as error:
+        except (ValueError, AttributeError) as error:
             raise MachineError(f"its answer makes no sense: {error}"[:300]) from None

@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable, Generator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from loci.core.errors import LociError
@@ -36,17 +36,22 @@ def answering(rows: MessageRows, answer: Answer, most: int, failed: JsonObject) 
 
 def _look(rows: MessageRows, answer: Answer, most: int, failed: JsonObject, over: threading.Event) -> None:
     number, pause = 1, SHORTEST_PAUSE
+    slots = threading.BoundedSemaphore(AT_ONCE)  # a question that waits in here would take memory
     threads = ThreadPoolExecutor(AT_ONCE)
     try:
         while number <= most and not over.wait(pause):
-            try:
-                question = questions.receive(rows, questions.QUESTION, number)
-            except (LociError, BadMessageError):
-                question = None
+            question = None
+            if slots.acquire(blocking=False):
+                with suppress(LociError, BadMessageError):
+                    question = questions.receive(rows, questions.QUESTION, number)
+                if question is None:
+                    slots.release()
             if question is None:
                 pause = min(LONGEST_PAUSE, pause * 1.3)
                 continue
-            threads.submit(_answer, rows, number, question, answer, failed).add_done_callback(_report)
+            asked = threads.submit(_answer, rows, number, question, answer, failed)
+            asked.add_done_callback(lambda done: (slots.release(), _report(done)))
+            del question
             number, pause = number + 1, SHORTEST_PAUSE
     finally:
         # Do not wait for a tool that takes longer than the run.

@@ -10,7 +10,7 @@ from loci.adapters.local.executors.executor_folder import ExecutorFolder, Stored
 from loci.adapters.local.executors.executor_starter import ExecutorStarter
 from loci.adapters.sandbox import run_results
 from loci.adapters.sandbox.executor_state import NOT_SAVED, KnownVariables, condition_after_end
-from loci.adapters.sandbox.snapshots import Snapshots, VariablesSnapshot
+from loci.adapters.sandbox.snapshots import TOO_LARGE, Snapshots, VariablesSnapshot
 from loci.code.ports import GivenUp, StoredFiles, never
 from loci.code.python_run import ExecutorCondition, Made, Ran
 from loci.core.errors import LociError
@@ -23,9 +23,8 @@ from loci.sandbox.supervisor.variables import UnreadableError, Unsaved
 
 BUSY_SECONDS = 2.0
 """A run waits so long for its turn. Saving the variables, which may go on meanwhile, is given up for it."""
-MOST_BETWEEN_RUNS = 64 << 20
-"""Bytes of variables that are saved between runs. More are saved when the executor is put away."""
-MOST = 2 << 30
+MOST_BETWEEN_RUNS, MOST = 64 << 20, 2 << 30
+"""Bytes of variables that are saved between runs, and when the executor is put away."""
 ATTEMPTS = 3
 """Processes that a run is given to, as long as each of them ends before it has read it."""
 SAVE_SECONDS, PUT_AWAY_SECONDS = 5.0, 20.0
@@ -263,7 +262,8 @@ class ExecutorSession:
             self.is_dirty = False
             return
         writer = self._snapshots.writer(self.owner, self.id)
-        is_wanted = lambda: all_of_it and bool(self._waiting)  # noqa: E731 (a run is waiting, and it may be saved later)
+        most = min(most, writer.room)
+        is_wanted = lambda: all_of_it and bool(self._waiting)  # noqa: E731 (a run waits, and it may be saved later)
         saved = variables.save(executor, writer.take, most, all_of_it=all_of_it, seconds=seconds, given_up=is_wanted)
         if isinstance(saved, Unsaved):
             self._snapshots.abandon(writer)
@@ -279,8 +279,8 @@ class ExecutorSession:
         try:
             self._snapshots.finish(writer, *run_results.saved(saved.said), self._keep_until)
         except LociError as error:
+            self._is_saved, self._is_large = False, error.code == TOO_LARGE
             self._why_unsaved = f"saving them failed, and is tried again: {error.what}"
-            self._is_saved = False
             raise
         self.is_dirty, self._why_unsaved, self._is_saved = False, SOON, True
         self._note(self._known.names, ())

@@ -17,7 +17,9 @@ from loci.sandbox.wall.layers import Layer
 from loci.sandbox.wall.probe import Unsafe, offered, strongest
 
 PREFIX = "executor-"
-CLOSE_SECONDS = 3.0
+CLOSE_SECONDS = 1.0
+ATTEMPTS = 3
+"""Fork servers that are asked for an executor, as long as each of them ends meanwhile."""
 SERVER_SECONDS = 3600.0
 """Its executors share one memory layout, which code might learn: so a fork server does not serve for ever."""
 
@@ -120,10 +122,17 @@ class ExecutorStarter:
 
     def spawn(self, folder: ExecutorFolder) -> ExecutorProcess:
         """Start an executor in this folder, which the caller has locked. `ExecutorEnded` if it does not start."""
-        try:
-            return self._server().spawn(folder.work_folders, self._bounds)
-        except (OSError, subprocess.SubprocessError) as error:
-            raise ExecutorEnded("start", failed_to_start(str(error))) from None
+        for left in reversed(range(ATTEMPTS)):
+            try:
+                server = self._server()
+            except (OSError, subprocess.SubprocessError) as error:
+                raise ExecutorEnded("start", failed_to_start(str(error))) from None
+            try:
+                return server.spawn(folder.work_folders, self._bounds)
+            except ExecutorEnded:
+                if not left or server.is_alive:
+                    raise
+        raise AssertionError
 
     def close(self) -> None:
         """End all executors and their fork servers."""

@@ -1,0 +1,134 @@
+"""Code gets no processor after its answer, except for seconds in which its variables are saved."""
+
+import os
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+
+from loci.adapters.local.executors import executor_session
+from loci.code.python_run import RunFailure
+from loci.core.identity import Owner
+from loci.sandbox.supervisor.executor_process import ExecutorProcess
+from tests.attack.sandbox.python.test_saved_state import Here
+from tests.contract.stores import ANN, BOB, CLOCK, START
+from tests.support.executors import ExecutorFactory, executor_factory, printed, walls
+from tests.support.polling import until
+
+BUSY = "sum(i * i for i in range(3_000_000))"
+"""Takes a good part of a second of a processor: the time in which others would have theirs."""
+GOES_ON = {
+    "a thread": "import threading\ndef f():\n while True: pass\nthreading.Thread(target=f, daemon=True).start()",
+    "threads in numbers": """
+import threading, zlib
+def f():
+    while True: zlib.compress(bytes(1 << 20))
+for _ in range(8): threading.Thread(target=f, daemon=True).start()
+""",
+    "a timer's signal": """
+import signal
+def again(*_):
+    for i in range(100_000): pass
+signal.signal(signal.SIGALRM, again); signal.setitimer(signal.ITIMER_REAL, 0.01, 0.01)
+""",
+    "a handler of the signal that continues it": """
+import signal
+def again(*_):
+    for i in range(1_000_000): pass
+for one in (signal.SIGCONT, signal.SIGTSTP, signal.SIGCHLD): signal.signal(one, again)
+""",
+    "a timer": "import threading\ndef f():\n threading.Timer(0.01, f).start()\n for i in range(10**6): pass\nf()",
+    "an end of the interpreter": "import atexit\ndef f():\n while True: pass\natexit.register(f)",
+}
+NEVER = {
+    "reducing": "class A:\n def __reduce__(self):\n  while True: pass\na = A()",
+    "reducing that hears no interrupt": """
+class A:
+    def __reduce__(self):
+        while True:
+            try:
+                while True: pass
+            except BaseException: pass
+a = A()
+""",
+    "its state": "class A:\n def __getstate__(self):\n  while True: pass\na = A()",
+    "a thread beside saving": """
+import threading, time
+def f():
+    while True: pass
+threading.Thread(target=f, daemon=True).start()
+class A:
+    def __reduce__(self):
+        while True: time.sleep(0.01)
+a = A()
+""",
+}
+SAVING = 0.3
+"""Seconds that saving may take here."""
+GRACE = 0.3
+WITH_THREADS = 1.0
+"""Seconds of processors that threads add to that: there are few, whatever the number of threads."""
+
+
+def used(process: int) -> float:
+    """Seconds of processors that it has had."""
+    fields = Path(f"/proc/{process}/stat").read_bytes().rpartition(b")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def is_stopped(process: int) -> bool:
+    return Path(f"/proc/{process}/stat").read_bytes().rpartition(b")")[2].split()[0] == b"T"
+
+
+@pytest.fixture(scope="module", params=walls())
+def python(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Generator[ExecutorFactory]:
+    with executor_factory(tmp_path_factory.mktemp("after"), walls()[request.param], ()) as one:
+        yield one
+
+
+@pytest.mark.parametrize("name", GOES_ON)
+def test_what_goes_on_after_the_answer_gets_no_processor(python: ExecutorFactory, name: str) -> None:
+    with python.executor() as one, python.executor() as other:
+        for code in (GOES_ON[name], "1"):  # and not after a second one either
+            printed(one, code)
+            until(lambda: is_stopped(one.id))
+            before = used(one.id)
+            assert printed(other, f"print({BUSY} > 0)") == "True\n"
+            assert used(one.id) == before
+
+
+@pytest.fixture(params=walls())
+def here(request: pytest.FixtureRequest, tmp_path: Path) -> Generator[Here]:
+    made = Here(tmp_path, request.param)
+    yield made
+    made.executors.close()
+    CLOCK.now = START
+
+
+def process(here: Here, owner: Owner) -> ExecutorProcess:
+    [session] = [one for one in here.executors.sessions() if one.owner == owner]
+    executor = session._executor  # pyright: ignore[reportPrivateUsage]
+    assert executor is not None
+    return executor
+
+
+@pytest.mark.parametrize("name", NEVER)
+def test_saving_that_never_ends_has_its_seconds_once(here: Here, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setattr(executor_session, "SAVE_SECONDS", SAVING)
+    ran = here.ran(ANN, here.executors.open(ANN), NEVER[name])
+    assert not isinstance(ran.outcome, RunFailure), ran
+    other = here.executors.open(BOB)
+    hostile = process(here, ANN)
+    before = used(hostile.id)
+    CLOCK.now += executor_session.QUIET_SECONDS
+    here.executors.tidy()
+    if hostile.ended is not None:  # it did not let itself be interrupted
+        assert hostile.ended == "time"
+        return
+    until(lambda: is_stopped(hostile.id))
+    after = used(hostile.id)
+    assert after - before <= SAVING + GRACE + WITH_THREADS
+    for _ in range(3):
+        here.ran(BOB, other, BUSY)
+        here.executors.tidy()
+    assert used(hostile.id) == after
