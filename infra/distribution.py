@@ -11,6 +11,7 @@ from aws_cdk import aws_cloudfront_origins as origins
 
 from infra.acknowledged import acknowledge
 from infra.stage import Stage
+from loci.core.scopes import SCOPES
 
 VIEWER_REQUEST = Path(__file__).resolve().parent / "edge" / "viewer_request.js"
 ADDRESS_HEADER = "x-viewer-ip"
@@ -64,9 +65,12 @@ def distribution(stack: Stack, stage: Stage, host: str, origin_secret: str) -> c
 
 def viewer_request(stage: Stage) -> str:
     """Return the source of the viewer request function, with a line above it that sets SCOPES."""
-    signs_in = "oidc_issuer" in stage.settings
-    scopes = stage.settings.get("oidc_scopes", "").replace(",", " ").split()
-    return f"const SCOPES = {json.dumps(scopes if signs_in else None)};\n{VIEWER_REQUEST.read_text('utf-8')}"
+    scopes: list[str] | None = None
+    if stage.settings.get("oauth") == "built-in":
+        scopes = list(SCOPES)
+    elif "oidc_issuer" in stage.settings:
+        scopes = stage.settings.get("oidc_scopes", "").replace(",", " ").split()
+    return f"const SCOPES = {json.dumps(scopes)};\n{VIEWER_REQUEST.read_text('utf-8')}"
 
 
 def _certificate(stack: Stack, stage: Stage) -> acm.ICertificate | None:

@@ -14,7 +14,7 @@ FROM_THE_STACKS = frozenset(
     {"mode", "auth", "log_level", "public_url", "table", "bucket", "secrets", "secrets_from"}
     | {"search", "search_url", "inference_function", "extract_function", "run_python_function", "run_deno_function"}
     | {"run_role", "run_table", "executor_bucket", "errand_function", "ingest_queue", "aside_queue"}
-    | {"connect_function", "secret_key", "workflow_machine"}
+    | {"connect_function", "secret_key", "workflow_machine", "address_header"}
     | {"allowed_hosts", "data", "models", "host", "port"}  # behind CloudFront, Loci sees API Gateway's host
 )
 """Settings that the stacks provide, or that a deployment must not change."""
@@ -248,6 +248,12 @@ class Stage(Part):
     def _has_a_firewall_for_its_edge(self) -> Self:
         if self.edge and self.firewall is None:
             raise ValueError("edge needs the firewall, which refuses requests that bypass CloudFront")
+        return self
+
+    @model_validator(mode="after")
+    def _lets_clients_find_the_way_in(self) -> Self:
+        if self.settings.get("oauth") == "built-in" and not self.edge and not self.localstack:
+            raise ValueError("settings has oauth, which needs edge: clients look for its paths at the root of the host")
         return self
 
     @model_validator(mode="after")

@@ -1,5 +1,5 @@
-// CloudFront runs this on every request. The synthesis puts SCOPES above it: the scopes that a token must have if the
-// stage accepts tokens of an OpenID Connect issuer, else null.
+// CloudFront runs this on every request. The synthesis puts SCOPES above it: the scopes for which a client should ask, if
+// the stage accepts tokens, else null.
 
 const METADATA = '/.well-known/oauth-protected-resource';
 

@@ -7,7 +7,7 @@ from constructs import Construct
 
 from infra import defaults, runs, tool_calls, workflow_runs
 from infra.acknowledged import acknowledge
-from infra.distribution import distribution
+from infra.distribution import ADDRESS_HEADER, distribution
 from infra.firewall import protect
 from infra.rest_api import address, rest_api, route_everything
 from infra.stacks.data import Data
@@ -79,6 +79,7 @@ def _function(stack: Stack, stage: Stage, folders: Layers, data: Data, public_ur
             **tool_calls.settings_of(stack, stage, data),
             **workflow_runs.settings_of(stack, stage),
             "public_url": public_url,
+            **({"address_header": ADDRESS_HEADER} if stage.edge else {}),
         },
         may=[
             *tool_calls.permissions(stack, stage, data),

@@ -42,6 +42,8 @@ class Adapters:
     records: RecordStore
     blobs: BlobStore
     local_links: LocalLinks | None
+    read_public: Callable[[str], bytes]
+    """Returns what is at a public https address, if it is small. Strangers may name it."""
     search: "Callable[[], SearchAdapters]"
     """Documents and files share them."""
     files: "Callable[[SearchAdapters], FileAdapters]"
@@ -64,6 +66,7 @@ class App:
     records: RecordStore
     blobs: BlobStore
     local_links: LocalLinks | None
+    read_public: Callable[[str], bytes]
     scratchpad: Scratchpad
     api_keys: ApiKeys
     lazy_language_model: "Lazy[LanguageModel | None]"

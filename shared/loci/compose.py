@@ -15,7 +15,9 @@ from loci.core.stores import RecordStore
 from loci.core.telemetry import Telemetry
 from loci.documents.module import documents_module
 from loci.files.module import files_module
+from loci.lookup.module import lookup_module
 from loci.mcp.auth.api_keys import ApiKeys
+from loci.mcp.auth.module import oauth_module
 from loci.mcp.module import Module, tool_families
 from loci.scratchpad.api import Scratchpad
 from loci.scratchpad.module import scratchpad_module
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from loci.documents.api import Documents
     from loci.documents.ingest.reindex import IndexRebuild
     from loci.files.api import Files
+    from loci.mcp.auth.grants import Grants
     from loci.search.inference import Embedder
     from loci.search.language_model import LanguageModel
     from loci.tools.answering import Answering
@@ -45,7 +48,9 @@ def modules(app: App) -> Sequence[Module]:
         code_module(app),
         tools_module(app),
         workflows_module(app),
+        lookup_module(app),
         web_module(app),
+        oauth_module(app),
     ]
 
 
@@ -139,6 +144,7 @@ def build_app(settings: Settings | None = None) -> App:
         records=adapters.records,
         blobs=adapters.blobs,
         local_links=adapters.local_links,
+        read_public=adapters.read_public,
         scratchpad=scratchpad,
         api_keys=ApiKeys(adapters.records, time.time),
         lazy_language_model=language_model,
@@ -181,6 +187,7 @@ def build_answering(settings: Settings | None = None, *, only_public: bool = Tru
     """Build what reaches the tool servers of a deployment's owners. It needs none of the server's secrets."""
     from loci.adapters.aws.clients import Clients
     from loci.runtimes.aws import aws_stores, for_connections
+    from loci.runtimes.local import read_public
     from loci.tools.answering import Answering
     from loci.tools.parts import reached_servers
 
@@ -188,7 +195,7 @@ def build_answering(settings: Settings | None = None, *, only_public: bool = Tru
     clients = Clients()
     records, _ = aws_stores(settings, clients)
     reached = reached_servers(records, for_connections(settings, clients, only_public=only_public))
-    return Answering(reached.tool_list, reached.servers)
+    return Answering(reached.tool_list, reached.servers, read_public)
 
 
 def build_index_rebuild(settings: Settings) -> "IndexRebuild":
@@ -251,6 +258,19 @@ def keys_of_stack(stack: str) -> ApiKeys:
     clients = Clients()
     records, _ = aws_stores(Settings.model_validate(settings_of(stack, clients)), clients)
     return ApiKeys(records, time.time)
+
+
+def grants_of_stack(stack: str) -> "Grants":
+    """What people have allowed clients of a deployment on AWS, to be listed and revoked without its secrets."""
+    from loci.adapters.aws.clients import Clients
+    from loci.adapters.aws.stack import settings_of
+    from loci.core.signing import Keyring
+    from loci.mcp.auth.grants import Grants
+    from loci.runtimes.aws import aws_stores
+
+    clients = Clients()
+    records, _ = aws_stores(Settings.model_validate(settings_of(stack, clients)), clients)
+    return Grants(records, Keyring(()), ApiKeys(records, time.time), time.time)
 
 
 def check_database(settings: Settings) -> str | None:

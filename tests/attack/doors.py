@@ -78,10 +78,10 @@ class LambdaDoor:
 
 
 @contextmanager
-def uvicorn_door(application: Starlette) -> Generator[UvicornDoor]:
+def uvicorn_door(application: Starlette, port: int = 0) -> Generator[UvicornDoor]:
     """The application, served as `loci serve` does."""
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    listener.bind(("127.0.0.1", 0))
+    listener.bind(("127.0.0.1", port))
     listener.listen(1024)
     config = uvicorn_config(application, log_level="error")
     server = uvicorn.Server(config)

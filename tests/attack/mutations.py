@@ -29,7 +29,7 @@ GOOD = [
 ]
 BODY_CHANGES = ["value", "member", "member", "method", "cut", "byte", "insert", "tail", "binary", "deep", "batch"]
 CHANGES = ["header", "header", "line", "drop", "method", "path", "query"]
-PATHS = "/mcp /mcp/documents /mcp/files /mcp/tools /mcp/ /mcp// /mcp/x /mcpx /MCP /mcp/%2e%2e /mcp/%00 /mcp/%ff /"
+PATHS = "/mcp /mcp/documents /mcp/files /mcp/search /mcp/ /mcp// /mcp/x /mcpx /MCP /mcp/%2e%2e /mcp/%00 /mcp/%ff /"
 QUERIES = (
     f"? ?apikey= ?apikey=x ?apikey={KEY} ?apikey={KEY}&apikey={KEY} ?api%6bey=x ?apikey=%ff%00 ?% ?apikey ?a;b=1&a"
 )

@@ -277,7 +277,7 @@ BY_CHANCE = settings(
 )
 few_or_all = pytest.mark.parametrize("share", [0.2, pytest.param(1, marks=pytest.mark.exhaustive)], ids=["few", "all"])
 """How many of the 4,000 requests are drawn."""
-ENDPOINTS = ("/mcp", "/mcp/documents", "/mcp/files", "/mcp/tools")
+ENDPOINTS = ("/mcp", "/mcp/documents", "/mcp/files", "/mcp/tools", "/mcp/search")
 
 
 def holds(answer: Answer, method: str, path: str) -> bool:

@@ -22,6 +22,7 @@ from tests.bench.ingestion import ingestion
 from tests.bench.latency import latency
 from tests.bench.load import load
 from tests.bench.memory import memory
+from tests.bench.million import million
 from tests.bench.opensearch import opensearch
 from tests.bench.python_runs import python_runs
 from tests.bench.rerank import rerank
@@ -66,14 +67,19 @@ PARTS: Mapping[str, Callable[[Servers], list[Figure]]] = {
 }
 
 
+# These take most of an hour, and disk, so they run only if they are named.
+LONG: Mapping[str, Callable[[Servers], list[Figure]]] = {"million": million}
+
+
 def _leave(_: int, __: FrameType | None) -> NoReturn:
     sys.exit(1)
 
 
 def main() -> int:
+    every = {**PARTS, **LONG}
     options = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
     options.add_argument("--json", type=Path, metavar="FILE", help="write the numbers there, too")
-    options.add_argument("--only", choices=PARTS, action="append", metavar="NAME", help=f"one of {', '.join(PARTS)}")
+    options.add_argument("--only", choices=every, action="append", metavar="NAME", help=f"one of {', '.join(every)}")
     options.add_argument("--models", type=Path, metavar="DIR", help="has all-MiniLM-L6-v2; without it, it is pulled")
     given = options.parse_args()
     # So that the children end, too, where this process is asked to.
@@ -82,7 +88,7 @@ def main() -> int:
     with servers(given.models) as stage:
         for name in given.only or PARTS:
             began = time.perf_counter()
-            figures += PARTS[name](stage)
+            figures += every[name](stage)
             print(f"{name}: {time.perf_counter() - began:.0f} s", file=sys.stderr)
     print(table(figures))
     if given.json:

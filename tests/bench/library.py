@@ -5,6 +5,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import islice
 from pathlib import Path
 
 from loci.app import App
@@ -24,6 +25,8 @@ from tests.bench.servers import Server, Servers
 from tests.bench.texts import Texts, made_up
 
 DOCUMENTS = 1000
+AT_ONCE = 100
+"""Documents of one transaction."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,10 +90,13 @@ def many_passages(servers: Servers, count: int) -> Library:
     app, texts = app_on(data, models), Texts(3)
     questions: dict[str, str] = {}
     model = embedding_model(app)
-    for document, chunks in made_up(texts, app.documents.parts.embedder, model, count):
-        app.documents.parts.index.put(LOCAL, COLLECTION, document, chunks, TagsAndDate())
-        app.documents.parts.catalog.put(LOCAL, known_document(document, len(chunks), model.identity), ABSENT)
-        questions[document] = texts.question(chunks[0].text)
+    documents = made_up(texts, app.documents.parts.embedder, model, count)
+    while some := list(islice(documents, AT_ONCE)):
+        with app.documents.parts.index.together():  # one by one each waits for the disk, on a busy machine for a second
+            for document, chunks in some:
+                app.documents.parts.index.put(LOCAL, COLLECTION, document, chunks, TagsAndDate())
+                app.documents.parts.catalog.put(LOCAL, known_document(document, len(chunks), model.identity), ABSENT)
+                questions[document] = texts.question(chunks[0].text)
     return Library(data, models, list(questions), texts.some([*questions.values()]), data, passages=count)
 
 

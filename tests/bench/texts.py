@@ -6,12 +6,17 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, islice, product
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import loci
 from loci.core.ids import content_id
 from loci.search.inference import Embedder, Embedding, EmbeddingModel
 from loci.search.ranking import Chunk
 from loci.search.words import index_words
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 EXAMPLE = Path(loci.__file__).parent / "example"
 SECTIONS = 2
@@ -23,6 +28,7 @@ SUBJECT = 60
 QUESTIONS = 200
 PASSAGES_A_DOCUMENT = 10
 WORDS_A_PASSAGE = 120
+WORDS_A_SENTENCE = 11
 EMBEDDED = 100
 """Of tokens, whose vectors are averaged: as many as a passage of that length has."""
 
@@ -74,9 +80,9 @@ class Texts:
 
 
 def made_up(
-    texts: Texts, embedder: Embedder, model: EmbeddingModel, passages: int
+    texts: Texts, embedder: Embedder, model: EmbeddingModel, passages: int, first: int = 0
 ) -> Iterator[tuple[str, list[Chunk]]]:
-    """Documents with their passages, whose vectors point anywhere.
+    """Documents with their passages, whose vectors point anywhere: each always the same, whichever is the `first`.
 
     Their tokens are those of passages that were really embedded: random ones are about nothing, and not found.
     """
@@ -84,18 +90,50 @@ def made_up(
 
     said = [texts.prose(WORDS_A_PASSAGE, texts.words(SUBJECT)) for _ in range(EMBEDDED)]
     tokens = [one.bits for one in embedder.passages(said)]
-    random = np.random.default_rng(1)
-    for document in (f"made-up-{number:05}" for number in range(passages // PASSAGES_A_DOCUMENT)):
-        vectors = random.standard_normal((PASSAGES_A_DOCUMENT, model.dimensions))
+    quick = _QuickTexts()
+    for at in range(first, passages // PASSAGES_A_DOCUMENT):
+        document, random = f"made-up-{at:05}", np.random.default_rng([1, at])
+        vectors = random.standard_normal((PASSAGES_A_DOCUMENT, model.dimensions), np.float32)
         vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-        subject, chunks = texts.words(SUBJECT), list[Chunk]()
-        for number, vector in enumerate(vectors):
-            text, bits = texts.prose(WORDS_A_PASSAGE, subject), tokens[int(random.integers(EMBEDDED))]
-            embedding = Embedding(model.identity, vector.astype("<f2").tobytes(), bits)
-            words, line = " ".join(index_words(text)), number + 1
-            where = f"{document}#{number}", document, f"{document}.md", "Made up", ("Made up",), line, line
+        chunks = list[Chunk]()
+        for number, (vector, (text, words)) in enumerate(zip(vectors, quick.document(random), strict=True)):
+            embedding = Embedding(
+                model.identity, vector.astype("<f2").tobytes(), tokens[int(random.integers(EMBEDDED))]
+            )
+            where = f"{document}#{number}", document, f"{document}.md", "Made up", ("Made up",), number + 1, number + 1
             chunks.append(Chunk(*where, text, content_id(text), words, embedding))
         yield document, chunks
+
+
+class _QuickTexts:
+    """The same words, of which a million passages are made in a minute."""
+
+    def __init__(self) -> None:
+        import numpy as np
+
+        self._words = _vocabulary()
+        self._stems = [" ".join(index_words(word)) for word in self._words]
+        weights = np.cumsum(1 / (np.arange(len(self._words)) + 2.7))
+        self._shares = weights / weights[-1]
+
+    def document(self, random: "np.random.Generator") -> list[tuple[str, str]]:
+        """The text of each passage, and the words that find it: a third of them of the document's subject."""
+        import numpy as np
+
+        subject = self._some(random, SUBJECT)
+        shape = PASSAGES_A_DOCUMENT, WORDS_A_PASSAGE // 3
+        of_it = subject[random.integers(SUBJECT, size=shape)]
+        others = self._some(random, PASSAGES_A_DOCUMENT * (WORDS_A_PASSAGE - shape[1])).reshape(PASSAGES_A_DOCUMENT, -1)
+        places = random.permuted(np.concatenate([of_it, others], axis=1), axis=1)
+        return [self._passage(row) for row in places.tolist()]
+
+    def _some(self, random: "np.random.Generator", count: int) -> "NDArray[np.int64]":
+        return self._shares.searchsorted(random.random(count))
+
+    def _passage(self, places: Sequence[int]) -> tuple[str, str]:
+        said = [self._words[at] for at in places]
+        sentences = (" ".join(said[at : at + WORDS_A_SENTENCE]) for at in range(0, len(said), WORDS_A_SENTENCE))
+        return ". ".join(sentences) + ".", " ".join([self._stems[at] for at in places])
 
 
 def _vocabulary() -> list[str]:

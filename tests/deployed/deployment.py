@@ -103,7 +103,7 @@ def deploy(server: LocalStack, aws: Aws, node: Node) -> Deployment:
 def stage_on(node: Node, index: str = "deployed") -> dict[str, object]:
     """The stage `local` with an index on the node."""
     stage = json.loads((ROOT / "cdk.json").read_text("utf-8"))["context"]["stages"]["local"]
-    return {**stage, "search_url": node.url, "settings": {"search_index": f"{node.prefix}{index}"}}
+    return {**stage, "search_url": node.url, "settings": {"search_index": f"{node.prefix}{index}", "oauth": "built-in"}}
 
 
 def stacks_of(stage: str) -> tuple[str, ...]:

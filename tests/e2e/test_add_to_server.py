@@ -51,7 +51,7 @@ def papers(tmp_path: Path) -> Path:
 def added(here: Path, url: str, key: str, *arguments: Path | str) -> dict[str, Any]:
     ended = loci(here, "add", *map(str, arguments), "--url", url, "--json", LOCI_KEY=key)
     assert ended.returncode == 0, ended.stderr + ended.stdout
-    return {one["path"].rpartition("/")[2]: one for one in json.loads(ended.stdout)["files"]}
+    return {one["name"]: one for one in json.loads(ended.stdout)["result"]}
 
 
 def test_a_server_has_the_files_then_byte_by_byte(
@@ -59,7 +59,7 @@ def test_a_server_has_the_files_then_byte_by_byte(
 ) -> None:
     done = added(tmp_path / "here", server.url, key, "-r", papers)
     assert {name: one["status"] for name, one in done.items()} == dict.fromkeys(done, "okay")
-    assert done["trip.md"]["passages"] == 1
+    assert done["trip.md"]["num_chunks"] == 1
     files = build_app(load_settings({"data": data})).files
     for path in papers.iterdir():
         assert files.read(LOCAL, done[path.name]["id"]).content == path.read_bytes()

@@ -122,6 +122,23 @@ def test_a_search_of_files_for_programs_has_the_shape_of_the_tool(data: Path, tm
     assert found["result"]["results"]
 
 
+def test_adding_files_answers_programs_as_the_tool_does(data: Path, tmp_path: Path) -> None:
+    tides = written(tmp_path / "notes", {"tides.md": "The tide rises.\n"}) / "tides.md"
+    first = json.loads(loci(data, "add", str(tides), "--json").stdout)
+    same = json.dumps({"name": "tides.md", "text": tides.read_text()})
+    called = json.loads(loci(data, "call", "add_memory", same).stdout)
+    assert first == called
+    both = loci(data, "add", str(tides), str(tides.with_name("absent.md")), "--json")
+    assert both.returncode == 1
+    told = json.loads(both.stdout)
+    [failed] = told.pop("failed")
+    assert (told, failed["path"], failed["error"].keys()) == (
+        called,
+        str(tides.with_name("absent.md")),
+        {"code", "message", "resolution"},
+    )
+
+
 @pytest.mark.parametrize(
     ("command", "tool"),
     [
@@ -158,6 +175,7 @@ def test_a_command_about_files_answers_programs_as_the_tool_does(
     [
         (("forget", "nothing", "--yes"), "NODE_NOT_FOUND"),
         (("ingest", "nowhere"), "NO_SUCH_PATH"),
+        (("add", "nothing.pdf"), None),
         (("files", "show", "nothing.pdf"), "MEMORY_NOT_FOUND"),
         (("files", "forget", "nothing.pdf", "--yes"), "MEMORY_NOT_FOUND"),
         (("graph", "--html", "nowhere/graph.html"), "CANNOT_WRITE"),

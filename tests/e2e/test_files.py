@@ -61,7 +61,7 @@ def papers(tmp_path: Path) -> Path:
 def added(data: Path, *arguments: str) -> dict[str, Any]:
     ended = loci(data, "add", *arguments, "--json")
     assert ended.returncode == 0, ended.stderr + ended.stdout
-    return {one["path"].rpartition("/")[2]: one for one in json.loads(ended.stdout)["files"]}
+    return {one["name"]: one for one in json.loads(ended.stdout)["result"]}
 
 
 def test_people_read_what_was_read_and_what_was_not(data: Path, papers: Path) -> None:

@@ -70,7 +70,8 @@ def test_gaps_and_clusters_for_programs_have_the_fields_of_the_tools(tmp_path: P
     gaps = {(one["source_id"], one["target_id"]): one for one in found}
     assert made["gaps"]
     for gap in made["gaps"]:
-        assert gap.items() <= gaps[gap["source_id"], gap["target_id"]].items()
+        assert gap == gaps[gap["source_id"], gap["target_id"]]
+        assert gap["reason"].startswith("Both are about ")
     clusters = json.loads(loci(data, "call", "cluster_documents").stdout)["clusters"]
     assert made["clusters"] == [{name: one[name] for name in ("id", "label", "size")} for one in clusters]
 

@@ -40,6 +40,7 @@ CHANGES: dict[str, tuple[str, dict[str, object]]] = {
         "prod",
         {"settings": {"oidc_issuer": "https://id.example.com", "oidc_scopes": "loci:read,loci:write"}},
     ),
+    "lets clients in": ("prod", {"settings": {"oauth": "built-in"}}),
 }
 APART: dict[str, tuple[str, dict[str, object]]] = {"restored": ("prod", {"existing": RESTORED})}
 """Stages that lack what all others create."""

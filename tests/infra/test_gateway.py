@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from infra.distribution import ADDRESS_HEADER
 from loci.core.identity import LOCAL
 from loci.documents.ingest.uploads import upload_prefix
 from tests.infra.conftest import CERTIFICATE, Synthesised
@@ -198,6 +199,14 @@ def test_the_gateway_and_the_outputs_name_the_address_that_clients_see(
     assert template.read(variables["LOCI_PUBLIC_URL"]) == address
     assert template.output("Endpoint") == f"{address}/mcp"
     assert f" {address}/mcp " in template.output("Connect")
+
+
+@pytest.mark.parametrize(
+    ("stage", "header"), [("lets clients in", ADDRESS_HEADER), ("prod", ADDRESS_HEADER), ("dev", None)]
+)
+def test_registrations_count_by_the_viewers_address(stacks_of: Synthesised, stage: str, header: str | None) -> None:
+    variables = stacks_of(stage).gateway.one("AWS::Lambda::Function")["Environment"]["Variables"]
+    assert variables.get("LOCI_ADDRESS_HEADER") == header
 
 
 def test_a_domain_of_ones_own_comes_with_its_certificate_and_a_new_tls(stacks_of: Synthesised) -> None:

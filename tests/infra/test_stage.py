@@ -57,6 +57,8 @@ def test_a_stage_like_another_may_say_more() -> None:
         ({"gateway": {"memory_mb": 64, "timeout_s": 29}}, "gateway.memory_mb: Input should be greater than or equal"),
         ({"gateway": {"memory_mb": "1024", "timeout_s": 29}}, "gateway.memory_mb: Input should be a valid integer"),
         ({"edge": True, "firewall": None}, "edge needs the firewall"),
+        ({"edge": False, "settings": {"oauth": "built-in"}}, "settings has oauth, which needs edge"),
+        ({"settings": {"address_header": "x-mine"}}, "the stacks set LOCI_ADDRESS_HEADER themselves"),
         ({"firewall": True}, "firewall: Input should be a valid dictionary"),
         ({"alarms": "none"}, "alarms: Input should be 'all' or 'few'"),
         ({"model_in_gateway": "bge-small-en-v1.5"}, "model_in_gateway: Input should be 'all-MiniLM-L6-v2'"),

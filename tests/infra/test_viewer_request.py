@@ -76,10 +76,11 @@ def test_where_nobody_signs_in_loci_answers_everybody_itself(stacks_of: Synthesi
     assert "statusCode" not in run(source(stacks_of, "prod"))
 
 
-def test_who_shows_nothing_gets_locis_own_challenge(stacks_of: Synthesised, tmp_path: Path) -> None:
-    settings = stacks_of("sign-in").stage.settings
+@pytest.mark.parametrize("stage", ["sign-in", "lets clients in"])
+def test_who_shows_nothing_gets_locis_own_challenge(stacks_of: Synthesised, tmp_path: Path, stage: str) -> None:
+    settings = stacks_of(stage).stage.settings
     expected = loci_itself(tmp_path, **settings)
-    answer = run(source(stacks_of, "sign-in"))
+    answer = run(source(stacks_of, stage))
     assert answer["statusCode"] == expected.status == 401
     assert answer["headers"]["www-authenticate"]["value"] == expected.header("www-authenticate")
     assert json.loads(answer["body"]["data"]) == expected.message
@@ -101,6 +102,11 @@ def test_the_challenge_names_the_endpoint_that_was_asked(stacks_of: Synthesised)
         {"method": "OPTIONS"},
         {"method": "GET"},
         {"method": "GET", "uri": "/.well-known/oauth-protected-resource/mcp"},
+        {"method": "GET", "uri": "/.well-known/oauth-authorization-server"},
+        {"method": "GET", "uri": "/authorize"},
+        {"method": "POST", "uri": "/register"},
+        {"method": "POST", "uri": "/token"},
+        {"method": "POST", "uri": "/ui/consent"},
         {"method": "GET", "uri": "/healthz"},
         {"uri": "/mcp-of-another"},
     ],
@@ -111,7 +117,7 @@ def test_all_others_reach_loci(stacks_of: Synthesised, shown: dict[str, Any]) ->
     assert passed["headers"]["x-viewer-ip"] == {"value": VIEWER}
 
 
-@pytest.mark.parametrize("stage", ["prod", "sign-in"])
+@pytest.mark.parametrize("stage", ["prod", "sign-in", "lets clients in"])
 def test_the_function_is_small_enough(stacks_of: Synthesised, stage: str) -> None:
     assert len(source(stacks_of, stage).encode()) < LARGEST
 

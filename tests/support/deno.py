@@ -19,7 +19,8 @@ from tests.support.executors import walls
 STRONGEST = offered().layers
 
 
-def _is_here() -> bool:
+def is_deno_here() -> bool:
+    """True if TypeScript can run."""
     try:
         find_deno(None)
     except LociError:
@@ -27,7 +28,7 @@ def _is_here() -> bool:
     return True
 
 
-needs_deno = pytest.mark.skipif(not _is_here(), reason="there is no Deno: make setup brings it")
+needs_deno = pytest.mark.skipif(not is_deno_here(), reason="there is no Deno: make setup brings it")
 WALLS = [pytest.param(layers, id=name) for name, layers in walls().items()]
 
 

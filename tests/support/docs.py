@@ -17,6 +17,7 @@ COMMANDS = (
     *("tools capabilities", "tools capabilities list", "tools capabilities show", "tools capabilities remove"),
     *("models", "models list", "models pull", "models check"),
     *("keys", "keys create", "keys list", "keys revoke"),
+    *("clients", "clients list", "clients revoke"),
     *("runner", "runner install"),
 )
 

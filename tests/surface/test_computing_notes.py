@@ -1,4 +1,4 @@
-"""Code in the Python runner reads documents, on this machine and on AWS: what a search cannot count is one run."""
+"""Code in Python and TypeScript reads documents, here and on AWS: what a search cannot count is one run."""
 
 import json
 from collections import Counter
@@ -13,7 +13,7 @@ from loci.app import App
 from loci.core.identity import LOCAL, Owner
 from loci.mcp.server import build_server
 from tests.support.computing import computing
-from tests.support.deno import needs_deno
+from tests.support.deno import is_deno_here, needs_deno
 from tests.support.vault.write import vault_notes
 from tests.surface.results import structured, texts
 from tests.surface.runtimes import take_in
@@ -41,7 +41,7 @@ return count;
 @pytest.fixture(scope="module", params=["embedded", pytest.param("aws", marks=pytest.mark.aws)])
 def app(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Generator[App]:
     """A part of the vault, and a document of somebody else."""
-    with computing(request.param, tmp_path_factory) as app:
+    with computing(request.param, tmp_path_factory, typescript=is_deno_here()) as app:
         folder = tmp_path_factory.mktemp("notes") / "vault"
         for note in vault_notes()[::EVERY]:
             file = folder / note.path
@@ -84,8 +84,6 @@ async def test_how_many_notes_mention_a_word_by_month_is_one_run(app: App) -> No
 
 @needs_deno
 async def test_so_it_is_in_typescript(app: App) -> None:
-    if app.settings.mode == "aws":
-        return  # tests/surface/test_hosted_runs.py has the function
     async with Client(build_server(app), mode="2026-07-28") as client:
         answer = await client.call_tool("pml_execute_code", {"code": BY_MONTH_IN_TYPESCRIPT})
     assert structured(answer)["result"] == by_month(app)

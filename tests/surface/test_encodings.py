@@ -25,9 +25,9 @@ NOTE = (
 PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x10\0\0\0\x10\x08\x06\0\0\0\x1f\xf3\xffa"
 
 
-def bring(app: App, folder: Path, name: str, content: bytes) -> None:
+def bring(app: App, folder: Path, name: str, content: bytes, *, is_alone: bool = False) -> None:
     """Write `notes/NAME` and have it ingested: read here, or brought to the upload address."""
-    file = written(folder / "notes", {"kept.md": "Kept.", name: ""}) / name
+    file = written(folder / "notes", {name: ""} if is_alone else {"kept.md": "Kept.", name: ""}) / name
     file.write_bytes(content)
     with suppress(Refused):  # of an upload; an ingest of a folder goes on
         take_in(app, file.parent)
@@ -88,11 +88,12 @@ TOOLS: dict[str, dict[str, object]] = {
 
 @without_search
 @pytest.mark.parametrize("name", UNREADABLE)
+@pytest.mark.parametrize("is_alone", [False, True])
 async def test_a_file_that_is_no_text_is_refused_by_every_tool_with_the_reason(
-    app: App, connect: Connect, tmp_path: Path, name: str
+    app: App, connect: Connect, tmp_path: Path, name: str, is_alone: bool
 ) -> None:
     content, code, reason = UNREADABLE[name]
-    bring(app, tmp_path, name, content)
+    bring(app, tmp_path, name, content, is_alone=is_alone)
     for tool, arguments in TOOLS.items():
         named = {key: value.format(name) if isinstance(value, str) else value for key, value in arguments.items()}
         said = await failed(connect, tool, **named)

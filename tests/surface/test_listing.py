@@ -12,8 +12,8 @@ from loci.core.settings import load_settings
 from loci.documents.module import INSTRUCTIONS as DOCUMENTS
 from loci.files.module import INSTRUCTIONS as FILES
 from loci.mcp.module import tool_families
-from loci.mcp.server import INSTRUCTIONS, build_server
-from loci.mcp.tool import SURFACES, Surface, loci_tool
+from loci.mcp.server import ERRORS, KEPT, build_server
+from loci.mcp.tool import OWN_TOOLS, SURFACES, Surface, loci_tool
 from loci.mcp.tool_catalog import ToolCatalog, family_of
 from loci.mcp.tool_names import WIRE
 from loci.tools.module import INSTRUCTIONS as TOOLS
@@ -80,8 +80,8 @@ def test_tools_are_loaded_together_that_are_registered_together(app: App) -> Non
         assert tuple(door.id for door in family.tools.get()) == family.ids
 
 
-async def test_every_endpoint_has_the_scratchpad(connect: Connect) -> None:
-    for surface in SURFACES:
+async def test_every_endpoint_of_loci_s_own_tools_has_the_scratchpad(connect: Connect) -> None:
+    for surface in OWN_TOOLS:
         async with connect(surface) as client:
             assert {"scratchpad_list", "scratchpad_read"} <= {tool.name for tool in (await client.list_tools()).tools}
 
@@ -117,7 +117,8 @@ async def test_a_client_is_given_the_instructions_which_are_short_enough_for_eve
             documents = DOCUMENTS if surface in ("all", "documents") else ""
             files = FILES if surface in ("all", "files") else ""
             tools = TOOLS if surface in ("all", "tools") else ""
-            assert client.instructions == INSTRUCTIONS + documents + files + tools
+            kept = "" if surface == "search" else KEPT
+            assert client.instructions == kept + ERRORS + documents + files + tools
             assert len((client.instructions or "").encode()) <= 2048
 
 

@@ -47,9 +47,10 @@ async def completed(
 async def test_the_newest_documents_are_listed(connect: Connect) -> None:
     async with connect("documents") as client:
         listed = (await client.list_resources()).resources
-    assert [one.uri for one in listed[:2]] == [f"loci://documents/{DEBRIEF}", f"loci://documents/{BRIEF}"]
+    # The others say no date: theirs is the day on which they were written, today.
+    assert [one.uri for one in listed[-2:]] == [f"loci://documents/{DEBRIEF}", f"loci://documents/{BRIEF}"]
     assert len(listed) == len(NOTES)
-    assert (listed[0].title, listed[0].name) == ("The timetable", "notes/debriefs/2026-02-03-timetable.md")
+    assert (listed[-2].title, listed[-2].name) == ("The timetable", "notes/debriefs/2026-02-03-timetable.md")
     assert {one.mime_type for one in listed} == {"text/markdown"}
 
 
@@ -74,7 +75,21 @@ async def test_what_is_read_as_a_resource_is_read(connect: Connect) -> None:
 
 async def test_a_tag_gives_its_documents_newest_first(connect: Connect) -> None:
     found = json.loads(await read(connect, "loci://tags/ferry"))
-    assert [one["uri"] for one in found["documents"]] == [f"loci://documents/{id}" for id in (DEBRIEF, BRIEF, HARBOUR)]
+    assert [one["uri"] for one in found["documents"]] == [f"loci://documents/{id}" for id in (HARBOUR, DEBRIEF, BRIEF)]
+    assert [one["date_from"] for one in found["documents"]] == ["file", "name", "name"]
+
+
+async def test_the_documents_of_a_copy_that_say_no_date_are_listed_last(
+    app: App, connect: Connect, folder: Path
+) -> None:
+    take_in(app, written(folder, {f"{number}.md": f"# {number}\n\n#ferry\n" for number in range(40)}))
+    async with connect("documents") as client:
+        listed = (await client.list_resources()).resources
+    assert [one.uri for one in listed[:2]] == [f"loci://documents/{DEBRIEF}", f"loci://documents/{BRIEF}"]
+    of_tag = json.loads(await read(connect, "loci://tags/ferry"))["documents"]
+    assert [one["uri"] for one in of_tag[:2]] == [f"loci://documents/{DEBRIEF}", f"loci://documents/{BRIEF}"]
+    rows = (await call(connect, "query_by_tags", tags=["ferry"]))["results"]
+    assert [row["id"] for row in rows[:2]] == [DEBRIEF, BRIEF]
 
 
 @pytest.mark.parametrize(

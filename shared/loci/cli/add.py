@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from loci.cli.added import Added, text, view
+from loci.cli.added import Added, not_stored, text, view
 from loci.cli.terminal import (
     ConfigOption,
     DataOption,
@@ -84,7 +84,7 @@ def add(
         from loci.cli.remote_add import send  # only --url needs it
 
         done = send(wanted, name, url, key or os.environ.get("LOCI_KEY"))
-    typer.echo(json.dumps({"files": [view(one) for one in done]}) if as_json else text(done))
+    typer.echo(json.dumps(view(done)) if as_json else text(done))
     if any(one.reason for one in done):
         raise typer.Exit(1)
 
@@ -101,7 +101,8 @@ def _here(wanted: Sequence[str], name: str | None, data: Path | None, config: Pa
                     progress(before, len(wanted), f"{path}: {stage.text}")
 
             done.append(_added(files, path, name, held, watch))
-            progress(number, len(wanted), path)
+            if len(wanted) > 1 or done[-1].failure is None:
+                progress(number, len(wanted), path)
     files.upkeep.embed_missing(LOCAL)
     return done
 
@@ -150,14 +151,17 @@ def _added(files: "Files", path: str, name: str | None, before: "Mapping[str, Fi
         content, own_name = _content(files, path)
         file = files.summarized(LOCAL, files.add(LOCAL, name or own_name, content, watch=watch), watch)
     except LociError as error:
-        return Added(path, str(error))
+        return not_stored(path, error)
+    from loci.files.tools.lake_tools import ingestion  # slow to load, and `--help` does not need it
+
     newest = file.newest
     return Added(
         path,
         None if newest.status == "okay" else newest.reason or f"It is {newest.status}",
+        None,
+        ingestion(file).model_dump(mode="json"),
         file.id,
         file.name,
-        newest.status,
         newest.number,
         newest.format,
         newest.pages,

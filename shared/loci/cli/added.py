@@ -1,9 +1,10 @@
 """The outcome of `loci add` for each file, for people and for programs."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from loci.cli.terminal import printable
+from loci.cli.terminal import error_view, printable
+from loci.core.errors import LociError
 from loci.core.finding import counted
 
 
@@ -13,11 +14,13 @@ class Added:
 
     path: str
     reason: str | None = None
-    """Why it was not read."""
+    """The reason why it was not read."""
+    failure: LociError | None = None
+    """The error because of which it is not stored."""
+    row: Mapping[str, object] | None = None
+    """The answer of the tool add_memory about it. None: it is not stored."""
     id: str | None = None
-    """None: it is not stored."""
     name: str = ""
-    status: str = "error"
     version: int = 0
     format: str | None = None
     pages: int | None = None
@@ -42,24 +45,23 @@ class Added:
         return f"{self.name}  {self.id}  ({', '.join(parts)}{unchanged}){remarks}"
 
 
-def view(one: Added) -> dict[str, object]:
-    """For programs."""
-    if one.id is None:
-        return {"path": one.path, "id": None, "status": "error", "reason": one.reason}
-    return {
-        "path": one.path,
-        "id": one.id,
-        "name": one.name,
-        "status": one.status,
-        "reason": one.reason,
-        "version": one.version,
-        "format": one.format,
-        "pages": one.pages,
-        "sheets": list(one.sheets),
-        "tables": one.tables,
-        "passages": one.passages,
-        "remarks": list(one.remarks),
-    }
+def not_stored(path: str, error: LociError) -> Added:
+    """The outcome for a file that is not stored."""
+    return Added(path, str(error), error)
+
+
+def view(done: Sequence[Added]) -> dict[str, object]:
+    """For programs: the answer of add_memory for all files, and the errors of those that are not stored.
+
+    Raises the error if there is no other file.
+    """
+    match done:
+        case [Added(path=path, failure=LociError() as error)]:
+            raise type(error)(f"{path}: {error.what}", error.resolution, code=error.code)
+        case _:
+            failed = [{"path": one.path, **error_view(one.failure)} for one in done if one.failure]
+            stored = [one.row for one in done if one.row is not None]
+            return {"result": stored, "upload": None, **({"failed": failed} if failed else {})}
 
 
 def text(done: Sequence[Added]) -> str:

@@ -5,7 +5,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -15,6 +15,11 @@ from loci.core.finding import counted
 from loci.core.identity import LOCAL
 from loci.documents.document import Document
 from loci.search.ranking import Hit, Ranking
+
+if TYPE_CHECKING:
+    from loci.documents.api import Documents
+    from loci.documents.graph.gaps import ExplainedGap
+    from loci.documents.graph.picture import Picture
 
 SNIPPET = 400
 """Characters of a result's text."""
@@ -80,7 +85,7 @@ def graph(
         found = f", {len(shown.gaps):,} gaps" if gaps else ""
         typer.echo(f"{printable(str(html))}: {counts}{found} ({written / 1e6:,.1f} MB)", err=as_json)
     if as_json:
-        typer.echo(json.dumps(facts(shown)))
+        typer.echo(json.dumps(facts(shown, _explained(documents, shown))))
 
 
 def forget(
@@ -107,6 +112,17 @@ def forget(
         typer.echo(json.dumps({"forgotten": sorted(one.id for one in documents)}))
     else:
         typer.echo(f"Forgot {counted(len(documents), 'document')}.")
+
+
+def _explained(documents: "Documents", shown: "Picture") -> "list[ExplainedGap]":
+    """The gaps of the picture, with the reasons for them."""
+    from loci.documents.graph.picture import MAX_GAPS, gap_threshold  # slow to load, and `--help` does not need it
+
+    if shown.compared_by is None:
+        return []
+    found = documents.gaps(LOCAL, limit=MAX_GAPS, threshold=gap_threshold(shown.compared_by))
+    pairs = {(one.source.id, one.target.id) for one in shown.gaps}
+    return [one for one in found.gaps if (one.gap.source.id, one.gap.target.id) in pairs]
 
 
 def _hit_text(place: int, hit: Hit, *, explain: bool) -> str:

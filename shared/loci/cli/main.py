@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from loci.cli import capabilities, files, keys, models, runner, tools
+from loci.cli import capabilities, clients, files, keys, models, runner, tools
 from loci.cli.add import add
 from loci.cli.approve import approve
 from loci.cli.call import EXAMPLES, call
@@ -49,6 +49,7 @@ cli.command(epilog=EXAMPLES)(call)
 cli.command()(approve)
 cli.add_typer(models.cli, name="models")
 cli.add_typer(keys.cli, name="keys")
+cli.add_typer(clients.cli, name="clients")
 cli.add_typer(runner.cli, name="runner")
 
 

@@ -8,7 +8,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
-from loci.cli.added import Added
+from loci.cli.added import Added, not_stored
 from loci.cli.terminal import shown_progress
 from loci.cli.tool_client import on_server
 from loci.core.errors import LociError, Refused, Unavailable
@@ -50,7 +50,7 @@ def send(wanted: Sequence[str], name: str | None, url: str, key: str | None) -> 
                 try:
                     done.append(await remote.add(path, name, stage))
                 except LociError as error:
-                    done.append(Added(path, str(error)))
+                    done.append(not_stored(path, error))
                 progress(number, len(wanted), path)
         return done
 
@@ -83,9 +83,10 @@ class RemoteAdd:
         return Added(
             path,
             None if row["status"] == "okay" else str(row["reason"]),
+            None,
+            row,
             id,
             name,
-            row["status"],
             row["version"],
             facts.get("format"),
             facts.get("num_pages"),

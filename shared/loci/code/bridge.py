@@ -22,7 +22,7 @@ class OfferedTool:
     id: str
     """Such as `github:list_commits`."""
     why: str = ""
-    """What of the intent it fits."""
+    """The part of the intent that it fits."""
     by_default: bool = False
     """True: every run has it."""
 

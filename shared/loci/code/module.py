@@ -38,9 +38,16 @@ def code_module(app: "CodeHost") -> Module:
     return Module(
         name="code",
         tools=[
-            tool_family(python, "create_memory_code_runner", "run_memory_code", surfaces=("files",)),
-            tool_family(files, "query_table", "save_artifact", surfaces=("files",)),
-            tool_family(typescript, "pml:execute_code", surfaces=("tools",)),
+            tool_family(
+                python,
+                "create_memory_code_runner",
+                "run_memory_code",
+                surfaces=("files",),
+                area="files",
+                needs=["documents:read"],
+            ),
+            tool_family(files, "query_table", "save_artifact", surfaces=("files",), area="files"),
+            tool_family(typescript, "pml:execute_code", surfaces=("tools",), area="tools"),
         ],
         job=job,
     )

@@ -46,12 +46,21 @@ class Caller:
     """The sender of a request: an owner, how they were recognised, and what they may do."""
 
     owner: Owner
-    proof: Literal["local", "key", "token"]
+    proof: Literal["local", "key", "token", "grant"]
+    """`token`: one of an OpenID Connect issuer. `grant`: one of Loci's own, for a client that a person allowed."""
     scopes: frozenset[str] = field(default_factory=frozenset[str])
     expires: float | None = field(default=None, compare=False)
     """When their credential expires, if that is known."""
     over_http: bool = field(default=True, compare=False)
     """False: over stdio. There may be no server that answers a link."""
+
+    def may(self, scope: str) -> bool:
+        """True if the caller may do what the scope stands for: only a client that a person allowed is limited."""
+        return self.proof != "grant" or scope in self.scopes
+
+    def covers(self, other: "Caller") -> bool:
+        """True if this caller may do all that the other may."""
+        return self.proof != "grant" or (other.proof == "grant" and other.scopes <= self.scopes)
 
     def as_json(self) -> JsonObject:
         """The caller, as the record of work that outlives the call keeps them. Its owner is the record's."""
@@ -61,7 +70,7 @@ class Caller:
     @staticmethod
     def from_json(owner: Owner, value: JsonObject) -> "Caller":
         """The caller of such a record."""
-        proof = cast('Literal["local", "key", "token"]', value["proof"])
+        proof = cast('Literal["local", "key", "token", "grant"]', value["proof"])
         scopes = frozenset(cast("list[str]", value["scopes"]))
         expires = cast("float | None", value["expires"])
         return Caller(owner, proof, scopes, expires, over_http=value.get("over_http") is not False)

@@ -100,6 +100,17 @@ class Settings(BaseModel):
     secrets: Annotated[tuple[SecretStr, ...], BeforeValidator(_split)] = Field(
         (), description="signing secrets, newest first; in embedded mode Loci creates one in the data folder"
     )
+    oauth: Literal["off", "built-in"] = Field(
+        "off",
+        description="built-in: clients without a key send the person to a page of Loci, where they sign in with a key"
+        " and allow it; needs public_url",
+    )
+    address_header: str | None = Field(
+        None,
+        pattern=r"^[A-Za-z0-9-]+$",
+        description="the header in which your proxy passes on who asks it, such as X-Forwarded-For; the last address in"
+        " it counts, for the limits of registrations",
+    )
     oidc_issuer: str | None = Field(None, description="accept access tokens of this OpenID Connect issuer")
     oidc_audience: str | None = Field(None, description="the audience that tokens must name; default: the public URL")
     oidc_jwks_url: str | None = Field(
@@ -112,6 +123,9 @@ class Settings(BaseModel):
     oidc_scopes: Words = Field((), description="scopes that every token must have")
     tool_names: Literal["wire", "colon"] = Field(
         "wire", description="wire: list tools as pml_search_tools; colon: as pml:search_tools"
+    )
+    search_and_fetch: bool = Field(
+        False, description="offer `search` and `fetch`, which ChatGPT asks for, at /mcp, too, not only at /mcp/search"
     )
     tools_read_only: bool = Field(
         False,

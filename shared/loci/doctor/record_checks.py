@@ -28,7 +28,7 @@ HISTORY = "history"
 OF_LOCI: dict[str, Callable[[Record], object]] = {api_keys.KIND: api_keys.key_of}
 OF_OWNERS: dict[str, Callable[[Record], object]] = {
     catalog.ROOT: catalog.root_of,  # before the documents, which need them
-    ingested_folders.FOLDER: ingested_folders.folder_of,
+    catalog.INGESTED_FOLDER: ingested_folders.folder_of,
     ingested_folders.FORGOTTEN: ingested_folders.forgotten_path,
     catalog.DOCUMENT: catalog.document_of,
     catalog.MENTIONS: catalog.links_of,

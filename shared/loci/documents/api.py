@@ -23,6 +23,7 @@ from loci.documents.ingest.local_files import LocalPath, is_below
 from loci.documents.ingest.uploads import ClientSync
 from loci.documents.ingest.watched_folder import WatchedFolder
 from loci.documents.parts import DocumentParts, Upkeep
+from loci.documents.recency import recency_of
 from loci.search.ranking import EVERYTHING, Chunk, Where
 
 READING_SEEDS = 10
@@ -89,7 +90,8 @@ class Documents:
     def newest(self, owner: Owner) -> list[Document]:
         """All documents, the newest first: by their dates, then by when they were ingested."""
         documents = self.parts.graphs.of(owner).documents.values()
-        return sorted(documents, key=lambda one: (one.date or "", one.ingested_at, one.id), reverse=True)
+        recency = recency_of(documents)
+        return sorted(documents, key=lambda one: (recency.day(one), one.ingested_at, one.id), reverse=True)
 
     def is_empty(self, owner: Owner) -> bool:
         """True if the owner has no document."""

@@ -27,6 +27,7 @@ from loci.documents.refused_uploads import RefusedUploads
 
 DOCUMENT = "document"
 ROOT = "root"
+INGESTED_FOLDER = "ingested_folder"
 MENTIONS = "said"
 INGESTING = "ingesting"
 TEXT = "text"
@@ -119,6 +120,7 @@ class Catalog:
             "date_from": document.date_from,
             "changed_on": document.changed_on,
             "properties": list(document.properties),
+            "by_tool": document.written_by_tool,
             "sha256": document.sha256,
             "bytes": document.bytes,
             "lines": document.lines,
@@ -182,10 +184,14 @@ class Catalog:
         return root
 
     def remove_empty_roots(self, owner: Owner) -> None:
-        """Remove the roots that have no documents."""
+        """Remove the roots that have no documents.
+
+        An ingested folder stays one: its files may all be unreadable, and whoever asks for one learns why.
+        """
         used = {document.root for document in self.documents(owner)}
         for id in self.roots(owner).keys() - used:
-            self._records.remove(owner, ROOT, id)
+            if self._records.get(owner, INGESTED_FOLDER, id) is None:
+                self._records.remove(owner, ROOT, id)
 
     def note_text(self, owner: Owner, document: Document, now: float) -> None:
         """Note for an hour that the document has this text now: a removal finds it without reading all documents."""
@@ -251,6 +257,7 @@ def document_of(record: Record) -> Document:
         date_from=cast("DateSource | None", value.get("date_from")),
         changed_on=_text(value.get("changed_on")),
         properties=tuple(cast("list[str]", value.get("properties") or [])),
+        written_by_tool=value.get("by_tool") is True,
     )
 
 

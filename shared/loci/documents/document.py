@@ -103,6 +103,8 @@ class Document:
     """The day on which its file last changed, or on which the text was uploaded."""
     properties: tuple[str, ...] = ()
     """The fields of its front matter with their values, as searches compare them: `status=done`."""
+    written_by_tool: bool = False
+    """True if a tool of Loci wrote its text: the day of its last change is then no day of a copy."""
 
     @property
     def dated(self) -> DocumentDate | None:

@@ -11,6 +11,7 @@ from loci.documents.document import Document
 from loci.documents.filtering import EVERY_PART, Part
 from loci.documents.ingest.index_writer import COLLECTION
 from loci.documents.library import Library
+from loci.documents.recency import recency_of
 from loci.documents.unknown_names import EMPTY_LIBRARY
 from loci.search.document_index import DocumentIndex
 from loci.search.filling import FILLED_UP, beside
@@ -82,9 +83,11 @@ class DocumentFinder:
             hits = found.ranking.hits
             least = FITS_AS_WELL * max((hit.score for hit in hits), default=0.0)
 
+            recency = recency_of(self.library.cached(owner))
+
             def day(hit: Hit) -> str:
                 document = found.documents.get(hit.chunk.document)
-                return document.day if document else ""
+                return recency.day(document) if document else ""
 
             fitting = sorted((hit for hit in hits if hit.score >= least), key=day, reverse=True)
             others = [hit for hit in hits if hit.score < least]

@@ -12,6 +12,7 @@ from starlette.types import Receive, Scope, Send
 
 from loci.core.errors import LociError, NotFound, Refused
 from loci.core.identity import Owner
+from loci.core.scopes import check_scopes, scope_of
 from loci.documents.host import DocumentsHost
 from loci.documents.ingest.uploads import Applied, NotApplied, SentDocument, upload_prefix
 from loci.mcp.auth.gate import Gate
@@ -90,7 +91,9 @@ class DocumentsRoute:
             raise Refusal(405, "Documents are listed with GET and sent with POST", headers={"Allow": "GET, POST"})
         # What is good at the endpoint is good here: a token names that one.
         caller = await self._gate.recognise({**scope, "path": "/mcp"}, headers)
-        if scope["method"] == "GET":
+        reads = scope["method"] == "GET"
+        check_scopes(caller, [scope_of("documents", writes=not reads)], "This")
+        if reads:
             query = parse_qs(scope["query_string"].decode("latin-1"))
             return await on_thread(self._held, caller.owner, query.get("under", [""])[0], query.get("after", [None])[0])
         if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":

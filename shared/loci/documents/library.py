@@ -30,6 +30,7 @@ from loci.documents.ingest.local_files import (
     plain_path,
     read_file,
 )
+from loci.documents.recency import recency_of
 from loci.documents.unknown_names import UnknownNames
 from loci.documents.writing.deletions import DeletedDocument, Deletions, StaysDeletedError
 from loci.documents.writing.history import History, PastWrite, hash_of
@@ -76,12 +77,14 @@ class Library:
         The best one has the most of the wanted tags; among equals it is the newest.
         """
         asked, barred, found = set(wanted), set(unwanted), list[tuple[int, Document]]()
-        for one in sorted(self.cached(owner), key=lambda one: one.path):
+        documents = self.cached(owner)
+        recency = recency_of(documents)
+        for one in sorted(documents, key=lambda one: one.path):
             tags = set(with_ancestors(one.tags))
             has = len(asked & tags)
             if (has == len(asked) if every else has) and not barred & tags:
                 found.append((has, one))
-        return [one for _, one in sorted(found, key=lambda pair: (pair[0], pair[1].day), reverse=True)]
+        return [one for _, one in sorted(found, key=lambda pair: (pair[0], recency.day(pair[1])), reverse=True)]
 
     def read(self, owner: Owner, name: str) -> DocumentText:
         """The document's text as it is now."""

@@ -54,7 +54,7 @@ def documents_module(app: "DocumentsHost") -> Module:
         tools=_tools(app),
         instructions=INSTRUCTIONS,
         prompts=PROMPTS,
-        resources=ModuleResources((DOCUMENTS, TAGS), TEMPLATES, Lazy(resources)),
+        resources=ModuleResources((DOCUMENTS, TAGS), TEMPLATES, Lazy(resources), "documents:read"),
         routes=[ModuleRoute("/documents", route)],
         checks=checks,
     )
@@ -87,8 +87,8 @@ def _tools(app: "DocumentsHost") -> list[ToolFamily]:
     searching = ("search_documents", "temporal_search", "query_by_tags", "read_node_content")
     writes = ("inject_tags", "write_document", "move_document", "delete_document", "undo_write")
     return [
-        tool_family(search, *searching, "list_directory_structure", surfaces=on),
-        tool_family(links, "explore_links", "graph_neighbors", surfaces=on),
-        tool_family(overview, "find_gaps", "cluster_documents", "suggest_reading", surfaces=on),
-        tool_family(writing, *writes, surfaces=on),
+        tool_family(search, *searching, "list_directory_structure", surfaces=on, area="documents"),
+        tool_family(links, "explore_links", "graph_neighbors", surfaces=on, area="documents"),
+        tool_family(overview, "find_gaps", "cluster_documents", "suggest_reading", surfaces=on, area="documents"),
+        tool_family(writing, *writes, surfaces=on, area="documents"),
     ]

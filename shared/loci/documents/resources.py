@@ -73,7 +73,7 @@ class DocumentResources:
         found = [one for one in self._documents.newest(owner) if tag in one.tags]
         if not found:
             raise NotFound("No document has this tag", "Tags are completed: completion/complete", code="TAG_NOT_FOUND")
-        rows = [{"uri": _uri(one), "title": one.title, "date": one.date} for one in found[:LISTED]]
+        rows = [{"uri": _uri(one), "title": one.title, **_dated(one)} for one in found[:LISTED]]
         text = json.dumps({"tag": tag, "total": len(found), "documents": rows}, ensure_ascii=False)
         return TextResourceContents(uri=uri, mime_type="application/json", text=text)
 
@@ -81,6 +81,11 @@ class DocumentResources:
 def _uri(document: "Document") -> str:
     """A URI is ASCII, whatever the script of the id."""
     return f"{DOCUMENTS}{quote(document.id)}"
+
+
+def _dated(document: "Document") -> dict[str, str | None]:
+    dated = document.dated
+    return {"date": dated and dated.day, "date_from": dated and dated.source}
 
 
 def _resource(document: "Document") -> Resource:

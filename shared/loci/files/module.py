@@ -48,7 +48,7 @@ def files_module(app: "FilesHost") -> Module:
         surfaces=frozenset({"files"}),
         tools=_tools(app),
         instructions=INSTRUCTIONS,
-        resources=ModuleResources((FILES,), TEMPLATES, Lazy(resources)),
+        resources=ModuleResources((FILES,), TEMPLATES, Lazy(resources), "files:read"),
         routes=[ModuleRoute("/files/{token}", route)],
         checks=checks,
     )
@@ -72,7 +72,7 @@ def _tools(app: "FilesHost") -> list[ToolFamily]:
 
     on = ("files",)
     return [
-        tool_family(search, "get_memorylake_metadata", "search_memory", "fetch_memory", surfaces=on),
-        tool_family(lake, "add_memory", "ingestion_status", "delete_memory", surfaces=on),
-        tool_family(versions, "diff_versions", "verify_citation", surfaces=on),
+        tool_family(search, "get_memorylake_metadata", "search_memory", "fetch_memory", surfaces=on, area="files"),
+        tool_family(lake, "add_memory", "ingestion_status", "delete_memory", surfaces=on, area="files"),
+        tool_family(versions, "diff_versions", "verify_citation", surfaces=on, area="files"),
     ]

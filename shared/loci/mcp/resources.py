@@ -26,6 +26,7 @@ from mcp_types import (
 from loci.core.errors import LociError, NotFound
 from loci.core.identity import Owner
 from loci.core.lazy import Lazy
+from loci.core.scopes import check_scopes
 from loci.mcp.caller import caller_of
 from loci.mcp.prompts import PromptTemplate
 from loci.mcp.threads import on_thread
@@ -62,6 +63,8 @@ class ModuleResources:
     prefixes: tuple[str, ...]
     templates: tuple[ResourceTemplate, ...]
     resources: Lazy[Resources]
+    scope: str
+    """A client that a person allowed needs it to see them."""
 
 
 def serve_resources(
@@ -73,10 +76,11 @@ def serve_resources(
     async def list_resources(ctx: Asked, params: PaginatedRequestParams) -> Any:
         rest = await listing.handler(ctx, params) if listing else ListResourcesResult(resources=[])
         assert isinstance(rest, ListResourcesResult)  # noqa: S101 (for the type checker: the SDK's own handler)
-        owner = caller_of(ctx).owner
+        caller = caller_of(ctx)
 
         def newest() -> list[Resource]:
-            return [resource for one in modules for resource in one.resources.get().newest(owner)]
+            shown = (one for one in modules if caller.may(one.scope))
+            return [resource for one in shown for resource in one.resources.get().newest(caller.owner)]
 
         return ListResourcesResult(resources=[*await _answered(newest), *rest.resources])
 
@@ -84,18 +88,20 @@ def serve_resources(
         module = next((one for one in modules if params.uri.startswith(one.prefixes)), None)
         if module is None and reading:
             return await reading.handler(ctx, params)
-        owner, found = caller_of(ctx).owner, module or modules[0]
+        caller, found = caller_of(ctx), module or modules[0]
 
         def content() -> TextResourceContents:
-            return found.resources.get().content(owner, params.uri)
+            check_scopes(caller, [found.scope], params.uri[:200])
+            return found.resources.get().content(caller.owner, params.uri)
 
         return ReadResourceResult(contents=[await _answered(content, uri=params.uri)])
 
     async def complete(ctx: Asked, params: CompleteRequestParams) -> CompleteResult:
-        owner = caller_of(ctx).owner
+        caller = caller_of(ctx)
+        allowed = [one for one in modules if caller.may(one.scope)]
 
         def completions() -> list[str]:
-            options = _options(modules, prompts, owner, params)
+            options = _options(allowed, prompts, caller.owner, params)
             return _completing(params.argument.value, options)
 
         values = await _answered(completions)

@@ -28,6 +28,7 @@ from loci.core.calls import UNKNOWN, Called, Door
 from loci.core.deadline import out_of_time, time_left
 from loci.core.errors import LociError, NotFound
 from loci.core.lazy import Lazy
+from loci.core.scopes import check_scopes
 from loci.core.version import version
 from loci.mcp.answer_budget import within_budget
 from loci.mcp.caller import caller_of, principal
@@ -45,7 +46,7 @@ from loci.mcp.tool_catalog import ToolCatalog, ToolFamily
 from loci.mcp.tool_names import full_id, wire_name
 from loci.mcp.upstream import UpstreamTools, call_upstream
 
-INSTRUCTIONS = """\
+KEPT = """\
 Loci keeps what you learn and runs what you need, behind one endpoint.
 
 Results too large for an answer are kept whole for you. Such an answer ends with \
@@ -53,7 +54,8 @@ Results too large for an answer are kept whole for you. Such an answer ends with
 - scratchpad_read(id, offset, limit): the whole result, or a part of it. Read parts when you need parts.
 - scratchpad_list(): what is kept. Look before you repeat an expensive call.
 
-Errors read "CODE: what happened. What to do." Do what the last sentence says, then call again."""
+"""
+ERRORS = 'Errors read "CODE: what happened. What to do." Do what the last sentence says, then call again.'
 
 
 def build_server(
@@ -88,7 +90,9 @@ class LociServer(SdkServer):
             extensions=[Tasks(long_work)] if long_work else [],
             title="Loci",
             version=version(),
-            instructions=INSTRUCTIONS + "".join(module.instructions for module in modules),
+            instructions=(KEPT if listed.name("scratchpad_read") else "")
+            + ERRORS
+            + "".join(module.instructions for module in modules),
             # Nothing may stay open on Lambda.
             subscriptions=False,
             request_state_security=RequestStateSecurity(
@@ -132,6 +136,7 @@ class LociServer(SdkServer):
                     raise unknown_tool(name, self._listed.names)
                 is_passed_on = True
                 return await self._call_upstream(self._upstream, name, arguments, context)
+            check_scopes(caller_of(context.request_context), tool.scopes, tool.sdk_tool.name)
             answer = tool.answer(await tool.sdk_tool.run(arguments, context))
             if not isinstance(answer, CallToolResult):
                 return answer

@@ -21,10 +21,11 @@ from mcp_types import (
 )
 from pydantic import Field
 
-from loci.core.errors import LociError
+from loci.core.errors import LociError, Refused
 from loci.core.identity import Owner
 from loci.core.json import JsonObject, iso
 from loci.core.lazy import Lazy
+from loci.core.scopes import check_scopes
 from loci.mcp.approval import Approval
 from loci.mcp.caller import caller_of
 from loci.mcp.threads import on_thread
@@ -114,11 +115,11 @@ class Tasks(Extension):
         return {**(await self._told(ctx, id)), "resultType": "task"}
 
     async def _get(self, ctx: Context, params: TaskParams) -> HandlerResult:
-        _check(ctx, params)
+        _check(ctx, params, "workflows:read")
         return {**(await self._told(ctx, params.task_id)), "resultType": "complete"}
 
     async def _update(self, ctx: Context, params: UpdateParams) -> HandlerResult:
-        _check(ctx, params)
+        _check(ctx, params, "approvals:write")
         work = await on_thread(self._work.get)
         for question, given in params.input_responses.items():
             approved = _approves(given)
@@ -126,7 +127,7 @@ class Tasks(Extension):
         return {"resultType": "complete"}
 
     async def _cancel(self, ctx: Context, params: TaskParams) -> HandlerResult:
-        _check(ctx, params)
+        _check(ctx, params, "workflows:write")
         work = await on_thread(self._work.get)
         await _asked(lambda: work.cancel(_owner(ctx), params.task_id))
         return {"resultType": "complete"}
@@ -153,9 +154,13 @@ class Tasks(Extension):
         return told
 
 
-def _check(ctx: Context, params: TaskParams) -> None:
-    """Refuse who did not declare the extension, and a header that names another task."""
+def _check(ctx: Context, params: TaskParams, scope: str) -> None:
+    """Refuse who did not declare the extension, or may not do this, and a header that names another task."""
     require_client_extension(ctx, EXTENSION)
+    try:
+        check_scopes(caller_of(ctx), [scope], "This")
+    except Refused as error:
+        raise MCPError(INVALID_PARAMS, f"{error.code}: {error}") from None
     headers = getattr(ctx.request, "headers", None)
     if headers is not None and headers.get("mcp-name") != params.task_id:
         raise MCPError(HEADER_MISMATCH, "Mcp-Name does not name the task")

@@ -18,10 +18,13 @@ from loci.mcp.threads import THREADS, WRITES
 from loci.mcp.tool_function import ToolFunction
 from loci.mcp.tool_names import wire_name
 
-Surface = Literal["all", "documents", "files", "tools"]
+Surface = Literal["all", "documents", "files", "tools", "search"]
 """An endpoint: `/mcp` has all tools, `/mcp/documents` and the others a part of them."""
 SURFACES: tuple[Surface, ...] = get_args(Surface)
+OWN_TOOLS: tuple[Surface, ...] = tuple(one for one in SURFACES if one != "search")
+"""The endpoints for clients that know Loci's tools. `/mcp/search` has only the two that some clients ask for."""
 BUDGET = 16 * 1024
+_JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
 @dataclass(frozen=True)
@@ -37,6 +40,8 @@ class LociTool:
     """True: it answers soon and reports nothing before, so its answer needs no open stream."""
     only_for_clients: bool
     """True: code and workflows may not call it, because it runs code or calls tools itself."""
+    scopes: frozenset[str] = frozenset()
+    """A client that a person allowed needs all of these for it."""
 
     @property
     def is_step(self) -> bool:
@@ -105,4 +110,4 @@ def loci_tool(
 
 def as_text(plain: Any) -> str:
     """The text for clients that read no structured content."""
-    return plain if isinstance(plain, str) else json.dumps(plain, ensure_ascii=False, separators=(",", ":"))
+    return plain if isinstance(plain, str) else _JSON.encode(plain)

@@ -1,10 +1,11 @@
 """The tools of an endpoint. A tool is loaded at its first call, or when a client lists all tools."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from loci.core.lazy import Lazy
-from loci.mcp.tool import SURFACES, LociTool, Surface
+from loci.core.scopes import Area, scope_of
+from loci.mcp.tool import OWN_TOOLS, LociTool, Surface
 from loci.mcp.tool_names import ToolNames, wire_name
 
 
@@ -16,16 +17,37 @@ class ToolFamily:
     surfaces: frozenset[Surface]
     """The endpoints that offer them, besides the one that offers all."""
     tools: Lazy[Sequence[LociTool]]
+    everywhere: bool = True
+    """False: the endpoint that offers all does not offer these."""
+
+    def is_on(self, surface: Surface) -> bool:
+        """True if the endpoint offers them."""
+        return surface in self.surfaces or (surface == "all" and self.everywhere)
 
 
 def tool_family(
-    load: Callable[[], Sequence[LociTool]], *ids: str, surfaces: Iterable[Surface] = SURFACES
+    load: Callable[[], Sequence[LociTool]],
+    *ids: str,
+    surfaces: Iterable[Surface] = OWN_TOOLS,
+    everywhere: bool = True,
+    area: Area | None = None,
+    needs: Iterable[str] = (),
 ) -> ToolFamily:
-    """Tools with these ids, which `load` makes."""
-    return ToolFamily(ids, frozenset(surfaces), Lazy(load))
+    """Tools with these ids, which `load` makes. A client needs the scope of the area, and those in `needs`."""
+
+    def scoped() -> list[LociTool]:
+        return [replace(tool, scopes=_scopes(tool, area, needs)) for tool in load()]
+
+    return ToolFamily(ids, frozenset(surfaces) - {"all"}, Lazy(scoped), everywhere)
 
 
-def family_of(tool: LociTool, surfaces: Iterable[Surface] = SURFACES) -> ToolFamily:
+def _scopes(tool: LociTool, area: Area | None, needs: Iterable[str]) -> frozenset[str]:
+    told = tool.sdk_tool.annotations
+    writes = told is None or told.read_only_hint is not True
+    return frozenset({*needs, *([scope_of(area, writes=writes)] if area else [])})
+
+
+def family_of(tool: LociTool, surfaces: Iterable[Surface] = OWN_TOOLS) -> ToolFamily:
     """A family of one tool that is already loaded."""
     return tool_family(lambda: (tool,), tool.id, surfaces=surfaces)
 
@@ -34,7 +56,7 @@ class ToolCatalog:
     """The tools of one endpoint, by every spelling of their names."""
 
     def __init__(self, families: Sequence[ToolFamily], surface: Surface) -> None:
-        self._families = [one for one in families if surface == "all" or surface in one.surfaces]
+        self._families = [one for one in families if one.is_on(surface)]
         self._family_of = {wire_name(id): family for family in self._families for id in family.ids}
         self._names = ToolNames(id for family in self._families for id in family.ids)
 

@@ -43,12 +43,20 @@ def aws_adapters(settings: Settings) -> Adapters:
         records=records,
         blobs=blobs,
         local_links=None,
+        read_public=partial(_read_public, settings, clients),
         search=partial(for_search, settings, records, clients),
         files=partial(for_files, settings, blobs, clients, keyring=keyring),
         code=partial(_for_code, settings, records, keyring, clients),
         tools=partial(for_tools, settings, clients),
         workflows=partial(_for_workflows, settings, clients),
     )
+
+
+def _read_public(settings: Settings, clients: Clients, url: str) -> bytes:
+    """What is at a public https address, read by the only function that reaches other people's servers."""
+    from loci.adapters.aws.lambda_tool_servers import LambdaToolServers
+
+    return LambdaToolServers(settings.connect_function, clients).read_public(url)
 
 
 def _check_runs(settings: Settings) -> None:

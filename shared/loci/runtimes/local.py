@@ -49,12 +49,20 @@ def local_adapters(settings: Settings) -> "Adapters":
         records=records,
         blobs=blobs,
         local_links=blobs,
+        read_public=read_public,
         search=partial(_for_search, settings, database),
         files=partial(_for_files, settings, blobs, keyring),
         code=partial(_for_code, settings, records, blobs),
         tools=partial(_for_tools, keyring),
         workflows=_for_workflows,
     )
+
+
+def read_public(url: str) -> bytes:
+    """What is at a public https address, read from this machine."""
+    from loci.adapters.tool_servers.public_documents import read_public
+
+    return read_public(url)
 
 
 def local_inference(settings: Settings) -> "tuple[OnnxEmbedder, OnnxReranker]":

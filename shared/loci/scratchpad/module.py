@@ -1,5 +1,6 @@
 """The scratchpad, as the server offers it: on every endpoint."""
 
+from loci.core.scopes import READS
 from loci.mcp.module import Module
 from loci.mcp.tool import LociTool
 from loci.mcp.tool_catalog import tool_family
@@ -14,4 +15,4 @@ def scratchpad_module(scratchpad: Scratchpad) -> Module:
 
         return scratchpad_tools(scratchpad)
 
-    return Module(name="scratchpad", tools=[tool_family(tools, "scratchpad_read", "scratchpad_list")])
+    return Module(name="scratchpad", tools=[tool_family(tools, "scratchpad_read", "scratchpad_list", needs=READS)])

@@ -61,7 +61,10 @@ def averages(matches: "Floats", weights: Sequence[float] = ()) -> list[float]:
 
     if not matches.shape[1]:
         return [0.0] * len(matches)
-    return np.average(matches, axis=1, weights=weights or None).tolist()
+    if not weights:
+        return matches.mean(axis=1).tolist()
+    weighing = np.array(weights)
+    return (matches @ weighing / weighing.sum()).tolist()
 
 
 def reorder(fused: Sequence[float], late: Sequence[float]) -> list[int]:

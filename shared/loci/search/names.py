@@ -43,7 +43,8 @@ def documents_named(query: str, chunks: Iterable[Chunk]) -> dict[str, int]:
         file = chunk.path.rpartition("/")[2]
         own = (chunk.title, file, file.rpartition(".")[0])
         alike = [one for one in own if name_word(one) == name]
-        if not alike and f" {name} " not in f" {chunk.words} ":
+        # Most have it nowhere, which is soon seen.
+        if not alike and (name not in chunk.words or f" {name} " not in f" {chunk.words} "):
             continue
         is_written_so = any(_as_written(one) == _as_written(query) for one in alike)
         fit = AS_WRITTEN if is_written_so else AS_NAME if alike else AS_ALIAS

@@ -1,6 +1,6 @@
 """A passage on its way through the stages of a search, with its scores so far and why it was found."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from loci.search.inference import QueryEmbedding
@@ -30,8 +30,14 @@ def named_first(found: "Sequence[ScoredPassage]") -> "list[ScoredPassage]":
     return [*named, *(one for one in found if one.named is None)]
 
 
-def judge(words: Sequence[str], found: Sequence[ScoredPassage], embedding: QueryEmbedding | None) -> None:
-    covered = coverage(words, words_had(words, found))
+def judge(
+    words: Sequence[str],
+    had: Mapping[str, Collection[str]],
+    found: Sequence[ScoredPassage],
+    embedding: QueryEmbedding | None,
+) -> None:
+    """Set how well each passage fits. `had` says which words it has."""
+    covered = coverage(words, had)
     for one in found:
         fits = relevance(one.closeness, embedding and embedding.scale, covered[one.chunk.id])
         one.fits = fits if one.named is None else 1.0
@@ -39,10 +45,11 @@ def judge(words: Sequence[str], found: Sequence[ScoredPassage], embedding: Query
 
 def words_had(words: Sequence[str], found: Sequence[ScoredPassage]) -> dict[str, list[str]]:
     """Which of the words each passage has, by the id of its chunk."""
-    return {one.chunk.id: _words_in(words, one.chunk) for one in found}
+    return {one.chunk.id: words_in(words, one.chunk) for one in found}
 
 
-def _words_in(words: Sequence[str], chunk: Chunk) -> list[str]:
+def words_in(words: Sequence[str], chunk: Chunk) -> list[str]:
+    """Those of the words that the passage has, each once."""
     text = f" {chunk.words} "
     return [word for word in dict.fromkeys(words) if f" {word} " in text]
 

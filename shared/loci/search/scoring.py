@@ -4,6 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from loci.search.inference import Scale
 from loci.search.ranking import Candidate
@@ -71,7 +72,7 @@ def best_of_each(ranked: Iterable[Fused], each: int | None = 1) -> list[Fused]:
 
 
 def coverage(words: Sequence[str], passages: Mapping[str, Collection[str]]) -> dict[str, float]:
-    """For each passage the share of the question's words that it has.
+    """For each passage the share of the question's words that it has. `passages` says which ones: each word once.
 
     A word counts more if fewer passages have it, and twice if it comes twice.
 
@@ -82,16 +83,14 @@ def coverage(words: Sequence[str], passages: Mapping[str, Collection[str]]) -> d
     weights = {word: times * rare[word] for word, times in Counter(words).items()}
     total = sum(weights.values())
     return {
-        id: sum(weight for word, weight in weights.items() if word in found) / total if total else 0.0
-        for id, found in passages.items()
+        id: sum(weights.get(word, 0.0) for word in found) / total if total else 0.0 for id, found in passages.items()
     }
 
 
 def rarities(words: Iterable[str], passages: Mapping[str, Collection[str]]) -> dict[str, float]:
     """The weight of each word: greater if fewer of the passages have it."""
-    return {
-        word: _rarity(sum(word in found for found in passages.values()), len(passages)) for word in dict.fromkeys(words)
-    }
+    having = Counter(chain.from_iterable(passages.values()))
+    return {word: _rarity(having[word], len(passages)) for word in dict.fromkeys(words)}
 
 
 def word_weights(question: str, spans: Sequence[tuple[int, int]], rarities: Mapping[str, float]) -> list[float]:

@@ -1,6 +1,6 @@
 """The search pipeline: words and vectors, fused, then read ever more closely; and a report on how it went."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TypeVar
 
 from loci.core.errors import Unavailable
@@ -90,8 +90,9 @@ class Search:
         chunks = self._index.chunks(owner, collection, list(wanted))
         found = _with_named(query, ranked, near, chunks, each)
         log.ran("words", f"{len(candidates)} passages of {len(found)} documents")
-        found = self._late(found, question, log)
-        judge(words, found, embedding)
+        had = words_had([*words, *query_words(query)], found)
+        found = self._late(found, question, had, log)
+        judge(words, had, found, embedding)
         nearest = max((one.cosine for one in candidates if one.cosine is not None), default=None)
         if not found or is_about_something_else(max(one.fits for one in found), nearest, embedding and embedding.scale):
             return _nothing(query, words, where, found, log)
@@ -130,7 +131,13 @@ class Search:
             return Question(self._embedder, model, query)
         return None
 
-    def _late(self, found: list[ScoredPassage], question: Question | None, log: StageLog) -> list[ScoredPassage]:
+    def _late(
+        self,
+        found: list[ScoredPassage],
+        question: Question | None,
+        had: Mapping[str, Collection[str]],
+        log: StageLog,
+    ) -> list[ScoredPassage]:
         embedding = question and question.embedding
         if question is None or embedding is None:
             log.skipped("late", "the question has no vector")
@@ -141,7 +148,7 @@ class Search:
         best = matches(embedding.tokens, question.model.dimensions, bits)
         for one, value, read in zip(first, averages(best), bits, strict=True):
             one.closeness = value if read else None  # its vectors may not be computed yet
-        order = reorder([one.fused.score for one in first], averages(best, _weights(question.query, embedding, found)))
+        order = reorder([one.fused.score for one in first], averages(best, _weights(question.query, embedding, had)))
         for rank, at in enumerate(order, 1):
             first[at].late = rank
         log.ran("late", f"{len(first)} passages")
@@ -176,13 +183,12 @@ class Search:
         return read + rest
 
 
-def _weights(query: str, embedding: QueryEmbedding, found: Sequence[ScoredPassage]) -> list[float]:
-    words = query_words(query)
-    return word_weights(query, embedding.spans, rarities(words, words_had(words, found)))
+def _weights(query: str, embedding: QueryEmbedding, had: Mapping[str, Collection[str]]) -> list[float]:
+    return word_weights(query, embedding.spans, rarities(query_words(query), had))
 
 
 def _with_the_word_first(ranked: Sequence[Fused], candidates: Sequence[Candidate]) -> list[Fused]:
-    """Who asks for one word and for very many wants all documents that have it; then those that are only near."""
+    """Put all documents that have the word before those only near it: a search for very many wants them all."""
     having = {one.document for one in candidates if one.lexical_rank is not None}
     return sorted(ranked, key=lambda one: one.candidate.document not in having)
 

@@ -1,7 +1,7 @@
 """Cuts the snippet out of a passage: the span with most of the question's words, word for word."""
 
 from bisect import bisect_left
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from loci.search.words import word_positions
 
@@ -33,15 +33,7 @@ def _span(text: str, words: Collection[str], room: int, *, centred: bool) -> tup
     if len(text) <= room:
         return 0, len(text)
     positions = sorted(word_positions(text, frozenset(words)), key=lambda one: one[1])
-    begins = [begin for _, begin, _ in positions]
-
-    def worth(start: int) -> tuple[int, float, int]:
-        inside = positions[bisect_left(begins, start) : bisect_left(begins, start + room)]
-        found = [begin for _, begin, end in inside if end <= start + room]
-        off = abs(start + room / 2 - sum(found) / len(found)) if centred and found else 0.0
-        return len({word for word, _, end in inside if end <= start + room}), -off, -start
-
-    start = max(_starts(text, room), key=worth)
+    start = _best_start(_starts(text, room), positions, room, centred=centred)
     end = start + room
     head, tail = ELLIPSIS if start else "", ELLIPSIS if end < len(text) else ""
     if not tail:  # what is cut off makes room at the beginning, or the end would need an ellipsis, too
@@ -54,11 +46,29 @@ def _span(text: str, words: Collection[str], room: int, *, centred: bool) -> tup
     return begin, begin + len(found.strip())
 
 
-def _starts(text: str, room: int) -> list[int]:
+def _best_start(starts: Iterable[int], positions: Sequence[tuple[str, int, int]], room: int, *, centred: bool) -> int:
+    """The start of the window with most of the words; of equal ones the first, or the one with them in its middle."""
+    begins, every = [begin for _, begin, _ in positions], len({word for word, _, _ in positions})
+    best, most, least_off = 0, 0, 0.0
+    for start in starts:
+        if most == every and not centred:
+            break
+        inside = positions[bisect_left(begins, start) : bisect_left(begins, start + room)]
+        found = [(word, begin) for word, begin, end in inside if end <= start + room]
+        count = len({word for word, _ in found})
+        if count < most or not found:
+            continue
+        off = abs(start + room / 2 - sum(begin for _, begin in found) / len(found)) if centred else 0.0
+        if count > most or off < least_off:
+            best, most, least_off = start, count, off
+    return best
+
+
+def _starts(text: str, room: int) -> Iterator[int]:
     """The positions where a window may begin: at words, a few to a window. The last window ends with the text."""
     last, step = len(text) - room, max(1, room // 4)
-    starts = [0]
+    yield 0
     for at in range(step, last, step):
         space = text.find(" ", at, at + step)
-        starts.append(at if space < 0 else space + 1)
-    return [*starts, last]
+        yield min(at if space < 0 else space + 1, last)
+    yield last

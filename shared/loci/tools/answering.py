@@ -1,7 +1,7 @@
 """The process that reaches the tool servers of all owners: it answers the asks of the others."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import asdict
 from typing import Any, cast
@@ -10,7 +10,7 @@ from loci.core.deadline import within
 from loci.core.errors import LociError
 from loci.core.json import JsonObject
 from loci.sandbox.lambda_host.function_answer import packed_answer
-from loci.tools.asks import Ask, CallTool, ListTools, ask_from_json, error_to_json
+from loci.tools.asks import Ask, CallTool, ListTools, ReadPublic, ask_from_json, error_to_json
 from loci.tools.ports import ToolServerError, ToolServers
 from loci.tools.tool_list import ToolList
 
@@ -23,9 +23,11 @@ STOOD_STILL_SECONDS = 5.0
 class Answering:
     """Reads how a server is reached, and asks it. Every error that a caller can act on is an answer."""
 
-    def __init__(self, tool_list: ToolList, servers: ToolServers) -> None:
+    def __init__(self, tool_list: ToolList, servers: ToolServers, read_public: Callable[[str], bytes]) -> None:
+        """`read_public` returns what is at a public https address."""
         self._list = tool_list
         self._servers = servers
+        self._read_public = read_public
         self._apart = _clocks_apart()
 
     def answer(self, event: Mapping[str, Any], seconds: float | None) -> dict[str, str]:
@@ -61,6 +63,8 @@ class Answering:
             case CallTool(owner, server, tool, arguments, seconds):
                 configured = self._list.get(owner, server)
                 return {"result": self._servers.call(owner, configured, tool, arguments, seconds=seconds)}
+            case ReadPublic(url):
+                return {"text": self._read_public(url).decode("utf-8", "replace")}
 
 
 def _clocks_apart() -> float:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn
+from urllib.parse import urlsplit
 
 from loci.core.errors import Conflict, LociError, Misconfigured, NotFound, OutOfTime, Refused, Unavailable
 from loci.core.identity import Owner
@@ -38,20 +39,40 @@ class CallTool:
     seconds: float
 
 
-Ask = ListTools | CallTool
+@dataclass(frozen=True, slots=True)
+class ReadPublic:
+    """Read what is at a public https address. It is no tool server, and nobody's."""
+
+    url: str
+
+    @property
+    def server(self) -> str:
+        """The name for messages."""
+        return urlsplit(self.url).hostname or ""
+
+
+Ask = ListTools | CallTool | ReadPublic
 
 
 def ask_to_json(ask: Ask) -> JsonObject:
     """Only names and arguments travel: how a server is reached is read where that is done."""
-    owner: JsonObject = {"tenant": ask.owner.tenant, "subject": ask.owner.subject}
     match ask:
-        case ListTools(server=server):
-            return {"owner": owner, "server": server}
-        case CallTool(server=server, tool=tool, arguments=arguments, seconds=seconds):
-            return {"owner": owner, "server": server, "tool": tool, "arguments": arguments, "seconds": seconds}
+        case ListTools(owner, server):
+            return {"owner": _owner(owner), "server": server}
+        case CallTool(owner, server, tool, arguments, seconds):
+            named: JsonObject = {"owner": _owner(owner), "server": server, "tool": tool}
+            return {**named, "arguments": arguments, "seconds": seconds}
+        case ReadPublic(url):
+            return {"url": url}
+
+
+def _owner(owner: Owner) -> JsonObject:
+    return {"tenant": owner.tenant, "subject": owner.subject}
 
 
 def ask_from_json(value: Mapping[str, Any]) -> Ask:
+    if "url" in value:
+        return ReadPublic(value["url"])
     owner = Owner(**value["owner"])
     if "tool" not in value:
         return ListTools(owner, value["server"])

@@ -16,10 +16,11 @@ from loci.core.errors import LociError, NotFound, Refused
 from loci.core.giving_up import GivingUp
 from loci.core.identity import Caller, Owner
 from loci.core.json import JsonObject
+from loci.core.scopes import check_scopes, scope_of
 from loci.core.telemetry import Outcome
 from loci.tools.arguments import IsOpen, check_arguments
 from loci.tools.configuration import Configured
-from loci.tools.policy import AnyTool, Policy, check_approval, is_safe, matches
+from loci.tools.policy import AnyTool, Policy, check_approval, is_safe, matches, reads
 from loci.tools.ports import OwnTool, OwnTools, Progress, ToolServers
 from loci.tools.tool_list import ToolList, tools_of
 from loci.tools.tool_server import UpstreamTool
@@ -95,6 +96,7 @@ class Gateway:
                 return own, under_way.result
             server, tool = self.known(caller.owner, spelling)
             under_way.tool, under_way.is_upstream = tool.id, True
+            check_scopes(caller, [scope_of("tools", writes=not reads(tool))], tool.id)
             self._policy.check(tool, server.entry)
             check_arguments(tool.id, tool.input_schema, arguments)
             check_approval(tool, None if approved else self._policy.approval_needed(tool, server.entry))

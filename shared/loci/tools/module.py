@@ -42,12 +42,13 @@ def tools_module(app: "ToolsHost") -> Module:
 
         return check_tool_servers(app)
 
+    on = ("tools",)
     return Module(
         name="tools",
         surfaces=frozenset({"tools"}),
         tools=[
-            tool_family(tools, "pml:search_tools", CALL_TOOL, surfaces=("tools",)),
-            tool_family(capabilities, "pml:search_capabilities", "pml:delete_capability", surfaces=("tools",)),
+            tool_family(tools, "pml:search_tools", CALL_TOOL, surfaces=on, area="tools"),
+            tool_family(capabilities, "pml:search_capabilities", "pml:delete_capability", surfaces=on, area="tools"),
         ],
         instructions=INSTRUCTIONS,
         upstream=Lazy(upstream),

@@ -29,7 +29,7 @@ class Policy:
             raise _denied(tool, "the operator denies it")
         if entry.allow and not _fits(tool, entry.allow):
             raise _denied(tool, "it is not among those that the operator allows")
-        if self.read_only and not _reads(tool):
+        if self.read_only and not reads(tool):
             raise _denied(tool, "only tools that say that they change nothing may be called (tools_read_only)")
 
     def allows(self, tool: AnyTool, entry: Entry = NO_PATTERNS) -> bool:
@@ -47,9 +47,9 @@ class Policy:
         if self.approval == "all":
             return "a person approves each call (tools_approval)"
         # By the protocol's own defaults: a tool that says nothing may change things, and may destroy some.
-        if self.approval == "writes" and not _reads(tool):
+        if self.approval == "writes" and not reads(tool):
             return "it does not say that it changes nothing"
-        if self.approval == "destructive" and not _reads(tool) and tool.annotations.get("destructiveHint") is not False:
+        if self.approval == "destructive" and not reads(tool) and tool.annotations.get("destructiveHint") is not False:
             return "it does not say that it destroys nothing"
         return None
 
@@ -71,7 +71,7 @@ def matches(tool: UpstreamTool, patterns: Sequence[str]) -> bool:
 
 def is_safe(tool: AnyTool) -> bool:
     """True if the tool says that a repetition changes nothing more."""
-    return _reads(tool) or tool.annotations.get("idempotentHint") is True
+    return reads(tool) or tool.annotations.get("idempotentHint") is True
 
 
 def _fits(tool: AnyTool, patterns: Sequence[str]) -> bool:
@@ -80,7 +80,7 @@ def _fits(tool: AnyTool, patterns: Sequence[str]) -> bool:
     return any(fnmatchcase(name, one) for one in patterns for name in names)
 
 
-def _reads(tool: AnyTool) -> bool:
+def reads(tool: AnyTool) -> bool:
     return tool.annotations.get("readOnlyHint") is True
 
 

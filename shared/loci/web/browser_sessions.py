@@ -33,6 +33,11 @@ class BrowserSessions:
             case _:
                 return None
 
+    def key_of(self, kept: str) -> str | None:
+        """The id of the key with which the browser signed in; None if it was a token, or the cookie is not good."""
+        key = (self._seal.open(kept) or {}).get("k")
+        return key if isinstance(key, str) and self.caller_of(kept) else None
+
     def _is_good(self, key: object, owner: Owner) -> bool:
         return key is None or self._keys.owner_by_id(str(key)) == owner
 

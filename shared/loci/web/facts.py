@@ -1,10 +1,11 @@
 """A picture as JSON: for programs with ids, for the page with positions and short texts."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from loci.core.json import Json, JsonObject
+from loci.documents.graph.gaps import ExplainedGap
 from loci.documents.graph.link_resolution import normal_name
 from loci.documents.graph.picture import Picture
 
@@ -14,8 +15,11 @@ LONGEST_TAG: Final = 40
 SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
-def facts(picture: Picture) -> JsonObject:
-    """Return the documents, links, open links, gaps and clusters, with the fields that the tools give them."""
+def facts(picture: Picture, explained: Sequence[ExplainedGap]) -> JsonObject:
+    """Return the documents, links, open links, gaps and clusters, with the fields that the tools give them.
+
+    `explained` are the picture's gaps, with the reasons for them.
+    """
     return {
         "documents": [
             {
@@ -55,16 +59,18 @@ def facts(picture: Picture) -> JsonObject:
         ],
         "gaps": [
             {
-                "source_id": one.source.id,
-                "target_id": one.target.id,
-                "similarity": one.similarity,
+                "source_id": one.gap.source.id,
+                "target_id": one.gap.target.id,
+                "similarity": one.gap.similarity,
+                "reason": one.reason,
                 "suggested_link_type": one.relation,
-                "kind": one.kind,
-                "source_title": one.source.title,
-                "target_title": one.target.title,
+                "kind": one.gap.kind,
+                "source_title": one.gap.source.title,
+                "target_title": one.gap.target.title,
                 "compared_by": picture.compared_by,
+                "written_by": one.written_by,
             }
-            for one in picture.gaps
+            for one in explained
         ],
         "clusters": [{"id": one.id, "label": one.label, "size": one.size} for one in picture.groups if one.id],
         "total": picture.total,

@@ -47,9 +47,19 @@ def files_page(shown: JsonObject, connects: Sequence[str]) -> HtmlPage:
 
 
 def filled(
-    template: str, parts: Mapping[str, str], *, title: str, style: str, script: str = "", connects: Sequence[str] = ()
+    template: str,
+    parts: Mapping[str, str],
+    *,
+    title: str,
+    style: str,
+    script: str = "",
+    connects: Sequence[str] = (),
+    leads: Sequence[str] = (),
 ) -> HtmlPage:
-    """Fill a template. Only its own style and program take effect, and it asks these origins only."""
+    """Fill a template. Only its own style and program take effect, and it asks these origins only.
+
+    `leads`: sources to which a form's answer may send the browser on.
+    """
     css = _static("base.css") + _static(style)
     policy = "; ".join(
         [
@@ -57,7 +67,11 @@ def filled(
             *([f"script-src {_hash(script)}"] if script else []),
             f"style-src {_hash(css)}",
             "img-src data:",
-            *([f"connect-src {' '.join(connects)}", f"form-action {OWN}"] if connects else ["form-action 'none'"]),
+            *(
+                [f"connect-src {' '.join(connects)}", f"form-action {' '.join([OWN, *leads])}"]
+                if connects
+                else ["form-action 'none'"]
+            ),
             "base-uri 'none'",
         ]
     )

@@ -12,6 +12,7 @@ from loci.mcp.http.gatekeeper import check_single, closing
 from loci.mcp.http.refusal import Refusal
 from loci.web import answers
 from loci.web.approval_routes import ApprovalRoutes
+from loci.web.consent_routes import ConsentRoutes
 from loci.web.file_routes import FileRoutes
 from loci.web.graph_routes import GraphRoutes
 from loci.web.host import PagesHost
@@ -32,6 +33,7 @@ class Pages:
             *GraphRoutes(app, self._visitors).routes(),
             *FileRoutes(app, self._visitors).routes(),
             *ApprovalRoutes(app, self._visitors).routes(),
+            *(ConsentRoutes(app, self._visitors).routes() if app.settings.oauth == "built-in" else ()),
             Route("/ui/sign-in", self._visitors.form, methods=["GET"]),
             Route("/ui/sign-in", self._visitors.sign_in, methods=["POST"]),
             Route("/ui/sign-out", self._visitors.sign_out, methods=["POST"]),

@@ -9,6 +9,7 @@ from urllib.parse import parse_qs, quote
 from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.types import Scope
 
 from loci.core.identity import Caller
 from loci.mcp.auth.gate import Gate
@@ -26,8 +27,9 @@ MOST_FIELDS: Final = 5
 PAGES: Final = ("graph", "files")
 """The pages to which a sign-in leads. The first one is the usual."""
 APPROVE: Final = "approve"
-APPROVAL: Final = re.compile(rf"{APPROVE}\?link=[\w.=-]+", re.ASCII)
-"""A page to which it leads, too."""
+CONSENT: Final = "consent"
+ASKED: Final = re.compile(rf"(?:{APPROVE}\?link|{CONSENT}\?wish)=[\w.=-]+", re.ASCII)
+"""Pages with a question, to which it leads, too."""
 
 
 class Visitors:
@@ -54,7 +56,15 @@ class Visitors:
         if kept and not _shows(request) and (caller := await on_thread(self._sessions.caller_of, kept)):
             return caller, True
         # A token is for the endpoint. A challenge says where to get one for it.
-        return await self._gate.recognise({**request.scope, "path": "/mcp"}, request.headers), False
+        return await self._recognised(request.scope, request.headers), False
+
+    async def key_of(self, request: Request) -> str | None:
+        """The id of the API key with which the visitor came or signed in; None if it was none."""
+        kept = request.cookies.get(COOKIE)
+        if kept and not _shows(request) and (key := await on_thread(self._sessions.key_of, kept)):
+            return key
+        shown = request.headers.get("authorization", "").partition(" ")[2] or request.headers.get("x-api-key", "")
+        return self._app.api_keys.id_in(shown.strip())
 
     def page(
         self, name: str, show: Callable[[Caller, bool], Awaitable[Response]]
@@ -66,7 +76,7 @@ class Visitors:
                 caller, signed_in = await self.caller(request)
             except Refusal as refusal:
                 if refusal.status == 401 and _is_page_load(request):
-                    wanted = f"{name}?{request.url.query}" if name == APPROVE else name
+                    wanted = f"{name}?{request.url.query}" if name in (APPROVE, CONSENT) else name
                     return answers.away("sign-in" if name == PAGES[0] else f"sign-in?to={quote(wanted)}")
                 raise
             return await show(caller, signed_in)
@@ -88,7 +98,7 @@ class Visitors:
         told = {"host": request.headers.get("host", ""), "authorization": f"Bearer {shown}"}
         try:
             # Whoever may use the endpoint may see the pages. Nothing else in the request counts.
-            caller = await self._gate.recognise({**request.scope, "path": "/mcp", "query_string": b""}, Headers(told))
+            caller = await self._recognised({**request.scope, "query_string": b""}, Headers(told))
         except (Refusal, UnicodeEncodeError) as error:
             problem = error.message if isinstance(error, Refusal) else "This key is not valid here"
             status = 503 if isinstance(error, Refusal) and error.status == 503 else 401
@@ -105,6 +115,12 @@ class Visitors:
         answer.headers["Set-Cookie"] = set_cookie("", seconds=0, secure=self._is_secure(request))
         return answer
 
+    async def _recognised(self, scope: Scope, headers: Headers) -> Caller:
+        caller = await self._gate.recognise({**scope, "path": "/mcp"}, headers)
+        if caller.proof == "grant":  # a person gave it to a program, and pages ask for no scopes
+            raise Refusal(403, "This token is for the MCP endpoints: sign in with an API key")
+        return caller
+
     def tell(self, what: str, caller: Caller, began: float, size: int) -> None:
         """Write the line about an answered request to the log."""
         ms = (time.perf_counter() - began) * 1000
@@ -119,7 +135,7 @@ class Visitors:
 def _wanted(request: Request) -> str:
     """The page that the visitor came for."""
     wanted = request.query_params.get("to", "")
-    return wanted if wanted in PAGES or APPROVAL.fullmatch(wanted) else PAGES[0]
+    return wanted if wanted in PAGES or ASKED.fullmatch(wanted) else PAGES[0]
 
 
 def _key(form: str) -> str:

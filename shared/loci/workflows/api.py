@@ -8,7 +8,7 @@ from typing import Final
 
 from loci.core.deadline import time_left
 from loci.core.errors import LociError, Refused
-from loci.core.identity import Caller, Owner
+from loci.core.identity import LOCAL_CALLER, Caller, Owner
 from loci.core.ids import random_id
 from loci.core.json import JsonObject
 from loci.workflows.active import ActiveRuns
@@ -117,8 +117,13 @@ class Workflows:
         start = partial(self.start, caller, by_layer=by_layer, told=told, why=BY_LOCI)
         return self.parts.pursuit.pursue(caller, intent, context, start)
 
-    def replan(self, owner: Owner, id: str, requirement: str, context: JsonObject) -> JsonObject:
+    def replan(self, caller: Caller, id: str, requirement: str, context: JsonObject) -> JsonObject:
         """Add to a run that has not ended what a requirement asks for. What it has done stays done."""
+        owner, began = caller.owner, self.parts.runs.get(caller.owner, id).caller
+        # The new tasks run in the name of whoever began the run.
+        if not caller.covers(Caller.from_json(owner, began) if began else LOCAL_CALLER):
+            what = f"The workflow {id} may do more than this connection, so it cannot add to it"
+            raise Refused(what, "Begin another workflow, with pml_execute_dag", code="INSUFFICIENT_SCOPE")
         return self.parts.pursuit.replan(owner, id, requirement, context)
 
     def proceed(self, owner: Owner, id: str, reason: str | None = None, told: Told = nobody) -> JsonObject:

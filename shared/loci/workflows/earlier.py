@@ -1,4 +1,4 @@
-"""What the tasks before give to a step: references to their results, and values that they were called with."""
+"""The values that earlier tasks give to a step: references to their results, and values they were called with."""
 
 import re
 from collections.abc import Sequence
@@ -53,7 +53,7 @@ class Taken:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What a step says, for whoever binds it."""
+    """The text of a step, taken apart for whoever binds it."""
 
     text: str
     plain: str

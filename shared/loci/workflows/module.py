@@ -1,5 +1,6 @@
 """Workflows, as the server offers them. Nothing here loads the vertical itself."""
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from loci.core.lazy import Lazy
@@ -16,9 +17,9 @@ TOOLS = (
     "pml:continue",
     "pml:abort",
     "pml:replan",
-    "pml:approval_response",
     "pml:workflow_status",
 )
+APPROVAL = "pml:approval_response"
 
 
 def workflows_module(app: "WorkflowsHost") -> Module:
@@ -29,14 +30,23 @@ def workflows_module(app: "WorkflowsHost") -> Module:
 
         return workflow_tools(app)
 
+    loaded = Lazy(tools)
+
+    def chosen(*ids: str) -> list[LociTool]:
+        return [tool for tool in loaded.get() if tool.id in ids]
+
     def long_work() -> LongWork:
         from loci.workflows.long_work import LongWorkflows
 
         return LongWorkflows(app.workflows)
 
+    on = ("tools",)
     return Module(
         name="workflows",
         surfaces=frozenset({"tools"}),
-        tools=[tool_family(tools, *TOOLS, surfaces=("tools",))],
+        tools=[
+            tool_family(partial(chosen, *TOOLS), *TOOLS, surfaces=on, area="workflows"),
+            tool_family(partial(chosen, APPROVAL), APPROVAL, surfaces=on, area="approvals"),
+        ],
         long_work=Lazy(long_work),
     )

@@ -37,7 +37,7 @@ MOST_ACTIVE = 100
 
 @dataclass(frozen=True, slots=True)
 class WorkflowAdapters:
-    """What moves runs on, on one runtime."""
+    """The adapters that move runs on, on one runtime."""
 
     engine: Callable[[Slices, Runs], WorkflowEngine]
     is_gone: Callable[[str], bool]

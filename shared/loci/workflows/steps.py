@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from loci.core.giving_up import GivingUp
 from loci.core.identity import Caller, Owner
 from loci.core.json import Json, JsonObject
+from loci.core.scopes import check_scopes, scope_of
 from loci.workflows.plan import Task
 from loci.workflows.ports import CheckedTask
 from loci.workflows.references import has_reference
@@ -38,6 +39,7 @@ class ToolSteps:
 
     def run(self, caller: Caller, task: Task, arguments: JsonObject, results: JsonObject, given_up: GivingUp) -> Json:
         if task.kind == "code_execution":
+            check_scopes(caller, [scope_of("tools", writes=True)], "Code")
             answer = self._code().run_typescript(caller, _request(task, arguments, results), given_up)
             return answer["result"]
         # Whoever started the run, or answered its checkpoint, has approved it.

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ToolFacts:
-    """What a plan needs to know of a tool. Everything in it was written by others."""
+    """The facts about a tool that a plan needs. All of them were written by others."""
 
     id: str
     description: str

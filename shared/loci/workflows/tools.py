@@ -103,7 +103,7 @@ def workflow_tools(app: WorkflowsHost) -> list[LociTool]:
     ) -> Annotated[CallToolResult, ReplanAnswer]:
         """Add tasks to a workflow under way: what is done stays done."""
         _check_text("new_requirement", new_requirement, "Say what is to be added")
-        return _answer(app.workflows.replan(caller.owner, workflow_id, new_requirement, available_context or {}))
+        return _answer(app.workflows.replan(caller, workflow_id, new_requirement, available_context or {}))
 
     def approval_response(
         workflow_id: WorkflowId,

@@ -40,7 +40,7 @@ class _Try:
 
 @dataclass(frozen=True, slots=True)
 class _Given:
-    """What a try of a task gave: its end, or why it failed."""
+    """The outcome of a try of a task: its end, or the reason why it failed."""
 
     id: str
     number: int

@@ -1,4 +1,4 @@
-"""What tasks give, as stores and answers can hold it."""
+"""The results of tasks, as stores and answers can hold them."""
 
 import json
 import math

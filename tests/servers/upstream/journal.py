@@ -67,6 +67,15 @@ def wait_for(given: dict[str, Any]) -> Any:
     return {"found": Path(given["file"]).exists()}
 
 
+def meet(given: dict[str, Any]) -> Any:
+    until = time.monotonic() + 30
+    while (begun := JOURNAL.read_text().count('"begin", "tool": "meet"')) < given[
+        "others"
+    ] and time.monotonic() < until:
+        time.sleep(0.01)
+    return {"met": begun >= given["others"]}
+
+
 def large(given: dict[str, Any]) -> Any:
     return {"text": "x" * int(given["characters"])}
 
@@ -93,6 +102,7 @@ TOOLS: dict[str, tuple[Callable[[dict[str, Any]], Any], dict[str, Any], dict[str
     "items": (items, schema([], names="array"), READS, "List some items"),
     "sleep": (sleep, schema(["ms"], ms="number", key="string"), READS, "Wait for milliseconds"),
     "wait_for": (wait_for, schema(["file"], file="string", key="string"), READS, "Wait for a file"),
+    "meet": (meet, schema(["others"], others="integer"), READS, "Wait until so many such calls have begun"),
     "large": (large, schema(["characters"], characters="integer"), READS, "Give a long text"),
     "fail": (fail, schema([], message="string"), READS, "Fail"),
     "flaky": (flaky, schema([], key="string", fails="integer"), READS, "Fail at first"),

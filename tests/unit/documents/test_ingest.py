@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -9,7 +10,8 @@ from loci.core.errors import NotFound, Refused
 from loci.core.identity import LOCAL
 from loci.core.stores import ABSENT
 from loci.documents.document import WrittenLinks, ids_for
-from loci.documents.ingest.index_writer import COLLECTION, DocumentDraft
+from loci.documents.ingest.index_writer import COLLECTION, DocumentDraft, EmbeddedDrafts, IndexWriter
+from loci.documents.ingest.ingested_folders import IngestedFolders
 from loci.documents.ingest.local_files import local_path
 
 from .conftest import Desk, open_desk
@@ -217,6 +219,31 @@ def test_what_was_interrupted_is_completed(desk: Desk, tmp_path: Path) -> None:
         desk.ingest.run(LOCAL, [str(desk.notes)], interrupt)
     assert open_desk(tmp_path).run().seen == 200
     assert all(desk.found(f"number{number}") for number in range(200))
+
+
+@pytest.mark.parametrize("part", [False, True])
+def test_what_is_forgotten_while_it_is_ingested_stays_forgotten(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, part: bool
+) -> None:
+    """As by a command, while a server follows the folder."""
+    file = desk.write("a.md", "apple")
+    desk.write("b.md", "banana")
+    desk.run()
+    desk.write("a.md", "apple and pear")
+    folders, embed = IngestedFolders(desk.records, desk.catalog), IndexWriter.embed
+
+    def forgotten_meanwhile(*given: Any) -> EmbeddedDrafts:
+        forgotten = [one for one in desk.library.documents(LOCAL) if one.id == "notes-a"]
+        folders.forget(LOCAL, forgotten)
+        desk.library.remove(LOCAL, forgotten)
+        return embed(*given)
+
+    monkeypatch.setattr(IndexWriter, "embed", forgotten_meanwhile)
+    if part:
+        desk.ingest.update(LOCAL, local_path(str(desk.notes)), [str(file)], [])
+    else:
+        desk.ingest.run(LOCAL, [str(desk.notes)], with_forgotten=False)
+    assert (desk.found("pear"), desk.ids()) == (set(), {"notes-b"})
 
 
 def test_a_document_that_was_read_in_another_way_is_read_again(desk: Desk) -> None:

@@ -10,6 +10,7 @@ from loci.core.identity import LOCAL, Owner
 from loci.documents import library
 from loci.documents.directory import directory
 from loci.documents.document import lock_name
+from loci.documents.ingest.ingested_folders import IngestedFolders
 
 from .conftest import Desk
 
@@ -122,10 +123,15 @@ def test_a_forgotten_text_is_kept_nowhere(desk: Desk) -> None:
     assert [file for file in (desk.data / "blobs").rglob("*") if file.is_file()] == []
 
 
-def test_a_root_goes_with_its_last_document(desk: Desk) -> None:
+def test_a_root_goes_with_its_last_document_unless_its_folder_was_ingested_and_not_forgotten(desk: Desk) -> None:
     desk.write("a.md", "text")
     desk.run()
-    desk.library.remove(LOCAL, desk.library.documents(LOCAL))
+    [document] = desk.library.documents(LOCAL)
+    desk.library.remove(LOCAL, [document])
+    assert [one.folder for one in desk.catalog.roots(LOCAL).values()] == [str(desk.notes)]
+    desk.run()
+    IngestedFolders(desk.records, desk.catalog).forget(LOCAL, [document])
+    desk.library.remove(LOCAL, [document])
     assert desk.catalog.roots(LOCAL) == {}
 
 

@@ -49,7 +49,7 @@ def test_what_is_missing_comes_once_with_all_who_mention_it(graph: Graph) -> Non
 def test_links_name_documents_by_their_places(graph: Graph) -> None:
     shown = PictureSource(graph).picture()
     places = {one.id: at for at, one in enumerate(shown.documents)}
-    by_place, by_id = drawn(shown, None)["links"], facts(shown)["links"]
+    by_place, by_id = drawn(shown, None)["links"], facts(shown, [])["links"]
     assert isinstance(by_place, list)
     assert isinstance(by_id, list)
     assert [places["notes-index"], places["notes-briefs-login"], "references"] in by_place

@@ -15,7 +15,7 @@ from loci.core.giving_up import GivingUp
 from loci.core.identity import Owner
 from loci.core.json import JsonObject
 from loci.sandbox.lambda_host.function_answer import MOST_PARTS_OF_TOOLS, unpacked_answer
-from loci.tools.asks import Ask, CallTool, ListTools, ask_to_json, raise_from_json
+from loci.tools.asks import Ask, CallTool, ListTools, ReadPublic, ask_to_json, raise_from_json
 from loci.tools.configuration import Configured
 from loci.tools.ports import Progress, ToolServerError
 from loci.tools.tool_server import UpstreamTool
@@ -60,6 +60,10 @@ class LambdaToolServers:
     ) -> JsonObject:
         limit = time_for(server.entry.seconds if seconds is None else seconds, of_rest=SHARE)
         return self._answer(CallTool(owner, server.name, tool, arguments, limit), given_up)["result"]
+
+    def read_public(self, url: str) -> bytes:
+        """What is at a public https address."""
+        return str(self._answer(ReadPublic(url))["text"]).encode()
 
     def ask_later(self, owner: Owner, name: str) -> None:
         """Have the function ask the server for its tools, and keep them. Nobody waits for that."""

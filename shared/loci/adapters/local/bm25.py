@@ -3,11 +3,13 @@
 import json
 import math
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 
 from loci.adapters.local.index_rows import DocumentCondition
-from loci.adapters.local.word_tables import words_of
+from loci.adapters.local.word_parts import WordParts
+from loci.adapters.local.word_tables import matching, words_of
 
 MOST_WORDS = 64
 """Words of a question that are searched for: the rarest of the first few hundred."""
@@ -35,10 +37,11 @@ Scored = list[tuple[int, float]]
 class Bm25:
     """Finds chunks by words. Remembers how many chunks of a scope have a word, as long as the number is about right."""
 
-    def __init__(self) -> None:
+    def __init__(self, parts: WordParts) -> None:
+        self._parts = parts
         self._scopes: dict[int, _WordCounts] = {}
 
-    def best(
+    def scores(
         self,
         connection: sqlite3.Connection,
         scope: int,
@@ -47,37 +50,33 @@ class Bm25:
         limit: int,
         among: DocumentCondition | None,
         having: Sequence[str] = (),
-    ) -> Scored:
-        """The numbers of the `limit` best chunks of the scope's `total`, with their scores, and of equals of the last.
+        *,
+        with_numpy: bool = False,
+    ) -> "WordScores":
+        """The `limit` best chunks of the scope's `total`, and the scores of others for who asks.
 
         Only in the documents `among`, and only chunks `having` one of those words, if they are given.
         """
         wanted, counts = self._wanted(connection, scope, total, words)
         if not wanted or limit < 1:
-            return []
+            return WordScores([], lambda _: {})
         query = _WordQuery(connection, scope, wanted, limit, among, having)
+        if with_numpy and among is None and not having:
+            sums = self._parts.sums(connection, scope, total, wanted, counts)
+            best = sums and sums.best(limit, limit + EQUALS)
+            if sums and best is not None:
+                return WordScores(best, sums.of)
+        if total < FEWEST_GATED:
+            return query.every()
         known = sorted(counts, key=counts.__getitem__)
         common = [word for word in known[2:] if counts[word] > RARE * total]
-        if not common or total < FEWEST_GATED:
-            return query.run()
-        found = query.run(known[: len(known) - len(common)])
+        if not common:
+            return WordScores(query.best(), query.of)
+        found = query.best(known[: len(known) - len(common)])
         # A chunk with only common words scores at most (k1 + 1) times the rarity of each.
         bound = sum(2.2 * wanted.count(word) * _rarity(counts[word], total) for word in common)
-        return found if len(found) >= limit and found[-1][1] > bound else query.run()
-
-    def of(
-        self, connection: sqlite3.Connection, scope: int, total: int, words: Sequence[str], numbers: Sequence[int]
-    ) -> dict[int, float]:
-        """The scores of these chunks, by number, as `best` would give them. Leaves out those without any of the words.
-
-        FTS5 finds every chunk with one of the words for this, which is fast, and scores only these.
-        """
-        wanted, _ = self._wanted(connection, scope, total, words)
-        if not wanted or not numbers:
-            return {}
-        sql = (SCORED + ONLY).format(words=words_of(scope))
-        found = connection.execute(sql, (_match(wanted), json.dumps(numbers)))
-        return {number: -score for number, score in found}
+        is_exact = len(found) >= limit and found[-1][1] > bound
+        return WordScores(found if is_exact else query.best(), query.of)
 
     def _wanted(
         self, connection: sqlite3.Connection, scope: int, total: int, words: Sequence[str]
@@ -112,6 +111,15 @@ class _WordCounts:
     counts: dict[str, int] = field(default_factory=dict[str, int])
 
 
+@dataclass(frozen=True, slots=True)
+class WordScores:
+    """The numbers of the best chunks with their scores, and of equals of the last."""
+
+    best: Scored
+    of: Callable[[Sequence[int]], dict[int, float]]
+    """The scores of these chunks, by number, without those that have none of the words."""
+
+
 class _WordQuery:
     """One query of FTS5, with or without a gate that lets only chunks with a rare word through."""
 
@@ -131,18 +139,42 @@ class _WordQuery:
         self._among = among
         self._having = having
 
-    def run(self, rare: Sequence[str] = ()) -> Scored:
-        sql, values = SCORED, [_match(self._words)]
+    def every(self) -> WordScores:
+        """All of few chunks: to sort them here takes less time than a second query for the scores of some."""
+        sql, values = self._scored()
+        every = self._rows(sql, values)
+        best = sorted(every, key=itemgetter(1))[: self._limit + EQUALS]
+        scores = {number: -score for number, score in every}
+        return WordScores(
+            self._cut(best, sql, values), lambda numbers: {one: scores[one] for one in numbers if one in scores}
+        )
+
+    def best(self, rare: Sequence[str] = ()) -> Scored:
+        """The best, perhaps only of those with one of the `rare` words."""
+        sql, values = self._scored(rare)
+        return self._cut(self._rows(sql + BEST, (*values, self._limit + EQUALS)), sql, values)
+
+    def of(self, numbers: Sequence[int]) -> dict[int, float]:
+        """The scores of these chunks. FTS5 finds every chunk with one of the words for it, but scores only these."""
+        if not numbers:
+            return {}
+        found = self._rows(SCORED + ONLY, (matching(self._words), json.dumps(numbers)))
+        return {number: -score for number, score in found}
+
+    def _scored(self, rare: Sequence[str] = ()) -> tuple[str, Sequence[str | int]]:
+        sql, values = SCORED, [matching(self._words)]
         if rare:
             # Not an AND inside the MATCH: these words would score twice.
-            sql, values = sql + GATED, [*values, _match(rare)]
+            sql, values = sql + GATED, [*values, matching(rare)]
         if self._among is not None:
             sql, values = sql + FILTERED.replace("{documents}", self._among.sql), [*values, *self._among.values]
         if self._having:
-            sql, values = sql + GATED, [*values, _match(self._having)]
-        most = self._limit + EQUALS
-        found = self._rows(sql + BEST, (*values, most))
-        if len(found) == most and found[-1][1] == found[self._limit - 1][1]:
+            sql, values = sql + GATED, [*values, matching(self._having)]
+        return sql, values
+
+    def _cut(self, found: Scored, sql: str, values: Sequence[str | int]) -> Scored:
+        """The wanted ones of the best, sorted, and the equals of the last of them."""
+        if len(found) == self._limit + EQUALS and found[-1][1] == found[self._limit - 1][1]:
             found = self._rows(sql + BEST_BY_ID, (*values, self._limit))
         last = found[: self._limit][-1][1] if found else 0.0
         return [(number, -score) for number, score in found if score <= last]  # FTS5's are negative
@@ -155,23 +187,14 @@ def having_any(connection: sqlite3.Connection, scope: int, words: Sequence[str])
     """The numbers of the chunks that have one of the words."""
     table = words_of(scope)
     sql = f"SELECT rowid FROM {table} WHERE {table} MATCH ?"  # noqa: S608
-    return [number for [number] in connection.execute(sql, (_match(words),))]
+    return [number for [number] in connection.execute(sql, (matching(words),))]
 
 
 def _count(connection: sqlite3.Connection, scope: int, word: str) -> int:
     words = words_of(scope)
     sql = f"SELECT count(*) FROM {words} WHERE {words} MATCH ?"  # noqa: S608
-    [count] = connection.execute(sql, (_quoted(word),)).fetchone()
+    [count] = connection.execute(sql, (matching([word]),)).fetchone()
     return count
-
-
-def _match(words: Sequence[str]) -> str:
-    return " OR ".join(map(_quoted, words))
-
-
-def _quoted(word: str) -> str:
-    """The word, quoted for FTS5. Any character is safe."""
-    return '"' + word.replace("\0", " ").replace('"', '""') + '"'
 
 
 def _rarity(count: int, total: int) -> float:

@@ -24,12 +24,15 @@ from loci.adapters.local.index_rows import (
 from loci.adapters.local.index_writes import put_chunks, remove_chunks, scope_of, sized_scope_of
 from loci.adapters.local.sqlite import Database
 from loci.adapters.local.vectors import MatrixKey, VectorCache
+from loci.adapters.local.word_parts import WordParts
 from loci.core.identity import Owner
 from loci.search.inference import Embedding
 from loci.search.ranking import Candidate, Chunk, IndexCounts, QueryVector, TagsAndDate, Where
 
 VECTOR_MEMORY = 512 * 1024**2
 """Bytes: some 300,000 vectors of 384 dimensions."""
+WORD_MEMORY = 128 * 1024**2
+"""Bytes: of a million passages, the parts of the 40 commonest words or so."""
 CACHED_CHUNKS = 4096
 """About 30 MB."""
 CACHED_NAMES = 8 * CACHED_CHUNKS
@@ -42,9 +45,9 @@ class SqliteIndex:
     Only a search with a vector loads numpy.
     """
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, word_memory: int = WORD_MEMORY) -> None:
         self._database = database
-        self._bm25 = Bm25()
+        self._bm25 = Bm25(WordParts(word_memory, database.snapshot))
         self._vectors = VectorCache(VECTOR_MEMORY)
         self._names = RowCache[ChunkName](CACHED_NAMES)
         self._chunks = RowCache[Chunk](CACHED_CHUNKS)
@@ -107,15 +110,17 @@ class SqliteIndex:
                 # Runs while FTS5 finds the words: the model and numpy release the interpreter lock while they work. No
                 # query stands between: each one may wait for that lock until the model begins.
                 cosines_later = THREADS.submit(copy_context().run, lambda: rows.against(vector.values()))
-            by_words = dict(self._bm25.best(connection, scope, total, words, limit, among, where.any_words))
+            word_scores = self._bm25.scores(
+                connection, scope, total, words, limit, among, where.any_words, with_numpy=rows is not None
+            )
+            by_words = dict(word_scores.best)
             by_vector: dict[int, float] = {}
             cosines = cosines_later and cosines_later.result()
             if cosines is not None:
                 documents = None if among is None else _column(connection, among.sql, among.values)
                 having = having_any(connection, scope, where.any_words) if total and where.any_words else None
                 by_vector = cosines.nearest(limit, documents, having)
-            only_near = [number for number in by_vector if number not in by_words]
-            also = self._bm25.of(connection, scope, total, words, only_near)
+            also = word_scores.of([number for number in by_vector if number not in by_words])
             names = self._names.get(by_words.keys() | by_vector.keys(), partial(names_at, connection))
         word_ranks, vector_ranks = _ranks(by_words, names, limit), _ranks(by_vector, names, limit)
         if cosines is not None:

@@ -4,6 +4,7 @@ FTS5 weighs a word by how many rows of its table have it. If all owners shared o
 """
 
 import sqlite3
+from collections.abc import Sequence
 
 # One word more in each chunk: the table for all owners, before this one, had the scope there, and the length counts.
 INDEXED = "words || ' _'"
@@ -12,6 +13,11 @@ INDEXED = "words || ' _'"
 def words_of(scope: int) -> str:
     """The name of the scope's table."""
     return f"word_{scope}"
+
+
+def matching(words: Sequence[str]) -> str:
+    """The question of FTS5 for chunks with one of the words. Any character is safe."""
+    return " OR ".join('"' + word.replace("\0", " ").replace('"', '""') + '"' for word in words)
 
 
 def make_words(connection: sqlite3.Connection, scope: int) -> None:

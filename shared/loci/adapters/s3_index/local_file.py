@@ -14,6 +14,8 @@ from loci.core.identity import Owner
 
 SECTOR = 512
 """The unit of `st_blocks`. The size would count free pages, too, which are holes in a file that was fetched."""
+WORD_MEMORY = 16 * 1024**2
+"""Bytes: an index in a bucket has few passages, and a function little memory."""
 BESIDE = ("", "-wal", "-shm")
 
 
@@ -23,7 +25,7 @@ class LocalFile:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._database = Database(path)
-        self.index = SqliteIndex(self._database)
+        self.index = SqliteIndex(self._database, WORD_MEMORY)
         # A search that still uses the index keeps it, and so the file.
         weakref.finalize(self.index, _delete, path)
 

@@ -17,15 +17,18 @@ TRY_AGAIN = "Try again in a moment"
 class SmallRequests:
     """Sends single requests, on the way that calls take as well."""
 
-    def __init__(self, *, only_public: bool) -> None:
+    def __init__(self, *, only_public: bool, transport: PublicAddresses | None = None, largest: int = LARGEST) -> None:
+        """`transport` is one that trusts other certificates."""
         self._only_public = only_public
+        self._transport = transport
+        self._largest = largest
         for name in ("httpx2", "httpcore2", "mcp.client"):  # they log addresses and what servers say
             logging.getLogger(name).setLevel(logging.CRITICAL)
 
     async def send(self, request: httpx2.Request) -> httpx2.Response:
         """Return the whole answer, whatever its status is. Raises `LoginFailed` if none comes."""
         where = request.url.host
-        transport = PublicAddresses() if self._only_public else None
+        transport = self._transport or (PublicAddresses() if self._only_public else None)
         client = httpx2.AsyncClient(
             timeout=httpx2.Timeout(CONNECT_SECONDS, read=None), transport=transport, trust_env=transport is None
         )
@@ -34,7 +37,7 @@ class SmallRequests:
             async with asyncio.timeout(SECONDS), client:
                 answer = await client.send(request, stream=True, follow_redirects=False)
                 try:
-                    content = await _content(answer, where)
+                    content = await self._content(answer, where)
                 finally:
                     await answer.aclose()
         except (TimeoutError, httpx2.TimeoutException):
@@ -46,15 +49,16 @@ class SmallRequests:
             raise LoginFailed(f"The connection to {where} failed ({type(error).__name__})", TRY_AGAIN) from None
         return httpx2.Response(answer.status_code, headers=answer.headers, content=content, request=request)
 
-
-async def _content(answer: httpx2.Response, where: str) -> bytes:
-    if answer.headers.get("content-encoding", "identity") != "identity":
-        raise LoginFailed(f"{where} compresses its answers", "Ask who runs it to send them as they are")
-    if "text/event-stream" in answer.headers.get("content-type", ""):
-        return b""  # the tool server itself, which asks for no login
-    content = b""
-    async for part in answer.aiter_raw():
-        content += part
-        if len(content) > LARGEST:
-            raise LoginFailed(f"{where} answers with more than {LARGEST // 1024} KB", "Ask who runs it to mend that")
-    return content
+    async def _content(self, answer: httpx2.Response, where: str) -> bytes:
+        if answer.headers.get("content-encoding", "identity") != "identity":
+            raise LoginFailed(f"{where} compresses its answers", "Ask who runs it to send them as they are")
+        if "text/event-stream" in answer.headers.get("content-type", ""):
+            return b""  # the tool server itself, which asks for no login
+        content = b""
+        async for part in answer.aiter_raw():
+            content += part
+            if len(content) > self._largest:
+                raise LoginFailed(
+                    f"{where} answers with more than {self._largest // 1024} KB", "Ask who runs it to mend that"
+                )
+        return content

@@ -16,6 +16,7 @@ from loci.documents.graph.owner_cache import OwnerCache
 from loci.documents.graph.remarks import RULES, Remarks
 from loci.documents.graph.similarity import Similarities, Similarity, first_passages, written_forms
 from loci.documents.graph.telling_words import telling_stems, whole_words
+from loci.documents.recency import recency_of
 from loci.search.document_index import DocumentIndex
 
 CommunityMethod = Literal["louvain", "label_propagation"]
@@ -229,7 +230,8 @@ def _weights(ids: Sequence[str], graph: Graph, similarity: Similarity) -> dict[t
 def _by_tags(graph: Graph, similarity: Similarity) -> Clustering:
     """Make each tag a cluster: a document may be in several."""
     tagged: dict[str, list[str]] = defaultdict(list)
-    for document in sorted(graph.documents.values(), key=lambda one: (one.date or "", one.id), reverse=True):
+    recency = recency_of(graph.documents.values())
+    for document in sorted(graph.documents.values(), key=lambda one: (recency.day(one), one.id), reverse=True):
         for tag in document.tags:
             tagged[tag].append(document.id)
     tags = sorted(tagged, key=lambda tag: (-len(tagged[tag]), tag))

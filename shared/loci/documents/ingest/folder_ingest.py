@@ -62,9 +62,9 @@ class FolderIngest:
         seen = {source.path for source in sources}
         if with_forgotten:
             self._folders.recall(owner, seen)
-        else:
-            forgotten = self._folders.forgotten(owner).difference(known)
-            sources = [source for source in sources if source.path not in forgotten]
+        forgotten = self._folders.forgotten(owner)
+        if not with_forgotten:
+            sources = [source for source in sources if source.path not in forgotten or source.path in known]
         unread = [folder.path for folder in found.unread]
         here = list(_below(locations, roots, known))
         named = [one.path for one in locations if one.is_folder]
@@ -87,6 +87,7 @@ class FolderIngest:
             for source in sources:
                 run.add(source)
             run.flush()
+        self._forget(owner, run, forgotten)
         for folder in found.unread:
             run.fail(folder.path, folder.reason)
         # Last, so that a document that moved finds its embeddings at its old path.
@@ -115,9 +116,16 @@ class FolderIngest:
             if (root := root_of(file, by_folder)) and not _is_still(path_of(file, root), forgotten, known):
                 run.add(SourceFile(path_of(file, root), root))
         run.flush()
+        self._forget(owner, run, forgotten)
         for file in filterfalse(is_regular_file, lost):
             run.remove(lost[file])
         return run.summary((), missing_with_counts(missing, gone))
+
+    def _forget(self, owner: Owner, run: IngestRun, before: Collection[str]) -> None:
+        """Remove what the owner wanted forgotten since then, but the run wrote after that."""
+        for path in self._folders.forgotten(owner).difference(before):
+            if run.has_taken(path) and (document := self._catalog.find(owner, path).document):
+                run.remove(document)
 
     def _scanned(self, locations: Sequence[LocalPath]) -> FolderContents:
         """The contents of all locations, each file once."""

@@ -181,6 +181,7 @@ class IndexWriter:
             date_from=cut.date and cut.date.source,
             changed_on=changed_on or self._changed_on(before, sha256),
             properties=cut.properties,
+            written_by_tool=before is not None and before.written_by_tool and before.sha256 == sha256,
         )
         return DocumentDraft(document, version, cut.chunks, cut.said)
 

@@ -227,6 +227,10 @@ class IngestRun:
         self._removed += 1
         self._gone_paths.append(document.path)
 
+    def has_taken(self, path: str) -> bool:
+        """True if it has written the document at this path."""
+        return path in self._taken
+
     def summary(
         self, skipped: tuple[FileFailure, ...], kept: tuple[MissingFolder, ...], left_out: LeftOut = NOTHING_LEFT_OUT
     ) -> IngestSummary:

@@ -7,11 +7,10 @@ from loci.core.identity import Owner
 from loci.core.ids import content_id
 from loci.core.json import string
 from loci.core.stores import Record, RecordStore, every, readable
-from loci.documents.catalog import Catalog
+from loci.documents.catalog import INGESTED_FOLDER, Catalog
 from loci.documents.document import Document
 from loci.documents.ingest.local_files import LocalPath, file_of, is_below
 
-FOLDER = "ingested_folder"
 FORGOTTEN = "forgotten"
 
 
@@ -33,13 +32,13 @@ class IngestedFolders:
 
     def all(self, owner: Owner) -> list[IngestedFolder]:
         """All of them, ordered by path."""
-        return sorted(readable(every(self._records, owner, FOLDER), folder_of), key=lambda one: one.folder)
+        return sorted(readable(every(self._records, owner, INGESTED_FOLDER), folder_of), key=lambda one: one.folder)
 
     def note(self, owner: Owner, location: LocalPath) -> None:
         """Note that this folder was ingested; a folder inside one that was is not noted."""
         if location.is_folder and not is_below(location.path, [one.folder for one in self.all(owner)]):
             value = {"folder": location.path, "name": location.name}
-            self._records.put(owner, FOLDER, content_id(location.path), {**value})
+            self._records.put(owner, INGESTED_FOLDER, content_id(location.path), {**value})
 
     def forget(self, owner: Owner, removed: Sequence[Document]) -> None:
         """Drop the folders whose last documents are about to be removed. Note the documents of the others."""
@@ -54,7 +53,7 @@ class IngestedFolders:
             if any(is_below(file, [one.folder]) for file in left):
                 kept.append(one.folder)
             else:
-                self._records.remove(owner, FOLDER, content_id(one.folder))
+                self._records.remove(owner, INGESTED_FOLDER, content_id(one.folder))
         for document in removed:
             root = roots.get(document.root or "")
             if root and is_below(file_of(document.path, root), kept):

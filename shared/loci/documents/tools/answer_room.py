@@ -10,6 +10,7 @@ from loci.documents.tools.result_views import PassageView, SearchResult, further
 from loci.mcp.tool import BUDGET
 from loci.search.filling import FILLED_UP, filled
 from loci.search.ranking import Chunk, Hit
+from loci.search.scored_passage import words_in
 
 ROOM = 8 * 1024
 """Bytes of an answer, whatever the limit, so that it need not be read in two."""
@@ -55,7 +56,7 @@ class AnswerRoom:
         for row in rows:
             if row.heading is not None and row.context is None and not self.with_nulls:
                 self._headings[row.id], row.heading = row.heading, None
-            cost = self._size(row.model_copy(update={"snippet": ""})) + _least(row) + 1
+            cost = self._size(row) - json_size(row.snippet) + _least(row) + 1
             if cost > room and self.rows:
                 break
             room -= cost
@@ -76,7 +77,8 @@ class AnswerRoom:
             row = self.rows.get(hit.chunk.document)
             if row is not None and row.id not in begun:
                 begun.add(row.id)
-                row.snippet = excerpt(hit.snippet, self.words, LINE, _least(row))
+                # Only the words that it has: it takes time to look for each.
+                row.snippet = excerpt(hit.snippet, words_in(self.words, hit.chunk), LINE, _least(row))
 
     def is_whole(self, hit: Hit) -> bool:
         """True if all of its passage is shown."""

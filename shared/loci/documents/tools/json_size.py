@@ -1,18 +1,19 @@
 """The sizes of texts in JSON, where one letter may take six bytes, and texts that are cut to such a size."""
 
+import json
 from collections.abc import Callable, Collection
 from typing import Any
 
-from loci.mcp.tool import as_text
 from loci.search.snippet import ELLIPSIS, snippet
 
+_JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 FEWEST = 8
 """Characters. Less of a text says nothing."""
 
 
 def json_size(value: Any) -> int:
     """Bytes as JSON; of a text without its quotation marks."""
-    written = len(as_text([value]).encode("utf-8", "replace")) - 2
+    written = len(_JSON.encode(value).encode("utf-8", "replace"))
     return written - 2 if isinstance(value, str) else written
 
 

@@ -91,7 +91,7 @@ def _answer(found: FoundDocuments, metadata: Metadata, *, explain: bool) -> _Ans
 
 def _with_further(row: SearchResult, found: FoundDocuments) -> SearchResult:
     further = [further_passage(one.chunk) for one in found.further.get(row.id, ())]
-    return row.model_copy(update={"passages": further or None})
+    return row.model_copy(update={"passages": further}) if further else row
 
 
 def _metadata(ranking: Ranking, query: str, explain: bool, undated: int | None) -> Metadata:

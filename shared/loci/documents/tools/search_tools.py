@@ -64,9 +64,9 @@ def search_tools(app: DocumentsHost) -> list[LociTool]:
         limit: Limit = 20,
         explain: Explain = False,
     ) -> Annotated[CallToolResult, SearchResults]:
-        """Search the documents of a time. A query "newest …" puts the newest first.
+        """Search the documents of a time. "newest …" puts the newest first, undated copies last.
 
-        Documents without a date have that of their last change. Answers as search_documents.
+        Undated ones have the day of their last change. Answers as search_documents.
         """
         owner, newest = caller.owner, asked_for_newest(query)
         since, until = parse_date_range(date_range, datetime.now(UTC).date())

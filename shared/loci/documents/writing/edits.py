@@ -177,7 +177,7 @@ class Edits:
                 text.remove(now)
 
         with self._turn(now, previous):
-            done = self._recovery.write(owner, target, put_back)
+            done = self._recovery.write(owner, target, put_back, by_tool=True)
             with suppress(LociError):  # the next undo sees that it was taken back
                 self._history.drop(owner, last.key)
             written = WrittenDocument(target, done.document, hash_of(previous), True, done.unfinished)
@@ -211,7 +211,7 @@ class Edits:
                 text.remove(before)
 
         try:
-            return self._recovery.write(owner, target, put)
+            return self._recovery.write(owner, target, put, by_tool=True)
         except Refused:
             self._history.drop(owner, key)
             raise

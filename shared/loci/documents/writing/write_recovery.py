@@ -71,11 +71,17 @@ class WriteRecovery:
         return BlobText(self._blobs, owner, self._catalog.find(owner, target.path).id, target.path)
 
     def write(
-        self, owner: Owner, target: WriteTarget, change: Callable[[StoredText], None], former: Sequence[str] = ()
+        self,
+        owner: Owner,
+        target: WriteTarget,
+        change: Callable[[StoredText], None],
+        former: Sequence[str] = (),
+        *,
+        by_tool: bool = False,
     ) -> WriteOutcome:
         """Let `change` write or remove the text, then index it. Once the text is written, no error says otherwise.
 
-        `former` are earlier paths of a new document.
+        `former` are earlier paths of a new document. `by_tool`: a tool was asked for this text; a move only follows.
         """
         unfinished = self._journal.begin(owner, target.path, target.root and target.root.id)
         try:
@@ -84,7 +90,7 @@ class WriteRecovery:
             self._journal.end(owner, unfinished)
             raise
         try:
-            document = self.index(owner, target, unfinished, before=0, former=former)
+            document = self.index(owner, target, unfinished, before=0, former=former, by_tool=by_tool)
         except Refused as error:  # a repetition does not help, but the repair tries it when there may be room
             return WriteOutcome(None, f"The text is written, but searches do not find it: {error}")
         except LociError as error:
@@ -104,6 +110,8 @@ class WriteRecovery:
         unfinished: UnfinishedWrite | None = None,
         before: int = 0,
         former: Sequence[str] = (),
+        *,
+        by_tool: bool = False,
     ) -> Document | None:
         """Bring the index up to date with the text. None if there is no text, and so no document any more.
 
@@ -112,7 +120,7 @@ class WriteRecovery:
         busy = Unavailable("Other writers keep changing it", "Try again when they are done", code="BUSY")
 
         def index_once() -> Document | None:
-            return self._index_once(owner, target, self._tries(owner, unfinished, before), former)
+            return self._index_once(owner, target, self._tries(owner, unfinished, before), former, by_tool=by_tool)
 
         return self._writer.retry_on_conflict(index_once, busy)
 
@@ -146,7 +154,7 @@ class WriteRecovery:
         return Tries(before, partial(self._journal.count_try, owner, unfinished))
 
     def _index_once(
-        self, owner: Owner, target: WriteTarget, tries: "Tries | None", former: Sequence[str]
+        self, owner: Owner, target: WriteTarget, tries: "Tries | None", former: Sequence[str], *, by_tool: bool
     ) -> Document | None:
         known = self._catalog.find(owner, target.path)
         document = known.document
@@ -163,6 +171,8 @@ class WriteRecovery:
         deleted = self._deletions.find(owner, target.path) if document is None and root is None else None
         if former:
             draft = replace(draft, document=replace(draft.document, former=tuple(former)))
+        if by_tool:
+            draft = replace(draft, document=replace(draft.document, written_by_tool=True))
         if deleted:  # it comes back as the upload that it was
             draft = replace(draft, document=replace(draft.document, uploaded_sha256=deleted.sha256))
         draft = self._writer.embed_one(owner, draft)

@@ -10,6 +10,8 @@ from starlette.datastructures import Headers
 from starlette.types import Scope
 
 from loci.core.identity import LOCAL_CALLER, Caller
+from loci.core.scopes import SCOPES
+from loci.core.settings import Settings
 from loci.mcp.http.address import public_base
 from loci.mcp.http.refusal import Refusal
 from loci.mcp.module import Host
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
 # A request through a proxy need not come from this machine.
 FORWARDED = frozenset({"via", "forwarded", "x-real-ip"})
 METADATA = "/.well-known/oauth-protected-resource"
+ACCESS = "loci-access-"
+"""The beginning of Loci's own access tokens."""
 
 
 class Gate:
@@ -30,6 +34,7 @@ class Gate:
         self._host = host
         self.is_open = is_open
         self._tokens: AccessTokens | None = None
+        self._has_grants = host.settings.oauth == "built-in"
         if host.settings.oidc_issuer:
             from loci.mcp.auth import tokens  # cryptography is loaded only if tokens are accepted
 
@@ -42,6 +47,8 @@ class Gate:
             if self.is_open and (self._host.settings.auth == "open" or not _is_forwarded(headers)):
                 return LOCAL_CALLER
             raise self._unauthorised(scope, headers, "Show an API key or an access token", {})
+        if self._has_grants and shown.startswith(ACCESS):
+            return await self._by_grant(scope, headers, shown)
         owner = await on_thread(self._host.api_keys.owner_of, shown)
         if owner is not None:
             return Caller(owner, "key")
@@ -49,6 +56,20 @@ class Gate:
         if self._tokens is None or shown.startswith("loci_") or "authorization" not in headers:
             raise self._unauthorised(scope, headers, "This key is not valid here", {"error": "invalid_token"})
         return await self._by_token(self._tokens, scope, headers, shown)
+
+    async def _by_grant(self, scope: Scope, headers: Headers, token: str) -> Caller:
+        if "authorization" not in headers:
+            raise self._unauthorised(scope, headers, "Send this token as Authorization: Bearer", {})
+        from loci.mcp.auth.oauth_parts import grants_of
+
+        base = self._host.settings.base_url
+        # A token for `/mcp` is good for its parts too.
+        names = (f"{base}/mcp", f"{base}{scope['path'].rstrip('/')}")
+        caller = await on_thread(grants_of(self._host).caller_of, token, names)
+        if caller is None:
+            what = "This access token has expired, was revoked, or is for another endpoint"
+            raise self._unauthorised(scope, headers, what, {"error": "invalid_token"})
+        return caller
 
     async def _by_token(self, tokens: "AccessTokens", scope: Scope, headers: Headers, token: str) -> Caller:
         from loci.mcp.auth.issuer_keys import LONGEST_WAIT, KeysUnderWay
@@ -74,12 +95,18 @@ class Gate:
 
     def _challenge(self, scope: Scope, headers: Headers, parts: Mapping[str, str]) -> dict[str, str]:
         fields = {"realm": "loci", **parts}
-        if self._tokens is not None:
-            base = public_base(self._host.settings, scope, headers)
+        if self._tokens is not None or self._has_grants:
+            settings = self._host.settings
+            base = settings.base_url if self._has_grants else public_base(settings, scope, headers)
             fields["resource_metadata"] = f"{base}{METADATA}{scope['path'].rstrip('/')}"
-            if self._host.settings.oidc_scopes:
-                fields["scope"] = " ".join(self._host.settings.oidc_scopes)
+            if scopes := asked_scopes(settings):
+                fields["scope"] = " ".join(scopes)
         return {"WWW-Authenticate": "Bearer " + ", ".join(f'{name}="{value}"' for name, value in fields.items())}
+
+
+def asked_scopes(settings: Settings) -> tuple[str, ...]:
+    """The scopes for which a client should ask."""
+    return tuple(SCOPES) if settings.oauth == "built-in" else settings.oidc_scopes
 
 
 def _is_forwarded(headers: Headers) -> bool:

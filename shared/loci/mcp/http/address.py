@@ -24,7 +24,8 @@ def is_open(settings: Settings, *, on_loopback: bool) -> bool:
     """True if a caller without a credential is the local person: only this machine can ask, and no auth is set."""
     # A public address in front of loopback belongs to a proxy.
     at_home = settings.public_url is None or _without_port(urlsplit(settings.public_url).netloc) in LOOPBACK
-    return settings.auth == "open" or (settings.auth == "auto" and on_loopback and at_home and not settings.oidc_issuer)
+    signs_in = settings.oidc_issuer is not None or settings.oauth == "built-in"
+    return settings.auth == "open" or (settings.auth == "auto" and on_loopback and at_home and not signs_in)
 
 
 def is_own_page(settings: Settings, headers: Headers) -> bool:

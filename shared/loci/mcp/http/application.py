@@ -17,7 +17,7 @@ from loci.core.errors import LociError, NotFound
 from loci.core.identity import SYSTEM
 from loci.core.lazy import Lazy
 from loci.core.version import version
-from loci.mcp.auth.gate import METADATA
+from loci.mcp.auth.gate import METADATA, asked_scopes
 from loci.mcp.http.address import is_open, public_base
 from loci.mcp.http.gatekeeper import Gatekeeper
 from loci.mcp.http.transport import Transport
@@ -132,12 +132,13 @@ def _metadata(host: Host) -> Endpoint:
     def metadata(request: Request) -> Response:
         """The protected resource's document (RFC 9728), which tells a client where to get a token."""
         path = "/" + request.path_params.get("path", "mcp")
-        if not host.settings.oidc_issuer or path not in paths:
+        settings, is_own = host.settings, host.settings.oauth == "built-in"
+        if not (is_own or settings.oidc_issuer) or path not in paths:
             return JSONResponse({"error": "no authorization server is configured for this resource"}, 404)
         document = {
-            "resource": public_base(host.settings, request.scope, request.headers) + path,
-            "authorization_servers": [host.settings.oidc_issuer],
-            "scopes_supported": list(host.settings.oidc_scopes),
+            "resource": (settings.base_url if is_own else public_base(settings, request.scope, request.headers)) + path,
+            "authorization_servers": [settings.base_url if is_own else settings.oidc_issuer],
+            "scopes_supported": list(asked_scopes(settings)),
             "bearer_methods_supported": ["header"],
             "resource_name": "Loci",
         }

@@ -199,7 +199,7 @@ def _trim(whole: traceback.TracebackException, seen: set[int]) -> None:
 
 
 def _advice(error: BaseException) -> str:
-    """What a sandbox refuses, and what to do instead."""
+    """Return the advice for an error: the thing that a sandbox refuses, and what to do instead."""
     if not isinstance(error, OSError):
         return ""
     files = ""

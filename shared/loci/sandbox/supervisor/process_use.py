@@ -47,7 +47,7 @@ class HeldFiles:
 
 
 def held_files(id: int, folders: Collection[str], *, with_mapped: bool) -> HeldFiles:
-    """What a process holds open. `folders` are those in which it may write.
+    """Return the files that a process holds open. `folders` are those in which it may write.
 
     To look through all that is mapped takes milliseconds, as long as a short run: `with_mapped` does so.
     """

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from loci.adapters.local.inference.current_model import CurrentModel, LoadedModel
+from loci.adapters.local.inference.model_session import give_memory_back
 from loci.adapters.local.inference.native_calls import NATIVE_CALLS
 from loci.adapters.local.inference.tokenizer import Encoded, by_length
 from loci.core.cores import cores
@@ -81,6 +82,7 @@ class OnnxEmbedder:
             dimensions = _embeds(model.manifest).dimensions
             scale = _measured(lambda text: _query(model, text)[:2], lambda texts: _passages(model, texts), dimensions)
             self._scale = model, scale
+            give_memory_back()
         return self._scale[1]
 
 

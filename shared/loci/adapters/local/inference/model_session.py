@@ -1,6 +1,8 @@
 """Runs a model that is in memory."""
 
+import ctypes
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -67,3 +69,9 @@ class ModelSession:
         with NATIVE_CALLS.one():
             [output] = self._session.run([self._output], {name: inputs[name] for name in self._inputs})
         return output, mask
+
+
+def give_memory_back() -> None:
+    """Give freed memory back to the system: to load a model takes as much again as the model, and glibc keeps it."""
+    with suppress(OSError, AttributeError):  # other C libraries do not have it
+        ctypes.CDLL(None).malloc_trim(0)

@@ -1,0 +1,38 @@
+"""Scopes: the parts of Loci that a person lets a client use, and whether it may change something there."""
+
+from collections.abc import Iterable
+from typing import Final, Literal
+
+from loci.core.errors import Refused
+from loci.core.identity import Caller
+
+Area = Literal["documents", "files", "tools", "workflows", "approvals"]
+
+SCOPES: Final = {
+    "documents:read": "search and read your documents",
+    "documents:write": "write, move and delete your documents",
+    "files:read": "search and read your files",
+    "files:write": "add and delete files, and compute with them",
+    "tools:read": "find tools, and call those that change nothing",
+    "tools:write": "call every tool of your other servers, and run code",
+    "workflows:read": "see your workflows",
+    "workflows:write": "start, continue and stop workflows",
+    "approvals:write": "answer in your name when a workflow asks for approval",
+}
+"""Each scope, and how the page that asks for consent says it."""
+READS: Final = tuple(scope for scope in SCOPES if scope.endswith(":read"))
+
+
+def scope_of(area: Area, *, writes: bool) -> str:
+    """The scope that a use of an area needs."""
+    return f"{area}:{'write' if writes else 'read'}"
+
+
+def check_scopes(caller: Caller, needed: Iterable[str], what: str) -> None:
+    """Raise `Refused` if a person let the caller's client do less than this."""
+    if missing := [scope for scope in needed if not caller.may(scope)]:
+        raise Refused(
+            f"{what} needs {' and '.join(sorted(missing))}, which this connection was not allowed",
+            "Ask the person to connect Loci again and to allow it",
+            code="INSUFFICIENT_SCOPE",
+        )

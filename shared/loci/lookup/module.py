@@ -1,0 +1,24 @@
+"""`search` and `fetch`, as the server offers them: at /mcp/search, and at /mcp if a setting says so."""
+
+from typing import TYPE_CHECKING
+
+from loci.mcp.module import Module
+from loci.mcp.tool import LociTool
+from loci.mcp.tool_catalog import tool_family
+
+if TYPE_CHECKING:
+    from loci.lookup.tools import LookupHost
+
+
+def lookup_module(app: "LookupHost") -> Module:
+    """The two tools that ChatGPT's connectors and deep research ask for."""
+
+    def tools() -> list[LociTool]:
+        from loci.lookup.tools import lookup_tools
+
+        return lookup_tools(app)
+
+    everywhere = app.settings.search_and_fetch
+    needs = ("documents:read", "files:read")
+    family = tool_family(tools, "search", "fetch", surfaces=("search",), everywhere=everywhere, needs=needs)
+    return Module(name="lookup", surfaces=frozenset({"search"}), tools=[family])

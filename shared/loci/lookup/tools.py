@@ -1,0 +1,136 @@
+"""`search` and `fetch`, in the one shape that ChatGPT's connectors and deep research read."""
+
+from collections.abc import Sequence
+from typing import Annotated, Final, Protocol
+
+from pydantic import BaseModel, Field
+
+from loci.core.identity import Caller, Owner
+from loci.documents.host import DocumentsHost
+from loci.files.host import FilesHost
+from loci.files.query import parsed
+from loci.files.scope import Scope
+from loci.lookup.entries import Entry, entry_of
+from loci.mcp.threads import SEARCHES
+from loci.mcp.tool import LociTool, loci_tool
+
+MOST: Final = 10
+"""Results of a search."""
+LONGEST_QUERY: Final = 10_000
+LARGEST: Final = 50_000
+"""Characters that a fetch returns."""
+PASSAGES: Final = 200
+"""Passages of a file that a fetch looks at."""
+ROOM: Final = 200
+
+
+class LookupHost(DocumentsHost, FilesHost, Protocol):
+    """Documents and files, as both are searched together."""
+
+
+class Result(BaseModel):
+    id: str = Field(description="for fetch")
+    title: str
+    url: str = Field(description="the page that shows it")
+
+
+class Results(BaseModel):
+    results: list[Result] = Field(description="best first")
+
+
+class Fetched(BaseModel):
+    id: str
+    title: str
+    text: str
+    url: str
+    metadata: dict[str, str] = Field(description="where it is, its date, and `next`: the id of what follows")
+
+
+def lookup_tools(app: LookupHost) -> list[LociTool]:
+    """Both."""
+
+    def search(
+        query: Annotated[str, Field(min_length=1, max_length=LONGEST_QUERY, description="what to look for")],
+        caller: Caller,
+    ) -> Results:
+        """Search all documents and files of the user, by meaning and by words. Read a result with fetch."""
+        found = [*_documents(app, caller.owner, query), *_files(app, caller.owner, query)]
+        best = sorted(found, key=lambda one: -one[0])[:MOST]
+        base = app.settings.base_url
+        return Results(results=[Result(id=one.id, title=title, url=one.url(base)) for _, one, title in best])
+
+    def fetch(
+        id: Annotated[str, Field(min_length=1, max_length=300, description="from search, or from metadata.next")],
+        caller: Caller,
+    ) -> Fetched:
+        """Read a document or a file that search found. `metadata.next` is the id of the rest, if there is more."""
+        entry = entry_of(id)
+        read = _read_file if entry.is_file else _read_document
+        return read(app, caller.owner, entry)
+
+    return [
+        loci_tool(search, title="Search documents and files", quick=True, threads=SEARCHES),
+        loci_tool(fetch, title="Read a document or a file", quick=True, budget=None),
+    ]
+
+
+Found = tuple[float, Entry, str]
+
+
+def _documents(app: LookupHost, owner: Owner, query: str) -> Sequence[Found]:
+    found = app.documents.search(owner, query, limit=MOST, room=ROOM)
+    known = found.documents
+    return [
+        (hit.score, Entry(is_file=False, name=id), known[id].title if id in known else id)
+        for hit in found.ranking.hits
+        if (id := hit.chunk.document)
+    ]
+
+
+def _files(app: LookupHost, owner: Owner, query: str) -> Sequence[Found]:
+    asked = parsed(rewritten=query)
+    if not asked.text.strip():
+        return []
+    found = app.files.search(owner, asked, limit=MOST, scope=Scope())
+    best = [(one.file, one.passages[0]) for one in found.files if one.match != "none"]
+    return [
+        (passage.score, Entry(True, file.id, _number(passage.chunk_id)), f"{file.name}, {passage.where.label}")
+        for file, passage in best
+    ]
+
+
+def _read_document(app: LookupHost, owner: Owner, entry: Entry) -> Fetched:
+    read = app.documents.read(owner, entry.name)
+    document, first = read.document, entry.first or 0
+    end = first + LARGEST
+    metadata = {"path": document.path}
+    if document.dated:
+        metadata["date"] = document.dated.day
+    if end < len(read.text):
+        metadata |= {"next": Entry(False, document.id, end).id, "characters": str(len(read.text))}
+    url = Entry(False, document.id).url(app.settings.base_url)
+    return Fetched(id=entry.id, title=document.title, text=read.text[first:end], url=url, metadata=metadata)
+
+
+def _read_file(app: LookupHost, owner: Owner, entry: Entry) -> Fetched:
+    """The passages from that one on, as many as there is room for."""
+    first = entry.first or 0
+    version, passages = app.files.contents.passages(owner, entry.name, None, first=first, count=PASSAGES)
+    texts: list[str] = []
+    for passage in passages:
+        if texts and sum(map(len, texts)) + len(passage.text) > LARGEST:
+            break
+        texts.append(passage.text)
+    [file] = app.files.status(owner, [entry.name])
+    metadata = {"file": file.name, "type": file.kind, "added": version.added_at[:10]}
+    if passages:
+        metadata["place"] = passages[0].where.label
+    if first + len(texts) < version.chunks:
+        metadata |= {"next": Entry(True, entry.name, first + len(texts)).id, "passages": str(version.chunks)}
+    url = entry.url(app.settings.base_url)
+    return Fetched(id=entry.id, title=file.name, text="\n\n".join(texts), url=url, metadata=metadata)
+
+
+def _number(chunk_id: str) -> int:
+    """The number of a passage in its file."""
+    return int(chunk_id.rpartition("#")[2])

@@ -1,0 +1,140 @@
+"""Consents: a client's wish, sealed, on its way through the person's browser, and the person's decision."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+from urllib.parse import quote, urlencode
+
+from loci.core.errors import NotFound
+from loci.core.identity import Owner
+from loci.core.ids import content_id
+from loci.core.json import JsonObject
+from loci.core.scopes import SCOPES
+from loci.core.signing import Keyring
+from loci.mcp.auth.grants import Grants
+from loci.mcp.auth.oauth_client import OAuthClient, host_of
+from loci.mcp.auth.oauth_clients import OAuthClients
+from loci.mcp.auth.oauth_codes import AskedGrant, Codes
+
+PAGE: Final = "/ui/consent"
+WISH_SECONDS: Final = 600.0
+"""How long the page with the question is good."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """The wish of a client that is known."""
+
+    client: OAuthClient
+    asked: AskedGrant
+
+    @property
+    def place(self) -> str:
+        """Where the browser goes afterwards, for people."""
+        return host_of(self.asked.redirect)
+
+
+class Consents:
+    """Asks for them, and tells the client."""
+
+    def __init__(
+        self,
+        clients: OAuthClients,
+        grants: Grants,
+        codes: Codes,
+        keyring: Keyring,
+        issuer: str,
+        clock: Callable[[], float],
+    ) -> None:
+        self._clients = clients
+        self._grants = grants
+        self._codes = codes
+        self._seal = keyring.seal("oauth-wish")
+        self._form = keyring.seal("oauth-form")
+        self._issuer = issuer
+        self._clock = clock
+
+    def page_for(self, asked: AskedGrant) -> str:
+        """The address of the page that asks the person."""
+        wish: JsonObject = {
+            "c": asked.client,
+            "r": asked.redirect,
+            "n": asked.named_redirect,
+            "t": asked.state,
+            "p": asked.challenge,
+            "s": [*asked.scopes],
+            "a": asked.resource,
+            "e": self._clock() + WISH_SECONDS,
+        }
+        return f"{self._issuer}{PAGE}?wish={quote(self._seal.close(wish))}"
+
+    def wish(self, sealed: str) -> Wish:
+        """The wish behind the address. Raises `NotFound` if it is too old, or nobody's."""
+        match self._seal.open(sealed):
+            case {
+                "c": str(client),
+                "r": str(redirect),
+                "n": bool(named),
+                "t": state,
+                "p": str(challenge),
+                "s": list(scopes),
+                "a": str(resource),
+                "e": float() | int() as ends,
+            } if ends > self._clock():
+                known = self._clients.get(client)
+                if known is not None and known.accepts(redirect):
+                    asked = AskedGrant(
+                        client,
+                        redirect,
+                        named,
+                        state if isinstance(state, str) else None,
+                        challenge,
+                        tuple(scope for scope in SCOPES if scope in scopes),
+                        resource,
+                    )
+                    return Wish(known, asked)
+            case _:
+                pass
+        raise NotFound("This question is too old, or nobody asked it", "Connect again in your client")
+
+    def form_token(self, sealed: str, owner: Owner) -> str:
+        """A token for the form: no other page, and no page of another person, can send it."""
+        return self._form.close(_form_claims(sealed, owner))
+
+    def is_form_token(self, token: str, sealed: str, owner: Owner) -> bool:
+        """True if this person got the form."""
+        return self._form.open(token) == _form_claims(sealed, owner)
+
+    def is_known(self, wish: Wish, owner: Owner) -> bool:
+        """True if the person need not be asked again.
+
+        A redirect to a program on the person's machine is no proof of who gets the code, so there Loci always asks.
+        """
+        if not wish.asked.redirect.startswith("https://"):
+            return False
+        match self._grants.allowed(owner, wish.client.id):
+            case {"scopes": list(scopes), "redirect": wish.asked.redirect, "resource": wish.asked.resource}:
+                return set(wish.asked.scopes) <= set(scopes)
+            case _:
+                return False
+
+    def allow(self, wish: Wish, owner: Owner, key: str | None, scopes: Sequence[str]) -> str:
+        """The address to which the browser goes with the code."""
+        asked = replace(wish.asked, scopes=tuple(scope for scope in wish.asked.scopes if scope in scopes))
+        allowed: JsonObject = {"scopes": [*asked.scopes], "redirect": asked.redirect, "resource": asked.resource}
+        self._grants.remember(owner, key, asked.client, allowed)
+        code = self._codes.make(asked, wish.client.name, wish.place, owner, key)
+        return self._back(wish.asked, code=code)
+
+    def deny(self, wish: Wish) -> str:
+        """The address to which it goes without one."""
+        return self._back(wish.asked, error="access_denied", error_description="The person did not allow it")
+
+    def _back(self, asked: AskedGrant, **answer: str) -> str:
+        told = {**answer, **({"state": asked.state} if asked.state is not None else {}), "iss": self._issuer}
+        # Appended as text: the client's own query comes back exactly as it was registered.
+        return f"{asked.redirect}{'&' if '?' in asked.redirect else '?'}{urlencode(told)}"
+
+
+def _form_claims(sealed: str, owner: Owner) -> JsonObject:
+    return {"w": content_id(sealed, length=32), "o": owner.key}

@@ -1,0 +1,91 @@
+"""A client of the built-in authorization server, and the addresses to which a browser may bring its answers."""
+
+import re
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import urlsplit
+
+from loci.core.errors import Refused
+
+MOST_REDIRECTS, LONGEST_REDIRECT, LONGEST_NAME = 10, 1000, 100
+LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "::1"})
+HOST: Final = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)*\.?|[0-9a-f:.]+")
+"""Names and addresses. The host is shown to people, and goes into the security policy of a page."""
+SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]{0,63}")
+RUNS_CODE: Final = frozenset(
+    {"javascript", "data", "vbscript", "file", "blob", "filesystem", "about", "view-source", "intent"}
+)
+NOT_FOR_PROGRAMS: Final = frozenset({"http", "ws", "wss", "ftp", "mailto", "tel"})
+
+
+@dataclass(frozen=True, slots=True)
+class OAuthClient:
+    """A program, as it told about itself. Nobody has checked its name."""
+
+    id: str
+    name: str
+    redirects: tuple[str, ...]
+
+    @property
+    def home(self) -> str | None:
+        """The host that vouches for its name. None: the client chose it itself."""
+        return urlsplit(self.id).netloc if self.id.startswith("https://") else None
+
+    def accepts(self, redirect: str) -> bool:
+        """True if a browser may be sent there: exactly this address is registered, or on loopback with any port."""
+        return redirect in self.redirects or any(_same_but_port(redirect, one) for one in self.redirects)
+
+
+def check_redirect(uri: str) -> None:
+    """Raise `Refused` if no browser may be sent there: https, http on loopback, and schemes of programs are good."""
+
+    def refused(why: str) -> Refused:
+        return Refused(f"The redirect URI {uri[:200]!r} {why}", "Register another one", code="BAD_REDIRECT")
+
+    if len(uri) > LONGEST_REDIRECT or not uri.isascii() or not uri.isprintable() or set(uri) & set(" \"'<>\\^`{|}"):
+        raise refused("is too long, or has characters that no URI has")
+    try:
+        parts = urlsplit(uri)
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        raise refused("is no URI") from None
+    if parts.fragment or "#" in uri:
+        raise refused("has a fragment")
+    if parts.username is not None or parts.password is not None:
+        raise refused("holds credentials")
+    if parts.scheme == "https" and host and HOST.fullmatch(host):
+        return
+    if parts.scheme == "http" and host in LOOPBACK:
+        return
+    if not SCHEME.fullmatch(parts.scheme) or parts.scheme in RUNS_CODE or parts.scheme in {*NOT_FOR_PROGRAMS, "https"}:
+        raise refused("is neither https, nor on this machine, nor of a program of its own")
+
+
+def plain_name(name: str) -> str:
+    """The name for people: without what could pass for another line or turn the text around."""
+    shown = "".join(one if one.isprintable() else " " for one in name)
+    return " ".join(shown.split())[:LONGEST_NAME] or "A program without a name"
+
+
+def host_of(redirect: str) -> str:
+    """The place to which a browser is sent, as a person knows it."""
+    parts = urlsplit(redirect)
+    if parts.hostname in LOOPBACK:
+        return "this computer"
+    return parts.netloc if parts.scheme == "https" else f"the program behind {parts.scheme}:"
+
+
+def _same_but_port(asked: str, registered: str) -> bool:
+    """RFC 8252: a program on the person's own machine may listen on any port."""
+    if len(asked) > LONGEST_REDIRECT:
+        return False
+    try:
+        one, other = urlsplit(asked), urlsplit(registered)
+        hosts = one.hostname, other.hostname
+        _ = one.port
+    except ValueError:
+        return False
+    if other.scheme != "http" or hosts[1] not in LOOPBACK or "@" in one.netloc:
+        return False
+    same = one.scheme, hosts[0], one.path, one.query, one.fragment
+    return same == (other.scheme, hosts[1], other.path, other.query, other.fragment)

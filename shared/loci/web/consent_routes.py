@@ -1,0 +1,132 @@
+"""`/ui/consent`: the page on which a person lets a client use Loci, or does not."""
+
+import html
+import time
+from collections.abc import Sequence
+from typing import Final
+from urllib.parse import parse_qs, urlsplit
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from loci.core.errors import Refused
+from loci.core.identity import Caller
+from loci.core.scopes import SCOPES
+from loci.mcp.auth.consents import Wish
+from loci.mcp.auth.oauth_parts import consents_of
+from loci.mcp.http.body import read_body
+from loci.mcp.http.refusal import Refusal
+from loci.mcp.threads import on_thread
+from loci.web import answers
+from loci.web.browser_sessions import COOKIE
+from loci.web.host import PagesHost
+from loci.web.page import OWN, HtmlPage, filled
+from loci.web.visitors import CONSENT, LARGEST_FORM, Visitors
+
+MOST_FIELDS: Final = len(SCOPES) + 2
+
+
+class ConsentRoutes:
+    """The page of a client's wish."""
+
+    def __init__(self, app: PagesHost, visitors: Visitors) -> None:
+        self._visitors = visitors
+        self._consents = consents_of(app)
+
+    def routes(self) -> Sequence[Route]:
+        return [
+            Route(f"/ui/{CONSENT}", self._shown, methods=["GET"]),
+            Route(f"/ui/{CONSENT}", self._decided, methods=["POST"]),
+        ]
+
+    async def _shown(self, request: Request) -> Response:
+        sealed = request.query_params.get("wish", "")
+        wish = await on_thread(self._consents.wish, sealed)
+        if request.headers.get("sec-fetch-site") == "cross-site" and COOKIE not in request.cookies:
+            # The browser keeps our cookie back as long as another site leads here. This page leads here itself.
+            return answers.html(_again(sealed))
+
+        async def show(caller: Caller, _: bool) -> Response:
+            key = await self._key(request, caller)
+            if await on_thread(self._consents.is_known, wish, caller.owner):
+                return _away(await on_thread(self._consents.allow, wish, caller.owner, key, wish.asked.scopes))
+            page = _page(wish, sealed, self._consents.form_token(sealed, caller.owner))
+            self._visitors.tell("ui_consent", caller, time.perf_counter(), len(page.html))
+            return answers.html(page)
+
+        return await self._visitors.page(CONSENT, show)(request)
+
+    async def _decided(self, request: Request) -> Response:
+        caller, _ = await self._visitors.caller(request)
+        sealed = request.query_params.get("wish", "")
+        wish = await on_thread(self._consents.wish, sealed)
+        body = await read_body(request.receive, request.headers.get("content-length"), LARGEST_FORM)
+        fields = _fields(body.decode("utf-8", "replace"))
+        if not self._consents.is_form_token(fields.get("form", [""])[0], sealed, caller.owner):
+            raise Refusal(403, "This form was not sent by the page of Loci that asked you")
+        self._visitors.tell("ui_consent", caller, time.perf_counter(), 0)
+        if fields.get("answer") != ["allow"]:
+            return _away(self._consents.deny(wish))
+        chosen = [scope for scope in fields.get("scope", []) if scope in wish.asked.scopes]
+        if not chosen:
+            raise Refusal(400, "Nothing is chosen: go back, choose something, or deny it")
+        key = await self._key(request, caller)
+        return _away(await on_thread(self._consents.allow, wish, caller.owner, key, chosen))
+
+    async def _key(self, request: Request, caller: Caller) -> str | None:
+        """The key that the grant depends on. A caller who has none needs none: nobody does here."""
+        if caller.proof == "local":
+            return None
+        key = await self._visitors.key_of(request)
+        if key is None:
+            raise Refused("Only an API key can let a client in", "Sign out, and sign in with a key", code="NO_KEY")
+        return key
+
+
+def _page(wish: Wish, sealed: str, form: str) -> HtmlPage:
+    name, place = html.escape(wish.client.name), html.escape(wish.place)
+    rows = "".join(
+        f'<label class="choice"><input type="checkbox" name="scope" value="{scope}" checked> {SCOPES[scope]}</label>'
+        for scope in wish.asked.scopes
+    )
+    home = wish.client.home
+    proof = f"It comes from <b>{html.escape(home)}</b>." if home else "It chose this name itself."
+    told = f"""<p><b>{name}</b> wants to use your Loci. {proof}</p>
+  <p>Your browser goes back to <b>{place}</b>. Allow it only if you have just begun this there.</p>
+  <form method="post" action="{CONSENT}?wish={html.escape(sealed)}">
+    <input type="hidden" name="form" value="{html.escape(form)}">
+    <fieldset><legend>It may</legend>{rows}</fieldset>
+    <button name="answer" value="allow">Allow</button>
+    <button name="answer" value="deny" class="plain">Deny</button>
+  </form>
+  <p class="note">To end it later: <code>loci clients revoke</code>.</p>"""
+    return _filled(told, leads=[_source(wish.asked.redirect)])
+
+
+def _again(sealed: str) -> HtmlPage:
+    where = f"{CONSENT}?wish={html.escape(sealed)}"
+    return _filled(f'<meta http-equiv="refresh" content="0; url={where}"><p><a href="{where}">Go on</a></p>')
+
+
+def _filled(told: str, leads: Sequence[str] = ()) -> HtmlPage:
+    places = {"told": told}
+    return filled("approve.html", places, title="Connect", style="sign_in.css", connects=[OWN], leads=leads)
+
+
+def _source(redirect: str) -> str:
+    """The redirect as a source of a security policy, which knows no addresses of IPv6."""
+    parts = urlsplit(redirect)
+    has_host = parts.scheme in ("https", "http") and "[" not in parts.netloc
+    return f"{parts.scheme}://{parts.netloc}" if has_host else f"{parts.scheme}:"
+
+
+def _away(where: str) -> Response:
+    return RedirectResponse(where, 303, {**answers.SAFE, "Referrer-Policy": "no-referrer"})
+
+
+def _fields(form: str) -> dict[str, list[str]]:
+    try:
+        return parse_qs(form, max_num_fields=MOST_FIELDS)
+    except ValueError:
+        raise Refusal(400, f"This form has more than {MOST_FIELDS} fields") from None

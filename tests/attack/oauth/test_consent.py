@@ -1,0 +1,105 @@
+"""Forged consent, clickjacking and cookies (RFC 9700, 4.7, 4.16)."""
+
+import json
+from urllib.parse import urlencode
+
+import pytest
+
+from loci.core.identity import SYSTEM
+from loci.mcp.auth.oauth_clients import KIND
+from tests.attack.oauth.flow import (
+    FORM_TYPE,
+    HERE,
+    HOST,
+    REDIRECT,
+    Flow,
+    encoded,
+    parameters,
+)
+from tests.attack.wire import Ask
+
+
+def test_no_other_site_sends_the_form(flow: Flow, ann: str) -> None:
+    cookie, wish = flow.cookie(ann), flow.wish(flow.client())
+    body = urlencode({"form": flow.form(wish, cookie), "answer": "allow", "scope": "files:read"}).encode()
+    for header in (("Sec-Fetch-Site", "cross-site"), ("Sec-Fetch-Site", "same-site"), ("Origin", "https://evil.test")):
+        ask = Ask(body, (("Host", HOST), FORM_TYPE, ("Cookie", cookie), header), target=wish)
+        assert flow.door.ask(ask).status == 403
+
+
+@pytest.mark.parametrize("form", ["", "x", "eyJ3IjoieCJ9.AAAA"])
+def test_the_form_needs_the_token_of_its_page(flow: Flow, ann: str, form: str) -> None:
+    cookie, wish = flow.cookie(ann), flow.wish(flow.client())
+    assert flow.decide(wish, cookie, form, "files:read").status == 403
+
+
+def test_the_token_of_another_question_is_not_good(flow: Flow, ann: str) -> None:
+    cookie, client = flow.cookie(ann), flow.client()
+    one, other = flow.wish(client), flow.wish(client, state="s2")
+    assert flow.decide(one, cookie, flow.form(other, cookie), "files:read").status == 403
+
+
+def test_the_token_of_another_person_is_not_good(flow: Flow, ann: str, bob: str) -> None:
+    wish = flow.wish(flow.client())
+    assert flow.decide(wish, flow.cookie(ann), flow.form(wish, flow.cookie(bob)), "files:read").status == 403
+
+
+def test_nobody_allows_anything_without_signing_in(flow: Flow, ann: str) -> None:
+    wish = flow.wish(flow.client())
+    form = flow.form(wish, flow.cookie(ann))
+    body = urlencode({"form": form, "answer": "allow", "scope": "files:read"}).encode()
+    for cookie in ("", "loci_visit=x", "loci_visit=eyJ0IjoiYWNtZSJ9.AAAA"):
+        ask = Ask(body, (*HERE, FORM_TYPE, ("Cookie", cookie)), target=wish)
+        assert flow.door.ask(ask).status == 401
+
+
+def test_a_get_allows_nothing(flow: Flow, ann: str) -> None:
+    cookie, wish = flow.cookie(ann), flow.wish(flow.client())
+    answer = flow.page(f"{wish}&answer=allow&scope=files:read&form={encoded(flow.form(wish, cookie))}", cookie)
+    assert answer.status == 200
+    assert answer.header("location") is None
+
+
+def test_more_is_not_allowed_than_was_asked(flow: Flow, ann: str) -> None:
+    client, cookie = flow.client(), flow.cookie(ann)
+    wish = flow.wish(client, scope="documents:read")
+    form = flow.form(wish, cookie)
+    assert flow.decide(wish, cookie, form, "files:write").status == 400
+    answer = flow.decide(wish, cookie, form, "documents:read", "files:write")
+    code = parameters(answer.header("location") or "")["code"]
+    assert json.loads(flow.exchange(client, code).body)["scope"] == "documents:read"
+
+
+def test_no_page_shows_the_question_in_a_frame_or_keeps_it(flow: Flow, ann: str) -> None:
+    answer = flow.page(flow.wish(flow.client()), flow.cookie(ann))
+    policy = answer.header("content-security-policy") or ""
+    assert "frame-ancestors 'none'" in policy
+    assert "script-src" not in policy or "'none'" in policy
+    assert f"form-action 'self' {REDIRECT.removesuffix('/callback')}" in policy
+    assert answer.header("x-frame-options") == "DENY"
+    assert "no-store" in (answer.header("cache-control") or "")
+
+
+def test_a_name_is_text_and_its_host_is_said(flow: Flow, ann: str) -> None:
+    registered = flow.register(REDIRECT, client_name="<img src=x onerror=alert(1)>\u202eClaude")
+    client = json.loads(registered.body)["client_id"]
+    page = flow.page(flow.wish(client), flow.cookie(ann)).body.decode()
+    assert "<img" not in page
+    assert "\u202e" not in page
+    assert "<b>client.test</b>" in page
+    assert "It chose this name itself" in page
+
+
+def test_the_cookie_is_of_this_host_and_of_no_script(flow: Flow, ann: str) -> None:
+    body = urlencode({"key": ann}).encode()
+    answer = flow.door.ask(Ask(body, (*HERE, FORM_TYPE), target="/ui/sign-in"))
+    attributes = (answer.header("set-cookie") or "").split("; ")[1:]
+    assert {"HttpOnly", "SameSite=Strict", "Secure"} <= set(attributes)
+    assert not [one for one in attributes if one.startswith("Domain")]
+
+
+def test_a_question_is_too_old_after_a_change_of_its_client(flow: Flow, ann: str) -> None:
+    client, cookie = flow.client(), flow.cookie(ann)
+    wish = flow.wish(client)
+    flow.app.records.remove(SYSTEM, KIND, client)
+    assert flow.page(wish, cookie).status == 404

@@ -1,0 +1,100 @@
+"""Programs that register, or that a document describes: floods, and addresses that are not public."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from loci.mcp.auth.hourly_limits import MOST_OF_ADDRESS
+from loci.mcp.http.application import asgi
+from tests.attack.doors import lambda_doors
+from tests.attack.oauth.flow import (
+    HOST,
+    REDIRECT,
+    Flow,
+    error,
+    shown,
+)
+from tests.attack.wire import Ask
+
+
+def test_an_address_cannot_register_without_end(flow: Flow) -> None:
+    answers = [flow.register(REDIRECT) for _ in range(MOST_OF_ADDRESS + 1)]
+    assert answers[-1].status == 429
+    assert error(answers[-1]) == "temporarily_unavailable"
+    assert answers[-1].header("retry-after") == "3600"
+
+
+def test_behind_a_proxy_each_viewer_is_counted(flow: Flow) -> None:
+    settings = flow.app.settings.model_copy(update={"address_header": "x-viewer-ip"})
+    body = json.dumps({"redirect_uris": [REDIRECT]}).encode()
+    headers = (("Host", HOST), ("Content-Type", "application/json"))
+    with lambda_doors(asgi(replace(flow.app, settings=settings))) as (rest, _):
+
+        def registers(address: str) -> int:
+            return rest.ask(Ask(body, (*headers, ("x-viewer-ip", address)), target="/register")).status
+
+        for number in range(MOST_OF_ADDRESS):
+            assert registers(f"{number}.0.0.1, 198.51.100.7") == 201
+        assert registers("198.51.100.7") == 429
+        assert registers("198.51.100.8") == 201
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"redirect_uris": []},
+        {"redirect_uris": [REDIRECT] * 11},
+        {"redirect_uris": "x"},
+        {"scope": "everything"},
+        {"grant_types": ["password"]},
+        {"token_endpoint_auth_method": "private_key_jwt"},
+        {"jwks": {"keys": []}, "response_types": ["token"]},
+    ],
+)
+def test_a_registration_that_asks_for_something_else_is_refused(flow: Flow, told: dict[str, object]) -> None:
+    answer = flow.register(REDIRECT, **told) if "redirect_uris" not in told else flow.register(**told)
+    assert answer.status in (400, 429)
+    assert error(answer) in ("invalid_client_metadata", "invalid_redirect_uri", "temporarily_unavailable")
+
+
+@pytest.mark.parametrize("body", [b"", b"[]", b"{", b"\xff", b'{"redirect_uris": ' + b"[" * 200, b"x" * 70_000])
+def test_a_registration_that_is_no_small_json_is_refused(flow: Flow, body: bytes) -> None:
+    headers = (("Host", HOST), ("Content-Type", "application/json"))
+    answer = flow.door.ask(Ask(body, headers, target="/register"))
+    assert answer.status in (400, 413)
+
+
+def test_nothing_secret_is_in_the_log(flow: Flow, ann: str, capfd: pytest.CaptureFixture[str]) -> None:
+    client = flow.client()
+    code = flow.code(client, ann)
+    tokens = json.loads(flow.exchange(client, code).body)
+    flow.exchange(client, code)
+    flow.uses(tokens["access_token"])
+    told = "".join(capfd.readouterr())
+    for secret in (code, tokens["access_token"], tokens["refresh_token"], ann):
+        assert secret not in told
+
+
+@pytest.mark.parametrize(
+    "id",
+    [
+        "https://127.0.0.1/client.json",
+        "https://169.254.169.254/latest/meta-data/",
+        "https://[::1]/client.json",
+        "https://localhost/client.json",
+        "https://client.test/",
+        "https://ann:secret@client.test/client.json",
+        "https://client.test/../client.json",
+        "https://client.test/client.json#part",
+    ],
+)
+def test_a_document_is_read_only_where_everybody_can(flow: Flow, id: str) -> None:
+    answer = flow.authorize(id)
+    assert shown(answer) == "invalid_client"
+    assert answer.status == 400
+
+
+def test_a_token_is_not_given_to_a_document_that_nobody_has_read(flow: Flow) -> None:
+    answer = flow.renew("https://127.0.0.1/client.json", "x")
+    assert (answer.status, error(answer)) == (401, "invalid_client")

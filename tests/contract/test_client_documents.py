@@ -1,0 +1,146 @@
+"""Documents that describe clients: read, checked and kept, on each record store."""
+
+import json
+from dataclasses import dataclass, field
+
+import pytest
+
+from loci.core.errors import Refused, Unavailable
+from loci.core.stores import RecordStore
+from loci.mcp.auth.client_documents import FRESH_SECONDS, KEPT_SECONDS, LARGEST, ClientDocuments, check_id, client_in
+from loci.mcp.auth.hourly_limits import MOST_OF_ADDRESS, TooManyPrograms
+from tests.contract.stores import Clock
+
+ID = "https://client.test/oauth/client.json"
+REDIRECT = "https://client.test/callback"
+GOOD = {"client_id": ID, "client_name": "A client", "redirect_uris": [REDIRECT]}
+FROM = "192.0.2.1"
+on_each_store = pytest.mark.parametrize(
+    "adapter", ["embedded", pytest.param("moto", marks=pytest.mark.aws)], indirect=True, scope="module"
+)
+
+
+@dataclass
+class Web:
+    """What is at the addresses of documents."""
+
+    told: dict[str, object] = field(default_factory=lambda: dict[str, object](GOOD))
+    is_down: bool = False
+    asked: list[str] = field(default_factory=list[str])
+
+    def read(self, url: str) -> bytes:
+        self.asked.append(url)
+        if self.is_down:
+            raise Unavailable("client.test does not answer", "Try again")
+        return json.dumps({**self.told, "client_id": url}).encode()
+
+
+@pytest.fixture
+def web() -> Web:
+    return Web()
+
+
+@pytest.fixture
+def documents(records: RecordStore, clock: Clock, web: Web) -> ClientDocuments:
+    return ClientDocuments(records, web.read, clock)
+
+
+@on_each_store
+def test_a_document_says_what_a_client_is(documents: ClientDocuments) -> None:
+    client = documents.get(ID, FROM)
+    assert (client.id, client.name, client.redirects, client.home) == (ID, "A client", (REDIRECT,), "client.test")
+    assert documents.known(ID) == client
+
+
+@on_each_store
+def test_a_document_is_read_again_when_it_is_old(documents: ClientDocuments, web: Web, clock: Clock) -> None:
+    documents.get(ID, FROM)
+    web.told["client_name"] = "Another name"
+    clock.now += FRESH_SECONDS - 1
+    assert documents.get(ID, FROM).name == "A client"
+    clock.now += 1
+    assert documents.get(ID, FROM).name == "Another name"
+    assert len(web.asked) == 2
+
+
+@on_each_store
+def test_a_host_that_is_down_takes_no_client_away_for_a_day(documents: ClientDocuments, web: Web, clock: Clock) -> None:
+    documents.get(ID, FROM)
+    web.is_down = True
+    clock.now += KEPT_SECONDS - 1
+    assert documents.get(ID, FROM).name == "A client"
+    clock.now += 2
+    with pytest.raises(Refused, match="does not answer"):
+        documents.get(ID, FROM)
+    assert documents.known(ID) is None
+
+
+@on_each_store
+def test_an_address_has_only_so_many_documents_read(documents: ClientDocuments, web: Web) -> None:
+    for number in range(MOST_OF_ADDRESS):
+        documents.get(f"{ID}?{number}", FROM)
+    with pytest.raises(TooManyPrograms):
+        documents.get(f"{ID}?more", FROM)
+    assert len(web.asked) == MOST_OF_ADDRESS
+    assert documents.get(f"{ID}?0", FROM).name == "A client"
+
+
+@pytest.mark.parametrize(
+    "id",
+    [
+        "http://client.test/client.json",
+        "https://client.test",
+        "https://client.test/",
+        "https://client.test/client.json#part",
+        "https://ann:secret@client.test/client.json",
+        "https://client.test/a/../client.json",
+        "https://client.test/a/%2e%2E/client.json",
+        "https://client.test/./client.json",
+        "https:///client.json",
+        "https://CLIENT test/client.json",
+        "https://client.test;x/client.json",
+        "https://[::1/client.json",
+        "https://client.test:x/client.json",
+        "https://client.test/\u202eclient.json",
+        f"https://client.test/{'x' * 500}",
+    ],
+)
+def test_an_id_that_is_no_plain_address_is_not_read(id: str) -> None:
+    with pytest.raises(Refused):
+        check_id(id)
+
+
+def changed(**told: object) -> bytes:
+    return json.dumps({**GOOD, **told}).encode()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"",
+        b"\xff",
+        b"[]",
+        b"[" * 100_000,
+        b"null",
+        changed(client_id="https://evil.test/client.json"),
+        changed(client_id=f"{ID}/"),
+        changed(client_id=5),
+        changed(redirect_uris=[]),
+        changed(redirect_uris="https://client.test/callback"),
+        changed(redirect_uris=[5]),
+        changed(redirect_uris=[REDIRECT] * 11),
+        changed(redirect_uris=["javascript:alert(1)"]),
+        changed(redirect_uris=["http://client.test/callback"]),
+        changed(token_endpoint_auth_method="client_secret_post"),
+        changed(token_endpoint_auth_method="private_key_jwt"),
+        changed(client_name="x" * LARGEST),
+    ],
+)
+def test_a_document_that_is_not_the_clients_own_is_refused(text: bytes) -> None:
+    with pytest.raises(Refused):
+        client_in(ID, text)
+
+
+@pytest.mark.parametrize("name", [None, "", 5, ["A"], {"a": 1}])
+def test_a_client_has_a_name_whatever_its_document_says(name: object) -> None:
+    assert client_in(ID, changed(client_name=name)).name

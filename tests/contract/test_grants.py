@@ -1,0 +1,278 @@
+"""Clients, codes and grants of the built-in authorization server, on each record store."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import pytest
+
+from loci.core.errors import NotFound, Refused
+from loci.core.identity import SYSTEM
+from loci.core.scopes import SCOPES
+from loci.core.signing import Keyring
+from loci.core.stores import RecordStore
+from loci.mcp.auth.api_keys import ApiKeys
+from loci.mcp.auth.client_documents import ClientDocuments
+from loci.mcp.auth.grants import ACCESS_SECONDS, REPEATED_SECONDS, UNUSED_SECONDS, Grants, Tokens
+from loci.mcp.auth.hourly_limits import HOUR, MOST_IN_ALL, MOST_OF_ADDRESS, TooManyPrograms
+from loci.mcp.auth.oauth_clients import KEPT_SECONDS, OAuthClients
+from loci.mcp.auth.oauth_clients import UNUSED_SECONDS as CLIENT_SECONDS
+from loci.mcp.auth.oauth_codes import AskedGrant, Codes
+from tests.contract.stores import ANN, BOB, Clock, at_once
+
+# Codes race here, and moto's requests are one step each. DynamoDB's own server adds nothing but its start.
+pytestmark = pytest.mark.parametrize(
+    "adapter", ["embedded", pytest.param("moto", marks=pytest.mark.aws)], indirect=True, scope="module"
+)
+MCP = "https://loci.test/mcp"
+REDIRECT = "https://client.test/callback"
+ASKED = AskedGrant("client-1", REDIRECT, True, "state", "c" * 43, tuple(SCOPES), MCP)
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    keys: ApiKeys
+    clients: OAuthClients
+    grants: Grants
+    codes: Codes
+    key: str
+    """The id of Ann's key."""
+
+    def code(self, asked: AskedGrant = ASKED) -> str:
+        return self.codes.make(asked, "A client", "client.test", ANN, self.key)
+
+    def tokens(self, asked: AskedGrant = ASKED) -> Tokens:
+        tokens = self.codes.exchange(self.code(asked), asked.client)
+        assert tokens is not None
+        return tokens
+
+    def renewed(self, tokens: Tokens) -> Tokens:
+        assert self.grants.renewable(tokens.renews, "client-1") is not None
+        later = self.grants.renew(tokens.renews, tokens.scopes)
+        assert later is not None
+        return later
+
+    def is_good(self, tokens: Tokens, resource: str = MCP) -> bool:
+        return self.grants.caller_of(tokens.access, [resource]) is not None
+
+
+def nowhere(url: str) -> bytes:
+    raise AssertionError(url)
+
+
+@pytest.fixture
+def parts(records: RecordStore, clock: Clock) -> Parts:
+    keys, keyring = ApiKeys(records, clock), Keyring(["s" * 40])
+    grants = Grants(records, keyring, keys, clock)
+    codes = Codes(records, grants, clock)
+    clients = OAuthClients(records, ClientDocuments(records, nowhere, clock), clock)
+    return Parts(keys, clients, grants, codes, keys.create(ANN, "laptop")[0].id)
+
+
+def test_a_code_gives_tokens_that_name_their_owner_and_scopes(parts: Parts) -> None:
+    tokens = parts.tokens(replace(ASKED, scopes=("files:read",)))
+    caller = parts.grants.caller_of(tokens.access, [MCP])
+    assert caller is not None
+    assert (caller.owner, caller.proof, caller.scopes) == (ANN, "grant", frozenset({"files:read"}))
+    assert not caller.may("files:write")
+
+
+def test_a_code_is_kept_as_a_hash(parts: Parts, records: RecordStore) -> None:
+    code = parts.code()
+    assert code not in str(records.list(SYSTEM, "oauth_code"))
+
+
+def test_a_second_exchange_of_a_code_ends_the_tokens_of_the_first(parts: Parts) -> None:
+    code = parts.code()
+    tokens = parts.codes.exchange(code, "client-1")
+    assert tokens is not None
+    assert parts.is_good(tokens)
+    assert parts.codes.get(code, "client-1") is None
+    assert not parts.is_good(tokens)
+
+
+def test_of_two_exchanges_at_once_nobody_keeps_the_tokens(parts: Parts) -> None:
+    code = parts.code()
+    given = [one for one in at_once(4, lambda _: parts.codes.exchange(code, "client-1")) if one]
+    assert len(given) <= 1
+    assert not any(parts.is_good(one) for one in given)
+
+
+def test_a_code_that_comes_twice_while_its_grant_begins_gives_nothing(parts: Parts, records: RecordStore) -> None:
+    code, begin, given = parts.code(), parts.grants.begin, list[Tokens | None]()
+
+    class Slow(Grants):
+        def begin(self, id: str, told: object) -> Tokens | None:
+            assert parts.codes.get(code, "client-1") is None  # the thief comes just now
+            given.append(begin(id, told))  # pyright: ignore[reportArgumentType]
+            return given[0]
+
+    slow = object.__new__(Slow)
+    assert Codes(records, slow, lambda: 1_700_000_000.25).exchange(code, "client-1") is None
+    assert given == [None]
+
+
+def test_a_code_of_another_client_is_nobodys_and_harms_nobody(parts: Parts) -> None:
+    code = parts.code()
+    assert parts.codes.get(code, "client-2") is None
+    assert parts.codes.exchange(code, "client-2") is None
+    assert parts.codes.exchange(code, "client-1") is not None
+
+
+def test_a_renewal_gives_new_tokens(parts: Parts) -> None:
+    first = parts.tokens()
+    second = parts.renewed(first)
+    assert second.renews != first.renews
+    assert parts.is_good(second)
+
+
+def test_a_client_that_lost_its_answer_gets_it_again(parts: Parts, clock: Clock) -> None:
+    first = parts.tokens()
+    second = parts.renewed(first)
+    clock.now += REPEATED_SECONDS
+    assert parts.renewed(first).renews == second.renews
+    assert parts.is_good(second)
+
+
+def test_a_stolen_token_that_was_renewed_ends_the_grant(parts: Parts, clock: Clock) -> None:
+    first = parts.tokens()
+    second = parts.renewed(first)
+    clock.now += REPEATED_SECONDS + 1
+    assert parts.grants.renewable(first.renews, "client-1") is None
+    assert not parts.is_good(second)
+    assert parts.grants.renewable(second.renews, "client-1") is None
+
+
+def test_one_that_was_renewed_twice_ends_it_at_once(parts: Parts) -> None:
+    first = parts.tokens()
+    third = parts.renewed(parts.renewed(first))
+    assert parts.grants.renewable(first.renews, "client-1") is None
+    assert not parts.is_good(third)
+
+
+def test_renewals_at_once_all_give_the_same_next_token(parts: Parts) -> None:
+    first = parts.tokens()
+    given = at_once(4, lambda _: parts.grants.renew(first.renews, first.scopes))
+    assert len({one.renews for one in given if one}) == 1
+
+
+def test_another_client_renews_nothing_and_ends_nothing(parts: Parts) -> None:
+    tokens = parts.tokens()
+    assert parts.grants.renewable(tokens.renews, "client-2") is None
+    assert parts.grants.renewable(tokens.renews, "client-1") is not None
+
+
+def test_a_token_is_good_at_its_resource_only(parts: Parts) -> None:
+    assert not parts.is_good(parts.tokens(), "https://other.test/mcp")
+
+
+def test_an_access_token_ends_and_its_grant_holds(parts: Parts, clock: Clock) -> None:
+    tokens = parts.tokens()
+    clock.now += ACCESS_SECONDS + 1
+    assert not parts.is_good(tokens)
+    assert parts.is_good(parts.renewed(tokens))
+
+
+def test_a_grant_that_nobody_renews_ends(parts: Parts, clock: Clock) -> None:
+    tokens = parts.tokens()
+    clock.now += UNUSED_SECONDS + 1
+    assert parts.grants.renewable(tokens.renews, "client-1") is None
+    assert parts.grants.list() == []
+
+
+def end_by_key(parts: Parts) -> None:
+    parts.keys.revoke(parts.key)
+
+
+def end_by_id(parts: Parts) -> None:
+    parts.grants.revoke(parts.grants.list()[0].id)
+
+
+@pytest.mark.parametrize("end", [end_by_key, end_by_id])
+def test_what_is_revoked_ends_all(parts: Parts, end: Callable[[Parts], None]) -> None:
+    parts.grants.remember(ANN, parts.key, "client-1", {"scopes": ["files:read"]})
+    tokens = parts.tokens()
+    end(parts)
+    assert not parts.is_good(tokens)
+    assert parts.grants.renewable(tokens.renews, "client-1") is None
+    assert parts.grants.list() == []
+    assert parts.grants.allowed(ANN, "client-1") is None
+
+
+def test_a_consent_is_its_owners(parts: Parts) -> None:
+    parts.grants.remember(ANN, parts.key, "client-1", {"scopes": ["files:read"]})
+    assert parts.grants.allowed(ANN, "client-1") == {"scopes": ["files:read"]}
+    assert parts.grants.allowed(BOB, "client-1") is None
+    assert parts.grants.allowed(ANN, "client-2") is None
+
+
+def test_a_stolen_code_makes_loci_ask_the_person_again(parts: Parts) -> None:
+    parts.grants.remember(ANN, parts.key, "client-1", {"scopes": ["files:read"]})
+    code = parts.code()
+    parts.codes.exchange(code, "client-1")
+    parts.codes.get(code, "client-1")
+    assert parts.grants.allowed(ANN, "client-1") is None
+
+
+def test_an_unknown_grant_is_told(parts: Parts) -> None:
+    with pytest.raises(NotFound, match="loci clients list"):
+        parts.grants.revoke("nothing")
+
+
+def test_a_client_that_nobody_allows_anything_is_forgotten(parts: Parts, clock: Clock) -> None:
+    client, kept = (parts.clients.register("One", [REDIRECT], "192.0.2.1") for _ in range(2))
+    parts.clients.keep(kept)
+    clock.now += CLIENT_SECONDS + 1
+    assert parts.clients.get(client.id) is None
+    assert parts.clients.get(kept.id) == kept
+    clock.now += KEPT_SECONDS
+    assert parts.clients.get(kept.id) is None
+
+
+def test_an_address_registers_only_so_many_in_an_hour(parts: Parts, clock: Clock) -> None:
+    for _ in range(MOST_OF_ADDRESS):
+        parts.clients.register("One", [REDIRECT], "2001:db8:1:2::1")
+    with pytest.raises(TooManyPrograms):
+        parts.clients.register("One", [REDIRECT], "2001:db8:1:2:ffff::9")  # the same network
+    parts.clients.register("One", [REDIRECT], "2001:db8:1:3::1")
+    clock.now += HOUR
+    parts.clients.register("One", [REDIRECT], "2001:db8:1:2::1")
+
+
+def test_all_addresses_together_register_only_so_many(parts: Parts) -> None:
+    for number in range(MOST_IN_ALL):
+        parts.clients.register("One", [REDIRECT], f"192.0.2.{number % 50}")
+    with pytest.raises(TooManyPrograms):
+        parts.clients.register("One", [REDIRECT], "198.51.100.1")
+
+
+@pytest.mark.parametrize(
+    "redirect",
+    [
+        "javascript:alert(1)",
+        "data:text/html,x",
+        "intent://x#Intent;end",
+        "http://client.test/callback",
+        "https://client.test/callback#part",
+        "https://ann:secret@client.test/callback",
+        "https://client.test;script-src/callback",
+        "https://client.test,evil.test/callback",
+        "https://*.client.test/callback",
+        "https:///callback",
+        "https://client.test/call back",
+        "https://clïent.test/callback",
+        "http://127.0.0.1.evil.test/callback",
+        "//client.test/callback",
+        "/callback",
+        "",
+        f"https://client.test/{'x' * 1000}",
+    ],
+)
+def test_a_redirect_that_could_lead_astray_is_refused(parts: Parts, redirect: str) -> None:
+    with pytest.raises(Refused):
+        parts.clients.register("One", [redirect], "192.0.2.1")
+
+
+def test_a_name_is_one_short_line(parts: Parts) -> None:
+    client = parts.clients.register("Claude\n\u202eis it\u0000 " + "x" * 500, [REDIRECT], "192.0.2.1")
+    assert client.name.startswith("Claude is it xxx")
+    assert len(client.name) == 100

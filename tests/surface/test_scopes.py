@@ -1,0 +1,235 @@
+"""Scopes: what a client may do that a person has allowed less than everything, through every door."""
+
+import json
+from collections.abc import Generator
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from loci.app import App
+from loci.compose import build_app
+from loci.core.identity import Owner
+from loci.core.scopes import READS, SCOPES
+from loci.core.settings import load_settings
+from loci.mcp.http.application import asgi
+from tests.attack.doors import Door, lambda_doors, uvicorn_door
+from tests.attack.wire import Answer, Ask, call, legacy, modern, rpc
+from tests.support.deno import needs_deno
+from tests.support.given_grants import granted
+from tests.support.moto_aws import BUCKET, SECRET, TABLE, moto_aws
+from tests.surface.tools.conftest import upstream
+
+ANN = Owner("acme", "ann")
+NEEDED = {
+    "documents:read": "search_documents temporal_search query_by_tags read_node_content list_directory_structure"
+    " explore_links graph_neighbors find_gaps cluster_documents suggest_reading",
+    "documents:write": "inject_tags write_document move_document delete_document undo_write",
+    "files:read": "get_memorylake_metadata search_memory fetch_memory ingestion_status diff_versions verify_citation"
+    " query_table",
+    "files:write": "add_memory delete_memory save_artifact",
+    "tools:read": "pml_search_tools pml_search_capabilities",
+    "tools:write": "pml_delete_capability pml_execute_code",
+    "workflows:read": "pml_workflow_status",
+    "workflows:write": "pml_execute_dag pml_continue pml_abort pml_replan",
+    "approvals:write": "pml_approval_response",
+}
+ONE = [(scope, tool) for scope, tools in NEEDED.items() for tool in tools.split()]
+SEVERAL = [
+    *((READS, tool) for tool in ("scratchpad_read", "scratchpad_list")),
+    *((("files:write", "documents:read"), tool) for tool in ("create_memory_code_runner", "run_memory_code")),
+]
+INSUFFICIENT = "INSUFFICIENT_SCOPE"
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """Loci, and a client of it that may do less than everything."""
+
+    app: App
+    door: Door
+
+    def ask(self, ask: Ask, *scopes: str) -> Answer:
+        token = granted(self.app, ANN, scopes).access
+        return self.door.ask(ask.having("Authorization", f"Bearer {token}"))
+
+    def call(self, tool: str, arguments: dict[str, object], *scopes: str) -> Answer:
+        return self.ask(legacy(call(tool, arguments)), *scopes)
+
+
+@pytest.fixture(scope="module", params=["embedded", "aws"])
+def served(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Generator[Served]:
+    more = {"oauth": "built-in", "public_url": "https://loci.test", "log_level": "ERROR"}
+    if request.param == "embedded":
+        folder = tmp_path_factory.mktemp("scopes")
+        app = build_app(load_settings({**more, "data": folder, "models": folder / "models"}))
+        with closing(app), uvicorn_door(asgi(app, on_loopback=True)) as door:
+            yield Served(app, door)
+        return
+    with moto_aws():
+        app = build_app(
+            load_settings({**more, "mode": "aws", "table": TABLE, "bucket": BUCKET, "secrets_from": SECRET})
+        )
+        with lambda_doors(asgi(app)) as (rest, _):
+            yield Served(app, rest)
+
+
+on_this_machine = pytest.mark.parametrize("served", ["embedded"], indirect=True, scope="module")
+
+
+def all_but(*scopes: str) -> list[str]:
+    return [one for one in SCOPES if one not in scopes]
+
+
+def test_every_tool_needs_a_scope(served: Served) -> None:
+    listed = served.ask(legacy(rpc("tools/list")), "files:read").message["result"]["tools"]
+    assert {one["name"] for one in listed} == {tool for _, tool in [*ONE, *SEVERAL]} | {
+        "pml_call_tool"
+    }  # needs what the called tool needs
+
+
+@pytest.mark.parametrize(("scope", "tool"), ONE)
+def test_a_tool_needs_its_scope(served: Served, scope: str, tool: str) -> None:
+    assert served.call(tool, {}, *all_but(scope)).tool_code == INSUFFICIENT
+
+
+@pytest.mark.parametrize(("scope", "tool"), ONE)
+def test_a_tool_needs_no_other_scope(served: Served, scope: str, tool: str) -> None:
+    assert served.call(tool, {"limit": "none"}, scope).tool_code != INSUFFICIENT
+
+
+@pytest.mark.parametrize(("scopes", "tool"), SEVERAL)
+def test_some_tools_need_several(served: Served, scopes: tuple[str, ...], tool: str) -> None:
+    for one in scopes:
+        assert served.call(tool, {}, *all_but(one)).tool_code == INSUFFICIENT
+
+
+@pytest.mark.parametrize("tool", ["search", "fetch"])
+def test_search_and_fetch_need_to_read_both(served: Served, tool: str) -> None:
+    ask = legacy(call(tool, {})).at("/mcp/search")
+    for scope in ("documents:read", "files:read"):
+        assert served.ask(ask, *all_but(scope)).tool_code == INSUFFICIENT
+    assert served.ask(ask, "documents:read", "files:read").tool_code == "INVALID_PARAMS"
+
+
+def test_the_refusal_says_what_to_do(served: Served) -> None:
+    said = served.call("search_documents", {"query": "x"}, "files:read").message["result"]["content"][0]["text"]
+    assert said == (
+        "INSUFFICIENT_SCOPE: search_documents needs documents:read, which this connection was not allowed. Ask the"
+        " person to connect Loci again and to allow it."
+    )
+
+
+def test_a_resource_needs_the_scope_of_its_part(served: Served) -> None:
+    ask = legacy(rpc("resources/read", {"uri": "loci://tags/none"}))
+    assert INSUFFICIENT in json.dumps(served.ask(ask, *all_but("documents:read")).message["error"])
+    assert INSUFFICIENT not in json.dumps(served.ask(ask, "documents:read").message)
+    listed = served.ask(legacy(rpc("resources/list")), "tools:read").message["result"]["resources"]
+    assert not [one for one in listed if one["uri"].startswith("loci://documents/")]
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "scope"),
+    [
+        ("tasks/get", {}, "workflows:read"),
+        ("tasks/cancel", {}, "workflows:write"),
+        ("tasks/update", {"inputResponses": {}}, "approvals:write"),
+    ],
+)
+def test_a_task_needs_the_scope_of_workflows(served: Served, method: str, params: dict[str, Any], scope: str) -> None:
+    ask = modern(method, {"taskId": "none", **params}).having("Mcp-Name", "none")
+    told = json.loads(ask.body)
+    extension: dict[str, Any] = {"extensions": {"io.modelcontextprotocol/tasks": {}}}
+    told["params"]["_meta"] = {
+        name: extension if name.endswith("clientCapabilities") else value
+        for name, value in told["params"]["_meta"].items()
+    }
+    ask = ask.saying(json.dumps(told).encode())
+    assert INSUFFICIENT in json.dumps(served.ask(ask, *all_but(scope)).message["error"])
+    assert INSUFFICIENT not in json.dumps(served.ask(ask, scope).message)
+
+
+def test_the_route_for_documents_needs_their_scopes(served: Served) -> None:
+    ask = Ask(headers=(("Host", "127.0.0.1"),), method="GET", target="/documents?under=notes")
+    assert INSUFFICIENT.encode() in served.ask(ask, *all_but("documents:read")).body
+    assert served.ask(ask, "documents:read").status == 200
+    sent = Ask(b'{"documents": []}', (("Host", "127.0.0.1"), ("Content-Type", "application/json")), target="/documents")
+    assert INSUFFICIENT.encode() in served.ask(sent, *all_but("documents:write")).body
+    assert INSUFFICIENT.encode() not in served.ask(sent, "documents:write").body
+
+
+@pytest.mark.parametrize("page", ["/ui/graph", "/ui/files", "/ui/consent?wish=x"])
+def test_no_page_opens_with_such_a_token(served: Served, page: str) -> None:
+    ask = Ask(headers=(("Host", "127.0.0.1"),), method="GET", target=page)
+    assert served.ask(ask, *SCOPES).status in (403, 404)
+
+
+@on_this_machine
+def test_a_tool_of_another_server_needs_write_unless_it_changes_nothing(served: Served) -> None:
+    served.app.tools.add(ANN, "shop", upstream())
+    served.app.tools.ask(ANN, "shop")
+
+    def said(tool: str, arguments: dict[str, object], *scopes: str) -> str:
+        return json.dumps(served.call(tool, arguments, *scopes).message)
+
+    assert '"sum": 3' in said("shop_add_numbers", {"a": 1, "b": 2}, "tools:read").replace('\\"', '"')
+    assert INSUFFICIENT in said("shop_add_numbers", {"a": 1, "b": 2}, *all_but("tools:read"))
+    assert INSUFFICIENT in said("shop_break_plate", {"plate": "china"}, *all_but("tools:write"))
+    assert "china broke" in said("shop_break_plate", {"plate": "china"}, "tools:write")
+    called: dict[str, object] = {"tool": "shop:break_plate", "arguments": {"plate": "china"}}
+    assert INSUFFICIENT in said("pml_call_tool", called, *all_but("tools:write"))
+    assert "china broke" in said("pml_call_tool", called, "tools:write")
+
+
+@needs_deno
+@on_this_machine
+def test_code_calls_only_what_its_client_may_call(served: Served) -> None:
+    call = "await loci.search_documents({query: 'x'})"
+    code = f"let said = 'found'; try {{ {call} }} catch (error) {{ said = error.code }}; said"
+
+    def result(*scopes: str) -> object:
+        answer = served.call("pml_execute_code", {"code": code, "intent": "search"}, "tools:write", *scopes)
+        return answer.message["result"]["structuredContent"]["result"]
+
+    assert result() == INSUFFICIENT
+    assert result("documents:read") == "found"
+
+
+@on_this_machine
+def test_a_workflow_calls_only_what_its_client_may_call(served: Served) -> None:
+    task: dict[str, Any] = {"id": "t1", "tool": "search_documents", "arguments": {"query": "x"}}
+
+    def said(*scopes: str) -> str:
+        arguments: dict[str, object] = {"workflow": {"tasks": [task]}}
+        return json.dumps(served.call("pml_execute_dag", arguments, "workflows:write", *scopes).message)
+
+    assert INSUFFICIENT in said()
+    assert INSUFFICIENT not in said("documents:read")
+
+
+@needs_deno
+@on_this_machine
+def test_a_workflow_runs_code_only_for_a_client_that_may(served: Served) -> None:
+    task: dict[str, Any] = {"id": "t1", "type": "code_execution", "code": "1 + 1", "arguments": {}}
+
+    def said(*scopes: str) -> str:
+        arguments: dict[str, object] = {"workflow": {"tasks": [task]}}
+        return json.dumps(served.call("pml_execute_dag", arguments, "workflows:write", *scopes).message)
+
+    assert INSUFFICIENT in said()
+    assert INSUFFICIENT not in said("tools:write")
+
+
+@on_this_machine
+def test_a_client_adds_nothing_to_a_workflow_that_may_do_more(served: Served) -> None:
+    tasks: list[dict[str, Any]] = [
+        {"id": "t1", "tool": "list_directory_structure", "arguments": {}},
+        {"id": "t2", "tool": "list_directory_structure", "arguments": {}, "dependsOn": ["t1"]},
+    ]
+    arguments: dict[str, object] = {"workflow": {"tasks": tasks}, "per_layer_validation": True}
+    key = served.app.api_keys.create(ANN, "all")[1]
+    began = served.door.ask(legacy(call("pml_execute_dag", arguments), key)).message["result"]["structuredContent"]
+    more: dict[str, object] = {"workflow_id": began["workflow_id"], "new_requirement": "list the directories"}
+    assert served.call("pml_replan", more, "workflows:write").tool_code == INSUFFICIENT
+    assert served.door.ask(legacy(call("pml_replan", more), key)).tool_code != INSUFFICIENT
