@@ -17,6 +17,8 @@ HARMLESS = {
     "call a library": "one of the system's, which gives it nothing that the wall does not refuse",
     "host name and user": "of the machine; behind namespaces the user is nobody",
 }
+SHUT_WITHOUT_NAMESPACES = "its own environment, by node:fs"
+"""There the process sees few of its own files below /proc."""
 
 
 def _granted(deno: str, heap_mb: int, read: Collection[str]) -> list[str]:
@@ -34,7 +36,7 @@ def open_deno(request: pytest.FixtureRequest) -> Generator[DenoSandbox]:
 @pytest.mark.parametrize("attack", [*NETWORK, *SECRETS, *FILES, *PROGRAMS], ids=lambda attack: attack.name)
 def test_the_wall_alone_holds(open_deno: DenoSandbox, outside: World, attack: Attack) -> None:
     leaked = outside.leaked(outside.attacked(open_deno, attack))
-    assert bool(leaked) == (attack.name in HARMLESS), leaked
+    assert bool(leaked) == (attack.name in HARMLESS) or (not leaked and attack.name == SHUT_WITHOUT_NAMESPACES), leaked
     assert not outside.hits
     assert value(open_deno, "1 + 1") == 2
 
