@@ -11,6 +11,7 @@ import pytest
 from loci.adapters.local.deno_sandbox import DenoSandbox
 from loci.code.typescript_run import Completed, Failed
 from tests.support.deno import STRONGEST, Given, failed, needs_deno, run, sandbox, steady, value
+from tests.support.polling import until
 
 pytestmark = needs_deno
 WRITTEN = {
@@ -128,6 +129,15 @@ def _children(pid: int) -> list[int]:
     ]
 
 
+def _has_stopped(pid: int) -> bool:
+    """True if none of its threads runs any more, or it has ended."""
+    try:
+        states = [one.read_text().rpartition(")")[2].split()[0] for one in Path(f"/proc/{pid}/task").glob("*/stat")]
+    except OSError:
+        return False
+    return set(states) <= {"T", "Z", "X"}
+
+
 def _launchers() -> set[int]:
     return {pid for pid in _children(os.getpid()) if b"deno_launcher" in Path(f"/proc/{pid}/cmdline").read_bytes()}
 
@@ -146,6 +156,7 @@ def test_a_spare_that_dies_before_it_has_read_its_job_costs_no_call(size: int) -
             doomed_ones = [] if more.get("is_new") else _descendants(launcher)
             for one in doomed_ones:
                 os.kill(one, signal.SIGSTOP)
+            until(lambda: all(_has_stopped(one) for one in doomed_ones))
             sent = child.send
 
             def send(line: bytes) -> None:
