@@ -261,7 +261,7 @@ def keys_of_stack(stack: str) -> ApiKeys:
 
 
 def grants_of_stack(stack: str) -> "Grants":
-    """What people have allowed clients of a deployment on AWS, to be listed and revoked without its secrets."""
+    """The grants of a deployment on AWS, to be listed and revoked without its secrets."""
     from loci.adapters.aws.clients import Clients
     from loci.adapters.aws.stack import settings_of
     from loci.core.signing import Keyring

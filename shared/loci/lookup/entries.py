@@ -1,4 +1,4 @@
-"""What can be looked up: a document or a file, by an id that says which, with the page that shows it."""
+"""Entries to look up: a document or a file, by an id that says which, with the page that shows it."""
 
 import re
 from dataclasses import dataclass

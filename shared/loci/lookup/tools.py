@@ -1,6 +1,7 @@
 """`search` and `fetch`, in the one shape that ChatGPT's connectors and deep research read."""
 
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import Annotated, Final, Protocol
 
 from pydantic import BaseModel, Field
@@ -116,11 +117,8 @@ def _read_file(app: LookupHost, owner: Owner, entry: Entry) -> Fetched:
     """The passages from that one on, as many as there is room for."""
     first = entry.first or 0
     version, passages = app.files.contents.passages(owner, entry.name, None, first=first, count=PASSAGES)
-    texts: list[str] = []
-    for passage in passages:
-        if texts and sum(map(len, texts)) + len(passage.text) > LARGEST:
-            break
-        texts.append(passage.text)
+    ends = accumulate(len(one.text) for one in passages)
+    texts = [one.text for at, (one, end) in enumerate(zip(passages, ends, strict=True)) if at == 0 or end <= LARGEST]
     [file] = app.files.status(owner, [entry.name])
     metadata = {"file": file.name, "type": file.kind, "added": version.added_at[:10]}
     if passages:

@@ -80,9 +80,8 @@ def _keep(
     tool: LociTool, arguments: Mapping[str, Any], whole: str, owner: Owner, results: ResultStore
 ) -> tuple[str, dict[str, Any]]:
     """Keep the whole result, and return the line and the field that say where it is, or why it is nowhere."""
-    annotations = tool.sdk_tool.annotations
     # A tool that changes something may answer each call differently: each of its results is kept.
-    call = json.dumps(arguments, sort_keys=True) if annotations and annotations.read_only_hint else None
+    call = json.dumps(arguments, sort_keys=True) if tool.reads else None
     try:
         entry = results.keep(owner, tool.sdk_tool.name, whole, about=_about(arguments), call=call)
     except LociError as error:

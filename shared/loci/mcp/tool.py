@@ -44,14 +44,19 @@ class LociTool:
     """A client that a person allowed needs all of these for it."""
 
     @property
+    def reads(self) -> bool:
+        """True if it says that it changes nothing."""
+        told = self.sdk_tool.annotations
+        return told is not None and told.read_only_hint is True
+
+    @property
     def is_step(self) -> bool:
         """True if its use is counted: which tools follow it, which it follows.
 
         Agents look around before everything, so tools that only read would be related to all others. What code calls
         is counted itself.
         """
-        reads = self.sdk_tool.annotations is not None and self.sdk_tool.annotations.read_only_hint is True
-        return not (reads or self.only_for_clients)
+        return not (self.reads or self.only_for_clients)
 
     @cached_property
     def listed_output(self) -> dict[str, Any] | None:

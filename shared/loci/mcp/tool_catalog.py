@@ -42,9 +42,7 @@ def tool_family(
 
 
 def _scopes(tool: LociTool, area: Area | None, needs: Iterable[str]) -> frozenset[str]:
-    told = tool.sdk_tool.annotations
-    writes = told is None or told.read_only_hint is not True
-    return frozenset({*needs, *([scope_of(area, writes=writes)] if area else [])})
+    return frozenset({*needs, *([scope_of(area, writes=not tool.reads)] if area else [])})
 
 
 def family_of(tool: LociTool, surfaces: Iterable[Surface] = OWN_TOOLS) -> ToolFamily:

@@ -53,7 +53,7 @@ def aws_adapters(settings: Settings) -> Adapters:
 
 
 def _read_public(settings: Settings, clients: Clients, url: str) -> bytes:
-    """What is at a public https address, read by the only function that reaches other people's servers."""
+    """The bytes behind a public https address, read by the only function that reaches other people's servers."""
     from loci.adapters.aws.lambda_tool_servers import LambdaToolServers
 
     return LambdaToolServers(settings.connect_function, clients).read_public(url)

@@ -59,7 +59,7 @@ def local_adapters(settings: Settings) -> "Adapters":
 
 
 def read_public(url: str) -> bytes:
-    """What is at a public https address, read from this machine."""
+    """The bytes behind a public https address, read from this machine."""
     from loci.adapters.tool_servers.public_documents import read_public
 
     return read_public(url)

@@ -5,7 +5,6 @@ import json
 import time
 from collections.abc import Sequence
 from typing import Any, Final, cast
-from urllib.parse import parse_qs
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -13,13 +12,12 @@ from starlette.routing import Route
 
 from loci.core.identity import Caller
 from loci.core.json import JsonObject
-from loci.mcp.http.body import read_body
 from loci.mcp.http.refusal import Refusal
 from loci.mcp.threads import on_thread
 from loci.web import answers
 from loci.web.host import PagesHost
 from loci.web.page import OWN, HtmlPage, filled
-from loci.web.visitors import APPROVE, LARGEST_FORM, MOST_FIELDS, Visitors
+from loci.web.visitors import APPROVE, Visitors, posted_form
 
 LONGEST_FEEDBACK: Final = 2000
 
@@ -49,8 +47,7 @@ class ApprovalRoutes:
 
     async def _decided(self, request: Request) -> Response:
         caller, _ = await self._visitors.caller(request)
-        body = await read_body(request.receive, request.headers.get("content-length"), LARGEST_FORM)
-        given = _fields(body.decode("utf-8", "replace"))
+        given = {name: values[0] for name, values in (await posted_form(request)).items()}
         if given.get("answer") not in ("approve", "reject"):
             raise Refusal(400, "This form says neither approve nor reject")
         linked, _ = await on_thread(self._app.workflows.linked, caller.owner, request.query_params.get("link", ""))
@@ -95,10 +92,3 @@ def _over(run: JsonObject, said: str = "This question is answered already, or it
 
 def _filled(title: str, told: str) -> HtmlPage:
     return filled("approve.html", {"told": told}, title=title, style="sign_in.css", connects=[OWN])
-
-
-def _fields(form: str) -> dict[str, str]:
-    try:
-        return {name: values[0] for name, values in parse_qs(form, max_num_fields=MOST_FIELDS).items()}
-    except ValueError:
-        raise Refusal(400, f"This form has more than {MOST_FIELDS} fields") from None

@@ -4,7 +4,7 @@ import html
 import time
 from collections.abc import Sequence
 from typing import Final
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import urlsplit
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -15,14 +15,13 @@ from loci.core.identity import Caller
 from loci.core.scopes import SCOPES
 from loci.mcp.auth.consents import Wish
 from loci.mcp.auth.oauth_parts import consents_of
-from loci.mcp.http.body import read_body
 from loci.mcp.http.refusal import Refusal
 from loci.mcp.threads import on_thread
 from loci.web import answers
 from loci.web.browser_sessions import COOKIE
 from loci.web.host import PagesHost
 from loci.web.page import OWN, HtmlPage, filled
-from loci.web.visitors import CONSENT, LARGEST_FORM, Visitors
+from loci.web.visitors import CONSENT, Visitors, posted_form
 
 MOST_FIELDS: Final = len(SCOPES) + 2
 
@@ -61,8 +60,7 @@ class ConsentRoutes:
         caller, _ = await self._visitors.caller(request)
         sealed = request.query_params.get("wish", "")
         wish = await on_thread(self._consents.wish, sealed)
-        body = await read_body(request.receive, request.headers.get("content-length"), LARGEST_FORM)
-        fields = _fields(body.decode("utf-8", "replace"))
+        fields = await posted_form(request, MOST_FIELDS)
         if not self._consents.is_form_token(fields.get("form", [""])[0], sealed, caller.owner):
             raise Refusal(403, "This form was not sent by the page of Loci that asked you")
         self._visitors.tell("ui_consent", caller, time.perf_counter(), 0)
@@ -123,10 +121,3 @@ def _source(redirect: str) -> str:
 
 def _away(where: str) -> Response:
     return RedirectResponse(where, 303, {**answers.SAFE, "Referrer-Policy": "no-referrer"})
-
-
-def _fields(form: str) -> dict[str, list[str]]:
-    try:
-        return parse_qs(form, max_num_fields=MOST_FIELDS)
-    except ValueError:
-        raise Refusal(400, f"This form has more than {MOST_FIELDS} fields") from None

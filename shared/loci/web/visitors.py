@@ -93,8 +93,7 @@ class Visitors:
 
     async def sign_in(self, request: Request) -> Response:
         """Take the form: set the cookie, or say what is wrong."""
-        body = await read_body(request.receive, request.headers.get("content-length"), LARGEST_FORM)
-        shown = _key(body.decode("utf-8", "replace"))
+        shown = (await posted_form(request)).get("key", [""])[0].strip()
         told = {"host": request.headers.get("host", ""), "authorization": f"Bearer {shown}"}
         try:
             # Whoever may use the endpoint may see the pages. Nothing else in the request counts.
@@ -132,18 +131,19 @@ class Visitors:
         return public_base(self._app.settings, request.scope, request.headers).startswith("https:")
 
 
+async def posted_form(request: Request, most: int = MOST_FIELDS) -> dict[str, list[str]]:
+    """The fields of a form that a page of Loci sent. Refuse one with more than so many."""
+    body = await read_body(request.receive, request.headers.get("content-length"), LARGEST_FORM)
+    try:
+        return parse_qs(body.decode("utf-8", "replace"), max_num_fields=most)
+    except ValueError:
+        raise Refusal(400, f"This form has more than {most} fields") from None
+
+
 def _wanted(request: Request) -> str:
     """The page that the visitor came for."""
     wanted = request.query_params.get("to", "")
     return wanted if wanted in PAGES or ASKED.fullmatch(wanted) else PAGES[0]
-
-
-def _key(form: str) -> str:
-    """The key in the form."""
-    try:
-        return parse_qs(form, max_num_fields=MOST_FIELDS).get("key", [""])[0].strip()
-    except ValueError:
-        raise Refusal(400, f"This form has more than {MOST_FIELDS} fields") from None
 
 
 def _shows(request: Request) -> bool:

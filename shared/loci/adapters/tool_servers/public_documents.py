@@ -13,7 +13,7 @@ LARGEST = 64 * 1024
 
 
 def read_public(url: str, transport: PublicAddresses | None = None) -> bytes:
-    """What is there. Raises `LoginFailed` if it is no small JSON document, or does not come soon."""
+    """The bytes behind the address. Raises `LoginFailed` if it is no small JSON document, or does not come soon."""
     return asyncio.run(_read(url, transport))
 
 

@@ -25,12 +25,12 @@ from loci.core.scopes import SCOPES
 from loci.mcp.auth.client_documents import is_document
 from loci.mcp.auth.consents import Consents
 from loci.mcp.auth.grants import ACCESS_SECONDS, Grants, Tokens
-from loci.mcp.auth.hourly_limits import TooManyPrograms
 from loci.mcp.auth.oauth_client import OAuthClient
 from loci.mcp.auth.oauth_clients import OAuthClients
 from loci.mcp.auth.oauth_codes import AskedGrant, Codes
 from loci.mcp.auth.oauth_forms import Wrong
 from loci.mcp.auth.oauth_parts import clients_of, codes_of, consents_of, grants_of
+from loci.mcp.http.application import path_of
 from loci.mcp.module import Host
 from loci.mcp.threads import THREADS, UPSTREAM, on_thread, on_thread_of
 from loci.mcp.tool import SURFACES
@@ -41,7 +41,7 @@ LONGEST_STATE: Final = 2048
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """What the SDK does not pass on of the request that it serves."""
+    """The parts of a request that the SDK does not pass on."""
 
     address: str
     fields: Mapping[str, str]
@@ -85,8 +85,6 @@ class AuthorizationServer(OAuthAuthorizationServerProvider[AuthorizationCode, Re
             client = await on_thread_of(threads, self._clients.get, client_id, SENT.get().address)
         except Refused:  # a request for a consent has told why
             client = None
-        except TooManyPrograms as error:
-            raise Wrong("temporarily_unavailable", str(error), 429) from None
         if client is None:
             return None
         return KnownClient(
@@ -111,8 +109,6 @@ class AuthorizationServer(OAuthAuthorizationServerProvider[AuthorizationCode, Re
             raise RegistrationError(
                 "invalid_redirect_uri" if is_redirect else "invalid_client_metadata", str(error)
             ) from None
-        except TooManyPrograms as error:
-            raise Wrong("temporarily_unavailable", str(error), 429) from None
         client_info.client_id = client.id
         client_info.client_secret = client_info.client_secret_expires_at = None
         client_info.token_endpoint_auth_method = "none"  # noqa: S105
@@ -214,5 +210,5 @@ def _given(tokens: Tokens | None) -> OAuthToken:
 def authorization_server(host: Host) -> AuthorizationServer:
     """That of a deployment."""
     base = host.settings.base_url
-    resources = tuple(f"{base}/mcp{'' if one == 'all' else f'/{one}'}" for one in SURFACES)
+    resources = tuple(base + path_of(one) for one in SURFACES)
     return AuthorizationServer(clients_of(host), grants_of(host), codes_of(host), consents_of(host), resources)

@@ -15,7 +15,7 @@ from loci.core.ids import content_id
 from loci.core.json import JsonObject, string
 from loci.core.stores import Record, RecordStore, read_or_none
 from loci.mcp.auth.hourly_limits import HourlyLimits
-from loci.mcp.auth.oauth_client import HOST, MOST_REDIRECTS, OAuthClient, check_redirect, plain_name
+from loci.mcp.auth.oauth_client import HOST, MOST_REDIRECTS, OAuthClient, check_redirect, plain_name, stored_client
 
 KIND: Final = "oauth_client_document"
 FRESH_SECONDS: Final = 3600.0
@@ -29,7 +29,7 @@ class ClientDocuments:
     """Reads and keeps them."""
 
     def __init__(self, records: RecordStore, read: Callable[[str], bytes], clock: Callable[[], float]) -> None:
-        """`read` returns what is at a public https address."""
+        """`read` returns the bytes behind a public https address."""
         self._records = records
         self._read = read
         self._clock = clock
@@ -54,7 +54,7 @@ class ClientDocuments:
                 return known
             raise Refused(f"The document of the client cannot be read: {error.what}", error.resolution) from None
         client = client_in(id, text)
-        value: JsonObject = {"id": id, "name": client.name, "redirects": [*client.redirects], "read": now}
+        value: JsonObject = {"id": id, **client.stored(), "read": now}
         self._records.put(SYSTEM, KIND, content_id(id, length=32), value, expires_at=now + KEPT_SECONDS)
         return client
 
@@ -109,8 +109,6 @@ def client_in(id: str, text: bytes) -> OAuthClient:
 
 
 def _stored(record: Record) -> OAuthClient:
-    redirects = record.value["redirects"]
-    if not isinstance(redirects, list) or not isinstance(record.value["read"], float | int):
+    if not isinstance(record.value["read"], float | int):
         raise TypeError("no client")
-    names = string(record.value["id"]), string(record.value["name"])
-    return OAuthClient(*names, tuple(string(one) for one in redirects))
+    return stored_client(string(record.value["id"]), record.value)

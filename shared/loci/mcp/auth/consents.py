@@ -9,9 +9,8 @@ from loci.core.errors import NotFound
 from loci.core.identity import Owner
 from loci.core.ids import content_id
 from loci.core.json import JsonObject
-from loci.core.scopes import SCOPES
 from loci.core.signing import Keyring
-from loci.mcp.auth.grants import Grants
+from loci.mcp.auth.grants import Grants, scopes_in
 from loci.mcp.auth.oauth_client import OAuthClient, host_of
 from loci.mcp.auth.oauth_clients import OAuthClients
 from loci.mcp.auth.oauth_codes import AskedGrant, Codes
@@ -30,7 +29,7 @@ class Wish:
 
     @property
     def place(self) -> str:
-        """Where the browser goes afterwards, for people."""
+        """The place to which the browser goes afterwards, for people."""
         return host_of(self.asked.redirect)
 
 
@@ -89,7 +88,7 @@ class Consents:
                         named,
                         state if isinstance(state, str) else None,
                         challenge,
-                        tuple(scope for scope in SCOPES if scope in scopes),
+                        scopes_in(scopes),
                         resource,
                     )
                     return Wish(known, asked)

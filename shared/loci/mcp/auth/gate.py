@@ -10,6 +10,7 @@ from starlette.datastructures import Headers
 from starlette.types import Scope
 
 from loci.core.identity import LOCAL_CALLER, Caller
+from loci.core.lazy import Lazy
 from loci.core.scopes import SCOPES
 from loci.core.settings import Settings
 from loci.mcp.http.address import public_base
@@ -18,6 +19,7 @@ from loci.mcp.module import Host
 from loci.mcp.threads import on_thread
 
 if TYPE_CHECKING:
+    from loci.mcp.auth.grants import Grants
     from loci.mcp.auth.tokens import AccessTokens
 
 # A request through a proxy need not come from this machine.
@@ -34,7 +36,7 @@ class Gate:
         self._host = host
         self.is_open = is_open
         self._tokens: AccessTokens | None = None
-        self._has_grants = host.settings.oauth == "built-in"
+        self._grants = Lazy(self._own_grants) if host.settings.oauth == "built-in" else None
         if host.settings.oidc_issuer:
             from loci.mcp.auth import tokens  # cryptography is loaded only if tokens are accepted
 
@@ -47,8 +49,8 @@ class Gate:
             if self.is_open and (self._host.settings.auth == "open" or not _is_forwarded(headers)):
                 return LOCAL_CALLER
             raise self._unauthorised(scope, headers, "Show an API key or an access token", {})
-        if self._has_grants and shown.startswith(ACCESS):
-            return await self._by_grant(scope, headers, shown)
+        if self._grants is not None and shown.startswith(ACCESS):
+            return await self._by_grant(self._grants, scope, headers, shown)
         owner = await on_thread(self._host.api_keys.owner_of, shown)
         if owner is not None:
             return Caller(owner, "key")
@@ -57,15 +59,18 @@ class Gate:
             raise self._unauthorised(scope, headers, "This key is not valid here", {"error": "invalid_token"})
         return await self._by_token(self._tokens, scope, headers, shown)
 
-    async def _by_grant(self, scope: Scope, headers: Headers, token: str) -> Caller:
+    def _own_grants(self) -> "Grants":
+        from loci.mcp.auth.oauth_parts import grants_of  # callers with keys need nothing of it
+
+        return grants_of(self._host)
+
+    async def _by_grant(self, grants: "Lazy[Grants]", scope: Scope, headers: Headers, token: str) -> Caller:
         if "authorization" not in headers:
             raise self._unauthorised(scope, headers, "Send this token as Authorization: Bearer", {})
-        from loci.mcp.auth.oauth_parts import grants_of
-
         base = self._host.settings.base_url
         # A token for `/mcp` is good for its parts too.
         names = (f"{base}/mcp", f"{base}{scope['path'].rstrip('/')}")
-        caller = await on_thread(grants_of(self._host).caller_of, token, names)
+        caller = await on_thread(grants.get().caller_of, token, names)
         if caller is None:
             what = "This access token has expired, was revoked, or is for another endpoint"
             raise self._unauthorised(scope, headers, what, {"error": "invalid_token"})
@@ -95,9 +100,9 @@ class Gate:
 
     def _challenge(self, scope: Scope, headers: Headers, parts: Mapping[str, str]) -> dict[str, str]:
         fields = {"realm": "loci", **parts}
-        if self._tokens is not None or self._has_grants:
+        if self._tokens is not None or self._grants is not None:
             settings = self._host.settings
-            base = settings.base_url if self._has_grants else public_base(settings, scope, headers)
+            base = settings.base_url if self._grants else public_base(settings, scope, headers)
             fields["resource_metadata"] = f"{base}{METADATA}{scope['path'].rstrip('/')}"
             if scopes := asked_scopes(settings):
                 fields["scope"] = " ".join(scopes)

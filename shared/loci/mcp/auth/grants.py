@@ -38,7 +38,7 @@ class Grant:
     client: str
     client_name: str
     place: str
-    """Where the browser was sent with the code."""
+    """The place to which the browser was sent with the code."""
     owner: Owner
     key: str | None
     """The API key with which the person signed in."""
@@ -174,7 +174,7 @@ class Grants:
         self._records.put(owner, CONSENTS, consent_key(client), {"key": key, "allowed": allowed}, expires_at=until)
 
     def allowed(self, owner: Owner, client: str) -> JsonObject | None:
-        """What the person has allowed the client before."""
+        """The consent that the person gave the client before."""
         record = self._records.get(owner, CONSENTS, consent_key(client))
         match record and record.value:
             case {"key": key, "allowed": dict(allowed)} if self._key_holds(owner, key):

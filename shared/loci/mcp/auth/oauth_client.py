@@ -6,6 +6,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from loci.core.errors import Refused
+from loci.core.json import JsonObject, string
 
 MOST_REDIRECTS, LONGEST_REDIRECT, LONGEST_NAME = 10, 1000, 100
 LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "::1"})
@@ -31,9 +32,21 @@ class OAuthClient:
         """The host that vouches for its name. None: the client chose it itself."""
         return urlsplit(self.id).netloc if self.id.startswith("https://") else None
 
+    def stored(self) -> JsonObject:
+        """The client, as records keep it."""
+        return {"name": self.name, "redirects": [*self.redirects]}
+
     def accepts(self, redirect: str) -> bool:
         """True if a browser may be sent there: exactly this address is registered, or on loopback with any port."""
         return redirect in self.redirects or any(_same_but_port(redirect, one) for one in self.redirects)
+
+
+def stored_client(id: str, value: JsonObject) -> OAuthClient:
+    """The client of a record."""
+    redirects = value["redirects"]
+    if not isinstance(redirects, list):
+        raise TypeError("no list")
+    return OAuthClient(id, string(value["name"]), tuple(string(one) for one in redirects))
 
 
 def check_redirect(uri: str) -> None:

@@ -7,11 +7,10 @@ from typing import Final
 from loci.core.errors import Refused
 from loci.core.identity import SYSTEM
 from loci.core.ids import random_id
-from loci.core.json import JsonObject, string
 from loci.core.stores import ABSENT, Record, RecordStore, read_or_none
 from loci.mcp.auth.client_documents import ClientDocuments, is_document
 from loci.mcp.auth.hourly_limits import HourlyLimits
-from loci.mcp.auth.oauth_client import MOST_REDIRECTS, OAuthClient, check_redirect, plain_name
+from loci.mcp.auth.oauth_client import MOST_REDIRECTS, OAuthClient, check_redirect, plain_name, stored_client
 
 KIND: Final = "oauth_client"
 UNUSED_SECONDS: Final = 24 * 3600.0
@@ -38,7 +37,7 @@ class OAuthClients:
         self._limits.count("registrations", address)
         client = OAuthClient(f"client-{random_id(24)}", plain_name(name), tuple(redirects))
         until = self._clock() + UNUSED_SECONDS
-        self._records.put(SYSTEM, KIND, client.id, _stored(client), expect_version=ABSENT, expires_at=until)
+        self._records.put(SYSTEM, KIND, client.id, client.stored(), expect_version=ABSENT, expires_at=until)
         return client
 
     def get(self, id: str, address: str | None = None) -> OAuthClient | None:
@@ -57,15 +56,8 @@ class OAuthClients:
         if is_document(client.id):
             return
         until = self._clock() + KEPT_SECONDS
-        self._records.put(SYSTEM, KIND, client.id, _stored(client), expires_at=until)
-
-
-def _stored(client: OAuthClient) -> JsonObject:
-    return {"name": client.name, "redirects": [*client.redirects]}
+        self._records.put(SYSTEM, KIND, client.id, client.stored(), expires_at=until)
 
 
 def _read(record: Record) -> OAuthClient:
-    redirects = record.value["redirects"]
-    if not isinstance(redirects, list):
-        raise TypeError("no list")
-    return OAuthClient(record.key, string(record.value["name"]), tuple(string(one) for one in redirects))
+    return stored_client(record.key, record.value)

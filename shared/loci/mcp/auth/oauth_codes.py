@@ -74,7 +74,7 @@ class Codes:
         return code
 
     def get(self, code: str, client: str) -> Code | None:
-        """What the client's code stands for. If it was exchanged before, somebody stole it: its tokens end."""
+        """The wish behind the client's code. If it was exchanged before, somebody stole it: its tokens end."""
         record = self._records.get(SYSTEM, KIND, _hash(code))
         found = read_or_none(record, _read)
         if record is None or found is None or found.asked.client != client:

@@ -1,4 +1,4 @@
-"""What the built-in authorization server is made of, for those who ask it: the gate, its pages and its routes."""
+"""The parts of the built-in authorization server, for those who ask it: the gate, its pages and its routes."""
 
 import time
 

@@ -84,6 +84,8 @@ class OAuthEndpoints:
         except (Wrong, Refusal) as error:
             wrong = error if isinstance(error, Wrong) else Wrong("invalid_request", error.message, error.status)
             await self._refuse(wrong, scope, receive, send)
+        except TooManyPrograms as error:
+            await self._refuse(Wrong("temporarily_unavailable", str(error), 429), scope, receive, send)
         except LociError as error:
             # Only the log says more: an unknown caller need not learn where the store is.
             wrong = Wrong("temporarily_unavailable", "Loci cannot answer now. Try again in a minute", 503)
@@ -126,8 +128,6 @@ class OAuthEndpoints:
             return
         try:
             await on_thread_of(UPSTREAM, clients_of(self._host).get, client, address)
-        except TooManyPrograms as error:
-            raise Wrong("temporarily_unavailable", str(error), 429) from None
         except Refused as error:
             raise Wrong("invalid_client", str(error)) from None
 
@@ -147,9 +147,8 @@ class OAuthEndpoints:
             check_registration(body)
         SENT.set(Sent(self._address(scope), fields))
         answer = await self._answered(scope, body)
-        status = 401 if answer.status == 401 and b"invalid_client" in answer.body else answer.status
         kept = {**NOT_KEPT, **FOR_ALL}
-        await Response(answer.body, status, kept, answer.headers.get("content-type"))(scope, receive, send)
+        await Response(answer.body, answer.status, kept, answer.headers.get("content-type"))(scope, receive, send)
 
     def _address(self, scope: Scope) -> str:
         """The address that is counted: the caller's own, also behind a proxy."""

@@ -33,7 +33,7 @@ REFUSED = {
 }
 """By the module that the code was in when the system refused something."""
 PARSER_LIMITS = (MemoryError, RecursionError)
-"""What the parser raises if code is too deep for it, however much memory there is."""
+"""Errors that the parser raises if code is too deep for it, however much memory there is."""
 TOO_DEEP = "the code is nested too deeply for the parser"
 GOES_ON = ("elif", "else", "except", "finally")
 """Words that begin a line and no statement."""
