@@ -10,9 +10,9 @@ from tests.contract.stores import ADAPTERS, CLOCK, START, Clock, Opener, Stores
 
 
 @pytest.fixture
-def clock() -> Clock:
-    CLOCK.now = START
-    return CLOCK
+def clock() -> Iterator[Clock]:
+    yield CLOCK
+    CLOCK.now = START  # other tests of this process read it, too
 
 
 # DynamoDB as AWS's own server has it. moto's S3 is enough for blobs: a module about them says so.

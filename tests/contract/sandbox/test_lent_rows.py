@@ -166,6 +166,6 @@ def test_each_loan_has_rows_of_its_own(lender: Lender) -> None:
 
 
 @pytest.fixture
-def clock() -> Clock:
+def clock() -> Iterator[Clock]:
+    yield CLOCK
     CLOCK.now = START
-    return CLOCK
