@@ -11,6 +11,8 @@ from loci.cli import capabilities, clients, files, keys, models, runner, tools
 from loci.cli.add import add
 from loci.cli.approve import approve
 from loci.cli.call import EXAMPLES, call
+from loci.cli.connect import EXAMPLES as CONNECT_EXAMPLES
+from loci.cli.connect import connect
 from loci.cli.doctor import doctor
 from loci.cli.documents import forget, graph, search
 from loci.cli.ingest import ingest
@@ -40,6 +42,7 @@ cli.command()(forget)
 cli.command()(search)
 cli.command()(graph)
 cli.command()(doctor)
+cli.command(epilog=CONNECT_EXAMPLES)(connect)
 cli.add_typer(files.cli, name="files")
 tools.cli.command()(login)
 tools.cli.command()(logout)

@@ -1,0 +1,177 @@
+"""`loci connect`: write Loci into the files in which MCP clients on this machine keep their servers."""
+
+import json
+import os
+import re
+import shutil
+import sys
+from pathlib import Path
+from typing import Annotated, Final
+from urllib.parse import urlsplit
+
+import typer
+
+from loci.cli.connecting.config_file import Change, connecting, read_entry, write
+from loci.cli.connecting.mcp_clients import McpClient, Reached, Server, Started, mcp_clients
+from loci.cli.terminal import ConfigOption, JsonOption, KeyOption, printable
+from loci.core.errors import LociError, NotFound, Refused
+from loci.core.json import Json, JsonObject
+
+NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
+EXAMPLES: Final = """Examples:
+
+  loci connect
+
+  loci connect cursor
+
+  LOCI_KEY=loci_... loci connect vscode --url https://loci.example.com/mcp
+
+  loci connect cursor --remove"""
+
+
+def connect(
+    client: Annotated[
+        str | None, typer.Argument(help="The client, such as cursor. Without it, all are listed.")
+    ] = None,
+    url: Annotated[
+        str | None,
+        typer.Option(
+            "--url",
+            metavar="URL",
+            help="Connect to the Loci at URL. Default: the client starts Loci on this machine.",
+            show_default=False,
+        ),
+    ] = None,
+    key: KeyOption = None,
+    name: Annotated[str, typer.Option("--name", metavar="NAME", help="The name of the server in that file.")] = "loci",
+    remove: Annotated[bool, typer.Option("--remove", help="Take the server out of the file.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Write the file without asking.")] = False,
+    data: Annotated[
+        Path | None,
+        typer.Option("--data", metavar="DIR", help="The data folder that the started Loci uses.", show_default=False),
+    ] = None,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Connect an MCP client on this machine to Loci.
+
+    Loci shows the change to the client's file, asks, keeps a copy beside it, and changes nothing else in the file. A
+    client that needs a key gets the one in --key or LOCI_KEY. Without a key, clients sign in if the server asks for it.
+    """
+    if client is None:
+        _list(name, as_json=as_json)
+        return
+    if not NAME.fullmatch(name):
+        raise Refused(f"{name!r} cannot be a server's name", "Use up to 40 letters, digits, - and _")
+    known = _known(client)
+    key = key or os.environ.get("LOCI_KEY")
+    entry = None if remove else known.entry(_server(url, key, data, config))
+    change = connecting(known, name, entry)
+    if change.is_none:
+        done = f"{name} is not in {known.file}" if remove else f"{known.title} is connected already: {known.file}"
+        _tell(known, change, None, done, as_json=as_json)
+        return
+    _ask(change, key, yes=yes, as_json=as_json)
+    copy = write(change)
+    done = f"{known.title} is {'no longer connected' if remove else 'connected'}. Start it again to see that."
+    _tell(known, change, copy, done, as_json=as_json)
+
+
+def _known(name: str) -> McpClient:
+    clients = mcp_clients()
+    for one in clients:
+        if name.lower() in (one.name, one.title.lower()):
+            return one
+    raise NotFound(
+        f"Loci does not know the file of {name!r}",
+        f"Choose one of {', '.join(one.name for one in clients)}, or see docs/connect.md for others",
+        code="CLIENT_NOT_FOUND",
+    )
+
+
+def _server(url: str | None, key: str | None, data: Path | None, config: Path | None) -> Server:
+    if url is None:
+        return Started(*_command(data, config))
+    if data is not None or config is not None:
+        raise Refused("A server at a URL has its own data and settings", "Leave out --data and --config, or --url")
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise Refused(f"{url!r} is not a URL", "Give the endpoint's URL, such as https://loci.example.com/mcp")
+    if key and not re.fullmatch(r"[\x21-\x7e]+", key.strip()):
+        raise Refused("The key has characters that no key has", "Give the whole key, in --key or LOCI_KEY")
+    endpoint = url if parts.path.strip("/") else f"{parts.scheme}://{parts.netloc}/mcp"
+    return Reached(endpoint, key.strip() if key else None)
+
+
+def _command(data: Path | None, config: Path | None) -> tuple[str, tuple[str, ...]]:
+    """The command that starts this Loci, wherever the client is: its folder is not the one of today."""
+    started = Path(sys.argv[0])
+    found = str(started.absolute()) if started.name in ("loci", "loci.exe") and started.is_file() else None
+    found = found or shutil.which("loci")
+    command, first = (found, ()) if found else (sys.executable, ("-m", "loci"))
+    folder = data or os.environ.get("LOCI_DATA")
+    given = [*(("--data", folder) if folder else ()), *(("--config", config) if config else ())]
+    return command, (*first, "serve", "--stdio", *(_absolute(one) for one in given))
+
+
+def _absolute(one: str | Path) -> str:
+    return str(one) if str(one).startswith("--") else str(Path(one).expanduser().absolute())
+
+
+def _ask(change: Change, key: str | None, *, yes: bool, as_json: bool) -> None:
+    if not as_json:
+        shown = change.shown().replace(key.strip(), f"{key.strip()[:5]}…") if key and key.strip() else change.shown()
+        typer.echo("\n".join(printable(line) for line in shown.split("\n")).rstrip("\n"))
+    if yes:
+        return
+    if as_json or not sys.stdin.isatty():
+        raise Refused("Nothing was changed", "Say --yes to write this", code="NOT_CONFIRMED")
+    typer.confirm(f"Write this to {printable(str(change.file))}?", abort=True)
+
+
+def _tell(client: McpClient, change: Change, copy: Path | None, done: str, *, as_json: bool) -> None:
+    if as_json:
+        told = {"client": client.name, "file": str(change.file), "changed": not change.is_none}
+        typer.echo(json.dumps({**told, "copy": copy and str(copy)}))
+        return
+    typer.echo(printable(done))
+    if copy is not None:
+        typer.echo(printable(f"The file as it was: {copy}"))
+
+
+def _list(name: str, *, as_json: bool) -> None:
+    rows = [_row(one, name) for one in mcp_clients()]
+    if as_json:
+        typer.echo(json.dumps({"clients": rows}))
+        return
+    for row in rows:
+        typer.echo(printable(f"{row['client']:<15} {row['state']:<14} {row['file']}"))
+        if row["problem"]:
+            typer.echo(printable(f"{'':<15} {row['problem']}"))
+    typer.echo("\nConnect one with: loci connect CLIENT")
+
+
+def _row(client: McpClient, name: str) -> JsonObject:
+    state, problem = "not here", None
+    if client.is_here:
+        try:
+            state = _state(read_entry(client, name))
+        except LociError as error:
+            state, problem = "unreadable", str(error)
+    return {
+        "client": client.name,
+        "title": client.title,
+        "state": state,
+        "file": str(client.file),
+        "problem": problem,
+    }
+
+
+def _state(entry: Json) -> str:
+    match entry:
+        case None:
+            return "not connected"
+        case {"command": _}:
+            return "connected"
+        case _:
+            return "by URL"

@@ -1,0 +1,177 @@
+"""A client's file of servers, changed in one place only: looked at, written whole or not at all, with a copy kept."""
+
+import codecs
+import difflib
+import os
+import tempfile
+from collections.abc import Callable
+from contextlib import suppress
+from copy import deepcopy
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Protocol, TypeVar, cast
+
+from loci.cli.connecting import json_text, toml_text
+from loci.cli.connecting.mcp_clients import McpClient
+from loci.core.errors import LociError, Refused, Unavailable
+from loci.core.json import Json, JsonObject
+
+LARGEST: Final = 64 << 20
+COPY: Final = ".before-loci"
+
+T = TypeVar("T")
+
+
+class Syntax(Protocol):
+    """The changes to a text of one kind."""
+
+    def with_entry(self, text: str, section: str, name: str, entry: JsonObject) -> str: ...
+    def without_entry(self, text: str, section: str, name: str) -> str: ...
+    def entry_in(self, text: str, section: str, name: str) -> Json: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A change that can be made. `before` is None if there is no file yet."""
+
+    file: Path
+    before: bytes | None
+    after: bytes
+
+    @property
+    def is_none(self) -> bool:
+        return (self.before or b"") == self.after
+
+    def shown(self) -> str:
+        """The lines that change, as a patch has them."""
+        old, new = ((one or b"").decode("utf-8-sig").splitlines(keepends=True) for one in (self.before, self.after))
+        lines = difflib.unified_diff(old, new, str(self.file), str(self.file))
+        return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
+
+
+def read_entry(client: McpClient, name: str) -> Json:
+    """The entry of this name; None if there is none."""
+    content = _content(client.file)
+    text = _text(client, content or b"")
+    return _explained(client, lambda: _syntax(client).entry_in(text, client.section, name))
+
+
+def connecting(client: McpClient, name: str, entry: JsonObject | None) -> Change:
+    """The change that puts the entry into the file, or with None takes it out."""
+    before = _content(client.file)
+    text = _text(client, before or b"")
+
+    def changed() -> str:
+        syntax = _syntax(client)
+        if entry is None:
+            return syntax.without_entry(text, client.section, name)
+        if syntax.entry_in(text, client.section, name) == entry:
+            return text
+        return syntax.with_entry(text, client.section, name, entry)
+
+    after = _explained(client, changed)
+    _check(client, text, after, name, entry)
+    mark = codecs.BOM_UTF8 if (before or b"").startswith(codecs.BOM_UTF8) else b""
+    return Change(client.file, before, mark + after.encode())
+
+
+def write(change: Change) -> Path | None:
+    """Write it. Return the copy of the file as it was; None if there was none."""
+    file = change.file.resolve()  # a link stays a link
+    if change.before is not None and not file.stat().st_mode & 0o222:
+        raise Refused(f"{file} is read-only", "Make it writable, or change it yourself", code="READ_ONLY")
+    if _content(file) != change.before:
+        raise Refused(f"{file} has changed meanwhile", "Run the command again", code="CHANGED_MEANWHILE")
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        copy = None if change.before is None else _copy(file, change.before)
+        mode = 0o600 if change.before is None else file.stat().st_mode & 0o777
+        _replace(file, change.after, mode)
+    except OSError as error:
+        raise Unavailable(f"{file} cannot be written ({error.strerror})", "Check the folder's permissions") from None
+    return copy
+
+
+def _copy(file: Path, content: bytes) -> Path:
+    """Keep what is there, beside it. Copies of other contents stay."""
+    for number in range(1, 1000):
+        copy = file.with_name(f"{file.name}{COPY}{'' if number == 1 else f'-{number}'}")
+        if copy.exists():
+            if copy.read_bytes() == content:
+                return copy
+            continue
+        _replace(copy, content, 0o600)
+        return copy
+    raise Refused(f"Beside {file} are 999 copies", f"Remove those whose names end in {COPY}")
+
+
+def _replace(file: Path, content: bytes, mode: int) -> None:
+    number, name = tempfile.mkstemp(prefix=f".{file.name}-", dir=file.parent)
+    path = Path(name)
+    try:
+        with os.fdopen(number, "wb") as written:
+            written.write(content)
+            written.flush()
+            os.fsync(number)
+        path.chmod(mode)
+        path.replace(file)
+    except OSError:
+        with suppress(OSError):
+            path.unlink()
+        raise
+
+
+def _content(file: Path) -> bytes | None:
+    try:
+        if file.stat().st_size > LARGEST:
+            raise Refused(f"{file} is larger than {LARGEST >> 20} MB", "Change it yourself", code="BAD_CONFIGURATION")
+        return file.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise Unavailable(f"{file} cannot be read ({error.strerror})", "Check the path and its permissions") from None
+
+
+def _text(client: McpClient, content: bytes) -> str:
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        problem = f"{client.file} is not in UTF-8"
+        raise Refused(problem, f"Save it in UTF-8, as {client.title} needs it", code="BAD_CONFIGURATION") from None
+
+
+def _syntax(client: McpClient) -> Syntax:
+    return json_text if client.syntax == "json" else toml_text
+
+
+def _explained(client: McpClient, work: Callable[[], T]) -> T:
+    try:
+        return work()
+    except LociError as error:
+        problem = f"{client.file} cannot be changed: {error.what}"
+        raise Refused(problem, "Nothing was changed. Correct the file, and try again", code=error.code) from None
+
+
+def _check(client: McpClient, before: str, after: str, name: str, entry: JsonObject | None) -> None:
+    """Refuse a change whose outcome, read again, is not what it should be: nothing else may differ."""
+    wanted = deepcopy(_read(client, before))
+    held = wanted.setdefault(client.section, {}) if entry is not None else wanted.get(client.section)
+    if isinstance(held, dict):
+        held.pop(name, None)
+        held.update({} if entry is None else {name: entry})
+    found = _explained(client, lambda: _read(client, after))
+    if client.syntax == "toml" and entry is None and not wanted.get(client.section, True):
+        wanted.pop(client.section)  # a table that is written nowhere
+    if found != wanted:
+        raise Refused(
+            f"{client.file} is written in a way that Loci cannot change safely",
+            f"Nothing was changed. Change [{client.section}] yourself",
+            code="BAD_CONFIGURATION",
+        )
+
+
+def _read(client: McpClient, text: str) -> JsonObject:
+    if client.syntax == "toml":
+        return toml_text.read_toml(text)
+    value = json_text.read_json(text).value
+    return cast("JsonObject", value) if isinstance(value, dict) else {"": value}

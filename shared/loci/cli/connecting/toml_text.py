@@ -1,0 +1,81 @@
+"""TOML as people keep it: one table is added, replaced or taken out, and the rest stays as it is."""
+
+import json
+import re
+import tomllib
+from itertools import pairwise
+from typing import Final, cast
+
+from loci.core.errors import Refused
+from loci.core.json import Json, JsonObject
+
+HEADER: Final = re.compile(r"^[ \t]*\[", re.MULTILINE)
+BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
+
+
+def read_toml(text: str) -> JsonObject:
+    """Read the text. `Refused` says where it is wrong."""
+    try:
+        return cast("JsonObject", tomllib.loads(text))
+    except tomllib.TOMLDecodeError as error:
+        raise Refused(f"{error}", "Correct the file", code="BAD_CONFIGURATION") from None
+
+
+def with_entry(text: str, section: str, name: str, entry: JsonObject) -> str:
+    """Put the table at the place of the one that is there, or at the end."""
+    line_end = "\r\n" if "\r\n" in text else "\n"
+    lines = [f"[{section}.{name}]", *(f"{_word(key)} = {_shown(value)}" for key, value in entry.items())]
+    table = line_end.join(lines) + line_end
+    spans = _spans(text, section, name)
+    if not spans:
+        ended = text if not text or text.endswith("\n") else text + line_end
+        return ended + (line_end if ended.strip() else "") + table
+    [(start, end), *others] = spans
+    for from_, to in reversed(others):
+        text = text[:from_] + text[to:]
+    return text[:start] + table + text[end:]
+
+
+def without_entry(text: str, section: str, name: str) -> str:
+    """Take the table out, with what it holds."""
+    for start, end in reversed(_spans(text, section, name)):
+        before = text[:start]
+        ends = before.endswith(("\n\n", "\n\r\n")) and not text[end:].strip()
+        before = before[: -2 if before.endswith("\r\n") else -1] if ends else before
+        text = before + text[end:]
+    return text
+
+
+def entry_in(text: str, section: str, name: str) -> Json:
+    """The entry that is there; None if there is none."""
+    held = read_toml(text).get(section)
+    return held.get(name) if isinstance(held, dict) else None
+
+
+def _spans(text: str, section: str, name: str) -> list[tuple[int, int]]:
+    """The places of the table and those below it. Remarks before the next table belong to that one."""
+    own = rf"(?:{re.escape(name)}|\"{re.escape(name)}\"|'{re.escape(name)}')"
+    header = re.compile(rf"[ \t]*\[[ \t]*{section}[ \t]*\.[ \t]*{own}[ \t]*[.\]]")
+    places = [found.start() for found in HEADER.finditer(text)]
+    spans: list[tuple[int, int]] = []
+    for start, end in pairwise([*places, len(text)]):
+        if header.match(text, start):
+            lines = text[start:end].splitlines(keepends=True)
+            while len(lines) > 1 and (not lines[-1].strip() or lines[-1].lstrip().startswith("#")):
+                lines.pop()
+            spans.append((start, start + len("".join(lines))))
+    return spans
+
+
+def _shown(value: Json) -> str:
+    match value:
+        case dict():
+            return "{ " + ", ".join(f"{_word(key)} = {_shown(one)}" for key, one in value.items()) + " }"
+        case list():
+            return "[" + ", ".join(map(_shown, value)) + "]"
+        case _:
+            return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _word(key: str) -> str:
+    return key if BARE.fullmatch(key) else json.dumps(key, ensure_ascii=False)

@@ -1,0 +1,49 @@
+"""Whatever a person wrote around it, an entry goes in and out of a file of servers, and the rest stays byte by byte."""
+
+import json
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from loci.cli.connecting.json_text import entry_in, read_json, with_entry, without_entry
+
+ENTRY = {"url": "https://loci.example.com/mcp", "headers": {"Authorization": "Bearer x"}}
+NAMES = st.text('ab/*"\\{}[],:é\n', min_size=1, max_size=6)
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | NAMES,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=3),
+    max_leaves=8,
+)
+SERVERS = st.dictionaries(NAMES, VALUES, min_size=1, max_size=3)
+REMARKS = st.sampled_from(["", ' // it\'s "a", {remark}', " /* of [two\nlines, */"])
+
+
+def remarked(text: str, remark: str) -> str:
+    """With a remark behind each line, and a comma behind each last one."""
+    lines = text.split("\n")
+    return "\n".join(line if line.endswith("\\") else f"{line}{remark}" for line in lines)
+
+
+@given(SERVERS, st.sampled_from([None, 1, 2, "\t"]), REMARKS, st.booleans(), st.sampled_from(["\n", "\r\n"]))
+def test_an_entry_goes_in_and_out(servers: dict[str, Any], indent: Any, remark: str, last: bool, line_end: str) -> None:
+    value = {"x": [1], "servers": servers, "z": {}}
+    text = json.dumps(value, indent=indent, ensure_ascii=False)
+    if indent is not None:
+        text = remarked(text, remark).replace("\n", line_end)
+        text = text.replace("]", ",]") if last and "[]" not in text and "]" not in str(servers) else text
+    added = with_entry(text, "servers", "loci", ENTRY)
+    assert read_json(added).value == {**value, "servers": {**servers, "loci": ENTRY}}
+    assert entry_in(added, "servers", "loci") == ENTRY
+    changed = with_entry(added, "servers", "loci", {"url": "x"})
+    assert read_json(changed).value == {**value, "servers": {**servers, "loci": {"url": "x"}}}
+    assert without_entry(added, "servers", "loci") == text == without_entry(changed, "servers", "loci")
+
+
+@given(st.text('{}[],:"/*\\ \n1at', max_size=30))
+def test_what_json_reads_is_read_the_same(text: str) -> None:
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return
+    assert read_json(text).value == value
