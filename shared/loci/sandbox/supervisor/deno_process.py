@@ -9,6 +9,7 @@ import termios
 import time
 from collections.abc import Callable, Iterator
 
+from loci.sandbox.supervisor.control_groups import ControlGroup, end_group
 from loci.sandbox.supervisor.deno_messages import Ready, parsed
 from loci.sandbox.supervisor.process_use import memory_use
 
@@ -33,11 +34,17 @@ class DenoProcess:
     """Owns the pipes of the process. `close` ends it."""
 
     def __init__(
-        self, descriptors: tuple[int, int, int, int], kill: Callable[[], None], of_launcher: Callable[[], str]
+        self,
+        descriptors: tuple[int, int, int, int],
+        kill: Callable[[], None],
+        of_launcher: Callable[[], str],
+        limited: Callable[[int], ControlGroup | None] = lambda _: None,
     ) -> None:
         self.stdin, self.stdout, self.stderr, self._launcher = descriptors
         self._kill = kill
         self._of_launcher = of_launcher
+        self._limited = limited
+        self._group: ControlGroup | None = None
         self._buffer = bytearray()
         self._end = b""
         self._unsent = bytearray()
@@ -61,6 +68,7 @@ class DenoProcess:
             self.wait(deadline - time.monotonic(), ())
             for line in self.lines():
                 if parsed(line) == Ready():
+                    self._group = self._limited(self.pid) if self.pid else None
                     return self
             if self.ended is not None:
                 break
@@ -136,10 +144,17 @@ class DenoProcess:
         self.peak = max(self.peak, now)
         return now
 
+    @property
+    def was_out_of_memory(self) -> bool:
+        """True if the kernel has killed it because its group had no memory left."""
+        return self._group is not None and self._group.was_out_of_memory
+
     def close(self) -> None:
         """Kill it, without waiting for its end."""
         if self.ended is None:
             self._kill()
+        end_group(self._group)
+        self._group = None
         for one in (self.stdin, self.stdout, self.stderr, self._launcher):
             if one >= 0:
                 os.close(one)

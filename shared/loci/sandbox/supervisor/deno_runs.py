@@ -288,7 +288,8 @@ def _ended_silently(child: DenoProcess, job: DenoJob) -> Broken:
         return _too_deep(job.code)
     if by_signal and NO_WORKER in child.errors:
         return Broken("no workers", NO_WORKERS)
-    if by_signal and (OUT_OF_MEMORY.search(child.errors) or child.peak > memory_mb * MB):  # or it has no words left
+    # Or it has no words left.
+    if by_signal and (OUT_OF_MEMORY.search(child.errors) or child.was_out_of_memory or child.peak > memory_mb * MB):
         return Broken("memory", f"The code used more than the {memory_mb} MB of heap that it may")
     if NEVER in child.errors:
         return Broken("stuck", "The code waits for something that never comes")
