@@ -31,7 +31,7 @@ class Place:
     folder: str
     controllers: tuple[str, ...]
     member: str | None
-    """The group of this process, if it is below already. Only without members may a group give limits to those below."""
+    """The group of this process, if it is below already. Only a group without members gives limits to others."""
 
     @property
     def limits(self) -> tuple[str, ...]:
