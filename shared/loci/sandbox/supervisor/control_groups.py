@@ -207,7 +207,8 @@ def _must_be_empty(folder: str) -> bool:
 
 def _others(folder: str) -> list[str]:
     """The members of a group that are neither this process nor descend from it."""
-    return [one for one in _words(f"{folder}/cgroup.procs") if not _descends(int(one))]
+    others = {one for one in _words(f"{folder}/cgroup.procs") if not _descends(int(one))}
+    return [one for one in _words(f"{folder}/cgroup.procs") if one in others]  # some may just have ended
 
 
 def _descends(process: int) -> bool:
@@ -215,8 +216,8 @@ def _descends(process: int) -> bool:
         try:
             with open(f"/proc/{process}/stat", encoding="utf-8", errors="replace") as opened:
                 process = int(opened.read().rpartition(")")[2].split()[1])
-        except OSError:  # it has just ended
-            return True
+        except OSError:  # it has just ended, or belongs to somebody else
+            return False
     return process != 0
 
 
