@@ -13,8 +13,8 @@ from loci.code.typescript_run import Completed, Failed
 from loci.sandbox.supervisor import deno_starter, fork_server_client
 from loci.sandbox.supervisor.control_groups import ControlGroup, GroupLimits, Place, end_group, find_place, limited
 from loci.sandbox.supervisor.exchange import Bounds, ExecutorEnded
-from tests.support.deno import STRONGEST, needs_deno, run, sandbox
-from tests.support.executors import ExecutorFactory, printed, tried
+from tests.support.deno import STRONGEST, Given, needs_deno, run, sandbox
+from tests.support.executors import SOON, ExecutorFactory, printed, tried
 from tests.support.polling import until
 
 MB = 1 << 20
@@ -223,7 +223,7 @@ def test_an_executor_is_ended_by_its_group_and_that_is_told(
         assert int((folder / "memory.max").read_text()) == (256 + 128 + 64) * MB
     until(lambda: not folder.exists() or not (folder / "cgroup.procs").read_text())
     monkeypatch.setattr(fork_server_client, "_group_limits", little)
-    with python.executor() as one:
+    with python.executor(replace(SOON, seconds=60)) as one:
         ended, _ = tried(one, "held = [b'x' * (1 << 20) for _ in range(120)]")
         assert isinstance(ended, ExecutorEnded)
         assert ended.why == "memory"
@@ -238,6 +238,6 @@ def test_so_is_typescript(monkeypatch: pytest.MonkeyPatch) -> None:
     with sandbox(STRONGEST, 0) as deno:
         assert isinstance(run(deno, "2 + 2"), Completed)
         monkeypatch.setattr(deno_starter, "limited", little)
-        ended = run(deno, "new Uint8Array(200 << 20).fill(1).length")
+        ended = run(deno, "new Uint8Array(200 << 20).fill(1).length", Given(timeout_ms=60_000))
     assert isinstance(ended, Failed)
     assert ended.code == "SANDBOX_MEMORY"
