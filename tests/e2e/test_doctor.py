@@ -29,8 +29,8 @@ def test_without_a_problem_each_check_prints_one_line(patient: Patient) -> None:
 def test_everything_is_checked(patient: Patient) -> None:
     findings = json.loads(patient.run("--json").stdout)["findings"]
     names = (
-        "data folder, disk, secret, embedder, reranker, sandbox, runner, deno, database, records, documents, index, "
-        "orphans, vectors, folders, files, lake, tool servers"
+        "data folder, disk, secret, embedder, reranker, sandbox, cgroup, runner, deno, database, records, documents, "
+        "index, orphans, vectors, folders, files, lake, tool servers"
     )
     assert [one["name"] for one in findings if one["name"] != "setting"] == names.split(", ")
 

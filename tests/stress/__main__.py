@@ -22,10 +22,12 @@ def main() -> int:
     options = argparse.ArgumentParser(prog="python -m tests.stress", description=__doc__)
     options.add_argument("--models", type=Path, metavar="DIR", help="has all-MiniLM-L6-v2; without it, it is pulled")
     options.add_argument("--hostile", choices=["at-once", "one-by-one"], help="try only the hostile owner")
+    options.add_argument("--only", default="", metavar="TEXT", help="of one-by-one: attacks with this in their names")
     given = options.parse_args()
     with TemporaryDirectory(prefix="loci-stress-") as scratch:
         if given.hostile:
-            return int(not two_owners(Path(scratch) / "owners", one_by_one=given.hostile == "one-by-one"))
+            is_each = given.hostile == "one-by-one"
+            return int(not two_owners(Path(scratch) / "owners", one_by_one=is_each, only=given.only))
         mixed = [_writers(Path(scratch)), _mixed(Path(scratch), given.models), _kills(Path(scratch))]
         return int(not all([*mixed, two_owners(Path(scratch) / "owners", one_by_one=False)]))
 

@@ -24,6 +24,7 @@ from tests.attack.sandbox.python.on_the_kernel import EXHAUSTION
 from tests.attack.sandbox.python.on_the_meters import MAPPING, UNMETERED
 from tests.attack.sandbox.python.on_the_supervisor import FRAMES, LEFT_BEHIND, PROTOCOL
 from tests.attack.sandbox.python.test_after_answer import GOES_ON, NEVER
+from tests.attack.sandbox.python.test_dying import descendants
 from tests.stress.clients import at
 from tests.support.serving import serving
 
@@ -31,8 +32,15 @@ ANN, BOB = Owner("stress", "ann"), Owner("stress", "bob")
 SECONDS, CALLS = 30.0, 100
 ATTACKERS = 24
 """Threads of the hostile owner: more than may run at once."""
+ONE_SECONDS = 8
+"""The longest run of an attack alone: some never end by themselves."""
 EACH = 12
 """Calls of the other owner during each attack alone."""
+GOES_ON_THERE = "python, after: "
+"""Threads and timers of code that is not over, and what they hold: the owner's own, as variables are."""
+MB = 1 << 20
+HELD = 16 * MB
+SETTLED_SECONDS, LOOK_SECONDS = 10.0, 0.5
 TAKEN = 1500
 """Megabytes that an attack takes if nobody stops it: more than is allowed."""
 PRELUDE = Path(__file__).parents[1] / "attack" / "sandbox" / "python" / "prelude.txt"
@@ -68,7 +76,9 @@ class Person:
             text = self._sent(body)
         if not text.startswith("{"):
             text = next(line for line in reversed(text.splitlines()) if line.startswith("data:")).removeprefix("data:")
-        return json.loads(text)["result"]["structuredContent"]
+        said = json.loads(text)["result"]["structuredContent"]
+        assert said.get("error", {}).get("code") != "TOOL_ERROR", said  # what is called wrongly is no attack
+        return said
 
     def _sent(self, body: str) -> str:
         self._connection.request("POST", "/mcp", body, self._headers)
@@ -99,7 +109,7 @@ def attacks(folder: Path) -> dict[str, Attack]:
         return lambda person, executor: person.call("run_memory_code", executor_id=executor, code=before + code)
 
     def in_typescript(code: str, timeout: int) -> Attack:
-        config = {"timeout_ms": timeout}
+        config = {"timeout": timeout}
         return lambda person, _: person.call("pml_execute_code", code=code, sandbox_config=config)
 
     return {name: in_python(code) for name, code in python.items()} | {
@@ -134,58 +144,59 @@ class Honest:
 class Hostile:
     """The other owner, at everything at once until they are told to stop."""
 
-    def __init__(self, people: list[Person], chosen: dict[str, Attack]) -> None:
+    def __init__(self, people: list[Person], chosen: dict[str, Attack], executor: str = "") -> None:
         self._people = people
         self._attacks = chosen
+        self._executor = executor
+        """The only one that is used; without it, each of the people now and then makes a new one."""
         self._over = threading.Event()
         self.done: Counter[str] = Counter()
 
     def __enter__(self) -> "Hostile":
         self._threads = ThreadPoolExecutor(len(self._people))
-        for number, person in enumerate(self._people):
-            self._threads.submit(self._attack, person, random.Random(number))
+        dice = map(random.Random, itertools.count())
+        self._begun = [self._threads.submit(self._attack, person, next(dice)) for person in self._people]
         return self
 
     def __exit__(self, *_: object) -> None:
         self._over.set()
         self._threads.shutdown(wait=True)
+        for one in self._begun:
+            one.result()
 
     def _attack(self, person: Person, dice: random.Random) -> None:
-        names, id = [*self._attacks], ""
+        names, id = [*self._attacks], self._executor
         while not self._over.is_set():
             with suppress(KeyError, OSError, http.client.HTTPException, StopIteration, ValueError):  # refused
-                id = id if id and dice.random() < 0.9 else person.executor()
+                id = id if self._executor or (id and dice.random() < 0.9) else person.executor()
                 name = dice.choice(names)
                 self._attacks[name](person, id)
                 self.done[name] += 1
 
 
-def two_owners(folder: Path, *, one_by_one: bool) -> bool:
+def two_owners(folder: Path, *, one_by_one: bool, only: str = "") -> bool:
     """Print what the honest owner sees; True if that is within the budget."""
     folder.mkdir()
     app = build_app(load_settings({"data": folder / "data", "log_level": "ERROR"}))
     keys = {owner: app.api_keys.create(owner, owner.subject)[1] for owner in (ANN, BOB)}
     app.close()
-    with serving(folder / "data", LOCI_AUTH="required", LOCI_CODE_CACHE="false") as server:
+    more = {"LOCI_RUNNER_SECONDS": str(ONE_SECONDS)} if one_by_one else {}
+    with serving(folder / "data", LOCI_AUTH="required", LOCI_CODE_CACHE="false", **more) as server:
         port = int(server.url.rpartition(":")[2])
-        honest, all_of_them = Honest(Person(port, keys[BOB])), attacks(folder)
+        honest, attacks_ = Honest(Person(port, keys[BOB])), attacks(folder)
         honest.calls(20)
         usual = honest.calls(CALLS)
         print(f"alone: {_told(usual)}", flush=True)
-        kept = True
         if one_by_one:
-            slowest = 0.0
-            for name, attack in all_of_them.items():
-                with Hostile([Person(port, keys[ANN])], {name: attack}):
-                    seen = honest.calls(EACH)
-                ratio = at(seen.seconds, 1) / at(usual.seconds, 1)
-                slowest = max(slowest, ratio)
-                print(f"  {name}: {ratio:.1f} x; {_told(seen)}", flush=True)
-                kept = kept and set(seen.codes) == {"ok"}
-            kept = kept and slowest <= 3
-            print(f"  0 errors, slowest <= 3 x during each: {'ok' if kept else 'BROKEN'} ({slowest:.1f} x)")
+            attacker = Person(port, keys[ANN])
+            chosen = [name for name in attacks_ if only in name]
+            each = [_alone(name, attacks_[name], attacker, honest, usual, server.process.pid) for name in chosen]
+            slowest, held = max(ratio for ratio, _, _ in each), max(held for _, held, _ in each)
+            kept = slowest <= 3 and held <= HELD and all(is_well for _, _, is_well in each)
+            told = f"slowest {slowest:.1f} x, most held {held / MB:.0f} MB"
+            print(f"  0 errors, slowest <= 3 x during each, held after it <= 16 MB: {_kept(kept)} ({told})")
             return kept
-        with Hostile([Person(port, keys[ANN]) for _ in range(ATTACKERS)], all_of_them) as hostile:
+        with Hostile([Person(port, keys[ANN]) for _ in range(ATTACKERS)], attacks_) as hostile:
             until, during = time.monotonic() + SECONDS, honest.calls(CALLS)
             while time.monotonic() < until:
                 more = honest.calls(1)
@@ -196,8 +207,60 @@ def two_owners(folder: Path, *, one_by_one: bool) -> bool:
     print(f"beside {hostile.done.total()} attacks of {len(hostile.done)} kinds: {_told(during)}")
     print(f"after: {_told(after)}")
     kept = ratio <= 3 and set(during.codes) | set(after.codes) == {"ok"}
-    print(f"  0 errors, p95 <= 3 x: {'ok' if kept else 'BROKEN'} ({ratio:.1f} x)", flush=True)
+    print(f"  0 errors, p95 <= 3 x: {_kept(kept)} ({ratio:.1f} x)", flush=True)
     return kept
+
+
+def _alone(
+    name: str, attack: Attack, attacker: Person, honest: Honest, usual: Calls, server: int
+) -> tuple[float, int, bool]:
+    """An attack again and again: the honest owner's slowest call, the bytes that stay, and if there was no error."""
+    executor = attacker.executor()
+    attacker.call("run_memory_code", executor_id=executor, code="1")
+    slowest = max(
+        at(usual.seconds, 1), at(honest.calls(EACH).seconds, 1)
+    )  # the machine may be busy with something else
+    before = settled(server, executor)
+    with Hostile([attacker], {name: attack}, executor) as hostile:
+        seen = honest.calls(EACH)
+    held = 0 if name.startswith(GOES_ON_THERE) else settled(server, executor, before + HELD) - before
+    ratio = at(seen.seconds, 1) / slowest
+    print(f"  {name}: {ratio:.1f} x, {held / MB:+.0f} MB after {hostile.done.total()}; {_told(seen)}", flush=True)
+    return ratio, held, set(seen.codes) == {"ok"}
+
+
+def settled(server: int, executor: str, enough: int = 0) -> int:
+    """The memory of the server and of this executor, once it no longer changes or is little enough.
+
+    Other processes come and go: spares are started, and what is idle is put away.
+    """
+    until, last = time.monotonic() + SETTLED_SECONDS, 0
+    while time.monotonic() < until:
+        now = sum(map(_memory, (server, *(one for one in descendants(server) if executor in _folder(one)))))
+        if now <= enough or abs(now - last) < MB:
+            return now
+        last = now
+        time.sleep(LOOK_SECONDS)
+    return last
+
+
+def _folder(process: int) -> str:
+    with suppress(OSError):
+        return str(Path(f"/proc/{process}/cwd").readlink())
+    return ""
+
+
+def _memory(process: int) -> int:
+    """The bytes that nobody shares; 0 if it has ended."""
+    try:
+        lines = Path(f"/proc/{process}/smaps_rollup").read_text("ascii").splitlines()
+    except OSError:
+        return 0
+    return sum(int(line.split()[1]) << 10 for line in lines if line.startswith(("Private_", "Swap:")))
+
+
+def _kept(is_kept: bool) -> str:
+    return "ok" if is_kept else "BROKEN"
 
 
 def _told(seen: Calls) -> str:

@@ -6,12 +6,14 @@ from loci.code.packages import deno_version, find_deno, state
 from loci.core.errors import LociError
 from loci.core.finding import Finding, run_check
 from loci.core.settings import Settings
+from loci.sandbox.supervisor.control_groups import FILES, find_place
 from loci.sandbox.wall.probe import Unsafe, offered, strongest
 
 
 def check_machine(settings: Settings) -> Iterator[Finding]:
     """Check the wall, the Python runner's packages, and Deno. Each finding comes as soon as it is known."""
     yield from run_check("sandbox", lambda: _check_wall(settings))
+    yield from run_check("cgroup", _check_groups)
     yield from run_check("runner", lambda: _check_packages(settings))
     yield _check_deno(settings)
 
@@ -27,6 +29,15 @@ def _check_wall(settings: Settings) -> Finding:
         return Finding(name, "warning", f"No code can run: {layers.missing}", layers.advice)
     missing = "".join(f"; not here: {layer.value} ({why})" for layer, why in found.refused)
     return Finding(name, "ok", f"{', '.join(sorted(layers))} ({found.system}){missing}")
+
+
+def _check_groups() -> Finding:
+    """The wall does without them, so none is no fault. A server that was started otherwise may have another answer."""
+    place = find_place()
+    if isinstance(place, str):
+        return Finding("cgroup", "ok", f"No limits of cgroups for what is started as this command was: {place}")
+    missing = "".join(f"; not here: {file}" for name, file in FILES.items() if name not in place.controllers)
+    return Finding("cgroup", "ok", f"{', '.join(place.limits)} for each process behind the wall{missing}")
 
 
 def _check_packages(settings: Settings) -> Finding:

@@ -1,13 +1,17 @@
 """What every `FileReader` does, on this machine and in a function."""
 
 import io
+import os
+import signal
 import zipfile
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 from loci.core.errors import NotFound, Refused
 from loci.files.reading import TableSection
+from loci.sandbox.supervisor.executor_process import ExecutorProcess
 from loci.sandbox.wall.layers import UNPRIVILEGED
 from tests.contract.file_readers import ADAPTERS, Readers
 from tests.contract.stores import ANN, BOB
@@ -62,6 +66,42 @@ def test_a_damaged_workbook_does_not_keep_the_next_file_from_being_read(readers:
     readers.blobs.write(ANN, "files/prices", PRICES)
     with pytest.raises(Refused):
         readers.reader.read(ANN, "files/damaged", "damaged.xlsx")
+    assert readers.reader.read(ANN, "files/prices", "prices.csv").sections
+
+
+@pytest.mark.parametrize("times", [1, 2])
+@pytest.mark.parametrize("moment", ["before it is asked", "while it reads"])
+def test_a_process_that_something_else_ends_is_tried_once_more(
+    readers: Readers, monkeypatch: pytest.MonkeyPatch, moment: str, times: int
+) -> None:
+    left = [times]
+    real_run, real_send = ExecutorProcess.run, ExecutorProcess._send  # pyright: ignore[reportPrivateUsage]
+
+    def kill(process: ExecutorProcess) -> None:
+        if left[0]:
+            left[0] -= 1
+            os.kill(process.id, signal.SIGKILL)
+
+    def run(process: ExecutorProcess, *args: Any) -> Any:
+        if moment == "before it is asked":
+            kill(process)
+        return real_run(process, *args)
+
+    def send(process: ExecutorProcess, exchange: Any) -> bool:
+        is_more = real_send(process, exchange)
+        if process.has_run and moment == "while it reads" and not is_more:
+            kill(process)
+        return is_more
+
+    monkeypatch.setattr(ExecutorProcess, "run", run)
+    monkeypatch.setattr(ExecutorProcess, "_send", send)
+    readers.blobs.write(ANN, "files/prices", PRICES)
+    if times == 1:
+        assert readers.reader.read(ANN, "files/prices", "prices.csv").sections
+    else:
+        with pytest.raises(Refused, match="has crashed"):
+            readers.reader.read(ANN, "files/prices", "prices.csv")
+    assert left == [0]
     assert readers.reader.read(ANN, "files/prices", "prices.csv").sections
 
 

@@ -1,5 +1,6 @@
 """How a run finds an executor's variables, and how they are saved after it."""
 
+import tracemalloc
 from dataclasses import replace
 
 import pytest
@@ -37,6 +38,22 @@ def test_variables_are_restored_in_a_new_process(python: ExecutorFactory) -> Non
         assert isinstance(start, Restored)
         assert (executor, start.said["kept"]) == (there, ["x"])
         assert printed(there, "print(x)") == "1\n"
+
+
+def test_what_is_restored_passes_through_piece_by_piece(python: ExecutorFactory) -> None:
+    pieces: list[bytes] = []
+    with python.executor(MUCH) as here, python.executor(MUCH) as there:
+        printed(here, f"import os; x = os.urandom({64 * MB})")
+        variables.save(here, pieces.append, 128 * MB, all_of_it=True)
+        whole = b"".join(pieces)
+        tracemalloc.start()
+        try:
+            there.restore((whole[at : at + MB] for at in range(0, len(whole), MB)), 50)
+            most = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+        assert printed(there, "print(len(x))") == f"{64 * MB}\n"
+    assert most < 8 * MB
 
 
 def test_what_cannot_be_read_is_lost(python: ExecutorFactory) -> None:

@@ -27,6 +27,8 @@ PAGES = "pages"
 PAGES_READ, LONGEST_PAGES = re.compile(rb"([0-9]{1,6}) ([0-9]{1,6})"), 16
 BOUNDS = Bounds(seconds=120.0, memory_bytes=1536 * MB, disk_bytes=1024 * MB, memory_requests=0)
 AT_ONCE = 2
+ATTEMPTS = 2
+"""Processes for a file, if the first one just ends: something else may have ended it, and not what is in the file."""
 WAIT_SECONDS = 600.0
 LOOK_SECONDS = 0.1
 OUT_OF_MEMORY = (b"memory allocation of", b"MemoryError", b"out of memory", b"bad_alloc")
@@ -62,12 +64,17 @@ class ConfinedReader:
         self._wait(given_up)
         try:
             self._sweep()
-            folder = self._starter.new_folder()
-            folder.take()
-            try:
-                return self._read(folder, self._blobs.read(owner, blob), name, given_up, pages_read)
-            finally:
-                folder.remove()
+            for left in reversed(range(ATTEMPTS)):
+                folder = self._starter.new_folder()
+                folder.take()
+                try:
+                    return self._read(folder, self._blobs.read(owner, blob), name, given_up, pages_read)
+                except ExecutorEnded as ended:
+                    if not left or ended.why != "ended":
+                        raise stopped(ended.why) from None
+                finally:
+                    folder.remove()
+            raise AssertionError
         finally:
             self._free.release()
 
@@ -91,7 +98,12 @@ class ConfinedReader:
                 pages_read(int(told[1]), int(told[2]))
             return given_up()
 
-        process = self._starter.spawn(folder)
+        try:
+            process = self._starter.spawn(folder)
+        except ExecutorEnded as ended:
+            said = bytes(ended.output.stderr).decode("utf-8", "replace").strip()
+            what = f"The program that reads files did not start{f': {said}' if said else ''}"
+            raise Unavailable(what, "Try again; if it keeps failing, run: loci doctor", code="READER_FAILED") from None
         try:
             reply = process.run(f"{PROGRAM} {asked}", lambda _id, _name: {"missing": ""}, look)
             if given_up():
@@ -105,8 +117,9 @@ class ConfinedReader:
         except ExecutorEnded as ended:
             if ended.why == "given up":
                 raise Unavailable(f"The reading of {name} was given up", "Start it again", code="GIVEN_UP") from None
-            said_it = any(one in ended.output.stderr for one in OUT_OF_MEMORY)
-            raise stopped("memory" if said_it else ended.why) from None
+            if any(one in ended.output.stderr for one in OUT_OF_MEMORY):
+                raise stopped("memory") from None
+            raise
         finally:
             process.end()
 

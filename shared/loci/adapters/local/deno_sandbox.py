@@ -2,7 +2,9 @@
 
 import os
 import threading
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +19,9 @@ from loci.sandbox.wall.layers import Layer
 if TYPE_CHECKING:
     from loci.sandbox.supervisor.deno_runs import DenoRunner
 
+STEPS, MOST_STEPS = 5, 15
+"""A run gives way by so many steps for each other run of its owner: with five, it has a third of the processor."""
+
 
 class DenoSandbox:
     """Runs each job in a process of its own. The first job starts everything."""
@@ -26,13 +31,14 @@ class DenoSandbox:
         self._wall = wall
         self._spares = spares
         self._turn = threading.Lock()
+        self._running: Counter[str] = Counter()
         self._runner: DenoRunner | None = None
         self._layers: frozenset[Layer] = frozenset()
         self._is_closed = False
 
     def run(
         self,
-        owner: Owner,  # noqa: ARG002 (a process a job)
+        owner: Owner,
         job: TypeScriptJob,
         call: ToolCall,
         given_up: GivenUp = never,
@@ -44,7 +50,24 @@ class DenoSandbox:
                 "Send what it needs as `context`",
                 code="SANDBOX_UNAVAILABLE",
             )
-        return run_result(runner.run(deno_job(job), lambda tool, arguments: called(call, tool, arguments), given_up))
+        with self._way(owner) as steps:
+            ran = runner.run(
+                deno_job(job), lambda tool, arguments: called(call, tool, arguments), given_up, gives_way=steps
+            )
+        return run_result(ran)
+
+    @contextmanager
+    def _way(self, owner: Owner) -> Generator[int]:
+        """How much a run of this owner gives way: the more, the more of theirs are under way."""
+        with self._turn:
+            steps = min(MOST_STEPS, STEPS * self._running[owner.key])
+            self._running[owner.key] += 1
+        try:
+            yield steps
+        finally:
+            with self._turn:
+                self._running[owner.key] -= 1
+                self._running += Counter()  # forgets owners who have none
 
     def close(self) -> None:
         with self._turn:

@@ -1,5 +1,6 @@
 """One Deno process behind the wall, seen from outside: what it says, how it ends, how much memory it has."""
 
+import contextlib
 import fcntl
 import json
 import os
@@ -9,6 +10,7 @@ import termios
 import time
 from collections.abc import Callable, Iterator
 
+from loci.sandbox.supervisor.control_groups import ControlGroup, end_group
 from loci.sandbox.supervisor.deno_messages import Ready, parsed
 from loci.sandbox.supervisor.process_use import memory_use
 
@@ -33,11 +35,17 @@ class DenoProcess:
     """Owns the pipes of the process. `close` ends it."""
 
     def __init__(
-        self, descriptors: tuple[int, int, int, int], kill: Callable[[], None], of_launcher: Callable[[], str]
+        self,
+        descriptors: tuple[int, int, int, int],
+        kill: Callable[[], None],
+        of_launcher: Callable[[], str],
+        limited: Callable[[int], ControlGroup | None] = lambda _: None,
     ) -> None:
         self.stdin, self.stdout, self.stderr, self._launcher = descriptors
         self._kill = kill
         self._of_launcher = of_launcher
+        self._limited = limited
+        self._group: ControlGroup | None = None
         self._buffer = bytearray()
         self._end = b""
         self._unsent = bytearray()
@@ -61,6 +69,7 @@ class DenoProcess:
             self.wait(deadline - time.monotonic(), ())
             for line in self.lines():
                 if parsed(line) == Ready():
+                    self._group = self._limited(self.pid) if self.pid else None
                     return self
             if self.ended is not None:
                 break
@@ -136,10 +145,30 @@ class DenoProcess:
         self.peak = max(self.peak, now)
         return now
 
+    def give_way(self, steps: int) -> None:
+        """Have less of the processors as long as others want them. Nobody can take that back."""
+        if not steps or self.pid is None:
+            return
+        with contextlib.suppress(OSError):  # it has ended
+            for task in map(int, os.listdir(f"/proc/{self.pid}/task")):
+                os.setpriority(os.PRIO_PROCESS, task, min(19, os.getpriority(os.PRIO_PROCESS, task) + steps))
+        if self._group is not None:  # it has a share of its own
+            self._group.give_way(steps)
+        # So has each session, on some machines.
+        with contextlib.suppress(OSError), open(f"/proc/{self.pid}/autogroup", "w", encoding="ascii") as opened:
+            opened.write(str(steps))
+
+    @property
+    def was_out_of_memory(self) -> bool:
+        """True if the kernel has killed it because its group had no memory left."""
+        return self._group is not None and self._group.was_out_of_memory
+
     def close(self) -> None:
         """Kill it, without waiting for its end."""
         if self.ended is None:
             self._kill()
+        end_group(self._group)
+        self._group = None
         for one in (self.stdin, self.stdout, self.stderr, self._launcher):
             if one >= 0:
                 os.close(one)

@@ -70,8 +70,13 @@ class DenoRunner:
         self._starter = DenoStarter(deno, layers)
         self.spares = SpareProcesses(self._starter.start, ProcessShape(COMMON_MB), spares)
 
-    def run(self, job: DenoJob, call: Call, given_up: Callable[[], bool] = lambda: False) -> FinishedRun:
-        """Run the code until it ends, has to end, or nobody waits for it any more. Then its process is killed."""
+    def run(
+        self, job: DenoJob, call: Call, given_up: Callable[[], bool] = lambda: False, *, gives_way: int = 0
+    ) -> FinishedRun:
+        """Run the code until it ends, has to end, or nobody waits for it any more. Then its process is killed.
+
+        On a busy machine it has less of the processors the more it `gives_way`, in steps of 0 to 19.
+        """
         began = time.monotonic()
         for attempt in range(ATTEMPTS):
             log = RunLog()
@@ -81,6 +86,7 @@ class DenoRunner:
                 if error.is_killed and attempt + 1 < ATTEMPTS:
                     continue
                 return FinishedRun(Broken("start", f"{DID_NOT_START}: {error}"), log, _ms(began), 0)
+            child.give_way(gives_way)
             bridge = ToolCalls(job, call, log)
             began = time.monotonic()
             try:
@@ -288,7 +294,8 @@ def _ended_silently(child: DenoProcess, job: DenoJob) -> Broken:
         return _too_deep(job.code)
     if by_signal and NO_WORKER in child.errors:
         return Broken("no workers", NO_WORKERS)
-    if by_signal and (OUT_OF_MEMORY.search(child.errors) or child.peak > memory_mb * MB):  # or it has no words left
+    # Or it has no words left.
+    if by_signal and (OUT_OF_MEMORY.search(child.errors) or child.was_out_of_memory or child.peak > memory_mb * MB):
         return Broken("memory", f"The code used more than the {memory_mb} MB of heap that it may")
     if NEVER in child.errors:
         return Broken("stuck", "The code waits for something that never comes")

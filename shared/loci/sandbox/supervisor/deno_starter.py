@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO
 
+from loci.sandbox.supervisor.control_groups import GroupLimits, limited
 from loci.sandbox.supervisor.deno_process import DenoProcess, NotStartedError
 from loci.sandbox.supervisor.last_words import last_words
 from loci.sandbox.wall.layers import Layer
@@ -101,7 +102,9 @@ class DenoStarter:
         finally:
             for one in theirs:
                 os.close(one)
-        return DenoProcess(ours, lambda: self._end(number), self._last_words)
+        limits = _limits(shape.heap_mb)
+        shares = GroupLimits(limits.memory_bytes or 0, limits.processes or 0, max(1, min(4, os.cpu_count() or 1)))
+        return DenoProcess(ours, lambda: self._end(number), self._last_words, lambda process: limited(process, shares))
 
     def close(self) -> None:
         """End the launcher, and every process that it started. After that nothing starts."""

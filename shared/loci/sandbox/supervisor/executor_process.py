@@ -15,6 +15,7 @@ from typing import Any, cast
 
 from loci.sandbox.inside import frames
 from loci.sandbox.supervisor.bounded_json import parsed_json
+from loci.sandbox.supervisor.control_groups import ControlGroup, end_group
 from loci.sandbox.supervisor.exchange import (
     DISK_SECONDS,
     Bounds,
@@ -43,9 +44,15 @@ class ExecutorProcess:
     """One executor, stopped between requests. Send it one request at a time."""
 
     def __init__(
-        self, handle: ProcessHandle, descriptors: tuple[int, int, int, int], folders: tuple[str, ...], bounds: Bounds
+        self,
+        handle: ProcessHandle,
+        descriptors: tuple[int, int, int, int],
+        folders: tuple[str, ...],
+        bounds: Bounds,
+        group: ControlGroup | None = None,
     ) -> None:
         self._handle = handle
+        self._group = group
         self._requests, self._replies, self._stdout, self._stderr = descriptors
         self._folders = folders
         self._bounds = bounds
@@ -112,6 +119,7 @@ class ExecutorProcess:
         self.ended = why
         self._handle.signal(signal.SIGKILL)
         self._handle.release()
+        end_group(self._group)
         for one in (self._requests, self._replies, self._stdout, self._stderr):
             os.close(one)
 
@@ -215,6 +223,8 @@ class ExecutorProcess:
 
     def _stop(self, why: WhyEnded, exchange: Exchange) -> None:
         has_begun = why != "ended" or not self._is_unread()
+        if why == "ended" and self._group is not None and self._group.was_out_of_memory:
+            why, has_begun = "memory", True
         self.end(why)
         raise ExecutorEnded(why, exchange.output, has_begun=has_begun)
 

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from loci.sandbox.supervisor.control_groups import GroupLimits, limited
 from loci.sandbox.supervisor.exchange import LAST_WORDS, Bounds, ExecutorEnded, Output, failed_to_start
 from loci.sandbox.supervisor.executor_process import ExecutorProcess
 from loci.sandbox.supervisor.last_words import last_words
@@ -151,7 +152,8 @@ class ForkServer:
                 os.close(one)
             raise ExecutorEnded("start", said)
         writable = (str(folders.work), str(folders.scratch))
-        executor = ExecutorProcess(handle, (here[0], here[1], here[2], here[3]), writable, bounds)
+        group = limited(handle.id, _group_limits(bounds))
+        executor = ExecutorProcess(handle, (here[0], here[1], here[2], here[3]), writable, bounds, group)
         try:
             executor.wait_until_ready(SPAWN_SECONDS)
         except ExecutorEnded as ended:  # no code has run in it
@@ -184,7 +186,7 @@ class ForkServer:
             file_bytes=bounds.disk_bytes,
             processes=bounds.threads,
         )
-        threads = max(1, min(4, (os.cpu_count() or 1)))
+        threads = _threads()
         return {
             "layers": sorted(self._layers),
             "work": work,
@@ -205,6 +207,16 @@ class ForkServer:
                 "MPLBACKEND": "Agg",
             },
         }
+
+
+def _threads() -> int:
+    """As many as libraries start in an executor: one for each processor, up to four."""
+    return max(1, min(4, os.cpu_count() or 1))
+
+
+def _group_limits(bounds: Bounds) -> GroupLimits:
+    """Files that it has written count, too, as long as they are in memory."""
+    return GroupLimits(bounds.memory_bytes + bounds.base_bytes + bounds.disk_bytes, bounds.threads, _threads())
 
 
 def _environment(cache: Path) -> dict[str, str]:

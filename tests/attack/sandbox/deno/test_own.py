@@ -4,8 +4,10 @@ import json
 import os
 import signal
 from collections.abc import Iterator
-from contextlib import closing
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, suppress
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
@@ -13,14 +15,15 @@ import pytest
 from loci.adapters.local.deno_sandbox import DenoSandbox
 from loci.app import App
 from loci.code.typescript import TypeScriptRequest, TypeScriptRun
-from loci.code.typescript_run import Completed
+from loci.code.typescript_run import Completed, RunLimits, TypeScriptJob
 from loci.compose import build_app
 from loci.core.errors import NotFound, Unavailable
 from loci.core.identity import Caller, Owner
 from loci.core.settings import load_settings
 from loci.sandbox.supervisor.deno_starter import DenoStarter
 from tests.attack.sandbox.deno.world import GITHUB, World
-from tests.support.deno import STRONGEST, Given, failed, needs_deno, run, sandbox, steady, value
+from tests.attack.sandbox.python.test_dying import descendants
+from tests.support.deno import STRONGEST, Given, failed, needs_deno, no_tool, run, sandbox, steady, value
 from tests.support.polling import until
 from tests.support.tame_servers import over_stdio
 
@@ -233,6 +236,29 @@ def test_who_fills_their_places_takes_nobody_elses(app: App) -> None:
     assert app.code.start_typescript(BOB, TypeScriptRequest("1 + 1")).future.result(60)["result"] == 2
     assert all(one.future.exception(60) is not None for one in runs)
     assert [one.future.result(60)["result"] for one in waiting] == list(range(52))
+
+
+def test_who_runs_much_gives_way_to_who_runs_little() -> None:
+    own = os.getpriority(os.PRIO_PROCESS, 0)
+    with sandbox(STRONGEST, spares=0) as made, ThreadPoolExecutor(6) as threads:
+        job = TypeScriptJob("await new Promise(() => setInterval(() => 1, 1000))", {}, RunLimits(120_000, 512, ()), ())
+        over = Event()
+        for owner in (ANN.owner,) * 5 + (BOB.owner,):
+            threads.submit(made.run, owner, job, no_tool, over.is_set)
+        try:
+            until(lambda: _niceness() == [min(19, own + steps) for steps in (0, 0, 5, 10, 15, 15)])
+        finally:
+            over.set()
+
+
+def _niceness() -> list[int]:
+    """Of each process that runs code now, the nicest last."""
+    found: list[int] = []
+    for one in descendants(os.getpid()):
+        with suppress(OSError):
+            if Path(f"/proc/{one}/cmdline").read_bytes().partition(b"\0")[0].endswith(b"deno"):
+                found.append(os.getpriority(os.PRIO_PROCESS, one))
+    return sorted(found)
 
 
 def test_another_owner_cannot_read_a_run_that_goes_on(app: App) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 from contextlib import suppress
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from loci.adapters.local.deno_sandbox import DenoSandbox
+from loci.code.typescript import LARGEST_CODE
 from loci.code.typescript_run import Completed, Failed
 from tests.support.deno import STRONGEST, Given, failed, needs_deno, run, sandbox, steady, value
 from tests.support.polling import until
@@ -121,6 +123,17 @@ def test_whatever_is_thrown_is_told_as_an_error_of_the_code(deno: DenoSandbox, c
 @pytest.mark.parametrize("read", READS.values(), ids=READS)
 def test_no_patched_prototype_hides_what_was_read(deno: DenoSandbox, hidden: str, read: str) -> None:
     assert not steady(deno, f"const read = () => {read}; {hidden}; read(); 1")
+
+
+@pytest.mark.parametrize(
+    "part", ["if(1);else ", "if (x === 1) {} else ", "if(1)", "1?1:", "(", "[", "{", "!", "a=>", "a?b,c=>1:"]
+)
+@pytest.mark.parametrize("before", ["", "let x: number = 1;\n"])
+def test_the_longest_code_is_read_in_time_however_deep_it_is(deno: DenoSandbox, part: str, before: str) -> None:
+    """The parser of types is slow at long chains of `else if`: code of a megabyte took half a minute."""
+    ended = failed(deno, before + part * ((LARGEST_CODE - len(before)) // len(part)) + "1", Given(timeout_ms=30_000))
+    assert ended.code == "CODE_ERROR"
+    assert re.search(r"\(line \d+, column \d+\)", ended.message), ended
 
 
 def _children(pid: int) -> list[int]:

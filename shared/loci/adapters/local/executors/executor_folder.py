@@ -75,23 +75,28 @@ class ExecutorFolder:
         except (OSError, ValueError):
             return None
 
-    def note_variables(self, names: tuple[str, ...], changed: tuple[str, ...]) -> None:
-        """Note which variables there are, and which of them runs may have changed since they were saved.
+    def note_variables(self, names: tuple[str, ...], changed: tuple[str, ...], since: str) -> None:
+        """Note which variables there are, and which of them runs may have changed since this snapshot of them.
 
         After a crash nothing else can name what is lost.
         """
         arriving = self.path / f"{VARIABLES}.new"
-        arriving.write_text(json.dumps({"names": names, "changed": changed}), "ascii")
+        arriving.write_text(json.dumps({"names": names, "changed": changed, "since": since}), "ascii")
         arriving.replace(self.path / VARIABLES)
 
-    def variables(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The variables after the last run that was answered, and those of them that had changed."""
+    def variables(self, last: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The variables after the last run that was answered, and those of them that have changed since `last`.
+
+        That is the last snapshot. If the note is of an earlier one, this one has what had changed, and no run came
+        after it.
+        """
         try:
             noted: Any = json.loads((self.path / VARIABLES).read_text("ascii"))
             if isinstance(noted, list):  # earlier versions did not note what had changed
                 names = tuple(cast("list[str]", noted))
                 return names, names
-            return tuple(noted["names"]), tuple(noted["changed"])
+            changed = noted["changed"] if noted.get("since", last) == last else ()
+            return tuple(noted["names"]), tuple(changed)
         except (OSError, ValueError, KeyError, TypeError):
             return (), ()
 

@@ -221,7 +221,7 @@ class ExecutorSession:
                 raise run_results.busy(self.id, "is used by another Loci on this machine")
             self._folder.set_owner(self.owner)
             snapshot = self._snapshots.last(self.owner, self.id)
-            names, changed = self._folder.variables()
+            names, changed = self._folder.variables(_generation(snapshot))
             self._known = KnownVariables(names, snapshot, changed, self._folder.is_cut_off(), self._why_lost)
             self._is_noted, self._why_lost = True, NOT_SAVED
             saved = snapshot and self._reading(snapshot)
@@ -243,7 +243,7 @@ class ExecutorSession:
         self._known = replace(self._known, names=names, changed=changed, is_cut_off=False)
         if not self._is_noted:
             with suppress(OSError):  # the run has its answer; the next one notes them again
-                self._folder.note_variables(names, changed)
+                self._folder.note_variables(names, changed, _generation(self._known.snapshot))
                 self._is_noted = True
 
     def _holds_no_more_than_it_may(self) -> bool:
@@ -277,12 +277,13 @@ class ExecutorSession:
                 self._is_large, self._why_unsaved = True, f"{saved.why}; they are saved once the executor is idle"
             return
         try:
-            self._snapshots.finish(writer, *run_results.saved(saved.said), self._keep_until)
+            snapshot = self._snapshots.finish(writer, *run_results.saved(saved.said), self._keep_until)
         except LociError as error:
             self._is_saved, self._is_large = False, error.code == TOO_LARGE
             self._why_unsaved = f"saving them failed, and is tried again: {error.what}"
             raise
-        self.is_dirty, self._why_unsaved, self._is_saved = False, SOON, True
+        self.is_dirty, self._why_unsaved, self._is_saved, self._is_noted = False, SOON, True, False
+        self._known = replace(self._known, snapshot=snapshot)
         self._note(self._known.names, ())
 
     def _forget_executor(self) -> None:
@@ -298,3 +299,7 @@ class ExecutorSession:
             self._executor.end()
             self._executor = None
         self._folder.release()
+
+
+def _generation(snapshot: VariablesSnapshot | None) -> str:
+    return "" if snapshot is None else snapshot.generation
