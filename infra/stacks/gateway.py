@@ -85,6 +85,13 @@ def _function(stack: Stack, stage: Stage, folders: Layers, data: Data, public_ur
             *tool_calls.permissions(stack, stage, data),
             *runs.sending(stack, stage, data),
             workflow_runs.starting(stack, stage),
+            *_reading_the_issuer_secret(stage),
         ],
         description="Answers every MCP request of Loci",
     )
+
+
+def _reading_the_issuer_secret(stage: Stage) -> list[iam.PolicyStatement]:
+    """Allow to read the secret of Loci at the issuer where people sign in."""
+    name = stage.settings.get("oidc_client_secret_from")
+    return [defaults.allow(["secretsmanager:GetSecretValue"], [name])] if name else []

@@ -17,6 +17,7 @@ from loci.mcp.auth.hourly_limits import HOUR, MOST_IN_ALL, MOST_OF_ADDRESS, TooM
 from loci.mcp.auth.oauth_clients import KEPT_SECONDS, OAuthClients
 from loci.mcp.auth.oauth_clients import UNUSED_SECONDS as CLIENT_SECONDS
 from loci.mcp.auth.oauth_codes import AskedGrant, Codes
+from loci.mcp.auth.signed_in_by import SignedInBy
 from tests.contract.stores import ANN, BOB, Clock, at_once
 
 # Codes race here, and moto's requests are one step each. DynamoDB's own server adds nothing but its start.
@@ -38,7 +39,7 @@ class Parts:
     """The id of Ann's key."""
 
     def code(self, asked: AskedGrant = ASKED) -> str:
-        return self.codes.make(asked, "A client", "client.test", ANN, self.key)
+        return self.codes.make(asked, "A client", "client.test", ANN, SignedInBy(self.key))
 
     def tokens(self, asked: AskedGrant = ASKED) -> Tokens:
         tokens = self.codes.exchange(self.code(asked), asked.client)
@@ -189,7 +190,7 @@ def end_by_id(parts: Parts) -> None:
 
 @pytest.mark.parametrize("end", [end_by_key, end_by_id])
 def test_what_is_revoked_ends_all(parts: Parts, end: Callable[[Parts], None]) -> None:
-    parts.grants.remember(ANN, parts.key, "client-1", {"scopes": ["files:read"]})
+    parts.grants.remember(ANN, SignedInBy(parts.key), "client-1", {"scopes": ["files:read"]})
     tokens = parts.tokens()
     end(parts)
     assert not parts.is_good(tokens)
@@ -199,14 +200,14 @@ def test_what_is_revoked_ends_all(parts: Parts, end: Callable[[Parts], None]) ->
 
 
 def test_a_consent_is_its_owners(parts: Parts) -> None:
-    parts.grants.remember(ANN, parts.key, "client-1", {"scopes": ["files:read"]})
+    parts.grants.remember(ANN, SignedInBy(parts.key), "client-1", {"scopes": ["files:read"]})
     assert parts.grants.allowed(ANN, "client-1") == {"scopes": ["files:read"]}
     assert parts.grants.allowed(BOB, "client-1") is None
     assert parts.grants.allowed(ANN, "client-2") is None
 
 
 def test_a_stolen_code_makes_loci_ask_the_person_again(parts: Parts) -> None:
-    parts.grants.remember(ANN, parts.key, "client-1", {"scopes": ["files:read"]})
+    parts.grants.remember(ANN, SignedInBy(parts.key), "client-1", {"scopes": ["files:read"]})
     code = parts.code()
     parts.codes.exchange(code, "client-1")
     parts.codes.get(code, "client-1")

@@ -78,7 +78,7 @@ class Gate:
 
     async def _by_token(self, tokens: "AccessTokens", scope: Scope, headers: Headers, token: str) -> Caller:
         from loci.mcp.auth.issuer_keys import LONGEST_WAIT, KeysUnderWay
-        from loci.mcp.auth.tokens import BadToken
+        from loci.mcp.auth.issuer_tokens import BadToken
 
         try:
             caller = await tokens.caller_of(token, scope["path"].rstrip("/"))
