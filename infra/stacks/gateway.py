@@ -1,6 +1,7 @@
 """The stack `gateway`: the function, the API in front of it, the firewall, and CloudFront if the stage has `edge`."""
 
 from aws_cdk import CfnOutput, Stack
+from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_secretsmanager as secretsmanager
 from constructs import Construct

@@ -101,7 +101,12 @@ class PeopleIssuer(Issuer):
             or asked.fields.get("redirect_uri") != form.get("redirect_uri")
         ):
             return _wrong(400, "invalid_grant")
-        claims: dict[str, object] = {"aud": CLIENT, "sub": asked.who, "scope": ..., "nonce": asked.fields.get("nonce", ...)}
+        claims: dict[str, object] = {
+            "aud": CLIENT,
+            "sub": asked.who,
+            "scope": ...,
+            "nonce": asked.fields.get("nonce", ...),
+        }
         answer: dict[str, Any] = {
             "access_token": self.token(sub=asked.who),
             "token_type": "Bearer",

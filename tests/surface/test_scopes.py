@@ -1,6 +1,7 @@
 """Scopes: what a client may do that a person has allowed less than everything, through every door."""
 
 import json
+import re
 from collections.abc import Generator
 from contextlib import closing
 from dataclasses import dataclass
@@ -41,6 +42,7 @@ SEVERAL = [
     *((("files:write", "documents:read"), tool) for tool in ("create_memory_code_runner", "run_memory_code")),
 ]
 INSUFFICIENT = "INSUFFICIENT_SCOPE"
+HERE = (("Host", "127.0.0.1"),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +85,49 @@ def all_but(*scopes: str) -> list[str]:
 
 
 def test_every_tool_needs_a_scope(served: Served) -> None:
-    listed = served.ask(legacy(rpc("tools/list")), "files:read").message["result"]["tools"]
-    assert {one["name"] for one in listed} == {tool for _, tool in [*ONE, *SEVERAL]} | {
+    assert listed(served, *SCOPES) == {tool for _, tool in [*ONE, *SEVERAL]} | {
         "pml_call_tool"
     }  # needs what the called tool needs
+
+
+def listed(served: Served, *scopes: str, path: str = "/mcp") -> set[str]:
+    """The names of the tools that a client with these scopes sees."""
+    return {one["name"] for one in served.ask(legacy(rpc("tools/list")).at(path), *scopes).message["result"]["tools"]}
+
+
+@pytest.mark.parametrize("scope", NEEDED)
+def test_a_client_sees_the_tools_that_it_may_call(served: Served, scope: str) -> None:
+    passes_on = {"pml_call_tool"} if scope.startswith("tools:") else set[str]()
+    assert listed(served, scope) == {*NEEDED[scope].split(), *passes_on}
+
+
+def test_a_client_of_a_part_sees_the_tools_of_that_part(served: Served) -> None:
+    assert listed(served, "documents:read", path="/mcp/documents") == {*NEEDED["documents:read"].split()}
+    assert listed(served, "documents:read", path="/mcp/search") == set()
+    assert listed(served, "documents:read", "files:read", path="/mcp/search") == {"search", "fetch"}
+
+
+def test_who_comes_with_a_key_sees_all_tools(served: Served) -> None:
+    key = served.app.api_keys.create(ANN, "all")[1]
+    for path in ("/mcp", "/mcp/documents", "/mcp/files", "/mcp/tools", "/mcp/search"):
+        answer = served.door.ask(legacy(rpc("tools/list"), key).at(path)).message["result"]["tools"]
+        assert {one["name"] for one in answer} == listed(served, *SCOPES, path=path)
+
+
+@pytest.mark.parametrize("path", ["/mcp", "/mcp/documents", "/mcp/files", "/mcp/tools", "/mcp/search"])
+def test_a_challenge_names_the_scopes_that_the_endpoint_needs(served: Served, path: str) -> None:
+    challenge = served.door.ask(legacy(rpc("tools/list")).at(path)).header("www-authenticate") or ""
+    named = re.search(r' scope="([^"]+)"', challenge)
+    assert named
+    scopes = named[1].split()
+    metadata = Ask(headers=HERE, method="GET", target=f"/.well-known/oauth-protected-resource{path}")
+    assert json.loads(served.door.ask(metadata).body)["scopes_supported"] == scopes
+    missing = listed(served, *SCOPES, path=path) - listed(served, *scopes, path=path)
+    # What was too large for an answer may be of any part.
+    assert missing <= {"scratchpad_read", "scratchpad_list"}
+    for one in scopes:
+        fewer = [other for other in scopes if other != one]
+        assert path == "/mcp/tools" or listed(served, *fewer, path=path) < listed(served, *scopes, path=path)
 
 
 @pytest.mark.parametrize(("scope", "tool"), ONE)
@@ -125,8 +166,8 @@ def test_a_resource_needs_the_scope_of_its_part(served: Served) -> None:
     ask = legacy(rpc("resources/read", {"uri": "loci://tags/none"}))
     assert INSUFFICIENT in json.dumps(served.ask(ask, *all_but("documents:read")).message["error"])
     assert INSUFFICIENT not in json.dumps(served.ask(ask, "documents:read").message)
-    listed = served.ask(legacy(rpc("resources/list")), "tools:read").message["result"]["resources"]
-    assert not [one for one in listed if one["uri"].startswith("loci://documents/")]
+    shown = served.ask(legacy(rpc("resources/list")), "tools:read").message["result"]["resources"]
+    assert not [one for one in shown if one["uri"].startswith("loci://documents/")]
 
 
 @pytest.mark.parametrize(
