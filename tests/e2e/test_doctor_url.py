@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 from collections.abc import Generator
 from contextlib import closing
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from loci.mcp.http.application import asgi
 from tests.attack.doors import uvicorn_door
 from tests.servers.ports import free_port
 from tests.support.broken_front import Break, Front, Passed, front
+from tests.support.event_front import ROOT
 from tests.support.serving import loci
 
 WAY = ["address", "endpoint", "key", "discovery", "registration", "sign-in", "token", "call", "end"]
@@ -166,6 +168,15 @@ def test_a_key_that_is_not_valid_is_said(served: Served) -> None:
     last = served.walk(key="loci_000000000000_" + "x" * 43)[-1]
     assert (last["name"], last["state"]) == ("key", "fault")
     assert "LOCI_KEY" in last["advice"]
+
+
+def test_a_person_signs_in_with_a_browser(served: Served) -> None:
+    browser = f"{sys.executable} -m tests.support.signing_browser {served.key} %s"
+    arguments = ("doctor", "--json", "--browser", "--url", f"{served.front.url}/mcp")
+    done = loci(served.data, *arguments, BROWSER=browser, PYTHONPATH=str(ROOT))
+    found = json.loads(done.stdout)["findings"]
+    assert [(one["name"], one["state"]) for one in found] == [(name, "ok") for name in WAY if name != "key"]
+    assert f"{served.front.url}/authorize?" in done.stderr
 
 
 def test_a_server_that_lists_no_tools_is_said(served: Served) -> None:

@@ -50,11 +50,11 @@ def front(port: int) -> Generator["Front"]:
 
 class Front(ThreadingHTTPServer):
     daemon_threads = True
-    breaks: Break = staticmethod(lambda passed: passed)
 
     def __init__(self, behind: int) -> None:
         super().__init__(("127.0.0.1", 0), _Passing)
         self.behind = behind
+        self.breaks: Break = lambda passed: passed
         self.url = f"http://127.0.0.1:{self.server_address[1]}"
 
 

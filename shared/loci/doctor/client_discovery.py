@@ -69,11 +69,13 @@ def authorization_server(requests: Requests, document: dict[str, Any], challenge
     if not is_safe(issuer):
         raise Stopped(f"The authorization server {issuer} is not https", ADDRESSES)
     tried = dict.fromkeys((f"{base}{SERVER}{path}", f"{base}{OPENID}{path}", f"{issuer.rstrip('/')}{OPENID}"))
+    said = ""
     for where in tried:
         reply = requests.ask("GET", where)
         if reply.status == 200 and reply.value:
             return _server(reply.value, issuer, where, document, challenge)
-    what = f"None of {', '.join(tried)} describes the authorization server: the last answers {reply.words}"
+        said = reply.words
+    what = f"None of {', '.join(tried)} describes the authorization server: the last answers {said}"
     raise Stopped(what, "Pass on what is below /.well-known/ at the root of the host")
 
 

@@ -103,7 +103,8 @@ def asks(requests: Requests, asked: Asked) -> None:
             what = f"The page for the person, {place}, answers {reply.words}"
             raise Stopped(what, f"Pass on GET {place} with its query. {LOG}")
         where = urljoin(where, reply.headers["location"])
-    raise Stopped(f"The page for the person leads on and on, now to {place}", "Set public_url to the clients' address")
+    what = f"The page for the person leads on and on, now to {where.partition('?')[0]}"
+    raise Stopped(what, "Set public_url to the address that clients use")
 
 
 def tokens_for(requests: Requests, asked: Asked, code: str) -> dict[str, Any]:

@@ -27,7 +27,7 @@ class KeyPerson:
         self._cookies: dict[str, str] = {}
         self._has_signed_in = False
 
-    def visit(self, url: str, _state: str) -> Mapping[str, str]:
+    def visit(self, url: str, state: str) -> Mapping[str, str]:  # noqa: ARG002
         """What the browser brings back from this address. Raises `Stopped` if it does not come back."""
         place = urlsplit(url).netloc
         reply = self._ask("GET", url)
