@@ -114,8 +114,9 @@ def _grant(record: Record) -> JsonObject:
 
 
 def code_of(record: Record) -> Code:
+    """The code of a record."""
     value, grant, ends = record.value, _grant(record), record.value["ends"]
-    if not isinstance(ends, float | int):
+    if not isinstance(ends, float | int) or not isinstance(value["exchanged"], str | None):
         raise TypeError("no code")
     asked = AskedGrant(
         string(grant["client"]),
