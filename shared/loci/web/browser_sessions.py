@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Final
 
 from loci.core.identity import Caller, Owner
+from loci.core.json import JsonObject
 from loci.mcp.auth.signed_in_by import SignedInBy
 from loci.web.host import PagesHost
 
@@ -23,8 +24,8 @@ class BrowserSessions:
     def begin(self, caller: Caller, by: SignedInBy) -> str:
         """Make the cookie that the browser keeps instead of its credential."""
         ends = min(self._clock() + SECONDS, caller.expires or float("inf"))
-        owner = caller.owner
-        return self._seal.close({"t": owner.tenant, "s": owner.subject, "k": by.key, "i": by.issuer, "e": ends})
+        at: JsonObject = {"i": by.issuer} if by.issuer else {}
+        return self._seal.close({"t": caller.owner.tenant, "s": caller.owner.subject, "k": by.key, "e": ends, **at})
 
     def caller_of(self, kept: str) -> Caller | None:
         """The caller who signed in; None if the cookie is forged or too old, or the key was revoked."""
