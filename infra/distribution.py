@@ -11,7 +11,7 @@ from aws_cdk import aws_cloudfront_origins as origins
 
 from infra.acknowledged import acknowledge
 from infra.stage import Stage
-from loci.core.scopes import SCOPES
+from loci.core.scopes import OF_PARTS, SCOPES
 
 VIEWER_REQUEST = Path(__file__).resolve().parent / "edge" / "viewer_request.js"
 ADDRESS_HEADER = "x-viewer-ip"
@@ -65,11 +65,11 @@ def distribution(stack: Stack, stage: Stage, host: str, origin_secret: str) -> c
 
 def viewer_request(stage: Stage) -> str:
     """Return the source of the viewer request function, with a line above it that sets SCOPES."""
-    scopes: list[str] | None = None
+    scopes: dict[str, list[str]] | None = None
     if stage.settings.get("oauth") == "built-in":
-        scopes = list(SCOPES)
+        scopes = {"": list(SCOPES)} | {path: list(some) for path, some in OF_PARTS.items()}
     elif "oidc_issuer" in stage.settings:
-        scopes = stage.settings.get("oidc_scopes", "").replace(",", " ").split()
+        scopes = {"": stage.settings.get("oidc_scopes", "").replace(",", " ").split()}
     return f"const SCOPES = {json.dumps(scopes)};\n{VIEWER_REQUEST.read_text('utf-8')}"
 
 

@@ -233,15 +233,20 @@ class Stage(Part):
             )
         if self.search_url and not self.localstack:
             raise ValueError("search_url is for LocalStack: elsewhere the stacks create the domain")
-        if "language_model_key" in self.settings:
-            raise ValueError("settings has 'language_model_key': keep it in a secret, and set language_model_key_from")
-        if not self.settings.get("language_model_key_from", "arn:").startswith("arn:"):
-            raise ValueError("settings has a language_model_key_from that the role cannot name: it must be an ARN")
         for setting in self.settings:
             if setting not in Settings.model_fields:
                 raise ValueError(f"settings has {setting!r}, which is not a setting of Loci")
             if setting in FROM_THE_STACKS:
                 raise ValueError(f"settings has {setting!r}: the stacks set {PREFIX}{setting.upper()} themselves")
+        return self
+
+    @model_validator(mode="after")
+    def _keeps_secrets_elsewhere(self) -> Self:
+        for name in ("language_model_key", "oidc_client_secret"):
+            if name in self.settings:
+                raise ValueError(f"settings has {name!r}: keep it in a secret, and set {name}_from")
+            if not self.settings.get(f"{name}_from", "arn:").startswith("arn:"):
+                raise ValueError(f"settings has a {name}_from that the role cannot name: it must be an ARN")
         return self
 
     @model_validator(mode="after")

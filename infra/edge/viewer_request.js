@@ -1,5 +1,5 @@
-// CloudFront runs this on every request. The synthesis puts SCOPES above it: the scopes for which a client should ask, if
-// the stage accepts tokens, else null.
+// CloudFront runs this on every request. The synthesis puts SCOPES above it: the scopes for which a client should ask,
+// by the path of an endpoint ('': all others), if the stage accepts tokens, else null.
 
 const METADATA = '/.well-known/oauth-protected-resource';
 
@@ -29,8 +29,9 @@ function showsCredential(request) {
 function challenge(request) {
   const resource = request.uri.replace(/\/+$/, '');
   const fields = ['realm="loci"', `resource_metadata="https://${request.headers.host.value}${METADATA}${resource}"`];
-  if (SCOPES.length > 0) {
-    fields.push(`scope="${SCOPES.join(' ')}"`);
+  const scopes = resource in SCOPES ? SCOPES[resource] : SCOPES[''];
+  if (scopes.length > 0) {
+    fields.push(`scope="${scopes.join(' ')}"`);
   }
   const error = { code: -32600, message: 'Show an API key or an access token' };
   return {

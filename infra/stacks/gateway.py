@@ -1,6 +1,7 @@
 """The stack `gateway`: the function, the API in front of it, the firewall, and CloudFront if the stage has `edge`."""
 
 from aws_cdk import CfnOutput, Stack
+from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_secretsmanager as secretsmanager
 from constructs import Construct
@@ -85,6 +86,13 @@ def _function(stack: Stack, stage: Stage, folders: Layers, data: Data, public_ur
             *tool_calls.permissions(stack, stage, data),
             *runs.sending(stack, stage, data),
             workflow_runs.starting(stack, stage),
+            *_reading_the_issuer_secret(stage),
         ],
         description="Answers every MCP request of Loci",
     )
+
+
+def _reading_the_issuer_secret(stage: Stage) -> list[iam.PolicyStatement]:
+    """Allow to read the secret of Loci at the issuer where people sign in."""
+    name = stage.settings.get("oidc_client_secret_from")
+    return [defaults.allow(["secretsmanager:GetSecretValue"], [name])] if name else []

@@ -67,6 +67,7 @@ class App:
     blobs: BlobStore
     local_links: LocalLinks | None
     read_public: Callable[[str], bytes]
+    issuer_secret: Callable[[], str | None]
     scratchpad: Scratchpad
     api_keys: ApiKeys
     lazy_language_model: "Lazy[LanguageModel | None]"

@@ -26,6 +26,8 @@ from loci.web.module import web_module
 from loci.workflows.module import workflows_module
 
 if TYPE_CHECKING:
+    from pydantic import SecretStr
+
     from loci.adapters.aws.upload_queue import UploadQueue
     from loci.code.api import Code
     from loci.documents.api import Documents
@@ -145,6 +147,7 @@ def build_app(settings: Settings | None = None) -> App:
         blobs=adapters.blobs,
         local_links=adapters.local_links,
         read_public=adapters.read_public,
+        issuer_secret=partial(_issuer_secret, settings),
         scratchpad=scratchpad,
         api_keys=ApiKeys(adapters.records, time.time),
         lazy_language_model=language_model,
@@ -269,8 +272,9 @@ def grants_of_stack(stack: str) -> "Grants":
     from loci.runtimes.aws import aws_stores
 
     clients = Clients()
-    records, _ = aws_stores(Settings.model_validate(settings_of(stack, clients)), clients)
-    return Grants(records, Keyring(()), ApiKeys(records, time.time), time.time)
+    settings = Settings.model_validate(settings_of(stack, clients))
+    records, _ = aws_stores(settings, clients)
+    return Grants(records, Keyring(()), ApiKeys(records, time.time), time.time, issuer=settings.signs_in_at)
 
 
 def check_database(settings: Settings) -> str | None:
@@ -320,11 +324,24 @@ def _language_model(settings: Settings, records: RecordStore) -> "LanguageModel 
 
 
 def _language_model_key(settings: Settings) -> str | Callable[[], str] | None:
-    if settings.language_model_key:
-        return settings.language_model_key.get_secret_value()
-    if settings.language_model_key_from is None or settings.mode == "embedded":
+    return _secret(settings, "language_model_key")
+
+
+def _issuer_secret(settings: Settings) -> str | None:
+    """That of Loci at the issuer where people sign in. It is read at each sign-in, so it may be changed."""
+    secret = _secret(settings, "oidc_client_secret")
+    return secret() if callable(secret) else secret
+
+
+def _secret(settings: Settings, name: str) -> str | Callable[[], str] | None:
+    """The secret of a setting, or what reads it where `name_from` says."""
+    given: SecretStr | None = getattr(settings, name)
+    if given:
+        return given.get_secret_value()
+    where: str | None = getattr(settings, f"{name}_from")
+    if where is None or settings.mode == "embedded":
         return None
     from loci.adapters.aws.clients import Clients
     from loci.adapters.aws.secrets import read_key
 
-    return partial(read_key, settings.language_model_key_from, Clients())
+    return partial(read_key, where, Clients(), f"LOCI_{name.upper()}_FROM")

@@ -4,10 +4,11 @@ import base64
 import json
 import threading
 import time
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import jwt
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
@@ -20,6 +21,15 @@ CUT_OFF = b'{"keys": ['
 """A page that is announced one byte longer than it is."""
 
 SCOPES = "loci.read loci.write"
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """An answer of the issuer."""
+
+    status: int
+    body: bytes = b""
+    headers: dict[str, str] = field(default_factory=dict[str, str])
 
 
 class Issuer:
@@ -51,6 +61,11 @@ class Issuer:
                 return json.dumps({"keys": [public_jwk(kid, key) for kid, key in self.keys.items()]}).encode()
             case _:
                 return None
+
+    def answer(self, method: str, path: str, body: bytes, headers: Mapping[str, str]) -> Given:  # noqa: ARG002
+        """What it answers to a request."""
+        page = self.page(path) if method == "GET" else None
+        return Given(404) if page is None else Given(200, page)
 
     def claims(self, **changed: object) -> dict[str, Any]:
         """Those of a good token; a claim that is changed to Ellipsis is left out."""
@@ -105,15 +120,18 @@ def public_jwk(kid: str, key: PrivateKey) -> dict[str, Any]:
     return {**ECAlgorithm.to_jwk(key.public_key(), as_dict=True), "kid": kid, "use": "sig"}
 
 
+Made = TypeVar("Made", bound=Issuer)
+
+
 @contextmanager
-def issuing() -> Generator[Issuer]:
+def issuing(make: Callable[[str], Made] = Issuer) -> Generator[Made]:
     """An issuer that can be reached until the block ends."""
     with _Pages(("127.0.0.1", 0), _Page) as server:
-        server.issuer = Issuer(f"http://127.0.0.1:{server.server_address[1]}")
+        server.issuer = made = make(f"http://127.0.0.1:{server.server_address[1]}")
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
         thread.start()
         try:
-            yield server.issuer
+            yield made
         finally:
             server.shutdown()
             thread.join()
@@ -126,11 +144,17 @@ class _Pages(ThreadingHTTPServer):
 
 class _Page(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
-        page = cast("_Pages", self.server).issuer.page(self.path)
-        self.send_response(404 if page is None else 200)
-        self.send_header("Content-Length", str(len(page or b"") + (page == CUT_OFF)))
+        body = self.rfile.read(int(self.headers.get("Content-Length", "0")))
+        given = cast("_Pages", self.server).issuer.answer(self.command, self.path, body, dict(self.headers))
+        self.send_response(given.status)
+        for name, value in given.headers.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(given.body) + (given.body == CUT_OFF)))
         self.end_headers()
-        self.wfile.write(page or b"")
+        self.wfile.write(given.body)
+
+    def do_POST(self) -> None:
+        self.do_GET()
 
     def log_message(self, format: str, *args: object) -> None:
         """Say nothing: what Loci logs is looked at."""

@@ -12,7 +12,7 @@ from mcp_types import INTERNAL_ERROR
 
 from loci.core.errors import Misconfigured, Unavailable
 from loci.mcp.auth import gate, issuer_keys
-from loci.mcp.auth.tokens import BadToken
+from loci.mcp.auth.issuer_tokens import BadToken
 from loci.mcp.http.application import asgi
 from tests.attack.conftest import ANN
 from tests.attack.doors import PATIENCE, lambda_doors

@@ -17,6 +17,7 @@ from loci.mcp.auth.hourly_limits import HOUR, MOST_IN_ALL, MOST_OF_ADDRESS, TooM
 from loci.mcp.auth.oauth_clients import KEPT_SECONDS, OAuthClients
 from loci.mcp.auth.oauth_clients import UNUSED_SECONDS as CLIENT_SECONDS
 from loci.mcp.auth.oauth_codes import AskedGrant, Codes
+from loci.mcp.auth.signed_in_by import SignedInBy
 from tests.contract.stores import ANN, BOB, Clock, at_once
 
 # Codes race here, and moto's requests are one step each. DynamoDB's own server adds nothing but its start.
@@ -38,7 +39,7 @@ class Parts:
     """The id of Ann's key."""
 
     def code(self, asked: AskedGrant = ASKED) -> str:
-        return self.codes.make(asked, "A client", "client.test", ANN, self.key)
+        return self.codes.make(asked, "A client", "client.test", ANN, SignedInBy(self.key))
 
     def tokens(self, asked: AskedGrant = ASKED) -> Tokens:
         tokens = self.codes.exchange(self.code(asked), asked.client)
@@ -189,7 +190,7 @@ def end_by_id(parts: Parts) -> None:
 
 @pytest.mark.parametrize("end", [end_by_key, end_by_id])
 def test_what_is_revoked_ends_all(parts: Parts, end: Callable[[Parts], None]) -> None:
-    parts.grants.remember(ANN, parts.key, "client-1", {"scopes": ["files:read"]})
+    parts.grants.remember(ANN, SignedInBy(parts.key), "client-1", {"scopes": ["files:read"]})
     tokens = parts.tokens()
     end(parts)
     assert not parts.is_good(tokens)
@@ -199,14 +200,14 @@ def test_what_is_revoked_ends_all(parts: Parts, end: Callable[[Parts], None]) ->
 
 
 def test_a_consent_is_its_owners(parts: Parts) -> None:
-    parts.grants.remember(ANN, parts.key, "client-1", {"scopes": ["files:read"]})
+    parts.grants.remember(ANN, SignedInBy(parts.key), "client-1", {"scopes": ["files:read"]})
     assert parts.grants.allowed(ANN, "client-1") == {"scopes": ["files:read"]}
     assert parts.grants.allowed(BOB, "client-1") is None
     assert parts.grants.allowed(ANN, "client-2") is None
 
 
 def test_a_stolen_code_makes_loci_ask_the_person_again(parts: Parts) -> None:
-    parts.grants.remember(ANN, parts.key, "client-1", {"scopes": ["files:read"]})
+    parts.grants.remember(ANN, SignedInBy(parts.key), "client-1", {"scopes": ["files:read"]})
     code = parts.code()
     parts.codes.exchange(code, "client-1")
     parts.codes.get(code, "client-1")
@@ -276,3 +277,75 @@ def test_a_name_is_one_short_line(parts: Parts) -> None:
     client = parts.clients.register("Claude\n\u202eis it\u0000 " + "x" * 500, [REDIRECT], "192.0.2.1")
     assert client.name.startswith("Claude is it xxx")
     assert len(client.name) == 100
+
+
+ISSUER = "https://id.example.com"
+
+
+@pytest.fixture
+def of_issuer(parts: Parts, records: RecordStore, clock: Clock) -> Callable[[str | None], Parts]:
+    """The same store, where people sign in at this issuer."""
+
+    def at(issuer: str | None) -> Parts:
+        grants = Grants(records, Keyring(["s" * 40]), parts.keys, clock, issuer=issuer)
+        return replace(parts, grants=grants, codes=Codes(records, grants, clock))
+
+    return at
+
+
+def signed_in(parts: Parts) -> Tokens:
+    """The tokens of a client that Ann has allowed after she had signed in at the issuer."""
+    code = parts.codes.make(ASKED, "A client", "client.test", ANN, SignedInBy(issuer=ISSUER))
+    tokens = parts.codes.exchange(code, ASKED.client)
+    assert tokens is not None
+    return tokens
+
+
+def test_a_grant_of_a_person_of_the_issuer_needs_no_key(of_issuer: Callable[[str | None], Parts]) -> None:
+    parts = of_issuer(ISSUER)
+    tokens = signed_in(parts)
+    caller = parts.grants.caller_of(tokens.access, [MCP])
+    assert caller is not None
+    assert caller.owner == ANN
+    assert parts.is_good(parts.renewed(tokens))
+    [grant] = parts.grants.list()
+    assert grant.by == SignedInBy(issuer=ISSUER)
+
+
+def test_it_ends_after_thirty_days_however_often_it_is_renewed(
+    of_issuer: Callable[[str | None], Parts], clock: Clock
+) -> None:
+    parts = of_issuer(ISSUER)
+    tokens = signed_in(parts)
+    for _ in range(29):
+        clock.now += 24 * 3600
+        tokens = parts.renewed(tokens)
+    assert parts.is_good(tokens)
+    clock.now += 24 * 3600
+    assert not parts.is_good(tokens)
+    assert parts.grants.renewable(tokens.renews, "client-1") is None
+    assert parts.grants.list() == []
+
+
+@pytest.mark.parametrize("issuer", [None, "https://another.example.com"])
+def test_it_ends_where_nobody_signs_in_there_any_more(
+    of_issuer: Callable[[str | None], Parts], issuer: str | None
+) -> None:
+    parts = of_issuer(ISSUER)
+    tokens = signed_in(parts)
+    parts.grants.remember(ANN, SignedInBy(issuer=ISSUER), "client-1", {"scopes": ["files:read"]})
+    later = of_issuer(issuer)
+    assert not later.is_good(tokens)
+    assert later.grants.renewable(tokens.renews, "client-1") is None
+    assert later.grants.allowed(ANN, "client-1") is None
+    assert parts.grants.allowed(ANN, "client-1") == {"scopes": ["files:read"]}
+
+
+def test_a_grant_from_before_there_were_issuers_is_read(parts: Parts, records: RecordStore) -> None:
+    tokens = parts.tokens()
+    [grant] = parts.grants.list()
+    record = records.get(SYSTEM, "oauth_grant", grant.id)
+    assert record is not None
+    value = {name: one for name, one in record.value.items() if name != "issuer"}
+    records.put(SYSTEM, "oauth_grant", grant.id, value, expires_at=record.expires_at)
+    assert parts.is_good(tokens)

@@ -87,6 +87,8 @@ def test_a_stage_like_another_may_say_more() -> None:
         ({"settings": {"search_url": "x"}}, "settings has 'search_url': the stacks set LOCI_SEARCH_URL themselves"),
         ({"settings": {"language_model_key": "k"}}, "keep it in a secret"),
         ({"settings": {"language_model_key_from": "loci/key"}}, "it must be an ARN"),
+        ({"settings": {"oidc_client_secret": "k"}}, "keep it in a secret"),
+        ({"settings": {"oidc_client_secret_from": "loci/key"}}, "it must be an ARN"),
         ({"localstack": True}, "LocalStack has neither CloudFront nor OpenSearch"),
     ],
 )

@@ -49,11 +49,11 @@ def run(
     return json.loads(done.stdout)
 
 
-def loci_itself(data: Path, **settings: str) -> Answer:
+def loci_itself(data: Path, path: str, **settings: str) -> Answer:
     """What Loci answers who shows nothing."""
     told = {"auth": "required", "log_level": "ERROR", "public_url": f"https://{HOST}", "data": data, **settings}
     with lambda_doors(asgi(build_app(load_settings(told)))) as (rest_api, _):
-        return rest_api.ask(Ask(b"{}", (("Host", HOST), ("Content-Type", "application/json"))))
+        return rest_api.ask(Ask(b"{}", (("Host", HOST), ("Content-Type", "application/json")), target=path))
 
 
 def test_the_viewers_address_goes_on(stacks_of: Synthesised) -> None:
@@ -76,11 +76,14 @@ def test_where_nobody_signs_in_loci_answers_everybody_itself(stacks_of: Synthesi
     assert "statusCode" not in run(source(stacks_of, "prod"))
 
 
+@pytest.mark.parametrize("path", ["/mcp", "/mcp/documents", "/mcp/files", "/mcp/tools", "/mcp/search"])
 @pytest.mark.parametrize("stage", ["sign-in", "lets clients in"])
-def test_who_shows_nothing_gets_locis_own_challenge(stacks_of: Synthesised, tmp_path: Path, stage: str) -> None:
+def test_who_shows_nothing_gets_locis_own_challenge(
+    stacks_of: Synthesised, tmp_path: Path, stage: str, path: str
+) -> None:
     settings = stacks_of(stage).stage.settings
-    expected = loci_itself(tmp_path, **settings)
-    answer = run(source(stacks_of, stage))
+    expected = loci_itself(tmp_path, path, **settings)
+    answer = run(source(stacks_of, stage), uri=path)
     assert answer["statusCode"] == expected.status == 401
     assert answer["headers"]["www-authenticate"]["value"] == expected.header("www-authenticate")
     assert json.loads(answer["body"]["data"]) == expected.message

@@ -53,8 +53,8 @@ class Browser:
         self._ask("POST", "/url", {"url": url})
 
     def forget(self) -> None:
-        """An empty page, without cookies, in daylight; and whatever it said before is read."""
-        self._ask("DELETE", "/cookie")
+        """An empty page, without cookies of any site, in daylight; and whatever it said before is read."""
+        self._ask("POST", "/goog/cdp/execute", {"cmd": "Network.clearBrowserCookies", "params": {}})
         self.go("about:blank")
         self.prefer("light")
         self._ask("POST", "/goog/cdp/execute", {"cmd": "Emulation.clearDeviceMetricsOverride", "params": {}})

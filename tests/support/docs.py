@@ -1,6 +1,7 @@
 """The pages of the documentation that are made from the program. Renew them: python -m tests.support.docs."""
 
 import os
+import re
 import subprocess
 from pathlib import Path
 from typing import cast
@@ -67,6 +68,17 @@ def _shown(default: object) -> str:
             return f"`{default}`"
         case _:
             return f"`{', '.join(cast('tuple[str, ...]', default))}`"
+
+
+def blocks_of(page: str, language: str) -> list[str]:
+    """The examples of a page in that language."""
+    return re.findall(rf"^```{language}\n(.*?)^```$", (DOCS / page).read_text("utf-8"), re.MULTILINE | re.DOTALL)
+
+
+def lines_of(page: str, begin: str) -> list[str]:
+    """The lines for a terminal on a page that begin so."""
+    lines = (line.removeprefix("$ ") for block in blocks_of(page, "console") for line in block.splitlines())
+    return [line for line in lines if line.startswith(begin)]
 
 
 PAGES = {"configuration.md": configuration, "command-line.md": command_line}

@@ -8,6 +8,7 @@ from loci.core.scopes import SCOPES
 from loci.mcp.auth.grants import Tokens
 from loci.mcp.auth.oauth_codes import AskedGrant
 from loci.mcp.auth.oauth_parts import codes_of
+from loci.mcp.auth.signed_in_by import SignedInBy
 
 CLIENT = f"client-{'0' * 24}"
 
@@ -18,6 +19,6 @@ def granted(app: App, owner: Owner, scopes: Iterable[str] = tuple(SCOPES), path:
     resource = f"{app.settings.base_url}{path}"
     asked = AskedGrant(CLIENT, "https://client.test/callback", True, None, "c" * 43, tuple(scopes), resource)
     codes = codes_of(app)
-    tokens = codes.exchange(codes.make(asked, "A client", "client.test", owner, key), CLIENT)
+    tokens = codes.exchange(codes.make(asked, "A client", "client.test", owner, SignedInBy(key)), CLIENT)
     assert tokens is not None
     return tokens

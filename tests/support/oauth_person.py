@@ -16,9 +16,11 @@ HERE = {**PAGE, "Sec-Fetch-Site": "same-origin"}
 
 @dataclass
 class Person:
-    """Signs in with a key when asked, and answers the page."""
+    """Signs in with a key when asked, or at the issuer, and answers the page."""
 
     key: str
+    issuer: str | None = None
+    """Where they sign in instead of showing the key."""
     allows: bool = True
     only: frozenset[str] | None = None
     """The scopes that they allow; None: all."""
@@ -38,6 +40,9 @@ class Person:
                     answer = await self._answer(browser, str(answer.request.url), answer.text)
                     continue
                 where = urljoin(str(answer.request.url), answer.headers["location"])
+                if self.issuer and where.startswith(self.issuer):
+                    answer = await self._signed_in(browser, where)
+                    continue
                 if urlsplit(where).netloc != urlsplit(url).netloc:
                     self.ended, self.cookies = where, browser.cookies
                     return
@@ -50,6 +55,10 @@ class Person:
             where = re.search(r'<a href="([^"]+)">Go on', page)
             assert where
             return await browser.get(urljoin(url, html.unescape(where[1])), headers=HERE)
+        if 'name="key"' in page and self.issuer:
+            where = re.search(r'href="(issuer[^"]*)"', page)
+            assert where, page
+            return await browser.get(urljoin(url, html.unescape(where[1])), headers=HERE)
         if 'name="key"' in page:
             return await browser.post(url, data={"key": self.key}, headers=HERE)
         self.pages.append(page)
@@ -59,6 +68,13 @@ class Person:
         chosen = [one for one in shown if self.only is None or one in self.only]
         fields = {"form": html.unescape(form[1]), "answer": "allow" if self.allows else "deny", "scope": chosen}
         return await browser.post(url, data=fields, headers=HERE)
+
+    async def _signed_in(self, browser: httpx2.AsyncClient, where: str) -> httpx2.Response:
+        """Sign in at the issuer, which knows nothing of the cookies here, and come back."""
+        async with httpx2.AsyncClient(trust_env=False) as elsewhere:
+            answer = await elsewhere.get(where)
+        assert answer.has_redirect_location, answer.text
+        return await browser.get(answer.headers["location"], headers={**PAGE, "Sec-Fetch-Site": "cross-site"})
 
     async def result(self) -> AuthorizationCodeResult:
         """The answer that the browser brings to the client."""

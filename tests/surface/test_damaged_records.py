@@ -15,8 +15,11 @@ from loci.doctor.record_checks import check_records
 from loci.documents.checks import check_owners
 from loci.documents.ingest.index_writer import COLLECTION
 from loci.documents.writing.write_journal import WriteJournal
+from loci.mcp.auth.grants import consent_key
+from loci.mcp.auth.oauth_parts import clients_of, grants_of
 from loci.scratchpad.api import Scratchpad
 from tests.support.damage import GARBAGE, damage
+from tests.support.given_grants import CLIENT, granted
 from tests.surface.conftest import Connect
 from tests.surface.results import call, failed, written
 from tests.surface.runtimes import RUNTIMES, take_in
@@ -239,6 +242,35 @@ async def test_the_records_of_every_owner_with_a_key_are_checked(app: App, spoil
     app.api_keys.create(ANN, "laptop")
     spoil("scratchpad", "0123456789ab", owner=ANN)
     assert named(check_records(app, fix=False)) == {"scratchpad 0123456789ab of acme/ann"}
+
+
+@pytest.mark.parametrize("text", BROKEN, ids=range(len(BROKEN)))
+def test_what_clients_were_allowed_is_gone_with_its_record(app: App, spoil: Damager, text: str | bytes) -> None:
+    given = granted(app, ANN)
+    [grant] = grants_of(app).list()
+    remembered = consent_key(CLIENT)
+    for kind, key, owner in (
+        ("oauth_grant", grant.id, SYSTEM),
+        ("oauth_client", CLIENT, SYSTEM),
+        ("oauth_code", "0" * 64, SYSTEM),
+        ("oauth_consent", remembered, ANN),
+    ):
+        spoil(kind, key, text, owner)
+    resource = f"{app.settings.base_url}/mcp"
+    assert grants_of(app).list() == []
+    assert grants_of(app).caller_of(given.access, [resource]) is None
+    assert grants_of(app).allowed(ANN, CLIENT) is None
+    assert clients_of(app).get(CLIENT) is None
+    damaged = {
+        f"oauth_grant {grant.id}",
+        f"oauth_client {CLIENT}",
+        f"oauth_code {'0' * 64}",
+        f"oauth_consent {remembered} of acme/ann",
+    }
+    assert named(check_records(app, fix=False)) == damaged
+    assert check_records(app, fix=True).state == "ok"
+    assert check_records(app, fix=False).state == "ok"
+    assert granted(app, ANN).access
 
 
 def test_what_cannot_be_mended_says_why(app: App, spoil: Damager) -> None:

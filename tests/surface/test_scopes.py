@@ -1,6 +1,7 @@
 """Scopes: what a client may do that a person has allowed less than everything, through every door."""
 
 import json
+import re
 from collections.abc import Generator
 from contextlib import closing
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ import pytest
 from loci.app import App
 from loci.compose import build_app
 from loci.core.identity import Owner
-from loci.core.scopes import READS, SCOPES
+from loci.core.scopes import SCOPES
 from loci.core.settings import load_settings
 from loci.mcp.http.application import asgi
 from tests.attack.doors import Door, lambda_doors, uvicorn_door
@@ -37,10 +38,12 @@ NEEDED = {
 }
 ONE = [(scope, tool) for scope, tools in NEEDED.items() for tool in tools.split()]
 SEVERAL = [
-    *((READS, tool) for tool in ("scratchpad_read", "scratchpad_list")),
     *((("files:write", "documents:read"), tool) for tool in ("create_memory_code_runner", "run_memory_code")),
 ]
+SCRATCHPAD = {"scratchpad_read", "scratchpad_list"}
+"""Each of its entries needs what the tool needs whose result it is."""
 INSUFFICIENT = "INSUFFICIENT_SCOPE"
+HERE = (("Host", "127.0.0.1"),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +86,48 @@ def all_but(*scopes: str) -> list[str]:
 
 
 def test_every_tool_needs_a_scope(served: Served) -> None:
-    listed = served.ask(legacy(rpc("tools/list")), "files:read").message["result"]["tools"]
-    assert {one["name"] for one in listed} == {tool for _, tool in [*ONE, *SEVERAL]} | {
+    assert listed(served, *SCOPES) - SCRATCHPAD == {tool for _, tool in [*ONE, *SEVERAL]} | {
         "pml_call_tool"
     }  # needs what the called tool needs
+
+
+def listed(served: Served, *scopes: str, path: str = "/mcp") -> set[str]:
+    """The names of the tools that a client with these scopes sees."""
+    return {one["name"] for one in served.ask(legacy(rpc("tools/list")).at(path), *scopes).message["result"]["tools"]}
+
+
+@pytest.mark.parametrize("scope", NEEDED)
+def test_a_client_sees_the_tools_that_it_may_call(served: Served, scope: str) -> None:
+    passes_on = {"pml_call_tool"} if scope.startswith("tools:") else set[str]()
+    assert listed(served, scope) == {*NEEDED[scope].split(), *passes_on, *SCRATCHPAD}
+
+
+def test_a_client_of_a_part_sees_the_tools_of_that_part(served: Served) -> None:
+    shown = listed(served, "documents:read", path="/mcp/documents")
+    assert shown == {*NEEDED["documents:read"].split(), *SCRATCHPAD}
+    assert listed(served, "documents:read", path="/mcp/search") == set()
+    assert listed(served, "documents:read", "files:read", path="/mcp/search") == {"search", "fetch"}
+
+
+def test_who_comes_with_a_key_sees_all_tools(served: Served) -> None:
+    key = served.app.api_keys.create(ANN, "all")[1]
+    for path in ("/mcp", "/mcp/documents", "/mcp/files", "/mcp/tools", "/mcp/search"):
+        answer = served.door.ask(legacy(rpc("tools/list"), key).at(path)).message["result"]["tools"]
+        assert {one["name"] for one in answer} == listed(served, *SCOPES, path=path)
+
+
+@pytest.mark.parametrize("path", ["/mcp", "/mcp/documents", "/mcp/files", "/mcp/tools", "/mcp/search"])
+def test_a_challenge_names_the_scopes_that_the_endpoint_needs(served: Served, path: str) -> None:
+    challenge = served.door.ask(legacy(rpc("tools/list")).at(path)).header("www-authenticate") or ""
+    named = re.search(r' scope="([^"]+)"', challenge)
+    assert named
+    scopes = named[1].split()
+    metadata = Ask(headers=HERE, method="GET", target=f"/.well-known/oauth-protected-resource{path}")
+    assert json.loads(served.door.ask(metadata).body)["scopes_supported"] == scopes
+    assert listed(served, *SCOPES, path=path) == listed(served, *scopes, path=path)
+    for one in scopes:
+        fewer = [other for other in scopes if other != one]
+        assert path == "/mcp/tools" or listed(served, *fewer, path=path) < listed(served, *scopes, path=path)
 
 
 @pytest.mark.parametrize(("scope", "tool"), ONE)
@@ -103,6 +144,39 @@ def test_a_tool_needs_no_other_scope(served: Served, scope: str, tool: str) -> N
 def test_some_tools_need_several(served: Served, scopes: tuple[str, ...], tool: str) -> None:
     for one in scopes:
         assert served.call(tool, {}, *all_but(one)).tool_code == INSUFFICIENT
+
+
+def test_a_kept_result_needs_what_its_tool_needs(served: Served) -> None:
+    owner = Owner("acme", "of kept results")
+    pad = served.app.scratchpad
+    mine = pad.keep(owner, "search_documents", "of documents", scopes=["documents:read"]).id
+    other = pad.keep(owner, "search_memory", "of files", scopes=["files:read"]).id
+    unknown = pad.keep(owner, "pml_execute_code", "of anything").id
+    token = granted(served.app, owner, ["documents:read"], "/mcp/documents").access
+
+    def asked(tool: str, **arguments: object) -> Answer:
+        return served.door.ask(legacy(call(tool, arguments), token).at("/mcp/documents"))
+
+    assert asked("scratchpad_read", id=mine).message["result"]["structuredContent"]["result"] == "of documents"
+    for id in (other, unknown):
+        assert asked("scratchpad_read", id=id).tool_code == INSUFFICIENT
+    told = asked("scratchpad_list").message["result"]["structuredContent"]
+    assert [one["id"] for one in told["entries"]] == [mine]
+    assert told["stats"]["total_entries"] == 1
+    assert asked("scratchpad_read", id="0" * 12).tool_code == "SCRATCHPAD_NOT_FOUND"
+
+
+@on_this_machine
+def test_what_is_too_large_for_an_answer_is_read_with_the_scopes_of_its_tool(served: Served) -> None:
+    key = served.app.api_keys.create(ANN, "all")[1]
+    for number in range(8):
+        text = f"# Ferry {number}\n\n" + "".join(f"The ferry {number} leaves at {at}.\n\n" for at in range(150))
+        made = served.door.ask(legacy(call("write_document", {"path": f"ferry-{number}.md", "content": text}), key))
+        assert made.tool_code is None, made
+    answer = served.call("search_documents", {"query": "when does the ferry leave", "limit": 8}, "documents:read")
+    id = answer.message["result"]["structuredContent"]["scratchpad_id"]
+    assert served.call("scratchpad_read", {"id": id}, "documents:read").tool_code is None
+    assert served.call("scratchpad_read", {"id": id}, *all_but("documents:read")).tool_code == INSUFFICIENT
 
 
 @pytest.mark.parametrize("tool", ["search", "fetch"])
@@ -125,8 +199,8 @@ def test_a_resource_needs_the_scope_of_its_part(served: Served) -> None:
     ask = legacy(rpc("resources/read", {"uri": "loci://tags/none"}))
     assert INSUFFICIENT in json.dumps(served.ask(ask, *all_but("documents:read")).message["error"])
     assert INSUFFICIENT not in json.dumps(served.ask(ask, "documents:read").message)
-    listed = served.ask(legacy(rpc("resources/list")), "tools:read").message["result"]["resources"]
-    assert not [one for one in listed if one["uri"].startswith("loci://documents/")]
+    shown = served.ask(legacy(rpc("resources/list")), "tools:read").message["result"]["resources"]
+    assert not [one for one in shown if one["uri"].startswith("loci://documents/")]
 
 
 @pytest.mark.parametrize(

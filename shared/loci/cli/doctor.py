@@ -1,15 +1,19 @@
 """`loci doctor`: what works, what does not, and what to do about it."""
 
 import json
+import os
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, closing
 from dataclasses import asdict, replace
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from loci.cli.terminal import ConfigOption, DataOption, JsonOption, printable
+from loci.cli.terminal import ConfigOption, DataOption, JsonOption, KeyOption, printable
 from loci.core.errors import Refused
 
 if TYPE_CHECKING:
@@ -29,6 +33,20 @@ def doctor(
             show_default=False,
         ),
     ] = None,
+    url: Annotated[
+        str | None,
+        typer.Option(
+            "--url",
+            metavar="URL",
+            help="Walk the way of a client to this endpoint, such as https://loci.example.com/mcp: find out who gives"
+            " tokens, register, sign in with the key, call a tool. Say which step fails, and why.",
+            show_default=False,
+        ),
+    ] = None,
+    key: KeyOption = None,
+    browser: Annotated[
+        bool, typer.Option("--browser", help="With --url: sign in yourself, in a browser, instead of with the key.")
+    ] = False,
     data: DataOption = None,
     config: ConfigOption = None,
     as_json: JsonOption = False,
@@ -40,18 +58,45 @@ def doctor(
     """
     if stack is not None and (data or config):
         raise Refused("A stack has no data folder", "Give --stack, or --data and --config, not both")
+    if url is None and (key or browser):
+        raise Refused("--key and --browser are for --url", "Give --url, too")
+    if url is not None and (stack or data or config or fix):
+        raise Refused("An endpoint is checked from outside", "Give --url without --stack, --data, --config and --fix")
+    found = _stored(data, config, stack, fix=fix) if url is None else _from_outside(url, key, browser=browser)
+    _show(found, as_json=as_json)
+
+
+def _stored(data: Path | None, config: Path | None, stack: str | None, *, fix: bool) -> "Iterator[Finding]":
     # Slow to load, and `--help` needs none of it.
     from loci.compose import build_app, check_database, count_signing_secrets, settings_of_stack
-    from loci.core.finding import counted
     from loci.doctor.examine import Openers, examine
 
     openers = Openers(build_app, check_database, count_signing_secrets)
-    counts: Counter[str] = Counter()
-    findings: list[dict[str, object]] = []
     given = {"data": data} if stack is None else settings_of_stack(stack).model_dump(exclude_unset=True)
     for one in examine(given, config, openers, fix=fix):
-        if stack is not None:
-            one = _for_stack(one, stack)
+        yield one if stack is None else _for_stack(one, stack)
+
+
+def _from_outside(url: str, key: str | None, *, browser: bool) -> "Iterator[Finding]":
+    from loci.cli.browser_person import BrowserPerson
+    from loci.doctor.client_walk import walk
+    from loci.doctor.http_steps import Requests
+    from loci.doctor.key_person import KeyPerson
+
+    key = key or os.environ.get("LOCI_KEY")
+    with closing(Requests()) as requests, ExitStack() as stack:
+        if browser:
+            yield from walk(url, key, requests, lambda: stack.enter_context(BrowserPerson()))
+        else:
+            yield from walk(url, key, requests, partial(KeyPerson, requests, key) if key else None)
+
+
+def _show(found: "Iterable[Finding]", *, as_json: bool) -> None:
+    from loci.core.finding import counted
+
+    counts: Counter[str] = Counter()
+    findings: list[dict[str, object]] = []
+    for one in found:
         counts[one.state] += 1
         findings.append(asdict(one))
         if not as_json:

@@ -67,7 +67,7 @@ def login(
         )
         callback.expect(begun.request.is_answer)
         url = begun.request.url()
-        _show(url, begun.request.protection.server.issuer, opens=not no_browser)
+        show_address(url, begun.request.protection.server.issuer, opens=not no_browser)
         if no_browser:
             callback.listen_to_keyboard()
         answer = callback.answer()
@@ -101,7 +101,7 @@ def logout(
         )
 
 
-def _show(url: str, issuer: str, *, opens: bool) -> None:
+def show_address(url: str, issuer: str, *, opens: bool) -> None:
     """Print the address, and open it in a browser if there is one."""
     if not (url.isascii() and url.isprintable()):
         raise Refused("The address of the login is not safe to open", "Ask who runs the server to mend that")

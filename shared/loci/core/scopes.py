@@ -20,7 +20,20 @@ SCOPES: Final = {
     "approvals:write": "answer in your name when a workflow asks for approval",
 }
 """Each scope, and how the page that asks for consent says it."""
+OF_PARTS: Final = {
+    "/mcp/documents": ("documents:read", "documents:write"),
+    "/documents": ("documents:read", "documents:write"),
+    # Code reads documents, too.
+    "/mcp/files": ("documents:read", "files:read", "files:write"),
+    "/mcp/search": ("documents:read", "files:read"),
+}
+"""By their paths, the endpoints that need only some of them."""
 READS: Final = tuple(scope for scope in SCOPES if scope.endswith(":read"))
+
+
+def scopes_at(path: str) -> tuple[str, ...]:
+    """The scopes that the endpoint at this path needs."""
+    return OF_PARTS.get(path.rstrip("/"), tuple(SCOPES))
 
 
 def scope_of(area: Area, *, writes: bool) -> str:

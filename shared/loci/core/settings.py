@@ -121,6 +121,15 @@ class Settings(BaseModel):
         None, description="the claim that names the tenant; default: the issuer is the tenant"
     )
     oidc_scopes: Words = Field((), description="scopes that every token must have")
+    oidc_client_id: str | None = Field(
+        None,
+        description="let people sign in at oidc_issuer on the pages of Loci, which is the client with this id there;"
+        " its redirect URI is the public URL with /ui/signed-in",
+    )
+    oidc_client_secret: SecretStr | None = Field(None, description="the secret of that client, if it has one")
+    oidc_client_secret_from: str | None = Field(
+        None, description="on AWS: the secret in Secrets Manager with that secret, if it is not set directly"
+    )
     tool_names: Literal["wire", "colon"] = Field(
         "wire", description="wire: list tools as pml_search_tools; colon: as pml:search_tools"
     )
@@ -252,6 +261,11 @@ class Settings(BaseModel):
         # The address that means "listen everywhere" is not one that a client can connect to.
         host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.host, self.host)  # noqa: S104
         return (self.public_url or f"http://{f'[{host}]' if ':' in host else host}:{self.port}").rstrip("/")
+
+    @property
+    def signs_in_at(self) -> str | None:
+        """The issuer at which people sign in to the pages; None: nowhere."""
+        return self.oidc_issuer if self.oidc_client_id else None
 
     @property
     def runner_folder(self) -> Path:

@@ -1,7 +1,7 @@
 """Cuts an answer that is too large to a head that fits and is still valid under the tool's output schema."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol, cast
 
 from mcp_types import CallToolResult, TextContent
@@ -9,6 +9,7 @@ from pydantic import Field
 
 from loci.core.errors import LociError
 from loci.core.identity import Owner
+from loci.core.scopes import READS
 from loci.mcp.threads import on_thread
 from loci.mcp.tool import LociTool, as_text
 
@@ -40,7 +41,16 @@ class StoredResult(Protocol):
 class ResultStore(Protocol):
     """Keeps results that are too large for an answer. The scratchpad is one."""
 
-    def keep(self, owner: Owner, tool: str, text: str, *, about: str = "", call: str | None = None) -> StoredResult:
+    def keep(
+        self,
+        owner: Owner,
+        tool: str,
+        text: str,
+        *,
+        about: str = "",
+        call: str | None = None,
+        scopes: Iterable[str] = READS,
+    ) -> StoredResult:
         """Keep the whole result for its owner, in the place of an earlier result of the same call."""
         ...
 
@@ -83,7 +93,8 @@ def _keep(
     # A tool that changes something may answer each call differently: each of its results is kept.
     call = json.dumps(arguments, sort_keys=True) if tool.reads else None
     try:
-        entry = results.keep(owner, tool.sdk_tool.name, whole, about=_about(arguments), call=call)
+        scopes = tool.scopes or READS
+        entry = results.keep(owner, tool.sdk_tool.name, whole, about=_about(arguments), call=call, scopes=scopes)
     except LociError as error:
         return f"This is the beginning of the result. The rest could not be kept: {error}", {"not_kept": error.what}
     return f"Results cached. Use scratchpad_read('{entry.id}') for full output", {"scratchpad_id": entry.id}

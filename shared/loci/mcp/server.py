@@ -27,8 +27,9 @@ from mcp_types import (
 from loci.core.calls import UNKNOWN, Called, Door
 from loci.core.deadline import out_of_time, time_left
 from loci.core.errors import LociError, NotFound
+from loci.core.identity import Caller
 from loci.core.lazy import Lazy
-from loci.core.scopes import check_scopes
+from loci.core.scopes import check_scopes, scope_of
 from loci.core.version import version
 from loci.mcp.answer_budget import within_budget
 from loci.mcp.caller import caller_of, principal
@@ -104,8 +105,7 @@ class LociServer(SdkServer):
         self.low_level.middleware.append(ProtocolErrors(lambda name: catalog.find(name) is not None))
         if self._resources:
             serve_resources(self.low_level, self._resources, self._prompts)
-        if self._upstream and host.settings.tools_listed:
-            self.low_level.add_request_handler("tools/list", PaginatedRequestParams, self._list_for)
+        self.low_level.add_request_handler("tools/list", PaginatedRequestParams, self._list_for)
 
     def is_quick(self, name: str) -> bool:
         """True if calls of this tool end soon and report nothing before they do."""
@@ -154,6 +154,9 @@ class LociServer(SdkServer):
 
     async def list_tools(self) -> list[Tool]:
         """List all tools, in the order of their names."""
+        return self._own_tools(lambda _: True)
+
+    def _own_tools(self, is_shown: Callable[[LociTool], bool]) -> list[Tool]:
         colon = self._host.settings.tool_names == "colon"
         return [
             Tool(
@@ -165,6 +168,7 @@ class LociServer(SdkServer):
                 annotations=tool.sdk_tool.annotations,
             )
             for tool in self._listed.all()
+            if is_shown(tool)
         ]
 
     def input_schema(self, name: str) -> dict[str, Any] | None:
@@ -204,15 +208,20 @@ class LociServer(SdkServer):
             raise unknown_tool(name, self._listed.names, error.resolution) from None
 
     async def _list_for(self, context: ServerRequestContext[Any, Any], _: PaginatedRequestParams) -> ListToolsResult:
-        """List the tools for this caller: also those of their servers that the operator wants listed."""
-        assert self._upstream  # noqa: S101 (only then is it called)
-        upstream, owner = await on_thread(self._upstream.get), caller_of(context).owner
+        """List the tools that this caller may call: also those of servers that the operator wants listed."""
+        caller = caller_of(context)
+        own = self._own_tools(lambda tool: _may_call(caller, tool))
+        if self._upstream is None or not self._host.settings.tools_listed:
+            return ListToolsResult(tools=own)
+        upstream = await on_thread(self._upstream.get)
         try:
-            chosen = await on_thread(upstream.listed, owner)
+            chosen = await on_thread(upstream.listed, caller.owner)
         except LociError as error:
             raise MCPError(INTERNAL_ERROR, f"{error.code}: {error}") from error
-        own = await self.list_tools()
-        tools = [*own, *(one for one in chosen if self._catalog.name(one.name) is None)]
+        tools = [
+            *own,
+            *(one for one in chosen if self._catalog.name(one.name) is None and _may_call_other(caller, one)),
+        ]
         return ListToolsResult(tools=tools, ttl_ms=0)  # those of servers may change at any time
 
     def _end(
@@ -237,6 +246,18 @@ class LociServer(SdkServer):
             answered=_text_size(result),
             counted_as=full_id(tool.id) if tool and tool.is_step else None,
         )
+
+
+def _may_call(caller: Caller, tool: LociTool) -> bool:
+    """True if the tool would not refuse the caller. What passes calls on needs what the called tool needs."""
+    if tool.id == CALL_TOOL:
+        return any(caller.may(scope_of("tools", writes=writes)) for writes in (False, True))
+    return all(map(caller.may, tool.scopes))
+
+
+def _may_call_other(caller: Caller, tool: Tool) -> bool:
+    reads = tool.annotations is not None and tool.annotations.read_only_hint is True
+    return caller.may(scope_of("tools", writes=not reads))
 
 
 async def _in_time(call: Callable[[], Awaitable[ToolAnswer]]) -> ToolAnswer:

@@ -1,7 +1,7 @@
 """The scratchpad: keeps results that are too large for an answer, whole, to be read piece by piece."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from heapq import nlargest
@@ -10,6 +10,7 @@ from loci.core.errors import Conflict, LociError, NotFound, Unavailable
 from loci.core.identity import Owner
 from loci.core.ids import content_id, random_id
 from loci.core.json import JsonObject, iso, string
+from loci.core.scopes import READS
 from loci.core.stores import ABSENT, BlobStore, Record, RecordStore, every, lost_race, read_or_none, readable
 
 KIND = "scratchpad"
@@ -34,6 +35,8 @@ class ScratchpadEntry:
     """The question or the arguments of the call, shortened."""
     size_bytes: int
     timestamp: str
+    scopes: frozenset[str]
+    """A client that a person allowed needs all of these to read it: those of the tool, or all reading ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +83,17 @@ class Scratchpad:
         return id
 
     def keep(
-        self, owner: Owner, tool: str, text: str, id: str | None = None, *, about: str = "", call: str | None = None
+        self,
+        owner: Owner,
+        tool: str,
+        text: str,
+        id: str | None = None,
+        *,
+        about: str = "",
+        call: str | None = None,
+        scopes: Iterable[str] = READS,
     ) -> ScratchpadEntry:
-        """Keep the text. A power cut may lose it.
+        """Keep the text. A power cut may lose it. Clients need the scopes to read it.
 
         The same text of the same tool gets the same id, unless an id was promised. With `call`, the same call of the
         same tool does: its newest result takes the place of the earlier one.
@@ -90,7 +101,8 @@ class Scratchpad:
         raw = text.encode("utf-8", "replace")
         now = self._clock()
         own_id = content_id(tool, text) if call is None else content_id(tool, "call", call)
-        entry = ScratchpadEntry(id or own_id, tool, about, len(raw), iso(now))
+        needed = frozenset(scopes)
+        entry = ScratchpadEntry(id or own_id, tool, about, len(raw), iso(now), needed)
         value: JsonObject = {
             "tool": tool,
             "about": about,
@@ -98,6 +110,7 @@ class Scratchpad:
             "hash": content_id(text, length=32),
             "kept_at": now,
             "used_at": now,
+            "scopes": [*sorted(needed)],
         }
         taken = self._put(owner, entry.id, value, raw)
         with suppress(Unavailable):  # the entry is kept: a promise expires, and the next entry makes room
@@ -121,13 +134,19 @@ class Scratchpad:
                 return Slice(text[offset:end], min(offset, len(text)), len(text))
         raise _missing(id)
 
+    def scopes(self, owner: Owner, id: str) -> frozenset[str]:
+        """What a client needs to read the entry; nothing if there is none."""
+        found = read_or_none(self._records.get(owner, KIND, id) if ID.fullmatch(id) else None, kept_entry)
+        return found[1].scopes if found else frozenset()
+
     def list(self, owner: Owner) -> list[ScratchpadEntry]:
         """All entries, newest first."""
         return list(self.newest(owner, MOST_ENTRIES * LOOKS).entries)
 
-    def newest(self, owner: Owner, limit: int) -> Newest:
-        """The newest entries, newest first."""
-        kept = list(readable(every(self._records, owner, KIND), kept_entry))
+    def newest(self, owner: Owner, limit: int, is_shown: Callable[[ScratchpadEntry], bool] = lambda _: True) -> Newest:
+        """The newest entries that are shown, newest first."""
+        found = readable(every(self._records, owner, KIND), kept_entry)
+        kept = [one for one in found if is_shown(one[1])]
         newest = nlargest(limit, kept, key=lambda one: one[0])
         return Newest(tuple(entry for _, entry in newest), len(kept), sum(entry.size_bytes for _, entry in kept))
 
@@ -219,8 +238,11 @@ def kept_entry(record: Record) -> tuple[float, ScratchpadEntry]:
     """The entry of a record, and when it was kept."""
     value, kept_at = record.value, _moment(record, "kept_at")
     _moment(record, "used_at")
-    about = str(value.get("about", ""))
-    return kept_at, ScratchpadEntry(record.key, string(value["tool"]), about, _size(record), iso(kept_at))
+    about, scopes = str(value.get("about", "")), value.get("scopes", [*READS])  # earlier versions kept none
+    if not isinstance(scopes, list):
+        raise TypeError("no scopes")
+    needed = frozenset(string(one) for one in scopes)
+    return kept_at, ScratchpadEntry(record.key, string(value["tool"]), about, _size(record), iso(kept_at), needed)
 
 
 def promised_until(record: Record) -> float:

@@ -7,6 +7,7 @@ from mcp_types import CallToolResult, TextContent
 from pydantic import BaseModel, Field
 
 from loci.core.identity import Caller
+from loci.core.scopes import check_scopes
 from loci.mcp.tool import LociTool, loci_tool
 from loci.scratchpad.api import Scratchpad, Slice
 
@@ -63,6 +64,8 @@ def scratchpad_tools(scratchpad: Scratchpad) -> list[LociTool]:
         Use it when an answer ended with `Results cached. Use scratchpad_read('…') for full output`, or gave a
         `scratchpad_id`. Read long ones piece by piece: `next_offset` is where the next starts.
         """
+        if caller.proof == "grant":  # all others may read everything of their own
+            check_scopes(caller, scratchpad.scopes(caller.owner, id), "This result")
         piece = _sendable(scratchpad.read(caller.owner, id, offset, limit))
         view = Piece(result=piece.text, offset=piece.offset, total=piece.total, next_offset=piece.next_offset)
         content = [TextContent(type="text", text=piece.text)]
@@ -79,7 +82,7 @@ def scratchpad_tools(scratchpad: Scratchpad) -> list[LociTool]:
 
         Use it before you run an expensive call again: its result may still be here for scratchpad_read.
         """
-        newest = scratchpad.newest(caller.owner, limit)
+        newest = scratchpad.newest(caller.owner, limit, lambda one: all(map(caller.may, one.scopes)))
         return Listing(
             entries=[
                 KeptResult(

@@ -4,6 +4,8 @@ from collections.abc import Callable
 from typing import Final
 
 from loci.core.identity import Caller, Owner
+from loci.core.json import JsonObject
+from loci.mcp.auth.signed_in_by import SignedInBy
 from loci.web.host import PagesHost
 
 COOKIE: Final = "loci_visit"
@@ -16,32 +18,42 @@ class BrowserSessions:
     def __init__(self, app: PagesHost, clock: Callable[[], float]) -> None:
         self._seal = app.keyring.seal("visit")
         self._keys = app.api_keys
+        self._issuer = app.settings.signs_in_at
         self._clock = clock
 
-    def begin(self, caller: Caller, shown: str) -> str:
+    def begin(self, caller: Caller, by: SignedInBy) -> str:
         """Make the cookie that the browser keeps instead of its credential."""
         ends = min(self._clock() + SECONDS, caller.expires or float("inf"))
-        key = self._keys.id_in(shown) if caller.proof == "key" else None
-        return self._seal.close({"t": caller.owner.tenant, "s": caller.owner.subject, "k": key, "e": ends})
+        at: JsonObject = {"i": by.issuer} if by.issuer else {}
+        return self._seal.close({"t": caller.owner.tenant, "s": caller.owner.subject, "k": by.key, "e": ends, **at})
 
     def caller_of(self, kept: str) -> Caller | None:
         """The caller who signed in; None if the cookie is forged or too old, or the key was revoked."""
-        match self._seal.open(kept):
+        claims = self._seal.open(kept) or {}
+        match claims:
             case {"t": str(tenant), "s": str(subject), "k": key, "e": float() | int() as ends} if ends > self._clock():
                 owner = Owner(tenant, subject)
-                return Caller(owner, "token" if key is None else "key") if self._is_good(key, owner) else None
+                is_good = self._is_good(key, claims.get("i"), owner)
+                return Caller(owner, "token" if key is None else "key") if is_good else None
             case _:
                 return None
 
-    def key_of(self, kept: str) -> str | None:
-        """The id of the key with which the browser signed in; None if it was a token, or the cookie is not good."""
-        key = (self._seal.open(kept) or {}).get("k")
-        return key if isinstance(key, str) and self.caller_of(kept) else None
+    def way_of(self, kept: str) -> SignedInBy | None:
+        """How the browser signed in, if it was with a key or at the issuer, and the cookie is good."""
+        match self._seal.open(kept) if self.caller_of(kept) else None:
+            case {"k": str(key)}:
+                return SignedInBy(key)
+            case {"i": str(issuer)}:
+                return SignedInBy(issuer=issuer)
+            case _:
+                return None
 
-    def _is_good(self, key: object, owner: Owner) -> bool:
+    def _is_good(self, key: object, issuer: object, owner: Owner) -> bool:
+        if issuer is not None and issuer != self._issuer:
+            return False
         return key is None or self._keys.owner_by_id(str(key)) == owner
 
 
-def set_cookie(value: str, *, seconds: int, secure: bool) -> str:
+def set_cookie(value: str, *, seconds: int, secure: bool, name: str = COOKIE, site: str = "Strict") -> str:
     """The value of the header. Without a path the cookie is valid below the page's folder, wherever Loci is mounted."""
-    return f"{COOKIE}={value}; Max-Age={seconds}; HttpOnly; SameSite=Strict{'; Secure' if secure else ''}"
+    return f"{name}={value}; Max-Age={seconds}; HttpOnly; SameSite={site}{'; Secure' if secure else ''}"

@@ -15,12 +15,14 @@ from loci.core.identity import Caller
 from loci.core.scopes import SCOPES
 from loci.mcp.auth.consents import Wish
 from loci.mcp.auth.oauth_parts import consents_of
+from loci.mcp.auth.signed_in_by import SignedInBy
 from loci.mcp.http.refusal import Refusal
 from loci.mcp.threads import on_thread
 from loci.web import answers
 from loci.web.browser_sessions import COOKIE
 from loci.web.host import PagesHost
-from loci.web.page import OWN, HtmlPage, filled
+from loci.web.page import HtmlPage
+from loci.web.sign_in import onward_page, told_page
 from loci.web.visitors import CONSENT, Visitors, posted_form
 
 MOST_FIELDS: Final = len(SCOPES) + 2
@@ -44,12 +46,12 @@ class ConsentRoutes:
         wish = await on_thread(self._consents.wish, sealed)
         if request.headers.get("sec-fetch-site") == "cross-site" and COOKIE not in request.cookies:
             # The browser keeps our cookie back as long as another site leads here. This page leads here itself.
-            return answers.html(_again(sealed))
+            return answers.html(onward_page(f"{CONSENT}?wish={sealed}"))
 
         async def show(caller: Caller, _: bool) -> Response:
-            key = await self._key(request, caller)
+            by = await self._by(request, caller)
             if await on_thread(self._consents.is_known, wish, caller.owner):
-                return _away(await on_thread(self._consents.allow, wish, caller.owner, key, wish.asked.scopes))
+                return _away(await on_thread(self._consents.allow, wish, caller.owner, by, wish.asked.scopes))
             page = _page(wish, sealed, self._consents.form_token(sealed, caller.owner))
             self._visitors.tell("ui_consent", caller, time.perf_counter(), len(page.html))
             return answers.html(page)
@@ -69,17 +71,18 @@ class ConsentRoutes:
         chosen = [scope for scope in fields.get("scope", []) if scope in wish.asked.scopes]
         if not chosen:
             raise Refusal(400, "Nothing is chosen: go back, choose something, or deny it")
-        key = await self._key(request, caller)
-        return _away(await on_thread(self._consents.allow, wish, caller.owner, key, chosen))
+        by = await self._by(request, caller)
+        return _away(await on_thread(self._consents.allow, wish, caller.owner, by, chosen))
 
-    async def _key(self, request: Request, caller: Caller) -> str | None:
-        """The key that the grant depends on. A caller who has none needs none: nobody does here."""
+    async def _by(self, request: Request, caller: Caller) -> SignedInBy:
+        """The sign-in that the grant depends on. A caller who has none needs none: nobody does here."""
         if caller.proof == "local":
-            return None
-        key = await self._visitors.key_of(request)
-        if key is None:
-            raise Refused("Only an API key can let a client in", "Sign out, and sign in with a key", code="NO_KEY")
-        return key
+            return SignedInBy()
+        by = await self._visitors.way_of(request)
+        if by is None:
+            advice = "Sign out, and sign in with a key or at the issuer"
+            raise Refused("A token that somebody gave out lets no client in", advice, code="NO_KEY")
+        return by
 
 
 def _page(wish: Wish, sealed: str, form: str) -> HtmlPage:
@@ -99,17 +102,7 @@ def _page(wish: Wish, sealed: str, form: str) -> HtmlPage:
     <button name="answer" value="deny" class="plain">Deny</button>
   </form>
   <p class="note">To end it later: <code>loci clients revoke</code>.</p>"""
-    return _filled(told, leads=[_source(wish.asked.redirect)])
-
-
-def _again(sealed: str) -> HtmlPage:
-    where = f"{CONSENT}?wish={html.escape(sealed)}"
-    return _filled(f'<meta http-equiv="refresh" content="0; url={where}"><p><a href="{where}">Go on</a></p>')
-
-
-def _filled(told: str, leads: Sequence[str] = ()) -> HtmlPage:
-    places = {"told": told}
-    return filled("approve.html", places, title="Connect", style="sign_in.css", connects=[OWN], leads=leads)
+    return told_page(told, leads=[_source(wish.asked.redirect)])
 
 
 def _source(redirect: str) -> str:

@@ -1,6 +1,6 @@
 """Pages for people, behind the same credentials as the endpoints."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
@@ -33,6 +33,7 @@ class Pages:
             *GraphRoutes(app, self._visitors).routes(),
             *FileRoutes(app, self._visitors).routes(),
             *ApprovalRoutes(app, self._visitors).routes(),
+            *(_at_issuer(app, self._visitors) if app.settings.signs_in_at else ()),
             *(ConsentRoutes(app, self._visitors).routes() if app.settings.oauth == "built-in" else ()),
             Route("/ui/sign-in", self._visitors.form, methods=["GET"]),
             Route("/ui/sign-in", self._visitors.sign_in, methods=["POST"]),
@@ -57,3 +58,9 @@ class Pages:
             self._app.telemetry.refused(path="/ui", status=503, reason=str(error))
             problem = {"code": error.code, "message": "Loci cannot answer now. Try again in a minute."}
             await answers.json({"error": problem}, 503)(scope, receive, send)
+
+
+def _at_issuer(app: PagesHost, visitors: Visitors) -> Sequence[Route]:
+    from loci.web.issuer_routes import IssuerRoutes  # cryptography is loaded only if people sign in at an issuer
+
+    return IssuerRoutes(app, visitors).routes()

@@ -13,6 +13,7 @@ from starlette.types import Scope
 
 from loci.core.identity import Caller
 from loci.mcp.auth.gate import Gate
+from loci.mcp.auth.signed_in_by import SignedInBy
 from loci.mcp.http.address import Addresses, is_own_page, public_base, without_origin
 from loci.mcp.http.body import read_body
 from loci.mcp.http.refusal import Refusal
@@ -58,13 +59,14 @@ class Visitors:
         # A token is for the endpoint. A challenge says where to get one for it.
         return await self._recognised(request.scope, request.headers), False
 
-    async def key_of(self, request: Request) -> str | None:
-        """The id of the API key with which the visitor came or signed in; None if it was none."""
+    async def way_of(self, request: Request) -> SignedInBy | None:
+        """The API key with which the visitor came or signed in, or the issuer; None if it was neither."""
         kept = request.cookies.get(COOKIE)
-        if kept and not _shows(request) and (key := await on_thread(self._sessions.key_of, kept)):
-            return key
+        if kept and not _shows(request) and (way := await on_thread(self._sessions.way_of, kept)):
+            return way
         shown = request.headers.get("authorization", "").partition(" ")[2] or request.headers.get("x-api-key", "")
-        return self._app.api_keys.id_in(shown.strip())
+        key = self._app.api_keys.id_in(shown.strip())
+        return SignedInBy(key) if key else None
 
     def page(
         self, name: str, show: Callable[[Caller, bool], Awaitable[Response]]
@@ -88,8 +90,12 @@ class Visitors:
         try:
             await self.caller(request)
         except Refusal:
-            return answers.html(sign_in_page(_wanted(request)))
-        return answers.away(_wanted(request))
+            return self.asked(wanted_page(request))
+        return answers.away(wanted_page(request))
+
+    def asked(self, to: str, problem: str = "", status: int = 200) -> Response:
+        """The form, and what was wrong the last time."""
+        return answers.html(sign_in_page(to, problem, issuer=self._app.settings.signs_in_at), status)
 
     async def sign_in(self, request: Request) -> Response:
         """Take the form: set the cookie, or say what is wrong."""
@@ -102,16 +108,20 @@ class Visitors:
             problem = error.message if isinstance(error, Refusal) else "This key is not valid here"
             status = 503 if isinstance(error, Refusal) and error.status == 503 else 401
             self._app.telemetry.refused(path="/ui/sign-in", status=status, reason=problem)
-            return answers.html(sign_in_page(_wanted(request), f"{problem}."), status)
-        answer = answers.away(_wanted(request))
-        cookie = set_cookie(self._sessions.begin(caller, shown), seconds=SECONDS, secure=self._is_secure(request))
-        answer.headers["Set-Cookie"] = cookie
+            return self.asked(wanted_page(request), f"{problem}.", status)
+        key = self._app.api_keys.id_in(shown) if caller.proof == "key" else None
+        answer = answers.away(wanted_page(request))
+        answer.headers["Set-Cookie"] = self.cookie(request, caller, SignedInBy(key))
         return answer
+
+    def cookie(self, request: Request, caller: Caller, by: SignedInBy) -> str:
+        """The header that signs the browser in."""
+        return set_cookie(self._sessions.begin(caller, by), seconds=SECONDS, secure=self.is_secure(request))
 
     async def sign_out(self, request: Request) -> Response:
         """Take the cookie back."""
         answer = answers.away("sign-in")
-        answer.headers["Set-Cookie"] = set_cookie("", seconds=0, secure=self._is_secure(request))
+        answer.headers["Set-Cookie"] = set_cookie("", seconds=0, secure=self.is_secure(request))
         return answer
 
     async def _recognised(self, scope: Scope, headers: Headers) -> Caller:
@@ -127,7 +137,8 @@ class Visitors:
             tool=what, door="page", owner=caller.owner.key, ms=ms, outcome="ok", code="", asked=0, answered=size
         )
 
-    def _is_secure(self, request: Request) -> bool:
+    def is_secure(self, request: Request) -> bool:
+        """True if the browser comes over https."""
         return public_base(self._app.settings, request.scope, request.headers).startswith("https:")
 
 
@@ -140,7 +151,7 @@ async def posted_form(request: Request, most: int = MOST_FIELDS) -> dict[str, li
         raise Refusal(400, f"This form has more than {most} fields") from None
 
 
-def _wanted(request: Request) -> str:
+def wanted_page(request: Request) -> str:
     """The page that the visitor came for."""
     wanted = request.query_params.get("to", "")
     return wanted if wanted in PAGES or ASKED.fullmatch(wanted) else PAGES[0]

@@ -1,22 +1,28 @@
 """Forged consent, clickjacking and cookies (RFC 9700, 4.7, 4.16)."""
 
 import json
+import re
 from urllib.parse import urlencode
 
 import pytest
 
 from loci.core.identity import SYSTEM
+from loci.core.scopes import SCOPES
 from loci.mcp.auth.oauth_clients import KIND
 from tests.attack.oauth.flow import (
     FORM_TYPE,
     HERE,
     HOST,
+    ISSUER,
     REDIRECT,
     Flow,
     encoded,
     parameters,
+    shown,
 )
 from tests.attack.wire import Ask
+
+SCOPE = re.compile(r'name="scope" value="([^"]+)"')
 
 
 def test_no_other_site_sends_the_form(flow: Flow, ann: str) -> None:
@@ -103,3 +109,12 @@ def test_a_question_is_too_old_after_a_change_of_its_client(flow: Flow, ann: str
     wish = flow.wish(client)
     flow.app.records.remove(SYSTEM, KIND, client)
     assert flow.page(wish, cookie).status == 404
+
+
+def test_a_client_of_a_part_is_allowed_nothing_of_the_others(flow: Flow, ann: str) -> None:
+    client, resource = flow.client(), f"{ISSUER}/mcp/documents"
+    page = flow.page(flow.wish(client, resource=resource), flow.cookie(ann)).body.decode()
+    assert set(SCOPE.findall(page)) == {"documents:read", "documents:write"}
+    page = flow.page(flow.wish(client, resource=resource, scope=" ".join(SCOPES)), flow.cookie(ann)).body.decode()
+    assert set(SCOPE.findall(page)) == {"documents:read", "documents:write"}
+    assert shown(flow.authorize(client, resource=resource, scope="tools:write")) == "invalid_scope"

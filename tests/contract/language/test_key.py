@@ -80,7 +80,7 @@ def test_a_key_in_a_secret_is_read_with_the_first_question_and_again_when_it_is_
     with moto_aws():
         clients = Clients()
         secret = clients.secretsmanager.create_secret(Name="language", SecretString="sk-old")["ARN"]
-        model = OpenAiModel("m", stub.url, partial(read_key, secret, clients))
+        model = OpenAiModel("m", stub.url, partial(read_key, secret, clients, "LOCI_LANGUAGE_MODEL_KEY_FROM"))
         clients.secretsmanager.put_secret_value(SecretId=secret, SecretString=f"{KEY}\n")
         stub.will(Fails(401, "invalid_api_key"))
         with pytest.raises(Unavailable):
@@ -99,7 +99,7 @@ def test_a_secret_that_is_missing_or_no_key_says_what_to_correct(stub: StubModel
         for name, text in (("missing", None), ("spaces", f"{KEY} x")):
             if text:
                 clients.secretsmanager.create_secret(Name=name, SecretString=text)
-            model = OpenAiModel("m", stub.url, partial(read_key, name, clients))
+            model = OpenAiModel("m", stub.url, partial(read_key, name, clients, "LOCI_LANGUAGE_MODEL_KEY_FROM"))
             with pytest.raises(Unavailable) as raised:
                 model.write("?", SCHEMA, seconds=5, most_tokens=10)
             said += [raised.value.resolution]

@@ -11,10 +11,7 @@ RESOLUTIONS = {
     "ResourceNotFoundException": "Deploy the stack, or set LOCI_SECRETS_FROM to the secret it made",
     "AccessDeniedException": "Allow this role to get the secret's value",
 }
-KEY_RESOLUTIONS = {
-    "ResourceNotFoundException": "Correct LOCI_LANGUAGE_MODEL_KEY_FROM",
-    "AccessDeniedException": "Allow this role to get the secret's value, and to use the KMS key that it has",
-}
+KEY_DENIED = "Allow this role to get the secret's value, and to use the KMS key that it has"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +36,10 @@ def read_secrets(name: str, clients: Clients) -> list[str]:
     return _read(name, clients, "AWSCURRENT").in_use()
 
 
-def read_key(name: str, clients: Clients) -> str:
-    """A key that is stored as the text of a secret."""
-    with explained("Secrets Manager", f"the secret {name}", KEY_RESOLUTIONS):
+def read_key(name: str, clients: Clients, setting: str) -> str:
+    """A key that is stored as the text of a secret, which the setting names."""
+    resolutions = {"ResourceNotFoundException": f"Correct {setting}", "AccessDeniedException": KEY_DENIED}
+    with explained("Secrets Manager", f"the secret {name}", resolutions):
         return clients.secretsmanager.get_secret_value(SecretId=name).get("SecretString", "")
 
 

@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Final, cast
@@ -21,7 +21,7 @@ from mcp.shared.auth import InvalidRedirectUriError, OAuthClientInformationFull,
 from pydantic import AnyUrl
 
 from loci.core.errors import Refused
-from loci.core.scopes import SCOPES
+from loci.core.scopes import SCOPES, scopes_at
 from loci.mcp.auth.client_documents import is_document
 from loci.mcp.auth.consents import Consents
 from loci.mcp.auth.grants import ACCESS_SECONDS, Grants, Tokens
@@ -70,14 +70,15 @@ class AuthorizationServer(OAuthAuthorizationServerProvider[AuthorizationCode, Re
     """Registers clients, sends people to the page that asks for consent, and gives tokens."""
 
     def __init__(
-        self, clients: OAuthClients, grants: Grants, codes: Codes, consents: Consents, resources: tuple[str, ...]
+        self, clients: OAuthClients, grants: Grants, codes: Codes, consents: Consents, base: str, paths: Sequence[str]
     ) -> None:
-        """`resources` are the addresses of the endpoints, the usual one first."""
+        """`paths` are those of the endpoints, the usual one first."""
         self._clients = clients
         self._grants = grants
         self._codes = codes
         self._consents = consents
-        self._resources = resources
+        self._base = base
+        self._resources = [base + path for path in paths]
 
     async def get_client(self, client_id: str) -> OAuthClientInformationFull | None:
         try:
@@ -122,13 +123,17 @@ class AuthorizationServer(OAuthAuthorizationServerProvider[AuthorizationCode, Re
         resource = (params.resource or self._resources[0]).rstrip("/")
         if resource not in self._resources:
             raise AuthorizeError("invalid_target", f"resource must be one of {' '.join(self._resources)}")
+        needed = scopes_at(resource.removeprefix(self._base))
+        scopes = tuple(scope for scope in needed if not params.scopes or scope in params.scopes)
+        if not scopes:
+            raise AuthorizeError("invalid_scope", f"{resource} has a use for {' '.join(needed)} only")
         asked = AskedGrant(
             client=cast("KnownClient", client).known.id,
             redirect=str(params.redirect_uri),
             named_redirect=params.redirect_uri_provided_explicitly,
             state=params.state,
             challenge=params.code_challenge,
-            scopes=tuple(scope for scope in SCOPES if not params.scopes or scope in params.scopes),
+            scopes=scopes,
             resource=resource,
         )
         return self._consents.page_for(asked)
@@ -209,6 +214,6 @@ def _given(tokens: Tokens | None) -> OAuthToken:
 
 def authorization_server(host: Host) -> AuthorizationServer:
     """That of a deployment."""
-    base = host.settings.base_url
-    resources = tuple(base + path_of(one) for one in SURFACES)
-    return AuthorizationServer(clients_of(host), grants_of(host), codes_of(host), consents_of(host), resources)
+    paths = [path_of(one) for one in SURFACES]
+    parts = clients_of(host), grants_of(host), codes_of(host), consents_of(host)
+    return AuthorizationServer(*parts, host.settings.base_url, paths)

@@ -14,6 +14,7 @@ from loci.mcp.auth.grants import Grants, scopes_in
 from loci.mcp.auth.oauth_client import OAuthClient, host_of
 from loci.mcp.auth.oauth_clients import OAuthClients
 from loci.mcp.auth.oauth_codes import AskedGrant, Codes
+from loci.mcp.auth.signed_in_by import SignedInBy
 
 PAGE: Final = "/ui/consent"
 WISH_SECONDS: Final = 600.0
@@ -117,12 +118,12 @@ class Consents:
             case _:
                 return False
 
-    def allow(self, wish: Wish, owner: Owner, key: str | None, scopes: Sequence[str]) -> str:
+    def allow(self, wish: Wish, owner: Owner, by: SignedInBy, scopes: Sequence[str]) -> str:
         """The address to which the browser goes with the code."""
         asked = replace(wish.asked, scopes=tuple(scope for scope in wish.asked.scopes if scope in scopes))
         allowed: JsonObject = {"scopes": [*asked.scopes], "redirect": asked.redirect, "resource": asked.resource}
-        self._grants.remember(owner, key, asked.client, allowed)
-        code = self._codes.make(asked, wish.client.name, wish.place, owner, key)
+        self._grants.remember(owner, by, asked.client, allowed)
+        code = self._codes.make(asked, wish.client.name, wish.place, owner, by)
         return self._back(wish.asked, code=code)
 
     def deny(self, wish: Wish) -> str:

@@ -11,7 +11,7 @@ from starlette.types import Scope
 
 from loci.core.identity import LOCAL_CALLER, Caller
 from loci.core.lazy import Lazy
-from loci.core.scopes import SCOPES
+from loci.core.scopes import scopes_at
 from loci.core.settings import Settings
 from loci.mcp.http.address import public_base
 from loci.mcp.http.refusal import Refusal
@@ -78,7 +78,7 @@ class Gate:
 
     async def _by_token(self, tokens: "AccessTokens", scope: Scope, headers: Headers, token: str) -> Caller:
         from loci.mcp.auth.issuer_keys import LONGEST_WAIT, KeysUnderWay
-        from loci.mcp.auth.tokens import BadToken
+        from loci.mcp.auth.issuer_tokens import BadToken
 
         try:
             caller = await tokens.caller_of(token, scope["path"].rstrip("/"))
@@ -104,14 +104,14 @@ class Gate:
             settings = self._host.settings
             base = settings.base_url if self._grants else public_base(settings, scope, headers)
             fields["resource_metadata"] = f"{base}{METADATA}{scope['path'].rstrip('/')}"
-            if scopes := asked_scopes(settings):
+            if scopes := asked_scopes(settings, scope["path"]):
                 fields["scope"] = " ".join(scopes)
         return {"WWW-Authenticate": "Bearer " + ", ".join(f'{name}="{value}"' for name, value in fields.items())}
 
 
-def asked_scopes(settings: Settings) -> tuple[str, ...]:
-    """The scopes for which a client should ask."""
-    return tuple(SCOPES) if settings.oauth == "built-in" else settings.oidc_scopes
+def asked_scopes(settings: Settings, path: str) -> tuple[str, ...]:
+    """The scopes for which a client of the endpoint at this path should ask."""
+    return scopes_at(path) if settings.oauth == "built-in" else settings.oidc_scopes
 
 
 def _is_forwarded(headers: Headers) -> bool:

@@ -6,6 +6,7 @@ which the person signed in, all its tokens end.
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final
 
 from loci.core.errors import Conflict, NotFound
@@ -17,6 +18,7 @@ from loci.core.signing import Keyring
 from loci.core.stores import ABSENT, Record, RecordStore, every, read_or_none, readable
 from loci.mcp.auth.api_keys import ApiKeys
 from loci.mcp.auth.gate import ACCESS
+from loci.mcp.auth.signed_in_by import SignedInBy, signed_in_by
 
 KIND: Final = "oauth_grant"
 CONSENTS: Final = "oauth_consent"
@@ -25,6 +27,8 @@ KEPT_SECONDS: Final = 365 * 24 * 3600.0
 ACCESS_SECONDS: Final = 3600
 UNUSED_SECONDS: Final = 90 * 24 * 3600.0
 """A grant ends if its client has not renewed its token for so long."""
+ISSUER_SECONDS: Final = 30 * 24 * 3600.0
+"""A grant of a person who signed in at the issuer ends then: the issuer does not tell Loci who has left."""
 REPEATED_SECONDS: Final = 30.0
 """A renewal may be repeated for so long, by a client that never got its answer: it gets the same token again."""
 RENEWS: Final = "loci-renew-"
@@ -40,8 +44,7 @@ class Grant:
     place: str
     """The place to which the browser was sent with the code."""
     owner: Owner
-    key: str | None
-    """The API key with which the person signed in."""
+    by: SignedInBy
     scopes: tuple[str, ...]
     resource: str
     created: str
@@ -71,14 +74,16 @@ class Grants:
         clock: Callable[[], float],
         *,
         without_key: bool = False,
+        issuer: str | None = None,
     ) -> None:
-        """`without_key`: nobody here needs a key, so a grant needs none either."""
+        """`without_key`: nobody here needs a key, so a grant needs none either. `issuer`: where people sign in now."""
         self._records = records
         self._access = keyring.seal("oauth-access")
         self._renew = keyring.seal("oauth-renew")
         self._keys = api_keys
         self._clock = clock
         self._without_key = without_key
+        self._issuer = issuer
 
     def begin(self, id: str, told: JsonObject) -> Tokens | None:
         """The first tokens of a new grant; None if it has ended already, or the key behind it."""
@@ -168,19 +173,15 @@ class Grants:
             if grant := self._grant(id):
                 self._end(grant)
 
-    def remember(self, owner: Owner, key: str | None, client: str, allowed: JsonObject) -> None:
+    def remember(self, owner: Owner, by: SignedInBy, client: str, allowed: JsonObject) -> None:
         """Remember what the person has allowed the client, until the key with which they signed in is revoked."""
-        until = self._clock() + KEPT_SECONDS
-        self._records.put(owner, CONSENTS, consent_key(client), {"key": key, "allowed": allowed}, expires_at=until)
+        value: JsonObject = {**by.stored(), "allowed": allowed}
+        self._records.put(owner, CONSENTS, consent_key(client), value, expires_at=self._clock() + KEPT_SECONDS)
 
     def allowed(self, owner: Owner, client: str) -> JsonObject | None:
         """The consent that the person gave the client before."""
-        record = self._records.get(owner, CONSENTS, consent_key(client))
-        match record and record.value:
-            case {"key": key, "allowed": dict(allowed)} if self._key_holds(owner, key):
-                return allowed
-            case _:
-                return None
+        found = read_or_none(self._records.get(owner, CONSENTS, consent_key(client)), consent_of)
+        return found[1] if found and self._signs_in(owner, found[0]) else None
 
     def _repeated(self, token: str, scopes: Sequence[str]) -> Tokens | None:
         """The tokens that another request has just got for the same token."""
@@ -208,10 +209,16 @@ class Grants:
 
     def _holds(self, grant: Grant) -> bool:
         """True if nobody has revoked it, nor the key with which the person signed in."""
-        return grant.revoked is None and self._key_holds(grant.owner, grant.key)
+        if grant.revoked is not None or not self._signs_in(grant.owner, grant.by):
+            return False
+        ends = datetime.fromisoformat(grant.created).timestamp() + ISSUER_SECONDS
+        return grant.by.issuer is None or self._clock() < ends
 
-    def _key_holds(self, owner: Owner, key: object) -> bool:
-        return self._without_key if key is None else self._keys.owner_by_id(str(key)) == owner
+    def _signs_in(self, owner: Owner, by: SignedInBy) -> bool:
+        """True if the person could still sign in so."""
+        if by.key is not None:
+            return self._keys.owner_by_id(by.key) == owner
+        return self._without_key if by.issuer is None else by.issuer == self._issuer
 
     def _begun(self, told: JsonObject) -> JsonObject:
         now = self._clock()
@@ -234,7 +241,7 @@ class Grants:
 def grant_of(record: Record) -> Grant:
     """The grant of a record."""
     value = record.value
-    key, revoked, renewed, generation = value["key"], value["revoked"], value["renewed"], value["generation"]
+    revoked, renewed, generation = value["revoked"], value["renewed"], value["generation"]
     if not isinstance(renewed, float | int) or not isinstance(generation, int):
         raise TypeError("no grant")
     return Grant(
@@ -243,7 +250,7 @@ def grant_of(record: Record) -> Grant:
         string(value["client_name"]),
         string(value["place"]),
         Owner(string(value["tenant"]), string(value["subject"])),
-        None if key is None else string(key),
+        signed_in_by(value),
         scopes_in(value["scopes"]),
         string(value["resource"]),
         string(value["created"]),
@@ -251,6 +258,14 @@ def grant_of(record: Record) -> Grant:
         generation,
         None if revoked is None else string(revoked),
     )
+
+
+def consent_of(record: Record) -> tuple[SignedInBy, JsonObject]:
+    """How the person of a consent signed in, and what they have allowed."""
+    allowed = record.value["allowed"]
+    if not isinstance(allowed, dict):
+        raise TypeError("no consent")
+    return signed_in_by(record.value), allowed
 
 
 def scopes_in(value: object) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ import json
 import threading
 import time
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from http.client import HTTPException
 from typing import Any, cast
@@ -84,8 +84,8 @@ class IssuerKeys:
 
     def _fetch(self, begun: "Future[None]") -> None:
         try:
-            url = self._url or self._discovered()
-            keys = jwt.PyJWKSet.from_dict(_document(url)).keys
+            url = self._url or str(discovered(self._issuer)["jwks_uri"])
+            keys = jwt.PyJWKSet.from_dict(document_at(url)).keys
             self._keys = {key.key_id or "": key for key in keys}
         except (OSError, HTTPException, ValueError, KeyError, RecursionError, jwt.PyJWTError):
             pass  # the known keys stay valid
@@ -93,25 +93,34 @@ class IssuerKeys:
             self._fetching = None
             begun.set_result(None)
 
-    def _discovered(self) -> str:
-        document = _document(f"{self._issuer.rstrip('/')}/.well-known/openid-configuration")
-        if document["issuer"] != self._issuer:
-            raise ValueError("the discovery document is of another issuer")
-        return str(document["jwks_uri"])
-
     def _unreachable(self, why: str) -> Unavailable:
         return Unavailable(f"The keys of {self._issuer} {why}", "Try again in a minute")
 
 
-def _document(url: str) -> dict[str, Any]:
-    parts = urlsplit(url)
-    if parts.scheme != "https" and not (parts.scheme == "http" and parts.hostname in {*LOOPBACK, "::1"}):
-        raise ValueError("keys are fetched over https only")
-    with STRAIGHT.open(url, timeout=PATIENCE) as answer:
+def discovered(issuer: str) -> dict[str, Any]:
+    """The issuer's discovery document."""
+    document = document_at(f"{issuer.rstrip('/')}/.well-known/openid-configuration")
+    if document["issuer"] != issuer:
+        raise ValueError("the discovery document is of another issuer")
+    return document
+
+
+def document_at(url: str, form: bytes | None = None, headers: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """The JSON object there, or the answer to a form that is posted there."""
+    if not is_safe(url):
+        raise ValueError("an issuer is asked over https only")
+    request = urllib.request.Request(url, form, {"Accept": "application/json", **(headers or {})})  # noqa: S310 (checked above)
+    with STRAIGHT.open(request, timeout=PATIENCE) as answer:
         document = json.loads(_all_bytes(answer))
     if not isinstance(document, dict):
         raise ValueError("the document is no object")
     return cast("dict[str, Any]", document)
+
+
+def is_safe(url: str) -> bool:
+    """True if nobody on the way reads what is sent there."""
+    parts = urlsplit(url)
+    return parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in {*LOOPBACK, "::1"})
 
 
 def _all_bytes(answer: Any) -> bytes:

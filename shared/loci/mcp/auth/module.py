@@ -28,6 +28,7 @@ def oauth_module(host: Host) -> Module:
 
         return OAuthEndpoints(host)
 
+    check_sign_in(host.settings)
     if host.settings.oauth != "built-in":
         return Module(name="oauth")
     check_issuer(host.settings)
@@ -37,7 +38,22 @@ def oauth_module(host: Host) -> Module:
 
 def check_issuer(settings: Settings) -> None:
     """Raise `Misconfigured` if codes and tokens would travel in the open: only https and loopback are good."""
-    address = urlsplit(settings.base_url)
-    if address.scheme != "https" and (address.hostname or "") not in {one.strip("[]") for one in LOOPBACK}:
+    if not _is_safe(settings):
         what = f"oauth = built-in cannot serve {settings.base_url}: everybody on the way could read its tokens"
         raise Misconfigured(what, "Set public_url to the https address that clients use")
+
+
+def check_sign_in(settings: Settings) -> None:
+    """Raise `Misconfigured` if people could not sign in at the issuer, or not safely."""
+    if not settings.oidc_client_id:
+        return
+    if not settings.oidc_issuer:
+        raise Misconfigured("oidc_client_id names a client of no issuer", "Set oidc_issuer, too")
+    if not _is_safe(settings):
+        what = f"Nobody can sign in safely at {settings.base_url}: everybody on the way could read the answers"
+        raise Misconfigured(what, "Set public_url to the https address that people use")
+
+
+def _is_safe(settings: Settings) -> bool:
+    address = urlsplit(settings.base_url)
+    return address.scheme == "https" or (address.hostname or "") in {one.strip("[]") for one in LOOPBACK}

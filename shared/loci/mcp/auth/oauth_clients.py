@@ -49,7 +49,7 @@ class OAuthClients:
             return self._documents.known(id) if address is None else self._documents.get(id, address)
         if not re.fullmatch(r"client-[0-9a-f]{24}", id):
             return None
-        return read_or_none(self._records.get(SYSTEM, KIND, id), _read)
+        return read_or_none(self._records.get(SYSTEM, KIND, id), client_of)
 
     def keep(self, client: OAuthClient) -> None:
         """Remember the client for a year from now: it has just got a token."""
@@ -59,5 +59,6 @@ class OAuthClients:
         self._records.put(SYSTEM, KIND, client.id, client.stored(), expires_at=until)
 
 
-def _read(record: Record) -> OAuthClient:
+def client_of(record: Record) -> OAuthClient:
+    """The client of a record."""
     return stored_client(record.key, record.value)

@@ -12,6 +12,7 @@ from loci.core.ids import random_id
 from loci.core.json import JsonObject, string
 from loci.core.stores import ABSENT, Record, RecordStore, read_or_none
 from loci.mcp.auth.grants import Grants, Tokens, scopes_in
+from loci.mcp.auth.signed_in_by import SignedInBy
 
 KIND: Final = "oauth_code"
 SECONDS: Final = 60.0
@@ -49,7 +50,7 @@ class Codes:
         self._grants = grants
         self._clock = clock
 
-    def make(self, asked: AskedGrant, client_name: str, place: str, owner: Owner, key: str | None) -> str:
+    def make(self, asked: AskedGrant, client_name: str, place: str, owner: Owner, by: SignedInBy) -> str:
         """A code for what the person has allowed."""
         code, now = secrets.token_urlsafe(32), self._clock()
         grant: JsonObject = {
@@ -58,7 +59,7 @@ class Codes:
             "place": place,
             "tenant": owner.tenant,
             "subject": owner.subject,
-            "key": key,
+            **by.stored(),
             "scopes": [*asked.scopes],
             "resource": asked.resource,
         }
@@ -76,7 +77,7 @@ class Codes:
     def get(self, code: str, client: str) -> Code | None:
         """The wish behind the client's code. If it was exchanged before, somebody stole it: its tokens end."""
         record = self._records.get(SYSTEM, KIND, _hash(code))
-        found = read_or_none(record, _read)
+        found = read_or_none(record, code_of)
         if record is None or found is None or found.asked.client != client:
             return None
         if isinstance(exchanged := record.value["exchanged"], str):
@@ -112,9 +113,10 @@ def _grant(record: Record) -> JsonObject:
     return grant
 
 
-def _read(record: Record) -> Code:
+def code_of(record: Record) -> Code:
+    """The code of a record."""
     value, grant, ends = record.value, _grant(record), record.value["ends"]
-    if not isinstance(ends, float | int):
+    if not isinstance(ends, float | int) or not isinstance(value["exchanged"], str | None):
         raise TypeError("no code")
     asked = AskedGrant(
         string(grant["client"]),

@@ -12,7 +12,8 @@ from loci.mcp.module import Host
 
 def grants_of(host: Host) -> Grants:
     """The grants of a deployment."""
-    return Grants(host.records, host.keyring, host.api_keys, time.time, without_key=host.settings.auth == "open")
+    without_key, issuer = host.settings.auth == "open", host.settings.signs_in_at
+    return Grants(host.records, host.keyring, host.api_keys, time.time, without_key=without_key, issuer=issuer)
 
 
 def clients_of(host: Host) -> OAuthClients:

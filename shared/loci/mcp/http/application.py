@@ -138,7 +138,7 @@ def _metadata(host: Host) -> Endpoint:
         document = {
             "resource": (settings.base_url if is_own else public_base(settings, request.scope, request.headers)) + path,
             "authorization_servers": [settings.base_url if is_own else settings.oidc_issuer],
-            "scopes_supported": list(asked_scopes(settings)),
+            "scopes_supported": list(asked_scopes(settings, path)),
             "bearer_methods_supported": ["header"],
             "resource_name": "Loci",
         }

@@ -1,0 +1,208 @@
+"""The pages of sign-in and consent, as somebody uses them whom a client sends there."""
+
+import json
+import threading
+from collections.abc import Generator
+from contextlib import closing
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import cast
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+import httpx2
+import pytest
+
+from loci.compose import build_app
+from loci.core.identity import Owner
+from loci.core.settings import load_settings
+from loci.mcp.http.application import asgi
+from tests.attack.doors import uvicorn_door
+from tests.attack.issuer import issuing
+from tests.attack.oauth.flow import CHALLENGE, VERIFIER
+from tests.servers.ports import free_port
+from tests.support.browser import Browser
+from tests.support.people_issuer import CLIENT, PeopleIssuer
+from tests.support.polling import until
+
+pytestmark = pytest.mark.browser
+SECONDS = 30
+CHOICES = "[...document.querySelectorAll('input[name=scope]')].map(one => one.value)"
+CLICK = "const found = document.querySelector(arguments[0]); found.click(); return true"
+
+
+class Client(ThreadingHTTPServer):
+    """A client's page, to which the browser comes back. Its own page leads to Loci, as a page of another site."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Page)
+        # Another site than Loci's, for which the browser has other cookies.
+        self.url = f"http://localhost:{self.server_address[1]}"
+        self.leads_to = ""
+        self.answers: list[dict[str, str]] = []
+
+
+class _Page(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        client, parts = cast("Client", self.server), urlsplit(self.path)
+        if parts.path == "/callback":
+            client.answers.append({name: values[0] for name, values in parse_qs(parts.query).items()})
+        body = f'<!doctype html><title>A client</title><a id="connect" href="{client.leads_to}">Connect</a>'.encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Say nothing."""
+
+
+@dataclass
+class Served:
+    """Loci with its authorization server, a client of it, and an issuer."""
+
+    url: str
+    key: str
+    client: Client
+    issuer: PeopleIssuer
+    ids: list[str] = field(default_factory=list[str])
+
+    def connect(self, browser: Browser) -> None:
+        """Do what somebody does in the client: the browser is led to Loci."""
+        redirect = f"{self.client.url}/callback"
+        told = {"client_name": "A notebook", "redirect_uris": [redirect]}
+        self.ids.append(httpx2.post(f"{self.url}/register", json=told).json()["client_id"])
+        fields = {
+            "response_type": "code",
+            "client_id": self.ids[-1],
+            "redirect_uri": redirect,
+            "code_challenge": CHALLENGE,
+            "code_challenge_method": "S256",
+            "state": f"state-{len(self.ids)}",
+            "scope": "documents:read files:read",
+        }
+        self.client.leads_to = f"{self.url}/authorize?{urlencode(fields).replace('&', '&amp;')}"
+        browser.go(self.client.url)
+        browser.run(CLICK, "#connect")
+
+    def answer(self) -> dict[str, str]:
+        """What the browser brought to the client."""
+        state = f"state-{len(self.ids)}"
+        return until(lambda: next((one for one in self.client.answers if one.get("state") == state), None), SECONDS)
+
+    def token(self, code: str) -> dict[str, str]:
+        form = {
+            "grant_type": "authorization_code",
+            "client_id": self.ids[-1],
+            "code": code,
+            "redirect_uri": f"{self.client.url}/callback",
+            "code_verifier": VERIFIER,
+        }
+        answer = httpx2.post(f"{self.url}/token", data=form)
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Generator[Served]:
+    port = free_port()
+    with issuing(PeopleIssuer) as issuer, Client() as client:
+        threading.Thread(target=client.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+        url = f"http://127.0.0.1:{port}"
+        told = {"data": tmp_path_factory.mktemp("consent"), "oauth": "built-in", "public_url": url}
+        told |= {"oidc_issuer": issuer.url, "oidc_client_id": CLIENT, "log_level": "ERROR"}
+        app = build_app(load_settings(told))
+        key = app.api_keys.create(Owner("acme", "ann"), "ann")[1]
+        with closing(app), uvicorn_door(asgi(app, on_loopback=True), port):
+            yield Served(url, key, client, issuer)
+        client.shutdown()
+
+
+def is_asked(browser: Browser) -> None:
+    """Wait for the question."""
+    browser.until("document.querySelector('button[value=allow]') !== null")
+
+
+def test_somebody_signs_in_with_a_key_and_allows_a_part(browser: Browser, served: Served) -> None:
+    served.connect(browser)
+    browser.until("document.getElementById('key') !== null")
+    browser.type("#key", served.key)
+    browser.press("Enter")
+    is_asked(browser)
+    said = browser.run("return document.body.innerText")
+    assert "A notebook" in said
+    assert "this computer" in said
+    assert browser.run(f"return {CHOICES}") == ["documents:read", "files:read"]
+    browser.run(CLICK, "input[value='files:read']")
+    browser.run(CLICK, "button[value=allow]")
+    answer = served.answer()
+    assert answer["iss"] == served.url
+    assert served.token(answer["code"])["scope"] == "documents:read"
+    assert browser.complaints() == []
+
+
+def test_who_signed_in_before_is_asked_at_once_though_another_site_leads_here(browser: Browser, served: Served) -> None:
+    served.connect(browser)
+    browser.until("document.getElementById('key') !== null")
+    browser.type("#key", served.key)
+    browser.press("Enter")
+    is_asked(browser)
+    served.connect(browser)
+    is_asked(browser)
+    browser.run(CLICK, "button[value=deny]")
+    assert served.answer()["error"] == "access_denied"
+
+
+def test_a_wrong_key_is_said_and_may_be_mended(browser: Browser, served: Served) -> None:
+    served.connect(browser)
+    browser.until("document.getElementById('key') !== null")
+    browser.type("#key", "loci_wrong")
+    browser.press("Enter")
+    browser.until("document.querySelector('[role=alert]') !== null")
+    browser.type("#key", served.key)
+    browser.press("Enter")
+    is_asked(browser)
+
+
+def test_somebody_signs_in_at_the_issuer_and_comes_back_to_the_question(browser: Browser, served: Served) -> None:
+    """The browser keeps strict cookies back on the way from the issuer: the page must lead on by itself."""
+    served.connect(browser)
+    browser.until("document.querySelector('a.button') !== null")
+    assert urlsplit(served.issuer.url).netloc in browser.run("return document.querySelector('a.button').innerText")
+    browser.run(CLICK, "a.button")
+    is_asked(browser)
+    browser.run(CLICK, "button[value=allow]")
+    assert served.token(served.answer()["code"])["scope"] == "documents:read files:read"
+    browser.go(f"{served.url}/ui/graph")
+    browser.until("document.getElementById('counts') !== null")
+
+
+def test_no_other_site_shows_the_question_in_a_frame(browser: Browser, served: Served, tmp_path: Path) -> None:
+    served.connect(browser)
+    browser.until("document.getElementById('key') !== null")
+    browser.type("#key", served.key)
+    browser.press("Enter")
+    is_asked(browser)
+    page = tmp_path / "evil.html"
+    page.write_text(f"<iframe id=shown src={json.dumps(browser.url())}></iframe>", "utf-8")
+    browser.go(page.as_uri())
+    browser.until("document.readyState === 'complete'")
+    shown = (
+        "try { return arguments.length && document.getElementById('shown').contentDocument } catch { return 'none' }"
+    )
+    assert not browser.run(shown)
+    assert any("frame" in one.lower() for one in browser.complaints())
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_pages_ask_nobody_else(browser: Browser, served: Served, scheme: str) -> None:
+    browser.prefer(scheme)
+    browser.go(f"{served.url}/ui/sign-in")
+    browser.until("document.getElementById('key') !== null")
+    assert {urlsplit(one).netloc for one in browser.requests() if one.startswith("http")} == {
+        urlsplit(served.url).netloc
+    }
+    assert browser.complaints() == []

@@ -1,0 +1,139 @@
+"""People who sign in at an OpenID Connect issuer on the page of Loci, and let a client in: on uvicorn and on AWS."""
+
+from collections.abc import Generator
+from contextlib import closing
+from dataclasses import dataclass
+
+import boto3
+import httpx2
+import pytest
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
+
+from loci.app import App
+from loci.compose import build_app
+from loci.core.errors import Misconfigured
+from loci.core.identity import Owner
+from loci.core.settings import load_settings
+from loci.mcp.http.application import asgi
+from tests.attack.doors import lambda_doors, uvicorn_door
+from tests.attack.issuer import issuing
+from tests.servers.ports import free_port
+from tests.support.moto_aws import BUCKET, SECRET, TABLE, moto_aws
+from tests.support.oauth_client import Program, ThroughDoor
+from tests.support.oauth_person import Person
+from tests.support.people_issuer import CLIENT, PeopleIssuer
+
+pytestmark = pytest.mark.anyio
+SAID = "the secret of Loci"
+
+
+@pytest.fixture(scope="module")
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+class Bearer(httpx2.Auth):
+    """Shows a token with each request."""
+
+    def __init__(self, token: str) -> None:
+        self._token = token
+
+    def auth_flow(self, request: httpx2.Request) -> Generator[httpx2.Request, httpx2.Response]:
+        request.headers["Authorization"] = f"Bearer {self._token}"
+        yield request
+
+
+@dataclass(frozen=True)
+class Deployed:
+    """Loci, which is a client of the issuer, and a way to it."""
+
+    app: App
+    issuer: PeopleIssuer
+    base: str
+    transport: httpx2.AsyncBaseTransport | None
+
+    def program(self) -> Program:
+        return Program(f"{self.base}/mcp", Person("", self.issuer.url, transport=self.transport), self.transport)
+
+
+@pytest.fixture(scope="module", params=["uvicorn", "rest", "http"])
+def deployed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Generator[Deployed]:
+    """On this machine without a secret at the issuer, and on AWS with one, behind a REST API and an HTTP API."""
+    with issuing(PeopleIssuer) as issuer:
+        told = {"oauth": "built-in", "log_level": "ERROR", "oidc_issuer": issuer.url, "oidc_client_id": CLIENT}
+        if request.param == "uvicorn":
+            port = free_port()
+            told |= {"data": tmp_path_factory.mktemp("oauth"), "public_url": f"http://127.0.0.1:{port}"}
+            app = build_app(load_settings(told))
+            with closing(app), uvicorn_door(asgi(app, on_loopback=True), port) as door:
+                yield Deployed(app, issuer, f"http://127.0.0.1:{door.port}", None)
+            return
+        issuer.secret = SAID
+        told |= {"mode": "aws", "table": TABLE, "bucket": BUCKET, "secrets_from": SECRET}
+        told |= {"public_url": "https://loci.test", "oidc_client_secret_from": "loci-at-the-issuer"}
+        with moto_aws():
+            boto3.Session().client("secretsmanager").create_secret(Name="loci-at-the-issuer", SecretString=SAID)  # pyright: ignore[reportUnknownMemberType]
+            app = build_app(load_settings(told))
+            with lambda_doors(asgi(app)) as (rest, http):
+                door = rest if request.param == "rest" else http
+                yield Deployed(app, issuer, "https://loci.test", ThroughDoor(door))
+
+
+async def test_a_person_signs_in_at_the_issuer_and_lets_a_client_in(deployed: Deployed) -> None:
+    program = deployed.program()
+    async with program.connected() as client:
+        answer = await client.call_tool("scratchpad_list", {})
+    assert not answer.is_error
+    [page] = program.person.pages
+    assert "Test program" in page
+    assert (await program.renewed(program.kept.renews)).status_code == 200
+
+
+async def test_the_owner_is_the_one_that_a_token_of_the_issuer_names(deployed: Deployed) -> None:
+    owner = Owner(deployed.issuer.url, "ann")
+    kept = deployed.app.scratchpad.keep(owner, "test", "of Ann")
+    program = deployed.program()
+    async with program.connected() as client:
+        answer = await client.call_tool("scratchpad_read", {"id": kept.id})
+    assert not answer.is_error
+    token = deployed.issuer.token(aud=f"{deployed.base}/mcp", tenant=...)
+    async with (
+        program.http(Bearer(token)) as http,
+        Client(streamable_http_client(program.url, http_client=http)) as client,
+    ):
+        answer = await client.call_tool("scratchpad_read", {"id": kept.id})
+    assert not answer.is_error
+
+
+async def test_another_person_is_another_owner(deployed: Deployed) -> None:
+    kept = deployed.app.scratchpad.keep(Owner(deployed.issuer.url, "ann"), "test", "of Ann")
+    deployed.issuer.who = "bob"
+    try:
+        async with deployed.program().connected() as client:
+            answer = await client.call_tool("scratchpad_read", {"id": kept.id})
+    finally:
+        deployed.issuer.who = "ann"
+    assert answer.structured_content
+    assert answer.structured_content["error"]["code"] == "SCRATCHPAD_NOT_FOUND"
+
+
+@pytest.mark.parametrize(
+    ("told", "advice"),
+    [
+        ({"oidc_client_id": CLIENT, "public_url": "https://loci.test"}, "oidc_issuer"),
+        (
+            {
+                "oidc_client_id": CLIENT,
+                "oidc_issuer": "https://id.example.com",
+                "public_url": "http://loci.example.com",
+            },
+            "https",
+        ),
+    ],
+)
+def test_a_sign_in_that_nobody_could_use_safely_is_refused_at_the_start(
+    tmp_path_factory: pytest.TempPathFactory, told: dict[str, str], advice: str
+) -> None:
+    with pytest.raises(Misconfigured, match=advice):
+        asgi(build_app(load_settings({"data": tmp_path_factory.mktemp("none"), **told})))
