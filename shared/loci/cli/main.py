@@ -13,6 +13,7 @@ from loci.cli.approve import approve
 from loci.cli.call import EXAMPLES, call
 from loci.cli.doctor import doctor
 from loci.cli.documents import forget, graph, search
+from loci.cli.events import events
 from loci.cli.ingest import ingest
 from loci.cli.reindex import reindex
 from loci.cli.serve import serve
@@ -47,6 +48,7 @@ tools.cli.add_typer(capabilities.cli, name="capabilities")
 cli.add_typer(tools.cli, name="tools")
 cli.command(epilog=EXAMPLES)(call)
 cli.command()(approve)
+cli.command()(events)
 cli.add_typer(models.cli, name="models")
 cli.add_typer(keys.cli, name="keys")
 cli.add_typer(clients.cli, name="clients")
