@@ -119,7 +119,7 @@ def _asked(request: Request, caller: Caller) -> Asked:
     """What the request wants. Raises `Refused` if that cannot be."""
     query = request.query_params
     after = request.headers.get("last-event-id") or query.get("after") or None
-    place = None if after is None else Place.of(after.strip())
+    place = None if after is None else Place.of(after)
     if after is not None and place is None:
         raise Refused(f"{after[:40]!r} is no id of an event", "Leave it out to begin now", code="BAD_EVENT_ID")
     last = query.get("last", "0")

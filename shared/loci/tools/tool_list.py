@@ -50,7 +50,7 @@ class ToolList:
         self._reaching = reaching
         self._clock = clock
         self._elsewhere = ask_later
-        self._tell = tell
+        self._tell = tell if ask_later is None else untold  # the other process does it
         self._turn = threading.Lock()
         self._asking: set[tuple[Owner, str]] = set()
         self._changed: set[tuple[Owner, str]] = set()
