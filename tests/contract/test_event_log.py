@@ -135,6 +135,16 @@ def test_an_id_of_another_log_is_not_known(log: EventLog) -> None:
     assert log.found(ANN, Place(7)) is None
 
 
+def test_who_has_written_itself_knows_also_what_others_wrote_since(
+    log: EventLog, records: RecordStore, clock: Clock
+) -> None:
+    log.append(ANN, [called("a")])
+    EventLog(records, clock, trims=True).append(ANN, [called("b"), called("c")])
+    assert log.found(ANN, Place(2, 1)) == Place(2, 1)
+    assert log.end(ANN) == Place(2, 1)
+    assert log.before_last(ANN, 1, ALL) == Place(2, 0)
+
+
 def test_the_last_events_of_some_kinds_are_found(log: EventLog) -> None:
     log.append(ANN, [called("a"), called("b", "workflow"), called("c")])
     log.append(ANN, [called("d", "workflow"), called("e")])

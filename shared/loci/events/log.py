@@ -61,7 +61,8 @@ class EventLog:
 
     def append(self, owner: Owner, events: Sequence[Event]) -> None:
         """Write them as one batch."""
-        before, is_there = self._last(owner)
+        known = self._known(owner)
+        before, is_there = self._last(owner) if known is None else (known, True)
         number = before + 1 if is_there else before + LEAP
         told = [[one.kind, one.at, one.fields] for one in events]
         while True:
@@ -131,15 +132,20 @@ class EventLog:
 
     def _last(self, owner: Owner) -> tuple[int, bool]:
         """The number of the last batch, and True; if all have expired, about that, and False."""
-        with self._turn:
-            known = self._newest.get(owner)
-        if known is not None and self._clock() - known.written_at < SURE_SECONDS:
-            return known.number, True
+        known = self._known(owner)
+        if known is not None:
+            return self._newest_from(owner, known), True
         record = self._records.get(owner, COUNT, "newest")
         count = read_or_none(record, lambda one: int(cast("int", one.value["number"]))) or 0
         newest = self._newest_from(owner, count)
         is_there = newest != count or count == 0 or self._records.get(owner, BATCH, _key(count)) is not None
         return newest, is_there
+
+    def _known(self, owner: Owner) -> int | None:
+        """The number of the last batch that this process wrote, if it is young. Others may have written more."""
+        with self._turn:
+            known = self._newest.get(owner)
+        return known.number if known is not None and self._clock() - known.written_at < SURE_SECONDS else None
 
     def _newest_from(self, owner: Owner, number: int) -> int:
         """The number of the last batch; this one if there is none behind it."""
