@@ -50,7 +50,7 @@ class Follower:
         try:
             until(lambda: found(self) or None, seconds)
         except AssertionError:
-            raise AssertionError(f"not seen: {self.statuses} {self.seen}") from None
+            raise AssertionError(f"not seen: {self.statuses[-5:]} {self.seen}") from None
 
     def begun(self) -> "Follower":
         """Wait until the server knows where it begins."""
