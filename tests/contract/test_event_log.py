@@ -55,9 +55,7 @@ def test_somebody_elses_events_are_never_read(log: EventLog) -> None:
     assert log.recent(BOB, Place(0, is_last=True)) is None
 
 
-def test_many_processes_write_one_order_and_readers_miss_and_double_nothing(
-    records: RecordStore, clock: Clock
-) -> None:
+def test_many_processes_write_one_order_and_readers_miss_and_double_nothing(records: RecordStore, clock: Clock) -> None:
     writers, batches = 5, 12
     are_done, found = threading.Event(), dict[int, list[str]]()
 
@@ -152,7 +150,7 @@ def test_the_last_events_of_some_kinds_are_found(log: EventLog) -> None:
         place = log.before_last(ANN, count, kinds)
         read = log.after(ANN, place)
         assert not read.has_gap
-        assert [str(event.fields["tool"]) for _, event in read.events if event.kind in kinds][0] == first
+        assert next(str(event.fields["tool"]) for _, event in read.events if event.kind in kinds) == first
     assert log.before_last(BOB, 5, ALL) == Place(0)
 
 

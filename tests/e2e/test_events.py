@@ -56,23 +56,25 @@ def test_whoever_follows_over_a_restart_of_the_server_misses_and_doubles_nothing
 @pytest.mark.parametrize("version", ["v1", "v2"])
 def test_behind_api_gateway_answers_end_and_none_is_missed_or_doubled(tmp_path: Path, version: Version) -> None:
     environment = clean_environment(tmp_path / "data", LOCI_AUTH="open")
-    with event_front(HANDLER, environment, workers=3, version=version, seed=1) as url:
-        with following(door(url), HERE) as follower:
-            follower.begun()
+    with (
+        event_front(HANDLER, environment, workers=3, version=version, seed=1) as url,
+        following(door(url), HERE) as follower,
+    ):
+        follower.begun()
 
-            def work(first: int) -> None:
-                for number in range(first, first + 8):
-                    answer = post(f"{url}/mcp", read("x" * number))
-                    assert answer.status == 200, answer.text
+        def work(first: int) -> None:
+            for number in range(first, first + 8):
+                answer = post(f"{url}/mcp", read("x" * number))
+                assert answer.status == 200, answer.text
 
-            threads = [threading.Thread(target=work, args=(first,)) for first in (100, 200)]
-            for one in threads:
-                one.start()
-            for one in threads:
-                one.join()
-            follower.wait(lambda one: len(one.of("call")) >= 16)
-            post(f"{url}/mcp", read("last"))
-            follower.wait(lambda one: "4 characters" in sizes(one))
+        threads = [threading.Thread(target=work, args=(first,)) for first in (100, 200)]
+        for one in threads:
+            one.start()
+        for one in threads:
+            one.join()
+        follower.wait(lambda one: len(one.of("call")) >= 16)
+        post(f"{url}/mcp", read("last"))
+        follower.wait(lambda one: "4 characters" in sizes(one))
     assert len(follower.statuses) > 1
     expected = {f"{first + number} characters" for first in (100, 200) for number in range(8)}
     assert sorted(sizes(follower)[:-1]) == sorted(expected)
@@ -139,7 +141,11 @@ def test_a_server_that_is_no_loci_is_said_to_be_none(tmp_path: Path) -> None:
     program = "import http.server as s; s.test(s.SimpleHTTPRequestHandler, port=0, bind='127.0.0.1')"
     (tmp_path / "events").write_text("no events")
     with subprocess.Popen(
-        [sys.executable, "-u", "-c", program], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        [sys.executable, "-u", "-c", program],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
     ) as server:
         assert server.stdout is not None
         port = server.stdout.readline().partition(" port ")[2].partition(" ")[0]

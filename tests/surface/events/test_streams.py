@@ -175,9 +175,7 @@ def test_a_name_cannot_begin_another_event(app: App, follow: Follow) -> None:
 
 
 @on_this_machine
-def test_a_stream_ends_when_its_key_is_revoked(
-    app: App, door: Door, key: Key, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_stream_ends_when_its_key_is_revoked(app: App, door: Door, key: Key, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stream_module, "BEAT_SECONDS", 0.1)
     headers = key(ANN)
     with following(door, headers) as follower:
@@ -188,9 +186,7 @@ def test_a_stream_ends_when_its_key_is_revoked(
 
 
 @on_this_machine
-def test_a_stream_that_is_idle_gives_a_sign_of_life(
-    door: Door, key: Key, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_stream_that_is_idle_gives_a_sign_of_life(door: Door, key: Key, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stream_module, "BEAT_SECONDS", 0.1)
     with following(door, key(ANN)) as follower:
         follower.wait(lambda one: one.raw.count(":") >= 2)

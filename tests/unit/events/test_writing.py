@@ -10,6 +10,8 @@ import pytest
 from loci.adapters.local.records import SqliteRecords
 from loci.adapters.local.sqlite import Database
 from loci.core.identity import Owner
+from loci.core.json import JsonObject
+from loci.core.stores import Record
 from loci.events import writing as writing_module
 from loci.events.api import Events
 from loci.events.event import Event, Place
@@ -25,7 +27,6 @@ class Stoppable(SqliteRecords):
         super().__init__(database, clock)
         self.may_go = threading.Event()
         self.may_go.set()
-        self.is_asked = threading.Event()
 
     @contextmanager
     def held(self) -> Generator[None]:
@@ -35,10 +36,21 @@ class Stoppable(SqliteRecords):
         finally:
             self.may_go.set()
 
-    def put(self, *args: object, **kwargs: object):  # type: ignore[no-untyped-def, override]  # noqa: ANN201
-        self.is_asked.set()
+    def put(
+        self,
+        owner: Owner,
+        kind: str,
+        key: str,
+        value: JsonObject,
+        *,
+        expect_version: str | None = None,
+        expires_at: float | None = None,
+        durable: bool = True,
+    ) -> Record:
         assert self.may_go.wait(30)
-        return super().put(*args, **kwargs)  # type: ignore[arg-type]  # pyright: ignore
+        return super().put(
+            owner, kind, key, value, expect_version=expect_version, expires_at=expires_at, durable=durable
+        )
 
 
 @pytest.fixture
