@@ -3,4 +3,5 @@
 from loci.compose import build_app
 from loci.mcp.lambda_handler import job_handler
 
-lambda_handler = job_handler(build_app())
+app = build_app()
+lambda_handler = job_handler(app, app.finish)

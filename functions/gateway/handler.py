@@ -9,6 +9,6 @@ from loci.mcp.http.application import asgi
 from loci.mcp.lambda_handler import keep_alive
 
 app = build_app()
-lambda_handler = keep_alive(asgi(app))
+lambda_handler = keep_alive(asgi(app), app.finish)
 gc.freeze()
 gc.enable()

@@ -13,4 +13,5 @@ def lambda_handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     done = steps.do(event, context.get_remaining_time_in_millis() / 1000 if context else None)
     if tools := app.lazy_tools.made:
         tools.finish_learning()  # this process may stop now
+    app.finish()
     return done

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from loci.code.api import Code
     from loci.code.parts import CodeAdapters
     from loci.documents.api import Documents
+    from loci.events.api import Events
     from loci.files.api import Files
     from loci.files.parts import FileAdapters
     from loci.mcp.module import Module
@@ -70,6 +71,7 @@ class App:
     issuer_secret: Callable[[], str | None]
     scratchpad: Scratchpad
     api_keys: ApiKeys
+    lazy_events: "Lazy[Events]"
     lazy_language_model: "Lazy[LanguageModel | None]"
     lazy_documents: "Lazy[Documents]"
     lazy_files: "Lazy[Files]"
@@ -77,6 +79,11 @@ class App:
     lazy_tools: "Lazy[Tools]"
     lazy_workflows: "Lazy[Workflows]"
     list_modules: "Callable[[App], Sequence[Module]]"
+
+    @property
+    def events(self) -> "Events":
+        """What happens, told to those who follow it."""
+        return self.lazy_events.get()
 
     @property
     def documents(self) -> "Documents":
@@ -108,6 +115,16 @@ class App:
         """Each vertical, as the server offers it."""
         return self.list_modules(self)
 
+    def end_streams(self) -> None:
+        """End the answers that would not end by themselves: the server stops."""
+        if events := self.lazy_events.made:
+            events.streams.end()
+
+    def finish(self) -> None:
+        """Write what waits to be told: on Lambda this process stands still after its answer."""
+        if events := self.lazy_events.made:
+            events.finish()
+
     def close(self) -> None:
         """End what runs: the server stops. All parts together have one deadline; then those that still end are named.
 
@@ -126,6 +143,9 @@ class App:
             if part:
                 ending.begin(name, part.close)
         ending.wait()
+        if events := self.lazy_events.made:  # the others' ends are events, too
+            ending.begin("events", events.close)
+            ending.wait()
         if late := ending.late():
             print(f"Not ended after {CLOSE_SECONDS:g} s, and killed: {', '.join(late)}", file=sys.stderr, flush=True)
 

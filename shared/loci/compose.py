@@ -9,11 +9,15 @@ from typing import TYPE_CHECKING
 from loci.app import Adapters, App
 from loci.code.module import code_module
 from loci.core.calls import Called, Calls
+from loci.core.events import EventKind
+from loci.core.identity import Owner
+from loci.core.json import JsonObject
 from loci.core.lazy import Lazy
 from loci.core.settings import UPLOADS_A_CALL, Settings, load_settings
 from loci.core.stores import RecordStore
 from loci.core.telemetry import Telemetry
 from loci.documents.module import documents_module
+from loci.events.module import events_module
 from loci.files.module import files_module
 from loci.lookup.module import lookup_module
 from loci.mcp.auth.api_keys import ApiKeys
@@ -32,17 +36,25 @@ if TYPE_CHECKING:
     from loci.code.api import Code
     from loci.documents.api import Documents
     from loci.documents.ingest.reindex import IndexRebuild
+    from loci.events.api import Events
     from loci.files.api import Files
     from loci.mcp.auth.grants import Grants
     from loci.search.inference import Embedder
     from loci.search.language_model import LanguageModel
     from loci.tools.answering import Answering
     from loci.tools.api import Tools
+    from loci.web.visitors import Visitors
     from loci.workflows.api import Workflows
 
 
 def modules(app: App) -> Sequence[Module]:
     """Every vertical. A vertical that is not in this list is not served."""
+
+    def visitors(is_open: bool) -> "Visitors":
+        from loci.web.visitors import Visitors
+
+        return Visitors(app, is_open=is_open, clock=time.time)
+
     return [
         scratchpad_module(app.scratchpad),
         documents_module(app),
@@ -51,6 +63,7 @@ def modules(app: App) -> Sequence[Module]:
         tools_module(app),
         workflows_module(app),
         lookup_module(app),
+        events_module(app, visitors),  # before the pages, which take everything below their path
         web_module(app),
         oauth_module(app),
     ]
@@ -69,6 +82,12 @@ def build_app(settings: Settings | None = None) -> App:
     def count(called: Called) -> None:
         if tools := lazy_tools.made:  # no call of another tool waits until these are loaded
             tools.count(called)
+        lazy_events.get().called(called)
+
+    lazy_events = Lazy(lambda: _events(settings, adapters.records))
+
+    def tell(owner: Owner, kind: EventKind, fields: JsonObject) -> None:
+        lazy_events.get().tell(owner, kind, fields)
 
     calls = Calls(telemetry, count)
 
@@ -80,7 +99,7 @@ def build_app(settings: Settings | None = None) -> App:
         from loci.documents.parts import document_parts
 
         model = language_model.get()
-        return Documents(document_parts(settings, adapters.records, adapters.blobs, for_search.get(), model))
+        return Documents(document_parts(settings, adapters.records, adapters.blobs, for_search.get(), model, tell))
 
     lazy_documents = Lazy(documents)
 
@@ -89,7 +108,7 @@ def build_app(settings: Settings | None = None) -> App:
         from loci.files.parts import file_parts
 
         shared = adapters.files(for_search.get())
-        return Files(file_parts(settings, adapters.records, adapters.blobs, shared, language_model.get()))
+        return Files(file_parts(settings, adapters.records, adapters.blobs, shared, language_model.get(), tell))
 
     lazy_files = Lazy(files)
 
@@ -102,7 +121,7 @@ def build_app(settings: Settings | None = None) -> App:
             return for_search.get().embedder
 
         own = OwnTools(lambda: tool_families(app))
-        return Tools(tool_parts(settings, adapters.records, embedder, adapters.tools(), own, calls))
+        return Tools(tool_parts(settings, adapters.records, embedder, adapters.tools(), own, calls, tell))
 
     lazy_tools = Lazy(tools)
 
@@ -135,7 +154,7 @@ def build_app(settings: Settings | None = None) -> App:
         links = ApprovalLinks(adapters.keyring.seal(PURPOSE), settings.base_url)
         model = language_model.get
         return Workflows(
-            workflow_parts(settings, adapters.records, scratchpad, *steps, adapters.workflows(), links, model)
+            workflow_parts(settings, adapters.records, scratchpad, *steps, adapters.workflows(), links, model, tell)
         )
 
     app = App(
@@ -150,6 +169,7 @@ def build_app(settings: Settings | None = None) -> App:
         issuer_secret=partial(_issuer_secret, settings),
         scratchpad=scratchpad,
         api_keys=ApiKeys(adapters.records, time.time),
+        lazy_events=lazy_events,
         lazy_language_model=language_model,
         lazy_documents=lazy_documents,
         lazy_files=lazy_files,
@@ -177,13 +197,16 @@ def build_upload_queue(settings: Settings | None = None) -> "UploadQueue":
     records, blobs = aws_stores(settings, clients)
     adapters = for_search(settings, records, clients, at_once=False)
     library = document_parts(settings, records, blobs, adapters, None).library
-    ingest = UploadIngest(S3Uploads(settings.bucket or "", clients), library, Telemetry(settings.log_level))
+    events = _events(settings, records)
+    telemetry = Telemetry(settings.log_level)
+    ingest = UploadIngest(S3Uploads(settings.bucket or "", clients), library, telemetry, events.tell)
     of_files = for_files(settings, blobs, clients, adapters, keyring=None)
     writer = _language_model(settings, records)
-    files = FileArrivals(settings.bucket or "", blobs, clients, file_parts(settings, records, blobs, of_files, writer))
+    parts = file_parts(settings, records, blobs, of_files, writer, events.tell)
+    files = FileArrivals(settings.bucket or "", blobs, clients, parts)
     # The index in the bucket writes in one go what comes at once: all of a call. A domain gains nothing by it.
     at_once = UPLOADS_A_CALL if settings.search == "s3" else 1
-    return UploadQueue(ingest, clients, settings.aside_queue, at_once, files)
+    return UploadQueue(ingest, clients, settings.aside_queue, at_once, files, events.finish)
 
 
 def build_answering(settings: Settings | None = None, *, only_public: bool = True) -> "Answering":
@@ -197,8 +220,9 @@ def build_answering(settings: Settings | None = None, *, only_public: bool = Tru
     settings = settings or load_settings()
     clients = Clients()
     records, _ = aws_stores(settings, clients)
-    reached = reached_servers(records, for_connections(settings, clients, only_public=only_public))
-    return Answering(reached.tool_list, reached.servers, read_public)
+    events = _events(settings, records)
+    reached = reached_servers(records, for_connections(settings, clients, only_public=only_public), events.tell)
+    return Answering(reached.tool_list, reached.servers, read_public, events.finish)
 
 
 def build_index_rebuild(settings: Settings) -> "IndexRebuild":
@@ -302,6 +326,14 @@ def _adapters(settings: Settings) -> Adapters:
     from loci.runtimes.aws import aws_adapters
 
     return aws_adapters(settings)
+
+
+def _events(settings: Settings, records: RecordStore) -> "Events":
+    from loci.events.api import Events
+
+    # On Lambda a call's answer waits until its event is written: so only if somebody follows.
+    is_local = settings.mode == "embedded"
+    return Events(records, keeps_all=is_local, trims=is_local)
 
 
 def _language_model(settings: Settings, records: RecordStore) -> "LanguageModel | None":

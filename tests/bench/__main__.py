@@ -11,6 +11,7 @@ from types import FrameType
 from typing import NoReturn
 
 from tests.bench.cold import cold
+from tests.bench.event_streams import event_streams
 from tests.bench.figures import Figure, as_json, table
 from tests.bench.file_search import file_search
 from tests.bench.files import files
@@ -58,6 +59,7 @@ PARTS: Mapping[str, Callable[[Servers], list[Figure]]] = {
     "tool use": tool_use,
     "ten tasks": ten_tasks,
     "workflows": workflows,
+    "events": event_streams,
     "gateway model": gateway_model,
     "graph": graph,
     "typescript": typescript,

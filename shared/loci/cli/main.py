@@ -15,6 +15,7 @@ from loci.cli.connect import EXAMPLES as CONNECT_EXAMPLES
 from loci.cli.connect import connect
 from loci.cli.doctor import doctor
 from loci.cli.documents import forget, graph, search
+from loci.cli.events import events
 from loci.cli.ingest import ingest
 from loci.cli.reindex import reindex
 from loci.cli.serve import serve
@@ -50,6 +51,7 @@ tools.cli.add_typer(capabilities.cli, name="capabilities")
 cli.add_typer(tools.cli, name="tools")
 cli.command(epilog=EXAMPLES)(call)
 cli.command()(approve)
+cli.command()(events)
 cli.add_typer(models.cli, name="models")
 cli.add_typer(keys.cli, name="keys")
 cli.add_typer(clients.cli, name="clients")

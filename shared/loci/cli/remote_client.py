@@ -104,11 +104,16 @@ class RemoteClient:
 
 def documents_url(url: str) -> str:
     """Return the URL of `/documents` for the address of a Loci server, or of its MCP endpoint."""
+    return server_url(url, "documents")
+
+
+def server_url(url: str, path: str) -> str:
+    """Return the URL of a path for the address of a Loci server, or of its MCP endpoint."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise Refused(f"{url!r} is not a URL", "Give the endpoint's URL, such as https://loci.example.com/mcp")
     base, _, _ = f"{parts.path.rstrip('/')}/".partition("/mcp/")
-    return f"{parts.scheme}://{parts.netloc}{base.rstrip('/')}/documents"
+    return f"{parts.scheme}://{parts.netloc}{base.rstrip('/')}/{path}"
 
 
 def _refused(status: int, message: str, url: str) -> Exception:

@@ -129,6 +129,10 @@ def _serve_until_interrupted(settings: Settings, *, example: bool) -> None:
             await super().startup(sockets)
             _welcome(settings, on_loopback=on_loopback)
 
+        async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+            app.end_streams()  # uvicorn would wait for them
+            await super().shutdown(sockets)
+
     listener = _listen(settings.host, settings.port)
     settings = settings.model_copy(update={"port": listener.getsockname()[1]})
     app = build_app(settings)

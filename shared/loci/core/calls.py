@@ -1,7 +1,7 @@
 """Calls of tools: the end of each, whoever made it, passes here."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 from loci.core.identity import Caller
@@ -31,6 +31,8 @@ class Called:
     """The id under which its use is counted; None if it says nothing about which tools are used together."""
     is_upstream: bool = False
     """True: the tool is another server's."""
+    arguments: Mapping[str, object] = field(default_factory=dict[str, object], repr=False, compare=False)
+    """They may be secret: whoever tells of the call tells their sizes."""
 
 
 class Calls:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from loci.core.errors import LociError
+from loci.core.events import Tell, untold
 from loci.core.identity import LOCAL, Owner
 from loci.core.settings import Settings
 from loci.core.stores import BlobStore, RecordStore
@@ -69,6 +70,7 @@ def document_parts(
     blobs: BlobStore,
     adapters: SearchAdapters,
     language_model: LanguageModel | None,
+    tell: Tell = untold,
 ) -> DocumentParts:
     """Put the parts together."""
     is_local = settings.mode == "embedded"
@@ -90,11 +92,11 @@ def document_parts(
         search=Search(index, embedder, adapters.reranker, language_stage, rerank_seconds=settings.rerank_seconds),
         library=library,
         edits=Edits(catalog, writer, records, blobs, adapters.locks, time.time, write_roots, own_links, graphs, scan),
-        ingest=FolderIngest(catalog, writer, folders, scan),
+        ingest=FolderIngest(catalog, writer, folders, scan, tell),
         folders=folders,
         missing_vectors=MissingVectors(catalog, writer),
         reindex=Reindex(catalog, writer, index, library),
-        sync=ClientSync(catalog, library),
+        sync=ClientSync(catalog, library, tell),
         catalog=catalog,
         own_links=own_links,
         graphs=graphs,

@@ -4,7 +4,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from loci.core.deadline import is_nearly_over, out_of_time
-from loci.core.errors import Conflict, NotFound, Refused, Unavailable
+from loci.core.errors import Conflict, LociError, NotFound, Refused, Unavailable
+from loci.core.events import Tell, untold
 from loci.core.identity import Owner
 from loci.core.json import JsonObject
 from loci.files.cutting import cut_with_remark
@@ -40,7 +41,9 @@ class FileIngest:
         index: DocumentIndex,
         embedder: Embedder,
         reader: Callable[[], FileReader],
+        tell: Tell = untold,
     ) -> None:
+        self._tell = tell
         self._lake = lake
         self._versions = versions
         self._index = index
@@ -147,8 +150,15 @@ class FileIngest:
             file = self._lake.change(owner, file.id, lambda one: one.read_as(version))
             if file.newest.number != version.number:  # a newer one came, and the content of this one went
                 return file
-            read = self._outcome(owner, file, version)
-            file = self._lake.change(owner, file.id, lambda one: one.read_as(read))
+            self._tell(owner, "ingestion", _told(file, version, "began"))
+            try:
+                read = self._outcome(owner, file, version)
+                file = self._lake.change(owner, file.id, lambda one: one.read_as(read))
+            except LociError as error:
+                self._tell(owner, "ingestion", {**_told(file, version, "failed"), "code": error.code})
+                raise
+            ended = _told(file, read, "done" if read.status == "okay" else "failed")
+            self._tell(owner, "ingestion", {**ended, "passages": read.chunks, "pages": read.pages})
             if read.status != "okay":
                 self._drop_if_replaced(owner, file.id, version)
         finally:
@@ -235,6 +245,11 @@ def _read(version: FileVersion, reading: Reading, chunks: list[Chunk], left_out:
         remarks=(*reading.remarks, *left_out),
         words_version=WORDS_VERSION,
     )
+
+
+def _told(file: StoredFile, version: FileVersion, state: str) -> JsonObject:
+    what: JsonObject = {"what": "file", "id": file.id, "name": file.name, "version": version.number}
+    return {**what, "state": state, "bytes": version.bytes}
 
 
 def _facts(file: StoredFile, version: FileVersion) -> TagsAndDate:

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from loci.core.events import Tell, untold
 from loci.core.lazy import Lazy
 from loci.core.settings import Settings
 from loci.core.stores import BlobStore, RecordStore, WriteLocks
@@ -69,6 +70,7 @@ def file_parts(
     blobs: BlobStore,
     adapters: FileAdapters,
     language_model: LanguageModel | None,
+    tell: Tell = untold,
 ) -> FileParts:
     """Put the parts together."""
     lake = Lake(records, blobs, adapters.locks, time.time)
@@ -78,7 +80,7 @@ def file_parts(
     stage = LanguageStage(language_model, model_name, seconds=seconds)
     search = Search(adapters.index, adapters.embedder, adapters.reranker, stage, rerank_seconds=settings.rerank_seconds)
     reader = Lazy(adapters.reader)
-    ingest = FileIngest(lake, versions, adapters.index, adapters.embedder, reader.get)
+    ingest = FileIngest(lake, versions, adapters.index, adapters.embedder, reader.get, tell)
     return FileParts(
         lake=lake,
         versions=versions,

@@ -18,21 +18,28 @@ SHORTEST = 1.0
 Handler = Callable[[dict[str, Any], Any], Any]
 
 
-def job_handler(host: Host) -> Handler:
-    """A handler that does jobs: work that outlives its request (`adapters.aws.lambda_jobs` sends it)."""
+def job_handler(host: Host, finish: Callable[[], None] = lambda: None) -> Handler:
+    """A handler that does jobs: work that outlives its request (`adapters.aws.lambda_jobs` sends it).
+
+    `finish`: called at the end of each, as this process may stand still then.
+    """
     jobs = {module.name: module.job for module in host.modules if module.job}
 
     def handle(event: dict[str, Any], _: Any) -> None:
-        jobs[event["vertical"]](event["job"])
+        try:
+            jobs[event["vertical"]](event["job"])
+        finally:
+            finish()
 
     return handle
 
 
-def keep_alive(app: Starlette) -> Handler:
+def keep_alive(app: Starlette, finish: Callable[[], None] = lambda: None) -> Handler:
     """A handler that enters the app's lifespan once, on the loop that Mangum uses for every event.
 
     Mangum would start and stop the lifespan on every call, and the MCP session manager refuses a second
-    start: every warm request would fail (python-sdk#3121).
+    start: every warm request would fail (python-sdk#3121). `finish`: called before each answer goes, as this process
+    may stand still then.
     """
     loop = asyncio.new_event_loop()
     asyncio.set_event_loop(loop)
@@ -54,7 +61,9 @@ def keep_alive(app: Starlette) -> Handler:
 
     def handle(event: dict[str, Any], context: Any) -> Any:
         with _deadline(context):
-            return requests(event, context)
+            answer = requests(event, context)
+        finish()
+        return answer
 
     return handle
 

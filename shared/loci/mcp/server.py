@@ -245,6 +245,7 @@ class LociServer(SdkServer):
             asked=len(json.dumps(arguments)),
             answered=_text_size(result),
             counted_as=full_id(tool.id) if tool and tool.is_step else None,
+            arguments=arguments,
         )
 
 

@@ -23,8 +23,15 @@ STOOD_STILL_SECONDS = 5.0
 class Answering:
     """Reads how a server is reached, and asks it. Every error that a caller can act on is an answer."""
 
-    def __init__(self, tool_list: ToolList, servers: ToolServers, read_public: Callable[[str], bytes]) -> None:
-        """`read_public` returns what is at a public https address."""
+    def __init__(
+        self,
+        tool_list: ToolList,
+        servers: ToolServers,
+        read_public: Callable[[str], bytes],
+        finish: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`read_public` returns what is at a public https address. `finish`: called before each answer."""
+        self._finish = finish
         self._list = tool_list
         self._servers = servers
         self._read_public = read_public
@@ -39,6 +46,7 @@ class Answering:
                 said = self._asked(ask)
             except LociError as error:
                 said = error_to_json(error)
+        self._finish()
         return packed_answer(said) or packed_answer(error_to_json(_too_large(ask))) or {}
 
     def close(self) -> None:

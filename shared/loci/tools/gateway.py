@@ -268,6 +268,7 @@ class Gateway:
                     answered=answered,
                     counted_as=under_way.counted_as,
                     is_upstream=under_way.is_upstream,
+                    arguments=arguments,
                 )
             )
 

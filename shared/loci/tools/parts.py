@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from loci.core.calls import Calls
+from loci.core.events import Tell, untold
 from loci.core.secret_box import SecretBox
 from loci.core.settings import Settings
 from loci.core.stores import RecordStore
@@ -50,9 +51,10 @@ def tool_parts(
     adapters: ToolAdapters,
     own: OwnTools,
     calls: Calls,
+    tell: Tell = untold,
 ) -> ToolParts:
     """Put the parts together."""
-    reached = reached_servers(records, adapters)
+    reached = reached_servers(records, adapters, tell)
     servers, tool_list = reached.servers, reached.tool_list
     later = Later()
     usage = Usage(records, later, time.time)
@@ -87,12 +89,12 @@ class Reached:
     tool_list: ToolList
 
 
-def reached_servers(records: RecordStore, adapters: ToolAdapters) -> Reached:
+def reached_servers(records: RecordStore, adapters: ToolAdapters, tell: Tell = untold) -> Reached:
     """Put together what reaches the servers: all that a process needs that does nothing else."""
     known: list[ToolList] = []
     secrets = Secrets(records, adapters.box)
     logins = Logins(records, adapters.box, adapters.authorization_servers, time.time)
     reaching = Reaching(secrets, adapters.variable, logins, only_public=adapters.only_public)
     servers = adapters.servers(lambda owner, name: known[0].changed(owner, name), reaching)
-    known.append(ToolList(records, servers, reaching, time.time, ask_later=adapters.ask_later))
+    known.append(ToolList(records, servers, reaching, time.time, ask_later=adapters.ask_later, tell=tell))
     return Reached(secrets, logins, reaching, servers, known[0])

@@ -8,6 +8,7 @@ from dataclasses import asdict, replace
 from typing import cast
 
 from loci.core.errors import LociError, NotFound
+from loci.core.events import Tell, untold
 from loci.core.identity import Owner
 from loci.core.ids import content_id
 from loci.core.json import JsonObject, iso
@@ -41,6 +42,7 @@ class ToolList:
         clock: Callable[[], float] = time.time,
         *,
         ask_later: AskLater | None = None,
+        tell: Tell = untold,
     ) -> None:
         """`ask_later`: has another process do that. Without it, a thread of this one does."""
         self._records = records
@@ -48,6 +50,7 @@ class ToolList:
         self._reaching = reaching
         self._clock = clock
         self._elsewhere = ask_later
+        self._tell = tell if ask_later is None else untold  # the other process does it
         self._turn = threading.Lock()
         self._asking: set[tuple[Owner, str]] = set()
         self._changed: set[tuple[Owner, str]] = set()
@@ -115,9 +118,13 @@ class ToolList:
             tools = self._servers.tools(owner, server)
         except LociError as error:
             self._keep(owner, replace(server, failure=str(error), failed_at=self._clock()))
+            if server.failure is None:
+                self._tell(owner, "server", {"server": name, "state": "down", "code": error.code})
             raise
         asked = replace(server, tools=tuple(tools), listed_at=self._clock(), failure=None, failed_at=None)
         self._keep(owner, asked)
+        if server.failure is not None or server.listed_at is None:
+            self._tell(owner, "server", {"server": name, "state": "up", "tools": len(asked.tools)})
         return asked
 
     def ask_later(self, owner: Owner, name: str) -> None:

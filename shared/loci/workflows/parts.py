@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from loci.core.errors import Unavailable
+from loci.core.events import Tell, untold
 from loci.core.settings import Settings
 from loci.core.slots import Slots
 from loci.core.stores import RecordStore
@@ -53,9 +54,10 @@ def workflow_parts(
     adapters: WorkflowAdapters,
     links: ApprovalLinks,
     model: "Callable[[], LanguageModel | None]",
+    tell: Tell = untold,
 ) -> WorkflowParts:
     """Put the parts together."""
-    runs = Runs(records, time.time, settings.workflow_paused_minutes * 60)
+    runs = Runs(records, time.time, settings.workflow_paused_minutes * 60, tell)
     steps = ToolSteps(tools, code)
     slices = Slices(runs, steps, time.time, adapters.is_gone)
     engine = adapters.engine(slices, runs)

@@ -4,11 +4,13 @@ from collections.abc import Callable, Sequence
 from typing import Final, cast
 
 from loci.core.errors import Conflict, NotFound
+from loci.core.events import Tell, untold
 from loci.core.identity import Owner
 from loci.core.json import Json, string
 from loci.core.stores import ABSENT, Record, RecordStore, every, read_or_none, readable
 from loci.workflows.plan import Task
 from loci.workflows.run import ENDED, Lease, Run, TaskState, weighs
+from loci.workflows.transitions import transitions
 from loci.workflows.values import storable
 
 RUN, VALUE = "workflow", "workflow_value"
@@ -24,16 +26,20 @@ ALIVE: Final = 30 * 24 * 3600.0
 class Runs:
     """Reads and changes runs."""
 
-    def __init__(self, records: RecordStore, clock: Callable[[], float], paused_seconds: float) -> None:
+    def __init__(
+        self, records: RecordStore, clock: Callable[[], float], paused_seconds: float, tell: Tell = untold
+    ) -> None:
         self._records = records
         self._clock = clock
         self._paused_seconds = paused_seconds
+        self._tell = tell
 
     def add(self, owner: Owner, id: str, run: Run) -> None:
         """Keep a new run."""
         self._records.put(
             owner, RUN, id, _value(run), expect_version=ABSENT, expires_at=self._until(run), durable=False
         )
+        self._told(owner, id, None, run)
 
     def get(self, owner: Owner, id: str) -> Run:
         """The run. Raises `NotFound` if there is none."""
@@ -101,6 +107,7 @@ class Runs:
             except Conflict:
                 known = None
                 continue
+            self._told(owner, id, run, new)
             return new, record.version
 
     def keep(self, owner: Owner, id: str, task: str, state: TaskState, value: Json) -> TaskState:
@@ -135,6 +142,10 @@ class Runs:
         if run.status in ENDED:
             return KEPT
         return self._paused_seconds if run.status == "paused" else ALIVE
+
+    def _told(self, owner: Owner, id: str, before: Run | None, after: Run) -> None:
+        for kind, fields in transitions(id, before, after):
+            self._tell(owner, kind, fields)
 
     def _until(self, run: Run) -> float:
         return self._clock() + self.seconds_kept(run)

@@ -32,7 +32,10 @@ class UploadQueue:
         aside: str | None,
         at_once: int,
         files: FileArrivals | None = None,
+        finish: Callable[[], None] = lambda: None,
     ) -> None:
+        """`finish`: called when all are taken, as this process may stand still then."""
+        self._finish = finish
         self._at_once = at_once
         self._ingest = ingest
         self._files = files
@@ -57,6 +60,7 @@ class UploadQueue:
                 taken[id].result()
 
             yield outcome
+        self._finish()
 
     def _take(self, id: str, notice: str, seconds: float) -> None:
         if seconds < SHORTEST + RESERVE:

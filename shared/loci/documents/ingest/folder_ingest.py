@@ -1,12 +1,16 @@
 """Bring the library up to date with folders and files on this machine."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from functools import partial
 from itertools import filterfalse
+from pathlib import PurePath
+from typing import Final
 
-from loci.core.errors import Refused
+from loci.core.errors import LociError, Refused
+from loci.core.events import Tell, untold
 from loci.core.identity import Owner
+from loci.core.json import JsonObject
 from loci.documents.catalog import Catalog
 from loci.documents.document import Document, IngestSummary, LeftOut, Root
 from loci.documents.ingest.folder_scan import PLAIN_SCAN, FolderContents, FolderScan
@@ -27,6 +31,8 @@ from loci.documents.ingest.local_files import (
     root_of,
 )
 
+MOST_TOLD: Final = 3
+"""Names of folders in an event."""
 DocumentsByPath = Mapping[str, tuple[Document, str]]
 """Documents with their versions, by path."""
 
@@ -35,9 +41,15 @@ class FolderIngest:
     """Ingests documents while others read and write. If it is killed, the next run completes its work."""
 
     def __init__(
-        self, catalog: Catalog, writer: IndexWriter, folders: IngestedFolders, scan: FolderScan = PLAIN_SCAN
+        self,
+        catalog: Catalog,
+        writer: IndexWriter,
+        folders: IngestedFolders,
+        scan: FolderScan = PLAIN_SCAN,
+        tell: Tell = untold,
     ) -> None:
         self.scan = scan
+        self._tell = tell
         self._catalog = catalog
         self._writer = writer
         self._folders = folders
@@ -50,6 +62,10 @@ class FolderIngest:
         A folder that was ingested by itself or is named here keeps its documents if it has lost all of them.
         Documents that the owner wanted forgotten come back, unless nobody asked for this ingest.
         """
+        with self._told(owner, paths) as done:
+            return done(self._run(owner, paths, progress, with_forgotten=with_forgotten))
+
+    def _run(self, owner: Owner, paths: Sequence[str], progress: Progress, *, with_forgotten: bool) -> IngestSummary:
         locations = [local_path(path) for path in paths]
         # Before the scan: a document that is written during it is then not mistaken for one whose file is gone.
         known = {document.path: (document, version) for document, version in self._catalog.with_versions(owner)}
@@ -98,6 +114,10 @@ class FolderIngest:
 
     def update(self, owner: Owner, folder: LocalPath, files: Sequence[str], gone: Sequence[str]) -> IngestSummary:
         """Ingest these files of the folder and remove the documents of those that are gone, without a full scan."""
+        with self._told(owner, [folder.path]) as done:
+            return done(self._update(owner, folder, files, gone))
+
+    def _update(self, owner: Owner, folder: LocalPath, files: Sequence[str], gone: Sequence[str]) -> IngestSummary:
         by_folder = {root.folder: root for root in self._roots(owner, [folder]).values()}
         known = DocumentsOnDemand(self._catalog, self._writer, owner)
         inside = [one for one in _roots_inside([folder.path], by_folder) if any(is_below(file, [one]) for file in gone)]
@@ -120,6 +140,24 @@ class FolderIngest:
         for file in filterfalse(is_regular_file, lost):
             run.remove(lost[file])
         return run.summary((), missing_with_counts(missing, gone))
+
+    @contextmanager
+    def _told(self, owner: Owner, paths: Sequence[str]) -> Generator[Callable[[IngestSummary], IngestSummary]]:
+        """Tell of an ingest: that it began, and its counts or its error."""
+        where = ", ".join(PurePath(path).name or path for path in paths[:MOST_TOLD])
+        what: JsonObject = {"what": "documents", "where": where}
+
+        def done(summary: IngestSummary) -> IngestSummary:
+            counts = {"processed": summary.processed, "unchanged": summary.unchanged, "removed": summary.removed}
+            self._tell(owner, "ingestion", {**what, "state": "done", **counts, "failed": len(summary.failed)})
+            return summary
+
+        self._tell(owner, "ingestion", {**what, "state": "began"})
+        try:
+            yield done
+        except LociError as error:
+            self._tell(owner, "ingestion", {**what, "state": "failed", "code": error.code})
+            raise
 
     def _forget(self, owner: Owner, run: IngestRun, before: Collection[str]) -> None:
         """Remove what the owner wanted forgotten since then, but the run wrote after that."""

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from functools import partial
 
 from loci.core.errors import Conflict, LociError, Refused, Unavailable
+from loci.core.events import Tell, untold
 from loci.core.identity import Owner
-from loci.core.json import iso
+from loci.core.json import JsonObject, iso
 from loci.core.settings import UPLOADS
 from loci.core.stores import ABSENT
 from loci.core.telemetry import Telemetry
@@ -28,7 +29,8 @@ ATTEMPTS = 10
 class UploadIngest:
     """Makes documents of uploads. It looks at the object as it is now, so notices may repeat, be late or unordered."""
 
-    def __init__(self, uploads: Uploads, library: Library, telemetry: Telemetry) -> None:
+    def __init__(self, uploads: Uploads, library: Library, telemetry: Telemetry, tell: Tell = untold) -> None:
+        self._tell = tell
         self._uploads = uploads
         self._library = library
         self.telemetry = telemetry
@@ -57,15 +59,17 @@ class UploadIngest:
                 version = self._apply(owner, path, key)
             except Conflict:
                 raise
-            except Refused:
+            except Refused as error:
                 # Once more, in case another has replaced or removed it before the library had the reason.
                 version = self._uploads.version(key)
                 if version == refused_version:
+                    self._tell(owner, "ingestion", {**_told(path, "failed"), "code": error.code})
                     raise
                 refused_version = version
                 continue
             # Each writer compares after it has written: of two that write one document, the last has seen the newest.
             if self._uploads.version(key) == version:
+                self._tell(owner, "ingestion", _told(path, "removed" if version == ABSENT else "done"))
                 return True
         raise Unavailable(f"{key} keeps changing", "Try again when nobody replaces it", code="UPLOAD_CHANGING")
 
@@ -114,6 +118,10 @@ class UploadIngest:
                 f"{key} can be found by its words only", "Try again, or see why the inference fails", code="WORDS_ONLY"
             )
         return upload.version
+
+
+def _told(path: str, state: str) -> JsonObject:
+    return {"what": "document", "name": path, "state": state}
 
 
 def upload_prefix(owner: Owner) -> str:
@@ -180,7 +188,8 @@ class NotApplied:
 class ClientSync:
     """Applies each change as a whole: after an interruption the client lists what is stored and sends the rest."""
 
-    def __init__(self, catalog: Catalog, library: Library) -> None:
+    def __init__(self, catalog: Catalog, library: Library, tell: Tell = untold) -> None:
+        self._tell = tell
         self._catalog = catalog
         self._library = library
 
@@ -209,6 +218,17 @@ class ClientSync:
         self, owner: Owner, sent: Sequence[SentDocument], removed: Sequence[str], is_late: Callable[[], bool]
     ) -> Iterator[Applied | NotApplied]:
         """Store and remove documents one by one. Once `is_late`, the rest is left for later; the first never is."""
+        applied = failed = 0
+        for one in self._apply(owner, sent, removed, is_late):
+            applied, failed = applied + isinstance(one, Applied), failed + isinstance(one, NotApplied)
+            yield one
+        if applied or failed:
+            counts: JsonObject = {"processed": applied, "failed": failed}
+            self._tell(owner, "ingestion", {"what": "documents", "where": "sent", "state": "done", **counts})
+
+    def _apply(
+        self, owner: Owner, sent: Sequence[SentDocument], removed: Sequence[str], is_late: Callable[[], bool]
+    ) -> Iterator[Applied | NotApplied]:
         work: list[tuple[str, Callable[[], object]]] = [
             *((one.path, partial(self._library.add, owner, one.path, one.content)) for one in sent),
             *((path, partial(self._library.remove_upload, owner, path)) for path in removed),

@@ -1,0 +1,145 @@
+"""`GET /events`: an owner's events, as they happen."""
+
+import time
+from collections.abc import AsyncGenerator
+from contextlib import ExitStack
+from typing import Final
+
+from starlette.datastructures import Headers
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
+
+from loci.core.errors import LociError, Refused
+from loci.core.identity import Caller
+from loci.events.api import parsed_kinds
+from loci.events.event import MISSED, Place
+from loci.events.host import EventsHost, Visitors
+from loci.events.stream import Asked, Stream
+from loci.mcp.http.address import Addresses, is_own_page, without_origin
+from loci.mcp.http.gatekeeper import check_single, closing
+from loci.mcp.http.refusal import Refusal
+from loci.mcp.threads import on_thread
+
+HEADERS: Final = {
+    "Cache-Control": "no-store",
+    "X-Accel-Buffering": "no",  # nginx would keep events until it has many
+    "X-Content-Type-Options": "nosniff",
+}
+
+
+class EventsRoute:
+    """An ASGI application."""
+
+    def __init__(self, app: EventsHost, visitors: Visitors, *, is_open: bool) -> None:
+        self._app = app
+        self._visitors = visitors
+        self._addresses = Addresses(app.settings, is_open=is_open)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        with ExitStack() as opened:
+            await self._serve(scope, receive, send, opened)
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send, opened: ExitStack) -> None:
+        request, origin = Request(scope, receive), None
+        try:
+            check_single(scope)
+            origin = self._origin(request.headers)
+            answer = await self._answer(request, origin, opened)
+        except Refusal as refusal:
+            answer = self._refused(refusal.status, refusal.message, refusal.message, refusal.headers)
+        except Refused as error:
+            answer = self._refused(400, str(error), str(error), {}, error.code)
+        except LociError as error:
+            is_full = error.code == "TOO_MANY_STREAMS"
+            told = str(error) if is_full else "Loci cannot answer now. Try again in a minute."
+            answer = self._refused(429 if is_full else 503, told, str(error), {"Retry-After": "60"}, error.code)
+        for name, value in _cross_origin(origin).items():
+            answer.headers[name] = value
+        if answer.status_code >= 400:
+            for name, value in closing(scope):
+                answer.headers[name.decode()] = value.decode()
+        await answer(scope, receive, send)
+
+    def _origin(self, headers: Headers) -> str | None:
+        """The origin of a page that may read the answer, if it is another one's."""
+        if is_own_page(self._app.settings, headers):
+            self._addresses.check(without_origin(headers))
+            return None
+        return self._addresses.check(headers)
+
+    async def _answer(self, request: Request, origin: str | None, opened: ExitStack) -> Response:
+        if request.method == "OPTIONS" and origin is not None:
+            wanted = request.headers.get("access-control-request-headers", "")
+            allowed = {"Access-Control-Allow-Methods": "GET", "Access-Control-Allow-Headers": wanted}
+            return Response(status_code=204, headers={**allowed, "Access-Control-Max-Age": "600"})
+        if request.method != "GET":
+            raise Refusal(405, "Events are read with GET", headers={"Allow": "GET"})
+        caller, _ = await self._visitors.caller(request)
+        asked, events = _asked(request, caller), await on_thread(lambda: self._app.events)
+        waker = opened.enter_context(events.streams.opened(caller.owner))
+        stream = Stream(events, asked, waker, lambda: self._is_still(request, caller))
+        await stream.begin()
+        return StreamingResponse(self._told(stream, caller), headers=HEADERS, media_type="text/event-stream")
+
+    async def _told(self, stream: Stream, caller: Caller) -> AsyncGenerator[str]:
+        began, size = time.perf_counter(), 0
+        try:
+            async for text in stream.texts():
+                size += len(text)
+                yield text
+        finally:
+            ms = (time.perf_counter() - began) * 1000
+            self._app.telemetry.call(
+                tool="events", door="page", owner=caller.owner.key, ms=ms, outcome="ok", code="", asked=0, answered=size
+            )
+
+    async def _is_still(self, request: Request, caller: Caller) -> bool:
+        """True if the credential is still good, and names the same owner."""
+        try:
+            return (await self._visitors.caller(request))[0].owner == caller.owner
+        except Refusal as refusal:
+            return refusal.status == 503
+        except LociError:
+            return True  # the store cannot say so now
+
+    def _refused(
+        self, status: int, told: str, logged: str, headers: dict[str, str], code: str | None = None
+    ) -> Response:
+        self._app.telemetry.refused(path="/events", status=status, reason=logged)
+        return JSONResponse(
+            {"error": {"code": code or _CODES.get(status, "REFUSED"), "message": told}}, status, headers
+        )
+
+
+_CODES: Final = {401: "UNAUTHORIZED", 403: "FORBIDDEN", 405: "METHOD_NOT_ALLOWED", 503: "UNAVAILABLE"}
+
+
+def _asked(request: Request, caller: Caller) -> Asked:
+    """What the request wants. Raises `Refused` if that cannot be."""
+    query = request.query_params
+    after = request.headers.get("last-event-id") or query.get("after") or None
+    place = None if after is None else Place.of(after)
+    if after is not None and place is None:
+        raise Refused(f"{after[:40]!r} is no id of an event", "Leave it out to begin now", code="BAD_EVENT_ID")
+    last = query.get("last", "0")
+    if not (last.isascii() and last.isdecimal() and len(last) < 6):
+        raise Refused("`last` is no number of events", "Give one, such as last=20", code="BAD_COUNT")
+    return Asked(
+        caller.owner,
+        parsed_kinds(query.get("kinds")) | {MISSED},
+        place,
+        int(last),
+        # Behind API Gateway an answer is sent when it has ended.
+        is_brief="aws.event" in request.scope,
+    )
+
+
+def _cross_origin(origin: str | None) -> dict[str, str]:
+    if origin is None:
+        return {}
+    return {
+        "Access-Control-Allow-Origin": origin,
+        "Access-Control-Expose-Headers": "WWW-Authenticate",
+        "Vary": "Origin",
+    }

@@ -1,0 +1,78 @@
+"""The open streams of this process: woken when their owner's log has grown, and ended when the server stops."""
+
+import asyncio
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from typing import Final
+
+from loci.core.errors import Unavailable
+from loci.core.identity import Owner
+
+MOST_OPEN: Final = 32
+"""Streams of an owner."""
+MOST_IN_ALL: Final = 500
+
+
+class Waker:
+    """What one stream waits on."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._woken = asyncio.Event()
+
+    async def wait(self, seconds: float) -> bool:
+        """Wait to be woken; False if the time is over. Whoever was woken meanwhile does not wait."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._woken.wait(), seconds)
+        was_woken = self._woken.is_set()
+        self._woken.clear()
+        return was_woken
+
+    def wake(self) -> None:
+        """Any thread may call it."""
+        with suppress(RuntimeError):  # its loop is closed
+            self._loop.call_soon_threadsafe(self._woken.set)
+
+
+class Streams:
+    """Knows them by their owners."""
+
+    def __init__(self) -> None:
+        self.is_over = False
+        """True: the server stops."""
+        self._turn = threading.Lock()
+        self._wakers: dict[Owner, set[Waker]] = {}
+
+    @contextmanager
+    def opened(self, owner: Owner) -> Generator[Waker]:
+        """A stream of the owner's, until the end of the block. Raises `Unavailable` if there are too many."""
+        waker = Waker()
+        with self._turn:
+            own = self._wakers.get(owner, set())
+            if len(own) >= MOST_OPEN or sum(map(len, self._wakers.values())) >= MOST_IN_ALL:
+                what = f"{len(own)} streams of events are open, which is the most"
+                raise Unavailable(what, "Close one first", code="TOO_MANY_STREAMS")
+            self._wakers.setdefault(owner, own).add(waker)
+        try:
+            yield waker
+        finally:
+            with self._turn:
+                own.discard(waker)
+                if not own:
+                    self._wakers.pop(owner, None)
+
+    def wake(self, owner: Owner) -> None:
+        """The owner's log has grown."""
+        with self._turn:
+            wakers = [*self._wakers.get(owner, ())]
+        for one in wakers:
+            one.wake()
+
+    def end(self) -> None:
+        """Have all of them end."""
+        self.is_over = True
+        with self._turn:
+            wakers = [one for own in self._wakers.values() for one in own]
+        for one in wakers:
+            one.wake()
