@@ -19,7 +19,8 @@ ROTATE = {
 RECORDS = "dynamodb:BatchGetItem dynamodb:DeleteItem dynamodb:GetItem dynamodb:PutItem dynamodb:Query"
 OBJECTS = "s3:DeleteObject s3:GetObject s3:PutObject"
 OWNER = "?" * 32
-KINDS = ("deleted", "document", "embedded", "file", "file_version", "refused", "said", "text", "turn")
+EVENTS = ("events", "events_count")
+KINDS = ("deleted", "document", "embedded", "file", "file_version", "refused", "said", "text", "turn", *EVENTS)
 OF_INGEST = ("documents", "files", "history", *(f"records/{kind}" for kind in KINDS))
 GATEWAY = {
     **OWN,
@@ -51,9 +52,10 @@ CONNECT = {
     **OWN,
     "logs:CreateLogStream logs:PutLogEvents": ("<ConnectLog.Arn>",),
     "dynamodb:GetItem dynamodb:Query if ForAllValues:StringLike dynamodb:LeadingKeys "
-    "*#listed_tools *#tool_login *#tool_secret *#tool_server": ("<Table.Arn>",),
-    "dynamodb:PutItem if ForAllValues:StringLike dynamodb:LeadingKeys *#listed_tools *#tool_login": ("<Table.Arn>",),
-    OBJECTS: tuple(f"<Bucket.Arn>/{OWNER}/records/{kind}/*" for kind in ("listed_tools", "tool_login")),
+    "*#listed_tools *#tool_login *#tool_secret *#tool_server *#events *#events_count": ("<Table.Arn>",),
+    "dynamodb:PutItem if ForAllValues:StringLike dynamodb:LeadingKeys "
+    "*#listed_tools *#tool_login *#events *#events_count": ("<Table.Arn>",),
+    OBJECTS: tuple(f"<Bucket.Arn>/{OWNER}/records/{kind}/*" for kind in (*EVENTS, "listed_tools", "tool_login")),
     f"not {OBJECTS}": ("<Bucket.Arn>/uploads/*",),
     "kms:Decrypt kms:GenerateDataKey if Null kms:EncryptionContext:owner false "
     "if StringEquals kms:EncryptionContext:purpose tool servers": ("<Key.Arn>",),

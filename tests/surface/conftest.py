@@ -56,6 +56,7 @@ def app(request: pytest.FixtureRequest, tmp_path: Path) -> Generator[App, None, 
     with moto_aws():
         app = build_app(load_settings({**settings, "models": tmp_path / "models"}))
         yield app
+        app.finish()  # as on Lambda: nothing is left for a time without these stand-ins
         if isinstance(app.documents.parts.index, OpenSearchIndex):
             app.documents.parts.index.cluster.close()
 
