@@ -1,0 +1,87 @@
+"""The scores of words that the embedded index adds up itself are those of FTS5, and never older than the index."""
+
+import random
+from pathlib import Path
+
+import pytest
+
+from loci.adapters.local.index import SqliteIndex
+from loci.adapters.local.sqlite import Database
+from loci.core.identity import Owner
+from loci.search.ranking import Candidate, Where
+from tests.contract.indexes import NOTES, by_words, chunk, embedding, find, put, vector
+
+ANN, BOB = Owner("acme", "ann"), Owner("acme", "bob")
+VOCABULARY = [f"word{number}" for number in range(300)]
+NEAR = vector(1, 1)
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Database:
+    return Database(tmp_path / "loci.db")
+
+
+def zipf(source: random.Random, count: int) -> str:
+    """Words of which few are very common."""
+    weights = [1 / rank for rank in range(1, len(VOCABULARY) + 1)]
+    return " ".join(source.choices(VOCABULARY, weights, k=count))
+
+
+def filled(index: SqliteIndex, owner: Owner = ANN) -> list[str]:
+    """Questions to what is in the index now."""
+    source = random.Random(7)
+    put(index, owner, *[chunk(f"{n}#0", zipf(source, 30), embedding(1, n)) for n in range(400)])
+    return [zipf(source, 6) for _ in range(20)]
+
+
+def answers(index: SqliteIndex, questions: list[str]) -> list[list[Candidate]]:
+    return [find(index, ANN, question, NEAR, limit=20) for question in questions]
+
+
+def held(index: SqliteIndex) -> set[str]:
+    """The words whose postings are in memory."""
+    scopes = index._bm25._postings._scopes.values()  # pyright: ignore[reportPrivateUsage]
+    return {word for scope in scopes for word in scope.words}
+
+
+def by_fts5(database: Database, questions: list[str]) -> list[list[Candidate]]:
+    """The answers with the scores that FTS5 computes, as it does for some of the documents."""
+    every = Where(no_documents=("no such document",))
+    return [find(SqliteIndex(database), ANN, question, NEAR, limit=20, where=every) for question in questions]
+
+
+def test_sums_are_the_scores_of_fts5_to_the_last_bit(database: Database) -> None:
+    index = SqliteIndex(database)
+    questions = filled(index)
+    answers(index, questions[:1])
+    assert answers(index, questions) == by_fts5(database, questions)
+    assert {word for question in questions for word in question.split()} <= held(index)
+
+
+def test_what_is_written_and_removed_counts_at_once(database: Database) -> None:
+    index = SqliteIndex(database)
+    questions = filled(index)
+    for _ in range(2):
+        answers(index, questions)
+    put(index, ANN, chunk("new#0", "word0 word1 quixotic", embedding(1, 1)))
+    index.remove(ANN, NOTES, "3")
+    for _ in range(2):
+        assert answers(index, questions) == by_fts5(database, questions)
+        assert by_words(find(index, ANN, "quixotic", NEAR)) == ["new#0"]
+
+
+def test_the_words_of_others_are_not_counted(database: Database) -> None:
+    index = SqliteIndex(database)
+    filled(index, BOB)
+    put(index, ANN, chunk("a#0", "word0", embedding(1, 0)), chunk("b#0", "stone", embedding(0, 1)))
+    found = [find(index, ANN, "word0 stone", NEAR) for _ in range(3)]
+    assert found[0] == found[1] == found[2]
+    assert {one.chunk for one in found[2]} == {"a#0", "b#0"}
+
+
+def test_words_that_do_not_fit_the_memory_are_read_again(database: Database) -> None:
+    index = SqliteIndex(database, word_memory=1)
+    questions = filled(index)
+    for _ in range(2):
+        assert answers(index, questions) == by_fts5(database, questions)
+    assert held(index) == set()
