@@ -43,7 +43,7 @@ def answers(index: SqliteIndex, questions: list[str]) -> list[list[Candidate]]:
 def held(index: SqliteIndex) -> set[str]:
     """The words whose postings are in memory."""
     scopes = index._bm25._postings._scopes.values()  # pyright: ignore[reportPrivateUsage]
-    return {word for scope in scopes for word in scope.words}
+    return {word for scope in scopes for word in scope.words.postings}
 
 
 def by_fts5(database: Database, questions: list[str]) -> list[list[Candidate]]:

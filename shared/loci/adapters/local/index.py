@@ -31,7 +31,7 @@ from loci.search.inference import Embedding
 from loci.search.ranking import Candidate, Chunk, IndexCounts, QueryVector, TagsAndDate, Where
 
 VECTOR_MEMORY = 512 * 1024**2
-"""Bytes: some 300,000 vectors of 384 dimensions."""
+"""Bytes: the codes of four million passages, or all vectors of some smaller collections."""
 WORD_MEMORY = 256 * 1024**2
 """Bytes: the chunks of forty million times that one has a word."""
 CACHED_CHUNKS = 4096

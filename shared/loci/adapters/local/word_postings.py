@@ -9,7 +9,7 @@ import sqlite3
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from loci.adapters.local.index_progress import progress
@@ -83,16 +83,31 @@ class _Posting(NamedTuple):
 
 
 @dataclass(slots=True)
+class _Words:
+    """The words that are remembered, those that were used last at the end."""
+
+    postings: OrderedDict[str, _Posting] = field(default_factory=OrderedDict[str, _Posting])
+    bytes: int = 0
+
+    def put(self, word: str, posting: _Posting) -> None:
+        before = self.postings.pop(word, None)
+        self.postings[word] = posting
+        self.bytes += posting.size - (before.size if before is not None else 0)
+
+    def forget_one(self) -> int:
+        """The bytes of the first, which is forgotten."""
+        _, posting = self.postings.popitem(last=False)
+        self.bytes -= posting.size
+        return posting.size
+
+
+@dataclass(frozen=True, slots=True)
 class _Scope:
     """What is known of one scope."""
 
     lengths: WordLengths
-    words: dict[str, _Posting]
-    """Those that were used last at the end. Searches with older or newer lengths may share them."""
-
-    @property
-    def size(self) -> int:
-        return self.lengths.size + sum(one.size for one in self.words.values())
+    words: _Words
+    """Searches with older or newer lengths may share them."""
 
 
 class WordPostings:
@@ -137,7 +152,7 @@ class WordPostings:
                 return None
         lengths = read_lengths(connection, scope, now, before)
         is_same = held is not None and before is not None and lengths.goes_on_from(before)
-        new = _Scope(lengths, held.words if held is not None and is_same else {})
+        new = _Scope(lengths, held.words if held is not None and is_same else _Words())
         with self._lock:
             self._scopes[scope] = new
             self._scopes.move_to_end(scope)
@@ -145,21 +160,20 @@ class WordPostings:
 
     def _posting(self, connection: sqlite3.Connection, scope: int, held: _Scope, word: str) -> _Posting:
         with self._lock:
-            known = held.words.get(word)
+            known = held.words.postings.get(word)
         posting = _grown(connection, scope, held.lengths, word, known)
         with self._lock:
-            held.words.pop(word, None)
-            held.words[word] = posting
+            held.words.put(word, posting)
         return posting
 
     def _forget(self) -> None:
         """Forget the words that were used longest ago while all take too much, and then their scopes."""
         with self._lock:
-            left = sum(one.size for one in self._scopes.values()) - self._most_bytes
+            left = sum(one.lengths.size + one.words.bytes for one in self._scopes.values()) - self._most_bytes
             while left > 0 and self._scopes:
                 scope, held = next(iter(self._scopes.items()))
-                if held.words:
-                    left -= held.words.pop(next(iter(held.words))).size
+                if held.words.postings:
+                    left -= held.words.forget_one()
                 else:
                     left -= self._scopes.pop(scope).lengths.size
 
