@@ -24,9 +24,9 @@ SAME = 1e-6
 SAME_GUESS = 1e-3
 LEAST_GUESSED, SHARE_GUESSED = 4_000, 50
 """Of many, the cosines are guessed for so many with the most equal signs, or for one in so many."""
-MOST_READ = 800
-"""The best of these guesses, whose vectors are read from the database. On vectors like those of MiniLM that finds .99
-of the nearest 50 among 400,000."""
+MOST_READ = 1_200
+"""The best of these guesses, whose vectors are read from the database. On vectors like those of MiniLM that finds .997
+of the nearest 50 among a million."""
 A_BLOCK = 65_536
 """Signs that are compared at once: they stay in the processor's cache."""
 VECTOR_AT = (
