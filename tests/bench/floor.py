@@ -59,7 +59,7 @@ class Floor:
         )
         self._words.execute("INSERT INTO word (rowid, words) SELECT number, words FROM held.chunk")
         self._words.commit()
-        vectors = [vector for [vector] in self._words.execute("SELECT vector FROM held.chunk ORDER BY number")]
+        vectors = [vector for [vector] in self._words.execute("SELECT vector FROM held.vector ORDER BY number")]
         self._rows = np.frombuffer(b"".join(vectors), "<f2").reshape(len(vectors), -1).astype(np.float32)
         self._model = BareModel(models)
         self.took: dict[str, list[float]] = {}

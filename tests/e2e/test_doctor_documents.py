@@ -15,11 +15,12 @@ from tests.support.small_models import lay_out_embedder, lay_out_reranker, small
 __all__ = ["empty", "patient", "small_models"]
 
 ANN = Owner("acme", "ann")
+PLAN = "SELECT number FROM chunk WHERE id = 'notes-plan#0'"
 BREAK_CHUNKS = "DELETE FROM chunk WHERE id = 'notes-plan#0'"
 DAMAGES = (
-    "UPDATE chunk SET vector = substr(vector, 1, 20) WHERE id = 'notes-plan#0'",
-    "UPDATE chunk SET vector = zeroblob(length(vector)) WHERE id = 'notes-plan#0'",
-    "UPDATE chunk SET vector = replace(hex(vector), '3', 'F') WHERE id = 'notes-plan#0'",
+    f"UPDATE vector SET vector = substr(vector, 1, 20) WHERE number = ({PLAN})",  # noqa: S608
+    f"UPDATE vector SET vector = zeroblob(length(vector)) WHERE number = ({PLAN})",  # noqa: S608
+    f"UPDATE vector SET vector = replace(hex(vector), '3', 'F') WHERE number = ({PLAN})",  # noqa: S608
     "UPDATE chunk SET bits = substr(bits, 1, length(bits) - 1) WHERE id = 'notes-plan#0'",
 )
 BREAK_RECORD = "UPDATE record SET value = json_set(value, '$.sha256', '') WHERE key = CAST('notes-plan' AS BLOB)"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from loci.adapters.local import vectors
+from loci.adapters.local import nearest, vectors
 from loci.adapters.local.index import SqliteIndex
 from loci.adapters.local.sqlite import Database
 from loci.core.identity import Owner
@@ -15,7 +15,7 @@ from tests.contract.indexes import by_vector, chunk, embedding, find, put, vecto
 ANN = Owner("acme", "ann")
 DIMENSIONS, GROUPS, EACH = 100, 20, 20
 """No whole number of words of 64 signs."""
-NEAREST, READ = 10, 60
+NEAREST, READ, GUESSED = 10, 30, 60
 
 
 @pytest.fixture
@@ -45,7 +45,8 @@ def exact(folder: Path) -> SqliteIndex:
 def index(exact: SqliteIndex, folder: Path, monkeypatch: pytest.MonkeyPatch) -> SqliteIndex:
     """The same passages, as if they were many."""
     find(exact, ANN, near=vector(*[1.0] * DIMENSIONS))
-    monkeypatch.setattr(vectors, "LEAST_READ", READ)
+    monkeypatch.setattr(nearest, "LEAST_GUESSED", GUESSED)
+    monkeypatch.setattr(nearest, "MOST_READ", READ)
     monkeypatch.setattr(vectors, "MANY", GROUPS * EACH - EACH // 2)
     return SqliteIndex(Database(folder / "loci.db"))
 
@@ -55,11 +56,10 @@ def _nearest(index: SqliteIndex, to: list[float], where: Where) -> list[str]:
 
 
 def test_nearly_all_of_the_nearest_are_found_with_their_exact_cosines(
-    index: SqliteIndex, middles: list[list[float]], monkeypatch: pytest.MonkeyPatch
+    exact: SqliteIndex, index: SqliteIndex, middles: list[list[float]]
 ) -> None:
     by_signs = [find(index, ANN, near=vector(*one), limit=NEAREST) for one in middles]
-    monkeypatch.setattr(vectors, "MANY", 10 * GROUPS * EACH)
-    every = [find(index, ANN, near=vector(*one), limit=NEAREST) for one in middles]
+    every = [find(exact, ANN, near=vector(*one), limit=NEAREST) for one in middles]
     pairs = [
         ({(one.chunk, one.cosine) for one in some}, {(one.chunk, one.cosine) for one in all_of_them})
         for some, all_of_them in zip(by_signs, every, strict=True)
@@ -92,11 +92,10 @@ def test_equal_vectors_are_ordered_by_id(index: SqliteIndex, middles: list[list[
 
 
 def test_cosines_of_what_the_words_found_are_exact(
-    exact: SqliteIndex, index: SqliteIndex, middles: list[list[float]], monkeypatch: pytest.MonkeyPatch
+    exact: SqliteIndex, index: SqliteIndex, middles: list[list[float]]
 ) -> None:
     near = vector(*middles[2])
     by_signs = {one.chunk: one.cosine for one in find(index, ANN, "river", near)}
-    monkeypatch.setattr(vectors, "MANY", 10 * GROUPS * EACH)
     every = {one.chunk: one.cosine for one in find(exact, ANN, "river", near)}
     assert None not in by_signs.values()
     both = by_signs.keys() & every.keys()  # the words find many of equal rank; the vector adds others

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from operator import itemgetter
 
 from loci.adapters.local.index_rows import DocumentCondition
-from loci.adapters.local.word_parts import WordParts
+from loci.adapters.local.word_postings import WordPostings
 from loci.adapters.local.word_tables import matching, words_of
 
 MOST_WORDS = 64
@@ -37,8 +37,8 @@ Scored = list[tuple[int, float]]
 class Bm25:
     """Finds chunks by words. Remembers how many chunks of a scope have a word, as long as the number is about right."""
 
-    def __init__(self, parts: WordParts) -> None:
-        self._parts = parts
+    def __init__(self, postings: WordPostings) -> None:
+        self._postings = postings
         self._scopes: dict[int, _WordCounts] = {}
 
     def scores(
@@ -57,15 +57,18 @@ class Bm25:
 
         Only in the documents `among`, and only chunks `having` one of those words, if they are given.
         """
-        wanted, counts = self._wanted(connection, scope, total, words)
-        if not wanted or limit < 1:
+        asked = [word.replace("\0", " ") for word in words]
+        if not total or not asked or limit < 1:
             return WordScores([], lambda _: {})
-        query = _WordQuery(connection, scope, wanted, limit, among, having)
-        if with_numpy and among is None and not having:
-            sums = self._parts.sums(connection, scope, total, wanted, counts)
+        if with_numpy and among is None and not having and len(asked) <= MOST_WORDS:
+            sums = self._postings.sums(connection, scope, asked)
             best = sums and sums.best(limit, limit + EQUALS)
             if sums and best is not None:
                 return WordScores(best, sums.of)
+        wanted, counts = self._wanted(connection, scope, total, asked)
+        if not wanted:
+            return WordScores([], lambda _: {})
+        query = _WordQuery(connection, scope, wanted, limit, among, having)
         if total < FEWEST_GATED:
             return query.every()
         known = sorted(counts, key=counts.__getitem__)
@@ -79,12 +82,11 @@ class Bm25:
         return WordScores(found if is_exact else query.best(), query.of)
 
     def _wanted(
-        self, connection: sqlite3.Connection, scope: int, total: int, words: Sequence[str]
-    ) -> tuple[list[str], dict[str, int]]:
+        self, connection: sqlite3.Connection, scope: int, total: int, asked: Sequence[str]
+    ) -> tuple[Sequence[str], dict[str, int]]:
         """The words that are searched for, and the counts of each; no counts if they do not matter."""
-        asked = [word.replace("\0", " ") for word in words]
-        if not total or (len(asked) <= MOST_WORDS and total < FEWEST_GATED):
-            return (asked if total else []), {}
+        if len(asked) <= MOST_WORDS and total < FEWEST_GATED:
+            return asked, {}
         counts = self._counts(connection, scope, total, list(dict.fromkeys(asked))[: 4 * MOST_WORDS])
         known = sorted((word for word in counts if counts[word]), key=counts.__getitem__)[:MOST_WORDS]
         # In the question's order: another order of adding changes the last bits of a score, and so the order of equals.

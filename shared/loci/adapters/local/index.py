@@ -13,6 +13,7 @@ from loci.adapters.local.index_rows import (
     AT_ONCE,
     COLUMNS,
     DOCUMENT,
+    VECTOR,
     ChunkName,
     RowCache,
     chunk_of,
@@ -24,15 +25,15 @@ from loci.adapters.local.index_rows import (
 from loci.adapters.local.index_writes import put_chunks, remove_chunks, scope_of, sized_scope_of
 from loci.adapters.local.sqlite import Database
 from loci.adapters.local.vectors import MatrixKey, VectorCache
-from loci.adapters.local.word_parts import WordParts
+from loci.adapters.local.word_postings import WordPostings
 from loci.core.identity import Owner
 from loci.search.inference import Embedding
 from loci.search.ranking import Candidate, Chunk, IndexCounts, QueryVector, TagsAndDate, Where
 
 VECTOR_MEMORY = 512 * 1024**2
-"""Bytes: some 300,000 vectors of 384 dimensions."""
-WORD_MEMORY = 128 * 1024**2
-"""Bytes: of a million passages, the parts of the 40 commonest words or so."""
+"""Bytes: the codes of four million passages, or all vectors of some smaller collections."""
+WORD_MEMORY = 256 * 1024**2
+"""Bytes: the chunks of forty million times that one has a word."""
 CACHED_CHUNKS = 4096
 """About 30 MB."""
 CACHED_NAMES = 8 * CACHED_CHUNKS
@@ -47,7 +48,7 @@ class SqliteIndex:
 
     def __init__(self, database: Database, word_memory: int = WORD_MEMORY) -> None:
         self._database = database
-        self._bm25 = Bm25(WordParts(word_memory, database.snapshot))
+        self._bm25 = Bm25(WordPostings(word_memory))
         self._vectors = VectorCache(VECTOR_MEMORY)
         self._names = RowCache[ChunkName](CACHED_NAMES)
         self._chunks = RowCache[Chunk](CACHED_CHUNKS)
@@ -82,7 +83,7 @@ class SqliteIndex:
         with self._database.read() as connection:
             for some in batches(hashes, AT_ONCE):
                 rows = connection.execute(
-                    f"SELECT hash, vector, bits FROM chunk WHERE hash IN ({placeholders(some)}) AND model = ?"  # noqa: S608
+                    f"SELECT hash, {VECTOR}, bits FROM chunk WHERE hash IN ({placeholders(some)}) AND model = ?"  # noqa: S608
                     " AND scope IN (SELECT number FROM scope WHERE owner = ?)",
                     (*some, model, owner.key),
                 )
@@ -119,12 +120,12 @@ class SqliteIndex:
             if cosines is not None:
                 documents = None if among is None else _column(connection, among.sql, among.values)
                 having = having_any(connection, scope, where.any_words) if total and where.any_words else None
-                by_vector = cosines.nearest(limit, documents, having)
+                by_vector = cosines.nearest(connection, limit, documents, having)
             also = word_scores.of([number for number in by_vector if number not in by_words])
             names = self._names.get(by_words.keys() | by_vector.keys(), partial(names_at, connection))
-        word_ranks, vector_ranks = _ranks(by_words, names, limit), _ranks(by_vector, names, limit)
-        if cosines is not None:
-            by_vector |= cosines.of(list(word_ranks))
+            word_ranks, vector_ranks = _ranks(by_words, names, limit), _ranks(by_vector, names, limit)
+            if cosines is not None:
+                by_vector |= cosines.of(connection, list(word_ranks))
         by_words |= also
         return [
             Candidate(

@@ -14,7 +14,10 @@ from loci.search.ranking import Chunk, Where
 AT_ONCE = 500
 """Parameters of one statement. SQLite limits their number."""
 
-COLUMNS = "id, path, title, heading, first_line, last_line, text, hash, words, model, vector, bits"
+VECTOR = "coalesce(chunk.vector, (SELECT vector FROM vector WHERE vector.number = chunk.number))"
+"""The chunks that older versions wrote keep their vectors themselves."""
+COLUMNS = f"id, path, title, heading, first_line, last_line, text, hash, words, model, {VECTOR}, bits"
+STORED = "id, path, title, heading, first_line, last_line, text, hash, words, model, bits"
 DOCUMENT = "(SELECT id FROM document WHERE number = chunk.document)"
 ChunkName = tuple[str, str]
 """The id of a chunk and the id of its document."""
@@ -40,7 +43,7 @@ def _rows_at(connection: sqlite3.Connection, numbers: Sequence[int], columns: st
 
 
 def row_of(chunk: Chunk) -> ChunkRow:
-    """The chunk as the database stores it."""
+    """The chunk as `COLUMNS` read it."""
     heading = json.dumps(chunk.heading, ensure_ascii=False)
     above = chunk.id, chunk.path, chunk.title, heading
     below = chunk.first_line, chunk.last_line, chunk.text, chunk.hash, chunk.words

@@ -3,8 +3,9 @@
 import sqlite3
 from collections.abc import Sequence
 
-from loci.adapters.local.index_rows import COLUMNS, row_of
-from loci.adapters.local.word_tables import add_words, make_words, remove_words
+from loci.adapters.local.index_rows import COLUMNS, STORED, ChunkRow, row_of
+from loci.adapters.local.vector_codes import code_of
+from loci.adapters.local.word_tables import add_words, make_postings, make_words, remove_words
 from loci.core.identity import Owner
 from loci.search.ranking import Chunk, TagsAndDate
 
@@ -37,10 +38,8 @@ def put_chunks(
         else:
             gone.append(place)
     _remove_chunks(connection, scope, gone)
-    connection.executemany(
-        f"INSERT INTO chunk (scope, document, {COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)",  # noqa: S608
-        ((scope, number, *row) for row in new.values()),
-    )
+    for row in new.values():
+        _add_chunk(connection, scope, number, row)
     add_words(connection, scope, number, last)
 
 
@@ -81,7 +80,23 @@ def _made_scope(connection: sqlite3.Connection, owner: Owner, collection: str) -
             "INSERT INTO scope (owner, collection) VALUES (?, ?) RETURNING number", (owner.key, collection)
         ).fetchone()
         make_words(connection, scope)
+        make_postings(connection, scope)
     return scope
+
+
+def _add_chunk(connection: sqlite3.Connection, scope: int, document: int, row: ChunkRow) -> None:
+    *above, model, vector, bits = row
+    place = connection.execute(
+        f"INSERT INTO chunk (scope, document, {STORED}) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)",  # noqa: S608
+        (scope, document, *above, model, bits),
+    ).lastrowid
+    if vector is None:
+        return
+    connection.execute("INSERT INTO vector (number, vector) VALUES (?, ?)", (place, vector))
+    connection.execute(
+        "INSERT INTO code (scope, model, number, document, code) VALUES (?, ?, ?, ?, ?)",
+        (scope, model, place, document, code_of(vector)),
+    )
 
 
 def _put_document(connection: sqlite3.Connection, scope: int, document: str, tags_and_date: TagsAndDate) -> int:

@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Callable
 from typing import Final
 
-from loci.adapters.local.word_tables import make_words
+from loci.adapters.local.word_tables import make_postings, make_words
 
 Step = str | Callable[[sqlite3.Connection], object]
 """A statement, or what one statement cannot say."""
@@ -116,6 +116,12 @@ def _part_words(connection: sqlite3.Connection) -> None:
         make_words(connection, scope)
 
 
+def _list_postings(connection: sqlite3.Connection) -> None:
+    """Let the words of each scope that exists be read one after the other."""
+    for [scope] in connection.execute("SELECT number FROM scope").fetchall():
+        make_postings(connection, scope)
+
+
 OWN_WORDS: Final[tuple[Step, ...]] = (
     "DROP TRIGGER chunk_added",
     "DROP TRIGGER chunk_removed",
@@ -137,5 +143,34 @@ OWN_WORDS: Final[tuple[Step, ...]] = (
     _part_words,
 )
 
-MIGRATIONS: Final[tuple[tuple[Step, ...], ...]] = (RECORDS, DOCUMENT_INDEX, REVISION, OWN_WORDS)
+COMPACT_VECTORS: Final[tuple[Step, ...]] = (
+    # Apart from the texts, so that a search reads few pages. `chunk.vector` is now null, except in rows of before.
+    "CREATE TABLE vector (number INTEGER PRIMARY KEY, vector BLOB NOT NULL)",
+    # What a start reads: one row after the other for each collection and model.
+    """
+    CREATE TABLE code (
+        scope INTEGER NOT NULL,
+        model TEXT NOT NULL,
+        number INTEGER NOT NULL,
+        document INTEGER NOT NULL,
+        code BLOB NOT NULL,
+        PRIMARY KEY (scope, model, number)
+    ) WITHOUT ROWID
+    """,
+    "DROP TRIGGER chunk_removed",
+    """
+    CREATE TRIGGER chunk_removed AFTER DELETE ON chunk BEGIN
+        UPDATE scope SET chunks = chunks - 1 WHERE number = old.scope;
+        INSERT INTO gone (scope, chunk) VALUES (old.scope, old.number);
+        DELETE FROM vector WHERE number = old.number;
+        DELETE FROM code WHERE scope = old.scope AND model = old.model AND number = old.number;
+    END
+    """,
+    # The chunks that still lack a code: those of before, which `codes` takes a portion at a time.
+    "CREATE TABLE uncoded (first INTEGER NOT NULL, last INTEGER NOT NULL)",
+    "INSERT INTO uncoded SELECT min(number), max(number) FROM chunk HAVING count(*) > 0",
+    _list_postings,
+)
+
+MIGRATIONS: Final[tuple[tuple[Step, ...], ...]] = (RECORDS, DOCUMENT_INDEX, REVISION, OWN_WORDS, COMPACT_VECTORS)
 """The steps of each migration. Never change one that was released: add another."""

@@ -6,6 +6,7 @@ from collections.abc import Generator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
+from loci.adapters.local.coding import code_some
 from loci.adapters.local.migrations import MIGRATIONS
 from loci.core.errors import Misconfigured, Unavailable
 from loci.core.fair_queue import FairQueues
@@ -37,6 +38,15 @@ class Database:
         if not current:  # so that a full disk can still be read
             with self.write() as connection:
                 migrate(connection)
+        while self._code_some():
+            pass
+
+    def _code_some(self) -> bool:
+        with self.read() as connection:
+            if not connection.execute("SELECT EXISTS (SELECT * FROM uncoded)").fetchone()[0]:
+                return False
+        with self.write() as connection:
+            return code_some(connection)
 
     @contextmanager
     def read(self) -> Generator["_Connection", None, None]:

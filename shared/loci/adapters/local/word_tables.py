@@ -33,6 +33,18 @@ def make_words(connection: sqlite3.Connection, scope: int) -> None:
     connection.execute(f"INSERT INTO {table} ({table}) VALUES ('rebuild')")  # noqa: S608
 
 
+def postings_of(scope: int) -> str:
+    """The name of the table that has each place of each word."""
+    return f"{words_of(scope)}_at"
+
+
+def make_postings(connection: sqlite3.Connection, scope: int) -> None:
+    """Make that table. It shows what the scope's table holds, and stores nothing."""
+    connection.execute(
+        f"CREATE VIRTUAL TABLE IF NOT EXISTS {postings_of(scope)} USING fts5vocab({words_of(scope)}, instance)"
+    )
+
+
 def add_words(connection: sqlite3.Connection, scope: int, document: int, after: int) -> None:
     """Add those of the document's chunks whose numbers are greater than `after`."""
     connection.execute(

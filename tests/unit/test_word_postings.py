@@ -1,15 +1,16 @@
 """The scores of words that the embedded index adds up itself are those of FTS5, and never older than the index."""
 
 import random
+import threading
 from pathlib import Path
 
 import pytest
 
-from loci.adapters.local import word_parts
+from loci.adapters.local import word_postings
 from loci.adapters.local.index import SqliteIndex
 from loci.adapters.local.sqlite import Database
 from loci.core.identity import Owner
-from loci.search.ranking import Candidate
+from loci.search.ranking import Candidate, Where
 from tests.contract.indexes import NOTES, by_words, chunk, embedding, find, put, vector
 
 ANN, BOB = Owner("acme", "ann"), Owner("acme", "bob")
@@ -40,14 +41,15 @@ def answers(index: SqliteIndex, questions: list[str]) -> list[list[Candidate]]:
 
 
 def held(index: SqliteIndex) -> set[str]:
-    """The words whose parts are in memory."""
-    scopes = index._bm25._parts._scopes.values()  # pyright: ignore[reportPrivateUsage]
-    return {word for scope in scopes for word in scope.parts}
+    """The words whose postings are in memory."""
+    scopes = index._bm25._postings._scopes.values()  # pyright: ignore[reportPrivateUsage]
+    return {word for scope in scopes for word in scope.words.postings}
 
 
 def by_fts5(database: Database, questions: list[str]) -> list[list[Candidate]]:
-    """The answers of an index that is asked for the first time."""
-    return [answers(SqliteIndex(database), [question])[0] for question in questions]
+    """The answers with the scores that FTS5 computes, as it does for some of the documents."""
+    every = Where(no_documents=("no such document",))
+    return [find(SqliteIndex(database), ANN, question, NEAR, limit=20, where=every) for question in questions]
 
 
 def test_sums_are_the_scores_of_fts5_to_the_last_bit(database: Database) -> None:
@@ -56,18 +58,6 @@ def test_sums_are_the_scores_of_fts5_to_the_last_bit(database: Database) -> None
     answers(index, questions[:1])
     assert answers(index, questions) == by_fts5(database, questions)
     assert {word for question in questions for word in question.split()} <= held(index)
-
-
-def test_common_words_are_read_beside_the_searches(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(word_parts, "MANY", 20)
-    monkeypatch.setattr("loci.adapters.local.bm25.FEWEST_GATED", 0)
-    index = SqliteIndex(database)
-    questions = filled(index)
-    expected = by_fts5(database, questions)
-    for _ in range(3):
-        assert answers(index, questions) == expected
-        word_parts.LATER.submit(lambda: None).result()
-    assert "word0" in held(index)
 
 
 def test_what_is_written_and_removed_counts_at_once(database: Database) -> None:
@@ -97,3 +87,52 @@ def test_words_that_do_not_fit_the_memory_are_read_again(database: Database) -> 
     for _ in range(2):
         assert answers(index, questions) == by_fts5(database, questions)
     assert held(index) == set()
+
+
+def test_more_new_chunks_than_are_looked_up_one_by_one_count_at_once(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(word_postings, "FEW", 3)
+    index = SqliteIndex(database)
+    questions = filled(index)
+    answers(index, questions)
+    put(index, ANN, *[chunk(f"new{n}#0", "word0 word0 word299", embedding(1, 1)) for n in range(8)])
+    assert answers(index, questions) == by_fts5(database, questions)
+
+
+def test_scores_stay_those_of_fts5_when_most_was_removed(database: Database) -> None:
+    index = SqliteIndex(database)
+    questions = filled(index)
+    for first in range(0, 400, 100):
+        answers(index, questions)
+        for number in range(first, first + 90):
+            index.remove(ANN, NOTES, str(number))
+        assert answers(index, questions) == by_fts5(database, questions)
+
+
+def test_a_word_that_fts5_cuts_in_parts_is_left_to_it(database: Database) -> None:
+    index = SqliteIndex(database)
+    put(index, ANN, chunk("a#0", "c++ river", embedding(1, 0)), chunk("b#0", "river", embedding(0, 1)))
+    whole = index.candidates(ANN, NOTES, ["c++", "b-c"], NEAR, limit=5, where=Where())
+    assert {one.chunk: one.bm25 for one in whole}["a#0"] is not None
+
+
+def test_a_search_that_began_before_a_write_sees_nothing_of_it(database: Database) -> None:
+    index = SqliteIndex(database)
+    questions = filled(index)
+    postings = index._bm25._postings  # pyright: ignore[reportPrivateUsage]
+    words = questions[0].split()
+    with database.snapshot() as early:
+        before = postings.sums(early, 1, words)
+        other = threading.Thread(target=_written_and_asked, args=(index, questions[0]))
+        other.start()
+        other.join()
+        assert before is not None
+        assert postings.sums(early, 1, words) is None
+    [now] = answers(index, [questions[0]])
+    assert "late#0" in {one.chunk for one in now}
+
+
+def _written_and_asked(index: SqliteIndex, question: str) -> None:
+    put(index, ANN, chunk("late#0", question, embedding(1, 1)))
+    answers(index, [question])
