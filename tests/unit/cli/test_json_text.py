@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loci.cli.connecting.json_text import entry_in, read_json, with_entry, without_entry
+from loci.core.json import JsonObject
 
-ENTRY = {"url": "https://loci.example.com/mcp", "headers": {"Authorization": "Bearer x"}}
+ENTRY: JsonObject = {"url": "https://loci.example.com/mcp", "headers": {"Authorization": "Bearer x"}}
 NAMES = st.text('ab/*"\\{}[],:é\n', min_size=1, max_size=6)
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | NAMES,
