@@ -16,6 +16,7 @@ from loci.web.consent_routes import ConsentRoutes
 from loci.web.file_routes import FileRoutes
 from loci.web.graph_routes import GraphRoutes
 from loci.web.host import PagesHost
+from loci.web.places import USUAL
 from loci.web.visitors import Visitors
 
 READS = ("GET", "HEAD")
@@ -27,9 +28,9 @@ class Pages:
     def __init__(self, app: PagesHost, *, is_open: bool, clock: Callable[[], float]) -> None:
         self._app = app
         self._visitors = Visitors(app, is_open=is_open, clock=clock)
-        routes = [
-            Route("/ui", answers.to("ui/graph")),
-            Route("/ui/", answers.to("graph")),
+        self.routes = [
+            Route("/ui", answers.to(f"ui/{USUAL}")),
+            Route("/ui/", answers.to(USUAL)),
             *GraphRoutes(app, self._visitors).routes(),
             *FileRoutes(app, self._visitors).routes(),
             *ApprovalRoutes(app, self._visitors).routes(),
@@ -38,7 +39,7 @@ class Pages:
             Route("/ui/sign-in", self._visitors.sign_in, methods=["POST"]),
             Route("/ui/sign-out", self._visitors.sign_out, methods=["POST"]),
         ]
-        self._router = Router(routes, redirect_slashes=False)
+        self._router = Router(self.routes, redirect_slashes=False)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:

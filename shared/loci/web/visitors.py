@@ -4,7 +4,7 @@ import re
 import time
 from collections.abc import Awaitable, Callable
 from typing import Final
-from urllib.parse import parse_qs, quote
+from urllib.parse import quote
 
 from starlette.datastructures import Headers
 from starlette.requests import Request
@@ -14,17 +14,17 @@ from starlette.types import Scope
 from loci.core.identity import Caller
 from loci.mcp.auth.gate import Gate
 from loci.mcp.http.address import Addresses, is_own_page, public_base, without_origin
-from loci.mcp.http.body import read_body
 from loci.mcp.http.refusal import Refusal
 from loci.mcp.threads import on_thread
 from loci.web import answers
 from loci.web.browser_sessions import COOKIE, SECONDS, BrowserSessions, set_cookie
+from loci.web.form_tokens import FIELD, FormTokens
 from loci.web.host import PagesHost
+from loci.web.places import PLACES, USUAL
 from loci.web.sign_in import sign_in_page
+from loci.web.visit import Visit, posted_form
 
-LARGEST_FORM: Final = 16 * 1024
-MOST_FIELDS: Final = 5
-PAGES: Final = ("graph", "files")
+PAGES: Final = (USUAL, *(name for name in PLACES if name != USUAL))
 """The pages to which a sign-in leads. The first one is the usual."""
 APPROVE: Final = "approve"
 CONSENT: Final = "consent"
@@ -40,6 +40,7 @@ class Visitors:
         self._gate = Gate(app, is_open=is_open)
         self._addresses = Addresses(app.settings, is_open=is_open)
         self._sessions = BrowserSessions(app, clock)
+        self._tokens = FormTokens(app.keyring)
 
     def check_address(self, headers: Headers, *, writes: bool) -> None:
         """Refuse a change that no page of Loci sent: a foreign page could sign somebody in, or add a file."""
@@ -66,20 +67,23 @@ class Visitors:
         shown = request.headers.get("authorization", "").partition(" ")[2] or request.headers.get("x-api-key", "")
         return self._app.api_keys.id_in(shown.strip())
 
-    def page(
-        self, name: str, show: Callable[[Caller, bool], Awaitable[Response]]
-    ) -> Callable[[Request], Awaitable[Response]]:
+    async def visit(self, request: Request) -> Visit:
+        """The visit that the request is."""
+        caller, is_kept = await self.caller(request)
+        return Visit(request, caller, request.cookies.get(COOKIE, "") if is_kept else "", self._tokens)
+
+    def page(self, name: str, show: Callable[[Visit], Awaitable[Response]]) -> Callable[[Request], Awaitable[Response]]:
         """An endpoint that shows a page. Without a credential a person gets the form, and a program the refusal."""
 
         async def shown(request: Request) -> Response:
             try:
-                caller, signed_in = await self.caller(request)
+                visit = await self.visit(request)
             except Refusal as refusal:
                 if refusal.status == 401 and _is_page_load(request):
                     wanted = f"{name}?{request.url.query}" if name in (APPROVE, CONSENT) else name
                     return answers.away("sign-in" if name == PAGES[0] else f"sign-in?to={quote(wanted)}")
                 raise
-            return await show(caller, signed_in)
+            return await show(visit)
 
         return shown
 
@@ -109,7 +113,10 @@ class Visitors:
         return answer
 
     async def sign_out(self, request: Request) -> Response:
-        """Take the cookie back."""
+        """Take the cookie back. A page of the very sign-in asks for it, or there is none to end."""
+        kept, fields = request.cookies.get(COOKIE, ""), await posted_form(request)
+        if kept and (caller := await on_thread(self._sessions.caller_of, kept)):
+            self._tokens.check(fields.get(FIELD, [""])[0], caller.owner, kept)
         answer = answers.away("sign-in")
         answer.headers["Set-Cookie"] = set_cookie("", seconds=0, secure=self._is_secure(request))
         return answer
@@ -129,15 +136,6 @@ class Visitors:
 
     def _is_secure(self, request: Request) -> bool:
         return public_base(self._app.settings, request.scope, request.headers).startswith("https:")
-
-
-async def posted_form(request: Request, most: int = MOST_FIELDS) -> dict[str, list[str]]:
-    """The fields of a form that a page of Loci sent. Refuse one with more than so many."""
-    body = await read_body(request.receive, request.headers.get("content-length"), LARGEST_FORM)
-    try:
-        return parse_qs(body.decode("utf-8", "replace"), max_num_fields=most)
-    except ValueError:
-        raise Refusal(400, f"This form has more than {most} fields") from None
 
 
 def _wanted(request: Request) -> str:
