@@ -5,6 +5,8 @@ from typing import Final
 PLACES: Final = {
     "graph": "Graph",
     "files": "Files",
+    "runs": "Runs",
+    "approvals": "Approvals",
 }
 """The name of each page in its address, and the name that people read."""
 USUAL: Final = "graph"
