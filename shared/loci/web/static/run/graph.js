@@ -35,13 +35,10 @@ function makePicture() {
   function node(task, at) {
     const made = drawnElement('a', { href: `#${encodeURIComponent(task.id)}`, class: 'node' });
     const state = drawnElement('text', { x: at.x + 12, y: at.y + 56, class: 'small' });
-    made.append(
-      drawnElement('rect', { x: at.x, y: at.y, width: DRAWN.width, height: DRAWN.height, rx: 10 }),
-      drawnElement('text', { x: at.x + 12, y: at.y + 22, class: 'name' }, cut(task.id, DRAWN.name)),
-      drawnElement('text', { x: at.x + 12, y: at.y + 39, class: 'small' }, cut(task.tool === 'code_execution' ? 'code' : task.tool, DRAWN.tool)),
-      state,
-    );
-    return { made, state, at };
+    const name = drawnElement('text', { x: at.x + 12, y: at.y + 22, class: 'name' }, cut(task.id, DRAWN.name));
+    const tool = drawnElement('text', { x: at.x + 12, y: at.y + 39, class: 'small' }, cut(task.tool === 'code_execution' ? 'code' : task.tool, DRAWN.tool));
+    made.append(drawnElement('rect', { x: at.x, y: at.y, width: DRAWN.width, height: DRAWN.height, rx: 10 }), name, ' ', tool, ' ', state);
+    return { made, state, at, named: `${name.textContent}, ${tool.textContent}` };
   }
 
   function build(run) {
@@ -90,7 +87,7 @@ function makePicture() {
         one.made.setAttribute('class', `node ${status}${asks ? ' asks' : ''}${location.hash === `#${encodeURIComponent(task.id)}` ? ' open' : ''}`);
         if (one.state.textContent === text) continue;
         one.state.textContent = text;
-        one.made.setAttribute('aria-label', `${task.id}, ${task.tool}, ${text}`);
+        one.made.setAttribute('aria-label', `${one.named}, ${text}`);
       }
     },
     focus: (id) => nodes.get(id)?.made.focus(),
