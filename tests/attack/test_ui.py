@@ -14,7 +14,7 @@ from loci.compose import build_app
 from loci.core.settings import load_settings
 from loci.mcp.http.application import asgi
 from loci.web.browser_sessions import COOKIE, SECONDS
-from loci.web.visitors import LARGEST_FORM
+from loci.web.visit import LARGEST_FORM
 from tests.attack.conftest import ANN, BOB, Doors
 from tests.attack.doors import Door, UvicornDoor, on_the_wire, uvicorn_door
 from tests.attack.guarded import accepting

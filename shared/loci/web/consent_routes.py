@@ -20,10 +20,12 @@ from loci.mcp.http.refusal import Refusal
 from loci.mcp.threads import on_thread
 from loci.web import answers
 from loci.web.browser_sessions import COOKIE
+from loci.web.form_tokens import FIELD
 from loci.web.host import PagesHost
 from loci.web.page import HtmlPage
 from loci.web.sign_in import onward_page, told_page
-from loci.web.visitors import CONSENT, Visitors, posted_form
+from loci.web.visit import Visit
+from loci.web.visitors import CONSENT, Visitors
 
 MOST_FIELDS: Final = len(SCOPES) + 2
 
@@ -48,23 +50,22 @@ class ConsentRoutes:
             # The browser keeps our cookie back as long as another site leads here. This page leads here itself.
             return answers.html(onward_page(f"{CONSENT}?wish={sealed}"))
 
-        async def show(caller: Caller, _: bool) -> Response:
+        async def show(visit: Visit) -> Response:
+            caller = visit.caller
             by = await self._by(request, caller)
             if await on_thread(self._consents.is_known, wish, caller.owner):
                 return _away(await on_thread(self._consents.allow, wish, caller.owner, by, wish.asked.scopes))
-            page = _page(wish, sealed, self._consents.form_token(sealed, caller.owner))
+            page = _page(wish, sealed, visit.form(sealed))
             self._visitors.tell("ui_consent", caller, time.perf_counter(), len(page.html))
             return answers.html(page)
 
         return await self._visitors.page(CONSENT, show)(request)
 
     async def _decided(self, request: Request) -> Response:
-        caller, _ = await self._visitors.caller(request)
-        sealed = request.query_params.get("wish", "")
+        visit = await self._visitors.visit(request)
+        caller, sealed = visit.caller, request.query_params.get("wish", "")
         wish = await on_thread(self._consents.wish, sealed)
-        fields = await posted_form(request, MOST_FIELDS)
-        if not self._consents.is_form_token(fields.get("form", [""])[0], sealed, caller.owner):
-            raise Refusal(403, "This form was not sent by the page of Loci that asked you")
+        fields = await visit.posted(sealed, MOST_FIELDS)
         self._visitors.tell("ui_consent", caller, time.perf_counter(), 0)
         if fields.get("answer") != ["allow"]:
             return _away(self._consents.deny(wish))
@@ -96,7 +97,7 @@ def _page(wish: Wish, sealed: str, form: str) -> HtmlPage:
     told = f"""<p><b>{name}</b> wants to use your Loci. {proof}</p>
   <p>Your browser goes back to <b>{place}</b>. Allow it only if you have just begun this there.</p>
   <form method="post" action="{CONSENT}?wish={html.escape(sealed)}">
-    <input type="hidden" name="form" value="{html.escape(form)}">
+    <input type="hidden" name="{FIELD}" value="{html.escape(form)}">
     <fieldset><legend>It may</legend>{rows}</fieldset>
     <button name="answer" value="allow">Allow</button>
     <button name="answer" value="deny" class="plain">Deny</button>

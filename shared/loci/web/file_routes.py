@@ -12,19 +12,21 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from loci.core.errors import Refused
-from loci.core.identity import Caller, Owner
+from loci.core.identity import Owner
 from loci.core.json import JsonObject
 from loci.files.query import parsed
 from loci.files.scope import Scope
 from loci.files.tools.search_views import MOST_TOKENS, search_answer
-from loci.mcp.http.body import read_body
 from loci.mcp.threads import SEARCHES, THREADS, on_thread_of
 from loci.web import answers
 from loci.web.file_facts import file_facts, listing, passage_facts, table_facts, ticket_facts
 from loci.web.host import PagesHost
-from loci.web.page import OWN, HtmlPage, files_page
+from loci.web.page import OWN, HtmlPage
+from loci.web.shell import PageKind, shell_page
+from loci.web.visit import Visit
 from loci.web.visitors import Visitors
 
+PAGE: Final = PageKind("files", ("passage", "list", "search", "reader", "upload", "main"))
 LARGEST_ANNOUNCEMENT: Final = 4096
 FOUND: Final = 20
 """Files in the answer to a question."""
@@ -58,16 +60,17 @@ class FileRoutes:
             Route("/ui/files/{id}/content", self._content),
         ]
 
-    async def _page(self, caller: Caller, signed_in: bool) -> Response:
+    async def _page(self, visit: Visit) -> Response:
         def page() -> HtmlPage:
-            listed = listing(self._app.files.listed(caller.owner, newest_first=True), 0)
-            takes = self._takes_files(caller.owner)
-            facts: JsonObject = {**listed, "signedIn": signed_in, "uploads": bool(takes)}
-            return files_page(facts, list(dict.fromkeys([OWN, *takes])))
+            owner = visit.caller.owner
+            listed = listing(self._app.files.listed(owner, newest_first=True), 0)
+            takes = self._takes_files(owner)
+            facts: JsonObject = {**listed, "uploads": bool(takes)}
+            return shell_page(PAGE, visit, facts, connects=list(dict.fromkeys([OWN, *takes])))
 
         began = time.perf_counter()
         made = await on_thread_of(THREADS, page)
-        self._visitors.tell("ui_files", caller, began, len(made.html))
+        self._visitors.tell("ui_files", visit.caller, began, len(made.html))
         return answers.html(made)
 
     async def _list(self, request: Request) -> Response:
@@ -126,7 +129,7 @@ class FileRoutes:
 
     async def _announce(self, request: Request) -> Response:
         """Say where to send a file, as `add_memory` does. Pages of other origins may send forms, but no parts."""
-        body = await read_body(request.receive, request.headers.get("content-length"), LARGEST_ANNOUNCEMENT)
+        body = await (await self._visitors.visit(request)).sent(LARGEST_ANNOUNCEMENT)
         try:
             announced = Announced.model_validate_json(body)
         except ValidationError:

@@ -7,11 +7,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from loci.core.identity import Caller
 from loci.mcp.threads import on_thread
 from loci.web import answers
 from loci.web.host import PagesHost
+from loci.web.shell import bar
 from loci.web.views import LONGEST_TEXT, excerpt, served_page
+from loci.web.visit import Visit
 from loci.web.visitors import Visitors
 
 
@@ -28,10 +29,10 @@ class GraphRoutes:
             Route("/ui/documents/{id}", self._document),
         ]
 
-    async def _page(self, caller: Caller, signed_in: bool) -> Response:
+    async def _page(self, visit: Visit) -> Response:
         began = time.perf_counter()
-        page = await on_thread(served_page, self._app.documents, caller.owner, signed_in=signed_in)
-        self._visitors.tell("ui_graph", caller, began, len(page.html))
+        page = await on_thread(served_page, self._app.documents, visit.caller.owner, bar("graph", visit))
+        self._visitors.tell("ui_graph", visit.caller, began, len(page.html))
         return answers.html(page)
 
     async def _document(self, request: Request) -> Response:

@@ -15,10 +15,9 @@ from loci.core.json import JsonObject
 from loci.web.facts import encodable
 
 GRAPH: Final = (
-    *("dom", "graph/data", "graph/layout", "graph/tree", "graph/camera", "graph/labels", "graph/draw", "graph/text"),
-    *("graph/panel", "graph/search", "graph/legend", "graph/pointer", "graph/keys", "graph/main"),
+    *("dom", "shell", "graph/data", "graph/layout", "graph/tree", "graph/camera", "graph/labels", "graph/draw"),
+    *("graph/text", "graph/panel", "graph/search", "graph/legend", "graph/pointer", "graph/keys", "graph/main"),
 )
-FILES: Final = ("dom", *(f"files/{name}" for name in ("ask", "passage", "list", "search", "reader", "upload", "main")))
 OWN: Final = "'self'"
 PLACE = re.compile(r"\{\{(\w+)\}\}")
 # JSON allows these escapes. Unescaped, the characters could end the element, or be an entity or a line end.
@@ -33,17 +32,24 @@ class HtmlPage:
     policy: str
 
 
-def graph_page(shown: JsonObject, title: str, groups: str = "Topics") -> HtmlPage:
-    """The page of a drawn picture. `groups` is the heading above its groups."""
-    places = {"data": embedded(shown), "groups": html.escape(groups)}
-    connects = [OWN] if shown["served"] else []
-    return filled("graph.html", places, title=title, script=_program(GRAPH), style="graph.css", connects=connects)
-
-
-def files_page(shown: JsonObject, connects: Sequence[str]) -> HtmlPage:
-    """The page of files. It asks these origins."""
-    places = {"data": embedded(shown)}
-    return filled("files.html", places, title="Files", script=_program(FILES), style="files.css", connects=connects)
+def graph_page(shown: JsonObject, title: str, groups: str = "Topics", bar: str = "") -> HtmlPage:
+    """The page of a drawn picture. `groups` is the heading above its groups; `bar` the navigation, if it is served."""
+    return filled(
+        "shell.html",
+        {
+            "bar": bar,
+            "form": "",
+            "root": "",
+            "heading": html.escape(encodable(title)),
+            "data": embedded(shown),
+            "groups": html.escape(groups),
+        },
+        body="graph/page.html",
+        title=title,
+        styles=["base.css", *(["bar.css"] if bar else []), "graph/page.css"],
+        programs=GRAPH,
+        connects=[OWN] if shown["served"] else [],
+    )
 
 
 def filled(
@@ -51,16 +57,18 @@ def filled(
     parts: Mapping[str, str],
     *,
     title: str,
-    style: str,
-    script: str = "",
+    styles: Sequence[str],
+    body: str | None = None,
+    programs: Sequence[str] = (),
     connects: Sequence[str] = (),
     leads: Sequence[str] = (),
 ) -> HtmlPage:
-    """Fill a template. Only its own style and program take effect, and it asks these origins only.
+    """Fill a template. Only its own styles and programs take effect, and it asks these origins only.
 
-    `leads`: sources to which a form's answer may send the browser on.
+    `body`: the template of the page's own part. `leads`: sources to which a form's answer may send the browser on.
     """
-    css = _static("base.css") + _static(style)
+    css = "".join(map(_static, styles))
+    script = _program(programs) if programs else ""
     policy = "; ".join(
         [
             "default-src 'none'",
@@ -76,8 +84,11 @@ def filled(
         ]
     )
     places = {"policy": policy, "title": html.escape(encodable(title)), "style": css, "script": script, **parts}
+    whole = _static(template)
+    if body is not None:
+        whole = whole.replace("{{body}}", _static(body))
     # In one go: what is put in is never looked through for places.
-    return HtmlPage(PLACE.sub(lambda found: places[found[1]], _static(template)), policy)
+    return HtmlPage(PLACE.sub(lambda found: places[found[1]], whole), policy)
 
 
 def embedded(value: JsonObject) -> str:

@@ -18,13 +18,12 @@ LONGEST_EXCERPTS: Final = 12_000_000
 """Characters of all texts in a page that is a file."""
 
 
-def served_page(documents: Documents, owner: Owner, *, signed_in: bool) -> HtmlPage:
+def served_page(documents: Documents, owner: Owner, bar: str) -> HtmlPage:
     """Return the page that a server sends: without texts, and with as many documents as an answer can hold."""
     source = documents.picture(owner)
     limit = MAX_DOCUMENTS
     while True:
-        shown = drawn(source.picture(limit), None)
-        page = graph_page({**shown, "signedIn": signed_in}, "Loci")
+        page = graph_page(drawn(source.picture(limit), None), "Loci", bar=bar)
         if len(page.html.encode()) <= LARGEST_PAGE or limit < 2:
             return page
         limit //= 2

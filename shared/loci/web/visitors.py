@@ -4,7 +4,7 @@ import re
 import time
 from collections.abc import Awaitable, Callable
 from typing import Final
-from urllib.parse import parse_qs, quote
+from urllib.parse import quote
 
 from starlette.datastructures import Headers
 from starlette.requests import Request
@@ -15,22 +15,23 @@ from loci.core.identity import Caller
 from loci.mcp.auth.gate import Gate
 from loci.mcp.auth.signed_in_by import SignedInBy
 from loci.mcp.http.address import Addresses, is_own_page, public_base, without_origin
-from loci.mcp.http.body import read_body
 from loci.mcp.http.refusal import Refusal
 from loci.mcp.threads import on_thread
 from loci.web import answers
 from loci.web.browser_sessions import COOKIE, SECONDS, BrowserSessions, set_cookie
+from loci.web.form_tokens import FIELD, FormTokens
 from loci.web.host import PagesHost
+from loci.web.places import PLACES, USUAL
 from loci.web.sign_in import sign_in_page
+from loci.web.visit import Visit, posted_form
 
-LARGEST_FORM: Final = 16 * 1024
-MOST_FIELDS: Final = 5
-PAGES: Final = ("graph", "files")
+PAGES: Final = (USUAL, *(name for name in PLACES if name != USUAL))
 """The pages to which a sign-in leads. The first one is the usual."""
 APPROVE: Final = "approve"
 CONSENT: Final = "consent"
-ASKED: Final = re.compile(rf"(?:{APPROVE}\?link|{CONSENT}\?wish)=[\w.=-]+", re.ASCII)
-"""Pages with a question, to which it leads, too."""
+RUN: Final = "runs/{id}"
+ASKED: Final = re.compile(rf"(?:{APPROVE}\?link|{CONSENT}\?wish)=[\w.=-]+|runs/[\w-]{{1,64}}", re.ASCII)
+"""Pages with a question, and those of runs, to which it leads, too."""
 
 
 class Visitors:
@@ -41,6 +42,7 @@ class Visitors:
         self._gate = Gate(app, is_open=is_open)
         self._addresses = Addresses(app.settings, is_open=is_open)
         self._sessions = BrowserSessions(app, clock)
+        self._tokens = FormTokens(app.keyring)
 
     def check_address(self, headers: Headers, *, writes: bool) -> None:
         """Refuse a change that no page of Loci sent: a foreign page could sign somebody in, or add a file."""
@@ -68,20 +70,29 @@ class Visitors:
         key = self._app.api_keys.id_in(shown.strip())
         return SignedInBy(key) if key else None
 
-    def page(
-        self, name: str, show: Callable[[Caller, bool], Awaitable[Response]]
-    ) -> Callable[[Request], Awaitable[Response]]:
-        """An endpoint that shows a page. Without a credential a person gets the form, and a program the refusal."""
+    async def visit(self, request: Request) -> Visit:
+        """The visit that the request is."""
+        caller, is_kept = await self.caller(request)
+        return Visit(request, caller, request.cookies.get(COOKIE, "") if is_kept else "", self._tokens)
+
+    def page(self, name: str, show: Callable[[Visit], Awaitable[Response]]) -> Callable[[Request], Awaitable[Response]]:
+        """An endpoint that shows a page; its name is its address below `/ui`.
+
+        Without a credential a person gets the form, and a program the refusal.
+        """
 
         async def shown(request: Request) -> Response:
             try:
-                caller, signed_in = await self.caller(request)
+                visit = await self.visit(request)
             except Refusal as refusal:
                 if refusal.status == 401 and _is_page_load(request):
-                    wanted = f"{name}?{request.url.query}" if name in (APPROVE, CONSENT) else name
-                    return answers.away("sign-in" if name == PAGES[0] else f"sign-in?to={quote(wanted)}")
+                    wanted = name.format_map(request.path_params)
+                    if name in (APPROVE, CONSENT):
+                        wanted = f"{name}?{request.url.query}"
+                    form = "sign-in" if name == PAGES[0] else f"sign-in?to={quote(wanted)}"
+                    return answers.away("../" * name.count("/") + form)
                 raise
-            return await show(caller, signed_in)
+            return await show(visit)
 
         return shown
 
@@ -119,7 +130,10 @@ class Visitors:
         return set_cookie(self._sessions.begin(caller, by), seconds=SECONDS, secure=self.is_secure(request))
 
     async def sign_out(self, request: Request) -> Response:
-        """Take the cookie back."""
+        """Take the cookie back. A page of the very sign-in asks for it, or there is none to end."""
+        kept, fields = request.cookies.get(COOKIE, ""), await posted_form(request)
+        if kept and (caller := await on_thread(self._sessions.caller_of, kept)):
+            self._tokens.check(fields.get(FIELD, [""])[0], caller.owner, kept)
         answer = answers.away("sign-in")
         answer.headers["Set-Cookie"] = set_cookie("", seconds=0, secure=self.is_secure(request))
         return answer
@@ -140,15 +154,6 @@ class Visitors:
     def is_secure(self, request: Request) -> bool:
         """True if the browser comes over https."""
         return public_base(self._app.settings, request.scope, request.headers).startswith("https:")
-
-
-async def posted_form(request: Request, most: int = MOST_FIELDS) -> dict[str, list[str]]:
-    """The fields of a form that a page of Loci sent. Refuse one with more than so many."""
-    body = await read_body(request.receive, request.headers.get("content-length"), LARGEST_FORM)
-    try:
-        return parse_qs(body.decode("utf-8", "replace"), max_num_fields=most)
-    except ValueError:
-        raise Refusal(400, f"This form has more than {most} fields") from None
 
 
 def wanted_page(request: Request) -> str:

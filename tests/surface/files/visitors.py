@@ -7,6 +7,7 @@ from loci.app import App
 from loci.core.identity import Owner
 from tests.attack.doors import Door
 from tests.attack.wire import Answer, Ask
+from tests.support.forms import form_token
 
 ANN, BOB = Owner("acme", "ann"), Owner("acme", "bob")
 HOST = ("Host", "loci.test")
@@ -29,4 +30,5 @@ class Visitor:
 
     def announce(self, name: str, bytes: int, *more: tuple[str, str]) -> Answer:
         body = json.dumps({"name": name, "bytes": bytes}).encode()
-        return self._door.ask(Ask(body, (*self._shown, *more), "POST", "/ui/files"))
+        form = ("X-Loci-Form", form_token(self.get("/ui/files").body))
+        return self._door.ask(Ask(body, (*self._shown, form, *more), "POST", "/ui/files"))

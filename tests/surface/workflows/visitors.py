@@ -13,6 +13,7 @@ from loci.app import App
 from loci.core.identity import Owner
 from tests.attack.doors import UvicornDoor
 from tests.attack.wire import Answer, Ask, modern
+from tests.support.forms import IN_FORM, form_token
 from tests.surface.workflows.conftest import Flow, task
 
 OURS = (("Content-Type", "application/x-www-form-urlencoded"), ("Sec-Fetch-Site", "same-origin"))
@@ -24,6 +25,7 @@ class Visitor:
 
     def __init__(self, door: UvicornDoor, app: App, owner: Owner, journal: Path) -> None:
         self.flow = Flow(app, journal)
+        self._forms = dict[str, str]()
         self.door = door
         self._shown = (("Host", "loci.test"), ("Authorization", f"Bearer {app.api_keys.create(owner, 'test')[1]}"))
 
@@ -47,12 +49,17 @@ class Visitor:
         """The structure of the tool's answer."""
         return self.ask("tools/call", {"name": tool, "arguments": arguments})["result"]["structuredContent"]
 
+    def form(self, link: str) -> str:
+        """The token of the page, as it was when they opened it first."""
+        return self._forms.get(link) or self._forms.setdefault(link, form_token(self.get(link).body, IN_FORM))
+
     def get(self, link: str) -> Answer:
         return self.door.ask(Ask(b"", self._shown, "GET", target(link)))
 
     def post(self, link: str, *more: tuple[str, str], **fields: str) -> Answer:
         headers = (*self._shown, *(more or OURS))
-        return self.door.ask(Ask(urlencode(fields).encode(), headers, "POST", target(link)))
+        body = urlencode({"form": self.form(link), **fields}).encode()
+        return self.door.ask(Ask(body, headers, "POST", target(link)))
 
     def asked(self) -> dict[str, Any]:
         """A workflow that waits for a person."""

@@ -27,10 +27,10 @@ def app(tmp_path: Path) -> App:
 def test_a_page_that_is_too_large_for_an_answer_shows_the_most_linked(
     app: App, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = len(served_page(app.documents, LOCAL, signed_in=False).html.encode())
+    whole = len(served_page(app.documents, LOCAL, "").html.encode())
     monkeypatch.setattr(views, "LARGEST_PAGE", whole - 1)
     monkeypatch.setattr(views, "MAX_DOCUMENTS", 40)
-    page = served_page(app.documents, LOCAL, signed_in=False)
+    page = served_page(app.documents, LOCAL, "")
     assert len(page.html.encode()) < whole
     assert '"total":40' in page.html
 

@@ -7,7 +7,6 @@ from urllib.parse import quote, urlencode
 
 from loci.core.errors import NotFound
 from loci.core.identity import Owner
-from loci.core.ids import content_id
 from loci.core.json import JsonObject
 from loci.core.signing import Keyring
 from loci.mcp.auth.grants import Grants, scopes_in
@@ -50,7 +49,6 @@ class Consents:
         self._grants = grants
         self._codes = codes
         self._seal = keyring.seal("oauth-wish")
-        self._form = keyring.seal("oauth-form")
         self._issuer = issuer
         self._clock = clock
 
@@ -97,14 +95,6 @@ class Consents:
                 pass
         raise NotFound("This question is too old, or nobody asked it", "Connect again in your client")
 
-    def form_token(self, sealed: str, owner: Owner) -> str:
-        """A token for the form: no other page, and no page of another person, can send it."""
-        return self._form.close(_form_claims(sealed, owner))
-
-    def is_form_token(self, token: str, sealed: str, owner: Owner) -> bool:
-        """True if this person got the form."""
-        return self._form.open(token) == _form_claims(sealed, owner)
-
     def is_known(self, wish: Wish, owner: Owner) -> bool:
         """True if the person need not be asked again.
 
@@ -134,7 +124,3 @@ class Consents:
         told = {**answer, **({"state": asked.state} if asked.state is not None else {}), "iss": self._issuer}
         # Appended as text: the client's own query comes back exactly as it was registered.
         return f"{asked.redirect}{'&' if '?' in asked.redirect else '?'}{urlencode(told)}"
-
-
-def _form_claims(sealed: str, owner: Owner) -> JsonObject:
-    return {"w": content_id(sealed, length=32), "o": owner.key}

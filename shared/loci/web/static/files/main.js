@@ -37,6 +37,4 @@ addEventListener('keydown', (event) => {
   event.preventDefault();
 });
 find('close').addEventListener('click', leave);
-find('out').hidden = !facts.signedIn;
-for (const link of find('places').children) link.search = location.search;
 follow();

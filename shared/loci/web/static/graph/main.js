@@ -95,9 +95,6 @@ find('close').addEventListener('click', leave);
 find('closer').addEventListener('click', () => (camera.scale(1.35), redraw()));
 find('farther').addEventListener('click', () => (camera.scale(1 / 1.35), redraw()));
 find('fit').addEventListener('click', () => (camera.fit(), redraw()));
-find('out').hidden = !facts.served || !facts.signedIn;
-find('places').hidden = !facts.served;
-for (const link of find('places').children) link.search = location.search;
 addEventListener('resize', () => (drawing.fitToWindow(), camera.follow(), redraw()));
 matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => (drawing.readColours(), redraw()));
 

@@ -10,19 +10,23 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from loci.core.errors import Refused
 from loci.core.identity import Caller
 from loci.core.json import JsonObject
 from loci.mcp.http.refusal import Refusal
 from loci.mcp.threads import on_thread
 from loci.web import answers
+from loci.web.form_tokens import FIELD
 from loci.web.host import PagesHost
 from loci.web.page import OWN, HtmlPage, filled
-from loci.web.visitors import APPROVE, Visitors, posted_form
+from loci.web.sign_in import SIGN_IN
+from loci.web.visit import Visit
+from loci.web.visitors import APPROVE, Visitors
 
 LONGEST_FEEDBACK: Final = 2000
 
 
-class ApprovalRoutes:
+class ApproveRoutes:
     """The page of a checkpoint."""
 
     def __init__(self, app: PagesHost, visitors: Visitors) -> None:
@@ -38,43 +42,51 @@ class ApprovalRoutes:
     async def _shown(self, request: Request) -> Response:
         token = request.query_params.get("link", "")
 
-        async def show(caller: Caller, _: bool) -> Response:
-            linked, run = await on_thread(self._app.workflows.linked, caller.owner, token)
+        async def show(visit: Visit) -> Response:
+            linked, run = await on_thread(self._app.workflows.linked, visit.caller.owner, token)
             is_open = run.get("checkpoint_id") == linked.checkpoint_id
-            return self._answer(caller, _page(run, token) if is_open else _over(run))
+            return self._answer(visit.caller, _page(run, token, visit.form(token)) if is_open else _over(run))
 
         return await self._visitors.page(APPROVE, show)(request)
 
     async def _decided(self, request: Request) -> Response:
-        caller, _ = await self._visitors.caller(request)
-        given = {name: values[0] for name, values in (await posted_form(request)).items()}
+        visit = await self._visitors.visit(request)
+        caller, token = visit.caller, request.query_params.get("link", "")
+        linked, _ = await on_thread(self._app.workflows.linked, caller.owner, token)
+        given = {name: values[0] for name, values in (await visit.posted(token)).items()}
         if given.get("answer") not in ("approve", "reject"):
             raise Refusal(400, "This form says neither approve nor reject")
-        linked, _ = await on_thread(self._app.workflows.linked, caller.owner, request.query_params.get("link", ""))
-        run = await on_thread(
-            self._app.workflows.decide,
-            caller.owner,
-            linked.workflow_id,
-            linked.checkpoint_id,
-            approved=given["answer"] == "approve",
-            feedback=given.get("feedback", "").strip()[:LONGEST_FEEDBACK] or None,
-            by_person=True,
-            wait=False,
-        )
+        try:
+            run = await on_thread(
+                self._app.workflows.decide,
+                caller.owner,
+                linked.workflow_id,
+                linked.checkpoint_id,
+                approved=given["answer"] == "approve",
+                feedback=given.get("feedback", "").strip()[:LONGEST_FEEDBACK] or None,
+                by_person=True,
+                wait=False,
+            )
+        except Refused as refused:
+            if refused.code != "CHECKPOINT_CLOSED":
+                raise
+            _, run = await on_thread(self._app.workflows.linked, caller.owner, token)
+            return self._answer(caller, _over(run), 400)
         done = "Approved: the workflow goes on." if given["answer"] == "approve" else "Rejected: it does not run."
         return self._answer(caller, _over(run, done))
 
-    def _answer(self, caller: Caller, page: HtmlPage) -> Response:
+    def _answer(self, caller: Caller, page: HtmlPage, status: int = 200) -> Response:
         self._visitors.tell("ui_approve", caller, time.perf_counter(), len(page.html))
-        return answers.html(page)
+        return answers.html(page, status)
 
 
-def _page(run: JsonObject, token: str) -> HtmlPage:
+def _page(run: JsonObject, token: str, form_token: str) -> HtmlPage:
     asked = cast("dict[str, Any]", run.get("checkpoint") or {})
     shown = json.dumps(asked.get("arguments") or {}, ensure_ascii=False, indent=2)
     code = f"<h2>Code</h2><pre>{html.escape(str(asked['code']))}</pre>" if asked.get("code") else ""
     what = f"Task <b>{html.escape(str(asked.get('task', '')))}</b> wants to call" if asked else "A layer has ended"
     form = f"""<form method="post" action="approve?link={html.escape(token)}">
+    <input type="hidden" name="{FIELD}" value="{html.escape(form_token)}">
     <label for="feedback">Comment, kept with the decision</label>
     <input id="feedback" name="feedback" maxlength="{LONGEST_FEEDBACK}" autocomplete="off">
     <button name="answer" value="approve">Approve</button>
@@ -91,4 +103,4 @@ def _over(run: JsonObject, said: str = "This question is answered already, or it
 
 
 def _filled(title: str, told: str) -> HtmlPage:
-    return filled("approve.html", {"told": told}, title=title, style="sign_in.css", connects=[OWN])
+    return filled("approve.html", {"told": told}, title=title, styles=SIGN_IN, connects=[OWN])

@@ -1,0 +1,13 @@
+"""The places of the navigation, in its order. A page that is made adds its line here."""
+
+from typing import Final
+
+PLACES: Final = {
+    "graph": "Graph",
+    "files": "Files",
+    "runs": "Runs",
+    "approvals": "Approvals",
+}
+"""The name of each page in its address, and the name that people read."""
+USUAL: Final = "graph"
+"""The page to which `/ui` leads."""

@@ -1,0 +1,22 @@
+// How pages write sizes and days.
+function sizeOf(bytes) {
+  if (bytes < 1000) return plural(bytes, 'byte');
+  const units = ['bytes', 'KB', 'MB', 'GB'];
+  let at = 0;
+  let number = bytes;
+  while (number >= 1000 && at < units.length - 1) {
+    number /= 1000;
+    at++;
+  }
+  return `${number < 10 ? Math.round(10 * number) / 10 : Math.round(number)} ${units[at]}`;
+}
+
+const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
+
+function dayOf(time) {
+  const at = new Date(time);
+  const made = element('time', `${MONTHS[at.getMonth()]} ${at.getDate()}, ${at.getFullYear()}`);
+  made.dateTime = time;
+  made.title = time;
+  return made;
+}
