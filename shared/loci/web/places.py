@@ -3,6 +3,7 @@
 from typing import Final
 
 PLACES: Final = {
+    "search": "Search",
     "graph": "Graph",
     "files": "Files",
 }

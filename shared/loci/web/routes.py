@@ -17,6 +17,7 @@ from loci.web.file_routes import FileRoutes
 from loci.web.graph_routes import GraphRoutes
 from loci.web.host import PagesHost
 from loci.web.places import USUAL
+from loci.web.search_routes import SearchRoutes
 from loci.web.visitors import Visitors
 
 READS = ("GET", "HEAD")
@@ -32,6 +33,7 @@ class Pages:
             Route("/ui", answers.to(f"ui/{USUAL}")),
             Route("/ui/", answers.to(USUAL)),
             *GraphRoutes(app, self._visitors).routes(),
+            *SearchRoutes(app, self._visitors).routes(),
             *FileRoutes(app, self._visitors).routes(),
             *ApprovalRoutes(app, self._visitors).routes(),
             *(ConsentRoutes(app, self._visitors).routes() if app.settings.oauth == "built-in" else ()),

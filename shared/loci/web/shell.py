@@ -23,6 +23,8 @@ class PageKind:
     """Of the folder, and of its place in the navigation."""
     programs: tuple[str, ...]
     """Of the folder, or with a slash in front, of `static`; in their order."""
+    styles: tuple[str, ...] = ()
+    """Of `static`, before its own."""
 
     @property
     def files(self) -> list[str]:
@@ -57,7 +59,7 @@ def shell_page(
         },
         body=f"{kind.name}/page.html",
         title=heading,
-        styles=["base.css", "bar.css", f"{kind.name}/page.css"],
+        styles=["base.css", "bar.css", *kind.styles, f"{kind.name}/page.css"],
         programs=[*SHARED, *kind.files],
         connects=connects,
     )
