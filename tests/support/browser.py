@@ -25,6 +25,8 @@ FLAGS: Final = (
     *("--disable-background-networking", "--disable-component-update", "--disable-sync", "--hide-scrollbars"),
 )
 KEYS: Final = {
+    "Tab": "\ue004",
+    "Space": "\ue00d",
     "Escape": "\ue00c",
     "Enter": "\ue007",
     "Left": "\ue012",
@@ -60,6 +62,24 @@ class Browser:
         self._ask("POST", "/goog/cdp/execute", {"cmd": "Emulation.clearDeviceMetricsOverride", "params": {}})
         self.requests()
         self.complaints()
+
+    def tab(self) -> str:
+        """The tab that it shows."""
+        return self._ask("GET", "/window")
+
+    def new_tab(self) -> str:
+        """Another tab, which it shows from now on."""
+        made = self._ask("POST", "/window/new", {"type": "tab"})["handle"]
+        self.show(made)
+        return made
+
+    def show(self, tab: str) -> None:
+        self._ask("POST", "/window", {"handle": tab})
+
+    def close_tab(self, then: str) -> None:
+        """Close the tab that it shows, and show that one."""
+        self._ask("DELETE", "/window")
+        self.show(then)
 
     def url(self) -> str:
         return self._ask("GET", "/url")

@@ -1,14 +1,19 @@
 """The product, as the pages see it."""
 
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from loci.documents.host import DocumentsHost
 from loci.files.host import FilesHost
-from loci.workflows.api import Workflows
+
+if TYPE_CHECKING:
+    from loci.tools.api import Tools
+    from loci.workflows.api import Workflows
 
 
 class PagesHost(DocumentsHost, FilesHost, Protocol):
-    """Documents, files and workflows, for those who may see them."""
+    """Documents, files, tools and workflows, for those who may see them."""
 
     @property
-    def workflows(self) -> Workflows: ...
+    def tools(self) -> "Tools": ...
+    @property
+    def workflows(self) -> "Workflows": ...

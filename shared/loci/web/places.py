@@ -6,6 +6,8 @@ PLACES: Final = {
     "search": "Search",
     "graph": "Graph",
     "files": "Files",
+    "runs": "Runs",
+    "approvals": "Approvals",
 }
 """The name of each page in its address, and the name that people read."""
 USUAL: Final = "graph"

@@ -11,12 +11,14 @@ from loci.core.errors import LociError, NotFound, Refused
 from loci.mcp.http.gatekeeper import check_single, closing
 from loci.mcp.http.refusal import Refusal
 from loci.web import answers
-from loci.web.approval_routes import ApprovalRoutes
+from loci.web.approvals_routes import ApprovalsRoutes
+from loci.web.approve_routes import ApproveRoutes
 from loci.web.consent_routes import ConsentRoutes
 from loci.web.file_routes import FileRoutes
 from loci.web.graph_routes import GraphRoutes
 from loci.web.host import PagesHost
 from loci.web.places import USUAL
+from loci.web.run_routes import RunRoutes
 from loci.web.search_routes import SearchRoutes
 from loci.web.visitors import Visitors
 
@@ -29,13 +31,16 @@ class Pages:
     def __init__(self, app: PagesHost, *, is_open: bool, clock: Callable[[], float]) -> None:
         self._app = app
         self._visitors = Visitors(app, is_open=is_open, clock=clock)
+        approvals = ApprovalsRoutes(app, self._visitors)
         self.routes = [
             Route("/ui", answers.to(f"ui/{USUAL}")),
             Route("/ui/", answers.to(USUAL)),
             *GraphRoutes(app, self._visitors).routes(),
             *SearchRoutes(app, self._visitors).routes(),
             *FileRoutes(app, self._visitors).routes(),
-            *ApprovalRoutes(app, self._visitors).routes(),
+            *RunRoutes(app, self._visitors, approvals).routes(),
+            *approvals.routes(),
+            *ApproveRoutes(app, self._visitors).routes(),
             *(ConsentRoutes(app, self._visitors).routes() if app.settings.oauth == "built-in" else ()),
             Route("/ui/sign-in", self._visitors.form, methods=["GET"]),
             Route("/ui/sign-in", self._visitors.sign_in, methods=["POST"]),

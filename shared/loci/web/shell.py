@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from loci.core.json import JsonObject
+from loci.web.facts import encodable
 from loci.web.form_tokens import FIELD
 from loci.web.page import OWN, HtmlPage, embedded, filled
 from loci.web.places import PLACES
@@ -20,11 +21,13 @@ class PageKind:
     """A page of the shell. Its folder in `static` has `page.html`, `page.css` and its programs."""
 
     name: str
-    """Of the folder, and of its place in the navigation."""
+    """Of the folder."""
     programs: tuple[str, ...]
     """Of the folder, or with a slash in front, of `static`; in their order."""
     styles: tuple[str, ...] = ()
-    """Of `static`, before its own."""
+    """Of `static`, besides its own."""
+    place: str = ""
+    """Of the navigation, if that has another name."""
 
     @property
     def files(self) -> list[str]:
@@ -38,23 +41,26 @@ def shell_page(
     facts: JsonObject,
     *,
     title: str = "",
+    count: str = "",
     depth: int = 0,
     connects: Sequence[str] = (OWN,),
     places: Mapping[str, str] | None = None,
 ) -> HtmlPage:
     """The page with these facts, for its program. It asks these origins.
 
-    `depth`: how many folders its address is below `/ui`. `places`: what stands in its own part, as HTML.
+    `count`: what stands before the title of the window. `depth`: how many folders its address is below `/ui`. `places`:
+    what stands in its own part, as HTML.
     """
-    heading = title or PLACES[kind.name]
+    place = kind.place or kind.name
+    heading = title or PLACES[place]
     return filled(
         "shell.html",
         {
             **(places or {}),
-            "bar": bar(kind.name, visit, depth),
+            "bar": bar(place, visit, depth),
             "form": html.escape(visit.form()),
             "root": "../" * depth,
-            "heading": html.escape(f"{heading} - Loci"),
+            "heading": html.escape(f"{count}{encodable(heading)} - Loci"),
             "data": embedded(facts),
         },
         body=f"{kind.name}/page.html",

@@ -28,8 +28,9 @@ PAGES: Final = (USUAL, *(name for name in PLACES if name != USUAL))
 """The pages to which a sign-in leads. The first one is the usual."""
 APPROVE: Final = "approve"
 CONSENT: Final = "consent"
-ASKED: Final = re.compile(rf"(?:{APPROVE}\?link|{CONSENT}\?wish)=[\w.=-]+", re.ASCII)
-"""Pages with a question, to which it leads, too."""
+RUN: Final = "runs/{id}"
+ASKED: Final = re.compile(rf"(?:{APPROVE}\?link|{CONSENT}\?wish)=[\w.=-]+|runs/[\w-]{{1,64}}", re.ASCII)
+"""Pages with a question, and those of runs, to which it leads, too."""
 
 
 class Visitors:
@@ -73,15 +74,21 @@ class Visitors:
         return Visit(request, caller, request.cookies.get(COOKIE, "") if is_kept else "", self._tokens)
 
     def page(self, name: str, show: Callable[[Visit], Awaitable[Response]]) -> Callable[[Request], Awaitable[Response]]:
-        """An endpoint that shows a page. Without a credential a person gets the form, and a program the refusal."""
+        """An endpoint that shows a page; its name is its address below `/ui`.
+
+        Without a credential a person gets the form, and a program the refusal.
+        """
 
         async def shown(request: Request) -> Response:
             try:
                 visit = await self.visit(request)
             except Refusal as refusal:
                 if refusal.status == 401 and _is_page_load(request):
-                    wanted = f"{name}?{request.url.query}" if name in (APPROVE, CONSENT) else name
-                    return answers.away("sign-in" if name == PAGES[0] else f"sign-in?to={quote(wanted)}")
+                    wanted = name.format_map(request.path_params)
+                    if name in (APPROVE, CONSENT):
+                        wanted = f"{name}?{request.url.query}"
+                    form = "sign-in" if name == PAGES[0] else f"sign-in?to={quote(wanted)}"
+                    return answers.away("../" * name.count("/") + form)
                 raise
             return await show(visit)
 

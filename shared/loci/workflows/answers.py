@@ -1,7 +1,7 @@
 """The answers about runs, with the reference's fields and beside them ours."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 from loci.core.errors import NotFound
@@ -30,7 +30,7 @@ class Answers:
 
     def of(self, owner: Owner, id: str, run: Run) -> JsonObject:
         """How far the run is: what it gave, or what it waits for."""
-        values = self._values(owner, id, run)
+        values = self.known(owner, id, run, run.tasks)
         if run.checkpoint is not None and run.checkpoint.kind == "layer":
             return self._layer(owner, id, run, values)
         status: str = run.status
@@ -111,11 +111,10 @@ class Answers:
         known = {name: previewed(one, values) for name, one in arguments.items()}
         return {name: self._shown(owner, one) for name, one in known.items()}
 
-    def _values(self, owner: Owner, id: str, run: Run) -> JsonObject:
-        """What the tasks gave that have ended well."""
-        return {
-            task: self._value(owner, id, task, state) for task, state in run.tasks.items() if state.status == "success"
-        }
+    def known(self, owner: Owner, id: str, run: Run, tasks: Iterable[str]) -> JsonObject:
+        """What those of these tasks gave that have ended well."""
+        ended = {task: state for task in tasks if (state := run.tasks[task]).status == "success"}
+        return {task: self._value(owner, id, task, state) for task, state in ended.items()}
 
     def _value(self, owner: Owner, id: str, task: str, state: TaskState) -> Json:
         try:

@@ -31,6 +31,7 @@ from loci.workflows.pursuing import Pursuit
 from loci.workflows.run import ENDED, Checkpoint, Run, TaskState
 from loci.workflows.runs import ALIVE, Runs
 from loci.workflows.slice import Slices
+from loci.workflows.watching import Watching
 
 ANSWERING: Final = 2.0
 """Seconds that remain of a request when its call stops waiting."""
@@ -75,6 +76,7 @@ class Workflows:
 
     def __init__(self, parts: WorkflowParts) -> None:
         self.parts = parts
+        self.watching = Watching(parts.runs, parts.active, parts.answers, self._taken_up)
 
     def wait_for_ends(self) -> None:
         """Have calls wait for the ends of their runs, however long: this process ends with the call."""
@@ -179,13 +181,8 @@ class Workflows:
         """How far a run is. One that nothing moves on any more is taken up, if this process goes on after the call."""
         run = self.parts.runs.get(owner, id)
         answer = self.parts.answers.of(owner, id, run)
-        if self._is_left(run):
-            if self.parts.ends_with_call:
-                answer["next_action"] = (
-                    "Its server has ended. It goes on when one runs (loci serve), or with pml_continue"
-                )
-            else:
-                self.parts.engine.start(owner, id)
+        if not self._taken_up(owner, id, run):
+            answer["next_action"] = "Its server has ended. It goes on when one runs (loci serve), or with pml_continue"
         return answer
 
     def linked(self, owner: Owner, token: str) -> tuple[Linked, JsonObject]:
@@ -226,6 +223,14 @@ class Workflows:
             first = faults[0][1]
             raise Refused(f"Nothing has run. {told}", first.resolution, code=first.code)
         return checked
+
+    def _taken_up(self, owner: Owner, id: str, run: Run) -> bool:
+        """Have a run that nothing moves on any more moved on. False if this process ends with the call."""
+        if not self._is_left(run):
+            return True
+        if not self.parts.ends_with_call:
+            self.parts.engine.start(owner, id)
+        return not self.parts.ends_with_call
 
     def _is_left(self, run: Run) -> bool:
         """True if nothing moves the run on, or nothing has begun to for a while."""

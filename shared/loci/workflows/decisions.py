@@ -31,7 +31,7 @@ def continued(run: Run, now: float, reason: str | None) -> Run:
                 code="APPROVAL_NEEDED",
             )
         case Checkpoint():
-            return released(run).decided(now, "continue", reason)
+            return released(run.decided(now, "continue", reason))
         case None:
             return run
 

@@ -65,6 +65,8 @@ class Decision(BaseModel):
     at: float
     what: str
     reason: str = ""
+    checkpoint: str = ""
+    """The id of the one that it answers."""
 
 
 class Ended(BaseModel):
@@ -212,8 +214,10 @@ class Run(BaseModel):
         return "complete"
 
     def decided(self, at: float, what: str, reason: str | None) -> Self:
-        """The run with this decision noted."""
-        return self.model_copy(update={"decisions": (*self.decisions, Decision(at=at, what=what, reason=reason or ""))})
+        """The run with this decision noted, as the answer to its checkpoint."""
+        id = self.checkpoint.id if self.checkpoint else ""
+        decision = Decision(at=at, what=what, reason=reason or "", checkpoint=id)
+        return self.model_copy(update={"decisions": (*self.decisions, decision)})
 
     def _blocks(self, id: str) -> bool:
         """True if those that wait for this task cannot run."""

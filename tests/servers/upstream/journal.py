@@ -1,6 +1,6 @@
-"""A tool server that writes down what its tools do: `python journal.py JOURNAL`. Calls run at the same time.
+"""A tool server that writes down what its tools do: `python journal.py JOURNAL [SAYS]`. Calls run at the same time.
 
-It runs as a program of its own, and imports nothing that takes time.
+SAYS describes the tool `deploy`. It runs as a program of its own, and imports nothing that takes time.
 """
 
 import json
@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 JOURNAL = Path(sys.argv[1])
+SAYS = sys.argv[2] if len(sys.argv) > 2 else "Deploy a version to production"
 READS: dict[str, Any] = {"readOnlyHint": True}
 AGAIN: dict[str, Any] = {"readOnlyHint": False, "destructiveHint": False, "idempotentHint": True}
 WRITES: dict[str, Any] = {"readOnlyHint": False, "destructiveHint": False, "idempotentHint": False}
@@ -111,7 +112,7 @@ TOOLS: dict[str, tuple[Callable[[dict[str, Any]], Any], dict[str, Any], dict[str
     "note_and_wait": (wait_for, schema(["file"], file="string", key="string"), WRITES, "Note, then wait for a file"),
     "note_flaky": (flaky, schema([], key="string", fails="integer"), WRITES, "Note down, but fail at first"),
     "set": (echo, schema(["value"], value="", key="string"), AGAIN, "Set a value; again is the same"),
-    "deploy": (echo, schema(["value"], value="", key="string"), DESTROYS, "Deploy a version to production"),
+    "deploy": (echo, schema(["value"], value="", key="string"), DESTROYS, SAYS),
     "create_entities": (entities, ENTITIES, WRITES, "Create entities in memory"),
 }
 

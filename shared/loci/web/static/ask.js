@@ -17,7 +17,10 @@ async function ask(path, query, sent) {
   if (answer.status === 401) throw new Error('You are signed out. Load the page again to sign in.');
   if (answer.status === 403) throw new Error('This page is too old. Load it again.');
   const body = await answer.json().catch(() => ({}));
-  if (!answer.ok) throw new Error(body.error ? body.error.message : 'Loci cannot answer now. Try again in a minute.');
+  if (!answer.ok) {
+    const error = new Error(body.error ? body.error.message : 'Loci cannot answer now. Try again in a minute.');
+    throw Object.assign(error, { answer: body });
+  }
   return body;
 }
 

@@ -25,7 +25,7 @@ from loci.web.visitors import APPROVE, Visitors
 LONGEST_FEEDBACK: Final = 2000
 
 
-class ApprovalRoutes:
+class ApproveRoutes:
     """The page of a checkpoint."""
 
     def __init__(self, app: PagesHost, visitors: Visitors) -> None:

@@ -1,0 +1,118 @@
+"""`/ui/approvals`: what waits for a person, and the person's answers."""
+
+import json
+import time
+from collections.abc import Sequence
+from typing import Annotated, Any, Final, cast
+
+from pydantic import BaseModel, Field, ValidationError
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from loci.core.errors import Refused
+from loci.core.identity import Owner
+from loci.core.json import JsonObject
+from loci.mcp.threads import THREADS, WRITES, on_thread_of
+from loci.web import answers
+from loci.web.approve_routes import LONGEST_FEEDBACK
+from loci.web.host import PagesHost
+from loci.web.live import live_answer, tagged
+from loci.web.page import HtmlPage
+from loci.web.shell import PageKind, shell_page
+from loci.web.tool_words import tool_words
+from loci.web.visit import Visit
+from loci.web.visitors import Visitors
+from loci.workflows.run_facts import CODE
+
+PAGE: Final = PageKind("approvals", ("/live", "/times", "/question", "main"), ("question.css",))
+LONGEST_SHOWN: Final = 20_000
+"""Characters of arguments, or of code, in the list. The page of the run has the rest."""
+LARGEST_ANSWER: Final = 16 * 1024
+
+
+class Answered(BaseModel):
+    """A person's answer."""
+
+    checkpoint_id: Annotated[str, Field(max_length=64)]
+    approved: Annotated[bool, Field(strict=True)]
+    note: Annotated[str, Field(max_length=LONGEST_FEEDBACK)] = ""
+
+
+class ApprovalsRoutes:
+    """The page of what waits."""
+
+    def __init__(self, app: PagesHost, visitors: Visitors) -> None:
+        self._app = app
+        self._visitors = visitors
+
+    def routes(self) -> Sequence[Route]:
+        return [
+            Route("/ui/approvals", self._visitors.page("approvals", self._page), methods=["GET"]),
+            Route("/ui/approvals/list", self._list, methods=["GET"]),
+            Route("/ui/approvals/{id}", self._answer, methods=["POST"]),
+        ]
+
+    def waiting(self, owner: Owner) -> JsonObject:
+        """The questions, each with what its tool says about itself."""
+        return {"waiting": [self.shown(owner, one) for one in self._app.workflows.watching.questions(owner)]}
+
+    def shown(self, owner: Owner, question: JsonObject) -> JsonObject:
+        """A question as pages show it."""
+        tool = str(question["tool"])
+        arguments = json.dumps(question["arguments"], ensure_ascii=False, indent=2)
+        code = str(question["code"] or "")
+        return {
+            **question,
+            "arguments": arguments[:LONGEST_SHOWN],
+            "code": code[:LONGEST_SHOWN] or None,
+            "is_cut": max(len(arguments), len(code)) > LONGEST_SHOWN,
+            "says": tool_words(self._app.tools, owner, tool) if tool not in ("", CODE) else None,
+        }
+
+    async def _page(self, visit: Visit) -> Response:
+        def page() -> HtmlPage:
+            facts = self.waiting(visit.caller.owner)
+            number = len(cast("list[Any]", facts["waiting"]))
+            return shell_page(PAGE, visit, tagged(facts), count=f"({number}) " if number else "")
+
+        began = time.perf_counter()
+        made = await on_thread_of(THREADS, page)
+        self._visitors.tell("ui_approvals", visit.caller, began, len(made.html))
+        return answers.html(made)
+
+    async def _list(self, request: Request) -> Response:
+        return await live_answer(self._visitors, request, self.waiting, what="ui_approvals")
+
+    async def _answer(self, request: Request) -> Response:
+        visit = await self._visitors.visit(request)
+        owner, id = visit.caller.owner, str(request.path_params["id"])
+        try:
+            given = Answered.model_validate_json(await visit.sent(LARGEST_ANSWER))
+        except ValidationError:
+            raise Refused("This answer says neither approve nor reject", "Choose one", code="BAD_ANSWER") from None
+
+        def decide() -> JsonObject:
+            note = given.note.strip() or None
+            return self._app.workflows.decide(
+                owner, id, given.checkpoint_id, approved=given.approved, feedback=note, by_person=True, wait=False
+            )
+
+        began = time.perf_counter()
+        try:
+            run = await on_thread_of(WRITES, decide)
+        except Refused as refused:
+            if refused.code != "CHECKPOINT_CLOSED":
+                raise
+            answer = answers.json(await on_thread_of(THREADS, self._closed, owner, id, given.checkpoint_id), 409)
+        else:
+            answer = answers.json({"status": run["status"]})
+        self._visitors.tell("ui_approve", visit.caller, began, len(answer.body))
+        return answer
+
+    def _closed(self, owner: Owner, id: str, checkpoint: str) -> JsonObject:
+        """How somebody else answered, or that nobody did: then the run was aborted."""
+        run = cast("dict[str, Any]", self._app.workflows.watching.run(owner, id))
+        decision = next((one for one in run["decisions"] if one["checkpoint"] == checkpoint), None)
+        error: JsonObject = {"code": "CHECKPOINT_CLOSED", "message": "This question is answered already."}
+        return {"error": error, "decision": decision, "status": run["status"]}

@@ -1,0 +1,89 @@
+// What happened in a run, one event after the other, and the way back to each moment.
+function eventsOf(run) {
+  const events = [{ at: run.began, text: 'The workflow began' }];
+  for (const task of run.plan) {
+    if (!task.began) continue;
+    events.push({ at: task.began, text: `${task.id} began${task.tries > 1 ? `, try ${task.tries}` : ''}` });
+    if (task.status === 'success') events.push({ at: task.began + task.ms / 1000, text: `${task.id} is done, after ${took(task.ms / 1000)}` });
+    if (task.status === 'error') events.push({ at: task.began + task.ms / 1000, text: `${task.id} failed: ${cut(task.error || '', 300)}` });
+  }
+  for (const one of run.decisions) events.push({ at: one.at, text: `Answer: ${one.what}${one.reason ? `, “${one.reason}”` : ''}` });
+  if (run.checkpoint) events.push({ at: run.checkpoint.since, text: run.checkpoint.task ? `${run.checkpoint.task} waits for an answer` : 'It waits after a layer' });
+  if (run.ended) {
+    for (const task of run.plan) if (task.status === 'skipped') events.push({ at: run.ended, text: `${task.id} was skipped: ${cut(task.error || '', 300)}` });
+    events.push({ at: run.ended, text: `The workflow is ${STATUS[run.status] || run.status}` });
+  }
+  return events.map((one, order) => ({ ...one, order })).sort((a, b) => a.at - b.at || a.order - b.order);
+}
+
+function makeReplay(moved) {
+  const STEP_MS = { least: 250, most: 1500 };
+  const slider = find('moment');
+  let events = [];
+  let at = null; // null: now
+  let timer = 0;
+  let key = '';
+
+  function go(to, isPlaying) {
+    at = to;
+    if (!isPlaying) stop();
+    const here = at === null ? events.length - 1 : at;
+    slider.value = here;
+    slider.setAttribute('aria-valuetext', at === null ? 'now' : events[here].text);
+    find('live').setAttribute('aria-pressed', String(at === null));
+    for (const [index, item] of [...find('events').children].entries()) {
+      if (index === at) item.setAttribute('aria-current', 'step');
+      else item.removeAttribute('aria-current');
+    }
+    moved();
+  }
+
+  function stop() {
+    clearTimeout(timer);
+    timer = 0;
+    find('play').textContent = 'Play';
+    find('play').setAttribute('aria-pressed', 'false');
+  }
+
+  function play() {
+    const next = at === null ? 0 : at + 1;
+    if (next >= events.length) return go(null);
+    go(next, true);
+    const gap = next + 1 < events.length ? 1000 * (events[next + 1].at - events[next].at) : 0;
+    timer = setTimeout(play, Math.min(STEP_MS.most, Math.max(STEP_MS.least, gap)));
+  }
+
+  function item(event, index) {
+    const made = element('li');
+    const button = element('button', undefined, { type: 'button' });
+    button.append(element('time', `+${took(event.at - events[0].at)}`), element('bdi', event.text));
+    button.addEventListener('click', () => go(index));
+    made.append(button);
+    return made;
+  }
+
+  slider.addEventListener('input', () => go(Number(slider.value)));
+  find('live').addEventListener('click', () => go(null));
+  find('play').addEventListener('click', () => {
+    if (timer) return stop();
+    find('play').textContent = 'Stop';
+    find('play').setAttribute('aria-pressed', 'true');
+    play();
+  });
+
+  return {
+    moment: () => (at === null ? null : events[at].at),
+    take(run) {
+      events = eventsOf(run);
+      const newKey = JSON.stringify(events);
+      if (newKey === key) return;
+      key = newKey;
+      slider.max = events.length - 1;
+      if (at === null) slider.value = events.length - 1;
+      const focused = [...find('events').children].indexOf(document.activeElement?.closest('#events li'));
+      find('events').replaceChildren(...events.map(item));
+      if (focused >= 0) find('events').children[focused]?.firstChild.focus({ preventScroll: true });
+      if (at !== null) find('events').children[at]?.setAttribute('aria-current', 'step');
+    },
+  };
+}

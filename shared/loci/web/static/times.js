@@ -1,0 +1,33 @@
+// Times by the server's clock, which may differ from this one.
+const AHEAD_MS = facts.now * 1000 - Date.now();
+const serverNow = () => (Date.now() + AHEAD_MS) / 1000;
+
+function took(seconds) {
+  const ms = Math.max(0, seconds * 1000);
+  if (ms < 1000) return `${Math.round(ms)} ms`;
+  if (ms < 60_000) return `${(ms / 1000).toFixed(ms < 10_000 ? 1 : 0)} s`;
+  const minutes = Math.floor(ms / 60_000);
+  if (minutes < 60) return `${minutes} min ${Math.floor((ms % 60_000) / 1000)} s`;
+  return minutes < 2880 ? `${Math.floor(minutes / 60)} h ${minutes % 60} min` : `${Math.floor(minutes / 1440)} days`;
+}
+
+// A time of the day, and before it the day if that is not today.
+function timeOf(seconds) {
+  const at = new Date(seconds * 1000);
+  const isToday = at.toDateString() === new Date().toDateString();
+  const day = isToday ? '' : `${at.toLocaleDateString('en', { month: 'short', day: 'numeric' })}, `;
+  const made = element('time', day + at.toLocaleTimeString('en', { hour12: false }));
+  made.dateTime = at.toISOString();
+  return made;
+}
+
+// How whoever began a run was recognised.
+function whoAsked(by) {
+  if (by.proof === 'grant') return `a client that you let in (${by.scopes.join(', ') || 'without scopes'})`;
+  if (by.proof === 'key') return 'somebody with an API key';
+  if (by.proof === 'token') return 'somebody with an access token';
+  return by.over_http ? 'a client on this machine, over HTTP' : 'a client on this machine';
+}
+
+const STATUS = { running: 'running', paused: 'waiting', complete: 'complete', aborted: 'aborted', error: 'failed' };
+const statusChip = (status) => element('span', STATUS[status] || status, { className: `chip ${status}` });

@@ -1,0 +1,33 @@
+"""What a tool says about itself, for a person who decides about a call. Its server wrote it, so it may be untrue."""
+
+from typing import TYPE_CHECKING, Final
+
+from loci.core.errors import LociError
+from loci.core.identity import Owner
+from loci.core.json import Json, JsonObject
+
+if TYPE_CHECKING:
+    from loci.tools.api import Tools
+
+LONGEST: Final = 4000
+HINTS: Final = {
+    ("readOnlyHint", True): "It only reads",
+    ("readOnlyHint", False): "It changes something",
+    ("destructiveHint", True): "It may destroy something",
+    ("destructiveHint", False): "It destroys nothing",
+    ("idempotentHint", True): "A repetition changes nothing more",
+    ("idempotentHint", False): "Each repetition changes something again",
+    ("openWorldHint", True): "It reaches the world outside",
+    ("openWorldHint", False): "It stays in its own world",
+}
+
+
+def tool_words(tools: "Tools", owner: Owner, tool: str) -> JsonObject | None:
+    """Its title, its description and its hints; None if nobody knows the tool any more."""
+    try:
+        known = tools.described(owner, tool)
+    except LociError:
+        return None
+    said = known.annotations
+    hints: list[Json] = [text for (name, value), text in HINTS.items() if said.get(name) is value]
+    return {"title": known.title, "description": known.description[:LONGEST], "hints": hints}

@@ -1,0 +1,114 @@
+"""How a run looks to a person who watches it: facts for pages, with times, and without what may be long."""
+
+from collections.abc import Iterable, Mapping
+from typing import Final, cast
+
+from loci.core.json import Json, JsonObject
+from loci.workflows.plan import Task
+from loci.workflows.references import previewed
+from loci.workflows.run import Checkpoint, Run
+
+CODE: Final = "code_execution"
+"""Stands where the tool of a task would be, if it is code."""
+MOST_TOOLS: Final = 4
+
+
+def row(id: str, run: Run) -> JsonObject:
+    """The run in a list."""
+    states = [one.status for one in run.tasks.values()]
+    tools = [tool_of(one) for one in run.plan.tasks]
+    return {
+        "id": id,
+        "status": run.status,
+        "began": run.began,
+        "ended": run.ended or None,
+        "tasks": len(states),
+        "done": sum(one in ("success", "error", "skipped") for one in states),
+        "failed": states.count("error"),
+        "tools": [*list(dict.fromkeys(tools))[:MOST_TOOLS]],
+        "waits_for": run.checkpoint and run.checkpoint.kind,
+        "asked_by": asked_by(run),
+    }
+
+
+def watched(id: str, run: Run) -> JsonObject:
+    """The run with its tasks, and with the decisions that were made."""
+    return {
+        **row(id, run),
+        "layers": cast("list[Json]", run.layers()),
+        "released": run.released if run.by_layer else None,
+        "plan": [_task(run, one) for one in run.plan.tasks],
+        "checkpoint": question(id, run, run.checkpoint) if run.checkpoint else None,
+        "decisions": [one.model_dump() for one in run.decisions],
+        "replans": run.replans,
+    }
+
+
+def question(id: str, run: Run, asked: Checkpoint) -> JsonObject:
+    """What the run waits for at this checkpoint, with the arguments as they will be."""
+    task = run.plan[asked.task] if asked.task else None
+    layers = run.layers()
+    following = layers[run.released] if asked.kind == "layer" and run.released < len(layers) else []
+    return {
+        "workflow_id": id,
+        "checkpoint_id": asked.id,
+        "kind": asked.kind,
+        "task": asked.task,
+        "tool": tool_of(task) if task else "",
+        "intent": task.intent if task else None,
+        "arguments": asked.arguments,
+        "code": task.code if task else None,
+        "reason": asked.reason,
+        "only_human": asked.only_human,
+        "asked_by": asked_by(run),
+        "since": max([run.began, *(one.at for one in run.decisions), *_ends(run)]),
+        "next": [*following],
+    }
+
+
+def whole_task(run: Run, id: str, results: Mapping[str, Json]) -> JsonObject:
+    """A task as the plan has it, with its arguments as far as they are known."""
+    task = run.plan[id]
+    return {
+        "id": id,
+        "tool": tool_of(task),
+        "code": task.code,
+        "intent": task.intent,
+        "written": task.arguments,
+        "arguments": previewed(task.arguments, results),
+    }
+
+
+def tool_of(task: Task) -> str:
+    """Its tool, or that it is code."""
+    return task.tool or CODE
+
+
+def asked_by(run: Run) -> JsonObject:
+    """How whoever began the run was recognised."""
+    caller = run.caller
+    return {
+        "proof": caller.get("proof", "local"),
+        "scopes": caller.get("scopes") or [],
+        "over_http": caller.get("over_http") is not False,
+    }
+
+
+def _task(run: Run, task: Task) -> JsonObject:
+    state = run.tasks[task.id]
+    return {
+        "id": task.id,
+        "tool": tool_of(task),
+        "after": [*task.after],
+        "status": state.status,
+        "began": state.began or None,
+        "ms": state.ms,
+        "tries": state.tries,
+        "error": (f"{state.code}: {state.error}" if state.code else state.error) or None,
+        "needs_approval": run.needs_approval(task.id),
+        "is_approved": state.is_approved,
+    }
+
+
+def _ends(run: Run) -> Iterable[float]:
+    return (one.began + one.ms / 1000 for one in run.tasks.values() if one.began)

@@ -1,0 +1,60 @@
+"""Runs, as people watch them: all of them, one with its tasks, and what they wait for."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from typing import cast
+
+from loci.core.errors import NotFound
+from loci.core.identity import Owner
+from loci.core.json import JsonObject
+from loci.workflows.active import ActiveRuns
+from loci.workflows.answers import Answers
+from loci.workflows.run import Run
+from loci.workflows.run_facts import question, row, watched, whole_task
+from loci.workflows.runs import Runs
+
+
+class Watching:
+    """Reads runs. It changes none, but has one that nothing moves on any more taken up."""
+
+    def __init__(
+        self,
+        runs: Runs,
+        active: ActiveRuns,
+        answers: Answers,
+        take_up: Callable[[Owner, str, Run], object],
+    ) -> None:
+        self._runs = runs
+        self._active = active
+        self._answers = answers
+        self._take_up = take_up
+
+    def all(self, owner: Owner) -> list[JsonObject]:
+        """All runs that are kept, the newest first."""
+        runs = self._runs.all(owner).items()
+        return [row(id, run) for id, run in sorted(runs, key=lambda pair: -pair[1].began)]
+
+    def run(self, owner: Owner, id: str) -> JsonObject:
+        """A run with its tasks, and what was decided. Raises `NotFound`."""
+        run = self._runs.get(owner, id)
+        self._take_up(owner, id, run)
+        return watched(id, run)
+
+    def task(self, owner: Owner, id: str, task: str) -> JsonObject:
+        """A task of a run with its arguments and, if it has ended well, its result. Raises `NotFound`."""
+        run = self._runs.get(owner, id)
+        if task not in run.tasks:
+            raise NotFound(f"The workflow has no task {task[:80]!r}", "See its tasks with pml_workflow_status")
+        given = self._answers.known(owner, id, run, [task])
+        known = self._answers.known(owner, id, run, run.plan[task].after)
+        return {**whole_task(run, task, known), **({"result": given[task]} if given else {})}
+
+    def questions(self, owner: Owner) -> list[JsonObject]:
+        """What active runs wait for, the oldest first. Reads no others."""
+        states = self._active.states(owner)
+        found: list[JsonObject] = []
+        for id in [id for id, (status, _) in states.items() if status == "paused"]:
+            with suppress(NotFound):
+                run = self._runs.get(owner, id)
+                found += [question(id, run, run.checkpoint)] if run.checkpoint else []
+        return sorted(found, key=lambda one: cast("float", one["since"]))

@@ -1,0 +1,159 @@
+"""The pages of runs, as somebody watches them."""
+
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+
+from loci.core.identity import LOCAL
+from tests.browser.flows import GATED, HOSTILE, Flows, flows
+from tests.support.browser import Browser
+from tests.surface.workflows.conftest import task
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture
+def at(tmp_path: Path) -> Generator[Flows]:
+    with flows(tmp_path) as running:
+        yield running
+
+
+def state(browser: Browser, id: str) -> str:
+    """The classes of a task in the picture."""
+    return browser.run("return document.querySelector(`a[href='#${arguments[0]}']`).getAttribute('class')", id)
+
+
+def becomes(browser: Browser, id: str, state: str) -> None:
+    browser.until("document.querySelector(`a.${arguments[1]}[href='#${arguments[0]}']`)", id, state)
+
+
+def status(browser: Browser) -> str:
+    return browser.run("return document.querySelector('#counts .chip').innerText")
+
+
+def test_a_run_is_watched_from_its_start_to_its_end(browser: Browser, at: Flows, tmp_path: Path) -> None:
+    go = tmp_path / "go"
+    slow = task("slow", "wait_for", "t1", file=str(go))
+    plan = (task("t1", "items"), slow, {**GATED, "dependsOn": ["slow"]}, task("after", "note", "deploy", value=1))
+    browser.go(f"{at.url}/runs")
+    assert "No workflow has run" in browser.run("return document.getElementById('counts').innerText")
+    id = at.begin(*plan)
+    browser.until("document.querySelector('#rows a')")
+    assert browser.run("return document.querySelector('#rows .chip').innerText") == "running"
+    browser.run("document.querySelector('#rows a').focus()")
+    browser.press("Enter")
+    browser.until("location.pathname.startsWith('/ui/runs/')")
+    becomes(browser, "slow", "running")
+    assert [state(browser, one) for one in ("t1", "deploy", "after")] == [
+        "node success",
+        "node waiting",
+        "node waiting",
+    ]
+    assert status(browser) == "running"
+    go.touch()
+    becomes(browser, "deploy", "asks")
+    assert status(browser) == "waiting"
+    browser.type(".question input", "go live")
+    browser.run("document.querySelector('.question button').click()")
+    becomes(browser, "after", "success")
+    browser.until("document.querySelector('#counts .chip.complete')")
+    assert browser.run("return document.title") == f"complete: {id} - Loci"
+    assert browser.run("return document.getElementById('stop').hidden")
+    told = browser.run("return document.getElementById('events').innerText")
+    for line in ("The workflow began", "slow began", "slow is done", "approve deploy, “go live”", "is complete"):
+        assert line in told
+    assert browser.complaints() == []
+
+
+def test_a_replay_shows_each_moment_again(browser: Browser, at: Flows) -> None:
+    id = at.waits(task("t1", "echo", value=1), {**GATED, "dependsOn": ["t1"]})
+    [asked] = at.flow.app.workflows.watching.questions(LOCAL)
+    at.flow.app.workflows.decide(LOCAL, id, str(asked["checkpoint_id"]), approved=True, by_person=True)
+    browser.go(f"{at.url}/runs/{id}")
+    assert [state(browser, one) for one in ("t1", "deploy")] == ["node success", "node success"]
+    browser.run("document.querySelectorAll('#events button')[1].click()")  # t1 begins
+    assert [state(browser, one) for one in ("t1", "deploy")] == ["node running", "node waiting"]
+    browser.run("document.getElementById('moment').focus()")
+    browser.press("Right")
+    assert [state(browser, one) for one in ("t1", "deploy")] == ["node success", "node waiting"]
+    assert "t1 is done" in browser.run("return document.getElementById('moment').getAttribute('aria-valuetext')")
+    browser.run("document.getElementById('play').click()")
+    becomes(browser, "deploy", "running")
+    browser.until("document.getElementById('live').getAttribute('aria-pressed') === 'true'")
+    assert state(browser, "deploy") == "node success"
+
+
+def test_the_keyboard_walks_among_the_tasks_and_reads_one(browser: Browser, at: Flows) -> None:
+    id = at.waits(task("t1", "items"), task("t2", "echo", value="$t1.result.items[0].name"), GATED)
+    browser.go(f"{at.url}/runs/{id}")
+    browser.run("document.getElementById('picture').focus()")
+    browser.press("Tab")
+    assert browser.run("return document.activeElement.getAttribute('href')") == "#t1"
+    browser.press("Right")
+    assert browser.run("return document.activeElement.getAttribute('href')") == "#t2"
+    browser.press("Enter")
+    browser.until("document.getElementById('reader-parts').innerText.includes('Result')")
+    assert "journal:echo: done" in browser.run("return document.getElementById('reader-line').innerText")
+    parts = browser.run("return document.getElementById('reader-parts').innerText")
+    assert '"value": "a"' in parts
+    assert "$t1.result.items[0].name" in parts
+    browser.press("Escape")
+    assert browser.run("return document.getElementById('reader').hidden")
+    assert browser.run("return document.activeElement.getAttribute('href')") == "#t2"
+
+
+def test_a_large_result_is_shown_when_somebody_wants_all_of_it(browser: Browser, at: Flows) -> None:
+    id = at.waits(task("t1", "large", characters=50_000), GATED)
+    browser.go(f"{at.url}/runs/{id}#t1")
+    browser.until("document.querySelector('#reader-parts .act')")
+    long = "return document.querySelector('#reader-parts pre').innerText.length"
+    assert browser.run(long) == 20_000
+    browser.run("document.querySelector('#reader-parts .act').click()")
+    browser.until("document.querySelector('#reader-parts pre').innerText.length > 50000")
+
+
+def test_a_run_is_aborted_with_a_reason(browser: Browser, at: Flows, tmp_path: Path) -> None:
+    id = at.begin(task("slow", "wait_for", file=str(tmp_path / "never")), task("t2", "note", "slow", value=1))
+    browser.go(f"{at.url}/runs/{id}")
+    browser.run("document.querySelector('#stop summary').click()")
+    browser.type("#reason", "changed my mind\n")
+    assert status(browser) == "running"
+    browser.run("document.getElementById('aborts').click()")
+    browser.until("document.querySelector('#counts .chip.aborted')")
+    assert "changed my mind" in browser.run("return document.getElementById('events').innerText")
+    (tmp_path / "never").touch()
+
+
+def test_a_run_that_waits_after_a_layer_goes_on_from_its_page(browser: Browser, at: Flows) -> None:
+    id = at.begin(task("t1", "echo", value=1), task("t2", "note", "t1", value=2), by_layer=True)
+    browser.go(f"{at.url}/runs/{id}")
+    browser.until("document.querySelector('.question')")
+    assert "Next: t2." in browser.run("return document.querySelector('.question').innerText")
+    browser.run("document.querySelector('.question button').click()")
+    becomes(browser, "t2", "success")
+
+
+def test_nothing_in_a_run_takes_effect(browser: Browser, tmp_path: Path) -> None:
+    with flows(tmp_path, HOSTILE) as at:
+        failing = task("bad", "fail", message=HOSTILE) | {"on_error": "continue"}
+        id = at.waits(task("t1", "echo", value=HOSTILE), failing, task("t2", "echo", value="$t1.result.value"), GATED)
+        for tool in ("t1", "t2", "bad"):
+            browser.go(f"{at.url}/runs/{id}#{tool}")
+            browser.until("document.querySelector('#reader-parts pre')")
+            assert "<script>document.title='owned'</script>" in browser.run("return document.body.innerText")
+            assert browser.run("return document.title") == f"waiting: {id} - Loci"
+            held = "return document.querySelectorAll('main img, aside img, main script, aside script, body b').length"
+            assert browser.run(held) == 0
+        browser.go(f"{at.url}/runs")
+        assert browser.run("return document.title") == "Runs - Loci"
+        assert browser.complaints() == []
+
+
+def test_a_picture_of_two_hundred_tasks_is_there_at_once(browser: Browser, at: Flows) -> None:
+    first = [task(f"a{number}", "echo", value=number) for number in range(100)]
+    second = [task(f"b{number}", "echo", f"a{number}", value=number) for number in range(99)]
+    id = at.waits(*first, *second, GATED)
+    browser.go(f"{at.url}/runs/{id}")
+    assert browser.run("return document.querySelectorAll('#picture a').length") == 200
+    assert browser.run("return document.documentElement.scrollWidth <= innerWidth")

@@ -1,0 +1,233 @@
+"""The pages of runs and of what waits for a person, on each runtime: what they tell, to whom, and what they change."""
+
+import json
+from collections.abc import Generator
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from loci.app import App
+from loci.core.identity import LOCAL, Owner
+from loci.mcp.http.application import asgi
+from tests.attack.doors import Door, lambda_doors, uvicorn_door
+from tests.attack.wire import Answer, Ask
+from tests.support.forms import form_token
+from tests.support.polling import until
+from tests.surface.workflows.conftest import BOB, Flow, task
+
+pytestmark = pytest.mark.anyio
+HOST = ("Host", "loci.test")
+HOSTILE = "</script><script>document.title='owned'</script>"
+GATED = task("deploy", "deploy", "t1", value="$t1.result.value") | {"approve": "human", "intent": "Bring it out"}
+PLAN = (task("t1", "echo", value=HOSTILE), GATED, task("after", "note", "deploy", value="live"))
+
+
+class Person:
+    """Somebody with a key, at the pages."""
+
+    def __init__(self, app: App, door: Door, owner: Owner) -> None:
+        self._door = door
+        self._shown = (HOST, ("Authorization", f"Bearer {app.api_keys.create(owner, 'test')[1]}"))
+
+    def get(self, target: str) -> Answer:
+        return self._door.ask(Ask(b"", self._shown, "GET", f"/ui/{target}"))
+
+    def json(self, target: str) -> Any:
+        answer = self.get(target)
+        assert answer.status == 200, answer.body
+        return json.loads(answer.body)
+
+    def post(self, target: str, **fields: object) -> Answer:
+        form = ("X-Loci-Form", form_token(self.get("approvals").body))
+        return self._door.ask(Ask(json.dumps(fields).encode(), (*self._shown, form), "POST", f"/ui/{target}"))
+
+    def question(self) -> dict[str, Any]:
+        """The only one."""
+        [asked] = self.json("approvals/list")["waiting"]
+        return asked
+
+    def decide(self, asked: dict[str, Any], *, approved: bool, note: str = "") -> Answer:
+        target = f"approvals/{asked['workflow_id']}"
+        return self.post(target, checkpoint_id=asked["checkpoint_id"], approved=approved, note=note)
+
+    def ended(self, id: str) -> dict[str, Any]:
+        """The run, as soon as nothing of it goes on."""
+
+        def over() -> dict[str, Any] | None:
+            run = self.json(f"runs/{id}/state")
+            return run if run["status"] != "running" else None
+
+        return until(over, 30)
+
+
+@pytest.fixture
+def door(flow: Flow) -> Generator[Door]:
+    """A socket here; a Lambda function behind a REST API there."""
+    if flow.app.settings.mode == "embedded":
+        with uvicorn_door(asgi(flow.app)) as uvicorn:
+            yield uvicorn
+        return
+    with lambda_doors(asgi(flow.app)) as (rest, _):
+        yield rest
+
+
+@pytest.fixture
+def me(flow: Flow, door: Door) -> Person:
+    return Person(flow.app, door, LOCAL)
+
+
+@pytest.fixture
+def bob(flow: Flow, door: Door) -> Person:
+    return Person(flow.app, door, BOB)
+
+
+async def test_a_question_has_its_arguments_the_tool_s_words_and_who_asked(flow: Flow, me: Person) -> None:
+    run = await flow.run(*PLAN)
+    asked = me.question()
+    assert (asked["workflow_id"], asked["checkpoint_id"]) == (run["workflow_id"], run["checkpoint_id"])
+    assert (asked["task"], asked["tool"], asked["only_human"]) == ("deploy", "journal:deploy", True)
+    assert json.loads(asked["arguments"]) == {"value": HOSTILE}
+    assert asked["intent"] == "Bring it out"
+    assert asked["says"]["description"] == "Deploy a version to production"
+    assert asked["says"]["hints"] == ["It changes something", "It may destroy something"]
+    assert asked["asked_by"]["proof"] == "local"
+
+
+@pytest.mark.parametrize(("approved", "ends"), [(True, "complete"), (False, "aborted")])
+async def test_a_person_answers_once_with_a_note(flow: Flow, me: Person, approved: bool, ends: str) -> None:
+    await flow.run(*PLAN)
+    asked = me.question()
+    assert me.decide(asked, approved=approved, note="  seen by me ").status == 200
+    run = me.ended(asked["workflow_id"])
+    assert run["status"] == ends
+    [decision] = run["decisions"]
+    assert (decision["reason"], decision["checkpoint"]) == ("seen by me", asked["checkpoint_id"])
+    assert ("deploy" in [name for name, _ in flow.begun()]) == approved
+    assert me.json("approvals/list")["waiting"] == []
+
+
+async def test_who_comes_second_learns_how_it_was_answered(flow: Flow, me: Person) -> None:
+    await flow.run(*PLAN)
+    asked = me.question()
+    assert me.decide(asked, approved=False, note="not today").status == 200
+    second = me.decide(asked, approved=True)
+    told = json.loads(second.body)
+    assert (second.status, told["error"]["code"]) == (409, "CHECKPOINT_CLOSED")
+    assert (told["decision"]["what"], told["decision"]["reason"]) == ("reject deploy", "not today")
+    assert "deploy" not in [name for name, _ in flow.begun()]
+
+
+async def test_a_run_that_waits_after_a_layer_goes_on_or_stops(flow: Flow, me: Person) -> None:
+    layers = (task("t1", "echo", value=1), task("t2", "note", "t1", value=2), task("t3", "note", "t2", value=3))
+    run = await flow.run(*layers, per_layer_validation=True)
+    asked = me.question()
+    assert (asked["kind"], asked["next"]) == ("layer", ["t2"])
+    assert me.decide(asked, approved=True).status == 200
+    assert me.ended(run["workflow_id"])["status"] == "paused"
+    assert me.decide(me.question(), approved=False, note="enough").status == 200
+    assert me.ended(run["workflow_id"])["status"] == "aborted"
+    assert [arguments["value"] for _, arguments in flow.begun()] == [1, 2]
+
+
+@pytest.mark.parametrize("body", [{}, {"checkpoint_id": "x"}, {"checkpoint_id": "x", "approved": "yes"}])
+async def test_an_answer_that_says_neither_is_refused(flow: Flow, me: Person, body: dict[str, object]) -> None:
+    run = await flow.run(*PLAN)
+    answer = me.post(f"approvals/{run['workflow_id']}", **body)
+    assert (answer.status, json.loads(answer.body)["error"]["code"]) == (400, "BAD_ANSWER")
+
+
+async def test_a_run_is_told_by_layers_with_states_and_times(flow: Flow, me: Person) -> None:
+    run = await flow.run(task("t1", "items"), task("t2", "echo", value="$t1.result.items[0].name"), task("bad", "fail"))
+    told = me.json(f"runs/{run['workflow_id']}/state")
+    assert told["layers"] == [["t1", "bad"], ["t2"]]
+    tasks = {one["id"]: one for one in told["plan"]}
+    assert {id: one["status"] for id, one in tasks.items()} == {"t1": "success", "t2": "success", "bad": "error"}
+    assert "the disk is full" in tasks["bad"]["error"]
+    assert tasks["t2"]["after"] == ["t1"]
+    assert told["began"] <= tasks["t1"]["began"] <= tasks["t2"]["began"] <= told["ended"]
+    whole = me.json(f"runs/{run['workflow_id']}/tasks/t2")
+    assert json.loads(whole["arguments"]["text"]) == {"value": "a"}
+    assert json.loads(whole["written"]["text"]) == {"value": "$t1.result.items[0].name"}
+    assert json.loads(whole["result"]["text"]) == {"value": "a"}
+    assert "result" not in me.json(f"runs/{run['workflow_id']}/tasks/bad")
+    assert me.get(f"runs/{run['workflow_id']}/tasks/none").status == 404
+
+
+async def test_a_large_result_comes_whole_only_on_demand(flow: Flow, me: Person) -> None:
+    run = await flow.run(task("t1", "large", characters=50_000))
+    id = run["workflow_id"]
+    assert "x" * 100 not in json.dumps(me.json(f"runs/{id}/state"))
+    first = me.json(f"runs/{id}/tasks/t1")["result"]
+    assert len(first["text"]) < first["characters"]
+    whole = me.json(f"runs/{id}/tasks/t1?whole=1")["result"]
+    assert len(whole["text"]) == whole["characters"] > 50_000
+    assert whole["text"].startswith(first["text"])
+
+
+async def test_an_answer_that_the_page_has_is_not_sent_again(flow: Flow, me: Person) -> None:
+    run = await flow.run(*PLAN)
+    for target in ("approvals/list", "runs/list", f"runs/{run['workflow_id']}/state"):
+        seen = me.json(target)["tag"]
+        assert me.json(f"{target}?seen={seen}")["same"] is True
+    seen = me.json("approvals/list")["tag"]
+    me.decide(me.question(), approved=True)
+    assert me.json(f"approvals/list?seen={seen}")["waiting"] == []
+
+
+async def test_a_run_is_aborted_with_a_reason(flow: Flow, me: Person) -> None:
+    run = await flow.run(*PLAN)
+    id = run["workflow_id"]
+    assert me.post(f"runs/{id}/abort", reason="wrong plan").status == 200
+    told = me.ended(id)
+    assert (told["status"], told["decisions"][-1]["reason"]) == ("aborted", "wrong plan")
+    second = me.post(f"runs/{id}/abort", reason="again")
+    assert (second.status, json.loads(second.body)["error"]["code"]) == (400, "WORKFLOW_ENDED")
+
+
+async def test_the_list_has_all_runs_the_newest_first(flow: Flow, me: Person) -> None:
+    first = await flow.run(task("t1", "echo", value=1))
+    second = await flow.run(*PLAN)
+    told = me.json("runs/list")
+    assert [one["id"] for one in told["runs"]] == [second["workflow_id"], first["workflow_id"]]
+    assert [one["status"] for one in told["runs"]] == ["paused", "complete"]
+    assert (told["total"], told["runs"][0]["waits_for"], told["runs"][0]["done"]) == (2, "approval", 1)
+
+
+async def test_nobody_sees_or_answers_what_another_owner_s_runs_ask(flow: Flow, me: Person, bob: Person) -> None:
+    id = (await flow.run(*PLAN))["workflow_id"]
+    assert (bob.json("runs/list")["runs"], bob.json("approvals/list")["waiting"]) == ([], [])
+    for target in (f"runs/{id}", f"runs/{id}/state", f"runs/{id}/tasks/t1"):
+        assert bob.get(target).status == 404, target
+    assert bob.decide(me.question(), approved=True).status == 404
+    assert bob.post(f"runs/{id}/abort").status == 404
+    assert flow.begun() == [("echo", {"value": HOSTILE})]
+
+
+async def test_without_a_credential_nothing_is_told(flow: Flow, door: Door) -> None:
+    id = (await flow.run(*PLAN))["workflow_id"]
+    for target in ("approvals", "approvals/list", "runs", "runs/list", f"runs/{id}", f"runs/{id}/state"):
+        answer = door.ask(Ask(b"", (HOST,), "GET", f"/ui/{target}"))
+        assert answer.status == 401, target
+        assert b"deploy" not in answer.body
+    sent = door.ask(Ask(b"", (HOST, ("Accept", "text/html")), "GET", f"/ui/runs/{id}"))
+    assert (sent.status, sent.header("location")) == (303, f"../sign-in?to={quote(f'runs/{id}')}")
+    form = door.ask(Ask(b"", (HOST, ("Accept", "text/html")), "GET", f"/ui/sign-in?to=runs/{id}"))
+    assert f'action="sign-in?to=runs/{id}"'.encode() in form.body
+
+
+async def test_the_pages_hold_what_others_wrote_as_text_and_are_small(flow: Flow, me: Person) -> None:
+    id = (await flow.run(*PLAN))["workflow_id"]
+    for target in ("approvals", "runs", f"runs/{id}"):
+        answer = me.get(target)
+        policy = str(answer.header("content-security-policy"))
+        assert policy.startswith("default-src 'none'; script-src 'sha256-"), target
+        assert "unsafe" not in policy
+        assert b"<script>document.title" not in answer.body
+        assert len(answer.body) <= 60_000, target
+    assert b"<title>(1) Approvals - Loci</title>" in me.get("approvals").body
+
+
+async def test_a_run_that_is_gone_says_so_on_a_page(me: Person) -> None:
+    answer = me.get("runs/wf_none")
+    assert (answer.status, b"There is no workflow" in answer.body) == (404, True)
