@@ -6,6 +6,7 @@ PLACES: Final = {
     "search": "Search",
     "graph": "Graph",
     "files": "Files",
+    "tools": "Tools",
     "runs": "Runs",
     "approvals": "Approvals",
 }

@@ -20,6 +20,7 @@ from loci.web.host import PagesHost
 from loci.web.places import USUAL
 from loci.web.run_routes import RunRoutes
 from loci.web.search_routes import SearchRoutes
+from loci.web.tool_routes import ToolRoutes
 from loci.web.visitors import Visitors
 
 READS = ("GET", "HEAD")
@@ -38,6 +39,7 @@ class Pages:
             *GraphRoutes(app, self._visitors).routes(),
             *SearchRoutes(app, self._visitors).routes(),
             *FileRoutes(app, self._visitors).routes(),
+            *ToolRoutes(app, self._visitors).routes(),
             *RunRoutes(app, self._visitors, approvals).routes(),
             *approvals.routes(),
             *ApproveRoutes(app, self._visitors).routes(),
