@@ -9,6 +9,7 @@ PLACES: Final = {
     "tools": "Tools",
     "runs": "Runs",
     "approvals": "Approvals",
+    "learned": "Learned",
 }
 """The name of each page in its address, and the name that people read."""
 USUAL: Final = "graph"
