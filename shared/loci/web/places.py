@@ -10,6 +10,7 @@ PLACES: Final = {
     "runs": "Runs",
     "approvals": "Approvals",
     "learned": "Learned",
+    "executors": "Executors",
 }
 """The name of each page in its address, and the name that people read."""
 USUAL: Final = "graph"

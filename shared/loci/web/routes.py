@@ -14,6 +14,7 @@ from loci.web import answers
 from loci.web.approvals_routes import ApprovalsRoutes
 from loci.web.approve_routes import ApproveRoutes
 from loci.web.consent_routes import ConsentRoutes
+from loci.web.executor_routes import ExecutorRoutes
 from loci.web.file_routes import FileRoutes
 from loci.web.graph_routes import GraphRoutes
 from loci.web.host import PagesHost
@@ -45,6 +46,7 @@ class Pages:
             *approvals.routes(),
             *ApproveRoutes(app, self._visitors).routes(),
             *LearnedRoutes(app, self._visitors).routes(),
+            *ExecutorRoutes(app, self._visitors).routes(),
             *(ConsentRoutes(app, self._visitors).routes() if app.settings.oauth == "built-in" else ()),
             Route("/ui/sign-in", self._visitors.form, methods=["GET"]),
             Route("/ui/sign-in", self._visitors.sign_in, methods=["POST"]),
