@@ -17,6 +17,7 @@ from loci.web.consent_routes import ConsentRoutes
 from loci.web.executor_routes import ExecutorRoutes
 from loci.web.file_routes import FileRoutes
 from loci.web.graph_routes import GraphRoutes
+from loci.web.health_routes import HealthRoutes
 from loci.web.host import PagesHost
 from loci.web.learned_routes import LearnedRoutes
 from loci.web.places import USUAL
@@ -47,6 +48,7 @@ class Pages:
             *ApproveRoutes(app, self._visitors).routes(),
             *LearnedRoutes(app, self._visitors).routes(),
             *ExecutorRoutes(app, self._visitors).routes(),
+            *HealthRoutes(app, self._visitors).routes(),
             *(ConsentRoutes(app, self._visitors).routes() if app.settings.oauth == "built-in" else ()),
             Route("/ui/sign-in", self._visitors.form, methods=["GET"]),
             Route("/ui/sign-in", self._visitors.sign_in, methods=["POST"]),
