@@ -24,6 +24,7 @@ from tests.bench.load import load
 from tests.bench.memory import memory
 from tests.bench.million import million
 from tests.bench.opensearch import opensearch
+from tests.bench.pages import pages
 from tests.bench.python_runs import python_runs
 from tests.bench.rerank import rerank
 from tests.bench.s3_search import s3_search
@@ -60,6 +61,7 @@ PARTS: Mapping[str, Callable[[Servers], list[Figure]]] = {
     "workflows": workflows,
     "gateway model": gateway_model,
     "graph": graph,
+    "pages": pages,
     "typescript": typescript,
     "python": python_runs,
     "opensearch": opensearch,

@@ -41,7 +41,7 @@ class Flows:
     def begin(self, *tasks: dict[str, Any], by_layer: bool = False) -> str:
         """Begin a workflow, and return its id. Nobody waits for what comes of it."""
         watching = self.flow.app.workflows.watching
-        before = {one["id"] for one in watching.all(LOCAL)}
+        before = {str(one["id"]) for one in watching.all(LOCAL)}
 
         def start() -> None:
             self.flow.app.workflows.start(LOCAL_CALLER, {"tasks": [*tasks]}, by_layer=by_layer)
@@ -53,8 +53,17 @@ class Flows:
     def waits(self, *tasks: dict[str, Any]) -> str:
         """Begin a workflow, and return its id when it waits for an answer."""
         id = self.begin(*tasks)
-        until(lambda: self.flow.app.workflows.watching.run(LOCAL, id)["checkpoint"], 20)
+        until(lambda: self.run(id)["checkpoint"], 20)
         return id
+
+    def run(self, id: str) -> dict[str, Any]:
+        """The run as it is."""
+        return self.flow.app.workflows.watching.run(LOCAL, id)
+
+    def decide(self, id: str, note: str | None = None) -> None:
+        """Approve what the run waits for, elsewhere than on a page."""
+        checkpoint = self.run(id)["checkpoint"]["checkpoint_id"]
+        self.flow.app.workflows.decide(LOCAL, id, checkpoint, approved=True, by_person=True, feedback=note)
 
     def deployed(self) -> int:
         """How often the tool ran that people approve."""

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from loci.core.identity import LOCAL
 from tests.browser.flows import GATED, HOSTILE, Flows, configured, flows
 from tests.support.browser import Browser
 from tests.support.polling import until
@@ -60,7 +59,7 @@ def test_the_keyboard_alone_approves_with_a_note(browser: Browser, at: Flows) ->
     assert said(browser) == "Approved: the workflow goes on."
     assert browser.run("return document.activeElement.className") == "said"
     browser.until("document.title === 'Approvals - Loci'")
-    [decision] = at.flow.app.workflows.watching.run(LOCAL, id)["decisions"]
+    [decision] = at.run(id)["decisions"]
     assert (decision["what"], decision["reason"]) == ("approve deploy", "fine")
 
 
@@ -102,10 +101,7 @@ def test_of_two_tabs_the_second_learns_that_it_is_answered(browser: Browser, at:
 def test_a_tab_that_looks_learns_it_by_itself(browser: Browser, at: Flows) -> None:
     id = at.waits(GATED)
     browser.go(f"{at.url}/approvals")
-    [asked] = at.flow.app.workflows.watching.questions(LOCAL)
-    at.flow.app.workflows.decide(
-        LOCAL, id, str(asked["checkpoint_id"]), approved=True, by_person=True, feedback="by phone"
-    )
+    at.decide(id, "by phone")
     browser.until(f"{OPEN} === 0")
     assert said(browser) == "This question is answered already: approve deploy, “by phone”."
     browser.until("document.getElementById('counts').innerText === 'Nothing waits for you.'")

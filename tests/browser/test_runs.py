@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from loci.core.identity import LOCAL
 from tests.browser.flows import GATED, HOSTILE, Flows, flows
 from tests.support.browser import Browser
+from tests.support.polling import until
 from tests.surface.workflows.conftest import task
 
 pytestmark = pytest.mark.browser
@@ -68,8 +68,8 @@ def test_a_run_is_watched_from_its_start_to_its_end(browser: Browser, at: Flows,
 
 def test_a_replay_shows_each_moment_again(browser: Browser, at: Flows) -> None:
     id = at.waits(task("t1", "echo", value=1), {**GATED, "dependsOn": ["t1"]})
-    [asked] = at.flow.app.workflows.watching.questions(LOCAL)
-    at.flow.app.workflows.decide(LOCAL, id, str(asked["checkpoint_id"]), approved=True, by_person=True)
+    at.decide(id)
+    until(lambda: at.run(id)["ended"], 20)
     browser.go(f"{at.url}/runs/{id}")
     assert [state(browser, one) for one in ("t1", "deploy")] == ["node success", "node success"]
     browser.run("document.querySelectorAll('#events button')[1].click()")  # t1 begins

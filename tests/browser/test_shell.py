@@ -52,6 +52,25 @@ def test_a_page_fits_three_widths_in_light_and_dark_and_keeps_nobody_out(
     assert browser.complaints() == []
 
 
+@pytest.mark.parametrize("width", WIDTHS)
+def test_what_opens_beside_a_page_keeps_nobody_out(browser: Browser, at: Flows, width: int) -> None:
+    browser.resize(width, 800)
+    browser.go(f"{at.url}/files")
+    browser.type("#search", "ferry dawn\n")
+    browser.until("document.querySelector('#found a.where')")
+    assert barriers(browser) == []
+    browser.run("document.querySelector('#found a.where').click()")
+    browser.until("document.querySelector('#passages article')")
+    assert barriers(browser) == []
+    browser.go(f"{at.url}/graph#boat")
+    browser.until("!document.getElementById('panel').hidden")
+    assert barriers(browser) == []
+    browser.go(f"{address(at, 'run')}#bad")
+    browser.until("document.querySelector('#reader-parts pre')")
+    assert barriers(browser) == []
+    assert browser.run(WIDE) <= width
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_the_keyboard_reaches_the_navigation_and_can_skip_it(browser: Browser, at: Flows, page: str) -> None:
     browser.go(address(at, page))

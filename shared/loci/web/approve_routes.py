@@ -10,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from loci.core.errors import Refused
 from loci.core.identity import Caller
 from loci.core.json import JsonObject
 from loci.mcp.http.refusal import Refusal
@@ -55,22 +56,28 @@ class ApproveRoutes:
         given = {name: values[0] for name, values in (await visit.posted(token)).items()}
         if given.get("answer") not in ("approve", "reject"):
             raise Refusal(400, "This form says neither approve nor reject")
-        run = await on_thread(
-            self._app.workflows.decide,
-            caller.owner,
-            linked.workflow_id,
-            linked.checkpoint_id,
-            approved=given["answer"] == "approve",
-            feedback=given.get("feedback", "").strip()[:LONGEST_FEEDBACK] or None,
-            by_person=True,
-            wait=False,
-        )
+        try:
+            run = await on_thread(
+                self._app.workflows.decide,
+                caller.owner,
+                linked.workflow_id,
+                linked.checkpoint_id,
+                approved=given["answer"] == "approve",
+                feedback=given.get("feedback", "").strip()[:LONGEST_FEEDBACK] or None,
+                by_person=True,
+                wait=False,
+            )
+        except Refused as refused:
+            if refused.code != "CHECKPOINT_CLOSED":
+                raise
+            _, run = await on_thread(self._app.workflows.linked, caller.owner, token)
+            return self._answer(caller, _over(run), 400)
         done = "Approved: the workflow goes on." if given["answer"] == "approve" else "Rejected: it does not run."
         return self._answer(caller, _over(run, done))
 
-    def _answer(self, caller: Caller, page: HtmlPage) -> Response:
+    def _answer(self, caller: Caller, page: HtmlPage, status: int = 200) -> Response:
         self._visitors.tell("ui_approve", caller, time.perf_counter(), len(page.html))
-        return answers.html(page)
+        return answers.html(page, status)
 
 
 def _page(run: JsonObject, token: str, form_token: str) -> HtmlPage:

@@ -1,40 +1,42 @@
 """How a run looks to a person who watches it: facts for pages, with times, and without what may be long."""
 
 from collections.abc import Iterable, Mapping
-from typing import Final, cast
+from typing import Any, Final, cast
 
 from loci.core.json import Json, JsonObject
 from loci.workflows.plan import Task
 from loci.workflows.references import previewed
-from loci.workflows.run import Checkpoint, Run
+from loci.workflows.run import SETTLED, Checkpoint, Run
+from loci.workflows.runs import stored
 
 CODE: Final = "code_execution"
 """Stands where the tool of a task would be, if it is code."""
 MOST_TOOLS: Final = 4
 
 
-def row(id: str, run: Run) -> JsonObject:
-    """The run in a list."""
-    states = [one.status for one in run.tasks.values()]
-    tools = [tool_of(one) for one in run.plan.tasks]
+def row(id: str, stored: JsonObject) -> JsonObject:
+    """A run in a list, from its record: there may be thousands, and the record leaves out what is usual."""
+    run = cast("dict[str, Any]", stored)
+    states = [one.get("status", "waiting") for one in run["tasks"].values()]
+    tools = [one.get("tool") or CODE for one in run["plan"]["tasks"]]
     return {
         "id": id,
-        "status": run.status,
-        "began": run.began,
-        "ended": run.ended or None,
+        "status": run.get("status", "running"),
+        "began": run.get("began", 0),
+        "ended": run.get("ended"),
         "tasks": len(states),
-        "done": sum(one in ("success", "error", "skipped") for one in states),
+        "done": sum(one in SETTLED for one in states),
         "failed": states.count("error"),
         "tools": [*list(dict.fromkeys(tools))[:MOST_TOOLS]],
-        "waits_for": run.checkpoint and run.checkpoint.kind,
-        "asked_by": asked_by(run),
+        "waits_for": run["checkpoint"]["kind"] if run.get("checkpoint") else None,
+        "asked_by": asked_by(run.get("caller", {})),
     }
 
 
 def watched(id: str, run: Run) -> JsonObject:
     """The run with its tasks, and with the decisions that were made."""
     return {
-        **row(id, run),
+        **row(id, stored(run)),
         "layers": cast("list[Json]", run.layers()),
         "released": run.released if run.by_layer else None,
         "plan": [_task(run, one) for one in run.plan.tasks],
@@ -60,7 +62,7 @@ def question(id: str, run: Run, asked: Checkpoint) -> JsonObject:
         "code": task.code if task else None,
         "reason": asked.reason,
         "only_human": asked.only_human,
-        "asked_by": asked_by(run),
+        "asked_by": asked_by(run.caller),
         "since": max([run.began, *(one.at for one in run.decisions), *_ends(run)]),
         "next": [*following],
     }
@@ -84,9 +86,8 @@ def tool_of(task: Task) -> str:
     return task.tool or CODE
 
 
-def asked_by(run: Run) -> JsonObject:
-    """How whoever began the run was recognised."""
-    caller = run.caller
+def asked_by(caller: Mapping[str, Any]) -> JsonObject:
+    """How whoever began the run was recognised. Without a word about it, they are at this machine."""
     return {
         "proof": caller.get("proof", "local"),
         "scopes": caller.get("scopes") or [],

@@ -1,15 +1,17 @@
 """The runs of each owner, in the record store. Every change is a compare-and-set."""
 
 from collections.abc import Callable, Sequence
-from typing import Final, cast
+from typing import Final, TypeVar, cast
 
 from loci.core.errors import Conflict, NotFound
 from loci.core.identity import Owner
-from loci.core.json import Json, string
+from loci.core.json import Json, JsonObject, string
 from loci.core.stores import ABSENT, Record, RecordStore, every, read_or_none, readable
 from loci.workflows.plan import Task
 from loci.workflows.run import ENDED, Lease, Run, TaskState, weighs
 from loci.workflows.values import storable
+
+T = TypeVar("T")
 
 RUN, VALUE = "workflow", "workflow_value"
 """The kinds of records: a run, and what one of its tasks gave."""
@@ -32,7 +34,7 @@ class Runs:
     def add(self, owner: Owner, id: str, run: Run) -> None:
         """Keep a new run."""
         self._records.put(
-            owner, RUN, id, _value(run), expect_version=ABSENT, expires_at=self._until(run), durable=False
+            owner, RUN, id, stored(run), expect_version=ABSENT, expires_at=self._until(run), durable=False
         )
 
     def get(self, owner: Owner, id: str) -> Run:
@@ -76,6 +78,10 @@ class Runs:
         """All runs that are kept, by their ids."""
         return {record.key: run for record in every(self._records, owner, RUN) for run in readable([record], _run)}
 
+    def rows(self, owner: Owner, row: Callable[[str, JsonObject], T]) -> list[T]:
+        """What `row` makes of each run's id and record. It reads no more of a record than it wants."""
+        return [*readable(every(self._records, owner, RUN), lambda record: row(record.key, record.value))]
+
     def change(
         self, owner: Owner, id: str, changed: Callable[[Run], Run], known: tuple[Run, str] | None = None
     ) -> tuple[Run, str]:
@@ -93,7 +99,7 @@ class Runs:
                     owner,
                     RUN,
                     id,
-                    _value(new),
+                    stored(new),
                     expect_version=version,
                     expires_at=self._until(new),
                     durable=weighs(run, new),
@@ -144,7 +150,8 @@ def _told(seconds: float) -> str:
     return f"{seconds / 3600:g} h" if seconds >= 3600 else f"{seconds / 60:g} min"
 
 
-def _value(run: Run) -> dict[str, Json]:
+def stored(run: Run) -> dict[str, Json]:
+    """The run as its record has it."""
     return cast("dict[str, Json]", run.model_dump(mode="json", exclude_defaults=True))
 
 

@@ -31,8 +31,7 @@ class Watching:
 
     def all(self, owner: Owner) -> list[JsonObject]:
         """All runs that are kept, the newest first."""
-        runs = self._runs.all(owner).items()
-        return [row(id, run) for id, run in sorted(runs, key=lambda pair: -pair[1].began)]
+        return sorted(self._runs.rows(owner, row), key=lambda one: -cast("float", one["began"]))
 
     def run(self, owner: Owner, id: str) -> JsonObject:
         """A run with its tasks, and what was decided. Raises `NotFound`."""

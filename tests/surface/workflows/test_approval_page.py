@@ -31,7 +31,9 @@ def test_a_person_answers_on_it(both: tuple[Visitor, Visitor], answer: str, ends
 def test_a_second_answer_is_refused(both: tuple[Visitor, Visitor]) -> None:
     ann, _ = both
     link = ann.asked()["approval_url"]
-    assert [ann.post(link, answer=one).status for one in ("reject", "approve")] == [200, 400]
+    first, second = (ann.post(link, answer=one) for one in ("reject", "approve"))
+    assert (first.status, second.status) == (200, 400)
+    assert b"answered already" in second.body
     assert b"answered already" in ann.get(link).body
     assert ann.flow.begun() == []
 
@@ -53,6 +55,20 @@ def test_another_site_cannot_answer(both: tuple[Visitor, Visitor], foreign: tupl
     ann, _ = both
     form = ("Content-Type", "application/x-www-form-urlencoded")
     assert ann.post(ann.asked()["approval_url"], form, foreign, answer="approve").status == 403
+    assert ann.flow.begun() == []
+
+
+@pytest.mark.parametrize("token", ["", "x", "eyJvIjoieCJ9.AAAA"])
+def test_the_form_needs_the_token_of_its_page(both: tuple[Visitor, Visitor], token: str) -> None:
+    ann, _ = both
+    assert ann.post(ann.asked()["approval_url"], answer="approve", form=token).status == 403
+    assert ann.flow.begun() == []
+
+
+def test_the_token_of_another_question_is_not_good(both: tuple[Visitor, Visitor]) -> None:
+    ann, _ = both
+    one, other = (ann.asked()["approval_url"] for _ in range(2))
+    assert ann.post(one, answer="approve", form=ann.form(other)).status == 403
     assert ann.flow.begun() == []
 
 

@@ -5,4 +5,6 @@ const element = (name, text, more) => {
   return Object.assign(made, more);
 };
 const find = (id) => document.getElementById(id);
-const plural = (number, word) => `${number.toLocaleString('en')} ${word}${number === 1 ? '' : 's'}`;
+// The tables of the browser's own formats take long to load: most numbers need none.
+const numeral = (number) => (number < 1000 ? String(number) : number.toLocaleString('en'));
+const plural = (number, word) => `${numeral(number)} ${word}${number === 1 ? '' : 's'}`;

@@ -8,11 +8,14 @@ function sizeOf(bytes) {
     number /= 1000;
     at++;
   }
-  return `${number.toLocaleString('en', { maximumFractionDigits: number < 10 && at > 0 ? 1 : 0 })} ${units[at]}`;
+  return `${number < 10 ? Math.round(10 * number) / 10 : Math.round(number)} ${units[at]}`;
 }
 
+const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
+
 function dayOf(time) {
-  const made = element('time', new Date(time).toLocaleDateString('en', { year: 'numeric', month: 'short', day: 'numeric' }));
+  const at = new Date(time);
+  const made = element('time', `${MONTHS[at.getMonth()]} ${at.getDate()}, ${at.getFullYear()}`);
   made.dateTime = time;
   made.title = time;
   return made;

@@ -15,8 +15,9 @@ function took(seconds) {
 function timeOf(seconds) {
   const at = new Date(seconds * 1000);
   const isToday = at.toDateString() === new Date().toDateString();
-  const day = isToday ? '' : `${at.toLocaleDateString('en', { month: 'short', day: 'numeric' })}, `;
-  const made = element('time', day + at.toLocaleTimeString('en', { hour12: false }));
+  const day = isToday ? '' : `${MONTHS[at.getMonth()]} ${at.getDate()}, `;
+  const two = (number) => String(number).padStart(2, '0');
+  const made = element('time', `${day}${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`);
   made.dateTime = at.toISOString();
   return made;
 }

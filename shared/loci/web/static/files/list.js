@@ -31,7 +31,7 @@ function makeList() {
       const text = STATES[file.status] + (file.reason ? `: ${file.reason}` : '');
       name.append(element('span', text, { className: `state ${file.status}`, dir: 'auto' }));
     }
-    const versions = element('td', file.versions.toLocaleString('en'), { className: 'number' });
+    const versions = element('td', numeral(file.versions), { className: 'number' });
     versions.dataset.name = 'Version';
     const added = element('td');
     added.append(dayOf(file.added));

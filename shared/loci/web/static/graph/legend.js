@@ -3,7 +3,7 @@ function makeLegend(changed) {
   function toggle(name, number, dot, isOn, set) {
     const button = element('button');
     button.setAttribute('aria-pressed', String(isOn));
-    button.append(dot, element('bdi', name), element('small', number.toLocaleString('en')));
+    button.append(dot, element('bdi', name), element('small', numeral(number)));
     button.addEventListener('click', () => {
       const next = button.getAttribute('aria-pressed') !== 'true';
       button.setAttribute('aria-pressed', String(next));

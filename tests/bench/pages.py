@@ -1,0 +1,83 @@
+"""The first paint of each page in a real Chromium, and what comes over the wire; beside the paint of an empty page."""
+
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Final, cast
+
+from loci.core.identity import LOCAL
+from loci.web.places import PLACES
+from tests.bench.figures import Figure, time_figure, verdict
+from tests.bench.servers import Servers
+from tests.browser.flows import GATED, flows
+from tests.support.browser import MISSING, Browser, browsing, chromium
+from tests.surface.workflows.conftest import task
+
+ROUNDS: Final = 11
+SOONEST: Final = 0.150
+LARGEST: Final = 60_000
+PAINT: Final = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime"
+SIZE: Final = "performance.getEntriesByType('navigation')[0].transferSize"
+EMPTY: Final = b"<!doctype html><title>Empty</title><p>Empty"
+
+
+def pages(servers: Servers) -> list[Figure]:
+    """The pages of a server with a few things in it."""
+    if chromium() is None:
+        return [Figure("pages", "", MISSING, "no budget")]
+    folder = servers.scratch / "pages"
+    folder.mkdir()
+    with flows(folder) as at, _empty() as empty, browsing() as browser:
+        app = at.flow.app
+        for number in range(20):
+            app.documents.parts.library.add(LOCAL, f"{number}.md", f"# Note {number}\n\nSee [[{number + 1}]].".encode())
+            app.files.add(LOCAL, f"{number}.md", f"# File {number}".encode())
+        run = at.waits(task("t1", "items"), task("t2", "echo", value="$t1.result.count"), GATED)
+        figures: list[Figure] = []
+        for page in (*PLACES, f"runs/{run}"):
+            floor, took = list[float](), list[float]()
+            for _ in range(ROUNDS):
+                floor.append(_paint(browser, empty))
+                took.append(_paint(browser, f"{at.url}/{page}"))
+            name = "runs/ID" if page.endswith(run) else page
+            figures.append(time_figure(f"first paint of /ui/{name}", floor, took, SOONEST))
+            figures.append(_size(name, cast("int", browser.run(f"return {SIZE}"))))
+    return figures
+
+
+def _paint(browser: Browser, url: str) -> float:
+    """Seconds until something is seen."""
+    browser.go("about:blank")
+    browser.go(url)
+    return cast("float", browser.until(PAINT)) / 1000
+
+
+def _size(name: str, size: int) -> Figure:
+    kept = verdict(kept=size <= LARGEST)
+    return Figure(f"/ui/{name} on the wire", "<= 60 KB", f"{size / 1000:.1f} KB", kept, numbers={"bytes": size})
+
+
+@contextmanager
+def _empty() -> Generator[str]:
+    """A page with one word."""
+
+    class Empty(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.send_header("Content-Length", str(len(EMPTY)))
+            self.end_headers()
+            self.wfile.write(EMPTY)
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Empty) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
+            thread.join()
