@@ -1,6 +1,5 @@
 // Python executors: what lives, what it takes, which variables are kept; and a way to end one.
 const STATES = { running: 'code runs in it', idle: 'waits for code', saved: 'saved, without a process', new: 'has no variables' };
-const moment = (text) => new Date(text).toLocaleString('en', { dateStyle: 'medium', timeStyle: 'short' });
 
 function endOf(one) {
   const button = element('button', 'End it', { className: 'act gone' });
@@ -27,7 +26,7 @@ function rowOf(one) {
   const heading = element('h2');
   heading.append(element('code', one.id), element('span', STATES[one.state] || one.state, { className: `match ${one.state}` }), endOf(one));
   const told = [];
-  if (one.memory_mb !== null) told.push(`${one.memory_mb.toLocaleString('en')} MB of memory`);
+  if (one.memory_mb !== null) told.push(`${numeral(one.memory_mb)} MB of memory`);
   told.push(one.saved_bytes === null ? 'nothing saved' : `${sizeOf(one.saved_bytes)} saved`);
   const times = [`used last ${moment(one.used)}`];
   if (one.created) times.push(`created ${moment(one.created)}`);

@@ -4,7 +4,6 @@ let asked = 0;
 let opened = null;
 let cameFrom = null;
 
-const moment = (text) => new Date(text).toLocaleString('en', { dateStyle: 'medium', timeStyle: 'short' });
 const hrefOf = (id) => `#${encodeURIComponent(id)}`;
 
 function rateOf(one) {
@@ -14,7 +13,7 @@ function rateOf(one) {
   part.style.setProperty('--part', `${Math.round(100 * one.success_rate)}%`);
   bar.append(part);
   bar.setAttribute('aria-hidden', 'true');
-  const runs = `${one.worked.toLocaleString('en')} of ${plural(one.runs, 'run')} worked`;
+  const runs = `${numeral(one.worked)} of ${plural(one.runs, 'run')} worked`;
   made.append(bar, element('span', `success rate ${one.success_rate.toFixed(2)}${one.is_proven ? '' : ', unproven'}: ${runs}, used again ${plural(one.reuse_count, 'time')}, last ${moment(one.used)}`));
   return made;
 }

@@ -18,7 +18,7 @@ function stageOf(name, rank, before, told, colour) {
   part.style.setProperty('--colour', `var(${colour})`);
   bar.append(part);
   const moved = before === null ? 0 : before - rank;
-  const shown = element('span', `#${rank.toLocaleString('en')}`);
+  const shown = element('span', `#${numeral(rank)}`);
   if (moved) shown.append(' ', element('span', `${moved > 0 ? '↑' : '↓'}${Math.abs(moved)}`, { className: moved > 0 ? 'up' : 'down' }));
   const how = moved ? `, moved ${moved > 0 ? 'up' : 'down'} by ${Math.abs(moved)}` : '';
   const seen = [element('span', name), bar, shown];

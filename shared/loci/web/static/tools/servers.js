@@ -1,7 +1,6 @@
 // The servers with their health, and the last calls.
 function makeServers() {
   const opened = new Set();
-  const moment = (text) => new Date(text).toLocaleString('en', { dateStyle: 'medium', timeStyle: 'short' });
 
   function patterns(heading, some) {
     if (some.length === 0) return [];
@@ -82,7 +81,7 @@ function makeServers() {
     const row = element('tr');
     const when = element('td');
     when.append(element('time', moment(one.at), { dateTime: one.at }));
-    row.append(when, element('td', one.tool, { dir: 'auto' }), element('td', one.outcome, { className: one.outcome === 'ok' ? '' : 'error' }), element('td', `${one.ms.toLocaleString('en')} ms`, { className: 'number' }), element('td', `${one.door}, ${one.who}`));
+    row.append(when, element('td', one.tool, { dir: 'auto' }), element('td', one.outcome, { className: one.outcome === 'ok' ? '' : 'error' }), element('td', `${numeral(one.ms)} ms`, { className: 'number' }), element('td', `${one.door}, ${one.who}`));
     return row;
   }
 
