@@ -3,11 +3,12 @@
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from loci.core.calls import Calls
+from loci.core.identity import Owner
 from loci.core.lazy import Lazy
 from loci.core.settings import Settings
 from loci.core.signing import Keyring
@@ -19,6 +20,7 @@ from loci.scratchpad.api import Scratchpad
 if TYPE_CHECKING:
     from loci.code.api import Code
     from loci.code.parts import CodeAdapters
+    from loci.core.finding import Finding
     from loci.documents.api import Documents
     from loci.events.api import Events
     from loci.files.api import Files
@@ -79,6 +81,7 @@ class App:
     lazy_tools: "Lazy[Tools]"
     lazy_workflows: "Lazy[Workflows]"
     list_modules: "Callable[[App], Sequence[Module]]"
+    run_examination: "Callable[[App, Owner, bool], Iterable[Finding]]"
 
     @property
     def events(self) -> "Events":
@@ -109,6 +112,10 @@ class App:
     def workflows(self) -> "Workflows":
         """Plans of tasks, which run, wait for decisions and survive."""
         return self.lazy_workflows.get()
+
+    def examined(self, owner: Owner, *, whole: bool) -> "Iterable[Finding]":
+        """What `loci doctor` finds: of everything, or only what concerns this owner."""
+        return self.run_examination(self, owner, whole)
 
     @property
     def modules(self) -> "Sequence[Module]":

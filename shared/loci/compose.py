@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from loci.adapters.aws.upload_queue import UploadQueue
     from loci.code.api import Code
+    from loci.core.finding import Finding
     from loci.documents.api import Documents
     from loci.documents.ingest.reindex import IndexRebuild
     from loci.events.api import Events
@@ -67,6 +68,14 @@ def modules(app: App) -> Sequence[Module]:
         web_module(app),
         oauth_module(app),
     ]
+
+
+def examination(app: App, owner: Owner, whole: bool) -> "Iterable[Finding]":
+    """The checks of `loci doctor` beside a server: all of this machine, or only those of what concerns one owner."""
+    from loci.doctor.examine import examine_server
+    from loci.doctor.own_checks import check_own
+
+    return examine_server(app, check_database) if whole else check_own(app, owner)
 
 
 def build_app(settings: Settings | None = None) -> App:
@@ -177,6 +186,7 @@ def build_app(settings: Settings | None = None) -> App:
         lazy_tools=lazy_tools,
         lazy_workflows=Lazy(workflows),
         list_modules=modules,
+        run_examination=examination,
     )
     return app
 

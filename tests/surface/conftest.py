@@ -51,7 +51,7 @@ def app(request: pytest.FixtureRequest, tmp_path: Path) -> Generator[App, None, 
         settings |= {"search": "s3"}
     if request.param == "sandbox":
         settings |= hosted(tmp_path).model_dump(
-            include={"run_deno_function", "run_role", "run_table", "executor_bucket"}
+            include={"run_deno_function", "run_python_function", "run_role", "run_table", "executor_bucket"}
         )
     with moto_aws():
         app = build_app(load_settings({**settings, "models": tmp_path / "models"}))

@@ -9,7 +9,7 @@ from loci.code.answers import python_answer, python_under_way, typescript_under_
 from loci.code.detached_runs import PendingRun
 from loci.code.parts import CodeParts
 from loci.code.ports import GivenUp, never
-from loci.code.python import PythonRun
+from loci.code.python import LivingExecutor, PythonRun
 from loci.code.table_queries import TableAnswer
 from loci.code.typescript import TypeScriptRequest, TypeScriptRun
 from loci.core.deadline import time_left
@@ -44,6 +44,14 @@ class Code:
     def create_python(self, owner: Owner) -> str:
         """Create an executor and return its id."""
         return self.parts.python.get().create(owner)
+
+    def executors(self, owner: Owner) -> list[LivingExecutor]:
+        """The executors of an owner, the one that was used last first. Raises `Unavailable` if there can be none."""
+        return self.parts.python.get().all(owner)
+
+    def end_executor(self, owner: Owner, id: str) -> None:
+        """End an executor, with its variables and files. Raises `NotFound` if the owner has none with this id."""
+        self.parts.python.get().end(owner, id)
 
     def start_python(
         self, caller: Caller, executor_id: str, code: str, given_up: GivenUp = never

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Protocol
 
-from loci.code.python_run import Ran, Stored
+from loci.code.python_run import ExecutorNow, Ran, Stored
 from loci.code.typescript_run import Completed, Failed, TypeScriptJob
 from loci.core.identity import Owner
 from loci.core.json import Json, JsonObject
@@ -79,6 +79,10 @@ class Executors(Protocol):
 
         Raises `NotFound`, with the reason, if there is none, or if it is no plain file or has more bytes than `most`.
         """
+        ...
+
+    def look(self, owner: Owner, id: str) -> ExecutorNow:
+        """How it is with the executor. Waits for no code. One that does not exist is new."""
         ...
 
     def forget(self, owner: Owner, id: str) -> None:

@@ -8,7 +8,7 @@ from functools import partial
 from loci.code.answers import python_answer
 from loci.code.packages import NOT_STARTED
 from loci.code.ports import Executors, GivenUp, StoredFiles, never
-from loci.code.python_run import Ran, RunFailure
+from loci.code.python_run import ExecutorNow, Ran, RunFailure
 from loci.code.run_history import NotedFiles, RunHistory
 from loci.code.run_queue import LocalRun, RunQueue
 from loci.core.errors import NotFound, Refused
@@ -40,6 +40,16 @@ class MadeFile:
 
     content: bytes
     lineage: JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class LivingExecutor:
+    """An executor of an owner."""
+
+    id: str
+    created_at: float | None
+    used_at: float
+    now: ExecutorNow
 
 
 class PythonRun(LocalRun):
@@ -89,6 +99,20 @@ class Runner:
         run = PythonRun(given_up)
         self._queue.enter(owner.key, partial(self._drive, run, owner, record, code))
         return run
+
+    def all(self, owner: Owner) -> list[LivingExecutor]:
+        """The owner's executors, the one that was used last first."""
+        records = sorted(every(self._records, owner, KIND), key=_used_at, reverse=True)
+        return [
+            LivingExecutor(one.key, read_or_none(one, created_at), _used_at(one), self._executors.look(owner, one.key))
+            for one in records
+        ]
+
+    def end(self, owner: Owner, id: str) -> None:
+        """Remove the executor with all that is kept of it. A run is interrupted. Raises `NotFound` if there is none."""
+        self.check(owner, id, "")
+        self._records.remove(owner, KIND, id)
+        self._executors.forget(owner, id)
 
     def made_file(self, owner: Owner, id: str, name: str, most: int) -> MadeFile:
         """A file that code left in the work folder, and where it comes from."""
@@ -150,6 +174,11 @@ class Runner:
 def used_at(record: Record) -> float:
     """When an executor was last used."""
     return float(str(record.value["used_at"]))
+
+
+def created_at(record: Record) -> float:
+    """When an executor was created."""
+    return float(str(record.value["created_at"]))
 
 
 def _used_at(record: Record) -> float:

@@ -31,6 +31,23 @@ class ExecutorCondition:
 
 
 @dataclass(frozen=True, slots=True)
+class ExecutorNow:
+    """An executor between and during runs, as far as it is known without asking its code."""
+
+    state: Literal["running", "idle", "saved", "new"]
+    """Running: code runs in it now. Idle: it has a process, which waits; on AWS its machine may be gone by now. Saved:
+    only what was saved of it is there. New: it has no variables."""
+    memory_mb: float | None = None
+    """Of its process now. Where nobody can look at that, the most that its last run took; None if it has none."""
+    variables: tuple[str, ...] = ()
+    """Those that its last run left."""
+    unsaved: tuple[str, ...] = ()
+    """Those of them that runs may have changed since they were saved."""
+    saved_bytes: int | None = None
+    """Of the variables that were saved last; None if none were."""
+
+
+@dataclass(frozen=True, slots=True)
 class Value:
     """The value of the last expression, as Python shows it."""
 

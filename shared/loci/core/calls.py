@@ -7,8 +7,8 @@ from typing import Literal
 from loci.core.identity import Caller
 from loci.core.telemetry import Outcome, Telemetry
 
-Door = Literal["mcp", "cli", "code", "workflow"]
-"""How a call came: by the protocol, by `loci call`, by code in a sandbox, or as a task of a workflow."""
+Door = Literal["mcp", "cli", "code", "workflow", "page"]
+"""How a call came: by the protocol, by `loci call`, by code in a sandbox, as a task of a workflow, or from a page."""
 UNKNOWN = "unknown"
 """Stands for a name that no tool has: that is the caller's text."""
 

@@ -44,9 +44,7 @@ def examine(
     settings = sourced.settings
     if settings.mode == "embedded":
         yield from _machine(settings)
-        yield from check_models(settings)
-        yield from machine_checks(settings)
-        stores = _database(settings, openers)
+        stores = _database(settings, openers.database)
         yield from stores
         if not stores or any(one.state != "ok" for one in stores):
             return
@@ -57,8 +55,21 @@ def examine(
     except LociError as error:
         yield Finding("stores", "fault", error.what, error.resolution)
         return
+    yield from _app(app, lambda: openers.secrets(settings), fix=fix)
+
+
+def examine_server(app: App, database: Callable[[Settings], str | None]) -> Iterator[Finding]:
+    """The same for the server on this machine that asks: its settings were checked when it started. Repairs nothing."""
+    yield from _machine(app.settings)
+    yield from _database(app.settings, database)
+    yield from _app(app, lambda: 0, fix=False)
+
+
+def _app(app: App, secrets: Callable[[], int], *, fix: bool) -> Iterator[Finding]:
+    """What the stores hold, of every owner."""
+    settings = app.settings
     if settings.mode == "aws":
-        on_aws = check_aws(app, lambda: openers.secrets(settings))
+        on_aws = check_aws(app, secrets)
         yield from on_aws
         if any(one.state == "fault" for one in on_aws):
             return
@@ -74,13 +85,15 @@ def _machine(settings: Settings) -> Iterator[Finding]:
     yield from run_check("data folder", lambda: check_folder(settings.data))
     yield from run_check("disk", lambda: check_space(settings.data))
     yield from run_check("secret", lambda: check_secret(settings.data, len(settings.secrets)))
+    yield from check_models(settings)
+    yield from machine_checks(settings)
 
 
-def _database(settings: Settings, openers: Openers) -> list[Finding]:
+def _database(settings: Settings, database: Callable[[Settings], str | None]) -> list[Finding]:
     """Check the database; no finding if there is no data folder, which another finding reports."""
     if not settings.data.is_dir():
         return []
-    return run_check("database", lambda: _database_finding(openers.database(settings)))
+    return run_check("database", lambda: _database_finding(database(settings)))
 
 
 def _database_finding(what: str | None) -> Finding:

@@ -23,6 +23,7 @@ from loci.documents.ingest.local_files import LocalPath, is_below
 from loci.documents.ingest.uploads import ClientSync
 from loci.documents.ingest.watched_folder import WatchedFolder
 from loci.documents.parts import DocumentParts, Upkeep
+from loci.documents.readable import ReadableDocument, readable_document
 from loci.documents.recency import recency_of
 from loci.search.ranking import EVERYTHING, Chunk, Where
 
@@ -114,6 +115,10 @@ class Documents:
         if remember:
             self.parts.recently_read.note(owner, text.document.id, text.sha256)
         return text
+
+    def readable(self, owner: Owner, name: str, first: int = 0) -> ReadableDocument:
+        """A document for a person, from this character on: as elements, with links that work, and the links to it."""
+        return readable_document(self.parts, owner, name, first)
 
     def excerpt(self, text: DocumentText, request: ExcerptRequest) -> Excerpt:
         """The part of a document's text that is asked for."""

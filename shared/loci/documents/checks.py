@@ -42,8 +42,8 @@ def _check_owner(app: DocumentsHost, owner: Owner, *, fix: bool) -> list[Finding
     found = [
         *run_check("documents", lambda: check_documents(app, owner)),
         *run_checks("index", lambda: check_index(app, owner, fix=fix)),
-        *run_check("links", lambda: _check_links(app, owner)),
-        *run_check("vectors", lambda: _check_vectors(app, owner, fix=fix)),
+        *run_check("links", lambda: check_links(app, owner)),
+        *run_check("vectors", lambda: check_vectors(app, owner, fix=fix)),
     ]
     if app.settings.mode == "embedded":
         found += [
@@ -71,7 +71,7 @@ def check_documents(app: DocumentsHost, owner: Owner) -> Finding:
     return Finding("documents", "ok", f"{documents:,}")
 
 
-def _check_links(app: DocumentsHost, owner: Owner) -> Finding | None:
+def check_links(app: DocumentsHost, owner: Owner) -> Finding | None:
     """Count the links, and report those that lead nowhere yet."""
     graph = app.documents.parts.graphs.of(owner)
     links = sum(map(len, graph.outgoing.values()))
@@ -90,7 +90,7 @@ def _check_links(app: DocumentsHost, owner: Owner) -> Finding | None:
     )
 
 
-def _check_vectors(app: DocumentsHost, owner: Owner, *, fix: bool) -> Finding | None:
+def check_vectors(app: DocumentsHost, owner: Owner, *, fix: bool) -> Finding | None:
     """Check that the vectors are sound and of the current model. The fix embeds the other passages."""
     counts = app.documents.parts.index.counts(owner, COLLECTION)
     if not counts.chunks:

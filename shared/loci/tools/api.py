@@ -1,6 +1,6 @@
 """Tools: the one door. MCP tools, commands and pages call it, its `logins` and its `capabilities`, and no others."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from loci.core.calls import Called, Door
@@ -17,9 +17,10 @@ from loci.tools.discovery import Discovery, FoundTools
 from loci.tools.gateway import CheckedCall, Gateway
 from loci.tools.later import Later
 from loci.tools.learned_capabilities import Capabilities
+from loci.tools.login_records import LoginState
 from loci.tools.logins import Logins
-from loci.tools.policy import AnyTool
-from loci.tools.ports import Progress, ToolServers
+from loci.tools.policy import AnyTool, Standing
+from loci.tools.ports import OwnTool, Progress, ToolServers
 from loci.tools.reaching import Reaching
 from loci.tools.result_value import value_of
 from loci.tools.secrets import Secrets
@@ -52,6 +53,21 @@ class ToolParts:
     learning: Learning
     logins: Logins
     reaching: Reaching
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """All that an owner can call, and what is known of it."""
+
+    servers: Sequence[Configured]
+    own: Sequence[OwnTool]
+    """Loci's own tools."""
+    standing: Mapping[str, Standing]
+    """By the tool's id."""
+    names: Mapping[str, str]
+    """The name to call each tool by, by its id."""
+    logins: Mapping[str, LoginState]
+    """By the server's name."""
 
 
 class Tools:
@@ -178,6 +194,13 @@ class Tools:
     def described(self, owner: Owner, tool: str) -> AnyTool:
         """The tool, as its server described it. Raises `LociError` if there is none."""
         return self.parts.gateway.described(owner, tool)
+
+    def overview(self, owner: Owner) -> Overview:
+        """The servers and all tools with what the policy says about them. No server is waited for."""
+        servers, gateway = self.servers(owner), self.parts.gateway
+        own = gateway.own()
+        standing = gateway.standing(servers)
+        return Overview(servers, own, standing, gateway.names(servers, standing), self.logins.all(owner))
 
     def used_after(self, owner: Owner, tools: Sequence[str]) -> dict[str, float]:
         """The tools that are used after these, each with how surely, from 0 to 1."""

@@ -13,18 +13,19 @@ NAME = "tool servers"
 
 def check_tool_servers(app: ToolsHost) -> list[Finding]:
     """Check the servers of the person at this machine, and of every owner with an API key."""
-    found = run_checks(NAME, lambda: _check_owner(app.tools, LOCAL))
+    found = run_checks(NAME, lambda: check_owner(app.tools, LOCAL))
     try:
         others = [owner for owner in app.api_keys.owners() if owner != LOCAL]
     except LociError as error:
         return [*found, Finding(NAME, "fault", error.what, error.resolution)]
     for owner in others:
-        of_other = run_checks(NAME, lambda owner=owner: _check_owner(app.tools, owner))
+        of_other = run_checks(NAME, lambda owner=owner: check_owner(app.tools, owner))
         found += of_owner(owner, [one for one in of_other if one.state != "ok"])
     return found
 
 
-def _check_owner(tools: Tools, owner: Owner) -> list[Finding]:
+def check_owner(tools: Tools, owner: Owner) -> list[Finding]:
+    """Check the servers of one owner."""
     servers, logins, now = tools.known(owner), tools.logins.all(owner), time.time()
     bad: list[Finding] = []
     for one in servers:

@@ -20,12 +20,13 @@ from loci.core.scopes import check_scopes, scope_of
 from loci.core.telemetry import Outcome
 from loci.tools.arguments import IsOpen, check_arguments
 from loci.tools.configuration import Configured
-from loci.tools.policy import AnyTool, Policy, check_approval, is_safe, matches, reads
+from loci.tools.policy import AnyTool, Policy, Standing, check_approval, is_safe, matches, reads
 from loci.tools.ports import OwnTool, OwnTools, Progress, ToolServers
 from loci.tools.tool_list import ToolList, tools_of
 from loci.tools.tool_server import UpstreamTool
 
 NEAREST = 3
+CALLED_BY_CLIENTS = Standing("Only a client calls it: it runs code, or calls tools itself", None)
 
 
 @lru_cache(10_000)
@@ -139,6 +140,13 @@ class Gateway:
             return self._policy.approval_needed(own)
         server, tool = self.known(owner, spelling)
         return self._policy.approval_needed(tool, server.entry)
+
+    def standing(self, servers: Sequence[Configured]) -> dict[str, Standing]:
+        """What the policy says about each of their tools and of Loci's own, by its id."""
+        own = {one.id: self._policy.standing(one) for one in self._own.all()}
+        for_clients = {one.id: CALLED_BY_CLIENTS for one in self._own.all() if one.only_for_clients}
+        upstream = {tool.id: self._policy.standing(tool, one.entry) for one, tool in tools_of(servers)}
+        return {**own, **for_clients, **upstream}
 
     def to_approve(self, servers: Sequence[Configured]) -> frozenset[str]:
         """The ids of those of their tools whose calls a person must approve."""

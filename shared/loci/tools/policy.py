@@ -17,6 +17,16 @@ NO_PATTERNS = Entry.model_validate({})
 
 
 @dataclass(frozen=True, slots=True)
+class Standing:
+    """What the policy says about a tool."""
+
+    denied: str | None
+    """Why it may not be called; None if it may."""
+    approval: str | None
+    """Why a person must approve each call; None if nobody has to."""
+
+
+@dataclass(frozen=True, slots=True)
 class Policy:
     """What the operator allows. The patterns of a server are in its entry."""
 
@@ -39,6 +49,15 @@ class Policy:
         except Refused:
             return False
         return True
+
+    def standing(self, tool: AnyTool, entry: Entry = NO_PATTERNS) -> Standing:
+        """Both in words."""
+        denied = None
+        try:
+            self.check(tool, entry)
+        except Refused as refused:
+            denied = refused.what
+        return Standing(denied, self.approval_needed(tool, entry))
 
     def approval_needed(self, tool: AnyTool, entry: Entry = NO_PATTERNS) -> str | None:
         """Why a person must approve each call of this tool; None if nobody has to."""

@@ -22,11 +22,14 @@ from loci.web import answers
 from loci.web.file_facts import file_facts, listing, passage_facts, table_facts, ticket_facts
 from loci.web.host import PagesHost
 from loci.web.page import OWN, HtmlPage
+from loci.web.queries import number_in
 from loci.web.shell import PageKind, shell_page
 from loci.web.visit import Visit
 from loci.web.visitors import Visitors
 
-PAGE: Final = PageKind("files", ("passage", "list", "search", "reader", "upload", "main"))
+PAGE: Final = PageKind(
+    "files", ("passage", "list", "search", "reader", "upload", "main"), styles=("content.css", "reader.css")
+)
 LARGEST_ANNOUNCEMENT: Final = 4096
 FOUND: Final = 20
 """Files in the answer to a question."""
@@ -74,7 +77,7 @@ class FileRoutes:
         return answers.html(made)
 
     async def _list(self, request: Request) -> Response:
-        first = _number(request, "from") or 0
+        first = number_in(request, "from") or 0
         return await self._answer(
             request, lambda owner: listing(self._app.files.listed(owner, newest_first=True), first), what="ui_files"
         )
@@ -98,7 +101,7 @@ class FileRoutes:
         return await self._answer(request, facts, what="ui_file")
 
     async def _passages(self, request: Request) -> Response:
-        id, first, version = request.path_params["id"], _number(request, "from") or 0, _number(request, "version")
+        id, first, version = request.path_params["id"], number_in(request, "from") or 0, number_in(request, "version")
 
         def facts(owner: Owner) -> JsonObject:
             of = self._app.files.contents
@@ -107,7 +110,7 @@ class FileRoutes:
         return await self._answer(request, facts, what="ui_passages")
 
     async def _tables(self, request: Request) -> Response:
-        id, version = request.path_params["id"], _number(request, "version")
+        id, version = request.path_params["id"], number_in(request, "version")
         return await self._answer(
             request,
             lambda owner: table_facts(self._app.files.contents.tables(owner, id, version)),
@@ -160,9 +163,3 @@ class FileRoutes:
             return [OWN]
         to = urlsplit(parts.uploads.begin(owner, "a", 1).url or "")
         return [f"{to.scheme}://{to.netloc}"]
-
-
-def _number(request: Request, name: str) -> int | None:
-    """A number in the query; None if there is none."""
-    given = request.query_params.get(name, "")
-    return int(given) if given.isascii() and given.isdecimal() and len(given) < 10 else None

@@ -3,10 +3,15 @@
 from typing import Final
 
 PLACES: Final = {
+    "search": "Search",
     "graph": "Graph",
     "files": "Files",
+    "tools": "Tools",
     "runs": "Runs",
     "approvals": "Approvals",
+    "learned": "Learned",
+    "executors": "Executors",
+    "health": "Health",
 }
 """The name of each page in its address, and the name that people read."""
 USUAL: Final = "graph"

@@ -14,11 +14,16 @@ from loci.web import answers
 from loci.web.approvals_routes import ApprovalsRoutes
 from loci.web.approve_routes import ApproveRoutes
 from loci.web.consent_routes import ConsentRoutes
+from loci.web.executor_routes import ExecutorRoutes
 from loci.web.file_routes import FileRoutes
 from loci.web.graph_routes import GraphRoutes
+from loci.web.health_routes import HealthRoutes
 from loci.web.host import PagesHost
+from loci.web.learned_routes import LearnedRoutes
 from loci.web.places import USUAL
 from loci.web.run_routes import RunRoutes
+from loci.web.search_routes import SearchRoutes
+from loci.web.tool_routes import ToolRoutes
 from loci.web.visitors import Visitors
 
 READS = ("GET", "HEAD")
@@ -35,10 +40,15 @@ class Pages:
             Route("/ui", answers.to(f"ui/{USUAL}")),
             Route("/ui/", answers.to(USUAL)),
             *GraphRoutes(app, self._visitors).routes(),
+            *SearchRoutes(app, self._visitors).routes(),
             *FileRoutes(app, self._visitors).routes(),
+            *ToolRoutes(app, self._visitors).routes(),
             *RunRoutes(app, self._visitors, approvals).routes(),
             *approvals.routes(),
             *ApproveRoutes(app, self._visitors).routes(),
+            *LearnedRoutes(app, self._visitors).routes(),
+            *ExecutorRoutes(app, self._visitors).routes(),
+            *HealthRoutes(app, self._visitors).routes(),
             *(_at_issuer(app, self._visitors) if app.settings.signs_in_at else ()),
             *(ConsentRoutes(app, self._visitors).routes() if app.settings.oauth == "built-in" else ()),
             Route("/ui/sign-in", self._visitors.form, methods=["GET"]),

@@ -1,12 +1,13 @@
 """What every `Executors` does."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 import pytest
 
 from loci.adapters.sandbox.snapshots import blobs_of
-from loci.code.python_run import Ran, RunFailure, Stored, Value
+from loci.code.python_run import ExecutorNow, Ran, RunFailure, Stored, Value
 from loci.core.errors import NotFound
 from loci.core.identity import Owner
 from loci.sandbox.wall.layers import UNPRIVILEGED
@@ -254,3 +255,31 @@ def test_what_is_left_of_one_whose_time_is_over_goes_when_another_is_made(place:
         until(lambda: not place.blobs.list(ANN, prefix))
     finally:
         CLOCK.now = START
+
+
+def test_an_executor_is_seen_from_outside(place: Place) -> None:
+    id = place.executors.open(ANN)
+    assert (place.executors.look(ANN, id).state, place.executors.look(ANN, id).variables) == ("new", ())
+    ran(place, id, "a = 1\nb = 'two'")
+    seen = place.executors.look(ANN, id)
+    assert (seen.state, set(seen.variables)) == ("idle", {"a", "b"})
+    assert seen.memory_mb is not None
+    assert seen.memory_mb > 1
+    place.move()
+    moved = place.executors.look(ANN, id)
+    assert moved.state in ("idle", "saved")
+    assert set(moved.variables) == {"a", "b"}
+    assert moved.unsaved == ()
+    assert moved.saved_bytes is not None
+    assert place.executors.look(BOB, id).variables == ()
+    place.executors.forget(ANN, id)
+    assert place.executors.look(ANN, id) == ExecutorNow("new")
+
+
+def test_a_run_is_seen_while_it_goes_on(place: Place) -> None:
+    id = place.executors.open(ANN)
+    with ThreadPoolExecutor(1) as beside:
+        running = beside.submit(ran, place, id, "import time\ntime.sleep(1)")
+        until(lambda: place.executors.look(ANN, id).state == "running")
+        running.result()
+    assert place.executors.look(ANN, id).state in ("idle", "new")

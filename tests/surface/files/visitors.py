@@ -17,11 +17,11 @@ class Visitor:
     """Somebody with a key."""
 
     def __init__(self, app: App, door: Door, owner: Owner) -> None:
-        self._door = door
-        self._shown = (HOST, ("Authorization", f"Bearer {app.api_keys.create(owner, 'test')[1]}"))
+        self.door = door
+        self.shown = (HOST, ("Authorization", f"Bearer {app.api_keys.create(owner, 'test')[1]}"))
 
     def get(self, target: str) -> Answer:
-        return self._door.ask(Ask(b"", self._shown, "GET", target))
+        return self.door.ask(Ask(b"", self.shown, "GET", target))
 
     def json(self, target: str) -> Any:
         answer = self.get(f"/ui/files{target}")
@@ -31,4 +31,4 @@ class Visitor:
     def announce(self, name: str, bytes: int, *more: tuple[str, str]) -> Answer:
         body = json.dumps({"name": name, "bytes": bytes}).encode()
         form = ("X-Loci-Form", form_token(self.get("/ui/files").body))
-        return self._door.ask(Ask(body, (*self._shown, form, *more), "POST", "/ui/files"))
+        return self.door.ask(Ask(body, (*self.shown, form, *more), "POST", "/ui/files"))

@@ -20,3 +20,10 @@ function dayOf(time) {
   made.title = time;
   return made;
 }
+
+// A day and a time of the day, in words.
+function moment(time) {
+  const at = new Date(time);
+  const two = (number) => String(number).padStart(2, '0');
+  return `${MONTHS[at.getMonth()]} ${at.getDate()}, ${at.getFullYear()}, ${two(at.getHours())}:${two(at.getMinutes())}`;
+}

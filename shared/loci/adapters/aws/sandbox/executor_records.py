@@ -30,6 +30,8 @@ class KnownExecutor:
     """Its work folder: the run that saved it last, and the hash of what was saved."""
     files_saved_at: float = 0.0
     files_unsaved: bool = False
+    memory_mb: float | None = None
+    """The most that its last run took."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +94,10 @@ class ExecutorRecords:
         """The executor as its last run left it."""
         return read_or_none(self._records.get(owner, KIND, id), known_executor) or KnownExecutor()
 
+    def is_busy(self, owner: Owner, id: str) -> bool:
+        """True if a run has its turn."""
+        return (read_or_none(self._records.get(owner, KIND, id), _busy_until) or 0.0) > self._clock()
+
     def remove(self, owner: Owner, id: str) -> None:
         self._records.remove(owner, KIND, id)
 
@@ -108,6 +114,7 @@ class ExecutorRecords:
             "files": list[Json](known.files) if known.files else None,
             "files_saved_at": known.files_saved_at,
             "files_unsaved": known.files_unsaved,
+            "memory_mb": known.memory_mb,
         }
         version = over.version if over else ABSENT
         return self._records.put(owner, KIND, id, value, expect_version=version, expires_at=keep_until)
@@ -128,4 +135,6 @@ def known_executor(record: Record) -> KnownExecutor:
     files = (run, digest) if run else None
     unsaved = value.get("files_unsaved") is True
     saved_at = float(str(value.get("files_saved_at", 0.0)))
-    return KnownExecutor(variables, str(value["process"]), files, saved_at, unsaved)
+    memory = value.get("memory_mb")
+    memory_mb = float(memory) if isinstance(memory, int | float) else None
+    return KnownExecutor(variables, str(value["process"]), files, saved_at, unsaved, memory_mb)

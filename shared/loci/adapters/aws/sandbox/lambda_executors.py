@@ -18,7 +18,7 @@ from loci.adapters.sandbox.executor_state import KnownVariables, condition_after
 from loci.adapters.sandbox.run_results import clean_text
 from loci.adapters.sandbox.snapshots import BLOBS, PIECE, VariablesSnapshot, blobs_of, id_of, piece_key
 from loci.code.ports import GivenUp, StoredFiles, never
-from loci.code.python_run import ExecutorCondition, InBlobs, LostVariable, Made, Ran, RunFailure
+from loci.code.python_run import ExecutorCondition, ExecutorNow, InBlobs, LostVariable, Made, Ran, RunFailure
 from loci.core.errors import LociError, Unavailable
 from loci.core.identity import Owner
 from loci.core.ids import content_id, random_id
@@ -81,6 +81,7 @@ class LambdaExecutors:
         began, known, generation, unsaved = self._clock(), turn.known, random_id(), None
         try:
             ran, known = self._ran(turn, code, files, generation)
+            known = replace(known, memory_mb=ran.memory_mb)
         except MachineError as error:
             ran = self._machine_ended(error, turn, self._clock() - began)
         finally:
@@ -94,6 +95,18 @@ class LambdaExecutors:
             raise run_results.no_file(name, why)
         content = self._blobs.read(owner, _files_key(id, known.files[0]))
         return file_in_archive(content, name, most)
+
+    def look(self, owner: Owner, id: str) -> ExecutorNow:
+        known = self._held.known(owner, id)
+        names, snapshot = known.variables.names, known.variables.snapshot
+        saved = "saved" if snapshot is not None and snapshot.kept else "new"
+        return ExecutorNow(
+            "running" if self._held.is_busy(owner, id) else "idle" if known.process and names else saved,
+            known.memory_mb,
+            names,
+            known.variables.changed if snapshot else names,
+            snapshot.size if snapshot else None,
+        )
 
     def forget(self, owner: Owner, id: str) -> None:
         self._held.remove(owner, id)

@@ -15,7 +15,7 @@ from loci.adapters.local.executors.executor_starter import PREFIX, ExecutorStart
 from loci.adapters.local.executors.run_places import RunPlaces
 from loci.adapters.sandbox.snapshots import Snapshots
 from loci.code.ports import GivenUp, StoredFiles, never
-from loci.code.python_run import Ran
+from loci.code.python_run import ExecutorNow, Ran
 from loci.core.errors import LociError, NotFound
 from loci.core.identity import Owner
 from loci.sandbox.supervisor.daemon_threads import in_thread
@@ -104,6 +104,13 @@ class ConfinedExecutors:
         if session.owner != owner:
             raise NotFound(f"There is no executor {id}", "Make one with create_memory_code_runner()")
         return session.read_file(name, most)
+
+    def look(self, owner: Owner, id: str) -> ExecutorNow:
+        with self._turn:
+            session = self._sessions.get(id)
+        if session is None or session.owner != owner:
+            session = self._session(owner, ExecutorFolder(self.folder / id))
+        return session.look()
 
     def forget(self, owner: Owner, id: str) -> None:
         with self._turn:

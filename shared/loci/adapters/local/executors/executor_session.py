@@ -12,13 +12,14 @@ from loci.adapters.sandbox import run_results
 from loci.adapters.sandbox.executor_state import NOT_SAVED, KnownVariables, condition_after_end
 from loci.adapters.sandbox.snapshots import TOO_LARGE, Snapshots, VariablesSnapshot
 from loci.code.ports import GivenUp, StoredFiles, never
-from loci.code.python_run import ExecutorCondition, Made, Ran
+from loci.code.python_run import ExecutorCondition, ExecutorNow, Made, Ran
 from loci.core.errors import LociError
 from loci.core.identity import Owner
 from loci.sandbox.supervisor import variables
-from loci.sandbox.supervisor.exchange import Bounds, ExecutorEnded
+from loci.sandbox.supervisor.exchange import MB, Bounds, ExecutorEnded
 from loci.sandbox.supervisor.executor_files import NoSuchFileError, file_stamps, read_file, written_files
 from loci.sandbox.supervisor.executor_process import ExecutorProcess
+from loci.sandbox.supervisor.process_use import memory_use
 from loci.sandbox.supervisor.variables import UnreadableError, Unsaved
 
 BUSY_SECONDS = 2.0
@@ -140,6 +141,20 @@ class ExecutorSession:
             finally:
                 if self._executor is None:
                     self._folder.release()
+
+    def look(self) -> ExecutorNow:
+        """How it is, without waiting for its turn."""
+        executor, snapshot = self._executor, self._snapshots.last(self.owner, self.id)
+        names, changed = self._folder.variables() if self._folder.owner() == self.owner else ((), ())
+        held = executor is not None and executor.ended is None
+        saved = "saved" if snapshot is not None and snapshot.kept else "new"
+        return ExecutorNow(
+            "running" if self._is_running else "idle" if held and names else saved,
+            memory_use(executor.id).bytes / MB if executor is not None and held else None,
+            names,
+            tuple(one for one in names if one in set(changed)),
+            snapshot.size if snapshot else None,
+        )
 
     def save(self) -> None:
         """Save the variables between two runs, unless code runs now or they are too large for that."""

@@ -1,0 +1,75 @@
+"""`/ui/learned`: code that worked, with how often it does; somebody may delete it."""
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from loci.core.identity import Owner
+from loci.core.json import JsonObject
+from loci.mcp.threads import THREADS, on_thread_of
+from loci.web import answers
+from loci.web.host import PagesHost
+from loci.web.learned_facts import capability_facts, list_facts
+from loci.web.page import HtmlPage
+from loci.web.shell import PageKind, shell_page
+from loci.web.visit import Visit
+from loci.web.visitors import Visitors
+
+PAGE: Final = PageKind("learned", ("/sure", "main"), ("content.css", "reader.css", "sure.css"))
+LARGEST_DELETION: Final = 1024
+
+
+class LearnedRoutes:
+    """The page of what was learned."""
+
+    def __init__(self, app: PagesHost, visitors: Visitors) -> None:
+        self._app = app
+        self._visitors = visitors
+
+    def routes(self) -> Sequence[Route]:
+        return [
+            Route("/ui/learned", self._visitors.page("learned", self._page), methods=["GET"]),
+            Route("/ui/learned/{id}", self._one, methods=["GET"]),
+            Route("/ui/learned/{id}/delete", self._delete, methods=["POST"]),
+        ]
+
+    async def _page(self, visit: Visit) -> Response:
+        def page() -> HtmlPage:
+            return shell_page(PAGE, visit, self._all(visit.caller.owner))
+
+        began = time.perf_counter()
+        made = await on_thread_of(THREADS, page)
+        self._visitors.tell("ui_learned", visit.caller, began, len(made.html))
+        return answers.html(made)
+
+    async def _one(self, request: Request) -> Response:
+        id = request.path_params["id"]
+
+        def facts(owner: Owner) -> JsonObject:
+            return capability_facts(self._app.tools.capabilities.get(owner, id))
+
+        return await self._answer(request, facts, "ui_capability")
+
+    async def _delete(self, request: Request) -> Response:
+        await (await self._visitors.visit(request)).sent(LARGEST_DELETION)
+        id = request.path_params["id"]
+
+        def delete(owner: Owner) -> JsonObject:
+            gone = self._app.tools.capabilities.delete(owner, id)
+            return {"deleted": gone.id, **self._all(owner)}
+
+        return await self._answer(request, delete, "ui_delete_capability")
+
+    def _all(self, owner: Owner) -> JsonObject:
+        return list_facts(self._app.tools.capabilities.all(owner))
+
+    async def _answer(self, request: Request, work: Callable[[Owner], JsonObject], what: str) -> Response:
+        caller, _ = await self._visitors.caller(request)
+        began = time.perf_counter()
+        answer = answers.json(await on_thread_of(THREADS, work, caller.owner))
+        self._visitors.tell(what, caller, began, len(answer.body))
+        return answer

@@ -1,0 +1,93 @@
+// Asks for documents and for files at once, as the tools do, and lists both.
+function makeResults() {
+  const LEVELS = { strong: 'fits well', possible: 'may fit', none: 'does not fit' };
+  let asked = 0;
+
+  function passage(where, href, label, text) {
+    const made = element('div', undefined, { className: 'passage' });
+    const link = element('a', where, { className: 'where', href, dir: 'auto' });
+    link.setAttribute('aria-label', label);
+    made.append(link, ...text);
+    return made;
+  }
+
+  function documentOf(one, at) {
+    const item = element('li');
+    const href = documentHref(one.id);
+    const heading = element('h3');
+    const link = element('a', undefined, { href, className: 'title' });
+    link.append(element('bdi', one.preview));
+    heading.append(link, element('span', `${Math.round(100 * one.score)} %`, { className: `match${one.score >= 0.5 ? ' strong' : ''}`, title: 'How well it fits' }));
+    const date = one.date ? `, ${one.date}${one.date_from === 'file' ? ' (last change)' : ''}` : '';
+    item.append(heading, element('div', `${one.path}${date}`, { className: 'under', dir: 'auto' }));
+    if (one.explain) item.append(whyOf(one.explain, at + 1));
+    const parts = [[one.lines, one.heading, one.snippet], ...(one.passages || []).map((two) => [two.lines, two.heading, two.text])];
+    for (const [lines, heading, text] of parts) {
+      const body = [];
+      if (heading) body.push(element('div', heading, { className: 'under', dir: 'auto' }));
+      body.push(marked('p', text, { className: 'words', dir: 'auto' }));
+      item.append(passage(`lines ${lines}`, href, `lines ${lines} of ${one.preview}`, body));
+    }
+    if (one.context) item.append(element('p', one.context, { className: 'note', dir: 'auto' }));
+    return item;
+  }
+
+  function fileOf(file) {
+    const item = element('li');
+    const heading = element('h3');
+    const link = element('a', undefined, { href: `#${file.id}`, className: 'title' });
+    link.append(element('bdi', file.name));
+    heading.append(link, element('span', LEVELS[file.match] || file.match, { className: `match ${file.match}` }));
+    item.append(heading);
+    for (const one of file.passages) {
+      const { label } = one.locator;
+      item.append(passage(label, `#${one.chunk_id.replace('#', '~')}`, `${label} of ${file.name}`, passageBody(one, Boolean(one.locator.cells))));
+    }
+    return item;
+  }
+
+  function stagesOf(stages) {
+    find('stages').hidden = !stages || stages.length === 0;
+    const told = (one) => (one.ran ? `${one.stage}: ${one.ms.toFixed(1)} ms, ${one.note}` : `${one.stage}: not run, ${one.note}`);
+    find('stages').querySelector('ul').replaceChildren(...(stages || []).map((one) => element('li', told(one), { dir: 'auto' })));
+  }
+
+  async function documentsFor(question) {
+    const { results, metadata } = await ask('search/documents', { q: question });
+    return [results.map(documentOf), results.length ? plural(results.length, 'document') + (metadata.left_out ? `, and ${metadata.left_out} for which there was no room` : '') : metadata.reason || 'No document is about it', () => stagesOf(metadata.stages)];
+  }
+
+  async function filesFor(question) {
+    const { results, reason, match } = await ask('files/search', { q: question });
+    return [results.map(fileOf), results.length ? `${plural(results.length, 'file')}; the best one ${LEVELS[match] || match}` : reason || 'No file is about it', () => {}];
+  }
+
+  async function fill(name, answering, mine) {
+    find(`${name}-match`).textContent = 'Searching …';
+    find(name).replaceChildren();
+    let told;
+    try {
+      const [items, text, then] = await answering;
+      if (mine !== asked) return '';
+      find(name).replaceChildren(...items);
+      then();
+      told = text;
+    } catch (error) {
+      if (mine !== asked) return '';
+      told = error.message;
+    }
+    find(`${name}-match`).textContent = told;
+    return told;
+  }
+
+  return async (question) => {
+    const mine = ++asked;
+    rememberWords(question);
+    find('results').hidden = !question.trim();
+    if (!question.trim()) return;
+    find('stages').hidden = true;
+    say('Searching …');
+    const told = await Promise.all([fill('documents', documentsFor(question), mine), fill('files', filesFor(question), mine)]);
+    if (mine === asked) say(told.join('. '));
+  };
+}

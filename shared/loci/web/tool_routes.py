@@ -1,0 +1,134 @@
+"""`/ui/tools`: tool servers, what was called, and a form that calls a tool."""
+
+import json
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Annotated, Any, Final, TypeVar
+
+from pydantic import BaseModel, Field, ValidationError
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from loci.core.errors import LociError, Refused
+from loci.core.identity import Owner
+from loci.core.json import JsonObject
+from loci.mcp.threads import THREADS, UPSTREAM, on_thread_of
+from loci.web import answers
+from loci.web.host import PagesHost
+from loci.web.page import HtmlPage
+from loci.web.shell import PageKind, shell_page
+from loci.web.tool_facts import calls_facts, servers_facts, tool_facts, tools_facts
+from loci.web.visit import Visit
+from loci.web.visitors import Visitors
+
+PAGE: Final = PageKind("tools", ("form", "result", "tool", "servers", "main"), ("content.css", "reader.css"))
+LARGEST_CALL: Final = 256 * 1024
+LARGEST_RESULT: Final = 1_000_000
+"""Characters of a result as JSON. Of a larger one the page shows the beginning."""
+T = TypeVar("T", bound=BaseModel)
+
+
+class Call(BaseModel):
+    """A call that somebody makes on the page."""
+
+    tool: Annotated[str, Field(min_length=1, max_length=300)]
+    arguments: dict[str, Any] = {}
+    approved: Annotated[bool, Field(strict=True)] = False
+    """True: they saw that a person must approve it, and do."""
+
+
+class Asked(BaseModel):
+    """A server that is asked for its tools."""
+
+    server: Annotated[str, Field(min_length=1, max_length=40)]
+
+
+class ToolRoutes:
+    """The page of tools."""
+
+    def __init__(self, app: PagesHost, visitors: Visitors) -> None:
+        self._app = app
+        self._visitors = visitors
+
+    def routes(self) -> Sequence[Route]:
+        return [
+            Route("/ui/tools", self._visitors.page("tools", self._page), methods=["GET"]),
+            Route("/ui/tools/servers/{name}", self._tools, methods=["GET"]),
+            Route("/ui/tools/calls", self._calls, methods=["GET"]),
+            Route("/ui/tools/tool", self._tool, methods=["GET"]),
+            Route("/ui/tools/ask", self._ask, methods=["POST"]),
+            Route("/ui/tools/call", self._call, methods=["POST"]),
+        ]
+
+    async def _page(self, visit: Visit) -> Response:
+        def page() -> HtmlPage:
+            return shell_page(PAGE, visit, servers_facts(self._app.tools, visit.caller.owner))
+
+        began = time.perf_counter()
+        made = await on_thread_of(THREADS, page)
+        self._visitors.tell("ui_tools", visit.caller, began, len(made.html))
+        return answers.html(made)
+
+    async def _tools(self, request: Request) -> Response:
+        name = request.path_params["name"]
+        return await self._answer(request, lambda owner: tools_facts(self._app.tools, owner, name), "ui_server")
+
+    async def _calls(self, request: Request) -> Response:
+        return await self._answer(request, lambda owner: calls_facts(self._app.tools, owner), "ui_calls")
+
+    async def _tool(self, request: Request) -> Response:
+        id = request.query_params.get("id", "")
+        # A server that nobody asked yet is asked now.
+        return await self._answer(request, lambda owner: tool_facts(self._app.tools, owner, id), "ui_tool", UPSTREAM)
+
+    async def _ask(self, request: Request) -> Response:
+        """Ask a server for its tools now; its record says how that ended."""
+        visit = await self._visitors.visit(request)
+        asked = _read(Asked, await visit.sent(LARGEST_CALL))
+
+        def ask(owner: Owner) -> JsonObject:
+            self._app.tools.get(owner, asked.server)
+            try:
+                self._app.tools.ask(owner, asked.server)
+            except LociError as error:
+                return {**servers_facts(self._app.tools, owner), "failed": _failure(error)}
+            return servers_facts(self._app.tools, owner)
+
+        return await self._answer(request, ask, "ui_ask_server", UPSTREAM)
+
+    async def _call(self, request: Request) -> Response:
+        """Call a tool the one way that every call goes. A tool that fails has an answer, too."""
+        visit = await self._visitors.visit(request)
+        call = _read(Call, await visit.sent(LARGEST_CALL))
+
+        def called(_: Owner) -> JsonObject:
+            try:
+                result = self._app.tools.call(visit.caller, "page", call.tool, call.arguments, approved=call.approved)
+            except LociError as error:
+                return {"failed": _failure(error)}
+            text = json.dumps(result, ensure_ascii=False)
+            return {"result": result} if len(text) <= LARGEST_RESULT else {"beginning": text[:LARGEST_RESULT]}
+
+        return await self._answer(request, called, "ui_call_tool", UPSTREAM)
+
+    async def _answer(
+        self, request: Request, work: Callable[[Owner], JsonObject], what: str, threads: ThreadPoolExecutor = THREADS
+    ) -> Response:
+        caller, _ = await self._visitors.caller(request)
+        began = time.perf_counter()
+        answer = answers.json(await on_thread_of(threads, work, caller.owner))
+        self._visitors.tell(what, caller, began, len(answer.body))
+        return answer
+
+
+def _read(kind: type[T], body: bytes) -> T:
+    try:
+        return kind.model_validate_json(body)
+    except ValidationError:
+        raise Refused("This is no call of a tool", "Load the page again", code="BAD_CALL") from None
+
+
+def _failure(error: LociError) -> JsonObject:
+    return {"code": error.code, "message": error.what, "resolution": error.resolution}

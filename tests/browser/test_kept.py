@@ -1,0 +1,124 @@
+"""The pages of what was learned, of executors and of health, as somebody uses them."""
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from loci.app import App
+from loci.compose import build_app
+from loci.core.identity import LOCAL
+from loci.core.settings import load_settings
+from loci.mcp.http.application import asgi
+from loci.sandbox.wall.layers import UNPRIVILEGED
+from loci.tools.capabilities.learning import EndedRun
+from tests.attack.doors import uvicorn_door
+from tests.browser.flows import HOSTILE
+from tests.support.axe import barriers
+from tests.support.browser import Browser
+from tests.support.deno import STRONGEST
+
+pytestmark = pytest.mark.browser
+CODE = "const told = await shop.addNumbers({a: context.first, b: 22});\nreturn told.sum // </script><b>bold</b>"
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """A server on a laptop."""
+
+    app: App
+    url: str
+
+
+@contextmanager
+def home(folder: Path) -> Generator[Home]:
+    app = build_app(load_settings({"data": folder / "data", "models": folder / "models", "log_level": "ERROR"}))
+    with uvicorn_door(asgi(app, on_loopback=True)) as door:
+        yield Home(app, f"http://127.0.0.1:{door.port}/ui")
+    app.close()
+
+
+@pytest.fixture
+def at(tmp_path: Path) -> Generator[Home]:
+    with home(tmp_path) as running:
+        yield running
+
+
+def learn(app: App, intent: str) -> None:
+    app.tools.capabilities.learn(LOCAL, EndedRun(CODE, intent, ("first",), ("shop:add_numbers",), worked=True))
+    app.tools.finish_learning()
+
+
+def text_of(page: Browser, css: str) -> str:
+    return page.run("return document.querySelector(arguments[0]).innerText", css)
+
+
+def test_a_capability_is_read_and_deleted_by_the_keyboard_once_that_is_meant(browser: Browser, at: Home) -> None:
+    learn(at.app, "add two prices")
+    browser.go(f"{at.url}/learned")
+    assert text_of(browser, "#counts").startswith("1 capability")
+    browser.run("document.querySelector('#list a').focus()")
+    browser.press("Enter")
+    browser.until("document.getElementById('code').innerText.includes('shop')")
+    assert barriers(browser) == []
+    browser.run("document.getElementById('delete').focus()")
+    browser.press("Enter")
+    assert text_of(browser, "dialog :focus") == "Keep it"
+    assert barriers(browser) == []
+    browser.press("Escape")
+    assert browser.run("return document.querySelector('dialog')") is None
+    assert len(at.app.tools.capabilities.all(LOCAL)) == 1
+    browser.press("Enter")
+    browser.run("document.querySelector('dialog .gone').focus()")
+    browser.press("Enter")
+    browser.until("document.getElementById('counts').innerText.includes('Nothing is learned yet')")
+    assert at.app.tools.capabilities.all(LOCAL) == []
+    assert browser.complaints() == []
+
+
+def test_what_was_learned_is_text(browser: Browser, at: Home) -> None:
+    learn(at.app, HOSTILE)
+    browser.go(f"{at.url}/learned")
+    browser.run("document.querySelector('#list a').click()")
+    browser.until("document.getElementById('code').innerText.includes('shop')")
+    assert browser.run("return document.title") == "Learned - Loci"
+    assert (
+        browser.run("return document.querySelectorAll('main b, aside b, img, main script, aside script').length") == 0
+    )
+    assert browser.complaints() == []
+
+
+@pytest.mark.skipif(not STRONGEST >= UNPRIVILEGED, reason="this machine has no wall to put around code")
+def test_an_executor_is_shown_and_ended_once_that_is_meant(browser: Browser, at: Home) -> None:
+    id = at.app.code.create_python(LOCAL)
+    at.app.code.parts.python.get().run(LOCAL, id, "prices = [1, 2]")
+    browser.go(f"{at.url}/executors")
+    assert "waits for code" in text_of(browser, "#list h2")
+    assert "prices" in text_of(browser, "#list .chips")
+    assert barriers(browser) == []
+    browser.run("document.querySelector('#list .gone').click()")
+    assert "1 variable and its files are gone" in text_of(browser, "dialog")
+    browser.run("document.querySelector('dialog [value=no]').click()")
+    browser.until("!document.querySelector('dialog')")
+    assert [one.id for one in at.app.code.executors(LOCAL)] == [id]
+    browser.run("document.querySelector('#list .gone').click()")
+    browser.run("document.querySelector('dialog .gone').click()")
+    browser.until("document.getElementById('counts').innerText.includes('There is no executor')")
+    assert at.app.code.executors(LOCAL) == []
+    assert browser.complaints() == []
+
+
+def test_health_shows_what_the_doctor_finds_the_worst_first(browser: Browser, at: Home) -> None:
+    browser.go(f"{at.url}/health")
+    browser.until("document.querySelectorAll('#list li').length > 5")
+    states = browser.run("return [...document.querySelectorAll('#list .match')].map((one) => one.innerText)")
+    assert states == sorted(states, key=["fault", "warning", "ok"].index)
+    assert "loci doctor" in text_of(browser, "#counts")
+    assert barriers(browser) == []
+    browser.resize(360, 700)
+    assert browser.run("return document.documentElement.scrollWidth") <= 360
+    browser.run("document.getElementById('again').click()")
+    browser.until("!document.getElementById('again').disabled")
+    assert browser.complaints() == []

@@ -1,0 +1,128 @@
+"""The page that searches, as somebody uses it."""
+
+from collections.abc import Generator
+
+import pytest
+
+from loci.compose import build_app
+from loci.core.identity import LOCAL
+from loci.core.settings import load_settings
+from tests.support.browser import Browser
+from tests.support.serving import Serving, serving
+
+pytestmark = pytest.mark.browser
+
+HOSTILE = """# <script>document.title='owned'</script>
+
+walrus <img src=x onerror=document.title='owned'> <svg onload=document.title='owned'>
+[a](javascript:document.title='owned') [b](data:text/html,x) ![c](http://127.0.0.1:1/pixel.png)
+[[<b>d</b>]] <iframe src="javascript:parent.document.title='owned'"></iframe>
+"""
+NOTES = {
+    "harbour.md": "# The harbour\n\nThe ferry to Kos leaves at dawn. See [[Timetable]] and [[Nowhere]].\n",
+    "timetable.md": "# Timetable\n\nThe ferry leaves daily, from [the harbour](harbour.md).\n",
+    "hostile.md": HOSTILE,
+}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Generator[Serving]:
+    folder = tmp_path_factory.mktemp("search")
+    (folder / "notes").mkdir()
+    for name, text in NOTES.items():
+        (folder / "notes" / name).write_text(text, "utf-8")
+    settings = {"data": folder / "data", "models": folder / "models", "log_level": "ERROR"}
+    app = build_app(load_settings(settings))
+    app.documents.ingest(LOCAL, [str(folder / "notes")])
+    app.files.add(LOCAL, "prices.txt", b"The ferry to Kos\ncosts twelve euros")
+    app.close()
+    with serving(folder / "data") as running:
+        yield running
+
+
+@pytest.fixture
+def page(browser: Browser, server: Serving) -> Browser:
+    browser.go(f"{server.url}/ui/search")
+    return browser
+
+
+def asked(page: Browser, question: str) -> None:
+    page.type("#search", f"{question}\n")
+    page.until("document.querySelector('#documents a.title') && document.querySelector('#files-match').innerText")
+
+
+def text_of(page: Browser, css: str) -> str:
+    return page.run("return document.querySelector(arguments[0]).innerText", css)
+
+
+def test_the_keyboard_alone_asks_reads_follows_links_and_comes_back(page: Browser) -> None:
+    page.press("/")
+    asked(page, "ferry to Kos")
+    page.press("Down")
+    assert text_of(page, ":focus") == "The harbour"
+    page.press("Enter")
+    page.until("document.querySelector('#document-text p')")
+    assert "leaves at dawn" in text_of(page, "#document-text")
+    assert text_of(page, "#document-text .missing") == "Nowhere"
+    assert "Timetable" in text_of(page, "#backlinks")
+    page.run("document.querySelector('#document-text a').focus()")
+    page.press("Enter")
+    page.until("document.getElementById('document-title').innerText === 'Timetable'")
+    page.run("history.back()")
+    page.until("document.getElementById('document-title').innerText === 'The harbour'")
+    page.press("Escape")
+    assert page.run("return document.getElementById('document').hidden")
+    assert text_of(page, ":focus") == "The harbour"
+    assert page.complaints() == []
+
+
+def test_each_rank_is_drawn_and_told_in_words(page: Browser) -> None:
+    asked(page, "ferry to Kos")
+    page.until("document.querySelector('#documents .why')")
+    told = page.run("return [...document.querySelectorAll('#documents .why li .unseen')].map((one) => one.textContent)")
+    assert told[0].startswith("Words: rank 1, BM25 ")
+    assert "Here: rank 1. " in told
+    assert page.run("return document.querySelector('#documents .why i').getBoundingClientRect().width") > 0
+    assert page.run("return document.querySelectorAll('#stages li').length") >= 3
+
+
+def test_a_passage_of_a_file_is_read_on_the_same_page(page: Browser) -> None:
+    asked(page, "ferry to Kos euros")
+    page.until("document.querySelector('#files a.where')")
+    page.run("document.querySelector('#files a.where').click()")
+    page.until("document.querySelector('#passages article.wanted')")
+    assert text_of(page, "#reader-name") == "prices.txt"
+    assert "twelve euros" in text_of(page, "#passages")
+
+
+def test_the_question_is_there_again_after_loading_the_page(page: Browser, server: Serving) -> None:
+    asked(page, "ferry to Kos")
+    page.run("location.reload()")
+    page.until("document.querySelector('#documents a.title')")
+    assert page.run("return document.getElementById('search').value") == "ferry to Kos"
+
+
+def test_nothing_in_a_document_takes_effect_and_nothing_is_loaded(page: Browser, server: Serving) -> None:
+    asked(page, "walrus")
+    page.run("document.querySelector('#documents a.title').click()")
+    page.until("document.querySelector('#document-text p')")
+    assert "<script>" in text_of(page, "#document-title")
+    assert "<svg onload" in text_of(page, "#document-text")
+    inside = "main script, main img, svg, iframe, aside script, aside img, #document-text b"
+    assert page.run("return document.querySelectorAll(arguments[0]).length", inside) == 0
+    links = page.run("return [...document.querySelectorAll('#document-text a')].map((one) => one.href)")
+    assert links == ["http://127.0.0.1:1/pixel.png"]
+    assert page.run("return document.title") == "Search - Loci"
+    assert all(one.startswith(server.url) for one in page.requests())
+    assert page.complaints() == []
+
+
+@pytest.mark.parametrize("width", [360, 768, 1280])
+def test_nothing_is_wider_than_the_window(page: Browser, width: int) -> None:
+    page.resize(width, 700)
+    asked(page, "ferry walrus")
+    wide = "return Math.max(document.documentElement.scrollWidth, document.body.scrollWidth)"
+    assert page.run(wide) <= width
+    page.run("document.querySelector('#documents a.title').click()")
+    page.until("document.querySelector('#document-text p')")
+    assert page.run(wide) <= width

@@ -1,0 +1,157 @@
+"""The page of tools: servers, what was called, and calls by its form; on both runtimes."""
+
+import json
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from loci.app import App
+from tests.attack.doors import Door
+from tests.attack.wire import Answer, Ask
+from tests.support.forms import form_token
+from tests.surface.files.visitors import ANN, HOST, Visitor
+from tests.surface.tools.conftest import function, upstream
+
+__all__ = ["function"]
+
+pytestmark = pytest.mark.parametrize("app", ["embedded", "aws"], indirect=True)
+HIDDEN = "token-4711"
+
+
+@pytest.fixture
+def shop(app: App, request: pytest.FixtureRequest) -> App:
+    """The app, where Ann has a server whose rules deny a tool, and want a person for another."""
+    if app.settings.mode == "aws":
+        request.getfixturevalue("function")
+    entry = {**upstream(), "env": {"SHOP_TOKEN": HIDDEN}, "deny": ["advise"], "approve": ["break*"]}
+    app.tools.add(ANN, "shop", entry)
+    app.tools.ask(ANN, "shop")
+    return app
+
+
+def get(visitor: Visitor, target: str) -> Any:
+    answer = visitor.get(f"/ui/tools{target}")
+    assert answer.status == 200, answer.body
+    return json.loads(answer.body)
+
+
+def facts(visitor: Visitor) -> Any:
+    page = visitor.get("/ui/tools").body.decode()
+    return json.loads(page.partition('id="facts">')[2].partition("</script>")[0])
+
+
+def sent(visitor: Visitor, target: str, body: object) -> Any:
+    answer = post(visitor, target, body, form_token(visitor.get("/ui/tools").body))
+    assert answer.status == 200, answer.body
+    return json.loads(answer.body)
+
+
+def post(visitor: Visitor, target: str, body: object, token: str) -> Answer:
+    headers = (*visitor.shown, ("X-Loci-Form", token))
+    return visitor.door.ask(Ask(json.dumps(body).encode(), headers, "POST", f"/ui/tools/{target}"))
+
+
+def call(visitor: Visitor, tool: str, **arguments: object) -> Any:
+    return sent(visitor, "call", {"tool": tool, "arguments": arguments})
+
+
+def test_servers_are_listed_with_their_health_and_their_rules(shop: App, ann: Visitor) -> None:
+    shop.tools.add(ANN, "gone", {"url": "http://127.0.0.1:9/mcp"})
+    sent(ann, "ask", {"server": "gone"})
+    servers = {one["name"]: one for one in facts(ann)["servers"]}
+    assert [*servers] == ["gone", "shop", "loci"]
+    assert servers["gone"]["failure"]
+    assert servers["gone"]["failed"].endswith("Z")
+    good = servers["shop"]
+    assert (good["failure"], good["is_new"], good["deny"], good["approve"]) == (None, False, ["advise"], ["break*"])
+    assert (good["denied"], good["to_approve"]) == (1, 1)
+    assert good["tools"] > 3
+    assert servers["loci"]["tools"] > 10
+
+
+def test_the_tools_of_a_server_say_what_the_rules_mean_for_them(shop: App, ann: Visitor) -> None:
+    tools = {one["id"]: one for one in get(ann, "/servers/shop")["tools"]}
+    assert tools["shop:add_numbers"] | {"title": None} == {
+        "id": "shop:add_numbers",
+        "call": "shop_add_numbers",
+        "title": None,
+        "line": "Add two numbers.",
+        "denied": None,
+        "approval": None,
+    }
+    assert "denies it" in tools["shop:advise"]["denied"]
+    assert "a person approves" in tools["shop:break_plate"]["approval"]
+    own = {one["id"]: one for one in get(ann, "/servers/loci")["tools"]}
+    assert own["loci:search_documents"]["denied"] is None
+    assert "client" in own["pml:execute_code"]["denied"]
+
+
+def test_a_tool_is_shown_with_its_schema_and_called_and_the_call_is_logged(shop: App, ann: Visitor) -> None:
+    tool = get(ann, f"/tool?id={quote('shop:add_numbers')}")
+    assert tool["schema"]["properties"].keys() == {"a", "b"}
+    assert tool["says"]["description"] == "Add two numbers."
+    assert call(ann, "shop:add_numbers", a=20, b=22)["result"]["structuredContent"] == {"sum": 42}
+    [logged] = get(ann, "/calls")["calls"]
+    assert (logged["tool"], logged["door"], logged["who"], logged["outcome"]) == (
+        *("shop:add_numbers", "page"),
+        *("key", "ok"),
+    )
+
+
+def test_a_call_goes_the_way_of_every_call(shop: App, ann: Visitor) -> None:
+    assert call(ann, "shop:advise", topic="x")["failed"]["code"] == "TOOL_DENIED"
+    assert call(ann, "shop:add_numbers", a="x", b=1)["failed"]["message"]
+    assert call(ann, "shop:nothing")["failed"]["code"] == "TOOL_NOT_FOUND"
+    assert call(ann, "shop:break_plate", plate="china")["failed"]["code"] == "APPROVAL_NEEDED"
+    approved = sent(ann, "call", {"tool": "shop:break_plate", "arguments": {"plate": "steel"}, "approved": True})
+    assert approved["result"]["isError"] is True
+    assert call(ann, "pml:execute_code", code="1")["failed"]["code"] == "TOOL_DENIED"
+
+
+def test_loci_s_own_tools_work_on_the_visitor_s_data(app: App, ann: Visitor, bob: Visitor) -> None:
+    app.scratchpad.keep(ANN, "kept by Ann", "a text")
+    assert "kept by Ann" in json.dumps(call(ann, "loci:scratchpad_list"))
+    assert "kept by Ann" not in json.dumps(call(bob, "loci:scratchpad_list"))
+
+
+def test_a_call_needs_the_token_of_the_page(shop: App, ann: Visitor, bob: Visitor) -> None:
+    body = {"tool": "shop:add_numbers", "arguments": {"a": 1, "b": 2}}
+    for token in ("", "x", form_token(bob.get("/ui/tools").body)):
+        assert post(ann, "call", body, token).status == 403
+        assert post(ann, "ask", {"server": "shop"}, token).status == 403
+    assert shop.tools.last_calls(ANN) == []
+
+
+@pytest.mark.parametrize(
+    "body", [{}, {"tool": ""}, {"tool": "a", "arguments": []}, {"tool": "a", "approved": "yes"}, []]
+)
+def test_what_is_no_call_is_refused(ann: Visitor, body: object) -> None:
+    answer = post(ann, "call", body, form_token(ann.get("/ui/tools").body))
+    assert (answer.status, json.loads(answer.body)["error"]["code"]) == (400, "BAD_CALL")
+
+
+def test_nobody_sees_or_calls_another_owner_s_tools(shop: App, bob: Visitor) -> None:
+    assert [one["name"] for one in facts(bob)["servers"]] == ["loci"]
+    assert bob.get("/ui/tools/servers/shop").status == 404
+    assert bob.get("/ui/tools/tool?id=shop:add_numbers").status == 404
+    assert call(bob, "shop:add_numbers", a=1, b=2)["failed"]["code"] == "TOOL_NOT_FOUND"
+    assert bob.get("/ui/tools/calls").body == b'{"calls":[]}'
+
+
+def test_without_a_credential_nothing_is_told(shop: App, door: Door) -> None:
+    for target in ("", "/servers/shop", "/calls", "/tool?id=shop:add_numbers"):
+        answer = door.ask(Ask(b"", (HOST,), "GET", f"/ui/tools{target}"))
+        assert answer.status == 401, target
+    assert door.ask(Ask(b"{}", (HOST,), "POST", "/ui/tools/call")).status == 401
+
+
+def test_no_answer_has_a_secret_of_a_server(shop: App, ann: Visitor) -> None:
+    for target in ("", "/servers/shop", "/tool?id=shop:add_numbers", "/calls"):
+        assert HIDDEN.encode() not in ann.get(f"/ui/tools{target}").body
+
+
+def test_the_page_is_small(ann: Visitor) -> None:
+    answer = ann.get("/ui/tools")
+    assert len(answer.body) <= 60_000
+    assert b"innerHTML" not in answer.body
