@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from loci.search.language_model import LanguageModel
     from loci.tools.api import Tools
     from loci.tools.parts import ToolAdapters
+    from loci.transfer.api import Transfer
     from loci.workflows.api import Workflows
     from loci.workflows.parts import WorkflowAdapters
 
@@ -75,6 +76,7 @@ class App:
     lazy_code: "Lazy[Code]"
     lazy_tools: "Lazy[Tools]"
     lazy_workflows: "Lazy[Workflows]"
+    lazy_transfer: "Lazy[Transfer]"
     list_modules: "Callable[[App], Sequence[Module]]"
 
     @property
@@ -101,6 +103,11 @@ class App:
     def workflows(self) -> "Workflows":
         """Plans of tasks, which run, wait for decisions and survive."""
         return self.lazy_workflows.get()
+
+    @property
+    def transfer(self) -> "Transfer":
+        """All that an owner has, to be moved elsewhere and back."""
+        return self.lazy_transfer.get()
 
     @property
     def modules(self) -> "Sequence[Module]":

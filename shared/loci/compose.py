@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from loci.search.language_model import LanguageModel
     from loci.tools.answering import Answering
     from loci.tools.api import Tools
+    from loci.transfer.api import Transfer
     from loci.workflows.api import Workflows
 
 
@@ -136,6 +137,27 @@ def build_app(settings: Settings | None = None) -> App:
             workflow_parts(settings, adapters.records, scratchpad, *steps, adapters.workflows(), links, model)
         )
 
+    def transfer() -> "Transfer":
+        from loci.transfer.api import Transfer
+        from loci.transfer.document_part import DeletedPart, DocumentPart
+        from loci.transfer.file_part import FilePart
+        from loci.transfer.kept_parts import ResultPart, RunPart
+        from loci.transfer.small_parts import CapabilityPart, ServerPart
+
+        documents, files, tools = lazy_documents.get, lazy_files.get, lazy_tools.get
+        return Transfer(
+            [
+                DocumentPart(documents),
+                DeletedPart(documents),
+                FilePart(files),
+                CapabilityPart(tools),
+                ServerPart(tools),
+                RunPart(lazy_workflows.get),
+                ResultPart(scratchpad),
+            ]
+        )
+
+    lazy_workflows = Lazy(workflows)
     app = App(
         settings=settings,
         telemetry=telemetry,
@@ -152,7 +174,8 @@ def build_app(settings: Settings | None = None) -> App:
         lazy_files=lazy_files,
         lazy_code=lazy_code,
         lazy_tools=lazy_tools,
-        lazy_workflows=Lazy(workflows),
+        lazy_workflows=lazy_workflows,
+        lazy_transfer=Lazy(transfer),
         list_modules=modules,
     )
     return app

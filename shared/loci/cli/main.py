@@ -14,6 +14,7 @@ from loci.cli.call import EXAMPLES, call
 from loci.cli.doctor import doctor
 from loci.cli.documents import forget, graph, search
 from loci.cli.ingest import ingest
+from loci.cli.moving import export, import_
 from loci.cli.reindex import reindex
 from loci.cli.serve import serve
 from loci.cli.terminal import error_view
@@ -39,6 +40,8 @@ cli.command()(reindex)
 cli.command()(forget)
 cli.command()(search)
 cli.command()(graph)
+cli.command()(export)
+cli.command(name="import")(import_)
 cli.command()(doctor)
 cli.add_typer(files.cli, name="files")
 tools.cli.command()(login)
