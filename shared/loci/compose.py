@@ -22,6 +22,7 @@ from loci.mcp.module import Module, tool_families
 from loci.scratchpad.api import Scratchpad
 from loci.scratchpad.module import scratchpad_module
 from loci.tools.module import tools_module
+from loci.transfer.module import transfer_module
 from loci.web.module import web_module
 from loci.workflows.module import workflows_module
 
@@ -50,6 +51,7 @@ def modules(app: App) -> Sequence[Module]:
         tools_module(app),
         workflows_module(app),
         lookup_module(app),
+        transfer_module(app),
         web_module(app),
         oauth_module(app),
     ]
@@ -154,7 +156,8 @@ def build_app(settings: Settings | None = None) -> App:
                 ServerPart(tools),
                 RunPart(lazy_workflows.get),
                 ResultPart(scratchpad),
-            ]
+            ],
+            settings.file_mb << 20,
         )
 
     lazy_workflows = Lazy(workflows)

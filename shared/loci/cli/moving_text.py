@@ -26,11 +26,16 @@ WORDS = {
 PLURALS = {"files": "versions of files", "capabilities": "capabilities"}
 
 
+FIRST_TOLD = 64
+"""Items after which a line tells how far it is; the next ones come at twice as many."""
+
+
 class Shown:
     """What is told while something moves, and at its end."""
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
+        self._next = FIRST_TOLD
         self.moved: Moved | None = None
         self.file: str | None = None
 
@@ -39,9 +44,12 @@ class Shown:
         self.moved, self.file = moved, file
 
     def told(self, done: int, label: str) -> None:
-        """Tell how far it is, on a terminal."""
+        """Tell how far it is: nobody knows of how many."""
         if sys.stderr.isatty():
             self._progress(done, done, label)
+        elif done >= self._next:
+            typer.echo(f"{done:,} moved", err=True)
+            self._next = 2 * done
 
 
 @contextmanager

@@ -13,7 +13,9 @@ RESULTS = "results"
 class Transfer:
     """What every owner has, part by part."""
 
-    def __init__(self, parts: Sequence[Part]) -> None:
+    def __init__(self, parts: Sequence[Part], largest: int) -> None:
+        self.largest = largest
+        """Bytes of a content."""
         self.parts = {one.name: one for one in parts}
         """In the order in which they are taken."""
 

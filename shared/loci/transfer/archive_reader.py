@@ -173,6 +173,11 @@ def reading(file: Path, parts: dict[str, Part]) -> Generator[ArchiveReader]:
             yield _checked(archive, size, parts)
 
 
+def is_archive(path: Path) -> bool:
+    """True for a file that may be an archive, damaged or not; false for what another program keeps."""
+    return path.is_file() and (path.suffix.lower() not in (".json", ".jsonl", ".md") or zipfile.is_zipfile(path))
+
+
 def _checked(archive: zipfile.ZipFile, size: int, parts: dict[str, Part]) -> ArchiveReader:
     try:
         return ArchiveReader(archive, size, parts)
