@@ -20,7 +20,7 @@ WRITTEN = "---\ntags: [travel, rail]\n---\n# Ferries\n\nThe ferry to Anholt take
 
 
 def opened(data: Path) -> App:
-    return build_app(load_settings({"data": data, "models": data.parent / "models"}))
+    return build_app(load_settings({"mode": "embedded", "data": data, "models": data.parent / "models"}))
 
 
 @pytest.fixture

@@ -30,9 +30,11 @@ class ArchiveReader:
     def __init__(self, archive: zipfile.ZipFile, size: int, parts: dict[str, Part]) -> None:
         self._zip = archive
         self._parts = parts
+        self._hashes: dict[str, bytes] = {}
         self._check_files(size)
         self.counts = self._check_hashes()
         self._check_items()
+        self._hashes.clear()
 
     def items(self) -> Iterator[Loaded]:
         """All items, part by part."""
@@ -70,19 +72,16 @@ class ArchiveReader:
     def _check_hashes(self) -> dict[str, int]:
         manifest = self._manifest()
         listed = cast("dict[str, Any]", manifest["entries"])
-        count = 0
         if self._hash(ENTRIES, listed["bytes"]) != listed["sha256"]:
             raise _damaged(f"the hash of {ENTRIES} is another")
-        seen: set[str] = set()
         for line in self._lines(ENTRIES):
             path, sha256, size = string(line["path"]), checked_hash(line["sha256"]), line["bytes"]
-            if path in seen:
+            if path in self._hashes:
                 raise _damaged(f"{path[:80]!r} is listed twice")
-            seen.add(path)
+            self._hashes[path] = bytes.fromhex(sha256)
             if self._hash(path, size) != sha256:
                 raise _damaged(f"the hash of {path[:80]!r} is another")
-            count += 1
-        if count + 2 != len(self._zip.infolist()):
+        if len(self._hashes) + 2 != len(self._zip.infolist()):
             raise _damaged("it has files that its list lacks")
         return cast("dict[str, int]", manifest["counts"])
 
@@ -117,8 +116,9 @@ class ArchiveReader:
         check(self._parts[item.part], item)
         for one in item.contents:
             info = self._zip.NameToInfo.get(files[one.name])
-            if info is None or info.file_size != one.size:
-                raise _damaged(f"{files[one.name][:80]!r} is not in it")
+            is_listed = self._hashes.get(files[one.name]) == bytes.fromhex(one.sha256)
+            if info is None or info.file_size != one.size or not is_listed:
+                raise _damaged(f"{files[one.name][:80]!r} is not in it as it should be")
 
     def _listed(self, name: str) -> Iterator[tuple[Item, dict[str, str]]]:
         for line in self._lines(f"{name}.jsonl"):

@@ -4,17 +4,19 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from loci.core.errors import LociError, NotFound, Refused
+from loci.core.errors import LociError, NotFound, Refused, Unavailable
 from loci.core.identity import Owner
 from loci.core.json import JsonObject, string
 from loci.scratchpad.api import ID, Scratchpad
-from loci.transfer.items import DAMAGED, Clash, Content, Item, Loaded, New, Same, Unreadable, Verdict, Wish
+from loci.transfer.items import DAMAGED, Clash, Content, Item, LeftOut, Loaded, New, Same, Unreadable, Verdict, Wish
 
 if TYPE_CHECKING:
     from loci.workflows.api import Workflows
     from loci.workflows.run import Run
 
 RUN, TEXT = "run", "text"
+NO_WORKFLOWS: Final = "WORKFLOWS_UNAVAILABLE"
+"""The code of the error of a deployment that runs none."""
 LARGEST_RUN: Final = 64 << 20
 
 
@@ -27,7 +29,13 @@ class RunPart:
         self._workflows = workflows
 
     def items(self, owner: Owner, after: str | None) -> Iterator[Item | Unreadable]:
-        for id, run in sorted(self._workflows().ended(owner).items()):
+        try:
+            ended = self._workflows().ended(owner)
+        except Unavailable as error:
+            if error.code != NO_WORKFLOWS:
+                raise
+            return
+        for id, run in sorted(ended.items()):
             if after is not None and id <= after:
                 continue
             try:
@@ -62,7 +70,12 @@ class RunPart:
         return LARGEST_RUN
 
     def look(self, owner: Owner, item: Item, _: Wish) -> Verdict:
-        return Same() if self._workflows().is_known(owner, item.key) else New()
+        try:
+            return Same() if self._workflows().is_known(owner, item.key) else New()
+        except Unavailable as error:
+            if error.code != NO_WORKFLOWS:
+                raise
+            return LeftOut(error.what)
 
     def take(self, owner: Owner, some: Sequence[Loaded], wish: Wish) -> list[LociError | None]:
         errors: list[LociError | None] = []
