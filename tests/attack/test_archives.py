@@ -4,6 +4,7 @@ import json
 import stat
 import zipfile
 from collections.abc import Callable
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from loci.core.errors import Refused
 from loci.core.identity import LOCAL
 from loci.core.settings import load_settings
 from loci.documents.writing.authoring import EditDraft
+from loci.tools.capabilities.capability import capability_id
 from loci.transfer import archive_reader
 from loci.transfer.archive_reader import reading
 from loci.transfer.archive_writer import writing
@@ -23,6 +25,7 @@ from loci.transfer.moving import Mover
 from tests.support.serving import loci
 
 Entries = dict[str, bytes]
+GONE = object()
 
 
 def opened(data: Path) -> App:
@@ -72,8 +75,6 @@ def changed(good: Path, bad: Path, change: Callable[[Entries], object]) -> None:
 
 def listed_again(entries: Entries) -> None:
     """Make the lists of an archive fit what is in it."""
-    from hashlib import sha256
-
     manifest: dict[str, Any] = json.loads(entries["manifest.json"])
     names = [one for one in entries if one not in ("manifest.json", "entries.jsonl")]
     lines = [{"path": one, "sha256": sha256(entries[one]).hexdigest(), "bytes": len(entries[one])} for one in names]
@@ -143,7 +144,7 @@ def test_a_path_that_leads_out(good: Path, bad: Path, tmp_path: Path, name: str)
 
     changed(good, bad, add)
     assert refused(bad, tmp_path).code == DAMAGED
-    assert not [one for one in tmp_path.rglob("evil*")]
+    assert not list(tmp_path.rglob("evil*"))
 
 
 @pytest.mark.parametrize("kind", [stat.S_IFLNK, stat.S_IFIFO, stat.S_IFCHR, stat.S_IFDIR])
@@ -208,50 +209,66 @@ def test_files_that_overlap(good: Path, bad: Path, tmp_path: Path) -> None:
     assert refused(bad, tmp_path).code == DAMAGED
 
 
+def with_fault(entries: Entries, name: str, place: str, value: object) -> None:
+    """Put a value at a place of the first item of a part, such as `about.path`, and make the lists fit."""
+
+    def change(item: dict[str, Any]) -> None:
+        *above, last = place.split(".")
+        held: Any = item
+        for one in above:
+            held = held[int(one)] if one.isdecimal() else held[one]
+        if value is GONE:
+            del held[last]
+        else:
+            held[last] = value
+
+    with_item(entries, name, change)
+
+
 @pytest.mark.parametrize(
-    "change",
+    ("place", "value"),
     [
-        lambda item: item["about"].update(path="../../evil.md"),
-        lambda item: item["about"].update(path="/evil.md"),
-        lambda item: item["about"].update(path="notes/evil\n.md"),
-        lambda item: item["about"].update(path="notes/run.sh"),
-        lambda item: item["about"].update(path=7),
-        lambda item: item["about"].update(former=[{}]),
-        lambda item: item["about"].update(history=[{"text": "text"}]),
-        lambda item: item["about"].pop("path"),
-        lambda item: item["contents"].clear(),
-        lambda item: item["contents"][0].update(file="documents/notes/b.md"),
-        lambda item: item["contents"][0].update(file="../../../etc/passwd"),
-        lambda item: item["contents"][0].update(sha256="0" * 64),
-        lambda item: item["contents"][0].update(bytes=-1),
-        lambda item: item["contents"][0].update(bytes=True),
-        lambda item: item.update(key="zzzz"),
-        lambda item: item.update(key="k" * 3000),
-        lambda item: item.update(about=[]),
-        lambda item: item.pop("contents"),
+        ("about.path", "../../evil.md"),
+        ("about.path", "/evil.md"),
+        ("about.path", "notes/evil\n.md"),
+        ("about.path", "notes/run.sh"),
+        ("about.path", 7),
+        ("about.path", GONE),
+        ("about.former", [7]),
+        ("about.history", [{"text": "text"}]),
+        ("about", []),
+        ("contents", []),
+        ("contents", GONE),
+        ("contents.0.file", "documents/notes/b.md"),
+        ("contents.0.file", "../../../etc/passwd"),
+        ("contents.0.sha256", "0" * 64),
+        ("contents.0.bytes", -1),
+        ("contents.0.bytes", True),
+        ("key", "zzzz"),
+        ("key", "k" * 3000),
     ],
 )
 def test_a_document_that_is_not_written_as_they_are(
-    good: Path, bad: Path, tmp_path: Path, change: Callable[[dict[str, Any]], object]
+    good: Path, bad: Path, tmp_path: Path, place: str, value: object
 ) -> None:
-    changed(good, bad, lambda entries: with_item(entries, "documents", change))
+    changed(good, bad, lambda entries: with_fault(entries, "documents", place, value))
     refused(bad, tmp_path)
 
 
 @pytest.mark.parametrize(
-    "change",
+    ("place", "value"),
     [
-        lambda item: item["about"].update(name="../birds.txt"),
-        lambda item: item["about"].update(number=0),
-        lambda item: item["about"].update(number=2),
-        lambda item: item["about"].update(versions=[]),
-        lambda item: item["about"].update(lineage="x"),
+        ("about.name", "../birds.txt"),
+        ("about.number", 0),
+        ("about.number", 2),
+        ("about.versions", []),
+        ("about.lineage", "x"),
     ],
 )
 def test_a_file_that_is_not_written_as_they_are(
-    good: Path, bad: Path, tmp_path: Path, change: Callable[[dict[str, Any]], object]
+    good: Path, bad: Path, tmp_path: Path, place: str, value: object
 ) -> None:
-    changed(good, bad, lambda entries: with_item(entries, "files", change))
+    changed(good, bad, lambda entries: with_fault(entries, "files", place, value))
     refused(bad, tmp_path)
 
 
@@ -272,10 +289,8 @@ def test_an_archive_of_a_later_format(good: Path, bad: Path, tmp_path: Path) -> 
 
 
 def test_code_that_is_another_than_its_capability_says(good: Path, bad: Path, tmp_path: Path) -> None:
-    from loci.tools.capabilities.capability import capability_id
-
-    version = {"number": 1, "identity": "0" * 32, "tools": [], "successes": 99, "failures": 0}
-    about = {
+    version: dict[str, Any] = {"number": 1, "identity": "0" * 32, "tools": [], "successes": 99, "failures": 0}
+    about: dict[str, Any] = {
         "intent": "send the report",
         "other_intents": [],
         "versions": [{**version, "learned_at": 1.0, "used_at": 1.0}],
@@ -284,7 +299,7 @@ def test_code_that_is_another_than_its_capability_says(good: Path, bad: Path, tm
     }
 
     def add(entries: Entries) -> None:
-        line = {"key": capability_id("send the report"), "about": about, "contents": []}
+        line: dict[str, Any] = {"key": capability_id("send the report"), "about": about, "contents": []}
         entries["capabilities.jsonl"] = json.dumps(line).encode() + b"\n"
         manifest = json.loads(entries["manifest.json"])
         manifest["counts"]["capabilities"] = 1
@@ -299,10 +314,10 @@ def test_code_that_is_another_than_its_capability_says(good: Path, bad: Path, tm
 
 
 def test_a_program_of_this_machine_is_not_configured_unasked(good: Path, bad: Path, tmp_path: Path) -> None:
-    entry = {"command": "sh", "args": ["-c", "touch /tmp/owned"]}
+    entry: dict[str, Any] = {"command": "sh", "args": ["-c", "touch /tmp/owned"]}
 
     def add(entries: Entries) -> None:
-        line = {"key": "evil", "about": {"name": "evil", "entry": entry, "secrets": []}, "contents": []}
+        line: dict[str, Any] = {"key": "evil", "about": {"name": "evil", "entry": entry, "secrets": []}, "contents": []}
         entries["servers.jsonl"] = json.dumps(line).encode() + b"\n"
         manifest = json.loads(entries["manifest.json"])
         manifest["counts"]["servers"] = 1

@@ -159,11 +159,11 @@ def test_a_link_out_of_the_vault_is_not_followed(data: Path, tmp_path: Path) -> 
 def conversations(*, text: str = "How long does the ferry take?") -> list[dict[str, Any]]:
     human = {"uuid": "1", "sender": "human", "text": text, "content": [{"type": "text", "text": text}]}
     attached = {"attachments": [{"file_name": "table.csv", "extracted_content": "a,b"}]}
-    tool = {"type": "tool_use", "name": "search", "input": {}}
+    tool: dict[str, Any] = {"type": "tool_use", "name": "search", "input": {}}
     answer = {"type": "text", "text": "Three hours."}
-    claude = {"uuid": "2", "sender": "assistant", "text": "", "content": [tool, answer]}
+    claude: dict[str, Any] = {"uuid": "2", "sender": "assistant", "text": "", "content": [tool, answer]}
     facts = {"name": "Ferry: when?", "created_at": "2026-02-14T10:04:22Z", "updated_at": "2026-02-15T10:04:22Z"}
-    empty = {"uuid": "e", "name": "", "chat_messages": []}
+    empty: dict[str, Any] = {"uuid": "e", "name": "", "chat_messages": []}
     return [{"uuid": "abc", **facts, "chat_messages": [{**human, **attached}, claude]}, empty]
 
 

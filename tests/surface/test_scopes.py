@@ -159,6 +159,24 @@ def test_the_route_for_documents_needs_their_scopes(served: Served) -> None:
     assert INSUFFICIENT.encode() not in served.ask(sent, "documents:write").body
 
 
+WRITES = [one for one in SCOPES if one.endswith(":write") and not one.startswith("approvals")]
+
+
+@pytest.mark.parametrize("missing", READS)
+def test_to_list_everything_needs_every_scope_to_read(served: Served, missing: str) -> None:
+    ask = Ask(headers=(("Host", "127.0.0.1"),), method="GET", target="/transfer")
+    assert INSUFFICIENT.encode() in served.ask(ask, *all_but(missing)).body
+    assert served.ask(ask, *READS).status == 200
+
+
+@pytest.mark.parametrize("missing", WRITES)
+def test_to_take_anything_in_needs_every_scope_to_write(served: Served, missing: str) -> None:
+    headers = (("Host", "127.0.0.1"), ("Content-Type", "application/json"))
+    end = Ask(b'{"end": true}', headers, target="/transfer")
+    assert INSUFFICIENT.encode() in served.ask(end, *all_but(missing)).body
+    assert served.ask(end, *READS, *WRITES).status == 200
+
+
 @pytest.mark.parametrize("page", ["/ui/graph", "/ui/files", "/ui/consent?wish=x"])
 def test_no_page_opens_with_such_a_token(served: Served, page: str) -> None:
     ask = Ask(headers=(("Host", "127.0.0.1"),), method="GET", target=page)

@@ -72,6 +72,10 @@ class DocumentArchive:
         """The documents without a file that tools deleted."""
         return self._deletions.every(owner)
 
+    def is_deleted(self, owner: Owner, path: str) -> bool:
+        """True if it is known that a tool deleted the document at this path."""
+        return self._deletions.find(owner, path) is not None
+
     def histories(self, owner: Owner) -> Callable[[str], list[PastWrite]]:
         """Tells the history of a document by its path. The places of all are looked up once."""
         return self._history.all(owner)

@@ -151,8 +151,7 @@ class DeletedPart:
 
     def look(self, owner: Owner, item: Item, _: Wish) -> Verdict:
         archive, path = self._documents().archive, _path(item)
-        is_known = any(one.path == path for one in archive.deleted(owner))
-        return Same() if is_known or archive.find(owner, path) else New()
+        return Same() if archive.is_deleted(owner, path) or archive.find(owner, path) else New()
 
     def take(self, owner: Owner, some: Sequence[Loaded], wish: Wish) -> list[LociError | None]:
         archive = self._documents().archive

@@ -15,7 +15,7 @@ from starlette.types import Receive, Scope, Send
 from loci.core.errors import LociError, NotFound, Refused, Unavailable
 from loci.core.identity import Owner
 from loci.core.json import JsonObject
-from loci.core.scopes import SCOPES, check_scopes
+from loci.core.scopes import READS, SCOPES, check_scopes
 from loci.mcp.auth.gate import Gate
 from loci.mcp.http.address import Addresses
 from loci.mcp.http.body import read_body
@@ -32,7 +32,6 @@ ITEMS, LIST_BYTES = 200, 1 << 20
 SECONDS = 15.0
 """After so long what is left of a request is left for the next one: gateways give up after half a minute."""
 CODES = {401: "UNAUTHORISED", 403: "FORBIDDEN", 405: "METHOD_NOT_ALLOWED", 408: "TOO_SLOW", 413: "TOO_LARGE"}
-READS = [one for one in SCOPES if one.endswith(":read")]
 WRITES_TOO = [one for one in SCOPES if not one.startswith("approvals:")]
 Answer = Mapping[str, object]
 
