@@ -4,12 +4,10 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
 from pathlib import Path
 
 from tests.bench.children import serving
 from tests.bench.figures import Figure, verdict
-from tests.bench.library import environment, thousand_documents
 from tests.bench.servers import ROOT, Servers
 from tests.bench.texts import Texts
 
@@ -25,10 +23,9 @@ def moving(servers: Servers) -> list[Figure]:
         (place / f"note-{number:05}.md").write_text(texts.document(SECTIONS), "utf-8")
     data, back = servers.scratch / "moving", servers.scratch / "moving-back"
     archive = servers.scratch / "moving.zip"
-    env = environment(thousand_documents(servers))
-    _run(env, data, "ingest", str(notes))
-    seconds, kib = _run(env, data, "export", str(archive))
-    imported, _ = _run(env, back, "import", str(archive))
+    _run(data, "ingest", str(notes))
+    seconds, kib = _run(data, "export", str(archive))
+    imported, _ = _run(back, "import", str(archive))
     with serving(servers.loci) as served:
         idle = served.resident()
     more = (kib - idle) / 1024
@@ -54,9 +51,9 @@ def moving(servers: Servers) -> list[Figure]:
     ]
 
 
-def _run(env: Mapping[str, str], data: Path, *arguments: str) -> tuple[float, int]:
+def _run(data: Path, *arguments: str) -> tuple[float, int]:
     """Seconds of the whole command, and the KiB that it had at most."""
-    env = {**env, "LOCI_DATA": str(data), "LOCI_MODELS": str(data / "no-models")}
+    env = {**os.environ, "LOCI_DATA": str(data), "LOCI_MODELS": str(data / "no-models")}
     began = time.perf_counter()
     with subprocess.Popen(
         [sys.executable, "-m", "loci", *arguments], cwd=ROOT, env=env, stdout=subprocess.DEVNULL, stderr=sys.stderr
