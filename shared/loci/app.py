@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from loci.search.language_model import LanguageModel
     from loci.tools.api import Tools
     from loci.tools.parts import ToolAdapters
+    from loci.transfer.api import Transfer
     from loci.workflows.api import Workflows
     from loci.workflows.parts import WorkflowAdapters
 
@@ -80,6 +81,7 @@ class App:
     lazy_code: "Lazy[Code]"
     lazy_tools: "Lazy[Tools]"
     lazy_workflows: "Lazy[Workflows]"
+    lazy_transfer: "Lazy[Transfer]"
     list_modules: "Callable[[App], Sequence[Module]]"
     run_examination: "Callable[[App, Owner, bool], Iterable[Finding]]"
 
@@ -116,6 +118,11 @@ class App:
     def examined(self, owner: Owner, *, whole: bool) -> "Iterable[Finding]":
         """What `loci doctor` finds: of everything, or only what concerns this owner."""
         return self.run_examination(self, owner, whole)
+
+    @property
+    def transfer(self) -> "Transfer":
+        """All that an owner has, to be moved elsewhere and back."""
+        return self.lazy_transfer.get()
 
     @property
     def modules(self) -> "Sequence[Module]":

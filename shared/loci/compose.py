@@ -26,6 +26,7 @@ from loci.mcp.module import Module, tool_families
 from loci.scratchpad.api import Scratchpad
 from loci.scratchpad.module import scratchpad_module
 from loci.tools.module import tools_module
+from loci.transfer.module import transfer_module
 from loci.web.module import web_module
 from loci.workflows.module import workflows_module
 
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from loci.search.language_model import LanguageModel
     from loci.tools.answering import Answering
     from loci.tools.api import Tools
+    from loci.transfer.api import Transfer
     from loci.web.visitors import Visitors
     from loci.workflows.api import Workflows
 
@@ -65,6 +67,7 @@ def modules(app: App) -> Sequence[Module]:
         workflows_module(app),
         lookup_module(app),
         events_module(app, visitors),  # before the pages, which take everything below their path
+        transfer_module(app),
         web_module(app),
         oauth_module(app),
     ]
@@ -166,6 +169,28 @@ def build_app(settings: Settings | None = None) -> App:
             workflow_parts(settings, adapters.records, scratchpad, *steps, adapters.workflows(), links, model, tell)
         )
 
+    def transfer() -> "Transfer":
+        from loci.transfer.api import Transfer
+        from loci.transfer.document_part import DeletedPart, DocumentPart
+        from loci.transfer.file_part import FilePart
+        from loci.transfer.kept_parts import ResultPart, RunPart
+        from loci.transfer.small_parts import CapabilityPart, ServerPart
+
+        documents, files, tools = lazy_documents.get, lazy_files.get, lazy_tools.get
+        return Transfer(
+            [
+                DocumentPart(documents),
+                DeletedPart(documents),
+                FilePart(files),
+                CapabilityPart(tools),
+                ServerPart(tools),
+                RunPart(lazy_workflows.get),
+                ResultPart(scratchpad),
+            ],
+            settings.file_mb << 20,
+        )
+
+    lazy_workflows = Lazy(workflows)
     app = App(
         settings=settings,
         telemetry=telemetry,
@@ -184,7 +209,8 @@ def build_app(settings: Settings | None = None) -> App:
         lazy_files=lazy_files,
         lazy_code=lazy_code,
         lazy_tools=lazy_tools,
-        lazy_workflows=Lazy(workflows),
+        lazy_workflows=lazy_workflows,
+        lazy_transfer=Lazy(transfer),
         list_modules=modules,
         run_examination=examination,
     )

@@ -24,6 +24,7 @@ from tests.bench.latency import latency
 from tests.bench.load import load
 from tests.bench.memory import memory
 from tests.bench.million import million
+from tests.bench.moving import moving
 from tests.bench.opensearch import opensearch
 from tests.bench.pages import pages
 from tests.bench.python_runs import python_runs
@@ -48,6 +49,7 @@ PARTS: Mapping[str, Callable[[Servers], list[Figure]]] = {
     "memory": memory,
     "load": load,
     "ingestion": ingestion,
+    "moving": moving,
     "watch": watch,
     "files": files,
     "writing": writing,

@@ -12,7 +12,7 @@ from tests.support.serving import started
 DOCS = Path(__file__).parents[2] / "docs"
 COMMANDS = (
     *("", "serve", "ingest", "add", "watch", "reindex", "search", "graph", "forget", "doctor", "call", "approve"),
-    "connect",
+    *("connect", "export", "import"),
     *("files", "files list", "files show", "files search", "files read", "files forget"),
     *("tools", "tools add", "tools import", "tools list", "tools test", "tools log", "tools remove"),
     *("tools secret", "tools login", "tools logout"),

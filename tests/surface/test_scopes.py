@@ -12,7 +12,7 @@ import pytest
 from loci.app import App
 from loci.compose import build_app
 from loci.core.identity import Owner
-from loci.core.scopes import SCOPES
+from loci.core.scopes import READS, SCOPES
 from loci.core.settings import load_settings
 from loci.mcp.http.application import asgi
 from tests.attack.doors import Door, lambda_doors, uvicorn_door
@@ -231,6 +231,24 @@ def test_the_route_for_documents_needs_their_scopes(served: Served) -> None:
     sent = Ask(b'{"documents": []}', (("Host", "127.0.0.1"), ("Content-Type", "application/json")), target="/documents")
     assert INSUFFICIENT.encode() in served.ask(sent, *all_but("documents:write")).body
     assert INSUFFICIENT.encode() not in served.ask(sent, "documents:write").body
+
+
+WRITES = [one for one in SCOPES if one.endswith(":write") and not one.startswith("approvals")]
+
+
+@pytest.mark.parametrize("missing", READS)
+def test_to_list_everything_needs_every_scope_to_read(served: Served, missing: str) -> None:
+    ask = Ask(headers=(("Host", "127.0.0.1"),), method="GET", target="/transfer")
+    assert INSUFFICIENT.encode() in served.ask(ask, *all_but(missing)).body
+    assert served.ask(ask, *READS).status == 200
+
+
+@pytest.mark.parametrize("missing", WRITES)
+def test_to_take_anything_in_needs_every_scope_to_write(served: Served, missing: str) -> None:
+    headers = (("Host", "127.0.0.1"), ("Content-Type", "application/json"))
+    end = Ask(b'{"end": true}', headers, target="/transfer")
+    assert INSUFFICIENT.encode() in served.ask(end, *all_but(missing)).body
+    assert served.ask(end, *READS, *WRITES).status == 200
 
 
 @pytest.mark.parametrize("page", ["/ui/graph", "/ui/files", "/ui/consent?wish=x"])

@@ -17,6 +17,7 @@ from loci.cli.doctor import doctor
 from loci.cli.documents import forget, graph, search
 from loci.cli.events import events
 from loci.cli.ingest import ingest
+from loci.cli.moving import export, import_
 from loci.cli.reindex import reindex
 from loci.cli.serve import serve
 from loci.cli.terminal import error_view
@@ -42,6 +43,8 @@ cli.command()(reindex)
 cli.command()(forget)
 cli.command()(search)
 cli.command()(graph)
+cli.command()(export)
+cli.command(name="import")(import_)
 cli.command()(doctor)
 cli.command(epilog=CONNECT_EXAMPLES)(connect)
 cli.add_typer(files.cli, name="files")

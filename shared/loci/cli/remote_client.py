@@ -1,4 +1,4 @@
-"""The HTTP client of `loci ingest --to`. It repeats a request if that may help."""
+"""The HTTP client of `loci ingest --to`, `loci export` and `loci import`. It repeats a request if that may help."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -32,44 +32,24 @@ class SendResult:
     is_worth_another_try: bool
 
 
-class RemoteClient:
-    """A client of the `/documents` endpoint of another Loci server."""
+class RemoteRoute:
+    """A route of another Loci server. Sending a request twice does no harm."""
 
-    def __init__(self, url: str, key: str | None, pause: Callable[[float], None] = time.sleep) -> None:
-        import httpx2  # only `loci ingest --to` needs it
+    def __init__(
+        self, url: str, key: str | None, route: str, fields: frozenset[str], pause: Callable[[float], None] = time.sleep
+    ) -> None:
+        """`fields`: an answer has one of them, or it is not of a Loci server."""
+        import httpx2  # only commands that talk to another server need it
 
-        self._url = documents_url(url)
+        self._url = server_url(url, route)
+        self._fields = fields
         self.pause = pause
         headers = {"Authorization": f"Bearer {key.strip()}"} if key else {}
         if key and not key.strip().isascii():
             raise Refused("The key has characters that no key has", "Give the whole key, in --key or LOCI_KEY")
         self._client: Client = httpx2.Client(headers=headers, timeout=TIMEOUT)
-        self.largest_body = 0
-        self.uploads: str | None = None
-        """The address for files that are too large for a request, if the server has one."""
 
-    def stored_hashes(self, under: str) -> dict[str, str]:
-        """Return the hashes of the documents that the server has below this name, by path."""
-        found: dict[str, str] = {}
-        after: str | None = None
-        while True:
-            page = self._request("GET", {"under": under, **({"after": after} if after else {})})
-            self.largest_body = int(cast("int", page["largest"]))
-            self.uploads = cast("str | None", page["uploads"])
-            found |= {one["path"]: one["sha256"] for one in cast("list[dict[str, str]]", page["documents"])}
-            after = cast("str | None", page["next"])
-            if after is None:
-                return found
-
-    def send(self, body: bytes) -> list[SendResult]:
-        """Send the documents and return a result for each; raise `TooLargeError` if the body is too large."""
-        results = cast("list[dict[str, Any]]", self._request("POST", {}, body)["results"])
-        return [
-            SendResult(one["path"], None if one["done"] else str(one["error"]["message"]), bool(one.get("later")))
-            for one in results
-        ]
-
-    def _request(self, method: str, query: Mapping[str, str], body: bytes | None = None) -> Mapping[str, object]:
+    def request(self, method: str, query: Mapping[str, str], body: bytes | None = None) -> Mapping[str, object]:
         """Return the answer, after several tries if needed: sending a request twice does no harm."""
         import httpx2
 
@@ -86,7 +66,7 @@ class RemoteClient:
             else:
                 status, failure = response.status_code, _error_message(response)
                 if status == 200:
-                    return _parsed(response)
+                    return _parsed(response, self._fields)
                 retry_after = _seconds(response.headers.get("retry-after", ""))
             if status == 413:
                 raise TooLargeError
@@ -102,9 +82,36 @@ class RemoteClient:
         )
 
 
-def documents_url(url: str) -> str:
-    """Return the URL of `/documents` for the address of a Loci server, or of its MCP endpoint."""
-    return server_url(url, "documents")
+class RemoteClient:
+    """A client of the `/documents` endpoint of another Loci server."""
+
+    def __init__(self, url: str, key: str | None, pause: Callable[[float], None] = time.sleep) -> None:
+        self._route = RemoteRoute(url, key, "documents", frozenset({"documents", "results"}), pause)
+        self.pause = pause
+        self.largest_body = 0
+        self.uploads: str | None = None
+        """The address for files that are too large for a request, if the server has one."""
+
+    def stored_hashes(self, under: str) -> dict[str, str]:
+        """Return the hashes of the documents that the server has below this name, by path."""
+        found: dict[str, str] = {}
+        after: str | None = None
+        while True:
+            page = self._route.request("GET", {"under": under, **({"after": after} if after else {})})
+            self.largest_body = int(cast("int", page["largest"]))
+            self.uploads = cast("str | None", page["uploads"])
+            found |= {one["path"]: one["sha256"] for one in cast("list[dict[str, str]]", page["documents"])}
+            after = cast("str | None", page["next"])
+            if after is None:
+                return found
+
+    def send(self, body: bytes) -> list[SendResult]:
+        """Send the documents and return a result for each; raise `TooLargeError` if the body is too large."""
+        results = cast("list[dict[str, Any]]", self._route.request("POST", {}, body)["results"])
+        return [
+            SendResult(one["path"], None if one["done"] else str(one["error"]["message"]), bool(one.get("later")))
+            for one in results
+        ]
 
 
 def server_url(url: str, path: str) -> str:
@@ -123,12 +130,12 @@ def _refused(status: int, message: str, url: str) -> Exception:
     return Refused(f"{url} answers {answer}", "Check the URL, and that the server is current")
 
 
-def _parsed(response: "Response") -> Mapping[str, object]:
+def _parsed(response: "Response", fields: frozenset[str]) -> Mapping[str, object]:
     try:
         answer: object = response.json()
     except ValueError:
         answer = None
-    if not isinstance(answer, dict) or not {"documents", "results"} & cast("dict[str, object]", answer).keys():
+    if not isinstance(answer, dict) or not fields & cast("dict[str, object]", answer).keys():
         raise Refused(f"{response.url} is not a Loci server", "Give the endpoint's URL, such as https://…/mcp")
     return cast("Mapping[str, object]", answer)
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from loci.core.identity import Owner
+from loci.documents.archive import DocumentArchive
 from loci.documents.changes import DocumentChanges, not_parsed
 from loci.documents.content.excerpt import Excerpt, ExcerptRequest, read_excerpt
 from loci.documents.directory import directory
@@ -52,6 +53,11 @@ class Documents:
     def sync(self) -> ClientSync:
         """Documents that a client keeps up to date from elsewhere."""
         return self.parts.sync
+
+    @property
+    def archive(self) -> DocumentArchive:
+        """Documents with all that is known of them, to be moved elsewhere and back."""
+        return self.parts.archive
 
     @property
     def changes(self) -> DocumentChanges:

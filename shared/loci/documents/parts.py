@@ -11,6 +11,7 @@ from loci.core.events import Tell, untold
 from loci.core.identity import LOCAL, Owner
 from loci.core.settings import Settings
 from loci.core.stores import BlobStore, RecordStore
+from loci.documents.archive import DocumentArchive
 from loci.documents.catalog import Catalog
 from loci.documents.graph.clusters import Clusters
 from loci.documents.graph.graph import Graphs
@@ -54,6 +55,7 @@ class DocumentParts:
     missing_vectors: MissingVectors
     reindex: Reindex
     sync: ClientSync
+    archive: DocumentArchive
     catalog: Catalog
     own_links: OwnLinks
     graphs: Graphs
@@ -80,7 +82,8 @@ def document_parts(
     partial, scan = PartialEmbeddings(records, time.time), FolderScan(settings.use_gitignore)
     seconds_to_parse = settings.parse_seconds
     writer = IndexWriter(catalog, index, embedder, time.time, parse_seconds=seconds_to_parse, partial=partial)
-    library = Library(catalog, writer, blobs, adapters.locks, Deletions(records))
+    deletions = Deletions(records)
+    library = Library(catalog, writer, blobs, adapters.locks, deletions)
     model_name, seconds = settings.language_model or "", settings.language_model_seconds
     language_stage = LanguageStage(language_model, model_name, seconds=seconds)
     own_links = OwnLinks(catalog, index)
@@ -97,6 +100,7 @@ def document_parts(
         missing_vectors=MissingVectors(catalog, writer),
         reindex=Reindex(catalog, writer, index, library),
         sync=ClientSync(catalog, library, tell),
+        archive=DocumentArchive(catalog, library, writer, blobs, adapters.locks, deletions),
         catalog=catalog,
         own_links=own_links,
         graphs=graphs,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from concurrent.futures import wait as wait_for
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from loci.core.errors import Refused, Unavailable
@@ -15,7 +15,7 @@ from loci.core.json import JsonObject
 from loci.files.citations import CheckedCitation
 from loci.files.contents import Contents
 from loci.files.differences import Change, changes
-from loci.files.file import FileVersion, StoredFile, checked_name
+from loci.files.file import FileVersion, StoredFile, checked_name, file_id
 from loci.files.finder import FoundFiles
 from loci.files.lake import content_key, reading_key
 from loci.files.parts import FileParts
@@ -174,6 +174,27 @@ class Files:
             return file
         watch(Stage("summarizing"))
         return self.parts.summaries.write(owner, file.id)
+
+    def restore(self, owner: Owner, name: str, content: bytes, version: FileVersion) -> StoredFile:
+        """Add a version with its number and time, as an archive has them. Raises `Unavailable` if it must wait.
+
+        A version is kept when the next one comes, so it must be read before.
+        """
+        self.check_size(name, len(content))
+        held = self.parts.lake.held(owner, file_id(checked_name(name)))
+        if held is not None and held.newest.number < version.number and held.newest.status in ("pending", "running"):
+            self._read(owner, held, False, None, unwatched)
+            if self.parts.lake.get(owner, held.id).newest.status in ("pending", "running"):
+                raise Unavailable(f"An older version of {name} is being read", "Try again", code="FILE_BUSY")
+        file, _ = self.parts.lake.restore(owner, name, content, version)
+        if file.newest.status in ("okay", "error"):
+            return file
+        return self._read(owner, file, is_plain(name, content), None, unwatched)
+
+    def summarize(self, owner: Owner, id: str, number: int, summary: str, by: str) -> StoredFile:
+        """Give a version the summary that a language model wrote of it before."""
+        change = partial(replace, summary=summary, summary_by=by)
+        return self.parts.lake.change(owner, id, lambda one: one.with_current(number, change))
 
     def status(self, owner: Owner, ids: Sequence[str]) -> list[StoredFile]:
         """How far these files are."""

@@ -136,6 +136,21 @@ class Lake:
                     return kept, kept.newest.status == "pending"
         raise lost_race(KIND)
 
+    def restore(self, owner: Owner, name: str, content: bytes, version: FileVersion) -> tuple[StoredFile, bool]:
+        """Keep the content as this version of the file, unless it has this or a newer one already."""
+        id = file_id(checked_name(name))
+        with self.turn(owner, id):
+            record = self._records.get(owner, KIND, id)
+            before = read_or_none(record, stored_file)
+            if before is not None and (before.is_removed or before.newest.number >= version.number):
+                return before, False
+            if before is None:
+                after = StoredFile(id, name, version, None, record.version if record else ABSENT)
+            else:
+                after = replace(before, newest=version)
+            self._blobs.write(owner, content_key(id, version.sha256), content)
+            return self.put(owner, after), True
+
     @contextmanager
     def turn(self, owner: Owner, id: str) -> Generator[None]:
         """Nobody else adds or discards contents of the file meanwhile."""
@@ -193,6 +208,11 @@ class Lake:
         """A URL that gives the file's bytes, under its name, to whoever holds it."""
         with _if_gone(file.id):
             return self._blobs.link(owner, content_key(file.id, file.shown.sha256), seconds, file.name)
+
+    def version_link(self, owner: Owner, file: StoredFile, version: FileVersion, seconds: int = 3600) -> str:
+        """A URL that gives the bytes of a version to whoever holds it."""
+        with _if_gone(file.id):
+            return self._blobs.link(owner, content_key(file.id, version.sha256), seconds, file.name)
 
     def keep_reading(self, owner: Owner, id: str, version: FileVersion, reading: Reading) -> None:
         """Keep what was read out of a version."""

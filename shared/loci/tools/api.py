@@ -12,7 +12,7 @@ from loci.tools.call_log import MOST, CallLog, LoggedCall
 from loci.tools.capabilities.learning import Learning
 from loci.tools.capabilities.matching import Matching
 from loci.tools.capabilities.shelf import Shelf
-from loci.tools.configuration import Configured
+from loci.tools.configuration import Configured, checked_entry
 from loci.tools.discovery import Discovery, FoundTools
 from loci.tools.gateway import CheckedCall, Gateway
 from loci.tools.later import Later
@@ -20,6 +20,7 @@ from loci.tools.learned_capabilities import Capabilities
 from loci.tools.login_records import LoginState
 from loci.tools.logins import Logins
 from loci.tools.policy import AnyTool, Standing
+from loci.tools.portable import PortableEntry, portable
 from loci.tools.ports import OwnTool, Progress, ToolServers
 from loci.tools.reaching import Reaching
 from loci.tools.result_value import value_of
@@ -89,6 +90,18 @@ class Tools:
     def add(self, owner: Owner, name: str, entry: object) -> Configured:
         """Configure a server by an entry of `mcpServers`, or configure it anew."""
         return self.parts.tool_list.put(owner, name, entry)
+
+    def portable(self, owner: Owner) -> dict[str, PortableEntry]:
+        """The entries of the servers without any secret, as they can be taken elsewhere."""
+        return {one.name: portable(one.name, one.entry) for one in self.known(owner)}
+
+    def check_place(self, name: str, entry: object) -> None:
+        """Raise `Refused` if Loci connects to no server like this one."""
+        self.parts.reaching.check_place(name, checked_entry(name, entry))
+
+    def restore(self, owner: Owner, name: str, entry: object) -> None:
+        """Configure a server as an archive has it: the secrets that it names may come later."""
+        self.parts.tool_list.restore(owner, name, entry)
 
     def remove(self, owner: Owner, name: str) -> None:
         """Forget a server, and the login to it."""

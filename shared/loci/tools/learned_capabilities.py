@@ -1,10 +1,12 @@
 """Code that worked, as the doors of the product see it: learned, found, listed and forgotten."""
 
+from collections.abc import Mapping
+
 from loci.core.identity import Owner
 from loci.tools.capabilities.capability import Capability
 from loci.tools.capabilities.learning import EndedRun, Learning
 from loci.tools.capabilities.matching import FoundCapabilities, FoundCapability, Matched, Matching
-from loci.tools.capabilities.shelf import Shelf
+from loci.tools.capabilities.shelf import Shelf, StoredCode
 
 
 class Capabilities:
@@ -34,6 +36,14 @@ class Capabilities:
     def fitting(self, owner: Owner, intent: str) -> Matched | None:
         """The proven capability that fits the intent well. None if none does."""
         return self._matching.fits_well(owner, intent)
+
+    def codes(self, owner: Owner, capability: Capability) -> dict[str, StoredCode]:
+        """The codes of all its versions, by their identities."""
+        return self._shelf.codes(owner, [one.identity for one in capability.versions])
+
+    def restore(self, owner: Owner, capability: Capability, codes: Mapping[str, StoredCode]) -> None:
+        """Take a capability in as an archive has it: it joins the one for the same intent."""
+        self._shelf.restore(owner, capability, codes)
 
     def delete(self, owner: Owner, id: str) -> Capability:
         """Forget a capability with all its versions. Raises `NotFound` if there is none."""

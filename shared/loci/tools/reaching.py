@@ -53,8 +53,7 @@ class Reaching:
 
     def check(self, owner: Owner, name: str, entry: Entry) -> None:
         """Raise `Refused` if the entry names a variable or a secret that is not set. Opens no secret."""
-        if self._only_public:
-            check_public(name, entry)
+        self.check_place(name, entry)
         known = frozenset(self._secrets.names(owner))
         texts = [entry.command, *entry.args, entry.cwd, entry.url, *entry.env.values(), *entry.headers.values()]
         texts += _texts(entry.oauth).values()
@@ -62,6 +61,11 @@ class Reaching:
             needed = found["name"]
             if not (needed in known or found["default"] is not None or self._variable(needed) is not None):
                 raise _missing(name, needed)
+
+    def check_place(self, name: str, entry: Entry) -> None:
+        """Raise `Refused` if Loci connects to no server at this place."""
+        if self._only_public:
+            check_public(name, entry)
 
     def server(self, owner: Owner, configured: Configured) -> ToolServer:
         """The server, with everything filled in. Raises `LociError` if something is missing."""

@@ -68,6 +68,13 @@ class ToolList:
         self._records.remove(owner, LISTED, name)
         return Configured(name, entry)
 
+    def restore(self, owner: Owner, name: str, value: object) -> None:
+        """Configure a server as an archive has it. Its secrets may be missing yet: the first use says which."""
+        entry = checked_entry(checked_name(name), value)
+        self._reaching.check_place(name, entry)
+        self._records.put(owner, SERVER, name, self._reaching.closed(owner, entry).as_json())
+        self._records.remove(owner, LISTED, name)
+
     def remove(self, owner: Owner, name: str) -> None:
         """Forget a server and its tools."""
         self.get(owner, name)

@@ -195,6 +195,25 @@ class Workflows:
         paused = (pair for pair in self.parts.runs.all(owner).items() if pair[1].status == "paused")
         return {id: self.parts.answers.of(owner, id, run) for id, run in paused}
 
+    def ended(self, owner: Owner) -> dict[str, Run]:
+        """The runs that have ended and are kept, by their ids. What belongs to their running is left out."""
+        gone: dict[str, object] = {"caller": {}, "slot": None, "lease": None, "token": "", "checkpoint": None}
+        runs = self.parts.runs.all(owner).items()
+        return {id: run.model_copy(update=gone) for id, run in runs if run.status in ENDED}
+
+    def is_known(self, owner: Owner, id: str) -> bool:
+        """True if there is such a run."""
+        return bool(self.parts.runs.states(owner, [id]))
+
+    def values(self, owner: Owner, id: str, run: Run) -> JsonObject:
+        """What the tasks of a run gave, by their ids. Raises `NotFound` if some of it is lost."""
+        done = ((task, state) for task, state in run.tasks.items() if state.status == "success")
+        return {task: self.parts.runs.value(owner, id, task, state) for task, state in done}
+
+    def restore(self, owner: Owner, id: str, run: Run, values: JsonObject) -> None:
+        """Keep a run that ended elsewhere. It can be looked at as long as one that has just ended."""
+        self.parts.runs.restore(owner, id, run, values)
+
     def resume(self, owner: Owner) -> int:
         """Move on what nobody moves on any more: its process died. Returns how many runs that may be.
 

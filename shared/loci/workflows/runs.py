@@ -1,6 +1,6 @@
 """The runs of each owner, in the record store. Every change is a compare-and-set."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, TypeVar, cast
 
 from loci.core.errors import Conflict, NotFound
@@ -42,6 +42,14 @@ class Runs:
             owner, RUN, id, stored(run), expect_version=ABSENT, expires_at=self._until(run), durable=False
         )
         self._told(owner, id, None, run)
+
+    def restore(self, owner: Owner, id: str, run: Run, values: Mapping[str, Json]) -> None:
+        """Keep a run that ended elsewhere, with what its tasks gave."""
+        states = {
+            task: self.keep(owner, id, task, run.tasks[task].model_copy(update={"is_stored": False}), value)
+            for task, value in values.items()
+        }
+        self.add(owner, id, run.with_tasks(states))
 
     def get(self, owner: Owner, id: str) -> Run:
         """The run. Raises `NotFound` if there is none."""

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from loci.cli.folder_sync import FolderSync, SyncSummary
-from loci.cli.remote_client import WAITS, RemoteClient, documents_url
+from loci.cli.remote_client import WAITS, RemoteClient, server_url
 from loci.core.errors import LociError, Misconfigured, Refused, Unavailable
 from loci.documents.ingest.index_writer import no_progress
 from loci.documents.ingest.local_files import local_path
@@ -183,4 +183,4 @@ def test_documents_for_later_are_sent_again_until_the_server_accepts_none(notes:
     ],
 )
 def test_the_url_of_the_server_or_of_its_endpoint_is_enough(given: str, url: str | None) -> None:
-    assert documents_url(given) == (url or "https://id.execute-api.eu-west-1.amazonaws.com/dev/documents")
+    assert server_url(given, "documents") == (url or "https://id.execute-api.eu-west-1.amazonaws.com/dev/documents")

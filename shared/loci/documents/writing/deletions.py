@@ -6,7 +6,7 @@ from typing import Final
 from loci.core.errors import Refused
 from loci.core.identity import Owner
 from loci.core.ids import content_id
-from loci.core.json import string
+from loci.core.json import JsonObject, string
 from loci.core.stores import Record, RecordStore, every, read_or_none, readable
 from loci.documents.document import Document
 
@@ -43,8 +43,12 @@ class Deletions:
     def note(self, owner: Owner, document: Document, at: str) -> None:
         """Note before the document goes that its upload is not to bring it back. Nothing, if it has a file."""
         if document.root is None:
-            value = {"path": document.path, "sha256": document.uploaded_sha256, "at": at}
-            self._records.put(owner, DELETED, _key(document.path), {**value})
+            self.keep(owner, DeletedDocument(document.path, document.uploaded_sha256, at))
+
+    def keep(self, owner: Owner, deleted: DeletedDocument) -> None:
+        """Keep what is known of a deleted document."""
+        value: JsonObject = {"path": deleted.path, "sha256": deleted.sha256, "at": deleted.at}
+        self._records.put(owner, DELETED, _key(deleted.path), value)
 
     def find(self, owner: Owner, path: str) -> DeletedDocument | None:
         """The deleted document at that path, if there is one."""

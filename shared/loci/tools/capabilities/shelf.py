@@ -1,7 +1,7 @@
 """The capabilities of each owner, in the record store: learned from runs, bounded, and forgotten when told to."""
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final, cast
@@ -9,7 +9,7 @@ from typing import Final, cast
 from loci.core.errors import Conflict, LociError, NotFound
 from loci.core.identity import Owner
 from loci.core.json import JsonObject, string
-from loci.core.stores import ABSENT, Record, RecordStore, every, read_or_none, readable
+from loci.core.stores import ABSENT, Record, RecordStore, every, lost_race, read_or_none, readable
 from loci.tools.capabilities.capability import (
     MOST_OTHER_INTENTS,
     MOST_TOOLS,
@@ -92,6 +92,31 @@ class Shelf:
         found = self.get(owner, id)
         self._forget(owner, found)
         return found
+
+    def restore(self, owner: Owner, capability: Capability, codes: Mapping[str, StoredCode]) -> None:
+        """Merge a capability into the one with its id: of code that both know, the larger counts stay."""
+        for _ in range(ATTEMPTS):
+            held = self._records.get(owner, CAPABILITY, capability.id)
+            known = read_or_none(held, capability_of)
+            merged = merged_capability(known, capability, self.clock())
+            if merged == known:
+                return
+            for one in merged.versions:
+                if one.identity in codes and (known is None or not _has(known, one.identity)):
+                    code = codes[one.identity]
+                    value: JsonObject = {
+                        "capability": merged.id,
+                        "code": code.code,
+                        "needs": [*code.needs],
+                        "failures": 0,
+                    }
+                    self._records.put(owner, CODE, one.identity, value)
+            with suppress(Conflict):
+                version = held.version if held else ABSENT
+                self._records.put(owner, CAPABILITY, merged.id, merged.as_json(), expect_version=version)
+                self._make_room(owner, self.clock(), merged.id)
+                return
+        raise lost_race(CAPABILITY)
 
     def note(self, owner: Owner, ran: Ran) -> Capability | None:
         """Count the run, and learn its code if it is new and worked. Return the capability that it belongs to."""
@@ -181,6 +206,31 @@ def _counted(known: Capability, ran: Ran) -> Capability:
         if [*intent_words(ran.intent)] not in said:
             others = (*others, ran.intent)[-MOST_OTHER_INTENTS:]
     return replace(known, versions=tuple(after(one) for one in known.versions), other_intents=others)
+
+
+def merged_capability(known: Capability | None, other: Capability, now: float) -> Capability:
+    """Both in one. Versions that only `other` has get the next numbers; merging twice changes nothing."""
+    if known is None:
+        return other
+    theirs = {one.identity: one for one in other.versions}
+
+    def larger(one: Version) -> Version:
+        with_this = theirs.get(one.identity, one)
+        return replace(
+            one,
+            successes=max(one.successes, with_this.successes),
+            failures=max(one.failures, with_this.failures),
+            used_at=max(one.used_at, with_this.used_at),
+        )
+
+    versions, number = [larger(one) for one in known.versions], known.versions_made
+    room = MOST_VERSIONS - len(versions)
+    more = [one for one in other.versions if not _has(known, one.identity)]
+    best = sorted(more, key=lambda one: -one.usefulness(now))[:room]
+    for one in (one for one in more if one in best):
+        number += 1
+        versions.append(replace(one, number=number))
+    return replace(known, versions=tuple(versions), versions_made=number)
 
 
 def _has(capability: Capability, identity: str) -> bool:

@@ -1,0 +1,100 @@
+"""How `loci export` and `loci import` tell what they did."""
+
+import json
+import sys
+from collections import Counter
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import asdict
+
+import typer
+
+from loci.cli.terminal import printable, short_list, shown_progress
+from loci.core.finding import counted
+from loci.documents.ingest.index_writer import Progress
+from loci.transfer.moving import Moved, Named
+
+WORDS = {
+    "documents": "document",
+    "deleted": "deleted document",
+    "files": "version of a file",
+    "capabilities": "capability",
+    "servers": "tool server",
+    "runs": "finished workflow",
+    "results": "remembered result",
+}
+PLURALS = {"files": "versions of files", "capabilities": "capabilities"}
+
+
+FIRST_TOLD = 64
+"""Items after which a line tells how far it is; the next ones come at twice as many."""
+
+
+class Shown:
+    """What is told while something moves, and at its end."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self._next = FIRST_TOLD
+        self.moved: Moved | None = None
+        self.file: str | None = None
+
+    def show(self, moved: Moved, file: str | None = None) -> None:
+        """Tell this at the end, also if it is interrupted."""
+        self.moved, self.file = moved, file
+
+    def told(self, done: int, label: str) -> None:
+        """Tell how far it is: nobody knows of how many."""
+        if sys.stderr.isatty():
+            self._progress(done, done, label)
+        elif done >= self._next:
+            typer.echo(f"{done:,} moved", err=True)
+            self._next = 2 * done
+
+
+@contextmanager
+def telling(verb: str, *, as_json: bool) -> Generator[Shown]:
+    """Tell what has moved when it is over. Nothing is told if nothing was begun."""
+    with shown_progress() as progress:
+        shown = Shown(progress)
+        yield shown
+    if shown.moved is not None:
+        typer.echo(json.dumps(view(shown.moved)) if as_json else text(verb, shown.moved, shown.file))
+
+
+def view(moved: Moved) -> dict[str, object]:
+    """What has moved, for programs."""
+    return {
+        "taken": dict(moved.taken),
+        "same": dict(moved.same),
+        "conflicts": [asdict(one) for one in moved.conflicts],
+        "left_out": [asdict(one) for one in moved.left_out],
+        "failed": [asdict(one) for one in moved.failed],
+        "bytes": moved.bytes,
+    }
+
+
+def text(verb: str, moved: Moved, file: str | None = None) -> str:
+    """What has moved, for people."""
+    where = f" to {file}" if file else ""
+    same = f" {_counts(moved.same)} {'was' if moved.same.total() == 1 else 'were'} here already." if moved.same else ""
+    lines = [f"{verb} {_counts(moved.taken) if moved.taken else 'nothing'}{printable(where)}.{same}"]
+    lines += short_list("Conflicts: what is here stays as it is", [_line(one) for one in moved.conflicts])
+    lines += short_list("Left out", [_line(one) for one in moved.left_out])
+    lines += short_list("Failed", [_line(one) for one in moved.failed])
+    return "\n".join(lines)
+
+
+def _counts(counts: Counter[str]) -> str:
+    told = [_counted(part, counts[part]) for part in WORDS if counts[part]]
+    return " and ".join([", ".join(told[:-1]), told[-1]]) if len(told) > 1 else "".join(told)
+
+
+def _counted(part: str, number: int) -> str:
+    if number != 1 and part in PLURALS:
+        return f"{number:,} {PLURALS[part]}"
+    return counted(number, WORDS[part])
+
+
+def _line(one: Named) -> str:
+    return f"{one.name}: {one.why}"

@@ -1,0 +1,101 @@
+"""Folders of notes: of basic-memory, and vaults of Obsidian."""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, cast
+
+from loci.core.errors import Refused
+from loci.transfer.elsewhere.notes import Note, files_below, note_of_file, told
+from loci.transfer.elsewhere.vault_links import with_found_links
+from loci.transfer.items import Loaded, Unreadable
+
+PERMALINK = re.compile(rb"\A\xef?\xbb?\xbf?---\r?\n(?:[^\n]*\n){0,60}?permalink\s*:", re.MULTILINE)
+LOOKED_AT = 20
+LARGEST_SETTINGS = 4 << 20
+
+
+class BasicMemory:
+    """A folder of basic-memory. Its notes name each other by titles, and Loci reads that as links."""
+
+    def fits(self, path: Path) -> bool:
+        """True if some of its first notes have a permalink."""
+        if not path.is_dir() or (path / ".obsidian").is_dir():
+            return False
+        for number, below in enumerate(files_below(path)):
+            if number == LOOKED_AT:
+                return False
+            note = note_of_file(path, below)
+            if isinstance(note, Note) and PERMALINK.match(note.content[:8192]):
+                return True
+        return False
+
+    def items(self, path: Path, into: str) -> Iterator[Loaded | Unreadable]:
+        """All notes, byte by byte."""
+        yield from _of_folder(path, into, lambda _: False, lambda note: note)
+
+
+class ObsidianVault:
+    """A vault of Obsidian. What it excludes stays out, and links lead where Obsidian leads them."""
+
+    def fits(self, path: Path) -> bool:
+        """True if it has settings of Obsidian."""
+        return (path / ".obsidian").is_dir()
+
+    def items(self, path: Path, into: str) -> Iterator[Loaded | Unreadable]:
+        """All notes that its settings do not exclude."""
+        settings = _settings(path)
+        ignored = _ignored(settings.get("userIgnoreFilters"))
+        names = {below for below in files_below(path) if not ignored(below)}
+        from_root = settings.get("newLinkFormat") == "absolute"
+
+        def changed(note: Note) -> Note:
+            return Note(note.path, with_found_links(note.path, note.content, names), note.day) if from_root else note
+
+        yield from _of_folder(path, into, ignored, changed)
+
+
+def _of_folder(
+    path: Path, into: str, ignored: Callable[[str], bool], changed: Callable[[Note], Note]
+) -> Iterator[Loaded | Unreadable]:
+    for below in files_below(path):
+        if ignored(below):
+            continue
+        note = note_of_file(path, below)
+        if isinstance(note, Unreadable):
+            yield note
+        else:
+            yield from told(iter([changed(note)]), into)
+
+
+def _settings(vault: Path) -> dict[str, Any]:
+    """The vault's own settings. Without the file, or with a broken one, Obsidian takes its defaults."""
+    file = vault / ".obsidian" / "app.json"
+    try:
+        read = json.loads(file.read_text("utf-8-sig")) if file.stat().st_size <= LARGEST_SETTINGS else None
+    except (OSError, ValueError, RecursionError):
+        read = None
+    return cast("dict[str, Any]", read) if isinstance(read, dict) else {}
+
+
+def _ignored(filters: object) -> Callable[[str], bool]:
+    """The excluded files: a filter is the beginning of a path or, between slashes, a regular expression."""
+    starts: list[str] = []
+    patterns: list[re.Pattern[str]] = []
+    for one in cast("list[object]", filters) if isinstance(filters, list) else ():
+        text = one.strip() if isinstance(one, str) else ""
+        if len(text) > 2 and text.startswith("/") and text.endswith("/"):
+            try:
+                patterns.append(re.compile(text[1:-1]))
+            except re.error:
+                what = f"The vault excludes files by {text[:80]!r}, which Loci cannot read"
+                raise Refused(what, "Change it in Obsidian: Settings, Files and links, Excluded files") from None
+        elif text:
+            starts.append(text.lstrip("/"))
+    return lambda path: any(_begins(path, one) for one in starts) or any(one.search(path) for one in patterns)
+
+
+def _begins(path: str, start: str) -> bool:
+    plain = start.rstrip("/")
+    return path == plain or path.startswith(f"{plain}/")

@@ -1,0 +1,45 @@
+"""Bytes that are on their way in, piece by piece: a content that is too large for one request."""
+
+import hashlib
+from collections.abc import Sequence
+from typing import Final
+
+from loci.core.errors import NotFound, Refused
+from loci.core.identity import Owner
+from loci.core.stores import BlobStore
+
+FOLDER: Final = "transfer/"
+
+
+class Staging:
+    """Pieces of contents, by the hash of the whole. What is whole is checked before it is used."""
+
+    def __init__(self, blobs: BlobStore) -> None:
+        self._blobs = blobs
+
+    def put(self, owner: Owner, sha256: str, begin: int, piece: bytes) -> None:
+        """Keep a piece."""
+        self._blobs.write(owner, f"{FOLDER}{sha256}/{begin:012}", piece, durable=False)
+
+    def held(self, owner: Owner, hashes: Sequence[str]) -> dict[str, list[int]]:
+        """Where the pieces begin that are here, by the hash of the whole."""
+        return {
+            one: [int(key.rpartition("/")[2]) for key in self._blobs.list(owner, f"{FOLDER}{one}/")] for one in hashes
+        }
+
+    def whole(self, owner: Owner, sha256: str) -> bytes:
+        """The content with this hash. Raises `Refused` if a piece is missing, or wrong."""
+        try:
+            pieces = [self._blobs.read(owner, key) for key in self._blobs.list(owner, f"{FOLDER}{sha256}/")]
+        except NotFound:
+            pieces = []
+        content = b"".join(pieces)
+        if hashlib.sha256(content).hexdigest() != sha256:
+            self.drop(owner, sha256)
+            raise Refused("A content did not arrive whole", "Run the same command again", code="NOT_WHOLE")
+        return content
+
+    def drop(self, owner: Owner, sha256: str = "") -> None:
+        """Remove the pieces of this content, or of all."""
+        for key in self._blobs.list(owner, f"{FOLDER}{sha256}"):
+            self._blobs.remove(owner, key)

@@ -1,0 +1,297 @@
+"""`loci export` and `loci import`: everything into one archive and back, through the commands."""
+
+import json
+import subprocess
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from loci.app import App
+from loci.compose import build_app
+from loci.core.identity import LOCAL
+from loci.core.settings import load_settings
+from loci.documents.writing.authoring import EditDraft
+from loci.workflows.run import Run
+from tests.support.serving import loci
+
+WRITTEN = "---\ntags: [travel, rail]\n---\n# Ferries\n\nThe ferry to Anholt takes three hours.\n"
+
+
+def opened(data: Path) -> App:
+    return build_app(load_settings({"mode": "embedded", "data": data, "models": data.parent / "models"}))
+
+
+@pytest.fixture
+def archive(tmp_path: Path) -> Path:
+    return tmp_path / "all.zip"
+
+
+@pytest.fixture
+def there(tmp_path: Path) -> Path:
+    """Another data folder, which is empty."""
+    return tmp_path / "there" / "data"
+
+
+@pytest.fixture
+def full(data: Path, notes: Path) -> Path:
+    """A data folder with a bit of everything."""
+    app = opened(data)
+    changes = app.documents.changes
+    changes.write(LOCAL, "kept/ferries.md", EditDraft("create", WRITTEN), expected_hash=None)
+    changes.write(LOCAL, "kept/ferries.md", EditDraft("append", "They sail in June."), expected_hash=None)
+    gone = changes.write(LOCAL, "kept/gone.md", EditDraft("create", "# Gone\n"), expected_hash=None)
+    assert gone.hash is not None
+    changes.delete(LOCAL, "kept/gone.md", expected_hash=gone.hash)
+    app.documents.ingest(LOCAL, [str(notes)])
+    for text in (b"The heron waits.\n", b"The heron flies.\n"):
+        app.files.add(LOCAL, "birds.txt", text)
+    app.scratchpad.keep(LOCAL, "search_documents", "a remembered result", about="ferries")
+    app.close()
+    return data
+
+
+def moved(data: Path, *arguments: Path | str) -> dict[str, Any]:
+    ended = loci(data, *map(str, arguments), "--json")
+    assert ended.returncode == 0, ended.stderr
+    return json.loads(ended.stdout)
+
+
+def facts(data: Path) -> dict[str, Any]:
+    """What an owner sees, but for what belongs to the machine."""
+    app = opened(data)
+    archive = app.documents.archive
+    documents = {
+        one.id: (one.path, archive.text(LOCAL, one.id), one.tags, one.day, archive.history(LOCAL, one.path))
+        for one in app.documents.newest(LOCAL)
+    }
+    lake = app.files.parts.lake
+    files = {
+        file.name: [
+            (one.number, one.added_at, lake.content(LOCAL, file.id, one)) for one in app.files.versions(LOCAL, file.id)
+        ]
+        for file in app.files.listed(LOCAL)
+    }
+    found = [
+        [
+            (one.chunk.document, one.snippet, one.score)
+            for one in app.documents.search(LOCAL, words, limit=5, room=200).ranking.hits
+        ]
+        for words in ("ferry Anholt", "Safari cookie", "ship")
+    ]
+    app.close()
+    return {"documents": documents, "deleted": archive.deleted(LOCAL), "files": files, "found": found}
+
+
+# There and back
+
+
+def test_everything_comes_back_as_it_was(full: Path, there: Path, archive: Path) -> None:
+    before = facts(full)
+    assert len(before["documents"]) == 3
+    assert [len(one) for one in before["files"].values()] == [2]
+    assert moved(full, "export", archive)["taken"] == {"documents": 3, "deleted": 1, "files": 2}
+    assert moved(there, "import", archive)["taken"] == {"documents": 3, "deleted": 1, "files": 2}
+    assert facts(there) == before
+
+
+def test_a_second_import_changes_nothing(full: Path, there: Path, archive: Path) -> None:
+    moved(full, "export", archive)
+    moved(there, "import", archive)
+    again = moved(there, "import", archive)
+    assert (again["taken"], again["same"]) == ({}, {"documents": 3, "deleted": 1, "files": 2})
+
+
+def test_a_write_and_a_deletion_can_be_undone_after_the_move(full: Path, there: Path, archive: Path) -> None:
+    moved(full, "export", archive)
+    moved(there, "import", archive)
+    changes = opened(there).documents.changes
+    changes.undo(LOCAL, "kept/ferries.md", expected_hash=None)
+    changes.undo(LOCAL, "kept/gone.md", expected_hash=None)
+    documents = facts(there)["documents"]
+    assert documents["kept-ferries"][1].decode() == WRITTEN
+    assert documents["kept-gone"][1] == b"# Gone\n"
+
+
+def test_an_archive_is_plain_files(full: Path, archive: Path) -> None:
+    moved(full, "export", archive)
+    with zipfile.ZipFile(archive) as opened:
+        assert opened.read("documents/notes/plan.md") == b"# Plan\n\nShip it.\n"
+        assert opened.read("files/birds.txt/v1/birds.txt") == b"The heron waits.\n"
+        assert json.loads(opened.read("manifest.json"))["counts"] == {"documents": 3, "deleted": 1, "files": 2}
+
+
+def test_remembered_results_come_along_if_asked_for(full: Path, there: Path, archive: Path) -> None:
+    assert moved(full, "export", archive, "--results")["taken"]["results"] == 1
+    assert moved(there, "import", archive)["taken"]["results"] == 1
+    [kept] = opened(there).scratchpad.list(LOCAL)
+    assert (kept.tool, opened(there).scratchpad.read(LOCAL, kept.id).text) == (
+        "search_documents",
+        "a remembered result",
+    )
+
+
+def test_a_finished_workflow_comes_along_without_what_ran_it(data: Path, there: Path, archive: Path) -> None:
+    plan = {"tasks": [{"id": "a", "type": "code_execution", "code": "return 1"}]}
+    made: dict[str, Any] = {
+        "plan": _plan(plan),
+        "tasks": {"a": {"status": "success", "value": {"n": 1}}},
+        "status": "complete",
+        "token": "of-step-functions",
+        "caller": {"proof": "key", "scopes": [], "expires": None},
+        "began": 1.0,
+    }
+    opened(data).workflows.parts.runs.add(LOCAL, "wf_1234567890abcdef1234", Run.model_validate(made))
+    assert moved(data, "export", archive)["taken"] == {"runs": 1}
+    assert moved(there, "import", archive)["taken"] == {"runs": 1}
+    run = opened(there).workflows.parts.runs.get(LOCAL, "wf_1234567890abcdef1234")
+    assert (run.status, run.tasks["a"].value, run.token, run.caller) == ("complete", {"n": 1}, "", {})
+
+
+def _plan(workflow: dict[str, Any]) -> dict[str, Any]:
+    from loci.workflows.plan import Plan
+
+    return Plan.of(workflow).model_dump(mode="json")
+
+
+def test_what_was_learned_comes_along_and_joins_what_is_known(data: Path, there: Path, archive: Path) -> None:
+    learn(data, "add two numbers", "return 1 + 2;")
+    learn(there, "add two numbers", "return 2 + 5;")
+    moved(data, "export", archive)
+    assert moved(there, "import", archive)["taken"] == {"capabilities": 1}
+    assert moved(there, "import", archive)["same"] == {"capabilities": 1}
+    capabilities = opened(there).tools.capabilities
+    [known] = capabilities.all(LOCAL)
+    assert [one.number for one in known.versions] == [1, 2]
+    assert len({one.code for one in capabilities.codes(LOCAL, known).values()}) == 2
+
+
+def learn(data: Path, intent: str, code: str) -> None:
+    from loci.tools.capabilities.learning import EndedRun
+
+    tools = opened(data).tools
+    tools.capabilities.learn(LOCAL, EndedRun(code, intent, (), (), True))
+    tools.finish_learning()
+    assert tools.capabilities.all(LOCAL)
+
+
+# Servers, and no secret
+
+
+SECRETS = (
+    "tok-in-header-1",
+    "hunter2-in-env",
+    "key-in-query-77",
+    "pass-in-url-88",
+    "stored-secret-99",
+    "ghp_abcdefghijklmnop1234",
+)
+
+
+@pytest.fixture
+def with_servers(data: Path) -> Path:
+    app = opened(data)
+    app.tools.keep_secret(LOCAL, "STORED", "stored-secret-99")
+    remote = {
+        "url": "https://u:pass-in-url-88@example.com/mcp?key=key-in-query-77&a=b",
+        "headers": {"X-Key": SECRETS[0]},
+    }
+    app.tools.add(LOCAL, "remote", remote)
+    program = {"command": "npx", "args": ["srv", "--token", SECRETS[5]], "env": {"PW": SECRETS[1], "S": "${STORED}"}}
+    app.tools.add(LOCAL, "program", program)
+    app.close()
+    return data
+
+
+def test_no_secret_is_in_an_archive(with_servers: Path, archive: Path) -> None:
+    app = opened(with_servers)
+    _, key = app.api_keys.create(LOCAL, "mine")
+    moved(with_servers, "export", archive, "--results")
+    with zipfile.ZipFile(archive) as opened_archive:
+        whole = b"".join(opened_archive.read(one) for one in opened_archive.namelist())
+    assert b"example.com" in whole
+    secrets = (*SECRETS, key, key.rpartition("_")[2], *_of_machine(with_servers))
+    assert [one for one in secrets if one.encode() in whole] == []
+    assert b"closed:" not in whole
+
+
+def _of_machine(data: Path) -> list[str]:
+    """What this machine signs and seals with."""
+    files = (one for one in data.iterdir() if one.is_file() and one.stat().st_size <= 4096 and "db" not in one.name)
+    return [text for one in files if len(text := one.read_bytes().decode("latin-1").strip()) >= 16]
+
+
+def test_a_server_comes_along_and_says_which_secret_it_needs(with_servers: Path, there: Path, archive: Path) -> None:
+    moved(with_servers, "export", archive)
+    told = moved(there, "import", archive)
+    assert told["taken"] == {"servers": 1}
+    assert [one["name"].partition(" ")[0] for one in told["left_out"]] == ["program"]
+    assert moved(there, "import", archive, "--programs")["taken"] == {"servers": 1}
+    tools = opened(there).tools
+    assert "REMOTE_X_KEY" in tools.portable(LOCAL)["remote"].secrets
+    assert set(tools.portable(LOCAL)["program"].secrets) == {"PROGRAM_TOKEN", "PROGRAM_PW", "STORED"}
+
+
+# Conflicts
+
+
+def conflicting(full: Path, there: Path, archive: Path) -> None:
+    moved(full, "export", archive)
+    app = opened(there)
+    app.documents.changes.write(LOCAL, "kept/ferries.md", EditDraft("create", "# Mine\n"), expected_hash=None)
+    app.files.add(LOCAL, "birds.txt", b"Mine.\n")
+    app.close()
+
+
+def run(data: Path, *arguments: Path | str) -> subprocess.CompletedProcess[str]:
+    return loci(data, *map(str, arguments))
+
+
+def test_a_conflict_is_told_and_what_is_here_stays(full: Path, there: Path, archive: Path) -> None:
+    conflicting(full, there, archive)
+    ended = run(there, "import", archive)
+    assert ended.returncode == 1
+    assert "kept/ferries.md is here with another text" in ended.stdout
+    assert "birds.txt is here with other contents" in ended.stdout
+    kept = facts(there)
+    assert kept["documents"]["kept-ferries"][1] == b"# Mine\n"
+    assert [one[2] for one in kept["files"]["birds.txt"]] == [b"Mine.\n"]
+    assert "notes-plan" in kept["documents"]
+
+
+def test_both_can_be_kept(full: Path, there: Path, archive: Path) -> None:
+    conflicting(full, there, archive)
+    for _ in range(2):
+        assert run(there, "import", archive, "--keep", "both").returncode == 0
+    kept = facts(there)
+    assert kept["documents"]["kept-ferries"][1] == b"# Mine\n"
+    assert kept["documents"]["imported-kept-ferries"][1].startswith(WRITTEN.encode())
+    assert len(kept["documents"]) == 4
+    [other] = [one for name, one in kept["files"].items() if name != "birds.txt"]
+    assert [one[2] for one in other] == [b"The heron waits.\n", b"The heron flies.\n"]
+
+
+def test_a_dry_run_changes_nothing(full: Path, there: Path, archive: Path) -> None:
+    conflicting(full, there, archive)
+    before = facts(there)
+    told = json.loads(run(there, "import", archive, "--dry-run", "--keep", "here", "--json").stdout)
+    assert (told["taken"], len(told["conflicts"])) == ({"documents": 2, "deleted": 1}, 3)
+    assert facts(there) == before
+
+
+def test_a_folder_of_this_machine_is_not_written_to(full: Path, notes: Path, archive: Path) -> None:
+    moved(full, "export", archive)
+    (notes / "plan.md").unlink()
+    loci(full, "ingest", str(notes))
+    ended = run(full, "import", archive)
+    assert ended.returncode == 1
+    assert "an import writes no files" in ended.stdout
+    assert not (notes / "plan.md").exists()
+
+
+def test_an_archive_that_is_there_is_not_replaced_unasked(full: Path, archive: Path) -> None:
+    archive.write_bytes(b"mine")
+    assert "--replace" in run(full, "export", archive).stderr
+    assert archive.read_bytes() == b"mine"
+    assert moved(full, "export", archive, "--replace")["taken"]

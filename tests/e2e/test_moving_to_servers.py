@@ -1,0 +1,220 @@
+"""`loci export` and `loci import` with `--to` and `--from`: through the route of another server, with its key."""
+
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import uuid
+from collections.abc import Generator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from loci.app import App
+from loci.compose import build_app
+from loci.core.identity import Owner
+from loci.core.settings import load_settings
+from tests.support.serving import LOCI, Answer, Serving, clean_environment, loci, post, serving
+
+LARGE = os.urandom(6_000_000)
+
+
+@dataclass(frozen=True)
+class Server:
+    """A server that needs a key, with an owner whom it has not seen before."""
+
+    url: str
+    key: str
+    data: Path
+    owner: Owner
+
+    def app(self) -> App:
+        return build_app(load_settings({"data": self.data, "models": self.data.parent / "models"}))
+
+    def texts(self) -> dict[str, bytes]:
+        archive = self.app().documents.archive
+        return {one.id: archive.text(self.owner, one.id) for one in self.app().documents.newest(self.owner)}
+
+    def ask(self, body: object, key: str | None = None) -> Answer:
+        headers = {"Authorization": f"Bearer {key or self.key}"}
+        return post(f"{self.url}/transfer", body, headers)
+
+
+@pytest.fixture(scope="module")
+def data_there(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("there")
+    (folder / "models").mkdir()
+    return folder / "data"
+
+
+@pytest.fixture(scope="module")
+def running(data_there: Path) -> Generator[Serving]:
+    with serving(data_there, LOCI_AUTH="required") as server:
+        yield server
+
+
+@pytest.fixture
+def there(running: Serving, data_there: Path) -> Server:
+    owner = Owner("acme", uuid.uuid4().hex)
+    key = build_app(load_settings({"data": data_there})).api_keys.create(owner, "test")[1]
+    return Server(running.url, key, data_there, owner)
+
+
+def told(data: Path, *arguments: Path | str, key: str = "") -> dict[str, Any]:
+    ended = loci(data, *map(str, arguments), "--json", LOCI_KEY=key)
+    assert ended.returncode == 0, ended.stderr + ended.stdout
+    return json.loads(ended.stdout)
+
+
+@pytest.fixture
+def full(data: Path, notes: Path, tmp_path: Path) -> Path:
+    loci(data, "ingest", str(notes))
+    (notes / "long.md").write_text("# Long\n\n" + "The heron waits at the weir.\n" * 150_000)
+    loci(data, "ingest", str(notes))
+    for text in ("fruit,price\nquince,3\n", "fruit,price\nquince,4\n"):
+        (tmp_path / "prices.csv").write_text(text)
+        assert loci(data, "add", str(tmp_path / "prices.csv")).returncode == 0
+    return data
+
+
+def test_all_goes_to_a_server_and_comes_back(full: Path, there: Server, tmp_path: Path) -> None:
+    sent = told(full, "export", "--to", there.url, key=there.key)
+    assert sent["taken"] == {"documents": 3, "files": 2}
+    assert len(there.texts()["notes-long"]) > 4_000_000
+    assert there.app().blobs.list(there.owner, "transfer/") == []
+    again = told(full, "export", "--to", f"{there.url}/mcp", key=there.key)
+    assert (again["taken"], again["same"]) == ({}, {"documents": 3, "files": 2})
+    archive, back = tmp_path / "back.zip", tmp_path / "back" / "data"
+    assert told(back, "export", archive, "--from", there.url, key=there.key)["taken"] == sent["taken"]
+    assert [one for one in tmp_path.iterdir() if "kept" in one.name] == []
+    assert told(back, "import", archive)["taken"] == sent["taken"]
+    home = build_app(load_settings({"data": back}))
+    [file] = home.files.listed(Owner("", "local"))
+    assert [one.number for one in home.files.versions(Owner("", "local"), file.id)] == [1, 2]
+    assert told(full, "import", archive)["same"] == sent["taken"]
+
+
+def test_an_archive_goes_to_a_server_and_a_server_to_this_machine(full: Path, there: Server, tmp_path: Path) -> None:
+    archive, back = tmp_path / "all.zip", tmp_path / "back" / "data"
+    told(full, "export", archive)
+    assert told(full, "import", archive, "--to", there.url, key=there.key)["taken"] == {"documents": 3, "files": 2}
+    assert told(back, "import", "--from", there.url, key=there.key)["taken"] == {"documents": 3, "files": 2}
+
+
+def test_a_dry_run_changes_nothing_on_the_server(full: Path, there: Server, tmp_path: Path) -> None:
+    told(full, "export", tmp_path / "all.zip")
+    shown = told(full, "import", tmp_path / "all.zip", "--to", there.url, "--dry-run", key=there.key)
+    assert shown["taken"] == {"documents": 3, "files": 2}
+    assert there.texts() == {}
+
+
+def test_another_owner_sees_nothing_of_it(full: Path, there: Server, tmp_path: Path) -> None:
+    told(full, "export", "--to", there.url, key=there.key)
+    other = there.app().api_keys.create(Owner("acme", "ann"), "test")[1]
+    assert told(full, "export", tmp_path / "hers.zip", "--from", there.url, key=other)["taken"] == {}
+    read = {"read": [{"part": "documents", "key": "notes-plan", "content": "text"}]}
+    assert "error" in there.ask(read, other).message()["read"][0]
+    assert "base64" in there.ask(read).message()["read"][0]
+
+
+def test_without_a_key_the_server_refuses(full: Path, there: Server) -> None:
+    ended = loci(full, "export", "--to", there.url, LOCI_KEY="")
+    assert (ended.returncode, "401" in ended.stderr, ended.stderr.count("\n")) == (1, True, 1)
+
+
+# Interrupted
+
+
+def killed_after(line: str, data: Path, *arguments: Path | str, key: str) -> None:
+    """Kill the command as soon as it has told this."""
+    command = [*LOCI, *map(str, arguments)]
+    environment = clean_environment(data, LOCI_KEY=key)
+    with subprocess.Popen(command, env=environment, text=True, stderr=subprocess.PIPE) as process:
+        assert process.stderr is not None
+        for said in process.stderr:
+            if line in said:
+                process.send_signal(signal.SIGKILL)
+                break
+    assert process.returncode == -signal.SIGKILL
+
+
+def test_an_import_that_was_killed_goes_on(there: Server, data: Path, tmp_path: Path) -> None:
+    many = tmp_path / "many"
+    many.mkdir()
+    for number in range(150):
+        (many / f"{number}.md").write_text(f"# Note {number}\n")
+    loci(data, "ingest", str(many))
+    killed_after("64 moved", data, "export", "--to", there.url, key=there.key)
+    held = len(there.texts())
+    assert 32 <= held < 150
+    rest = told(data, "export", "--to", there.url, key=there.key)
+    assert rest["same"]["documents"] >= held
+    assert rest["same"]["documents"] + rest["taken"]["documents"] == 150
+    assert len(there.texts()) == 150
+
+
+def test_an_export_that_was_killed_reads_only_the_rest(there: Server, data: Path, tmp_path: Path) -> None:
+    many = tmp_path / "many"
+    many.mkdir()
+    for number in range(150):
+        (many / f"{number}.md").write_text(f"# Note {number}\n" + "x" * 9000)
+    loci(data, "ingest", str(many))
+    told(data, "export", "--to", there.url, key=there.key)
+    archive, here = tmp_path / "all.zip", tmp_path / "here" / "data"
+    killed_after("64 moved", here, "export", archive, "--from", there.url, key=there.key)
+    kept = tmp_path / ".all.zip.kept"
+    assert not archive.exists()
+    names = {one.name for one in kept.iterdir()}
+    assert len(names) >= 64
+    assert told(here, "export", archive, "--from", there.url, key=there.key)["taken"] == {"documents": 150}
+    assert not kept.exists()
+
+
+# Attacks on the route
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        {"part": "documents", "key": "x", "about": {"path": "../../etc/x.md"}},
+        {"part": "documents", "key": "x", "about": {"path": "/etc/x.md"}},
+        {"part": "documents", "key": "x", "about": {}},
+        {"part": "files", "key": "x", "about": {"name": "../x.txt", "number": 1, "added_at": "x", "versions": []}},
+        {"part": "servers", "key": "x", "about": {"name": "x", "entry": {"url": "file:///etc/passwd"}, "secrets": []}},
+        {"part": "runs", "key": "../wf", "about": {}},
+        {"part": "secrets", "key": "x", "about": {}},
+        {"part": "documents", "key": "x" * 3000, "about": {"path": "a.md"}},
+        {"part": "documents", "key": "x", "about": {"path": "a.md", "former": 3}},
+    ],
+)
+def test_an_item_that_is_not_written_well_is_refused(there: Server, item: dict[str, Any]) -> None:
+    text = hashlib.sha256(b"# A\n").hexdigest()
+    whole = {"contents": [{"name": "text", "sha256": text, "bytes": 4}], **item}
+    for body in ({"look": [whole]}, {"take": [{"item": whole, "contents": {"text": "IyBBCg=="}}]}):
+        answer = there.ask(body)
+        assert answer.status == 400, answer.text
+    assert there.texts() == {}
+
+
+def test_a_content_with_another_hash_is_refused(there: Server) -> None:
+    content = {"name": "text", "sha256": "0" * 64, "bytes": 4}
+    item = {"part": "documents", "key": "a", "about": {"path": "a.md"}, "contents": [content]}
+    [taken] = there.ask({"take": [{"item": item, "contents": {"text": "IyBBCg=="}}]}).message()["taken"]
+    assert taken["code"] == "NOT_WHOLE"
+    [taken] = there.ask({"take": [{"item": item}]}).message()["taken"]
+    assert taken["code"] == "NOT_WHOLE"
+    assert there.texts() == {}
+
+
+def test_a_piece_beyond_the_largest_file_is_refused(there: Server) -> None:
+    piece = {"sha256": "0" * 64, "begin": 10**11, "base64": "AAAA"}
+    assert there.ask({"put": [piece]}).status == 413
+    assert there.ask({"put": [{**piece, "sha256": "../../x", "begin": 0}]}).status == 400
+    assert there.app().blobs.list(there.owner, "transfer/") == []
+
+
+def test_a_hash_that_is_none_is_not_looked_up(there: Server) -> None:
+    assert there.ask({"held": ["../documents"]}).status == 400
