@@ -145,7 +145,8 @@ class ExecutorSession:
     def look(self) -> ExecutorNow:
         """How it is, without waiting for its turn."""
         executor, snapshot = self._executor, self._snapshots.last(self.owner, self.id)
-        names, changed = self._folder.variables() if self._folder.owner() == self.owner else ((), ())
+        is_own = self._folder.owner() == self.owner
+        names, changed = self._folder.variables(_generation(snapshot)) if is_own else ((), ())
         held = executor is not None and executor.ended is None
         saved = "saved" if snapshot is not None and snapshot.kept else "new"
         return ExecutorNow(
