@@ -169,28 +169,6 @@ def build_app(settings: Settings | None = None) -> App:
             workflow_parts(settings, adapters.records, scratchpad, *steps, adapters.workflows(), links, model, tell)
         )
 
-    def transfer() -> "Transfer":
-        from loci.transfer.api import Transfer
-        from loci.transfer.document_part import DeletedPart, DocumentPart
-        from loci.transfer.file_part import FilePart
-        from loci.transfer.kept_parts import ResultPart, RunPart
-        from loci.transfer.small_parts import CapabilityPart, ServerPart
-
-        documents, files, tools = lazy_documents.get, lazy_files.get, lazy_tools.get
-        return Transfer(
-            [
-                DocumentPart(documents),
-                DeletedPart(documents),
-                FilePart(files),
-                CapabilityPart(tools),
-                ServerPart(tools),
-                RunPart(lazy_workflows.get),
-                ResultPart(scratchpad),
-            ],
-            settings.file_mb << 20,
-        )
-
-    lazy_workflows = Lazy(workflows)
     app = App(
         settings=settings,
         telemetry=telemetry,
@@ -209,12 +187,35 @@ def build_app(settings: Settings | None = None) -> App:
         lazy_files=lazy_files,
         lazy_code=lazy_code,
         lazy_tools=lazy_tools,
-        lazy_workflows=lazy_workflows,
-        lazy_transfer=Lazy(transfer),
+        lazy_workflows=Lazy(workflows),
+        lazy_transfer=Lazy(lambda: _transfer(app)),
         list_modules=modules,
         run_examination=examination,
     )
     return app
+
+
+def _transfer(app: App) -> "Transfer":
+    """Build what moves everything of an owner in and out."""
+    from loci.transfer.api import Transfer
+    from loci.transfer.document_part import DeletedPart, DocumentPart
+    from loci.transfer.file_part import FilePart
+    from loci.transfer.kept_parts import ResultPart, RunPart
+    from loci.transfer.small_parts import CapabilityPart, ServerPart
+
+    documents, files, tools = app.lazy_documents.get, app.lazy_files.get, app.lazy_tools.get
+    return Transfer(
+        [
+            DocumentPart(documents),
+            DeletedPart(documents),
+            FilePart(files),
+            CapabilityPart(tools),
+            ServerPart(tools),
+            RunPart(app.lazy_workflows.get),
+            ResultPart(app.scratchpad),
+        ],
+        app.settings.file_mb << 20,
+    )
 
 
 def build_upload_queue(settings: Settings | None = None) -> "UploadQueue":

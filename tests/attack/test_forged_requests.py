@@ -64,7 +64,7 @@ def test_no_route_of_the_pages_takes_a_change_without_it(door: Door, app: App, a
     posts = [one.path for one in Pages(app, is_open=False, clock=time.time).routes if "POST" in (one.methods or ())]
     # Who signs in has no page yet: of that form the origin alone is checked.
     changes = [path.replace("{id}", "x") for path in posts if path != "/ui/sign-in"]
-    assert {"/ui/files", "/ui/approve", "/ui/sign-out"} <= {*changes}
+    assert {"/ui/files", "/ui/approve", "/ui/sign-out", "/ui/tools/call", "/ui/learned/x/delete"} <= {*changes}
     for path in changes:
         answer = door.ask(Ask(b"{}", (*PAGE, SAME, cookie), "POST", path))
         assert answer.status in (403, 404), path  # 404: the signed link names nothing

@@ -18,7 +18,10 @@ class Visitor:
 
     def __init__(self, app: App, door: Door, owner: Owner) -> None:
         self.door = door
-        self.shown: tuple[tuple[str, str], ...] = (HOST, ("Authorization", f"Bearer {app.api_keys.create(owner, 'test')[1]}"))
+        self.shown: tuple[tuple[str, str], ...] = (
+            HOST,
+            ("Authorization", f"Bearer {app.api_keys.create(owner, 'test')[1]}"),
+        )
 
     def get(self, target: str) -> Answer:
         return self.door.ask(Ask(b"", self.shown, "GET", target))
