@@ -94,7 +94,7 @@ def test_the_bar_leads_from_every_page_to_every_other_one(browser: Browser, at: 
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_a_page_is_painted_soon_and_small(browser: Browser, at: Flows, page: str) -> None:
+def test_a_page_comes_whole_in_one_small_answer(browser: Browser, at: Flows, page: str) -> None:
     browser.go(address(at, page))
     sizes = browser.run("return performance.getEntriesByType('navigation').map((one) => one.transferSize)")
     assert 0 < sum(sizes) <= 60_000

@@ -1,11 +1,13 @@
 """Answers to browsers: not cached, not framed, not taken for another type."""
 
 from collections.abc import Awaitable, Callable
+from json import dumps
 from typing import Final
 
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from loci.web.facts import encodable
 from loci.web.page import HtmlPage
 
 SAFE: Final = {
@@ -27,7 +29,9 @@ def html(page: HtmlPage, status: int = 200) -> Response:
 
 
 def json(value: object, status: int = 200) -> Response:
-    return JSONResponse(value, status, SAFE)
+    """Send the value. Half a character in a text, which UTF-8 cannot encode, is replaced."""
+    text = encodable(dumps(value, ensure_ascii=False, separators=(",", ":")))
+    return Response(text.encode(), status, SAFE, media_type="application/json")
 
 
 def away(where: str) -> Response:

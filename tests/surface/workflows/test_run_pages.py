@@ -8,7 +8,7 @@ from urllib.parse import quote
 import pytest
 
 from loci.app import App
-from loci.core.identity import LOCAL, Owner
+from loci.core.identity import LOCAL, LOCAL_CALLER, Owner
 from loci.mcp.http.application import asgi
 from tests.attack.doors import Door, lambda_doors, uvicorn_door
 from tests.attack.wire import Answer, Ask
@@ -226,6 +226,15 @@ async def test_the_pages_hold_what_others_wrote_as_text_and_are_small(flow: Flow
         assert b"<script>document.title" not in answer.body
         assert len(answer.body) <= 60_000, target
     assert b"<title>(1) Approvals - Loci</title>" in me.get("approvals").body
+
+
+async def test_half_a_character_in_an_argument_spoils_no_page(flow: Flow, me: Person) -> None:
+    half = task("deploy", "deploy", value="half \ud83d") | {"approve": "human"}
+    run = flow.app.workflows.start(LOCAL_CALLER, {"tasks": [half]})
+    assert json.loads(me.question()["arguments"]) == {"value": "half \ufffd"}
+    assert "half \ufffd" in me.json(f"runs/{run['workflow_id']}/tasks/deploy")["arguments"]["text"]
+    for target in ("approvals", f"runs/{run['workflow_id']}"):
+        assert "half \ufffd".encode() in me.get(target).body
 
 
 async def test_a_run_that_is_gone_says_so_on_a_page(me: Person) -> None:

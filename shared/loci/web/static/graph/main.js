@@ -107,5 +107,6 @@ find('counts').textContent =
         : plural(documents.length, 'document')) + `, ${plural(written, 'link')}`;
 
 const wanted = documents.findIndex((one) => `#${encodeURIComponent(one.id)}` === location.hash);
-requestAnimationFrame(frame);
+// The words are painted first, then the picture begins.
+requestAnimationFrame(() => requestAnimationFrame(frame));
 if (wanted >= 0) show(wanted, false);
