@@ -157,3 +157,15 @@ def test_a_picture_of_two_hundred_tasks_is_there_at_once(browser: Browser, at: F
     browser.go(f"{at.url}/runs/{id}")
     assert browser.run("return document.querySelectorAll('#picture a').length") == 200
     assert browser.run("return document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_an_open_page_learns_of_a_change_by_an_event(browser: Browser, at: Flows) -> None:
+    id = at.waits(GATED)
+    browser.go(f"{at.url}/runs/{id}")
+    browser.until("performance.getEntriesByType('resource').some((one) => one.name.includes('seen='))")
+    # From now on the page asks by itself after ten seconds only.
+    browser.run("const began = performance.now(); const dot = document.querySelector('#counts'); window.took = null;"
+                "new MutationObserver(() => { if (dot.querySelector('.complete')) window.took ??= performance.now() - began; })"
+                ".observe(dot, { childList: true })")
+    at.decide(id)
+    assert browser.until("window.took") < 8000

@@ -1,6 +1,9 @@
-// Tells a page when something may have changed: every second, as long as somebody sees the page.
+// Tells a page when something may have changed: with the server's events, as long as somebody sees the page. Where
+// there are none, or their stream breaks, it is every second.
 const BEAT_MS = 1000;
+const LONG_BEAT_MS = 10_000;
 const MOST_MS = 5000;
+const BETWEEN_MS = 100; // many events come together
 // A page does not spend more than this share of the time on asking.
 const ASKING_SHARE = 0.1;
 
@@ -12,24 +15,42 @@ function onChange(kinds, callback) {
   let isAsking = false;
   let isWanted = false;
   let isOver = false;
+  let events = null;
+
+  const beat = () => (events && events.readyState === EventSource.OPEN ? LONG_BEAT_MS : BEAT_MS);
+
+  // A page that nobody sees keeps no stream open.
+  function listen() {
+    const isSeen = !isOver && !document.hidden;
+    if (!isSeen && events) {
+      events.close();
+      events = null;
+    }
+    if (!isSeen || events) return;
+    events = new EventSource(address('events', { kinds: kinds.join(',') }));
+    for (const kind of [...kinds, 'missed']) events.addEventListener(kind, look);
+  }
 
   async function look() {
     clearTimeout(timer);
+    listen();
     isWanted = isAsking;
     if (isOver || isAsking || document.hidden) return;
     isAsking = true;
     const began = performance.now();
     try {
       isOver = (await callback()) === false;
-      pause = Math.max(BEAT_MS, (performance.now() - began) / ASKING_SHARE);
+      pause = Math.max(beat(), (performance.now() - began) / ASKING_SHARE);
     } catch {
       pause = Math.min(1.5 * pause, MOST_MS);
     }
     isAsking = false;
-    if (!isOver) timer = setTimeout(look, isWanted ? 0 : pause);
+    if (isOver) listen();
+    else timer = setTimeout(look, isWanted ? Math.min(pause, BETWEEN_MS) : pause);
   }
 
   document.addEventListener('visibilitychange', look);
+  addEventListener('load', listen);
   timer = setTimeout(look, BEAT_MS);
   return look;
 }
