@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -23,6 +23,7 @@ from loci.lookup.module import lookup_module
 from loci.mcp.auth.api_keys import ApiKeys
 from loci.mcp.auth.module import oauth_module
 from loci.mcp.module import Module, tool_families
+from loci.runtimes.providers import configured_model, issuer_secret
 from loci.scratchpad.api import Scratchpad
 from loci.scratchpad.module import scratchpad_module
 from loci.tools.module import tools_module
@@ -31,8 +32,6 @@ from loci.web.module import web_module
 from loci.workflows.module import workflows_module
 
 if TYPE_CHECKING:
-    from pydantic import SecretStr
-
     from loci.adapters.aws.upload_queue import UploadQueue
     from loci.code.api import Code
     from loci.core.finding import Finding
@@ -40,9 +39,7 @@ if TYPE_CHECKING:
     from loci.documents.ingest.reindex import IndexRebuild
     from loci.events.api import Events
     from loci.files.api import Files
-    from loci.mcp.auth.grants import Grants
     from loci.search.inference import Embedder
-    from loci.search.language_model import LanguageModel
     from loci.tools.answering import Answering
     from loci.tools.api import Tools
     from loci.transfer.api import Transfer
@@ -103,7 +100,7 @@ def build_app(settings: Settings | None = None) -> App:
 
     calls = Calls(telemetry, count)
 
-    language_model = Lazy(lambda: _language_model(settings, adapters.records))
+    language_model = Lazy(lambda: configured_model(settings, adapters.records))
     for_search = Lazy(adapters.search)
 
     def documents() -> "Documents":
@@ -178,7 +175,7 @@ def build_app(settings: Settings | None = None) -> App:
         blobs=adapters.blobs,
         local_links=adapters.local_links,
         read_public=adapters.read_public,
-        issuer_secret=partial(_issuer_secret, settings),
+        issuer_secret=partial(issuer_secret, settings),
         scratchpad=scratchpad,
         api_keys=ApiKeys(adapters.records, time.time),
         lazy_events=lazy_events,
@@ -238,7 +235,7 @@ def build_upload_queue(settings: Settings | None = None) -> "UploadQueue":
     telemetry = Telemetry(settings.log_level)
     ingest = UploadIngest(S3Uploads(settings.bucket or "", clients), library, telemetry, events.tell)
     of_files = for_files(settings, blobs, clients, adapters, keyring=None)
-    writer = _language_model(settings, records)
+    writer = configured_model(settings, records)
     parts = file_parts(settings, records, blobs, of_files, writer, events.tell)
     files = FileArrivals(settings.bucket or "", blobs, clients, parts)
     # The index in the bucket writes in one go what comes at once: all of a call. A domain gains nothing by it.
@@ -282,62 +279,6 @@ def build_index_rebuild(settings: Settings) -> "IndexRebuild":
     return IndexRebuild(parts.reindex, ApiKeys(records, time.time).owners, uploads)
 
 
-def settings_of_stack(stack: str) -> Settings:
-    """The settings of a deployment's gateway."""
-    from loci.adapters.aws.clients import Clients
-    from loci.adapters.aws.stack import gateway_settings
-
-    return Settings.model_validate(gateway_settings(stack, Clients()))
-
-
-def tools_of_stack(stack: str) -> "Tools":
-    """The tool servers of a deployment's owners. What asks them is the deployment's own function."""
-    from loci.adapters.aws.clients import Clients
-    from loci.adapters.aws.stack import gateway_settings
-    from loci.mcp.own_tools import OwnTools
-    from loci.runtimes.aws import aws_stores, for_search, for_tools
-    from loci.tools.api import Tools
-    from loci.tools.parts import tool_parts
-
-    clients = Clients()
-    settings = Settings.model_validate(gateway_settings(stack, clients))
-    records, _ = aws_stores(settings, clients)
-
-    def embedder() -> "Embedder":
-        return for_search(settings, records, clients).embedder
-
-    def count(_: Called) -> None:
-        """Nobody calls a tool from here."""
-
-    own, calls = OwnTools(tuple), Calls(Telemetry(settings.log_level), count)
-    return Tools(tool_parts(settings, records, embedder, for_tools(settings, clients), own, calls))
-
-
-def keys_of_stack(stack: str) -> ApiKeys:
-    """The API keys of a deployment on AWS. They need none of its server's secrets."""
-    from loci.adapters.aws.clients import Clients
-    from loci.adapters.aws.stack import settings_of
-    from loci.runtimes.aws import aws_stores
-
-    clients = Clients()
-    records, _ = aws_stores(Settings.model_validate(settings_of(stack, clients)), clients)
-    return ApiKeys(records, time.time)
-
-
-def grants_of_stack(stack: str) -> "Grants":
-    """The grants of a deployment on AWS, to be listed and revoked without its secrets."""
-    from loci.adapters.aws.clients import Clients
-    from loci.adapters.aws.stack import settings_of
-    from loci.core.signing import Keyring
-    from loci.mcp.auth.grants import Grants
-    from loci.runtimes.aws import aws_stores
-
-    clients = Clients()
-    settings = Settings.model_validate(settings_of(stack, clients))
-    records, _ = aws_stores(settings, clients)
-    return Grants(records, Keyring(()), ApiKeys(records, time.time), time.time, issuer=settings.signs_in_at)
-
-
 def check_database(settings: Settings) -> str | None:
     """Describe the local database; None if there is none. An error says what is wrong with it."""
     from loci.adapters.local.sqlite import check_file
@@ -371,46 +312,3 @@ def _events(settings: Settings, records: RecordStore) -> "Events":
     # On Lambda a call's answer waits until its event is written: so only if somebody follows.
     is_local = settings.mode == "embedded"
     return Events(records, keeps_all=is_local, trims=is_local)
-
-
-def _language_model(settings: Settings, records: RecordStore) -> "LanguageModel | None":
-    """The configured language model, within the day's allowance of tokens. Each runtime can use each provider."""
-    if settings.language_model is None:
-        return None
-    from loci.adapters.language_model.allowance import DailyAllowance
-    from loci.adapters.language_model.checked_model import CheckedModel
-
-    provider, _, name = settings.language_model.partition(":")
-    if provider == "bedrock":
-        from loci.adapters.aws.bedrock import BedrockModel
-
-        model = BedrockModel(name)
-    else:
-        from loci.adapters.language_model.openai import OpenAiModel
-
-        model = OpenAiModel(name, settings.language_model_url, _language_model_key(settings))
-    return CheckedModel(model, DailyAllowance(records, settings.language_model_daily_tokens, time.time))
-
-
-def _language_model_key(settings: Settings) -> str | Callable[[], str] | None:
-    return _secret(settings, "language_model_key")
-
-
-def _issuer_secret(settings: Settings) -> str | None:
-    """That of Loci at the issuer where people sign in. It is read at each sign-in, so it may be changed."""
-    secret = _secret(settings, "oidc_client_secret")
-    return secret() if callable(secret) else secret
-
-
-def _secret(settings: Settings, name: str) -> str | Callable[[], str] | None:
-    """The secret of a setting, or what reads it where `name_from` says."""
-    given: SecretStr | None = getattr(settings, name)
-    if given:
-        return given.get_secret_value()
-    where: str | None = getattr(settings, f"{name}_from")
-    if where is None or settings.mode == "embedded":
-        return None
-    from loci.adapters.aws.clients import Clients
-    from loci.adapters.aws.secrets import read_key
-
-    return partial(read_key, where, Clients(), f"LOCI_{name.upper()}_FROM")

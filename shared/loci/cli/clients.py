@@ -71,7 +71,7 @@ def _open_grants(stack: str | None, data: Path | None, config: Path | None) -> "
         return grants_of(open_app(data, config))
     if data or config:
         raise Refused("The clients of a stack are not in a data folder", "Give --stack, or --data and --config")
-    from loci.compose import grants_of_stack
+    from loci.stacks import grants_of_stack
 
     return grants_of_stack(stack)
 

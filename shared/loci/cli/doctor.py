@@ -68,8 +68,9 @@ def doctor(
 
 def _stored(data: Path | None, config: Path | None, stack: str | None, *, fix: bool) -> "Iterator[Finding]":
     # Slow to load, and `--help` needs none of it.
-    from loci.compose import build_app, check_database, count_signing_secrets, settings_of_stack
+    from loci.compose import build_app, check_database, count_signing_secrets
     from loci.doctor.examine import Openers, examine
+    from loci.stacks import settings_of_stack
 
     openers = Openers(build_app, check_database, count_signing_secrets)
     given = {"data": data} if stack is None else settings_of_stack(stack).model_dump(exclude_unset=True)

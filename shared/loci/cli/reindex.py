@@ -88,7 +88,8 @@ def _open(stack: str | None, data: Path | None, config: Path | None) -> "IndexRe
         raise Refused(
             "The documents of a stack are not in a data folder", "Give --stack, or --data and --config, not both"
         )
-    from loci.compose import build_index_rebuild, settings_of_stack  # slow to load, and `--help` does not need it
+    from loci.compose import build_index_rebuild  # slow to load, and `--help` does not need it
+    from loci.stacks import settings_of_stack
 
     return build_index_rebuild(load_settings({"data": data}, config) if stack is None else settings_of_stack(stack))
 

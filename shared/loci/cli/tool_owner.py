@@ -51,7 +51,7 @@ def open_tools(
         return OwnersTools(owner, open_app(data, config, _embedded).tools)
     if data or config:
         raise Refused("The tool servers of a stack are not in a data folder", "Give --stack, or --data and --config")
-    from loci.compose import tools_of_stack  # slow to load, and `--help` does not need it
+    from loci.stacks import tools_of_stack  # slow to load, and `--help` does not need it
 
     return OwnersTools(owner, tools_of_stack(stack))
 

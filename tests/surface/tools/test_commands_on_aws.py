@@ -27,7 +27,7 @@ OF_ANN = ("--tenant", "acme", "--subject", "ann")
 @pytest.fixture(autouse=True)
 def stack(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
     """`stack` names the app."""
-    monkeypatch.setattr("loci.compose.tools_of_stack", {"stack": app.tools}.__getitem__)
+    monkeypatch.setattr("loci.stacks.tools_of_stack", {"stack": app.tools}.__getitem__)
 
 
 def run(*arguments: str, given: str | None = None) -> Result:

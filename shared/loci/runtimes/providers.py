@@ -1,0 +1,53 @@
+"""The others on whom a server relies, a language model and an issuer, as the settings name them; and their secrets."""
+
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
+
+from loci.core.settings import Settings
+from loci.core.stores import RecordStore
+
+if TYPE_CHECKING:
+    from pydantic import SecretStr
+
+    from loci.search.language_model import LanguageModel
+
+
+def configured_model(settings: Settings, records: RecordStore) -> "LanguageModel | None":
+    """The configured language model, within the day's allowance of tokens. Each runtime can use each provider."""
+    if settings.language_model is None:
+        return None
+    from loci.adapters.language_model.allowance import DailyAllowance
+    from loci.adapters.language_model.checked_model import CheckedModel
+
+    provider, _, name = settings.language_model.partition(":")
+    if provider == "bedrock":
+        from loci.adapters.aws.bedrock import BedrockModel
+
+        model = BedrockModel(name)
+    else:
+        from loci.adapters.language_model.openai import OpenAiModel
+
+        model = OpenAiModel(name, settings.language_model_url, secret_of(settings, "language_model_key"))
+    return CheckedModel(model, DailyAllowance(records, settings.language_model_daily_tokens, time.time))
+
+
+def issuer_secret(settings: Settings) -> str | None:
+    """That of Loci at the issuer where people sign in. It is read at each sign-in, so it may be changed."""
+    secret = secret_of(settings, "oidc_client_secret")
+    return secret() if callable(secret) else secret
+
+
+def secret_of(settings: Settings, name: str) -> str | Callable[[], str] | None:
+    """The secret of a setting, or what reads it where `name_from` says."""
+    given: SecretStr | None = getattr(settings, name)
+    if given:
+        return given.get_secret_value()
+    where: str | None = getattr(settings, f"{name}_from")
+    if where is None or settings.mode == "embedded":
+        return None
+    from loci.adapters.aws.clients import Clients
+    from loci.adapters.aws.secrets import read_key
+
+    return partial(read_key, where, Clients(), f"LOCI_{name.upper()}_FROM")

@@ -1,0 +1,70 @@
+"""A deployment on AWS, as commands on another machine reach it: without the secrets of its server."""
+
+import time
+from typing import TYPE_CHECKING
+
+from loci.core.calls import Called, Calls
+from loci.core.settings import Settings
+from loci.core.telemetry import Telemetry
+from loci.mcp.auth.api_keys import ApiKeys
+
+if TYPE_CHECKING:
+    from loci.mcp.auth.grants import Grants
+    from loci.search.inference import Embedder
+    from loci.tools.api import Tools
+
+
+def settings_of_stack(stack: str) -> Settings:
+    """The settings of a deployment's gateway."""
+    from loci.adapters.aws.clients import Clients
+    from loci.adapters.aws.stack import gateway_settings
+
+    return Settings.model_validate(gateway_settings(stack, Clients()))
+
+
+def tools_of_stack(stack: str) -> "Tools":
+    """The tool servers of a deployment's owners. What asks them is the deployment's own function."""
+    from loci.adapters.aws.clients import Clients
+    from loci.adapters.aws.stack import gateway_settings
+    from loci.mcp.own_tools import OwnTools
+    from loci.runtimes.aws import aws_stores, for_search, for_tools
+    from loci.tools.api import Tools
+    from loci.tools.parts import tool_parts
+
+    clients = Clients()
+    settings = Settings.model_validate(gateway_settings(stack, clients))
+    records, _ = aws_stores(settings, clients)
+
+    def embedder() -> "Embedder":
+        return for_search(settings, records, clients).embedder
+
+    def count(_: Called) -> None:
+        """Nobody calls a tool from here."""
+
+    own, calls = OwnTools(tuple), Calls(Telemetry(settings.log_level), count)
+    return Tools(tool_parts(settings, records, embedder, for_tools(settings, clients), own, calls))
+
+
+def keys_of_stack(stack: str) -> ApiKeys:
+    """The API keys of a deployment on AWS. They need none of its server's secrets."""
+    from loci.adapters.aws.clients import Clients
+    from loci.adapters.aws.stack import settings_of
+    from loci.runtimes.aws import aws_stores
+
+    clients = Clients()
+    records, _ = aws_stores(Settings.model_validate(settings_of(stack, clients)), clients)
+    return ApiKeys(records, time.time)
+
+
+def grants_of_stack(stack: str) -> "Grants":
+    """The grants of a deployment on AWS, to be listed and revoked without its secrets."""
+    from loci.adapters.aws.clients import Clients
+    from loci.adapters.aws.stack import settings_of
+    from loci.core.signing import Keyring
+    from loci.mcp.auth.grants import Grants
+    from loci.runtimes.aws import aws_stores
+
+    clients = Clients()
+    settings = Settings.model_validate(settings_of(stack, clients))
+    records, _ = aws_stores(settings, clients)
+    return Grants(records, Keyring(()), ApiKeys(records, time.time), time.time, issuer=settings.signs_in_at)
