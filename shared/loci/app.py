@@ -87,7 +87,7 @@ class App:
 
     @property
     def events(self) -> "Events":
-        """What happens, told to those who follow it."""
+        """Events: told to those who follow them."""
         return self.lazy_events.get()
 
     @property
@@ -116,7 +116,7 @@ class App:
         return self.lazy_workflows.get()
 
     def examined(self, owner: Owner, *, whole: bool) -> "Iterable[Finding]":
-        """What `loci doctor` finds: of everything, or only what concerns this owner."""
+        """The findings of `loci doctor`: all of them, or only those that concern this owner."""
         return self.run_examination(self, owner, whole)
 
     @property

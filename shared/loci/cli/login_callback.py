@@ -64,7 +64,7 @@ class LoginCallback:
             raise Unavailable(what, "Log in again when you have the time", code="LOGIN_FAILED") from None
 
     def _take(self, fields: Answer) -> tuple[int, str]:
-        """What the page says."""
+        """Take an answer. Returns the status and the text of the page."""
         if not self._is_answer(fields):
             return 400, STRANGER
         self._is_answer = lambda _: False  # an answer counts once

@@ -27,7 +27,7 @@ WEB: Final = ("http://", "https://")
 
 
 class Keep(StrEnum):
-    """What an import does with things in whose place something else is."""
+    """The choices of an import for things in whose place something else is."""
 
     HERE = "here"
     BOTH = "both"
@@ -181,7 +181,7 @@ def _archived(
 
 @contextmanager
 def _given(app: "App", path: Path | None, source: str | None, into: str | None, key: str | None) -> "Generator[Origin]":
-    """What is to be imported."""
+    """The origin of an import."""
     is_web = source is not None and source.startswith(WEB)
     if (path is None) != is_web:
         raise Refused("An import comes from a PATH, or from one server", "Give PATH, or --from with its URL")

@@ -31,7 +31,7 @@ FIRST_TOLD = 64
 
 
 class Shown:
-    """What is told while something moves, and at its end."""
+    """Tells how a move goes on, and how it ended."""
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
@@ -63,7 +63,7 @@ def telling(verb: str, *, as_json: bool) -> Generator[Shown]:
 
 
 def view(moved: Moved) -> dict[str, object]:
-    """What has moved, for programs."""
+    """The outcome of a move, for programs."""
     return {
         "taken": dict(moved.taken),
         "same": dict(moved.same),
@@ -75,7 +75,7 @@ def view(moved: Moved) -> dict[str, object]:
 
 
 def text(verb: str, moved: Moved, file: str | None = None) -> str:
-    """What has moved, for people."""
+    """The outcome of a move, for people."""
     where = f" to {file}" if file else ""
     same = f" {_counts(moved.same)} {'was' if moved.same.total() == 1 else 'were'} here already." if moved.same else ""
     lines = [f"{verb} {_counts(moved.taken) if moved.taken else 'nothing'}{printable(where)}.{same}"]

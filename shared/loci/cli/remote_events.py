@@ -84,7 +84,7 @@ def _check_type(given: str, where: str) -> None:
 
 
 def _refusal(status: int, text: str, where: str) -> str:
-    """What to say of this answer if it stays like that. Raises `LociError` if it will."""
+    """The words for this answer if a later try may go better. Raises `LociError` if it will not."""
     told = f"{status}, {_message(text)}".rstrip(", ")
     if status in TRY_AGAIN:
         return told

@@ -1,4 +1,4 @@
-"""What an owner has on another Loci server: an origin and a destination of `loci export` and `loci import`."""
+"""An owner's things on another Loci server: an origin and a destination of `loci export` and `loci import`."""
 
 import hashlib
 import json
@@ -223,7 +223,7 @@ def _error(told: dict[str, Any]) -> LociError:
 
 
 def _downloaded(url: str) -> bytes:
-    """What a link of the server's store gives. The key does not go there."""
+    """The bytes behind a link of the server's store. The key does not go there."""
     import httpx2
 
     try:

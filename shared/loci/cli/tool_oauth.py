@@ -1,4 +1,4 @@
-"""What commands about OAuth share: the options of a client, and the secret that nobody sees."""
+"""Shared parts of commands about OAuth: the options of a client, and the secret that nobody sees."""
 
 import sys
 from typing import Annotated

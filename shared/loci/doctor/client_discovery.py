@@ -1,4 +1,4 @@
-"""What a client finds out before it signs in: who gives tokens for an endpoint, and how."""
+"""Discovery, as a client does it before it signs in: who gives tokens for an endpoint, and how."""
 
 import re
 from dataclasses import dataclass

@@ -24,7 +24,7 @@ class Person(Protocol):
         ...
 
     def visit(self, url: str, state: str) -> Mapping[str, str]:
-        """What the browser brings back from this address."""
+        """The answer that the browser brings back from this address."""
         ...
 
 
@@ -40,7 +40,7 @@ class Asked:
 
     @property
     def scopes(self) -> list[str]:
-        """What the client asks for: to read, if that can be told."""
+        """The scopes that the client asks for: to read, if that can be told."""
         return [one for one in self.found.scopes if one.endswith(":read")] or [*self.found.scopes]
 
     @property

@@ -66,7 +66,7 @@ def examine_server(app: App, database: Callable[[Settings], str | None]) -> Iter
 
 
 def _app(app: App, secrets: Callable[[], int], *, fix: bool) -> Iterator[Finding]:
-    """What the stores hold, of every owner."""
+    """Check all that the stores hold, of every owner."""
     settings = app.settings
     if settings.mode == "aws":
         on_aws = check_aws(app, secrets)

@@ -47,7 +47,7 @@ class Reply:
 
     @property
     def words(self) -> str:
-        """What it says, in a few words: the status, and the error if it names one."""
+        """The reply in a few words: the status, and the error if it names one."""
         match self.value:
             case {"error": {"message": str(said)}} | {"error_description": str(said)} | {"error": str(said)}:
                 pass

@@ -28,7 +28,7 @@ class KeyPerson:
         self._has_signed_in = False
 
     def visit(self, url: str, state: str) -> Mapping[str, str]:  # noqa: ARG002
-        """What the browser brings back from this address. Raises `Stopped` if it does not come back."""
+        """The answer that the browser brings back from this address. Raises `Stopped` if it does not come back."""
         place = urlsplit(url).netloc
         reply = self._ask("GET", url)
         for _ in range(MOST_STEPS):

@@ -24,7 +24,7 @@ class ArchivedDocument:
     """A document that comes back."""
 
     document: Document
-    """What was known of it. What its text says is read out of the text again."""
+    """The document as it was known. What its text says is read out of the text again."""
     text: bytes
     history: tuple[PastWrite, ...] = ()
 

@@ -24,7 +24,7 @@ MOST_SHOWN = 1000
 
 
 class Events:
-    """What happens to each owner's things."""
+    """The events of each owner: written, kept, followed."""
 
     def __init__(
         self, records: RecordStore, clock: Callable[[], float] = time.time, *, keeps_all: bool, trims: bool = False
@@ -60,7 +60,7 @@ class Events:
         self.finish()
 
     def begin(self, owner: Owner, after: Place | None, last: int, kinds: frozenset[str]) -> tuple[Place, bool]:
-        """Where somebody begins to read, and True if what they want to go on behind is not known any more.
+        """The place where a reader begins, and True if the one that they want to go on behind is not known any more.
 
         `after`: how far they have read. Without it, they get the `last` so many events and what comes.
         """

@@ -6,7 +6,7 @@ from loci.events.argument_sizes import argument_sizes
 
 
 def call_fields(called: Called) -> JsonObject:
-    """What the event of a call says."""
+    """The fields of a call's event."""
     return {
         "tool": called.tool,
         "door": called.door,

@@ -10,7 +10,7 @@ from loci.mcp.module import Host
 
 
 class EventsHost(Host, Protocol):
-    """What tells of events."""
+    """The server's side, and the events themselves."""
 
     @property
     def events(self) -> Events: ...

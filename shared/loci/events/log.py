@@ -57,7 +57,7 @@ class EventLog:
         self._turn = threading.Lock()
         self._newest: dict[Owner, _Batch] = {}
         self._recent: dict[tuple[Owner, int], _Batch] = {}
-        """What this process has written last, by the number before."""
+        """The batches that this process has written last, by the number before."""
 
     def append(self, owner: Owner, events: Sequence[Event]) -> None:
         """Write them as one batch."""

@@ -116,7 +116,7 @@ _CODES: Final = {401: "UNAUTHORIZED", 403: "FORBIDDEN", 405: "METHOD_NOT_ALLOWED
 
 
 def _asked(request: Request, caller: Caller) -> Asked:
-    """What the request wants. Raises `Refused` if that cannot be."""
+    """Read the wishes of a request. Raises `Refused` if they cannot be met."""
     query = request.query_params
     after = request.headers.get("last-event-id") or query.get("after") or None
     place = None if after is None else Place.of(after)

@@ -25,7 +25,7 @@ BRIEF_SECONDS: Final = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What the reader wants."""
+    """The wishes of a reader."""
 
     owner: Owner
     kinds: frozenset[str]

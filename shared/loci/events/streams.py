@@ -15,7 +15,7 @@ MOST_IN_ALL: Final = 500
 
 
 class Waker:
-    """What one stream waits on."""
+    """Wakes one stream that waits."""
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()

@@ -15,7 +15,7 @@ Kind = Literal["excel_file", "pdf_file", "txt_file"]
 """The three types that the reference knows."""
 LONGEST_NAME = 255
 RULES: Final = "rules"
-"""What wrote a summary that is extracted."""
+"""The author of a summary that is extracted."""
 JOINERS = "\u200c\u200d"
 SHEETS = frozenset({"xlsx", "xls", "ods", "csv", "tsv"})
 

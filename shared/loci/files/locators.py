@@ -71,7 +71,7 @@ class Piece:
 
 
 def place_of(chunk: Chunk) -> Locator:
-    """Where the passage stands in its file."""
+    """The place of the passage in its file."""
     return locator_of(chunk.path.rpartition("#")[2])
 
 

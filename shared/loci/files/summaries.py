@@ -136,7 +136,7 @@ def _name(table: TableSection) -> str:
 
 
 def _parts(reading: Reading) -> str:
-    """What the model reads: first rows of tables, and the text; of a long one, its beginning and some of the rest."""
+    """The excerpt for the model: first rows of tables, and the text; of a long one, its beginning and some more."""
     tables = "\n\n".join(_first_rows(one) for one in reading.tables[:MOST_TABLES])[: ROOM // 2]
     texts = [one.text for one in reading.sections if isinstance(one, TextSection)]
     return f"{tables}\n\n{_sampled(texts, ROOM - len(tables))}".strip()

@@ -93,7 +93,7 @@ async def _shown_page(context: Context[Any, Any], refusal: Refused) -> InputRequ
 
 
 def _page_needed(refusal: Refused) -> Exception:
-    """What has an older client show the page: an error, as nothing can be sent to it between its requests."""
+    """The error that has an older client show the page: nothing can be sent to it between its requests."""
     url = refusal.details.get(PAGE_URL)
     if not isinstance(url, str):
         return refusal

@@ -135,7 +135,7 @@ class Scratchpad:
         raise _missing(id)
 
     def scopes(self, owner: Owner, id: str) -> frozenset[str]:
-        """What a client needs to read the entry; nothing if there is none."""
+        """The scopes that a client needs to read the entry; none if there is no entry."""
         found = read_or_none(self._records.get(owner, KIND, id) if ID.fullmatch(id) else None, kept_entry)
         return found[1].scopes if found else frozenset()
 

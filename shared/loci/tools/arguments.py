@@ -26,7 +26,7 @@ IsOpen = Callable[[Json], bool]
 BY_NAMES = frozenset(
     {"required", "additionalProperties", "unevaluatedProperties", "dependentRequired", "minProperties"}
 )
-"""What judges an object by the names of its fields, whatever their values are."""
+"""The keywords that judge an object by the names of its fields, whatever their values are."""
 
 
 class _EndlessError(Exception):
@@ -71,7 +71,7 @@ def check_arguments(tool: str, schema: JsonObject, arguments: JsonObject, is_ope
 
 @lru_cache(MOST_SCHEMAS)
 def _validator(text: str) -> Any:
-    """What checks against this schema; None if it is no schema."""
+    """The validator for this schema; None if it is no schema."""
     import jsonschema.validators as known  # takes 0.1 s; only calls of upstream tools need it
     from jsonschema import SchemaError
     from referencing import Registry

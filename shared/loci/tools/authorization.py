@@ -43,7 +43,7 @@ class Protection:
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """What an authorization server gave."""
+    """The tokens that an authorization server gave."""
 
     access: str = field(repr=False)
     refresh: str | None = field(default=None, repr=False)

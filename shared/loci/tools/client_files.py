@@ -30,7 +30,7 @@ def servers_in(files: Sequence[str] | None) -> Iterator[tuple[str, object, str]]
 
 
 def client_files() -> list[Path]:
-    """Where Claude Desktop, Claude Code, Cursor, Windsurf and VS Code have theirs: here, and for this person."""
+    """The files of Claude Desktop, Claude Code, Cursor, Windsurf and VS Code: those here, and those of this person."""
     home, here = Path.home(), Path.cwd()
     if sys.platform == "darwin":
         programs = home / "Library" / "Application Support"

@@ -12,7 +12,7 @@ from loci.tools.tool_server import UpstreamTool
 from loci.tools.usage import Usage
 
 MOST_BOOST = 0.1
-"""What a tool's score can gain by what was used before it."""
+"""The most that a tool's score can gain by the tools that were used before it."""
 MOST_RELATED = 3
 
 

@@ -142,7 +142,7 @@ class Gateway:
         return self._policy.approval_needed(tool, server.entry)
 
     def standing(self, servers: Sequence[Configured]) -> dict[str, Standing]:
-        """What the policy says about each of their tools and of Loci's own, by its id."""
+        """The policy for each of their tools and of Loci's own, by its id."""
         own = {one.id: self._policy.standing(one) for one in self._own.all()}
         for_clients = {one.id: CALLED_BY_CLIENTS for one in self._own.all() if one.only_for_clients}
         upstream = {tool.id: self._policy.standing(tool, one.entry) for one, tool in tools_of(servers)}

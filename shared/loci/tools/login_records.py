@@ -19,7 +19,7 @@ RENEW_SECONDS = 60.0
 
 @dataclass(frozen=True, slots=True)
 class LoginState:
-    """What may be told of a login. None of it is secret."""
+    """The state of a login. None of it is secret."""
 
     id: str
     """Changes with each login."""
@@ -74,7 +74,7 @@ class Login:
     state: LoginState
     client: OAuthClient
     resource: str = field(default="", repr=False)
-    """What the authorization server calls the tool server."""
+    """The authorization server's name for the tool server."""
     access: str = field(default="", repr=False)
     refresh: str | None = field(default=None, repr=False)
 

@@ -80,7 +80,7 @@ class Logins:
         self._servers.close()
 
     def states(self, owner: Owner) -> dict[str, LoginState]:
-        """What may be told of each login, by the names of servers."""
+        """The state of each login, by the names of servers. None of it is secret."""
         return self._records.states(owner)
 
     def bearer(self, owner: Owner, wanted: Wanted) -> Bearer | None:

@@ -1,4 +1,4 @@
-"""What the entry of a tool server says about OAuth."""
+"""The OAuth settings in the entry of a tool server."""
 
 from typing import Annotated, Any, Literal, cast
 

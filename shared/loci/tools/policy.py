@@ -18,7 +18,7 @@ NO_PATTERNS = Entry.model_validate({})
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What the policy says about a tool."""
+    """The policy for one tool."""
 
     denied: str | None
     """Why it may not be called; None if it may."""
@@ -28,7 +28,7 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What the operator allows. The patterns of a server are in its entry."""
+    """The operator's rules for all tools. The patterns of a server are in its entry."""
 
     read_only: bool = False
     approval: Approval = "chosen"

@@ -26,7 +26,7 @@ class ToolServerError(Unavailable):
 
 
 class LoginFailed(ToolServerError):
-    """Who gives out tokens cannot be reached, refused, or cannot be trusted. What it said is quoted, as data."""
+    """The authorization server cannot be reached, refuses, or cannot be trusted. Its words are quoted, as data."""
 
     def __init__(self, what: str, resolution: str, error: str | None = None) -> None:
         """`error`: the code of an answer, such as `invalid_grant`."""

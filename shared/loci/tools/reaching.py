@@ -85,7 +85,7 @@ class Reaching:
         return ToolServer(name, reach, entry.seconds, entry.at_once)
 
     def wanted_login(self, owner: Owner, configured: Configured) -> Wanted:
-        """What the entry says about logins, with everything filled in. Raises `LociError` if something is missing."""
+        """The login that the entry asks for, with everything filled in. Raises `LociError` if something is missing."""
         name, entry, filled = configured.name, configured.entry, self._filling(owner, configured.name)
         if entry.url is None:
             raise Refused(f"{name} is a program: it has no login of Loci's", "Give it what it needs as a variable")
@@ -96,7 +96,7 @@ class Reaching:
         return Wanted(name, entry.url, endpoint, oauth)
 
     def _filling(self, owner: Owner, name: str) -> Callable[[str], str]:
-        """What fills in a text of this server's entry."""
+        """The function that fills in a text of this server's entry."""
 
         def filled(text: str) -> str:
             def value(found: re.Match[str]) -> str:
@@ -154,7 +154,7 @@ class ReachedServers:
 
 
 def _texts(oauth: OAuthEntry | None) -> dict[str, str]:
-    """What may name variables and secrets."""
+    """The settings that may name variables and secrets."""
     return {} if oauth is None else oauth.model_dump(exclude={"grant", "callback_port"}, exclude_none=True)
 
 

@@ -111,7 +111,7 @@ def ended(name: str, state: LoginState) -> ToolServerError:
 
 
 def advice(name: str, state: LoginState, scopes: Sequence[str] = ()) -> str:
-    """What a person can do to get another login, perhaps with more scopes."""
+    """Advice to a person on how to get another login, perhaps with more scopes."""
     if state.grant == "client_credentials":
         return f"Check the oauth settings of {name}"
     return " ".join((f"Log in with: loci tools login {name}", *(f"--scope {one}" for one in scopes)))

@@ -57,7 +57,7 @@ class ToolList:
         """Those that said so while they were being asked: what they answer may be older."""
         self._calm_until: dict[tuple[Owner, str], float] = {}
         self._parsed: dict[tuple[str, str], Configured] = {}
-        """What was read last, by the versions of the records: each call reads them, and they rarely change."""
+        """The servers read last, by the versions of their records: each call reads them, and they rarely change."""
 
     def put(self, owner: Owner, name: str, value: object) -> Configured:
         """Configure a server, or configure it anew. Its tools are not asked for yet."""

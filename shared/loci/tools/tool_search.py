@@ -17,7 +17,7 @@ EVENNESS: Final = {"server": 0.0, "name": 0.5, "title": 0.5, "description": 0.6,
 """How much a field that is longer than others is held back."""
 SATURATION: Final = 1.2
 SYNONYM: Final = 0.5
-"""What a word of about the same meaning counts."""
+"""The weight of a word of about the same meaning."""
 ALPHA: Final = 0.6
 """The weight of the meaning."""
 NAMED: Final = {"its id": 1.0, "its name": 0.98, "its title": 0.97}

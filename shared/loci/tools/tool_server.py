@@ -34,7 +34,7 @@ class Bearer(Protocol):
         ...
 
     def advice(self, scopes: Sequence[str] = ()) -> str:
-        """What a person can do if the server wants another login, or one with these scopes too."""
+        """Advice to a person if the server wants another login, or one with these scopes too."""
         ...
 
 

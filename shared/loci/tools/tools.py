@@ -17,7 +17,7 @@ from loci.tools.tool_search import nothing_fits
 
 
 class ToolsHost(Protocol):
-    """What these tools need of the product."""
+    """The part of the product that these tools use."""
 
     @property
     def tools(self) -> Tools: ...

@@ -23,7 +23,7 @@ AGAIN: Final = 60.0
 """Seconds in which the same tool, called again, counts once: a loop over a list is one use."""
 HALF_LIFE: Final = 30 * 24 * 3600.0
 FAILED: Final = 0.7
-"""What is left of a count when the tool that follows fails."""
+"""The share of a count that is left when the tool that follows fails."""
 MOST_FOLLOWERS: Final = 50
 HALF_SURE: Final = 3.0
 """The count that makes a tool half related."""

@@ -1,4 +1,4 @@
-"""What a server's entry says about logins, and whom its owner trusts with them."""
+"""The login that a server's entry asks for, and whom its owner trusts with it."""
 
 import hashlib
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What a server's entry says about logins, with everything filled in."""
+    """The login that a server's entry asks for, with everything filled in."""
 
     name: str
     written: str

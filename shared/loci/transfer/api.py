@@ -11,7 +11,7 @@ RESULTS = "results"
 
 
 class Transfer:
-    """What every owner has, part by part."""
+    """All that an owner has, part by part."""
 
     def __init__(self, parts: Sequence[Part], largest: int) -> None:
         self.largest = largest

@@ -99,7 +99,7 @@ class DocumentPart:
         return errors
 
     def _free_path(self, owner: Owner, item: Item, wish: Wish) -> str | None:
-        """Where the document goes. None: it is here."""
+        """The path to which the document goes. None: it is here."""
         path = _path(item)
         plain = PurePosixPath(path)
         named = str(plain.with_name(f"{plain.stem}-{_text_of(item).sha256[:8]}{plain.suffix}"))

@@ -40,7 +40,7 @@ class Item:
     key: str
     """Its place in the order of its part."""
     about: JsonObject
-    """What is known of it besides its contents."""
+    """The facts about it besides its contents."""
     contents: tuple[Content, ...] = ()
 
     def as_json(self) -> JsonObject:
@@ -115,7 +115,7 @@ Verdict = New | Same | Clash | LeftOut
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What the person wants of an import."""
+    """A person's wishes for an import."""
 
     both: bool = False
     """True: what clashes comes too, in another place."""
@@ -158,7 +158,7 @@ class Part(Protocol):
         ...
 
     def look(self, owner: Owner, item: Item, wish: Wish, /) -> Verdict:
-        """What would become of the item."""
+        """The verdict on the item: what would become of it."""
         ...
 
     def take(self, owner: Owner, some: Sequence[Loaded], wish: Wish, /) -> list[LociError | None]:

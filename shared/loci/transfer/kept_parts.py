@@ -1,4 +1,4 @@
-"""What is kept for a while, on the move: finished workflows, and remembered results."""
+"""Things on the move that are kept for a while: finished workflows, and remembered results."""
 
 import json
 from collections.abc import Callable, Iterator, Sequence

@@ -35,7 +35,7 @@ class Named:
 
 @dataclass(slots=True)
 class Moved:
-    """What a move did, or would do."""
+    """The outcome of a move, or of a dry run."""
 
     taken: Counter[str] = field(default_factory=Counter[str])
     """By part: what was new, or what an archive got."""

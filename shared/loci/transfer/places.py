@@ -21,7 +21,7 @@ class Destination(Protocol):
     """A place that takes things."""
 
     def look(self, items: Sequence[Item], wish: Wish) -> list[Verdict]:
-        """What would become of each item."""
+        """The verdict on each item: what would become of it."""
         ...
 
     def take(self, some: Sequence[Loaded], wish: Wish) -> list[LociError | None]:
@@ -30,7 +30,7 @@ class Destination(Protocol):
 
 
 class OwnPlace:
-    """What an owner has in this Loci."""
+    """An owner's things in this Loci."""
 
     def __init__(self, parts: Mapping[str, Part], owner: Owner, wanted: Sequence[str]) -> None:
         self._parts = parts
@@ -57,7 +57,7 @@ class OwnPlace:
 
 
 def same_part(items: Sequence[Item]) -> Iterator[tuple[int, int]]:
-    """Where the items of one part begin and end."""
+    """The beginning and the end of each stretch of items of one part."""
     start = 0
     for at in range(1, len(items) + 1):
         if at == len(items) or items[at].part != items[start].part:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class _WithoutContents:
-    """What all that is told in one line has in common."""
+    """The common methods of parts whose things are told in one line."""
 
     def read(self, _owner: Owner, _key: str, _content: str) -> bytes:
         raise NotFound("It has no contents", "Export again")

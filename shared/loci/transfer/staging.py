@@ -22,7 +22,7 @@ class Staging:
         self._blobs.write(owner, f"{FOLDER}{sha256}/{begin:012}", piece, durable=False)
 
     def held(self, owner: Owner, hashes: Sequence[str]) -> dict[str, list[int]]:
-        """Where the pieces begin that are here, by the hash of the whole."""
+        """The beginnings of the pieces that are here, by the hash of the whole."""
         return {
             one: [int(key.rpartition("/")[2]) for key in self._blobs.list(owner, f"{FOLDER}{one}/")] for one in hashes
         }

@@ -1,4 +1,4 @@
-"""What `/transfer` asks and answers, on both sides of the wire."""
+"""The requests and answers of `/transfer`, on both sides of the wire."""
 
 from base64 import b64decode
 from dataclasses import asdict

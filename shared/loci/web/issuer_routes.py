@@ -92,7 +92,7 @@ def _fields(query: str) -> Mapping[str, str]:
 
 
 def _still_good(kept: JsonObject | None) -> Mapping[str, str]:
-    """What the browser has kept since it left."""
+    """The values that the browser has kept since it left. Raises `Refused` if there are none, or they are too old."""
     match kept:
         case {"state": str(), "nonce": str(), "verifier": str(), "ends": float(ends)} if ends > time.time():
             return {name: str(value) for name, value in kept.items()}

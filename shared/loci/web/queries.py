@@ -1,4 +1,4 @@
-"""What a request asks for in its query."""
+"""Numbers in the query of a request."""
 
 from starlette.requests import Request
 

@@ -1,4 +1,4 @@
-"""What a tool says about itself, for a person who decides about a call. Its server wrote it, so it may be untrue."""
+"""A tool's words about itself, for a person who decides about a call. Its server wrote them: they may be untrue."""
 
 from typing import TYPE_CHECKING, Final
 

@@ -17,7 +17,7 @@ MOST_FIELDS: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """Who asks, and what for."""
+    """A request to the pages, and its caller."""
 
     request: Request
     caller: Caller
@@ -41,7 +41,7 @@ class Visit:
         return fields
 
     async def sent(self, largest: int) -> bytes:
-        """What the program of a page of this visitor sent. Refuse anything else."""
+        """The body that the program of a page of this visitor sent. Refuse anything else."""
         self._check(self.request.headers.get(HEADER, ""))
         return await read_body(self.request.receive, self.request.headers.get("content-length"), largest)
 

@@ -73,7 +73,7 @@ class Answers:
         return answer
 
     def link(self, owner: Owner, id: str, run: Run) -> str | None:
-        """Where the person can answer on a page. None if they came by a pipe: there may be no server."""
+        """The address at which the person can answer. None if they came by a pipe: there may be no server."""
         if run.checkpoint is None or run.caller.get("over_http") is False:
             return None
         return self._links.to(owner, id, run.checkpoint.id)
@@ -112,7 +112,7 @@ class Answers:
         return {name: self._shown(owner, one) for name, one in known.items()}
 
     def known(self, owner: Owner, id: str, run: Run, tasks: Iterable[str]) -> JsonObject:
-        """What those of these tasks gave that have ended well."""
+        """The results of those of these tasks that have ended well."""
         ended = {task: state for task in tasks if (state := run.tasks[task]).status == "success"}
         return {task: self._value(owner, id, task, state) for task, state in ended.items()}
 

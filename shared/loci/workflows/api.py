@@ -206,7 +206,7 @@ class Workflows:
         return bool(self.parts.runs.states(owner, [id]))
 
     def values(self, owner: Owner, id: str, run: Run) -> JsonObject:
-        """What the tasks of a run gave, by their ids. Raises `NotFound` if some of it is lost."""
+        """The results of a run's tasks, by their ids. Raises `NotFound` if one of them is lost."""
         done = ((task, state) for task, state in run.tasks.items() if state.status == "success")
         return {task: self.parts.runs.value(owner, id, task, state) for task, state in done}
 

@@ -210,7 +210,7 @@ def _is_text(one: Parameter) -> bool:
 
 
 def _rest(one: Parameter, step: Step) -> str:
-    """What the step is about: what stands after `for`, else the words after its verb."""
+    """The topic of the step: the words after `for` or the like, else those after its verb."""
     about = _ABOUT.search(step.text)
     if about and one.words & FREE and one.types:
         return about["rest"].strip(" .'\"")

@@ -1,4 +1,4 @@
-"""What decisions make of a run. These give its next state, and change nothing."""
+"""Decisions about a run. They give its next state, and change nothing."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -78,7 +78,7 @@ def only_a_person(id: str, run: Run, *, approved: bool, link: str | None) -> Loc
 
 
 def question(run: Run) -> str:
-    """What a person is asked at the run's checkpoint."""
+    """The question to a person at the run's checkpoint."""
     checkpoint = run.checkpoint
     if checkpoint is None or not checkpoint.task:
         return "Only a person may let the workflow go on"

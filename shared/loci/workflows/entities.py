@@ -1,4 +1,4 @@
-"""What an intent names literally: paths, addresses, quoted texts, numbers, dates, `key=value`."""
+"""The values that an intent names literally: paths, addresses, quoted texts, numbers, dates, `key=value`."""
 
 import json
 import re
@@ -36,9 +36,9 @@ _FOLDER: Final = re.compile(
 )
 _NAMED: Final = re.compile(r"\b(?:called|named|titled)\s+(?P<name>\w[\w.-]*)", re.I)
 _PLACES: Final[list[tuple[re.Pattern[str], Kind]]] = [(_IN_FOLDER, "path"), (_FOLDER, "path"), (_NAMED, "quoted")]
-"""What needs no quotes where it stands."""
+"""Patterns of values that need no quotes where they stand."""
 GENERIC: Final[dict[Kind, str]] = {"path": "file", "glob": "files", "url": "url", "email": "email"}
-"""What a search for tools is told instead."""
+"""The words that a search for tools gets instead of such a value."""
 NEAR: Final = 4
 LONGEST_VALUE: Final = 2_000
 """A longer value of a context is a text, whatever it begins with."""
@@ -65,7 +65,7 @@ class Given:
 
 
 def givens(text: str) -> list[Given]:
-    """What the text names, in order."""
+    """The values that the text names, in order."""
     found = [one for one in map(_given, _TOKEN.finditer(text)) if one]
     taken = [range(one.start, one.end) for one in found]
     found += [

@@ -1,4 +1,4 @@
-"""What a state machine has done: each step of it is one call of the workflow function."""
+"""The steps of a state machine: each is one call of the workflow function."""
 
 import time
 from typing import Final

@@ -25,7 +25,7 @@ _PLAIN: Final = {
     "string_pattern_mismatch": "It may have A-Z, a-z, 0-9, _ and -, and does not begin with -",
 }
 _IN_CODE: Final = re.compile(rf"\bdeps(?:\??\.|\[[\"'])(?P<read>{ID})|\$(?P<written>{ID})\.result\b")
-"""What code says of the results of tasks."""
+"""References in code to the results of tasks."""
 
 
 def _number(value: object) -> object:

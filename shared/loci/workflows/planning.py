@@ -44,7 +44,7 @@ def planned(draft: Draft, fault: LociError | None = None) -> JsonObject:
 
 
 def facts(draft: Draft) -> JsonObject:
-    """What is told of a plan, started or not."""
+    """The part of an answer that tells of a plan, started or not."""
     tasks: list[Json] = [*draft.tasks]
     why: JsonObject = {**draft.why}
     return {"workflow": {"tasks": tasks}, "confidence": draft.confidence, "why": why}

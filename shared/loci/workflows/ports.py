@@ -32,7 +32,7 @@ class WorkflowEngine(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CheckedTask:
-    """What a plan needs to know of a task's tool."""
+    """The facts about a task's tool that a plan needs."""
 
     tool: str
     """Its id."""
@@ -43,7 +43,7 @@ class CheckedTask:
 
 
 class Steps(Protocol):
-    """What tasks do: calls of tools, and runs of code."""
+    """The work of tasks: calls of tools, and runs of code."""
 
     def checker(self, owner: Owner) -> Callable[[Task], CheckedTask]:
         """Checks the tasks of a plan. Raises `LociError` if one cannot run: no such tool, a denied one, or arguments

@@ -20,7 +20,7 @@ Start = Callable[[JsonObject], JsonObject]
 
 @dataclass(frozen=True, slots=True)
 class Pursuit:
-    """What stands between an intent and the tasks of a run."""
+    """The way from an intent to the tasks of a run."""
 
     planning: Planning
     runs: Runs
@@ -65,7 +65,7 @@ class Pursuit:
 
 
 def _told(id: str, run: Run, added: list[Task], more: JsonObject) -> JsonObject:
-    """What was added to the run, and how it goes on."""
+    """The answer about a replan: the added tasks, and how the run goes on."""
     diff: list[Json] = [
         {
             "id": one.id,

@@ -55,7 +55,7 @@ def has_reference(value: Json) -> bool:
 
 
 def broken_references(value: Json) -> Iterator[str]:
-    """What begins like a reference in a value, at any depth, and goes on like none: `$t1.result[-1]`."""
+    """The parts of a value, at any depth, that begin like a reference and go on like none: `$t1.result[-1]`."""
     for text in _texts(value):
         for begin in _BEGIN.finditer(text):
             token = _TOKEN.match(text, begin.start())
@@ -65,7 +65,7 @@ def broken_references(value: Json) -> Iterator[str]:
 
 
 def near_references(value: Json) -> Iterator[tuple[str, str]]:
-    """What would refer to a task if it said `.result`: `$t1.output`, and the id that it names."""
+    """The texts that would refer to a task if they said `.result`, as `$t1.output`, and the ids that they name."""
     for text in _texts(value):
         if whole := _WHOLE.fullmatch(text):
             yield text, whole["task"]

@@ -30,12 +30,12 @@ class TaskState(BaseModel):
     tries: int = 0
     is_approved: bool = False
     value: Any = None
-    """What a task gave, if it is small; else it is in a record of its own."""
+    """The task's result, if it is small; else it is in a record of its own."""
     is_stored: bool = False
 
 
 class Checkpoint(BaseModel):
-    """Where a run waits for a decision."""
+    """A point at which a run waits for a decision."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -58,7 +58,7 @@ class Lease(BaseModel):
 
 
 class Decision(BaseModel):
-    """What was decided, and when."""
+    """A decision about a run, and its time."""
 
     model_config = ConfigDict(frozen=True)
 

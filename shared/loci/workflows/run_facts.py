@@ -47,7 +47,7 @@ def watched(id: str, run: Run) -> JsonObject:
 
 
 def question(id: str, run: Run, asked: Checkpoint) -> JsonObject:
-    """What the run waits for at this checkpoint, with the arguments as they will be."""
+    """The run's question at this checkpoint, with the arguments as they will be."""
     task = run.plan[asked.task] if asked.task else None
     layers = run.layers()
     following = layers[run.released] if asked.kind == "layer" and run.released < len(layers) else []

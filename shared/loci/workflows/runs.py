@@ -93,7 +93,7 @@ class Runs:
         return {record.key: run for record in every(self._records, owner, RUN) for run in readable([record], _run)}
 
     def rows(self, owner: Owner, row: Callable[[str, JsonObject], T]) -> list[T]:
-        """What `row` makes of each run's id and record. It reads no more of a record than it wants."""
+        """The value that `row` makes of each run's id and record. It reads no more of a record than it wants."""
         return [*readable(every(self._records, owner, RUN), lambda record: row(record.key, record.value))]
 
     def change(
@@ -135,7 +135,7 @@ class Runs:
         return state.model_copy(update={"is_stored": True})
 
     def value(self, owner: Owner, id: str, task: str, state: TaskState) -> Json:
-        """What the task gave. Raises `NotFound` if that is lost."""
+        """The result of the task. Raises `NotFound` if it is lost."""
         if not state.is_stored:
             return state.value
         record = self._records.get(owner, VALUE, _key(id, task, state))
@@ -148,7 +148,7 @@ class Runs:
         return record.value.get("value")
 
     def results(self, owner: Owner, id: str, run: Run, task: Task) -> dict[str, Json]:
-        """What the tasks gave that this one waits for. One that failed and may fail gave null."""
+        """The results of the tasks that this one waits for. That of a task that failed and may fail is null."""
         return {one: self.value(owner, id, one, run.tasks[one]) for one in task.after}
 
     def seconds_kept(self, run: Run) -> float:

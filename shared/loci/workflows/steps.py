@@ -1,4 +1,4 @@
-"""What tasks do: calls of tools through the gateway, and code in the sandbox."""
+"""The work of tasks: calls of tools through the gateway, and code in the sandbox."""
 
 from collections.abc import Callable
 from functools import cache

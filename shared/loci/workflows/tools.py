@@ -23,7 +23,7 @@ WorkflowId = Annotated[str, Field(description="as pml_execute_dag gave it", max_
 
 
 class WorkflowsHost(Protocol):
-    """What these tools need of the product."""
+    """The part of the product that these tools use."""
 
     @property
     def workflows(self) -> Workflows: ...

@@ -1,4 +1,4 @@
-"""What has happened to a run between two states of it, as events tell it."""
+"""The changes of a run between two states of it, as events tell them."""
 
 from collections.abc import Iterator
 

@@ -49,7 +49,7 @@ class Watching:
         return {**whole_task(run, task, known), **({"result": given[task]} if given else {})}
 
     def questions(self, owner: Owner) -> list[JsonObject]:
-        """What active runs wait for, the oldest first. Reads no others."""
+        """The questions that active runs wait on, the oldest first. Reads no other runs."""
         states = self._active.states(owner)
         found: list[JsonObject] = []
         for id in [id for id, (status, _) in states.items() if status == "paused"]:

@@ -62,7 +62,7 @@ class LambdaToolServers:
         return self._answer(CallTool(owner, server.name, tool, arguments, limit), given_up)["result"]
 
     def read_public(self, url: str) -> bytes:
-        """What is at a public https address."""
+        """The content at a public https address."""
         return str(self._answer(ReadPublic(url))["text"]).encode()
 
     def ask_later(self, owner: Owner, name: str) -> None:

@@ -29,7 +29,7 @@ class WordLengths:
     lengths: "NDArray[np.int32]"
     """0 for removed chunks."""
     norms: "NDArray[np.float64]"
-    """What BM25 adds to the number of times that a chunk has a word."""
+    """The amounts that BM25 adds to the number of times that a chunk has a word."""
     chunks: int
     """Without the removed ones."""
     places: object

@@ -24,7 +24,7 @@ FEW = 500
 """New chunks with a word that are looked up one by one; to read all that have it takes as long as some thousands."""
 LEAST_RARITY = 1e-6
 ONE_WORD = re.compile(r"[a-z0-9_\u0080-\U0010ffff]+")
-"""What FTS5 leaves as it is."""
+"""A word that FTS5 leaves as it is."""
 # One text, because Python's lock is taken for each row, and others hold it. A chunk is said once for each time that it
 # has the word.
 EVERY = "SELECT group_concat(doc, ' ') FROM {postings} WHERE term = ?"
@@ -103,7 +103,7 @@ class _Words:
 
 @dataclass(frozen=True, slots=True)
 class _Scope:
-    """What is known of one scope."""
+    """The known lengths and words of one scope."""
 
     lengths: WordLengths
     words: _Words
@@ -138,7 +138,7 @@ class WordPostings:
         return WordSums(lengths.numbers, sums)
 
     def _current(self, connection: sqlite3.Connection, scope: int) -> _Scope | None:
-        """What is known, with the lengths that the connection sees."""
+        """The scope as it is known, with the lengths that the connection sees."""
         now = progress(connection)
         with self._lock:
             held = self._scopes.get(scope)
@@ -208,7 +208,7 @@ def _places(lengths: WordLengths, numbers: "NDArray[np.int64]") -> "NDArray[np.u
 
 
 def _part(posting: _Posting, lengths: WordLengths) -> "tuple[NDArray[np.uint32], NDArray[np.float64]]":
-    """What the word adds to the chunks that have it, computed in the order of FTS5."""
+    """The scores that the word adds to the chunks that have it, computed in the order of FTS5."""
     import numpy as np
 
     _, places, times = posting

@@ -123,7 +123,7 @@ def _began(pid: int) -> str:
 
 @cache
 def _place() -> str:
-    """Where numbers of processes mean the same: this start of this machine, or of this container."""
+    """Names the place where numbers of processes mean the same: this start of this machine, or of this container."""
     known = [socket.gethostname()]
     with suppress(OSError):
         known.append(Path("/proc/sys/kernel/random/boot_id").read_text())

@@ -8,7 +8,7 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """What went wrong on the way, in Loci's own words, and what to do about it."""
+    """A failure on the way, in Loci's own words, and what to do about it."""
 
     what: str
     resolution: str

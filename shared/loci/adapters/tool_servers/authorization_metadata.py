@@ -83,7 +83,7 @@ def _first_request(endpoint: Endpoint) -> httpx2.Request:
 async def _resource_metadata(
     http: SmallRequests, url: str, refusal: httpx2.Response
 ) -> ProtectedResourceMetadata | None:
-    """What the tool server publishes about itself; None if that is nothing."""
+    """The metadata that the tool server publishes about itself; None if there are none."""
     told = extract_resource_metadata_from_www_auth(refusal)
     if told is not None and _origin(told) != _origin(url):
         told = None  # another machine cannot speak for this one

@@ -9,15 +9,15 @@ from contextlib import suppress
 from loci.tools.tool_server import Program
 
 INHERITED = ("HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER")
-"""What a server may need of this process' environment. Nothing of Loci's or of AWS: they are secrets."""
+"""The variables of this process' environment that a server may need. None of Loci's or of AWS: they are secrets."""
 LAST_WORDS = 4096
 ERRORS_AT_ONCE, ERRORS_A_SECOND = 64 * 1024, 8_000_000
-"""What is read of its standard error, in bytes."""
+"""The bytes that are read of its standard error: at once, and in a second."""
 GRACE_SECONDS = 2.0
 """The time to end by itself once its input is closed, and again after it was told to terminate."""
 LOOK_SECONDS = 0.02
 LAST_LOOK_SECONDS = 0.05
-"""What a program wrote before its end may still be in the pipe."""
+"""The time to read the last words of a program, which may still be in the pipe after its end."""
 
 
 class _Pipes(asyncio.subprocess.SubprocessStreamProtocol):

@@ -37,7 +37,7 @@ class Credentials:
             await asyncio.to_thread(self._bearer.renew, refused)
 
     def refused(self, response: httpx2.Response) -> tuple[str, str]:
-        """What a refusal means, and what to do about it."""
+        """The meaning of a refusal, and what to do about it."""
         status, scopes = response.status_code, list[str]()
         what = f"it wants other credentials ({status})"
         if status == 403 and extract_field_from_www_auth(response, "error") == "insufficient_scope":

@@ -1,4 +1,4 @@
-"""What was last heard of a server, and how much it says."""
+"""The last news of a server, and the limit of its messages."""
 
 import time
 

@@ -13,7 +13,7 @@ from loci.core.giving_up import GivingUp
 
 T = TypeVar("T")
 Notes = SimpleQueue[Callable[[], None] | None]
-"""What the loop wants done in the thread that waits."""
+"""Calls that the loop wants made in the thread that waits."""
 JOIN_SECONDS = 5.0
 
 

@@ -73,7 +73,7 @@ def _message(line: bytes) -> JSONRPCMessage:
 
 
 class Input:
-    """What the client sends to the program."""
+    """Sends the client's messages to the program."""
 
     def __init__(self, child: ChildProcess) -> None:
         self._child = child

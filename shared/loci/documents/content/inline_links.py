@@ -76,7 +76,7 @@ class _InlineLinks:
         self._last_bracket = -1
         self._found: list[tuple[int, str]] = []
         self.places: list[tuple[int, int, str]] = []
-        """Where their destinations are written."""
+        """The places in the text where their destinations are written."""
         self._absent = set[str]()
         """Ends of markup that no longer follow."""
         self._runs: dict[int, list[int]] = {}

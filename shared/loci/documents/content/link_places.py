@@ -29,7 +29,7 @@ class LinkPlace:
     target: str
     """The target that it means, decoded."""
     tail: str = ""
-    """What follows the target in `written`: a heading that cannot be told apart from it."""
+    """The rest of `written` after the target: a heading that cannot be told apart from it."""
 
     @property
     def mention(self) -> Mention:

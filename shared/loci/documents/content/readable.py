@@ -117,7 +117,7 @@ class _Tree:
         return ["a", {**self._target(str(token.attrGet("src") or "")), "picture": True}, token.content or "a picture"]
 
     def _target(self, address: str) -> JsonObject:
-        """Where a link leads. An address of another kind, such as a program, leads nowhere."""
+        """The target of a link. An address of another kind, such as a program, leads nowhere."""
         address = address[:LONGEST_ADDRESS]
         if OUTSIDE.fullmatch(address):
             return {"url": address}

@@ -87,7 +87,7 @@ def first_day(text: str) -> str | None:
 
 
 def _days_in(text: str) -> Iterator[tuple[str, str | int, str]]:
-    """What looks like a day, the surest forms first: its year, month and day."""
+    """The year, month and day of all that looks like a day, the surest forms first."""
     for found in NUMERIC_DAY.finditer(text):
         yield found[1], found[3], found[4]
     for found in DOTTED_DAY.finditer(text):

@@ -10,7 +10,7 @@ from loci.search.words import IS_CJK, index_words
 
 MOST_STEMS: Final = 8
 NAMES_WEIGHT: Final = 2.0
-"""What a document is called says more of it than a word of its text."""
+"""A document's name says more of it than a word of its text."""
 SAME_NEIGHBOUR: Final = 0.8
 """A character that stands beside a pair so often belongs to its word."""
 LONGEST_CJK: Final = 8

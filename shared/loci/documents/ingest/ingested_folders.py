@@ -24,7 +24,7 @@ class IngestedFolder:
 
 
 class IngestedFolders:
-    """What may be kept current without being asked for: these folders, but for the forgotten documents."""
+    """The folders that may be kept current without being asked for, but for the forgotten documents."""
 
     def __init__(self, records: RecordStore, catalog: Catalog) -> None:
         self._records = records

@@ -26,7 +26,7 @@ class StaysDeletedError(Refused):
 
 @dataclass(frozen=True, slots=True)
 class DeletedDocument:
-    """What is known of a document that was deleted."""
+    """A document that was deleted."""
 
     path: str
     sha256: str | None

@@ -42,7 +42,7 @@ class FileText:
             return None
 
     def stamp(self) -> FileStamp | None:
-        """What is to be the same after a move."""
+        """The stamp that the file is to keep through a move."""
         with self._with_reason(), self._opened(make=False) as (folder, name):
             mode = _mode(name, folder)
             return FileStamp(mode, os.stat(name, dir_fd=folder, follow_symlinks=False).st_mtime_ns)

@@ -1,4 +1,4 @@
-"""What a change of a document made of it."""
+"""The results of changes to documents."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

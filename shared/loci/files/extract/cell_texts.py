@@ -10,7 +10,7 @@ DIGITS = 15
 NUMBER = re.compile(r"[-+(]?\s?[$€£¥]?\s?[-+]?\d[\d.,' ]*(?:[eE][-+]?\d+)?\s?[%$€£¥]?\)?")
 DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}(?:[T ]\d{1,2}:\d{2}\S*)?|\d{1,2}:\d{2}(?::\d{2})?")
 QUOTED = re.compile(r'"[^"]*"?|\\.|_.|\*.')
-"""What a number format writes as it is."""
+"""The parts of a number format that are written as they are."""
 YEARS = range(1900, 2101)
 
 

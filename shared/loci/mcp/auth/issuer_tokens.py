@@ -49,7 +49,7 @@ class IssuerTokens:
         return key
 
     def claims_of(self, token: str, key: jwt.PyJWK, audience: str | Iterable[str]) -> dict[str, Any]:
-        """What the token says, once signature, issuer, audience and dates are right."""
+        """The token's claims, once signature, issuer, audience and dates are right."""
         try:
             return jwt.decode(
                 token,

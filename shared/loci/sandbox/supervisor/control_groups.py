@@ -19,7 +19,7 @@ UNITS = (".service", ".scope", ".slice", ".socket", ".mount", ".swap")
 """Names of groups that systemd has made. What is beside them is systemd's, too."""
 SERVER, RUNS = "loci-server", "loci-runs"
 SERVER_WEIGHT = 400
-"""What runs has 100 together: on a busy machine it does not keep the server from answering."""
+"""The server's weight. All runs together have 100: on a busy machine they do not keep the server from answering."""
 PERIOD = 100_000
 ATTEMPTS = 10
 
@@ -40,7 +40,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class GroupLimits:
-    """What all tasks of a group may take together."""
+    """The limits for all tasks of a group together."""
 
     memory_bytes: int
     tasks: int

@@ -58,7 +58,7 @@ class Version:
 
 @dataclass(frozen=True, slots=True)
 class Capability:
-    """What is known for one intent."""
+    """An intent, and the known versions of the code for it."""
 
     id: str
     intent: str

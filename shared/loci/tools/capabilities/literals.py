@@ -48,7 +48,7 @@ class FoundLiteral:
     name: str
     """That of the property, the function or the variable that it is for; empty if there is none."""
     secret: str | None
-    """What its secret is called. None: it holds none."""
+    """The name for its secret. None: it holds none."""
     is_number: bool
     value: str
 
@@ -203,7 +203,7 @@ def _is_fixed(node: "Node") -> bool:
 
 
 def role_of(node: "Node") -> tuple[Role, str]:
-    """What the literal is for."""
+    """The role of the literal, and the name of the property, function or variable that it is for."""
     inner, parent = node, node.parent
     while parent is not None and parent.type in WRAPPERS:
         inner, parent = parent, parent.parent

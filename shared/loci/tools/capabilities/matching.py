@@ -54,7 +54,7 @@ class FoundCapability:
 
 @dataclass(frozen=True, slots=True)
 class FoundCapabilities:
-    """What fits an intent, the best first, and what is related to that."""
+    """The capabilities that fit an intent, the best first, and suggestions that are related to them."""
 
     capabilities: tuple[FoundCapability, ...]
     suggestions: tuple[FoundCapability, ...]

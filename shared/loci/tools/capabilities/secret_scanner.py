@@ -37,7 +37,7 @@ FORMATS: Final[tuple[tuple[str, str], ...]] = (
         r"[A-Za-z0-9+/]{40}(?![A-Za-z0-9+/=])",
     ),
 )
-"""What each is called as a parameter, and how it looks."""
+"""The known kinds of secrets: the name of each as a parameter, and its pattern."""
 ASSIGNED: Final = re.compile(
     r"(?i)(?P<name>(?:passw(?:or)?d|passphrase|pwd|secret|token|api[_-]?key|access[_-]?key|credential)[\w-]{0,40}+)"
     r"(?P<sign>[\"']?\s*(?:=|:|\bis\b)\s*[\"']?)(?P<value>[^\s\"'`&;,<>{}$*]{3,})"
@@ -91,7 +91,7 @@ def has_known_format(text: str) -> bool:
 
 
 def secret_kind(text: str, name: str = "") -> str | None:
-    """What kind of secret the value with this name holds, as the name of a parameter. None: no secret."""
+    """The kind of secret in the value with this name, as the name of a parameter. None: no secret."""
     found = secrets_in(text)
     if found:
         return found[0].kind

@@ -61,7 +61,7 @@ def _notes(conversations: list[Any]) -> Iterator[Note]:
 
 
 def _said(message: Any) -> Iterator[str]:
-    """What was said in a message, and the texts that were attached to it."""
+    """The texts of a message, and those that were attached to it."""
     if not isinstance(message, dict):
         raise _unknown()
     fields = cast("dict[str, Any]", message)

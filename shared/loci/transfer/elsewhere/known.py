@@ -20,7 +20,7 @@ KNOWN: Final[dict[str, Elsewhere]] = {
 
 
 class FromElsewhere:
-    """What a path of another program has, as documents below a folder."""
+    """The notes of another program at a path, as documents below a folder."""
 
     def __init__(self, path: Path, kind: str | None, into: str | None) -> None:
         self.kind = kind or _kind_of(path)

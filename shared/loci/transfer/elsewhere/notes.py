@@ -21,7 +21,7 @@ LONGEST_NAME = 100
 
 
 class Elsewhere(Protocol):
-    """What another program keeps."""
+    """A form in which another program keeps notes."""
 
     def fits(self, path: Path) -> bool:
         """True if the path looks like it."""
