@@ -9,7 +9,7 @@ from typing import Final, cast
 from loci.core.errors import Refused
 from loci.core.json import Json, JsonObject
 
-HEADER: Final = re.compile(r"^[ \t]*\[", re.MULTILINE)
+HEADER: Final = re.compile(r"^[ \t]*\[(?P<keys>[^]\n]*)", re.MULTILINE)
 BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
 
 
@@ -54,17 +54,19 @@ def entry_in(text: str, section: str, name: str) -> Json:
 
 def _spans(text: str, section: str, name: str) -> list[tuple[int, int]]:
     """The places of the table and those below it. Remarks before the next table belong to that one."""
-    own = rf"(?:{re.escape(name)}|\"{re.escape(name)}\"|'{re.escape(name)}')"
-    header = re.compile(rf"[ \t]*\[[ \t]*{section}[ \t]*\.[ \t]*{own}[ \t]*[.\]]")
-    places = [found.start() for found in HEADER.finditer(text)]
+    found = [(one.start(), _keys(one["keys"])) for one in HEADER.finditer(text)]
     spans: list[tuple[int, int]] = []
-    for start, end in pairwise([*places, len(text)]):
-        if header.match(text, start):
+    for (start, keys), (end, _) in pairwise([*found, (len(text), ())]):
+        if keys[:2] == (section, name):
             lines = text[start:end].splitlines(keepends=True)
             while len(lines) > 1 and (not lines[-1].strip() or lines[-1].lstrip().startswith("#")):
                 lines.pop()
             spans.append((start, start + len("".join(lines))))
     return spans
+
+
+def _keys(header: str) -> tuple[str, ...]:
+    return tuple(one.strip().strip("\"'") for one in header.split("."))
 
 
 def _shown(value: Json) -> str:
