@@ -116,9 +116,9 @@ def vault(tmp_path: Path, settings: dict[str, Any], **files: str) -> Path:
 
 
 def test_a_vault_comes_without_what_it_excludes(data: Path, tmp_path: Path) -> None:
-    settings = {"userIgnoreFilters": ["Templates/", "drafts", "/\\.secret\\.md$/"]}
+    settings = {"userIgnoreFilters": ["Templates/", "drafts", "/\\.secret\\.md$/", "/^old.*-x/"]}
     files = {"Home.md": "# Home\n\n[[Plan]]\n", "work/Plan.md": "# Plan\n", "Templates/Day.md": "# Day\n"}
-    files |= {"drafts/x.md": "# X\n", "drafts-kept/y.md": "# Y\n", "work/a.secret.md": "# S\n"}
+    files |= {"drafts/x.md": "# X\n", "drafts-kept/y.md": "# Y\n", "work/a.secret.md": "# S\n", "old/a-x.md": "# O\n"}
     moved(data, "import", vault(tmp_path, settings, **files))
     assert set(texts(data)) == {"obsidian/Home.md", "obsidian/work/Plan.md", "obsidian/drafts-kept/y.md"}
     assert linked(data, "obsidian-home") == {"obsidian-work-plan"}
@@ -137,8 +137,9 @@ def test_markdown_links_lead_where_obsidian_leads_them(data: Path, tmp_path: Pat
     assert f"```\n[plan]({link})\n```" in texts(data)["obsidian/work/day/Home.md"]
 
 
-def test_a_filter_that_cannot_be_read_is_refused(data: Path, tmp_path: Path) -> None:
-    ended = loci(data, "import", str(vault(tmp_path, {"userIgnoreFilters": ["/(/"]}, **{"a.md": "# A\n"})))
+@pytest.mark.parametrize("expression", ["/(/", "/(a+)+$/", "/\\d/", "/a.b/"])
+def test_a_filter_that_cannot_be_read_is_refused(data: Path, tmp_path: Path, expression: str) -> None:
+    ended = loci(data, "import", str(vault(tmp_path, {"userIgnoreFilters": [expression]}, **{"a.md": "# A\n"})))
     assert (ended.returncode, "cannot read" in ended.stderr) == (1, True)
     assert texts(data) == {}
 

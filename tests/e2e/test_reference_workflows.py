@@ -4,8 +4,10 @@ The file server is the official one. The memory server has the reference's schem
 """
 
 import json
+import re
 import sys
 from collections.abc import AsyncGenerator, Generator
+from html import unescape
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlencode
@@ -242,7 +244,10 @@ async def test_a_client_that_shows_pages_only_leads_the_person_to_the_page(
             assert answer.is_error  # the page decides, not the call
         assert created(folder) == []
         [page] = shown
-        form = urlencode({"answer": "approve", "feedback": "seen"}).encode()
+        with urlopen(page) as question:
+            token = re.search(r'name="form" value="([^"]+)"', question.read().decode())
+        assert token
+        form = urlencode({"form": unescape(token[1]), "answer": "approve", "feedback": "seen"}).encode()
         with urlopen(Request(page, form, {"Sec-Fetch-Site": "same-origin"})) as approved:
             assert approved.status == 200
         ended = await Caller(client)("pml_continue", {"workflow_id": asked["workflow_id"]})

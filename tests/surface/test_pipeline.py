@@ -174,7 +174,7 @@ async def test_another_model_s_vectors_are_never_compared(app: App, tmp_path: Pa
 
 async def test_damaged_vectors_are_an_error_and_no_wrong_ranking(app: App) -> None:
     with closing(sqlite3.connect(app.settings.data / "loci.db")) as connection, connection:
-        connection.execute("UPDATE chunk SET vector = zeroblob(length(vector)) WHERE number = 7")
+        connection.execute("UPDATE vector SET vector = zeroblob(length(vector)) WHERE number = 7")
     restarted = build_app(app.settings)
     async with Client(build_server(restarted)) as client:
         answer = await client.call_tool("search_documents", {"query": QUESTION})

@@ -10,7 +10,7 @@ from loci.doctor.http_steps import Reply, Requests, Stopped, is_safe
 RESOURCE: Final = "/.well-known/oauth-protected-resource"
 SERVER: Final = "/.well-known/oauth-authorization-server"
 OPENID: Final = "/.well-known/openid-configuration"
-FIELD: Final = re.compile(r'(\w+)="([^"]*)"')
+CHALLENGE_FIELD: Final = re.compile(r'\b(\w{1,40})="([^"]{0,2000})"')
 ADDRESSES: Final = "Set public_url to the address that clients use, in front of every proxy"
 
 
@@ -30,7 +30,7 @@ class Found:
 
 def challenge_in(reply: Reply) -> dict[str, str]:
     """The fields of the challenge of a 401."""
-    return dict(FIELD.findall(reply.headers.get("www-authenticate", "")))
+    return dict(CHALLENGE_FIELD.findall(reply.headers.get("www-authenticate", "")))
 
 
 def resource_document(requests: Requests, url: str, challenge: dict[str, str]) -> dict[str, Any] | None:

@@ -58,7 +58,8 @@ async def test_a_search_asks_dynamodb_once_for_its_files(app: App, connect: Conn
 
     clients_of(app).dynamodb.meta.events.register("before-call.dynamodb", note)
     await search(connect, "what does the train cost", limit=FILES, memory_ids=ids)
-    assert (asked["BatchGetItem"], asked["GetItem"]) == (2, 0)
+    assert asked["BatchGetItem"] == 2
+    assert asked["GetItem"] <= 1  # if somebody follows the events, which is asked every ten seconds
 
 
 @on_aws

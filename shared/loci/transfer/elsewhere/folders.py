@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -12,6 +13,8 @@ from loci.transfer.elsewhere.vault_links import with_found_links
 from loci.transfer.items import Loaded, Unreadable
 
 PERMALINK = re.compile(rb"\A\xef?\xbb?\xbf?---\r?\n(?:[^\n]*\n){0,60}?permalink\s*:", re.MULTILINE)
+BEGIN, END = "\x02", "\x03"
+SIGNS = frozenset("\\.^$*+?()[]{}|")
 LOOKED_AT = 20
 LARGEST_SETTINGS = 4 << 20
 
@@ -81,21 +84,50 @@ def _settings(vault: Path) -> dict[str, Any]:
 
 def _ignored(filters: object) -> Callable[[str], bool]:
     """The excluded files: a filter is the beginning of a path or, between slashes, a regular expression."""
-    starts: list[str] = []
-    patterns: list[re.Pattern[str]] = []
+    tests: list[Callable[[str], bool]] = []
     for one in cast("list[object]", filters) if isinstance(filters, list) else ():
         text = one.strip() if isinstance(one, str) else ""
         if len(text) > 2 and text.startswith("/") and text.endswith("/"):
-            try:
-                patterns.append(re.compile(text[1:-1]))
-            except re.error:
-                what = f"The vault excludes files by {text[:80]!r}, which Loci cannot read"
-                raise Refused(what, "Change it in Obsidian: Settings, Files and links, Excluded files") from None
+            tests.append(partial(_fits, _expression(text)))
         elif text:
-            starts.append(text.lstrip("/"))
-    return lambda path: any(_begins(path, one) for one in starts) or any(one.search(path) for one in patterns)
+            tests.append(partial(_begins, text.lstrip("/")))
+    return lambda path: any(test(path) for test in tests)
 
 
-def _begins(path: str, start: str) -> bool:
+def _expression(text: str) -> list[str]:
+    """The texts that a path has in this order, behind a mark for its beginning and before one for its end.
+
+    Others' expressions may take forever, so only those of plain characters, `.*`, `^` and `$` are understood.
+    """
+    parts = [BEGIN if text.startswith("/^") else ""]
+    rest = text[1:-1].removeprefix("^")
+    while rest and rest != "$":
+        escaped = rest[0] == "\\" and len(rest) > 1 and not rest[1].isalnum()
+        if rest.startswith(".*"):
+            parts.append("")
+        elif escaped or rest[0] not in SIGNS:
+            parts[-1] += rest[1 if escaped else 0]
+        else:
+            what = f"The vault excludes files by {text[:80]!r}, which Loci cannot read"
+            advice = (
+                "In Obsidian, under Settings, Files and links, Excluded files, name folders, or use only .* ^ and $"
+            )
+            raise Refused(what, advice)
+        rest = rest[2 if escaped or rest.startswith(".*") else 1 :]
+    parts[-1] += END if rest else ""
+    return parts
+
+
+def _fits(parts: list[str], path: str) -> bool:
+    at, marked = 0, f"{BEGIN}{path}{END}"
+    for one in parts:
+        at = marked.find(one, at)
+        if at < 0:
+            return False
+        at += len(one)
+    return True
+
+
+def _begins(start: str, path: str) -> bool:
     plain = start.rstrip("/")
     return path == plain or path.startswith(f"{plain}/")

@@ -5,7 +5,9 @@ import re
 from collections.abc import Set
 from urllib.parse import quote, unquote
 
-LINK = re.compile(r"(?P<before>\]\(<?)(?P<target>[^()\s<>#]+|[^<>#\n]+(?=>))(?P<after>[^)\n]*\))")
+MARKDOWN_LINK = re.compile(
+    r"(?P<before>\]\(<?)(?P<target>[^()\s<>#]{1,300}|[^<>#\n]{1,300}(?=>))(?P<after>[^)\n]{0,300}\))"
+)
 SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//|/|\.")
 FENCE = re.compile(r" {0,3}(?:```|~~~)")
 
@@ -29,5 +31,5 @@ def with_found_links(path: str, content: bytes, names: Set[str]) -> bytes:
     for line in text.splitlines(keepends=True):
         if FENCE.match(line):
             is_code = not is_code
-        lines.append(line if is_code else LINK.sub(relative, line))
+        lines.append(line if is_code else MARKDOWN_LINK.sub(relative, line))
     return "".join(lines).encode()
