@@ -38,7 +38,7 @@ SERVICES = frozenset(
     | {"sso", "sso-oidc", "sts"}  # from which boto3 gets credentials
 )
 """The services that a function may call. All of them take 1 MB: the four hundred others take 24 MB."""
-LARGEST = 135_000_000
+LARGEST = 137_000_000
 """Of the two layers: a budget of ours, so that the model still fits beside them."""
 LAMBDAS_LARGEST = 250_000_000
 """Of all layers of a function with its code, unzipped. It is Lambda's own limit, and cannot be raised."""

@@ -9,6 +9,7 @@ import pytest
 
 from layers import interpreter
 from layers.build import LAMBDAS_LARGEST, LARGEST, SERVICES, Arch, Layers, build
+from loci.web.places import PLACES
 
 pytestmark = pytest.mark.aws  # it downloads the dependencies
 
@@ -112,8 +113,9 @@ def test_the_product_knows_its_version(layers: Layers) -> None:
 
 def test_the_product_brings_its_pages(layers: Layers) -> None:
     static = layers.product / "python" / "loci" / "web" / "static"
-    assert {"graph.html", "graph.css", "sign_in.html"} <= {path.name for path in static.iterdir()}
-    assert (static / "graph" / "main.js").is_file()
+    assert {"shell.html", "shell.js", "sign_in.html"} <= {path.name for path in static.iterdir()}
+    for place in PLACES:
+        assert {"page.html", "page.css"} <= {path.name for path in (static / place).iterdir()}
 
 
 def test_nothing_names_the_machine_that_built_it(layers: Layers) -> None:
