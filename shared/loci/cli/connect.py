@@ -7,12 +7,12 @@ import shutil
 import sys
 from pathlib import Path
 from typing import Annotated, Final
-from urllib.parse import urlsplit
 
 import typer
 
 from loci.cli.connecting.config_file import Change, connecting, read_entry, write
 from loci.cli.connecting.mcp_clients import McpClient, Reached, Server, Started, mcp_clients
+from loci.cli.remote_address import endpoint_url
 from loci.cli.terminal import ConfigOption, JsonOption, KeyOption, printable
 from loci.core.errors import LociError, NotFound, Refused
 from loci.core.json import Json, JsonObject
@@ -94,12 +94,9 @@ def _server(url: str | None, key: str | None, data: Path | None, config: Path | 
         return Started(*_command(data, config))
     if data is not None or config is not None:
         raise Refused("A server at a URL has its own data and settings", "Leave out --data and --config, or --url")
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise Refused(f"{url!r} is not a URL", "Give the endpoint's URL, such as https://loci.example.com/mcp")
+    endpoint = endpoint_url(url)
     if key and not re.fullmatch(r"[\x21-\x7e]+", key.strip()):
         raise Refused("The key has characters that no key has", "Give the whole key, in --key or LOCI_KEY")
-    endpoint = url if parts.path.strip("/") else f"{parts.scheme}://{parts.netloc}/mcp"
     return Reached(endpoint, key.strip() if key else None)
 
 

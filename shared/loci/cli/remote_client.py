@@ -4,8 +4,8 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
-from urllib.parse import urlsplit
 
+from loci.cli.remote_address import key_header, server_url
 from loci.core.errors import Misconfigured, Refused, Unavailable
 
 if TYPE_CHECKING:
@@ -44,10 +44,7 @@ class RemoteRoute:
         self._url = server_url(url, route)
         self._fields = fields
         self.pause = pause
-        headers = {"Authorization": f"Bearer {key.strip()}"} if key else {}
-        if key and not key.strip().isascii():
-            raise Refused("The key has characters that no key has", "Give the whole key, in --key or LOCI_KEY")
-        self._client: Client = httpx2.Client(headers=headers, timeout=TIMEOUT)
+        self._client: Client = httpx2.Client(headers=key_header(key), timeout=TIMEOUT)
 
     def request(self, method: str, query: Mapping[str, str], body: bytes | None = None) -> Mapping[str, object]:
         """Return the answer, after several tries if needed: sending a request twice does no harm."""
@@ -112,15 +109,6 @@ class RemoteClient:
             SendResult(one["path"], None if one["done"] else str(one["error"]["message"]), bool(one.get("later")))
             for one in results
         ]
-
-
-def server_url(url: str, path: str) -> str:
-    """Return the URL of a path for the address of a Loci server, or of its MCP endpoint."""
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise Refused(f"{url!r} is not a URL", "Give the endpoint's URL, such as https://loci.example.com/mcp")
-    base, _, _ = f"{parts.path.rstrip('/')}/".partition("/mcp/")
-    return f"{parts.scheme}://{parts.netloc}{base.rstrip('/')}/{path}"
 
 
 def _refused(status: int, message: str, url: str) -> Exception:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from loci.cli.remote_client import server_url
+from loci.cli.remote_address import key_header, server_url
 from loci.core.errors import Misconfigured, Refused, Unavailable
 
 CONNECT_SECONDS: Final = 10.0
@@ -49,10 +49,7 @@ def remote_events(
     """The events of a server, without end. Raises `LociError` if it refuses, or cannot be reached for long."""
     import httpx2  # only this needs it
 
-    where, reader, failures = server_url(url, "events"), Reader(), 0
-    if key and not key.strip().isascii():
-        raise Refused("The key has characters that no key has", "Give the whole key, in --key or LOCI_KEY")
-    shown = {"Authorization": f"Bearer {key.strip()}"} if key else {}
+    where, reader, failures, shown = server_url(url, "events"), Reader(), 0, key_header(key)
     timeout = httpx2.Timeout(CONNECT_SECONDS, read=SILENT_SECONDS)
     with httpx2.Client(timeout=timeout) as client:
         while True:

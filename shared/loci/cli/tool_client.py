@@ -2,8 +2,8 @@
 
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, TypeVar, cast
-from urllib.parse import urlsplit
 
+from loci.cli.remote_address import endpoint_url, key_header
 from loci.core.errors import LociError, Misconfigured, Refused, Unavailable
 
 if TYPE_CHECKING:
@@ -20,14 +20,8 @@ def on_server(url: str, key: str | None, work: "Callable[[Client], Awaitable[T]]
     import httpx2
     from mcp.client.streamable_http import streamable_http_client
 
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise Refused(f"{url!r} is not a URL", "Give the endpoint's URL, such as https://loci.example.com/mcp")
-    if key and not key.strip().isascii():
-        raise Refused("The key has characters that no key has", "Give the whole key, in --key or LOCI_KEY")
-    headers = {"Authorization": f"Bearer {key.strip()}"} if key else {}
-    endpoint = url if parts.path.strip("/") else f"{parts.scheme}://{parts.netloc}/mcp"
-    client = httpx2.AsyncClient(headers=headers, timeout=SECONDS, follow_redirects=True)
+    endpoint = endpoint_url(url)
+    client = httpx2.AsyncClient(headers=key_header(key), timeout=SECONDS, follow_redirects=True)
     return connected(streamable_http_client(endpoint, http_client=client), work, endpoint)
 
 

@@ -24,7 +24,7 @@ from loci.documents.ingest.local_files import LocalPath, is_below
 from loci.documents.ingest.uploads import ClientSync
 from loci.documents.ingest.watched_folder import WatchedFolder
 from loci.documents.parts import DocumentParts, Upkeep
-from loci.documents.readable import ReadableDocument, readable_document
+from loci.documents.reader import ReadableDocument, readable_document
 from loci.documents.recency import recency_of
 from loci.search.ranking import EVERYTHING, Chunk, Where
 

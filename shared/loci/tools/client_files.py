@@ -31,13 +31,7 @@ def servers_in(files: Sequence[str] | None) -> Iterator[tuple[str, object, str]]
 
 def client_files() -> list[Path]:
     """The files of Claude Desktop, Claude Code, Cursor, Windsurf and VS Code: those here, and those of this person."""
-    home, here = Path.home(), Path.cwd()
-    if sys.platform == "darwin":
-        programs = home / "Library" / "Application Support"
-    elif sys.platform == "win32":
-        programs = Path(os.environ.get("APPDATA", home / "AppData" / "Roaming"))
-    else:
-        programs = Path(os.environ.get("XDG_CONFIG_HOME", home / ".config"))
+    home, here, programs = Path.home(), Path.cwd(), programs_folder()
     return [
         here / ".mcp.json",
         here / ".cursor" / "mcp.json",
@@ -48,6 +42,16 @@ def client_files() -> list[Path]:
         home / ".codeium" / "windsurf" / "mcp_config.json",
         programs / "Code" / "User" / "mcp.json",
     ]
+
+
+def programs_folder() -> Path:
+    """The folder in which programs of this system keep the settings of this person."""
+    home = Path.home()
+    if sys.platform == "darwin":
+        return home / "Library" / "Application Support"
+    if sys.platform == "win32":
+        return Path(os.environ.get("APPDATA") or home / "AppData" / "Roaming")
+    return Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config")
 
 
 def _read(path: Path) -> str:

@@ -2,7 +2,7 @@
 
 from loci.core.json import JsonObject
 from loci.documents.graph.neighbourhood import DocumentLink
-from loci.documents.readable import ReadableDocument
+from loci.documents.reader import ReadableDocument
 
 
 def readable_facts(read: ReadableDocument) -> JsonObject:

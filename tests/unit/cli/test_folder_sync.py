@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from loci.cli.folder_sync import FolderSync, SyncSummary
-from loci.cli.remote_client import WAITS, RemoteClient, server_url
+from loci.cli.remote_address import server_url
+from loci.cli.remote_client import WAITS, RemoteClient
 from loci.core.errors import LociError, Misconfigured, Refused, Unavailable
 from loci.documents.ingest.index_writer import no_progress
 from loci.documents.ingest.local_files import local_path

@@ -10,6 +10,7 @@ from typing import Final, Literal
 
 from loci.core.errors import Refused
 from loci.core.json import JsonObject
+from loci.tools.client_files import programs_folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +51,13 @@ class McpClient:
 
     @property
     def is_here(self) -> bool:
-        has_folder = self.file.parent not in (Path.home(), _programs()) and self.file.parent.is_dir()
+        has_folder = self.file.parent not in (Path.home(), programs_folder()) and self.file.parent.is_dir()
         return self.file.is_file() or has_folder or bool(self.program and shutil.which(self.program))
 
 
 def mcp_clients() -> tuple[McpClient, ...]:
     """All of them, with the files of the person who uses this machine."""
-    home, programs = Path.home(), _programs()
+    home, programs = Path.home(), programs_folder()
     codex = Path(os.environ.get("CODEX_HOME") or home / ".codex")
     zed = programs if sys.platform == "win32" else Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config")
     zed_file = zed / ("Zed" if sys.platform == "win32" else "zed") / "settings.json"
@@ -76,15 +77,6 @@ def mcp_clients() -> tuple[McpClient, ...]:
 
 
 SERVERS: Final = "mcpServers"
-
-
-def _programs() -> Path:
-    """The folder in which programs of this system keep their settings."""
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Application Support"
-    if sys.platform == "win32":
-        return Path(os.environ.get("APPDATA") or Path.home() / "AppData" / "Roaming")
-    return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
 
 
 def _typed(server: Server) -> JsonObject:
