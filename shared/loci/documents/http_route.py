@@ -6,7 +6,7 @@ from base64 import b64decode
 from collections.abc import Callable, Mapping
 from urllib.parse import parse_qs
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 from starlette.datastructures import Headers
 from starlette.types import Receive, Scope, Send
 
@@ -19,7 +19,7 @@ from loci.mcp.auth.gate import Gate
 from loci.mcp.http.address import Addresses
 from loci.mcp.http.body import LARGEST, read_body
 from loci.mcp.http.gatekeeper import check_single, closing
-from loci.mcp.http.json_shape import check_shape
+from loci.mcp.http.json_body import parsed_body
 from loci.mcp.http.refusal import JSON_TYPE, Refusal, respond
 from loci.mcp.threads import WRITES, on_thread, on_thread_of
 
@@ -98,7 +98,7 @@ class DocumentsRoute:
             return await on_thread(self._held, caller.owner, query.get("under", [""])[0], query.get("after", [None])[0])
         if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
             raise Refusal(415, "Send documents as Content-Type: application/json")
-        batch = _parsed(await read_body(receive, headers.get("content-length")))
+        batch = parsed_body(_Batch, await read_body(receive, headers.get("content-length")))
         sent = [one.sent() for one in batch.put]
         return await on_thread_of(WRITES, self._take, caller.owner, sent, batch.remove)
 
@@ -115,16 +115,6 @@ class DocumentsRoute:
         end = self._clock() + SECONDS
         done = self._app.documents.sync.apply(owner, sent, gone, lambda: self._clock() > end)
         return {"results": [_view(one) for one in done]}
-
-
-def _parsed(raw: bytes) -> _Batch:
-    check_shape(raw)
-    try:
-        return _Batch.model_validate_json(raw)
-    except ValidationError as error:
-        fault = error.errors(include_input=False, include_url=False)[0]
-        where = ".".join(map(str, fault["loc"])) or "the body"
-        raise Refusal(400, f"{where}: {fault['msg']}") from None
 
 
 def _view(one: Applied | NotApplied) -> Answer:

@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from urllib.parse import parse_qs
 
-from pydantic import ValidationError
 from starlette.datastructures import Headers
 from starlette.types import Receive, Scope, Send
 
@@ -20,7 +19,7 @@ from loci.mcp.auth.gate import Gate
 from loci.mcp.http.address import Addresses
 from loci.mcp.http.body import read_body
 from loci.mcp.http.gatekeeper import check_single, closing
-from loci.mcp.http.json_shape import check_shape
+from loci.mcp.http.json_body import parsed_body
 from loci.mcp.http.refusal import JSON_TYPE, Refusal, respond
 from loci.mcp.threads import WRITES, on_thread, on_thread_of
 from loci.transfer.host import TransferHost
@@ -79,7 +78,7 @@ class TransferRoute:
             return await on_thread(self._listed, caller.owner, wanted.split(",") if wanted else [], after)
         if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
             raise Refusal(415, "Send this as Content-Type: application/json")
-        request = _parsed(await read_body(receive, headers.get("content-length")))
+        request = parsed_body(Request, await read_body(receive, headers.get("content-length")))
         if not request.only_reads:
             check_scopes(caller, WRITES_TOO, "This")
         return await on_thread_of(WRITES, self._done, caller.owner, request)
@@ -197,16 +196,6 @@ class TransferRoute:
         if hashlib.sha256(given[name]).hexdigest() != wanted.sha256:
             raise Refused("The hash of a content is another", "Send it again", code="NOT_WHOLE")
         return given[name]
-
-
-def _parsed(raw: bytes) -> Request:
-    check_shape(raw)
-    try:
-        return Request.model_validate_json(raw)
-    except ValidationError as error:
-        fault = error.errors(include_input=False, include_url=False)[0]
-        where = ".".join(map(str, fault["loc"])) or "the body"
-        raise Refusal(400, f"{where}: {fault['msg']}") from None
 
 
 def _told(error: LociError) -> JsonObject:
