@@ -1,0 +1,54 @@
+"""What a cold start of the gateway's function loads, and in which order."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+LOADED = """
+import json, runpy, sys
+runpy.run_path("functions/gateway/handler.py")
+print(json.dumps(list(sys.modules)))
+"""
+
+
+@pytest.fixture(scope="module")
+def loaded(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """The modules that the function has when it is ready for its first request, in the order in which each began."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("LOCI_", "AWS_"))}
+    data = tmp_path_factory.mktemp("data")
+    done = subprocess.run(
+        [sys.executable, "-c", LOADED],
+        cwd=ROOT,
+        env={**kept, "LOCI_DATA": str(data), "LOCI_AUTH": "open"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def test_the_sdk_is_imported_before_ours(loaded: list[str]) -> None:
+    """Nested below ours, it takes a twelfth of a cold start longer."""
+    assert loaded.index("mcp.server.mcpserver") < loaded.index("loci")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "loci.code.api",
+        "loci.documents.api",
+        "loci.events.api",
+        "loci.files.api",
+        "loci.tools.api",
+        "loci.transfer.api",
+        "loci.web.visitors",
+        "loci.workflows.api",
+    ],
+)
+def test_a_vertical_waits_for_its_first_request(loaded: list[str], name: str) -> None:
+    assert name not in loaded
