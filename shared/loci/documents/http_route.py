@@ -1,6 +1,5 @@
 """`/documents` over plain HTTP: what `loci ingest --to` asks and sends. The credential says whose they are."""
 
-import json
 import time
 from base64 import b64decode
 from collections.abc import Callable, Mapping
@@ -10,7 +9,6 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.datastructures import Headers
 from starlette.types import Receive, Scope, Send
 
-from loci.core.errors import LociError, NotFound, Refused
 from loci.core.identity import Owner
 from loci.core.scopes import check_scopes, scope_of
 from loci.documents.host import DocumentsHost
@@ -18,15 +16,15 @@ from loci.documents.ingest.uploads import Applied, NotApplied, SentDocument, upl
 from loci.mcp.auth.gate import Gate
 from loci.mcp.http.address import Addresses
 from loci.mcp.http.body import LARGEST, read_body
-from loci.mcp.http.gatekeeper import check_single, closing
+from loci.mcp.http.gatekeeper import check_single
 from loci.mcp.http.json_body import parsed_body
-from loci.mcp.http.refusal import JSON_TYPE, Refusal, respond
+from loci.mcp.http.problem import answer_json, error_body
+from loci.mcp.http.refusal import Refusal
 from loci.mcp.threads import WRITES, on_thread, on_thread_of
 
 MOST = 500
 SECONDS = 15.0
 """After so long what is left of a request is left for the next one: gateways give up after half a minute."""
-CODES = {401: "UNAUTHORISED", 403: "FORBIDDEN", 405: "METHOD_NOT_ALLOWED", 408: "TOO_SLOW", 413: "TOO_LARGE"}
 
 Answer = Mapping[str, object]
 
@@ -68,20 +66,7 @@ class DocumentsRoute:
         self._clock = clock
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        try:
-            status, answer, headers = 200, await self._serve(scope, receive), dict[str, str]()
-        except Refusal as refusal:
-            status, headers = refusal.status, refusal.headers
-            answer = _error(CODES.get(status, "BAD_REQUEST"), refusal.message)
-            self._app.telemetry.refused(path=scope["path"], status=status, reason=refusal.message)
-        except (NotFound, Refused) as error:
-            status, headers, answer = 400, dict[str, str](), _error(error.code, str(error))
-        except LociError as error:  # the log says more than who is perhaps not yet known
-            status, headers = 503, {"Retry-After": "5"}
-            answer = _error(error.code, "Loci cannot answer now. Try again in a minute")
-            self._app.telemetry.refused(path=scope["path"], status=status, reason=str(error))
-        more = [(name.lower().encode(), value.encode("latin-1", "replace")) for name, value in headers.items()]
-        await respond(send, status, json.dumps(answer).encode(), [JSON_TYPE, *more, *(closing(scope) if more else [])])
+        await answer_json(scope, send, self._serve(scope, receive), self._app.telemetry, "/documents")
 
     async def _serve(self, scope: Scope, receive: Receive) -> Answer:
         headers = Headers(scope=scope)
@@ -120,8 +105,4 @@ class DocumentsRoute:
 def _view(one: Applied | NotApplied) -> Answer:
     if isinstance(one, Applied):
         return {"path": one.path, "done": True}
-    return {"path": one.path, "done": False, "later": one.may_work_later, **_error(one.error.code, str(one.error))}
-
-
-def _error(code: str, message: str) -> Answer:
-    return {"error": {"code": code, "message": message}}
+    return {"path": one.path, "done": False, "later": one.may_work_later, **error_body(one.error.code, str(one.error))}

@@ -3,6 +3,7 @@
 import time
 from collections.abc import AsyncGenerator
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import Final
 
 from starlette.datastructures import Headers
@@ -16,8 +17,10 @@ from loci.events.api import parsed_kinds
 from loci.events.event import MISSED, Place
 from loci.events.host import EventsHost, Visitors
 from loci.events.stream import Asked, Stream
+from loci.events.streams import TOO_MANY
 from loci.mcp.http.address import Addresses, is_own_page, without_origin
 from loci.mcp.http.gatekeeper import check_single, closing
+from loci.mcp.http.problem import problem_of
 from loci.mcp.http.refusal import Refusal
 from loci.mcp.threads import on_thread
 
@@ -46,14 +49,8 @@ class EventsRoute:
             check_single(scope)
             origin = self._origin(request.headers)
             answer = await self._answer(request, origin, opened)
-        except Refusal as refusal:
-            answer = self._refused(refusal.status, refusal.message, refusal.message, refusal.headers)
-        except Refused as error:
-            answer = self._refused(400, str(error), str(error), {}, error.code)
-        except LociError as error:
-            is_full = error.code == "TOO_MANY_STREAMS"
-            told = str(error) if is_full else "Loci cannot answer now. Try again in a minute."
-            answer = self._refused(429 if is_full else 503, told, str(error), {"Retry-After": "60"}, error.code)
+        except (Refusal, LociError) as error:
+            answer = self._refused(error)
         for name, value in _cross_origin(origin).items():
             answer.headers[name] = value
         if answer.status_code >= 400:
@@ -103,16 +100,12 @@ class EventsRoute:
         except LociError:
             return True  # the store cannot say so now
 
-    def _refused(
-        self, status: int, told: str, logged: str, headers: dict[str, str], code: str | None = None
-    ) -> Response:
-        self._app.telemetry.refused(path="/events", status=status, reason=logged)
-        return JSONResponse(
-            {"error": {"code": code or _CODES.get(status, "REFUSED"), "message": told}}, status, headers
-        )
-
-
-_CODES: Final = {401: "UNAUTHORIZED", 403: "FORBIDDEN", 405: "METHOD_NOT_ALLOWED", 503: "UNAVAILABLE"}
+    def _refused(self, error: Refusal | LociError) -> Response:
+        problem = problem_of(error)
+        if isinstance(error, LociError) and error.code == TOO_MANY:
+            problem = replace(problem, status=429, message=str(error), headers={"Retry-After": "60"})
+        self._app.telemetry.refused(path="/events", status=problem.status, reason=problem.reason or problem.message)
+        return JSONResponse(problem.body, problem.status, problem.headers)
 
 
 def _asked(request: Request, caller: Caller) -> Asked:

@@ -12,6 +12,7 @@ from loci.core.identity import Owner
 MOST_OPEN: Final = 32
 """Streams of an owner."""
 MOST_IN_ALL: Final = 500
+TOO_MANY: Final = "TOO_MANY_STREAMS"
 
 
 class Waker:
@@ -52,7 +53,7 @@ class Streams:
             own = self._wakers.get(owner, set())
             if len(own) >= MOST_OPEN or sum(map(len, self._wakers.values())) >= MOST_IN_ALL:
                 what = f"{len(own)} streams of events are open, which is the most"
-                raise Unavailable(what, "Close one first", code="TOO_MANY_STREAMS")
+                raise Unavailable(what, "Close one first", code=TOO_MANY)
             self._wakers.setdefault(owner, own).add(waker)
         try:
             yield waker

@@ -11,16 +11,17 @@ from urllib.parse import parse_qs
 from starlette.datastructures import Headers
 from starlette.types import Receive, Scope, Send
 
-from loci.core.errors import LociError, NotFound, Refused, Unavailable
+from loci.core.errors import LociError, Refused, Unavailable
 from loci.core.identity import Owner
 from loci.core.json import JsonObject
 from loci.core.scopes import READS, SCOPES, check_scopes
 from loci.mcp.auth.gate import Gate
 from loci.mcp.http.address import Addresses
 from loci.mcp.http.body import read_body
-from loci.mcp.http.gatekeeper import check_single, closing
+from loci.mcp.http.gatekeeper import check_single
 from loci.mcp.http.json_body import parsed_body
-from loci.mcp.http.refusal import JSON_TYPE, Refusal, respond
+from loci.mcp.http.problem import answer_json
+from loci.mcp.http.refusal import Refusal
 from loci.mcp.threads import WRITES, on_thread, on_thread_of
 from loci.transfer.host import TransferHost
 from loci.transfer.items import Item, Loaded, Unreadable, Wish, check
@@ -30,7 +31,6 @@ from loci.transfer.wire import PIECE, Put, Read, Request, Take, decoded, verdict
 ITEMS, LIST_BYTES = 200, 1 << 20
 SECONDS = 15.0
 """After so long what is left of a request is left for the next one: gateways give up after half a minute."""
-CODES = {401: "UNAUTHORISED", 403: "FORBIDDEN", 405: "METHOD_NOT_ALLOWED", 408: "TOO_SLOW", 413: "TOO_LARGE"}
 WRITES_TOO = [one for one in SCOPES if not one.startswith("approvals:")]
 Answer = Mapping[str, object]
 
@@ -46,22 +46,7 @@ class TransferRoute:
         self._clock = clock
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        try:
-            status, answer, headers = 200, await self._serve(scope, receive), dict[str, str]()
-        except Refusal as refusal:
-            status, headers = refusal.status, refusal.headers
-            answer = {"error": {"code": CODES.get(status, "BAD_REQUEST"), "message": refusal.message}}
-            self._app.telemetry.refused(path=scope["path"], status=status, reason=refusal.message)
-        except (NotFound, Refused) as error:
-            status, headers, answer = 400, dict[str, str](), {"error": _told(error)}
-        except LociError as error:  # the log says more than who is perhaps not yet known
-            status, headers = 503, {"Retry-After": "5"}
-            answer = {"error": {"code": error.code, "message": "Loci cannot answer now. Try again in a minute"}}
-            self._app.telemetry.refused(path=scope["path"], status=status, reason=str(error))
-        more = [(name.lower().encode(), value.encode("latin-1", "replace")) for name, value in headers.items()]
-        plain = [JSON_TYPE, (b"cache-control", b"no-store")]
-        body = json.dumps(answer).encode()
-        await respond(send, status, body, [*plain, *more, *(closing(scope) if more else [])])
+        await answer_json(scope, send, self._serve(scope, receive), self._app.telemetry, "/transfer")
 
     async def _serve(self, scope: Scope, receive: Receive) -> Answer:
         headers = Headers(scope=scope)

@@ -5,8 +5,9 @@ from json import dumps
 from typing import Final
 
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 
+from loci.mcp.http.problem import Problem
 from loci.web.facts import encodable
 from loci.web.page import HtmlPage
 
@@ -32,6 +33,13 @@ def json(value: object, status: int = 200) -> Response:
     """Send the value. Half a character in a text, which UTF-8 cannot encode, is replaced."""
     text = encodable(dumps(value, ensure_ascii=False, separators=(",", ":")))
     return Response(text.encode(), status, SAFE, media_type="application/json")
+
+
+def failed(problem: Problem, *, is_read: bool) -> Response:
+    """Send the problem: in plain words where a person reads it (`is_read`), else as every route beside the pages."""
+    answer = PlainTextResponse(problem.message, problem.status, SAFE) if is_read else json(problem.body, problem.status)
+    answer.headers.update(problem.headers)
+    return answer
 
 
 def away(where: str) -> Response:

@@ -3,12 +3,12 @@
 from collections.abc import Callable, Sequence
 
 from starlette.datastructures import Headers
-from starlette.responses import PlainTextResponse
 from starlette.routing import Route, Router
 from starlette.types import Receive, Scope, Send
 
-from loci.core.errors import LociError, NotFound, Refused
+from loci.core.errors import LociError
 from loci.mcp.http.gatekeeper import check_single, closing
+from loci.mcp.http.problem import problem_of
 from loci.mcp.http.refusal import Refusal
 from loci.web import answers
 from loci.web.approvals_routes import ApprovalsRoutes
@@ -62,18 +62,13 @@ class Pages:
             check_single(scope)
             self._visitors.check_address(Headers(scope=scope), writes=scope["method"] not in READS)
             await self._router(scope, receive, send)
-        except Refusal as refusal:
-            self._app.telemetry.refused(path="/ui", status=refusal.status, reason=refusal.message)
-            ends = {name.decode(): value.decode() for name, value in closing(scope)}
-            plain = PlainTextResponse(refusal.message, refusal.status, {**answers.SAFE, **refusal.headers, **ends})
-            await plain(scope, receive, send)
-        except (NotFound, Refused) as error:
-            status = 404 if isinstance(error, NotFound) else 400
-            await answers.json({"error": {"code": error.code, "message": str(error)}}, status)(scope, receive, send)
-        except LociError as error:
-            self._app.telemetry.refused(path="/ui", status=503, reason=str(error))
-            problem = {"code": error.code, "message": "Loci cannot answer now. Try again in a minute."}
-            await answers.json({"error": problem}, 503)(scope, receive, send)
+        except (Refusal, LociError) as error:
+            problem = problem_of(error)
+            if problem.reason is not None:
+                self._app.telemetry.refused(path="/ui", status=problem.status, reason=problem.reason)
+            answer = answers.failed(problem, is_read="text/html" in Headers(scope=scope).get("accept", ""))
+            answer.headers.update({name.decode(): value.decode() for name, value in closing(scope)})
+            await answer(scope, receive, send)
 
 
 def _at_issuer(app: PagesHost, visitors: Visitors) -> Sequence[Route]:

@@ -20,6 +20,7 @@ from loci.core.version import version
 from loci.mcp.auth.gate import METADATA, asked_scopes
 from loci.mcp.http.address import is_open, public_base
 from loci.mcp.http.gatekeeper import Gatekeeper
+from loci.mcp.http.problem import problem_of
 from loci.mcp.http.transport import Transport
 from loci.mcp.module import Host, tool_families
 from loci.mcp.server import LociServer, build_server
@@ -110,10 +111,9 @@ def _blob(host: Host) -> Endpoint:
             if host.local_links is None:
                 raise NotFound("Links lead elsewhere here", "Ask for a new one")
             linked = host.local_links.follow(request.path_params["token"])
-        except NotFound as error:
-            return JSONResponse({"error": {"code": error.code, "message": str(error)}}, 404)
         except LociError as error:
-            return JSONResponse({"error": {"code": error.code, "message": "Try again in a minute"}}, 503)
+            problem = problem_of(error)
+            return JSONResponse(problem.body, problem.status, problem.headers)
         headers = {
             # Never shown in the page's origin: stored files are other people's content.
             "Content-Disposition": f"attachment; filename*=UTF-8''{quote(linked.name, safe='')}",
