@@ -12,7 +12,7 @@ import pytest
 from loci.app import App
 from loci.compose import build_app
 from loci.core.errors import Refused
-from loci.core.identity import LOCAL
+from loci.core.identity import LOCAL, Owner
 from loci.core.settings import load_settings
 from loci.transfer.items import Item, Wish
 from loci.transfer.staging import Staging
@@ -115,7 +115,12 @@ def test_pieces_that_overlap_are_never_more_than_the_whole(
         asked(door, ann, put=[{"sha256": sha256, "begin": begin, "base64": piece}])
     read: list[str] = []
     real = app.blobs.read
-    monkeypatch.setattr(app.blobs, "read", lambda owner, key: read.append(key) or real(owner, key))
+
+    def counted(owner: Owner, key: str) -> bytes:
+        read.append(key)
+        return real(owner, key)
+
+    monkeypatch.setattr(app.blobs, "read", counted)
     assert Staging(app.blobs).whole(ANN, sha256, len(text)) == text
     assert len(read) == 1
     Staging(app.blobs).drop(ANN)
@@ -123,12 +128,13 @@ def test_pieces_that_overlap_are_never_more_than_the_whole(
 
 def test_a_size_that_is_a_lie(door: Door, app: App, ann: str) -> None:
     text = b"# A\n"
-    content = {"name": "text", "sha256": hashlib.sha256(text).hexdigest(), "bytes": 1}
+    sha256 = hashlib.sha256(text).hexdigest()
+    content: dict[str, object] = {"name": "text", "sha256": sha256, "bytes": 1}
     item = {"part": "documents", "key": "a-a", "about": {"path": "a/a.md"}, "contents": [content]}
     [told] = asked(door, ann, take=[{"item": item, "contents": {"text": base64.b64encode(text).decode()}}])["taken"]
     assert told["code"] == "NOT_WHOLE"
-    asked(door, ann, put=[{"sha256": content["sha256"], "begin": 0, "base64": base64.b64encode(text).decode()}])
+    asked(door, ann, put=[{"sha256": sha256, "begin": 0, "base64": base64.b64encode(text).decode()}])
     [told] = asked(door, ann, take=[{"item": item}])["taken"]
     assert told["code"] == "NOT_WHOLE"
     with pytest.raises(Refused):
-        Staging(app.blobs).whole(ANN, content["sha256"], 1)
+        Staging(app.blobs).whole(ANN, sha256, 1)

@@ -93,9 +93,9 @@ def taken(app: App, part: str, key: str, about: object, **contents: bytes) -> bo
 def changed(value: Any, place: str, wrong: object) -> Any:
     copied = deepcopy(value)
     *above, last = place.split(".")
-    held = copied
+    held: Any = copied
     for one in above:
-        held = held[int(one)] if isinstance(held, list) else held[one]
+        held = held[int(one)] if one.isdecimal() else held[one]
     held[last] = wrong
     return copied
 
