@@ -59,6 +59,17 @@ def test_nobody_signs_somebody_out(door: Door, ann: str) -> None:
     assert door.ask(Ask(body, (*PAGE, SAME, cookie), "POST", "/ui/sign-out")).status == 303
 
 
+def test_a_sign_in_that_was_ended_is_over_for_every_copy_of_its_cookie(door: Door, ann: str) -> None:
+    mine, again = (cookie_of(sign_in(door, ann)) for _ in range(2))
+    page = look(door, "/ui/files", mine).body
+    body = f"form={form_token(page, IN_FORM)}".encode()
+    assert door.ask(Ask(body, (*PAGE, SAME, mine), "POST", "/ui/sign-out")).status == 303
+    assert look(door, "/ui/files", mine).status == 303
+    assert announce(door, mine, form_token(page)).status == 401
+    assert door.ask(Ask(b"", (*PAGE, SAME, mine), "GET", "/ui/events")).status == 401
+    assert look(door, "/ui/files", again).status == 200
+
+
 def test_no_route_of_the_pages_takes_a_change_without_it(door: Door, app: App, ann: str) -> None:
     cookie = cookie_of(sign_in(door, ann))
     posts = [one.path for one in Pages(app, is_open=False, clock=time.time).routes if "POST" in (one.methods or ())]

@@ -1,6 +1,7 @@
 """`loci import` of what other programs keep: each note becomes a document, and links lead where they led."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -189,3 +190,13 @@ def test_what_nobody_knows_is_refused(data: Path, notes: Path) -> None:
     ended = loci(data, "import", str(notes))
     assert (ended.returncode, "loci ingest" in ended.stderr) == (1, True)
     assert loci(data, "import", str(notes), "--from", "evernote").returncode == 1
+
+
+def test_a_pipe_or_a_device_as_settings_of_a_vault_is_not_waited_for(data: Path, tmp_path: Path) -> None:
+    vault = written(tmp_path / "vault", **{"a.md": "# A\n", ".obsidian/x.json": "{}"})
+    settings = vault / ".obsidian" / "app.json"
+    os.mkfifo(settings)
+    assert moved(data, "import", vault)["taken"] == {"documents": 1}
+    settings.unlink()
+    settings.symlink_to("/dev/zero")
+    assert moved(data, "import", vault)["same"] == {"documents": 1}

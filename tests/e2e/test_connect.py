@@ -251,3 +251,13 @@ def test_an_own_name_stands_beside_the_other(home: Path) -> None:
     connected(home, "cursor", "--name", "work", "--url", URL)
     assert [*read(home / CURSOR)["mcpServers"]] == ["loci", "work"]
     assert "is not in" in connected(home, "cursor", "--name", "third", "--remove")
+
+
+def test_a_pipe_or_a_device_in_the_place_of_a_file_is_not_waited_for(home: Path) -> None:
+    file = home / CURSOR
+    file.parent.mkdir(parents=True, exist_ok=True)
+    for is_pipe in (True, False):
+        os.mkfifo(file) if is_pipe else file.symlink_to("/dev/zero")
+        ended = connect(home, "cursor", "--yes")
+        assert (ended.returncode, "is no file" in ended.stderr) == (1, True)
+        file.unlink()

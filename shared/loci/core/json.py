@@ -33,6 +33,10 @@ def string(value: Json) -> str:
     return value
 
 
+LAST_SECOND: Final = 253_402_300_799.0
+"""The end of the year 9999: no calendar goes further."""
+
+
 def iso(seconds: float) -> str:
     """Return the time in UTC, to the second, such as 2026-01-17T12:34:56Z."""
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

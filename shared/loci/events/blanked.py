@@ -8,9 +8,13 @@ from loci.core.json import Json, JsonObject
 BLANK: Final = "***"
 LONGEST: Final = 200
 _SECRET: Final = re.compile(
-    r"(?:loci|sk|pk|rk|ghp|gho|ghu|ghs|github_pat|glpat|xox[a-z]|ya29|AKIA|ASIA|AIza|eyJ)[_.-]?[A-Za-z0-9_.-]{12,}"
+    r"(?:loci|sk|pk|rk|ghp|gho|ghu|ghs|github_pat|glpat|xox[a-z]|xapp|ya29|AKIA|ASIA|AIza|eyJ|hf_|npm_|pypi-)"
+    r"[_.-]?[A-Za-z0-9_.-]{12,}"
     r"|(?i:bearer)\s+\S+"
-    r"|(?i:password|passwd|secret|token|api_?key)\s*[=:]\s*\S+"
+    r"|(?i:pass(?:word|wd|phrase)|secret|token|api[-_]?key|apikey|access[-_]?key|signature|credential|cookie)"
+    r"[\"']?\s*[=:]\s*(?:\"[^\"]*\"?|'[^']*'?|\S+)"
+    r"|(?i:authorization)[\"']?\s*[=:]\s*[\"']?(?:[A-Za-z]+\s+)?\S+"
+    r"|-----BEGIN [A-Z ]*PRIVATE KEY.*"
     r"|(?<=://)[^/@\s]+(?=@)"
 )
 """Keys of known forms, what follows the name of a secret, and the user and password in an address."""

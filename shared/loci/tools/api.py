@@ -99,6 +99,10 @@ class Tools:
         """Raise `Refused` if Loci connects to no server like this one."""
         self.parts.reaching.check_place(name, checked_entry(name, entry))
 
+    def filled_here(self, owner: Owner, name: str, entry: object) -> list[str]:
+        """The names in the entry whose values are set here: a server like this one would get them."""
+        return self.parts.reaching.filled_here(owner, checked_entry(name, entry))
+
     def restore(self, owner: Owner, name: str, entry: object) -> None:
         """Configure a server as an archive has it: the secrets that it names may come later."""
         self.parts.tool_list.restore(owner, name, entry)

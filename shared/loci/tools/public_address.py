@@ -3,7 +3,7 @@
 import ipaddress
 from urllib.parse import urlsplit
 
-from loci.tools.configuration import Entry, not_configured
+from loci.tools.configuration import VARIABLE, Entry, not_configured
 
 NEVER = tuple(
     ipaddress.ip_network(network)
@@ -25,6 +25,18 @@ def is_public(text: str) -> bool:
         return address.is_global and not address.is_multicast and not any(address in network for network in NEVER)
     # Outside this block lie loopback, private, link-local, multicast, IPv4-mapped and NAT64 addresses.
     return address.is_global and address in GLOBAL_IPV6 and not any(address in network for network in TUNNELS)
+
+
+def is_outside(entry: Entry) -> bool:
+    """True if the entry itself says that it leads to https at a name, or at a public address."""
+    url = entry.url or ""
+    if not url.lower().startswith("https://") or VARIABLE.search(url):
+        return False
+    host = (urlsplit(url).hostname or "").rstrip(".")
+    try:
+        return is_public(host)
+    except ValueError:
+        return "." in host and not host.rpartition(".")[2].isdecimal()
 
 
 def check_public(name: str, entry: Entry) -> None:

@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from loci.core.deadline import time_for
@@ -55,12 +55,16 @@ class Reaching:
         """Raise `Refused` if the entry names a variable or a secret that is not set. Opens no secret."""
         self.check_place(name, entry)
         known = frozenset(self._secrets.names(owner))
-        texts = [entry.command, *entry.args, entry.cwd, entry.url, *entry.env.values(), *entry.headers.values()]
-        texts += _texts(entry.oauth).values()
-        for found in (one for text in texts if text for one in VARIABLE.finditer(text)):
+        for found in _variables(entry):
             needed = found["name"]
             if not (needed in known or found["default"] is not None or self._variable(needed) is not None):
                 raise _missing(name, needed)
+
+    def filled_here(self, owner: Owner, entry: Entry) -> list[str]:
+        """The names in the entry that a secret of the owner or a variable has. Opens no secret."""
+        known = frozenset(self._secrets.names(owner))
+        names = sorted({one["name"] for one in _variables(entry)})
+        return [one for one in names if one in known or self._variable(one) is not None]
 
     def check_place(self, name: str, entry: Entry) -> None:
         """Raise `Refused` if Loci connects to no server at this place."""
@@ -151,6 +155,13 @@ class ReachedServers:
 
     def close(self, owner: Owner | None = None, name: str | None = None) -> None:
         self._connections.close(owner, name)
+
+
+def _variables(entry: Entry) -> Iterator[re.Match[str]]:
+    """All places in the entry that are to be filled in."""
+    texts = [entry.command, *entry.args, entry.cwd, entry.url, *entry.env.values(), *entry.headers.values()]
+    texts += _texts(entry.oauth).values()
+    return (one for text in texts if text for one in VARIABLE.finditer(text))
 
 
 def _texts(oauth: OAuthEntry | None) -> dict[str, str]:

@@ -177,8 +177,8 @@ class TransferRoute:
         if wanted is None:
             raise Refused("An item lacks a content", "Send it whole", code="BAD_REQUEST")
         if name not in given:
-            return self._staging.whole(owner, wanted.sha256)
-        if hashlib.sha256(given[name]).hexdigest() != wanted.sha256:
+            return self._staging.whole(owner, wanted.sha256, wanted.size)
+        if len(given[name]) != wanted.size or hashlib.sha256(given[name]).hexdigest() != wanted.sha256:
             raise Refused("The hash of a content is another", "Send it again", code="NOT_WHOLE")
         return given[name]
 

@@ -8,6 +8,7 @@ from typing import Any, Final, Protocol, cast
 from loci.core.errors import Conflict, LociError, Refused
 from loci.core.identity import Owner
 from loci.core.json import JsonObject, string
+from loci.transfer.plain_values import check_plain
 
 LONGEST_KEY: Final = 2000
 MOST_CONTENTS: Final = 200
@@ -52,6 +53,7 @@ class Item:
     def from_json(value: object) -> "Item":
         """The item of such an object. Raises `Refused` if it is none."""
         try:
+            check_plain(value)
             fields = cast("dict[str, Any]", value)
             contents = tuple(
                 Content(string(one["name"]), checked_hash(one["sha256"]), _size(one["bytes"]))
@@ -120,7 +122,9 @@ class Wish:
     both: bool = False
     """True: what clashes comes too, in another place."""
     programs: bool = False
-    """True: servers that start a program of this machine come too."""
+    """True: servers that start a program of this machine, or get a value that is set here, come too."""
+    from_afar: bool = False
+    """True: the request came over HTTP. Nobody at this machine has looked at what it brings."""
 
 
 class Part(Protocol):

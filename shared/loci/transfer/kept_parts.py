@@ -9,6 +9,7 @@ from loci.core.identity import Owner
 from loci.core.json import JsonObject, string
 from loci.scratchpad.api import ID, Scratchpad
 from loci.transfer.items import DAMAGED, Clash, Content, Item, LeftOut, Loaded, New, Same, Unreadable, Verdict, Wish
+from loci.transfer.plain_values import check_plain
 
 if TYPE_CHECKING:
     from loci.workflows.api import Workflows
@@ -160,9 +161,12 @@ def _run(loaded: Loaded) -> "tuple[Run, JsonObject]":
 
     try:
         told = cast("dict[str, Any]", json.loads(loaded.load(RUN)))
+        check_plain(told)
         run, values = Run.model_validate(told["run"]), cast("JsonObject", dict(told["values"]))
         gone: dict[str, object] = {"caller": {}, "slot": None, "lease": None, "token": "", "checkpoint": None}
-        if run.status not in ENDED or not values.keys() <= run.tasks.keys():
+        planned = [one.id for one in run.plan.tasks]
+        is_whole = len({*planned}) == len(planned) and run.tasks.keys() == {*planned}
+        if run.status not in ENDED or not is_whole or not values.keys() <= run.tasks.keys():
             raise ValueError(run.status)
     except (ValidationError, AttributeError, LookupError, TypeError, ValueError, RecursionError):
         what = f"The workflow {loaded.item.key} is not written as they are"

@@ -107,16 +107,26 @@ class ServerPart(_WithoutContents):
         return self._looked(owner, item, _server(item), wish)
 
     def _looked(self, owner: Owner, item: Item, name: str, wish: Wish) -> Verdict:
+        from loci.tools.configuration import checked_entry
+        from loci.tools.public_address import is_outside
+
         tools, entry = self._tools(), cast("Mapping[str, Any]", item.about["entry"])
         here = tools.portable(owner).get(name)
         if here is not None:
             is_same = here.entry == entry
             return Same() if is_same else Clash(f"the tool server {name} is here with another entry")
+        to_take_it = "To take it, import it on the machine itself" if wish.from_afar else "To take it: --programs"
         if entry.get("command") and not wish.programs:
             shown = " ".join([str(entry["command"]), *map(str, entry.get("args") or ())])
-            return LeftOut(f"it starts a program of this machine ({shown[:200]}). To take it: --programs")
+            return LeftOut(f"it starts a program of this machine ({shown[:200]}). {to_take_it}")
         try:
             tools.check_place(name, entry)
+            if wish.from_afar and not is_outside(checked_entry(name, entry)):
+                return LeftOut(f"its address is none that everybody reaches by https. {to_take_it}")
+            known = () if wish.programs else tools.filled_here(owner, name, entry)
+            if known:
+                where = str(entry.get("url")).partition("?")[0]
+                return LeftOut(f"it would send the {', '.join(known)} of this machine to {where[:200]}. {to_take_it}")
         except LociError as error:
             return LeftOut(error.what)
         return New()

@@ -1,7 +1,7 @@
 """Bytes that are on their way in, piece by piece: a content that is too large for one request."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from loci.core.errors import NotFound, Refused
@@ -27,17 +27,26 @@ class Staging:
             one: [int(key.rpartition("/")[2]) for key in self._blobs.list(owner, f"{FOLDER}{one}/")] for one in hashes
         }
 
-    def whole(self, owner: Owner, sha256: str) -> bytes:
-        """The content with this hash. Raises `Refused` if a piece is missing, or wrong."""
-        try:
-            pieces = [self._blobs.read(owner, key) for key in self._blobs.list(owner, f"{FOLDER}{sha256}/")]
-        except NotFound:
-            pieces = []
-        content = b"".join(pieces)
-        if hashlib.sha256(content).hexdigest() != sha256:
+    def whole(self, owner: Owner, sha256: str, size: int) -> bytes:
+        """The content with this hash and size. Raises `Refused` if a piece is missing, or wrong."""
+        content = b"".join(self._pieces(owner, sha256, size))
+        if len(content) != size or hashlib.sha256(content).hexdigest() != sha256:
             self.drop(owner, sha256)
             raise Refused("A content did not arrive whole", "Run the same command again", code="NOT_WHOLE")
         return content
+
+    def _pieces(self, owner: Owner, sha256: str, size: int) -> Iterator[bytes]:
+        """Each piece that begins where the one before ends: pieces that overlap are never more than the whole."""
+        end = 0
+        for key in self._blobs.list(owner, f"{FOLDER}{sha256}/"):
+            if int(key.rpartition("/")[2]) != end or end > size:
+                return
+            try:
+                piece = self._blobs.read(owner, key)
+            except NotFound:
+                return
+            end += len(piece)
+            yield piece
 
     def drop(self, owner: Owner, sha256: str = "") -> None:
         """Remove the pieces of this content, or of all."""

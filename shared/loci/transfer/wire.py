@@ -1,7 +1,6 @@
 """The requests and answers of `/transfer`, on both sides of the wire."""
 
 from base64 import b64decode
-from dataclasses import asdict
 from typing import Annotated, Any, Final, Literal, assert_never
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -55,8 +54,8 @@ class Wanted(_Strict):
     programs: bool = False
 
     def wish(self) -> Wish:
-        """The wish."""
-        return Wish(self.both, self.programs)
+        """The wish. `programs` is for the person at this machine: over HTTP, it is not granted."""
+        return Wish(self.both, from_afar=True)
 
 
 class Request(_Strict):
@@ -119,4 +118,4 @@ def verdict_of(value: Any) -> Verdict:
 
 def wish_view(wish: Wish) -> JsonObject:
     """The wish on the wire."""
-    return {**asdict(wish)}
+    return {"both": wish.both, "programs": wish.programs}

@@ -19,6 +19,7 @@ from loci.web.approve_routes import LONGEST_FEEDBACK
 from loci.web.host import PagesHost
 from loci.web.live import live_answer, tagged
 from loci.web.page import HtmlPage
+from loci.web.seen import seen
 from loci.web.shell import PageKind, shell_page
 from loci.web.tool_words import tool_words
 from loci.web.visit import Visit
@@ -60,10 +61,11 @@ class ApprovalsRoutes:
     def shown(self, owner: Owner, question: JsonObject) -> JsonObject:
         """A question as pages show it."""
         tool = str(question["tool"])
-        arguments = json.dumps(question["arguments"], ensure_ascii=False, indent=2)
-        code = str(question["code"] or "")
+        arguments = seen(json.dumps(question["arguments"], ensure_ascii=False, indent=2))
+        code = seen(str(question["code"] or ""))
+        told: JsonObject = {name: seen(one) if isinstance(one, str) else one for name, one in question.items()}
         return {
-            **question,
+            **told,
             "arguments": arguments[:LONGEST_SHOWN],
             "code": code[:LONGEST_SHOWN] or None,
             "is_cut": max(len(arguments), len(code)) > LONGEST_SHOWN,

@@ -19,6 +19,7 @@ from loci.web import answers
 from loci.web.form_tokens import FIELD
 from loci.web.host import PagesHost
 from loci.web.page import OWN, HtmlPage, filled
+from loci.web.seen import seen
 from loci.web.sign_in import SIGN_IN
 from loci.web.visit import Visit
 from loci.web.visitors import APPROVE, Visitors
@@ -82,9 +83,11 @@ class ApproveRoutes:
 
 def _page(run: JsonObject, token: str, form_token: str) -> HtmlPage:
     asked = cast("dict[str, Any]", run.get("checkpoint") or {})
-    shown = json.dumps(asked.get("arguments") or {}, ensure_ascii=False, indent=2)
-    code = f"<h2>Code</h2><pre>{html.escape(str(asked['code']))}</pre>" if asked.get("code") else ""
-    what = f"Task <b>{html.escape(str(asked.get('task', '')))}</b> wants to call" if asked else "A layer has ended"
+    shown = seen(json.dumps(asked.get("arguments") or {}, ensure_ascii=False, indent=2))
+    code = f"<h2>Code</h2><pre>{html.escape(seen(str(asked['code'])))}</pre>" if asked.get("code") else ""
+    what = (
+        f"Task <b>{html.escape(seen(str(asked.get('task', ''))))}</b> wants to call" if asked else "A layer has ended"
+    )
     form = f"""<form method="post" action="approve?link={html.escape(token)}">
     <input type="hidden" name="{FIELD}" value="{html.escape(form_token)}">
     <label for="feedback">Comment, kept with the decision</label>
@@ -92,7 +95,7 @@ def _page(run: JsonObject, token: str, form_token: str) -> HtmlPage:
     <button name="answer" value="approve">Approve</button>
     <button name="answer" value="reject" class="plain">Reject</button>
   </form>"""
-    tool, reason = html.escape(str(asked.get("tool", ""))), html.escape(str(asked.get("reason", "")))
+    tool, reason = (html.escape(seen(str(asked.get(name, "")))) for name in ("tool", "reason"))
     told = f"""<p>{what} <code>{tool}</code>: {reason}.</p>
   <h2>Arguments</h2><pre>{html.escape(shown)}</pre>{code}{form}"""
     return _filled("Approve a step", told)

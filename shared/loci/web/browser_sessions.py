@@ -3,13 +3,16 @@
 from collections.abc import Callable
 from typing import Final
 
-from loci.core.identity import Caller, Owner
+from loci.core.identity import SYSTEM, Caller, Owner
+from loci.core.ids import random_id
 from loci.core.json import JsonObject
 from loci.mcp.auth.signed_in_by import SignedInBy
 from loci.web.host import PagesHost
 
 COOKIE: Final = "loci_visit"
 SECONDS: Final = 3600
+KIND: Final = "ended_visit"
+"""Of the records of sign-ins that a person has ended, each until its cookie would have ended anyway."""
 
 
 class BrowserSessions:
@@ -17,6 +20,7 @@ class BrowserSessions:
 
     def __init__(self, app: PagesHost, clock: Callable[[], float]) -> None:
         self._seal = app.keyring.seal("visit")
+        self._records = app.records
         self._keys = app.api_keys
         self._issuer = app.settings.signs_in_at
         self._clock = clock
@@ -25,15 +29,30 @@ class BrowserSessions:
         """Make the cookie that the browser keeps instead of its credential."""
         ends = min(self._clock() + SECONDS, caller.expires or float("inf"))
         at: JsonObject = {"i": by.issuer} if by.issuer else {}
-        return self._seal.close({"t": caller.owner.tenant, "s": caller.owner.subject, "k": by.key, "e": ends, **at})
+        named: JsonObject = {"n": random_id(), "t": caller.owner.tenant, "s": caller.owner.subject}
+        return self._seal.close({**named, "k": by.key, "e": ends, **at})
+
+    def end(self, kept: str) -> None:
+        """Make the cookie useless, also to whoever has a copy."""
+        match self._seal.open(kept):
+            case {"n": str(name), "e": float() | int() as ends}:
+                self._records.put(SYSTEM, KIND, name, {}, expires_at=float(ends))
+            case _:
+                pass
 
     def caller_of(self, kept: str) -> Caller | None:
         """The caller who signed in; None if the cookie is forged or too old, or the key was revoked."""
         claims = self._seal.open(kept) or {}
         match claims:
-            case {"t": str(tenant), "s": str(subject), "k": key, "e": float() | int() as ends} if ends > self._clock():
+            case {
+                "n": str(name),
+                "t": str(tenant),
+                "s": str(subject),
+                "k": key,
+                "e": float() | int() as ends,
+            } if ends > self._clock():
                 owner = Owner(tenant, subject)
-                is_good = self._is_good(key, claims.get("i"), owner)
+                is_good = self._is_good(key, claims.get("i"), owner) and not self._is_ended(name)
                 return Caller(owner, "token" if key is None else "key") if is_good else None
             case _:
                 return None
@@ -47,6 +66,9 @@ class BrowserSessions:
                 return SignedInBy(issuer=issuer)
             case _:
                 return None
+
+    def _is_ended(self, name: str) -> bool:
+        return self._records.get(SYSTEM, KIND, name) is not None
 
     def _is_good(self, key: object, issuer: object, owner: Owner) -> bool:
         if issuer is not None and issuer != self._issuer:

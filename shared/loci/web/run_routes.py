@@ -21,6 +21,7 @@ from loci.web.approve_routes import LONGEST_FEEDBACK
 from loci.web.host import PagesHost
 from loci.web.live import live_answer, tagged
 from loci.web.page import OWN, HtmlPage, filled
+from loci.web.seen import seen
 from loci.web.shell import PageKind, shell_page
 from loci.web.sign_in import SIGN_IN
 from loci.web.visit import Visit
@@ -107,6 +108,7 @@ class RunRoutes:
             told = self._app.workflows.watching.task(owner, id, task)
             return {
                 **told,
+                "code": told["code"] and seen(str(told["code"])),
                 **{name: _text(told[name], most) for name in ("arguments", "written", "result") if name in told},
             }
 
@@ -128,7 +130,7 @@ class RunRoutes:
 
 def _text(value: Json, most: int) -> JsonObject:
     """The beginning of the value as text, and how long it is."""
-    text = json.dumps(value, ensure_ascii=False, indent=2)
+    text = seen(json.dumps(value, ensure_ascii=False, indent=2))
     return {"text": text[:most], "characters": len(text)}
 
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Final
 from loci.core.errors import LociError
 from loci.core.identity import Owner
 from loci.core.json import Json, JsonObject
+from loci.web.seen import seen
 
 if TYPE_CHECKING:
     from loci.tools.api import Tools
@@ -30,4 +31,5 @@ def tool_words(tools: "Tools", owner: Owner, tool: str) -> JsonObject | None:
         return None
     said = known.annotations
     hints: list[Json] = [text for (name, value), text in HINTS.items() if said.get(name) is value]
-    return {"title": known.title, "description": known.description[:LONGEST], "hints": hints}
+    title = known.title and seen(known.title)
+    return {"title": title, "description": seen(known.description[:LONGEST]), "hints": hints}

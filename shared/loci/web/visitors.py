@@ -55,6 +55,8 @@ class Visitors:
 
     async def caller(self, request: Request) -> tuple[Caller, bool]:
         """The caller, and True if a cookie named it. A credential in the request counts before the cookie."""
+        if "apikey" in request.query_params and _is_led_here(request.headers):
+            raise Refusal(403, "A link of another site must not say who you are. Open Loci yourself")
         kept = request.cookies.get(COOKIE)
         if kept and not _shows(request) and (caller := await on_thread(self._sessions.caller_of, kept)):
             return caller, True
@@ -134,6 +136,7 @@ class Visitors:
         kept, fields = request.cookies.get(COOKIE, ""), await posted_form(request)
         if kept and (caller := await on_thread(self._sessions.caller_of, kept)):
             self._tokens.check(fields.get(FIELD, [""])[0], caller.owner, kept)
+            await on_thread(self._sessions.end, kept)
         answer = answers.away("sign-in")
         answer.headers["Set-Cookie"] = set_cookie("", seconds=0, secure=self.is_secure(request))
         return answer
@@ -164,6 +167,12 @@ def wanted_page(request: Request) -> str:
 
 def _shows(request: Request) -> bool:
     return "authorization" in request.headers or "x-api-key" in request.headers or "apikey" in request.query_params
+
+
+def _is_led_here(headers: Headers) -> bool:
+    """True if the browser follows a link of another site: with its own key, that would sign a person in as somebody."""
+    is_foreign = headers.get("sec-fetch-site") in ("cross-site", "same-site")
+    return is_foreign and headers.get("sec-fetch-mode") == "navigate"
 
 
 def _is_page_load(request: Request) -> bool:

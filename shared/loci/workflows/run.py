@@ -1,10 +1,11 @@
 """A run of a plan: how far each task is, and what it waits for. Its methods give the next state, and change nothing."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Final, Literal, Self
+from typing import Annotated, Any, Final, Literal, Self
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
+from loci.core.json import LAST_SECOND
 from loci.workflows.plan import Plan, Task
 
 TaskStatus = Literal["waiting", "running", "success", "error", "skipped"]
@@ -12,6 +13,9 @@ RunStatus = Literal["running", "paused", "complete", "aborted", "error"]
 """As clients read it."""
 ENDED: Final = frozenset[RunStatus]({"complete", "aborted", "error"})
 SETTLED: Final = frozenset[TaskStatus]({"success", "error", "skipped"})
+Moment = Annotated[float, Field(ge=0, le=LAST_SECOND)]
+Duration = Annotated[float, Field(ge=-LAST_SECOND, le=1000 * LAST_SECOND)]
+"""In milliseconds. A clock may be set back."""
 MOST_TRIES: Final = 12
 """Of a task that is interrupted again and again."""
 
@@ -25,8 +29,8 @@ class TaskState(BaseModel):
     code: str = ""
     """Of its error."""
     error: str = ""
-    began: float = 0
-    ms: float = 0
+    began: Moment = 0
+    ms: Duration = 0
     tries: int = 0
     is_approved: bool = False
     value: Any = None
@@ -62,7 +66,7 @@ class Decision(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    at: float
+    at: Moment
     what: str
     reason: str = ""
     checkpoint: str = ""
@@ -101,8 +105,8 @@ class Run(BaseModel):
     lease: Lease | None = None
     caller: dict[str, Any] = {}
     slot: tuple[str, str] | None = None
-    began: float = 0
-    ended: float = 0
+    began: Moment = 0
+    ended: Moment = 0
     replans: int = 0
     decisions: tuple[Decision, ...] = ()
     token: str = ""

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from tests.attack.wire import Ask
+from tests.surface.workflows.conftest import task
 from tests.surface.workflows.visitors import Visitor, target
 
 
@@ -105,3 +106,14 @@ def test_a_client_that_shows_pages_but_no_forms_opens_it(both: tuple[Visitor, Vi
     assert ann.flow.begun() == []
     ann.post(link, answer="approve")
     assert ann.call("pml_continue", {"workflow_id": asked["workflow_id"]})["status"] == "complete"
+
+
+def test_nothing_hides_in_what_a_person_approves(both: tuple[Visitor, Visitor]) -> None:
+    """A mark that turns a line around would show another text than the one that runs."""
+    ann, _ = both
+    deploy = task("t1", "deploy", value="prod\u202etset\u200b") | {"approve": "human"}
+    asked = ann.call("pml_execute_dag", {"workflow": {"tasks": [deploy]}})
+    for link in (asked["approval_url"], "/ui/approvals", f"/ui/runs/{asked['workflow_id']}/tasks/t1"):
+        text = ann.get(link).body.decode()
+        assert not {"\u202e", "\u200b"} & set(text), link
+        assert "u202etset" in text, link

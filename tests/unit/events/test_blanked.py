@@ -46,7 +46,21 @@ def test_many_arguments_are_counted() -> None:
     assert (len(sizes), sizes["…"]) == (MOST + 1, "5 more")
 
 
-@pytest.mark.parametrize("secret", [*SECRETS, "Bearer abc.def", "password=hunter2", "token: abc123"])
+@pytest.mark.parametrize(
+    "secret",
+    [
+        *SECRETS,
+        "Bearer abc.def",
+        "password=hunter2",
+        "token: abc123",
+        '{"password": "correct horse"}',
+        "client_secret='correct horse'",
+        "Authorization: Basic YW5uOmh1bnRlcjI=",
+        "X-Amz-Signature=0123abcd",
+        "Cookie: loci_visit=abc",
+        "npm_0123456789abcdef",
+    ],
+)
 def test_secrets_in_any_text_are_blanked(secret: str) -> None:
     fields: JsonObject = {"tool": f"server:{secret}", "deep": {"list": [f"x {secret} y"]}}
     assert secret not in json.dumps(blanked(fields))

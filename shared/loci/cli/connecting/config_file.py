@@ -3,6 +3,7 @@
 import codecs
 import difflib
 import os
+import stat
 import tempfile
 from collections.abc import Callable
 from contextlib import suppress
@@ -123,7 +124,10 @@ def _replace(file: Path, content: bytes, mode: int) -> None:
 
 def _content(file: Path) -> bytes | None:
     try:
-        if file.stat().st_size > LARGEST:
+        found = file.stat()
+        if not (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)):  # a pipe or a device may never end
+            raise Refused(f"{file} is no file", "Remove it, or change it yourself", code="BAD_CONFIGURATION")
+        if found.st_size > LARGEST:
             raise Refused(f"{file} is larger than {LARGEST >> 20} MB", "Change it yourself", code="BAD_CONFIGURATION")
         return file.read_bytes()
     except FileNotFoundError:

@@ -61,6 +61,8 @@ class Addresses:
             raise Refusal(400, "The Host header names no host")
         if not self._any_host and not self._is_known(host):
             raise Refusal(421, f"This server does not answer to the host {host[:100]!r}: see the setting allowed_hosts")
+        if _is_part_of_foreign_page(headers):
+            raise Refusal(403, "A page of another site asked for this behind its user's back")
         origin = headers.get("origin")
         if origin is None or self._is_welcome(origin):
             return origin
@@ -75,6 +77,17 @@ class Addresses:
             return True
         scheme, _, host = origin.partition("://")
         return scheme in ("http", "https") and _without_port(host) in LOOPBACK
+
+
+def _is_part_of_foreign_page(headers: Headers) -> bool:
+    """True for a picture, a script or a frame in a page of another site: it names no origin, and its time tells.
+
+    A person who follows a link is welcome, and so is a page that names its origin.
+    """
+    if headers.get("sec-fetch-site") not in ("cross-site", "same-site") or "origin" in headers:
+        return False
+    is_link = headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest") in ("document", None)
+    return not is_link
 
 
 def _without_port(host: str) -> str:

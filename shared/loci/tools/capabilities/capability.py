@@ -5,12 +5,14 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Final, cast
+from typing import Any, Final, TypeVar, cast
 
 from loci.core.ids import content_id
-from loci.core.json import JsonObject, string
+from loci.core.json import LAST_SECOND, JsonObject, string
 from loci.core.stores import Record
 from loci.tools.capabilities.secret_scanner import without_secrets
+
+N = TypeVar("N", int, float)
 
 LONGEST_INTENT: Final = 300
 PROVEN: Final = 0.35
@@ -20,6 +22,7 @@ HOPELESS: Final = 0.1
 HALF_LIFE: Final = 90 * 24 * 3600.0
 SURENESS: Final = 1.0
 """Standard deviations that the success rate lies below the share of runs that worked (Wilson's lower bound)."""
+MOST_COUNTED: Final = 10**9
 MOST_TOOLS: Final = 20
 MOST_OTHER_INTENTS: Final = 4
 
@@ -100,14 +103,21 @@ def capability_of(record: Record) -> Capability:
 
 def _version(value: dict[str, Any]) -> Version:
     return Version(
-        int(value["number"]),
+        _within(int(value["number"]), MOST_COUNTED),
         string(value["identity"]),
         tuple(string(one) for one in value["tools"]),
-        int(value["successes"]),
-        int(value["failures"]),
-        float(value["learned_at"]),
-        float(value["used_at"]),
+        _within(int(value["successes"]), MOST_COUNTED),
+        _within(int(value["failures"]), MOST_COUNTED),
+        _within(float(value["learned_at"]), LAST_SECOND),
+        _within(float(value["used_at"]), LAST_SECOND),
     )
+
+
+def _within(number: N, most: float) -> N:
+    """The number, if it can be one of a record that Loci wrote. Raises `ValueError`."""
+    if not 0 <= number <= most:
+        raise ValueError(number)
+    return number
 
 
 def lower_bound(successes: int, failures: int) -> float:

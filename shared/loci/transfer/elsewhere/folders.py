@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from loci.core.errors import Refused
-from loci.transfer.elsewhere.notes import Note, files_below, note_of_file, told
+from loci.transfer.elsewhere.notes import Note, files_below, note_of_file, text_of, told
 from loci.transfer.elsewhere.vault_links import with_found_links
 from loci.transfer.items import Loaded, Unreadable
 
@@ -76,8 +76,8 @@ def _settings(vault: Path) -> dict[str, Any]:
     """The vault's own settings. Without the file, or with a broken one, Obsidian takes its defaults."""
     file = vault / ".obsidian" / "app.json"
     try:
-        read = json.loads(file.read_text("utf-8-sig")) if file.stat().st_size <= LARGEST_SETTINGS else None
-    except (OSError, ValueError, RecursionError):
+        read = json.loads(text_of(file, LARGEST_SETTINGS)) if file.exists() else None
+    except (OSError, Refused, ValueError, RecursionError):
         read = None
     return cast("dict[str, Any]", read) if isinstance(read, dict) else {}
 

@@ -1,0 +1,169 @@
+"""Things from elsewhere with values that no store can keep or no page can show: they stay out, and all goes on."""
+
+import hashlib
+import json
+from collections.abc import Generator
+from contextlib import closing
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from loci.app import App
+from loci.compose import build_app
+from loci.core.errors import LociError, Refused
+from loci.core.identity import LOCAL
+from loci.core.settings import load_settings
+from loci.mcp.http.application import asgi
+from loci.tools.capabilities.capability import capability_id
+from loci.tools.capabilities.normal_form import identity_of
+from loci.tools.capabilities.syntax import root_of
+from loci.transfer.items import Item, Loaded, Wish, check
+from tests.attack.doors import UvicornDoor, uvicorn_door
+from tests.attack.wire import Ask, call, legacy
+
+CODE = "return 1"
+INTENT = "send the report"
+RUN: dict[str, Any] = {
+    "run": {
+        "plan": {"tasks": [{"id": "t1", "tool": "loci:search_documents", "arguments": {"query": "x"}}]},
+        "tasks": {"t1": {"status": "success", "began": 1.0, "ms": 2.0, "tries": 1, "value": {"a": 1}}},
+        "status": "complete",
+        "began": 1.0,
+        "ended": 2.0,
+        "decisions": [{"at": 1.0, "what": "approved", "reason": "r", "checkpoint": "c"}],
+    },
+    "values": {},
+}
+PAGES = (
+    "/ui/runs",
+    "/ui/runs/list",
+    "/ui/runs/wf_abc",
+    "/ui/runs/wf_abc/state",
+    "/ui/runs/wf_abc/tasks/t1",
+    "/ui/learned",
+)
+NO_NUMBERS = [float("nan"), float("inf"), 1e300, 1e18, -1e18, 10**30, 10**400]
+HALF = "\ud800"
+
+
+@pytest.fixture(scope="module")
+def app(tmp_path_factory: pytest.TempPathFactory) -> Generator[App]:
+    data = tmp_path_factory.mktemp("poisoned")
+    with closing(build_app(load_settings({"data": data, "models": data / "models", "log_level": "ERROR"}))) as app:
+        yield app
+
+
+@pytest.fixture(scope="module")
+def home(app: App) -> Generator[UvicornDoor]:
+    with uvicorn_door(asgi(app, on_loopback=True)) as door:
+        yield door
+
+
+def capability() -> dict[str, Any]:
+    root = root_of(CODE)
+    assert root is not None
+    identity = identity_of(root)
+    counts = {"number": 1, "successes": 9, "failures": 0, "learned_at": 1.0, "used_at": 1.0}
+    return {
+        "intent": INTENT,
+        "other_intents": [],
+        "versions": [{"identity": identity, "tools": [], **counts}],
+        "versions_made": 1,
+        "codes": {identity: {"code": CODE, "needs": []}},
+    }
+
+
+def taken(app: App, part: str, key: str, about: object, **contents: bytes) -> bool:
+    """True if it comes in. What keeps it out is an error of Loci, whatever is in it."""
+    told = [
+        {"name": name, "sha256": hashlib.sha256(one).hexdigest(), "bytes": len(one)} for name, one in contents.items()
+    ]
+    try:
+        item = Item.from_json({"part": part, "key": key, "about": about, "contents": told})
+        check(app.transfer.parts[part], item)
+        place = app.transfer.of(LOCAL)
+        place.look([item], Wish())
+        return place.take([Loaded(item, contents.__getitem__)], Wish()) == [None]
+    except LociError:
+        return False
+
+
+def changed(value: Any, place: str, wrong: object) -> Any:
+    copied = deepcopy(value)
+    *above, last = place.split(".")
+    held: Any = copied
+    for one in above:
+        held = held[int(one)] if one.isdecimal() else held[one]
+    held[last] = wrong
+    return copied
+
+
+def all_is_shown(home: UvicornDoor) -> None:
+    for target in PAGES:
+        answer = home.ask(Ask(b"", (("Host", "127.0.0.1"), ("Accept", "text/html")), "GET", target))
+        assert answer.status in (200, 404), target
+        assert b":NaN" not in answer.body
+        assert b":Infinity" not in answer.body
+    answer = home.ask(legacy(call("pml_workflow_status", {"workflow_id": "wf_abc"})))
+    assert answer.status == 200
+
+
+@pytest.mark.parametrize("name", ["successes", "failures", "learned_at", "used_at", "number"])
+def test_a_capability_with_numbers_that_are_none(app: App, home: UvicornDoor, name: str) -> None:
+    for wrong in NO_NUMBERS:
+        about = changed(capability(), f"versions.0.{name}", wrong)
+        assert not taken(app, "capabilities", capability_id(INTENT), about), wrong
+    all_is_shown(home)
+
+
+@pytest.mark.parametrize(
+    ("place", "wrong"),
+    [
+        *(
+            (place, wrong)
+            for place in ("run.began", "run.ended", "run.tasks.t1.began", "run.tasks.t1.ms", "run.decisions.0.at")
+            for wrong in NO_NUMBERS
+        ),
+        ("run.plan.tasks", []),
+        ("run.tasks", {}),
+        ("run.plan.tasks.0.id", "x"),
+        ("run.plan.tasks.0.id", HALF),
+        ("run.tasks.t1.value", HALF),
+        ("run.tasks.t1.value.a", HALF),
+        ("run.tasks.t1.value.a", float("nan")),
+        ("run.decisions.0.reason", HALF),
+    ],
+    ids=lambda one: repr(one)[:20],
+)
+def test_a_run_that_no_page_can_show(app: App, home: UvicornDoor, place: str, wrong: object) -> None:
+    run = json.dumps(changed(RUN, place, wrong)).encode()
+    assert not taken(app, "runs", "wf_abc", {"status": "complete"}, run=run)
+    all_is_shown(home)
+
+
+@pytest.mark.parametrize(
+    ("part", "about"),
+    [
+        ("documents", {"path": "a/b.md", "changed_on": HALF}),
+        ("documents", {"path": "a/b.md", "history": [{"text": None, "after": HALF, "at": "x", "by": "x"}]}),
+        ("files", {"name": "b.md", "number": 1, "added_at": HALF, "versions": []}),
+        ("results", {"tool": HALF, "about": "x"}),
+        ("results", {"tool": {HALF: 1}, "about": "x"}),
+        ("results", {"tool": "x", "about": "x", "more": json.loads("[" * 300 + "]" * 300)}),
+    ],
+    ids=lambda one: repr(one)[:30],
+)
+def test_half_a_character_or_what_is_too_deep_is_no_item(part: str, about: object) -> None:
+    with pytest.raises(Refused):
+        Item.from_json({"part": part, "key": "x", "about": about, "contents": []})
+
+
+def test_the_good_ones_come_in(tmp_path: Path) -> None:
+    """Else everything above could be kept out for another reason."""
+    with closing(build_app(load_settings({"data": tmp_path, "models": tmp_path / "models"}))) as app:
+        assert taken(app, "capabilities", capability_id(INTENT), capability())
+        assert taken(app, "runs", "wf_abc", {"status": "complete"}, run=json.dumps(RUN).encode())
+        assert [one.id for one in app.tools.capabilities.all(LOCAL)] == [capability_id(INTENT)]
+        assert [one["id"] for one in app.workflows.watching.all(LOCAL)] == ["wf_abc"]
