@@ -1,8 +1,10 @@
 """What one owner's code does after its answer, or at all places at once, keeps no other owner waiting."""
 
+import os
 import time
 from collections.abc import Generator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -16,6 +18,7 @@ from loci.core.settings import load_settings
 from loci.mcp.http.application import asgi
 from tests.attack.conftest import ANN, BOB
 from tests.attack.doors import PATIENCE, UvicornDoor, uvicorn_door
+from tests.attack.sandbox.python.test_dying import descendants
 from tests.attack.test_waiting import pending
 from tests.attack.wire import Answer, Ask, call, legacy
 from tests.support.executors import runner_packages
@@ -131,3 +134,29 @@ def test_calls_for_files_of_an_executor_that_runs_are_refused_at_once(
         assert not running[0].done()
         (app.settings.data / "executors" / id / "work" / "go").touch()
     assert {one.tool_code for one in answers} == {"EXECUTOR_BUSY"}
+
+
+@pytest.mark.skipif(not Path("/proc/self/autogroup").exists(), reason="this Linux has no autogroups to look at")
+def test_runs_of_an_owner_who_runs_much_give_way_until_they_end(own: tuple[App, UvicornDoor]) -> None:
+    app, door = own
+    people = People(app)
+    ids = people.executors(ANN, 4)
+    with pending(door, [people.run(ANN, id, WAITS) for id in ids]) as waiting:
+        until(lambda: len(people.begun(ids)) == len(ids))
+        shares = _shares(app)
+        last = ids[[shares[id] for id in ids].index(15)]
+        assert sorted(shares[id] for id in ids) == [0, 5, 10, 15]
+        _let_go(app, ids, waiting)
+    assert door.ask(people.run(ANN, last, "1 + 1")).tool_code is None
+    assert _shares(app)[last] == 0
+
+
+def _shares(app: App) -> dict[str, int]:
+    """How much the process of each executor gives way."""
+    found: dict[str, int] = {}
+    for process in descendants(os.getpid()):
+        with suppress(OSError):
+            folder = Path(f"/proc/{process}/cwd").readlink()
+            if folder.is_relative_to(app.settings.data):
+                found[folder.parent.name] = int(Path(f"/proc/{process}/autogroup").read_text().split()[-1])
+    return found

@@ -19,9 +19,6 @@ from loci.sandbox.wall.layers import Layer
 if TYPE_CHECKING:
     from loci.sandbox.supervisor.deno_runs import DenoRunner
 
-STEPS, MOST_STEPS = 5, 15
-"""A run gives way by so many steps for each other run of its owner: with five, it has a third of the processor."""
-
 
 class DenoSandbox:
     """Runs each job in a process of its own. The first job starts everything."""
@@ -50,20 +47,20 @@ class DenoSandbox:
                 "Send what it needs as `context`",
                 code="SANDBOX_UNAVAILABLE",
             )
-        with self._way(owner) as steps:
+        with self._way(owner) as others:
             ran = runner.run(
-                deno_job(job), lambda tool, arguments: called(call, tool, arguments), given_up, gives_way=steps
+                deno_job(job), lambda tool, arguments: called(call, tool, arguments), given_up, others=others
             )
         return run_result(ran)
 
     @contextmanager
     def _way(self, owner: Owner) -> Generator[int]:
-        """How much a run of this owner gives way: the more, the more of theirs are under way."""
+        """The way of a run, beside so many others of its owner."""
         with self._turn:
-            steps = min(MOST_STEPS, STEPS * self._running[owner.key])
+            others = self._running[owner.key]
             self._running[owner.key] += 1
         try:
-            yield steps
+            yield others
         finally:
             with self._turn:
                 self._running[owner.key] -= 1

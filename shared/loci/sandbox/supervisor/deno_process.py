@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 
 from loci.sandbox.supervisor.control_groups import ControlGroup, end_group
 from loci.sandbox.supervisor.deno_messages import Ready, parsed
+from loci.sandbox.supervisor.giving_way import give_way
 from loci.sandbox.supervisor.process_use import memory_use
 
 KEPT_ERRORS = 65536
@@ -152,11 +153,7 @@ class DenoProcess:
         with contextlib.suppress(OSError):  # it has ended
             for task in map(int, os.listdir(f"/proc/{self.pid}/task")):
                 os.setpriority(os.PRIO_PROCESS, task, min(19, os.getpriority(os.PRIO_PROCESS, task) + steps))
-        if self._group is not None:  # it has a share of its own
-            self._group.give_way(steps)
-        # So has each session, on some machines.
-        with contextlib.suppress(OSError), open(f"/proc/{self.pid}/autogroup", "w", encoding="ascii") as opened:
-            opened.write(str(steps))
+        give_way(self.pid, steps, self._group)
 
     @property
     def was_out_of_memory(self) -> bool:

@@ -25,6 +25,7 @@ from loci.sandbox.supervisor.deno_messages import (
 )
 from loci.sandbox.supervisor.deno_process import DenoProcess, NotStartedError
 from loci.sandbox.supervisor.deno_starter import DenoStarter, ProcessShape
+from loci.sandbox.supervisor.giving_way import steps_beside
 from loci.sandbox.supervisor.tool_calls import Call, ToolCalls
 from loci.sandbox.wall.layers import Layer
 
@@ -41,6 +42,8 @@ BESIDE_HEAP_MB = 400
 COMMON_MB = 512
 """The heap that spare processes have. A job with another one waits for a process of its own."""
 READY_SECONDS, CLOSE_SECONDS = 20.0, 2.0
+LEFT = 1
+"""Spare processes that only an owner takes who runs nothing else."""
 QUIET_SECONDS = 0.02
 """Before another is started, so that it takes no processor time from the run that took the last one."""
 IDLE_SECONDS = 900.0
@@ -71,22 +74,25 @@ class DenoRunner:
         self.spares = SpareProcesses(self._starter.start, ProcessShape(COMMON_MB), spares)
 
     def run(
-        self, job: DenoJob, call: Call, given_up: Callable[[], bool] = lambda: False, *, gives_way: int = 0
+        self, job: DenoJob, call: Call, given_up: Callable[[], bool] = lambda: False, *, others: int = 0
     ) -> FinishedRun:
         """Run the code until it ends, has to end, or nobody waits for it any more. Then its process is killed.
 
-        On a busy machine it has less of the processors the more it `gives_way`, in steps of 0 to 19.
+        On a busy machine it has less of the processors the more `others` its owner runs. Then it also leaves the last
+        spare process to an owner who runs nothing.
         """
         began = time.monotonic()
         for attempt in range(ATTEMPTS):
             log = RunLog()
             try:
-                child = self.spares.take(ProcessShape(job.memory_mb, job.read), is_new=attempt > 0)
+                child = self.spares.take(
+                    ProcessShape(job.memory_mb, job.read), is_new=attempt > 0, left=LEFT if others else 0
+                )
             except NotStartedError as error:
                 if error.is_killed and attempt + 1 < ATTEMPTS:
                     continue
                 return FinishedRun(Broken("start", f"{DID_NOT_START}: {error}"), log, _ms(began), 0)
-            child.give_way(gives_way)
+            child.give_way(steps_beside(others))
             bridge = ToolCalls(job, call, log)
             began = time.monotonic()
             try:
@@ -118,10 +124,13 @@ class SpareProcesses:
         self._filler: threading.Thread | None = None
         self._closed = False
 
-    def take(self, shape: ProcessShape, *, is_new: bool = False) -> DenoProcess:
-        """A process that waits for a job: a spare one, or a new one if none has that shape or `is_new` asks for it."""
+    def take(self, shape: ProcessShape, *, is_new: bool = False, left: int = 0) -> DenoProcess:
+        """A process that waits for a job: a spare one, or a new one if none has that shape or `is_new` asks for it.
+
+        So many spare ones must be `left`, too.
+        """
         if shape == self._shape and self._size and not is_new:
-            while (spare := self._next()) is not None:
+            while (spare := self._next(left)) is not None:
                 spare.wait(0, ())
                 if spare.ended is None and not spare.is_silent:
                     return spare
@@ -143,9 +152,9 @@ class SpareProcesses:
             filler.join(CLOSE_SECONDS)
         self._drop()
 
-    def _next(self) -> DenoProcess | None:
+    def _next(self, left: int) -> DenoProcess | None:
         with self._changed:
-            found = self._ready.popleft() if self._ready else None
+            found = self._ready.popleft() if len(self._ready) > left else None
             if self._filler is None and not self._closed:
                 self._filler = threading.Thread(target=self._fill, name="spares", daemon=True)
                 self._filler.start()

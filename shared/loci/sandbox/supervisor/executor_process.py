@@ -29,6 +29,7 @@ from loci.sandbox.supervisor.exchange import (
     framed,
 )
 from loci.sandbox.supervisor.executor_files import disk_use
+from loci.sandbox.supervisor.giving_way import give_way
 from loci.sandbox.supervisor.process_handle import ProcessHandle
 from loci.sandbox.supervisor.process_use import HeldFiles, held_files, memory_use
 
@@ -61,6 +62,7 @@ class ExecutorProcess:
         self._unsent = memoryview(b"")
         self._held_files = HeldFiles()
         self.has_run = False
+        self._gives_way = 0
         self.ended: WhyEnded | None = None
         for one in descriptors:
             os.set_blocking(one, False)
@@ -92,6 +94,12 @@ class ExecutorProcess:
         self.has_run = True
         message: Message = {"op": "run", "code": code, "saved": saved}
         return self._request(message, self._bounds.seconds, lookup=lookup, soft=True, given_up=given_up)
+
+    def give_way(self, steps: int) -> None:
+        """Have less of the processors as long as others want them, until it is told otherwise."""
+        if steps != self._gives_way and self.ended is None:
+            give_way(self.id, steps, self._group)
+            self._gives_way = steps
 
     def save(
         self,

@@ -253,6 +253,28 @@ def test_who_runs_much_gives_way_to_who_runs_little() -> None:
             over.set()
 
 
+def test_the_last_spare_is_for_who_runs_nothing() -> None:
+    with sandbox(STRONGEST, spares=1) as made, ThreadPoolExecutor(1) as threads:
+        assert value(made, "1") == 1
+        runner = made._runner  # pyright: ignore[reportPrivateUsage]
+        assert runner is not None
+        ready = runner.spares._ready  # pyright: ignore[reportPrivateUsage]
+        limits = RunLimits(120_000, 512, ())
+        endless = TypeScriptJob("await new Promise(() => setInterval(() => 1, 1000))", {}, limits, ())
+        over = Event()
+        [first] = until(lambda: [*ready])
+        threads.submit(made.run, ANN.owner, endless, no_tool, over.is_set)
+        try:
+            [spare] = until(lambda: [one for one in ready if one is not first])
+            short = TypeScriptJob("2", {}, limits, ())
+            made.run(ANN.owner, short, no_tool)
+            assert [*ready] == [spare]
+            made.run(BOB.owner, short, no_tool)
+            assert spare not in ready
+        finally:
+            over.set()
+
+
 def _niceness(others: set[int]) -> list[int]:
     """Of each process but the others that runs code now."""
     found: list[int] = []

@@ -200,12 +200,15 @@ class ConfinedExecutors:
             return list(self._sessions.values())
 
     @contextmanager
-    def _place(self, session: ExecutorSession) -> Generator[None]:
-        """A place for a run. An owner with too many processes first waits until one of them is put away."""
-        with self._places.place(session.owner.key, BUSY_SECONDS):
+    def _place(self, session: ExecutorSession) -> Generator[int]:
+        """A place for a run, beside so many others of its owner.
+
+        An owner with too many processes first waits until one of them is put away.
+        """
+        with self._places.place(session.owner.key, BUSY_SECONDS) as others:
             if not session.is_here:
                 self._make_room(session, session.owner)
-            yield
+            yield others
 
     def _make_room(self, but: ExecutorSession, of: Owner | None = None) -> None:
         """Put away those that were idle for longest, of the owner with most of them.

@@ -19,6 +19,7 @@ from loci.sandbox.supervisor import variables
 from loci.sandbox.supervisor.exchange import MB, Bounds, ExecutorEnded
 from loci.sandbox.supervisor.executor_files import NoSuchFileError, file_stamps, read_file, written_files
 from loci.sandbox.supervisor.executor_process import ExecutorProcess
+from loci.sandbox.supervisor.giving_way import steps_beside
 from loci.sandbox.supervisor.process_use import memory_use
 from loci.sandbox.supervisor.variables import UnreadableError, Unsaved
 
@@ -84,19 +85,19 @@ class ExecutorSession:
         code: str,
         files: StoredFiles,
         keep_until: float,
-        place: Callable[[], AbstractContextManager[None]],
+        place: Callable[[], AbstractContextManager[int]],
         given_up: GivenUp = never,
     ) -> Ran:
         """Run the code in a place, which it takes at its turn. `Refused` if another run does not end in time."""
-        with self._turn_to_run(), place():
+        with self._turn_to_run(), place() as others:
             self._keep_until = keep_until
             is_unwanted = lambda: self._is_unwanted or given_up()  # noqa: E731 (it is asked while the code runs)
             left = ATTEMPTS - 1
-            while (ran := self._ran(code, files, is_unwanted, is_last=not left)) is None:
+            while (ran := self._ran(code, files, is_unwanted, others, is_last=not left)) is None:
                 left -= 1
             return ran
 
-    def _ran(self, code: str, files: StoredFiles, is_unwanted: GivenUp, *, is_last: bool) -> Ran | None:
+    def _ran(self, code: str, files: StoredFiles, is_unwanted: GivenUp, others: int, *, is_last: bool) -> Ran | None:
         """Run the code once. None if its process ended before it had read the code, unless this try is the last."""
         try:
             executor, condition = self._started()
@@ -109,6 +110,7 @@ class ExecutorSession:
         self.is_dirty, self._is_large = True, False
         copies = StoredFileCopies(self._folder, files, self.owner)
         self._folder.begin_run()
+        executor.give_way(steps_beside(others))
         try:
             reply = executor.run(code, copies, given_up=is_unwanted, saved=self._is_saved)
         except ExecutorEnded as ended:

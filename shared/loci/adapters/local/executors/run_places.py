@@ -21,8 +21,8 @@ class RunPlaces:
         self._changed = threading.Condition()
 
     @contextmanager
-    def place(self, owner: str, seconds: float) -> Generator[None]:
-        """Hold a place for the block. `Refused` if none is free in time."""
+    def place(self, owner: str, seconds: float) -> Generator[int]:
+        """Hold a place for the block, beside so many others of the owner. `Refused` if none is free in time."""
         with self._changed:
             if not self._changed.wait_for(lambda: self._is_free_for(owner), seconds):
                 raise Refused(
@@ -30,9 +30,10 @@ class RunPlaces:
                     "Call again when one of them is done",
                     code="EXECUTOR_BUSY",
                 )
+            others = self._taken[owner]
             self._taken[owner] += 1
         try:
-            yield
+            yield others
         finally:
             with self._changed:
                 self._taken[owner] -= 1
