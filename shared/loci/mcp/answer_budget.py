@@ -56,7 +56,10 @@ class ResultStore(Protocol):
 
 
 class ShortenedResult(CallToolResult):
-    """A result that its tool has shortened. The whole of it is kept, as if the budget had cut it."""
+    """A result that its tool has shortened. The whole of it is kept, as if the budget had cut it.
+
+    Its text is its structure as JSON.
+    """
 
     whole: str = Field(exclude=True)
 
@@ -69,11 +72,12 @@ async def within_budget(
         return result
     structured = cast("object", result.structured_content)
     text = "\n".join(block.text for block in result.content if isinstance(block, TextContent))
-    plain = text if structured is None else as_text(_bare(tool, structured))
-    fits = max(_length(text), _length(plain)) <= tool.budget
-    if fits and not isinstance(result, ShortenedResult):
+    is_shortened = isinstance(result, ShortenedResult)
+    plain = text if structured is None or is_shortened else as_text(_bare(tool, structured))
+    fits = max(_length(one) for one in {text, plain}) <= tool.budget
+    if fits and not is_shortened:
         return result
-    whole = result.whole if isinstance(result, ShortenedResult) else plain
+    whole = result.whole if is_shortened else plain
     line, kept = await on_thread(_keep, tool, arguments, whole, owner, results)
     others = [block for block in result.content if not isinstance(block, TextContent)]
     if tool.sdk_tool.output_schema is None or not isinstance(structured, dict):

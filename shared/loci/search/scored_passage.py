@@ -45,13 +45,23 @@ def judge(
 
 def words_had(words: Sequence[str], found: Sequence[ScoredPassage]) -> dict[str, list[str]]:
     """Which of the words each passage has, by the id of its chunk."""
-    return {one.chunk.id: words_in(words, one.chunk) for one in found}
+    apart = _apart(words)
+    return {one.chunk.id: _those_in(apart, one.chunk) for one in found}
 
 
 def words_in(words: Sequence[str], chunk: Chunk) -> list[str]:
     """Those of the words that the passage has, each once."""
+    return _those_in(_apart(words), chunk)
+
+
+def _apart(words: Sequence[str]) -> list[tuple[str, str]]:
+    """Each word once, and as it stands among others."""
+    return [(word, f" {word} ") for word in dict.fromkeys(words)]
+
+
+def _those_in(apart: Sequence[tuple[str, str]], chunk: Chunk) -> list[str]:
     text = f" {chunk.words} "
-    return [word for word in dict.fromkeys(words) if f" {word} " in text]
+    return [word for word, spaced in apart if spaced in text]
 
 
 def final_scores(found: Sequence[ScoredPassage]) -> list[float]:

@@ -53,7 +53,10 @@ def _best_start(starts: Iterable[int], positions: Sequence[tuple[str, int, int]]
     for start in starts:
         if most == every and not centred:
             break
-        inside = positions[bisect_left(begins, start) : bisect_left(begins, start + room)]
+        first, behind = bisect_left(begins, start), bisect_left(begins, start + room)
+        if behind - first < (most if centred and most else most + 1):  # too few to be better
+            continue
+        inside = positions[first:behind]
         found = [(word, begin) for word, begin, end in inside if end <= start + room]
         count = len({word for word, _ in found})
         if count < most or not found:

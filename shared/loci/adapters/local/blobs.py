@@ -155,11 +155,11 @@ def _missing(key: str) -> NotFound:
 def _write_below(path: Path, content: bytes, *, durable: bool) -> None:
     """Write the file and the folders above it."""
     for left in reversed(range(ATTEMPTS)):
-        new = [folder for folder in path.parents if not folder.exists()]
+        new = [folder for folder in path.parents if not folder.exists()] if durable else []
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             _replace(path, content, durable=durable)
-            for folder in new if durable else ():
+            for folder in new:
                 _sync(folder.parent)
         except (FileNotFoundError, FileExistsError):  # a folder went away, before or while it was looked at
             if not left:

@@ -45,6 +45,8 @@ class AnswerRoom:
     """Passages beside the best ones, by id."""
     with_nulls: bool
     rows: dict[str, SearchResult] = field(default_factory=dict[str, SearchResult])
+    _least: dict[str, int] = field(default_factory=dict[str, int])
+    """Bytes of the text of each row if there is no room for the whole."""
     _headings: dict[str, str] = field(default_factory=dict[str, str])
     """Of the rows: there is no room for them beside a line, from which `lines` leads on."""
     _shown: set[str] = field(default_factory=set[str])
@@ -56,12 +58,14 @@ class AnswerRoom:
         for row in rows:
             if row.heading is not None and row.context is None and not self.with_nulls:
                 self._headings[row.id], row.heading = row.heading, None
-            cost = self._size(row) - json_size(row.snippet) + _least(row) + 1
+            text = json_size(row.snippet)
+            least = text if row.context is not None else min(LINE, text)
+            cost = self._size(row) - text + least + 1
             if cost > room and self.rows:
                 break
             room -= cost
             self.left -= cost
-            self.rows[row.id] = row
+            self.rows[row.id], self._least[row.id] = row, least
 
     def show(self, passages: Sequence[Hit]) -> None:
         """Show these passages whole, as far as there is room, and a line of the others. Best first."""
@@ -78,7 +82,7 @@ class AnswerRoom:
             if row is not None and row.id not in begun:
                 begun.add(row.id)
                 # Only the words that it has: it takes time to look for each.
-                row.snippet = excerpt(hit.snippet, words_in(self.words, hit.chunk), LINE, _least(row))
+                row.snippet = excerpt(hit.snippet, words_in(self.words, hit.chunk), LINE, self._least[row.id])
 
     def is_whole(self, hit: Hit) -> bool:
         """True if all of its passage is shown."""
@@ -86,7 +90,7 @@ class AnswerRoom:
 
     def _show_best(self, row: SearchResult, hit: Hit) -> bool:
         heading = self._headings.get(row.id)
-        room = self.left + _least(row) - (json_size({"heading": heading}) if heading else 0)
+        room = self.left + self._least[row.id] - (json_size({"heading": heading}) if heading else 0)
         view = self._view(hit, room)
         if view is None:
             return False
@@ -123,9 +127,4 @@ class AnswerRoom:
         return PassageView(text=excerpt(hit.snippet, self.words, PASSAGE, most), lines=lines_of(hit.chunk))
 
     def _size(self, view: BaseModel) -> int:
-        return json_size(view.model_dump(mode="json", exclude_none=not self.with_nulls))
-
-
-def _least(row: SearchResult) -> int:
-    """Bytes of its text if there is no room for the whole."""
-    return json_size(row.snippet) if row.context is not None else min(LINE, json_size(row.snippet))
+        return len(view.model_dump_json(exclude_none=not self.with_nulls).encode())
