@@ -42,8 +42,7 @@ class BareModel:
     def vector(self, question: str) -> "np.ndarray[Any, np.dtype[np.float32]]":
         encoded = self._tokenizer.encode(question)
         ids = np.array([encoded.ids], np.int64)
-        fed = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
-        [hidden] = self._session.run(["last_hidden_state"], fed)
+        [hidden] = self._session.run(["last_hidden_state"], {"input_ids": ids, "token_type_ids": np.zeros_like(ids)})
         mean = hidden[0].mean(axis=0)
         return mean / np.linalg.norm(mean)
 

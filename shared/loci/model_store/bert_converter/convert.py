@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 LONGEST_HEADER = 100_000_000
 EPSILON = SMALLEST = 1e-12
 FIRST_LAYER = "encoder.layer.{}.attention.self.query.weight"
-LARGEST_NEGATIVE = -3.4028234663852886e38
 LARGEST_WEIGHT = 63
 """Of 127: processors without VNNI add two products of bytes in 16 bits, which larger weights overflow."""
 LARGEST_BYTE = 127
@@ -60,7 +59,11 @@ def read_weights(path: Path) -> Weights:
 
 
 def bert_graph(weights: Weights, heads: int) -> bytes:
-    """An ONNX file that turns `input_ids, attention_mask, token_type_ids` into `last_hidden_state`."""
+    """An ONNX file that turns `input_ids, token_type_ids` into `last_hidden_state`.
+
+    It has no mask, because it reads each text alone, without padding: without one, onnxruntime's operator for attention
+    never writes down the scores.
+    """
     return _BertGraph(weights, heads).file()
 
 
@@ -76,32 +79,21 @@ class _BertGraph:
 
     def file(self) -> bytes:
         graph, layers = self._graph, 0
-        ids, mask, types = (
-            graph.input(name, "int64", ("batch", "tokens"))
-            for name in ("input_ids", "attention_mask", "token_type_ids")
-        )
-        self._shapes()
+        ids, types = (graph.input(name, "int64", ("batch", "tokens")) for name in ("input_ids", "token_type_ids"))
+        self._numbers()
         hidden = self._embeddings(ids, types)
-        bias = self._bias(mask)
         while FIRST_LAYER.format(layers) in self._weights:
-            hidden = self._layer(f"encoder.layer.{layers}", hidden, bias)
+            hidden = self._layer(f"encoder.layer.{layers}", hidden)
             layers += 1
         graph.node("Identity", hidden, into="last_hidden_state")
         graph.output("last_hidden_state", "float32", ("batch", "tokens", self._width))
         return graph.file()
 
-    def _shapes(self) -> None:
-        """Add the constants that the nodes below name. A 0 in a shape keeps that dimension."""
-        shapes = {
-            "split": [0, 0, self._heads, self._width // self._heads],
-            "join": [0, 0, self._width],
-            "three": [self._width] * 3,
-            "zero": [0],
-            "middle": [1, 2],
-        }
-        for name, value in shapes.items():
+    def _numbers(self) -> None:
+        """Add the constants that the nodes below name."""
+        for name, value in {"three": [self._width] * 3, "zero": [0]}.items():
             self._graph.constant(name, self._np.array(value, "int64"))
-        for name, value in {"whole": 1, "half": 0.5, "root": math.sqrt(2), "least": LARGEST_NEGATIVE}.items():
+        for name, value in {"whole": 1, "half": 0.5, "root": math.sqrt(2)}.items():
             self._graph.constant(name, self._np.array(value, "float32"))
 
     def _embeddings(self, ids: str, types: str) -> str:
@@ -119,20 +111,11 @@ class _BertGraph:
         size = self._graph.node("Gather", self._graph.constant(f"{name}.size", sizes), ids)
         return self._graph.node("Mul", self._graph.node("Cast", found, to=1), size)
 
-    def _bias(self, mask: str) -> str:
-        """Added to the attention scores, it keeps attention off the padding."""
+    def _layer(self, name: str, hidden: str) -> str:
         graph = self._graph
-        real = graph.node("Cast", graph.node("Unsqueeze", mask, "middle"), to=1)
-        return graph.node("Mul", graph.node("Sub", "whole", real), "least")
-
-    def _layer(self, name: str, hidden: str, bias: str) -> str:
-        graph = self._graph
-        query, key, value = graph.nodes("Split", self._asked(name, hidden), "three", outputs=3, axis=-1)
-        query, key = self._split(query, (0, 2, 1, 3)), self._split(key, (0, 2, 3, 1))
-        value = self._split(value, (0, 2, 1, 3))
-        shares = graph.node("Softmax", graph.node("Add", graph.node("MatMul", query, key), bias), axis=-1)
-        seen = graph.node("Transpose", graph.node("MatMul", shares, value), perm=(0, 2, 1, 3))
-        seen = self._linear(f"{name}.attention.output.dense", graph.node("Reshape", seen, "join"))
+        asked = graph.nodes("Split", self._asked(name, hidden), "three", outputs=3, axis=-1)
+        seen = graph.node("MultiHeadAttention", *asked, num_heads=self._heads, scale=1.0)
+        seen = self._linear(f"{name}.attention.output.dense", seen)
         hidden = self._norm(f"{name}.attention.output.LayerNorm", graph.node("Add", seen, hidden))
         wide = self._gelu(self._linear(f"{name}.intermediate.dense", hidden))
         narrow = self._linear(f"{name}.output.dense", wide)
@@ -166,9 +149,6 @@ class _BertGraph:
         most = self._np.abs(array).max(axis, keepdims=True)
         sizes: Floats = self._np.maximum(most / self._np.float32(largest), self._np.float32(SMALLEST))
         return self._np.round(array / sizes).astype(self._np.int8), sizes
-
-    def _split(self, hidden: str, order: tuple[int, ...]) -> str:
-        return self._graph.node("Transpose", self._graph.node("Reshape", hidden, "split"), perm=order)
 
     def _norm(self, name: str, hidden: str) -> str:
         weight, bias = self._constant(f"{name}.weight"), self._constant(f"{name}.bias")

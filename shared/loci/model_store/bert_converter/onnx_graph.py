@@ -10,6 +10,9 @@ if TYPE_CHECKING:
 
 # The oldest operator set with LayerNormalization. A reader must know format 8.
 OPSET, FORMAT = 17, 8
+MICROSOFT = "com.microsoft"
+OF_MICROSOFT = {"MultiHeadAttention"}
+"""Operators that onnxruntime has besides those of ONNX."""
 ELEMENT_TYPES = {"float32": 1, "int8": 3, "int64": 7}
 FLOAT, INTEGER, INTEGERS = 1, 2, 7
 
@@ -64,6 +67,7 @@ class OnnxGraph:
             *(_text(2, name) for name in outputs),
             _text(3, outputs[0]),
             _text(4, operator),
+            *((_text(7, MICROSOFT),) if operator in OF_MICROSOFT else ()),
             *(_attribute(name, value) for name, value in attributes.items()),
         )
         self._nodes.append(_message(1, *fields))
@@ -72,8 +76,8 @@ class OnnxGraph:
     def file(self) -> bytes:
         """The bytes of the ONNX file. The same graph always gives the same bytes."""
         graph = _message(7, *self._nodes, _text(2, self._name), *self._constants, *self._ends)
-        opset = _message(8, _integer(2, OPSET))
-        return b"".join((_integer(1, FORMAT), _text(2, "loci"), graph, opset))
+        opsets = _message(8, _integer(2, OPSET)), _message(8, _text(1, MICROSOFT), _integer(2, 1))
+        return b"".join((_integer(1, FORMAT), _text(2, "loci"), graph, *opsets))
 
 
 def _attribute(name: str, value: Attribute) -> bytes:
