@@ -1,6 +1,5 @@
 """Cuts the snippet out of a passage: the span with most of the question's words, word for word."""
 
-from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from loci.search.words import word_positions
@@ -47,17 +46,23 @@ def _span(text: str, words: Collection[str], room: int, *, centred: bool) -> tup
 
 
 def _best_start(starts: Iterable[int], positions: Sequence[tuple[str, int, int]], room: int, *, centred: bool) -> int:
-    """The start of the window with most of the words; of equal ones the first, or the one with them in its middle."""
-    begins, every = [begin for _, begin, _ in positions], len({word for word, _, _ in positions})
+    """The start of the window with most of the words; of equal ones the first, or the one with them in its middle.
+
+    The starts rise, and so do the positions.
+    """
+    every = len({word for word, _, _ in positions})
     best, most, least_off = 0, 0, 0.0
+    first = behind = 0  # of the words that begin in the window
     for start in starts:
-        if most == every and not centred:
+        while first < len(positions) and positions[first][1] < start:
+            first += 1
+        while behind < len(positions) and positions[behind][1] < start + room:
+            behind += 1
+        if first == len(positions) or (most == every and not centred):
             break
-        first, behind = bisect_left(begins, start), bisect_left(begins, start + room)
-        if behind - first < (most if centred and most else most + 1):  # too few to be better
+        if behind - first < most or first == behind:
             continue
-        inside = positions[first:behind]
-        found = [(word, begin) for word, begin, end in inside if end <= start + room]
+        found = [(word, begin) for word, begin, end in positions[first:behind] if end <= start + room]
         count = len({word for word, _ in found})
         if count < most or not found:
             continue
