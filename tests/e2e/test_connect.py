@@ -207,6 +207,41 @@ def test_without_an_answer_the_change_is_shown_and_nothing_written(home: Path) -
     assert "Say --yes" in ended.stderr
 
 
+OTHERS = (
+    '{"apiKey": "theirs-123456", "@@": {"git": {"env": {"TOKEN": "ghp_1234567890ab"}, "args": ["--token=abcdefgh"]}}}'
+)
+
+
+@pytest.mark.parametrize("client", FILES)
+def test_no_key_is_shown_neither_an_old_one_nor_one_of_others(home: Path, client: str) -> None:
+    file, section, _ = FILES[client]
+    if file.endswith(".json"):
+        put(home, file, OTHERS.replace("@@", section))
+    told = connected(home, client, "--url", URL, "--key", "loci_first_1")
+    told += connected(home, client, "--url", URL, "--key", "loci_second_2")
+    told += connected(home, client, "--remove")
+    assert "***" in told
+    for secret in ("first_1", "second_2", "theirs", "1234567890ab", "abcdefgh"):
+        assert secret not in told
+
+
+def test_it_says_where_keys_can_still_be_read(home: Path) -> None:
+    path = put(home, CURSOR, "{}")
+    path.chmod(0o644)
+    first = connected(home, "cursor", "--url", URL, "--key", KEY)
+    assert f"Others on this machine can read {path}" in first
+    assert "copy has its keys" not in first
+    path.chmod(0o600)
+    removed = connected(home, "cursor", "--remove")
+    assert "copy has its keys" in removed
+    assert "Others on" not in removed
+
+
+@pytest.mark.parametrize("name", ["VS Code", "vs-code", "Claude Code", "claude_code"])
+def test_a_client_is_known_however_it_is_written(home: Path, name: str) -> None:
+    assert "is connected" in connected(home, name)
+
+
 def test_copies_of_different_contents_stay(home: Path) -> None:
     path = put(home, CURSOR, "{}")
     connected(home, "cursor")

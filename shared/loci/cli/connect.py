@@ -18,6 +18,7 @@ from loci.core.errors import LociError, NotFound, Refused
 from loci.core.json import Json, JsonObject
 
 NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
+PLAIN: Final = re.compile(r"[ _-]")
 EXAMPLES: Final = """Examples:
 
   loci connect
@@ -71,7 +72,7 @@ def connect(
         done = f"{name} is not in {known.file}" if remove else f"{known.title} is connected already: {known.file}"
         _tell(known, change, None, done, as_json=as_json)
         return
-    _ask(change, key, yes=yes, as_json=as_json)
+    _ask(change, yes=yes, as_json=as_json)
     copy = write(change)
     done = f"{known.title} is {'no longer connected' if remove else 'connected'}. Start it again to see that."
     _tell(known, change, copy, done, as_json=as_json)
@@ -79,8 +80,9 @@ def connect(
 
 def _known(name: str) -> McpClient:
     clients = mcp_clients()
+    plain = PLAIN.sub("", name.lower())
     for one in clients:
-        if name.lower() in (one.name, one.title.lower()):
+        if plain in (PLAIN.sub("", one.name), PLAIN.sub("", one.title.lower())):
             return one
     raise NotFound(
         f"Loci does not know the file of {name!r}",
@@ -115,10 +117,9 @@ def _absolute(one: str | Path) -> str:
     return str(one) if str(one).startswith("--") else str(Path(one).expanduser().absolute())
 
 
-def _ask(change: Change, key: str | None, *, yes: bool, as_json: bool) -> None:
+def _ask(change: Change, *, yes: bool, as_json: bool) -> None:
     if not as_json:
-        shown = change.shown().replace(key.strip(), f"{key.strip()[:5]}…") if key and key.strip() else change.shown()
-        typer.echo("\n".join(printable(line) for line in shown.split("\n")).rstrip("\n"))
+        typer.echo("\n".join(printable(line) for line in change.shown().split("\n")).rstrip("\n"))
     if yes:
         return
     if as_json or not sys.stdin.isatty():
@@ -134,6 +135,12 @@ def _tell(client: McpClient, change: Change, copy: Path | None, done: str, *, as
     typer.echo(printable(done))
     if copy is not None:
         typer.echo(printable(f"The file as it was: {copy}"))
+        if change.had_secrets:
+            typer.echo("That copy has its keys, too. Remove it when you no longer need it.")
+    if change.is_readable_by_others:
+        typer.echo(
+            printable(f"Others on this machine can read {change.file}, and the keys in it: chmod 600 prevents that")
+        )
 
 
 def _list(name: str, *, as_json: bool) -> None:
@@ -145,7 +152,8 @@ def _list(name: str, *, as_json: bool) -> None:
         typer.echo(printable(f"{row['client']:<15} {row['state']:<14} {row['file']}"))
         if row["problem"]:
             typer.echo(printable(f"{'':<15} {row['problem']}"))
-    typer.echo("\nConnect one with: loci connect CLIENT")
+    if any(row["state"] == "not connected" for row in rows):
+        typer.echo("\nConnect one with: loci connect CLIENT")
 
 
 def _row(client: McpClient, name: str) -> JsonObject:

@@ -2,10 +2,11 @@
 
 import codecs
 import difflib
+import json
 import os
 import stat
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass
@@ -16,9 +17,12 @@ from loci.cli.connecting import json_text, toml_text
 from loci.cli.connecting.mcp_clients import McpClient
 from loci.core.errors import LociError, Refused, Unavailable
 from loci.core.json import Json, JsonObject
+from loci.events.blanked import BLANK, has_secret
 
 LARGEST: Final = 64 << 20
 COPY: Final = ".before-loci"
+HIDDEN_BELOW: Final = frozenset({"env", "headers", "http_headers"})
+SHORTEST_SECRET: Final = 6
 
 T = TypeVar("T")
 
@@ -38,16 +42,37 @@ class Change:
     file: Path
     before: bytes | None
     after: bytes
+    secrets: frozenset[str]
+    """Texts of the file that are not shown."""
 
     @property
     def is_none(self) -> bool:
         return (self.before or b"") == self.after
 
+    @property
+    def is_readable_by_others(self) -> bool:
+        """True if others on this machine can read secrets that are in the file."""
+        is_open = os.name == "posix" and bool(self.file.stat().st_mode & 0o077)
+        return is_open and self._has_secrets(self.after)
+
+    @property
+    def had_secrets(self) -> bool:
+        """True if the file as it was has secrets."""
+        return self._has_secrets(self.before or b"")
+
+    def _has_secrets(self, content: bytes) -> bool:
+        return any(written.encode() in content for one in self.secrets for written in _written(one))
+
     def shown(self) -> str:
-        """The lines that change, as a patch has them."""
+        """The lines that change, as a patch has them, without secrets."""
         old, new = ((one or b"").decode("utf-8-sig").splitlines(keepends=True) for one in (self.before, self.after))
         lines = difflib.unified_diff(old, new, str(self.file), str(self.file))
-        return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
+        shown = "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
+        for secret in sorted(self.secrets, key=len, reverse=True):
+            scheme = "Bearer " if secret.startswith("Bearer ") else ""
+            for written in _written(secret):
+                shown = shown.replace(written, f"{scheme}{BLANK}")
+        return shown
 
 
 def read_entry(client: McpClient, name: str) -> Json:
@@ -73,7 +98,29 @@ def connecting(client: McpClient, name: str, entry: JsonObject | None) -> Change
     after = _explained(client, changed)
     _check(client, text, after, name, entry)
     mark = codecs.BOM_UTF8 if (before or b"").startswith(codecs.BOM_UTF8) else b""
-    return Change(client.file, before, mark + after.encode())
+    secrets = {secret for one in (text, after) for secret in _secrets(_read(client, one))}
+    return Change(client.file, before, mark + after.encode(), frozenset(secrets))
+
+
+def _written(secret: str) -> tuple[str, ...]:
+    """How a file may write it."""
+    return secret, json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1]
+
+
+def _secrets(value: Json, name: str = "", *, is_hidden: bool = False) -> Iterator[str]:
+    """The texts in the value that may be secrets: what is told to servers, and what looks or is named like one."""
+    match value:
+        case str():
+            if len(value) >= SHORTEST_SECRET and (is_hidden or has_secret(value) or has_secret(f"{name}={value}")):
+                yield value
+        case dict():
+            for part, below in value.items():
+                yield from _secrets(below, part, is_hidden=is_hidden or part in HIDDEN_BELOW)
+        case list():
+            for below in value:
+                yield from _secrets(below, name, is_hidden=is_hidden)
+        case _:
+            pass
 
 
 def write(change: Change) -> Path | None:
