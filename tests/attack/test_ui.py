@@ -56,6 +56,14 @@ def test_without_a_credential_a_person_is_asked_for_one(door: Door) -> None:
     assert b'type="password"' in form.body
 
 
+def test_the_host_alone_leads_to_the_pages_and_an_unknown_page_says_where_to_begin(door: Door) -> None:
+    answer = look(door, "/")
+    assert (answer.status, answer.header("location")) == (303, "ui/graph")
+    unknown = look(door, "/ui/nothing")
+    assert (unknown.status, b"Begin at /ui" in unknown.body) == (404, True)
+    assert look(door, "/nothing").status == 404
+
+
 def test_without_a_credential_a_program_is_refused(door: Door) -> None:
     for target in ("/ui/graph", "/ui/documents/ann", "/ui/files", "/ui/files/list"):
         answer = door.ask(Ask(b"", (("Host", HOST),), "GET", target))

@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
 
 def web_module(app: "PagesHost") -> Module:
-    """Everything below `/ui`."""
+    """Everything below `/ui`, and the way there from the host alone."""
 
     def pages(is_open: bool) -> ASGIApp:
         from loci.web.routes import Pages
 
         return Pages(app, is_open=is_open, clock=time.time)
 
-    return Module(name="web", routes=[ModuleRoute("/ui{rest:path}", pages)])
+    return Module(name="web", routes=[ModuleRoute(path, pages) for path in ("/ui{rest:path}", "/")])

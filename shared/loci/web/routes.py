@@ -6,7 +6,7 @@ from starlette.datastructures import Headers
 from starlette.routing import Route, Router
 from starlette.types import Receive, Scope, Send
 
-from loci.core.errors import LociError
+from loci.core.errors import LociError, NotFound
 from loci.mcp.http.gatekeeper import check_single, closing
 from loci.mcp.http.problem import problem_of
 from loci.mcp.http.refusal import Refusal
@@ -37,6 +37,7 @@ class Pages:
         self._visitors = Visitors(app, is_open=is_open, clock=clock)
         approvals = ApprovalsRoutes(app, self._visitors)
         self.routes = [
+            Route("/", answers.to(f"ui/{USUAL}")),
             Route("/ui", answers.to(f"ui/{USUAL}")),
             Route("/ui/", answers.to(USUAL)),
             *GraphRoutes(app, self._visitors).routes(),
@@ -55,7 +56,7 @@ class Pages:
             Route("/ui/sign-in", self._visitors.sign_in, methods=["POST"]),
             Route("/ui/sign-out", self._visitors.sign_out, methods=["POST"]),
         ]
-        self._router = Router(self.routes, redirect_slashes=False)
+        self._router = Router(self.routes, redirect_slashes=False, default=_nothing)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
@@ -69,6 +70,10 @@ class Pages:
             answer = answers.failed(problem, is_read="text/html" in Headers(scope=scope).get("accept", ""))
             answer.headers.update({name.decode(): value.decode() for name, value in closing(scope)})
             await answer(scope, receive, send)
+
+
+async def _nothing(scope: Scope, receive: Receive, send: Send) -> None:
+    raise NotFound("There is no such page", "Begin at /ui")
 
 
 def _at_issuer(app: PagesHost, visitors: Visitors) -> Sequence[Route]:
