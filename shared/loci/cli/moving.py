@@ -136,7 +136,9 @@ def import_(
     from loci.transfer.moving import Mover
 
     if stack and path is None:
-        raise Refused("An import into a stack comes from a PATH", "Give PATH, or send what is here: loci export --to URL")
+        raise Refused(
+            "An import into a stack comes from a PATH", "Give PATH, or send what is here: loci export --to URL"
+        )
     to = url_or_stack(to, stack)
     app = open_app(data, config, _embedded)
     key = key or os.environ.get("LOCI_KEY")
@@ -230,4 +232,6 @@ def _checked_file(file: Path, *, replace: bool) -> Path:
 
 def _embedded(settings: Settings) -> None:
     if settings.mode != "embedded":
-        raise Refused("These are the settings of a deployment on AWS", "Name it, on your machine: --stack, --from or --to")
+        raise Refused(
+            "These are the settings of a deployment on AWS", "Name it, on your machine: --stack, --from or --to"
+        )
