@@ -40,8 +40,8 @@ def events(
 ) -> None:
     """Follow what happens: calls, workflows, approvals, ingestion and tool servers.
 
-    Without --url and --stack, what happens in the data folder of this machine; no server needs to run. Events tell names and sizes,
-    never contents. Stop with Ctrl-C.
+    Without --url and --stack, what happens in the data folder of this machine; no server needs to run. Events tell
+    names and sizes, never contents. Stop with Ctrl-C.
     """
     from loci.events.api import parsed_kinds  # `--help` does not need it
 
