@@ -16,7 +16,7 @@ from infra.run_stores import executor_bucket, run_table
 from infra.search import search
 from infra.stage import Stage
 from infra.uploads import tell_of_uploads
-from loci.core.settings import FILES_IN, INDEX
+from loci.core.settings import ARRIVING, FILES_IN, INDEX, LEFT_DAYS
 
 SECRET_LENGTH = 64
 INDEX_DAYS = 1  # the fewest that S3 accepts
@@ -98,7 +98,14 @@ def _bucket(stack: Stack, stage: Stage) -> s3.IBucket:
         expiration=Duration.days(ARRIVING_DAYS),
         noncurrent_version_expiration=Duration.days(INDEX_DAYS),
     )
-    bucket = defaults.bucket(stack, "Bucket", stage, rules=[old, arriving, *_rules_of_index(stage)], versioned=True)
+    # Pieces of an import that nobody finished. `loci import` would send them again.
+    left = s3.LifecycleRule(
+        prefix=f"{ARRIVING}/",
+        expiration=Duration.days(LEFT_DAYS),
+        noncurrent_version_expiration=Duration.days(INDEX_DAYS),
+    )
+    rules = [old, arriving, left, *_rules_of_index(stage)]
+    bucket = defaults.bucket(stack, "Bucket", stage, rules=rules, versioned=True)
     reason = "Only Loci's own functions reach it; an access log would contain the names of people's files"
     acknowledge(bucket, {"AwsSolutions-S1": reason})
     return cast("s3.IBucket", bucket)

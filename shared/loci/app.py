@@ -45,6 +45,8 @@ class Adapters:
     keyring: Keyring
     records: RecordStore
     blobs: BlobStore
+    arriving: BlobStore
+    """Pieces of what another Loci sends. Those that are left by mistake are removed after some days."""
     local_links: LocalLinks | None
     read_public: Callable[[str], bytes]
     """Returns what is at a public https address, if it is small. Strangers may name it."""
@@ -69,6 +71,7 @@ class App:
     keyring: Keyring
     records: RecordStore
     blobs: BlobStore
+    arriving: BlobStore
     local_links: LocalLinks | None
     read_public: Callable[[str], bytes]
     issuer_secret: Callable[[], str | None]

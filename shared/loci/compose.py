@@ -173,6 +173,7 @@ def build_app(settings: Settings | None = None) -> App:
         keyring=adapters.keyring,
         records=adapters.records,
         blobs=adapters.blobs,
+        arriving=adapters.arriving,
         local_links=adapters.local_links,
         read_public=adapters.read_public,
         issuer_secret=partial(issuer_secret, settings),

@@ -22,6 +22,14 @@ def settings_of_stack(stack: str) -> Settings:
     return Settings.model_validate(gateway_settings(stack, Clients()))
 
 
+def endpoint_of_stack(stack: str) -> str:
+    """The URL of a deployment's MCP endpoint."""
+    from loci.adapters.aws.clients import Clients
+    from loci.adapters.aws.stack import endpoint_of
+
+    return endpoint_of(stack, Clients())
+
+
 def tools_of_stack(stack: str) -> "Tools":
     """The tool servers of a deployment's owners. What asks them is the deployment's own function."""
     from loci.adapters.aws.clients import Clients

@@ -1,17 +1,24 @@
-"""The first paint of each page in a real Chromium, and what comes over the wire; beside the paint of an empty page."""
+"""The first paint of each page in a real Chromium, and what comes over the wire; beside the paint of an empty page.
+
+First with a few things of each kind, then with very many.
+"""
 
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Final, cast
 
-from loci.core.identity import LOCAL
+from loci.app import App
+from loci.core.identity import LOCAL, LOCAL_CALLER
 from loci.web.places import PLACES
+from loci.workflows.parts import MOST_ACTIVE
 from tests.bench.figures import Figure, time_figure, verdict
 from tests.bench.servers import Servers
 from tests.browser.flows import GATED, flows
 from tests.support.browser import MISSING, Browser, browsing, chromium
+from tests.support.much import add_many, ask_many, learn_many, run_many
 from tests.surface.workflows.conftest import task
 
 ROUNDS: Final = 11
@@ -20,6 +27,14 @@ SOONEST: Final = 0.150
 LARGEST: Final = 60_000
 PAINT: Final = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime"
 SIZE: Final = "performance.getEntriesByType('navigation')[0].transferSize"
+DOCUMENTS: Final = 10_000
+MUCH: Final = {
+    "graph": f"{DOCUMENTS:,} documents",
+    "files": "1,000 files",
+    "runs": "1,000 runs",
+    "approvals": f"{MOST_ACTIVE} questions",
+    "learned": "200 capabilities",
+}
 EMPTY: Final = b"<!doctype html><title>Empty</title><p>Empty"
 
 
@@ -40,14 +55,38 @@ def pages(servers: Servers) -> list[Figure]:
             _paint(browser, f"{at.url}/{page}")
         figures: list[Figure] = []
         for page in shown:
-            floor, took = list[float](), list[float]()
-            for _ in range(ROUNDS):
-                floor.append(_paint(browser, empty))
-                took.append(_paint(browser, f"{at.url}/{page}"))
             name = "runs/ID" if page.endswith(run) else page
-            figures.append(time_figure(f"first paint of /ui/{name}", floor, took, SOONEST))
-            figures.append(_size(name, cast("int", browser.run(f"return {SIZE}"))))
+            figures += _figures(browser, empty, f"{at.url}/{page}", f"/ui/{name}")
+        _much(app, folder)
+        for page in MUCH:
+            _paint(browser, f"{at.url}/{page}")  # what it shows is computed once
+            figures += _figures(browser, empty, f"{at.url}/{page}", f"/ui/{page} of {MUCH[page]}")
     return figures
+
+
+def _figures(browser: Browser, empty: str, url: str, name: str) -> list[Figure]:
+    """The paint and the size of a page."""
+    floor, took = list[float](), list[float]()
+    for _ in range(ROUNDS):
+        floor.append(_paint(browser, empty))
+        took.append(_paint(browser, url))
+    size = cast("int", browser.run(f"return {SIZE}"))
+    return [time_figure(f"first paint of {name}", floor, took, SOONEST), _size(name, size)]
+
+
+def _much(app: App, folder: Path) -> None:
+    """Much of everything."""
+    for number in range(DOCUMENTS):
+        note = folder / "notes" / str(number // 100) / f"note {number}.md"
+        note.parent.mkdir(parents=True, exist_ok=True)
+        note.write_text(
+            f"# Note {number}\n\nSee [[note {number + 1}]] and [[note {number * 7 % DOCUMENTS}]].\n", "utf-8"
+        )
+    app.documents.ingest(LOCAL, [str(folder / "notes")])
+    learn_many(app, LOCAL, 200)
+    add_many(app, LOCAL, 1000)
+    run_many(app, LOCAL_CALLER, 1000)
+    ask_many(app, LOCAL_CALLER, MOST_ACTIVE - 1)
 
 
 def _paint(browser: Browser, url: str) -> float:
@@ -59,7 +98,7 @@ def _paint(browser: Browser, url: str) -> float:
 
 def _size(name: str, size: int) -> Figure:
     kept = verdict(kept=size <= LARGEST)
-    return Figure(f"/ui/{name} on the wire", "<= 60 KB", f"{size / 1000:.1f} KB", kept, numbers={"bytes": size})
+    return Figure(f"{name} on the wire", "<= 60 KB", f"{size / 1000:.1f} KB", kept, numbers={"bytes": size})
 
 
 @contextmanager

@@ -9,6 +9,7 @@ import pytest
 from loci.adapters.aws.blobs import S3Blobs
 from loci.adapters.aws.clients import Clients
 from loci.adapters.aws.records import DynamoRecords
+from loci.core.settings import ARRIVING
 from loci.scratchpad.api import Scratchpad
 from tests.deployed import reaching, users
 from tests.deployed.deployment import Deployment, Door, deploy
@@ -70,6 +71,12 @@ def clients(deployment: Deployment) -> Clients:
 @pytest.fixture(scope="session")
 def blobs(deployment: Deployment, clients: Clients) -> S3Blobs:
     return S3Blobs(deployment.outputs["Bucket"], clients)
+
+
+@pytest.fixture(scope="session")
+def arriving(deployment: Deployment, clients: Clients) -> S3Blobs:
+    """Pieces of what is on its way to the deployment."""
+    return S3Blobs(deployment.outputs["Bucket"], clients, ARRIVING)
 
 
 @pytest.fixture(scope="session")

@@ -22,12 +22,12 @@ class Flow:
     """A user's workflows, and the executions behind them."""
 
     def __init__(self, deployment: Deployment, user: User) -> None:
-        self._door: Door = deployment.door("REST API")
+        self.door: Door = deployment.door("REST API")
         self.user = user
         self._states: Any = deployment.aws("stepfunctions")
 
     def result(self, tool: str, **arguments: object) -> dict[str, Any]:
-        return self._door.post(call(tool, arguments), self.user.headers).message()["result"]
+        return self.door.post(call(tool, arguments), self.user.headers).message()["result"]
 
     def answer(self, tool: str, **arguments: object) -> dict[str, Any]:
         answered = self.result(tool, **arguments)

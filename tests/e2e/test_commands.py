@@ -194,3 +194,21 @@ def test_an_error_for_programs_has_the_shape_of_a_tools_error(
     assert code in (None, error["code"])
     assert ended.stderr.startswith(f"loci: {error['message']}")
     assert "{" not in loci(data, *command).stdout
+
+
+@pytest.mark.parametrize(
+    ("command", "says"),
+    [
+        (("events", "--stack", "a", "--url", "https://loci.example.com"), "Give --stack, or the URL, not both"),
+        (("connect", "cursor", "--stack", "a", "--url", "https://x.example"), "Give --stack, or the URL, not both"),
+        (("export", "a.zip", "--stack", "a", "--from", "https://x.example"), "Give --stack, or the URL, not both"),
+        (("import", "a.zip", "--stack", "a", "--to", "https://x.example"), "Give --stack, or the URL, not both"),
+        (("export", "--stack", "a"), "goes into a FILE"),
+        (("import", "--stack", "a"), "comes from a PATH"),
+    ],
+)
+def test_a_stack_beside_a_url_or_without_a_file_is_refused(data: Path, command: tuple[str, ...], says: str) -> None:
+    ended = loci(data, *command)
+    assert (ended.returncode, ended.stderr.count("\n")) == (1, 1)
+    assert says in ended.stderr
+    assert not data.exists()

@@ -79,4 +79,4 @@ def test_laptop_archive_aws_archive_laptop(deployed: Deployed, full: Path, tmp_p
         assert moved(back, "export", second, "--from", url, *remote)["taken"] == counts
     assert moved(back, "import", second)["taken"] == counts
     assert facts(back) == before
-    assert not [one for one in app.blobs.list(LOCAL) if one.startswith("transfer/")]
+    assert not [one for one in app.arriving.list(LOCAL) if one.startswith("transfer/")]

@@ -84,7 +84,7 @@ def test_all_goes_to_a_server_and_comes_back(full: Path, there: Server, tmp_path
     sent = told(full, "export", "--to", there.url, key=there.key)
     assert sent["taken"] == {"documents": 3, "files": 2}
     assert len(there.texts()["notes-long"]) > 4_000_000
-    assert there.app().blobs.list(there.owner, "transfer/") == []
+    assert there.app().arriving.list(there.owner, "transfer/") == []
     again = told(full, "export", "--to", f"{there.url}/mcp", key=there.key)
     assert (again["taken"], again["same"]) == ({}, {"documents": 3, "files": 2})
     archive, back = tmp_path / "back.zip", tmp_path / "back" / "data"
@@ -213,7 +213,7 @@ def test_a_piece_beyond_the_largest_file_is_refused(there: Server) -> None:
     piece = {"sha256": "0" * 64, "begin": 10**11, "base64": "AAAA"}
     assert there.ask({"put": [piece]}).status == 413
     assert there.ask({"put": [{**piece, "sha256": "../../x", "begin": 0}]}).status == 400
-    assert there.app().blobs.list(there.owner, "transfer/") == []
+    assert there.app().arriving.list(there.owner, "transfer/") == []
 
 
 def test_a_hash_that_is_none_is_not_looked_up(there: Server) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from loci.adapters.aws.sandbox.lambda_executors import RENEWED_AFTER
 from loci.code.python import KEPT_SECONDS
-from loci.core.settings import TABLE_EXPIRY, TABLE_KEYS
+from loci.core.settings import ARRIVING, LEFT_DAYS, TABLE_EXPIRY, TABLE_KEYS
 from tests.infra.conftest import FolderOf, Synthesised
 from tests.infra.synthesis import Stacks, assembly
 from tests.infra.template import listed, plain
@@ -77,6 +77,13 @@ def test_replaced_objects_of_the_index_go_after_a_day(stacks: Stacks) -> None:
 def test_files_that_were_never_taken_in_go_with_the_messages_about_them(stacks: Stacks) -> None:
     _, rule, *_ = stacks.data.of_type(BUCKET)["Bucket"]["LifecycleConfiguration"]["Rules"]
     assert (rule["Prefix"], rule["ExpirationInDays"]) == ("files-in/", 14)
+
+
+def test_pieces_of_an_import_that_was_never_finished_go_after_a_week(stacks: Stacks) -> None:
+    rules = stacks.data.of_type(BUCKET)["Bucket"]["LifecycleConfiguration"]["Rules"]
+    [rule] = [one for one in rules if one.get("Prefix") == f"{ARRIVING}/"]
+    assert (rule["ExpirationInDays"], rule["Status"]) == (LEFT_DAYS, "Enabled")
+    assert rule["NoncurrentVersionExpiration"] == {"NoncurrentDays": 1}
 
 
 def test_the_key_for_secrets_is_rotated_and_left_to_the_roles(stacks: Stacks) -> None:

@@ -133,6 +133,12 @@ class Browser:
         log = cast("list[dict[str, str]]", self._ask("POST", "/se/log", {"type": "browser"}))
         return [entry["message"] for entry in log if entry["level"] in ("SEVERE", "WARNING")]
 
+    def block(self, *patterns: str) -> None:
+        """Let no request to these addresses through, from now on."""
+        self._ask("POST", "/goog/cdp/execute", {"cmd": "Network.enable", "params": {}})
+        blocked = {"cmd": "Network.setBlockedURLs", "params": {"urls": [*patterns]}}
+        self._ask("POST", "/goog/cdp/execute", blocked)
+
     def prefer(self, scheme: str) -> None:
         """Light or dark, as the person's system would say."""
         features = [{"name": "prefers-color-scheme", "value": scheme}]

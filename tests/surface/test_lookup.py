@@ -74,7 +74,7 @@ async def test_the_page_of_a_result_is_one_of_loci(app: App, connect: Connect) -
     urls = {
         one["title"]: urlsplit(str(one["url"])) for one in (await asked(connect, "search", query="ferry"))["results"]
     }
-    assert (urls["Ferries"].path, unquote(urls["Ferries"].fragment)) == ("/ui/graph", "trips-ferries")
+    assert (urls["Ferries"].path, unquote(urls["Ferries"].fragment)) == ("/ui/search", "doc/trips-ferries")
     file = urls["costs.txt, line 1"]
     assert (file.path, file.fragment) == ("/ui/files", f"{app.files.listed(LOCAL)[0].id}~0")
     assert all(f"{one.scheme}://{one.netloc}" == app.settings.base_url for one in urls.values())
@@ -87,7 +87,7 @@ async def test_a_long_document_is_read_to_its_end(app: App, connect: Connect) ->
     parts = [part async for part in _parts(connect, "document:long")]
     assert "".join(part["text"] for part in parts) == whole
     assert len(parts) > 2
-    assert {part["url"] for part in parts} == {f"{app.settings.base_url}/ui/graph#long"}
+    assert {part["url"] for part in parts} == {f"{app.settings.base_url}/ui/search#doc/long"}
 
 
 async def test_a_long_file_is_read_to_its_end(app: App, connect: Connect) -> None:

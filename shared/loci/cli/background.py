@@ -45,6 +45,7 @@ class Background:
                 self._app.documents.upkeep.repair(owner)
         with suppress(LociError):
             self._app.documents.upkeep.sweep(LOCAL, self._app.settings.data)  # only they have folders here
+        self._drop_left()
         self._warm()
         if self._example:
             add_example(self._app, self._say)
@@ -65,6 +66,15 @@ class Background:
                 self._finish_files()
             if self._ended.wait(SECONDS_BETWEEN_CHECKS):
                 return
+
+    def _drop_left(self) -> None:
+        """Remove pieces of an import that nobody finished. On AWS a rule of the bucket does it."""
+        from loci.transfer.staging import Staging  # only a server at its start needs it
+
+        staging = Staging(self._app.arriving)
+        with suppress(LociError):  # the next start tries again
+            for owner in self._owners():
+                staging.drop_left(owner)
 
     def _pull(self) -> None:
         """Download the configured models that are missing: the embedder first, as it helps most."""

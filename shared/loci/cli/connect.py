@@ -13,6 +13,7 @@ import typer
 from loci.cli.connecting.config_file import Change, connecting, read_entry, write
 from loci.cli.connecting.mcp_clients import McpClient, Reached, Server, Started, mcp_clients
 from loci.cli.remote_address import endpoint_url
+from loci.cli.stack_address import StackOption, url_or_stack
 from loci.cli.terminal import ConfigOption, JsonOption, KeyOption, printable
 from loci.core.errors import LociError, NotFound, Refused
 from loci.core.json import Json, JsonObject
@@ -43,6 +44,7 @@ def connect(
             show_default=False,
         ),
     ] = None,
+    stack: StackOption = None,
     key: KeyOption = None,
     name: Annotated[str, typer.Option("--name", metavar="NAME", help="The name of the server in that file.")] = "loci",
     remove: Annotated[bool, typer.Option("--remove", help="Take the server out of the file.")] = False,
@@ -66,7 +68,7 @@ def connect(
         raise Refused(f"{name!r} cannot be a server's name", "Use up to 40 letters, digits, - and _")
     known = _known(client)
     key = key or os.environ.get("LOCI_KEY")
-    entry = None if remove else known.entry(_server(url, key, data, config))
+    entry = None if remove else known.entry(_server(url_or_stack(url, stack), key, data, config))
     change = connecting(known, name, entry)
     if change.is_none:
         done = f"{name} is not in {known.file}" if remove else f"{known.title} is connected already: {known.file}"
@@ -95,7 +97,7 @@ def _server(url: str | None, key: str | None, data: Path | None, config: Path | 
     if url is None:
         return Started(*_command(data, config))
     if data is not None or config is not None:
-        raise Refused("A server at a URL has its own data and settings", "Leave out --data and --config, or --url")
+        raise Refused("A server at a URL has its own data and settings", "Leave out --data and --config, or the URL")
     endpoint = endpoint_url(url)
     if key and not re.fullmatch(r"[\x21-\x7e]+", key.strip()):
         raise Refused("The key has characters that no key has", "Give the whole key, in --key or LOCI_KEY")

@@ -9,6 +9,7 @@ from typing import Annotated, Any, cast
 
 import typer
 
+from loci.cli.stack_address import StackOption, url_or_stack
 from loci.cli.terminal import ConfigOption, DataOption, KeyOption, open_app, printable
 from loci.core.events import EVENT_KINDS
 from loci.core.identity import LOCAL
@@ -24,6 +25,7 @@ def events(
         str | None,
         typer.Option("--url", metavar="URL", help="Follow the Loci server at URL.", show_default=False),
     ] = None,
+    stack: StackOption = None,
     key: KeyOption = None,
     kinds: Annotated[
         str | None,
@@ -38,13 +40,13 @@ def events(
 ) -> None:
     """Follow what happens: calls, workflows, approvals, ingestion and tool servers.
 
-    Without --url, what happens in the data folder of this machine; no server needs to run. Events tell names and sizes,
-    never contents. Stop with Ctrl-C.
+    Without --url and --stack, what happens in the data folder of this machine; no server needs to run. Events tell
+    names and sizes, never contents. Stop with Ctrl-C.
     """
     from loci.events.api import parsed_kinds  # `--help` does not need it
 
     wanted = parsed_kinds(kinds)
-    if url:
+    if url := url_or_stack(url, stack):
         from loci.cli.remote_events import remote_events
 
         found = remote_events(url, key or os.environ.get("LOCI_KEY"), ",".join(sorted(wanted)), last)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from loci.cli.stack_address import StackOption, url_or_stack
 from loci.cli.terminal import ConfigOption, DataOption, JsonOption, KeyOption, open_app
 from loci.core.errors import Refused
 from loci.core.identity import LOCAL
@@ -60,6 +61,7 @@ def export(
         str | None,
         typer.Option("--to", metavar="URL", help="Send it to the Loci server at URL.", show_default=False),
     ] = None,
+    stack: StackOption = None,
     key: KeyOption = None,
     results: Annotated[bool, typer.Option("--results", help="Also remembered results: the scratchpad.")] = False,
     replace: Annotated[bool, typer.Option("--replace", help="Replace FILE if it is there.")] = False,
@@ -73,8 +75,11 @@ def export(
     finished workflows. A server may run meanwhile.
 
     With --to instead of FILE, send all of it to another Loci server. With --from, export from one; if that is
-    interrupted, the same command goes on.
+    interrupted, the same command goes on. With --stack, export from that deployment.
     """
+    if stack and file is None:
+        raise Refused("An export from a stack goes into a FILE", "Give FILE, or send what is here with --to URL")
+    source = url_or_stack(source, stack)
     if (file is None) == (to is None) or (to and source):
         raise Refused("An export goes into a FILE, or to one server", "Give FILE, FILE and --from URL, or --to URL")
     app = open_app(data, config, _embedded)
@@ -102,6 +107,7 @@ def import_(
         str | None,
         typer.Option("--to", metavar="URL", help="Import it on the Loci server at URL.", show_default=False),
     ] = None,
+    stack: StackOption = None,
     key: KeyOption = None,
     keep: KeepOption = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be imported. Nothing changes.")] = False,
@@ -123,12 +129,17 @@ def import_(
     """Import an archive of `loci export`, or the notes of another program.
 
     An archive is checked from end to end before anything changes. What is here stays, and nothing is overwritten. If
-    an import is interrupted, the same command goes on.
+    an import is interrupted, the same command goes on. With --stack, import it into that deployment.
     """
     from loci.cli.moving_text import telling
     from loci.transfer.items import Wish
     from loci.transfer.moving import Mover
 
+    if stack and path is None:
+        raise Refused(
+            "An import into a stack comes from a PATH", "Give PATH, or send what is here: loci export --to URL"
+        )
+    to = url_or_stack(to, stack)
     app = open_app(data, config, _embedded)
     key = key or os.environ.get("LOCI_KEY")
     wish = Wish(both=keep is Keep.BOTH, programs=programs)
@@ -221,4 +232,6 @@ def _checked_file(file: Path, *, replace: bool) -> Path:
 
 def _embedded(settings: Settings) -> None:
     if settings.mode != "embedded":
-        raise Refused("These are the settings of a deployment on AWS", "Name its URL, on your machine: --from, --to")
+        raise Refused(
+            "These are the settings of a deployment on AWS", "Name it, on your machine: --stack, --from or --to"
+        )

@@ -43,6 +43,10 @@ UPLOADS_A_CALL = 5
 """The most uploads in one call of the ingestion, which stops before its time ends, and leaves the rest to the next."""
 FILES_IN = "files-in"
 """The prefix of files on their way into the lake."""
+ARRIVING = "arriving"
+"""The prefix of pieces of what another Loci sends. The bucket removes those that were left."""
+LEFT_DAYS = 7
+"""After which it does."""
 READS = "reads"
 """The folder, below each owner's key, of files that are being read: in the bucket that the function for it reaches."""
 INDEX = "index"

@@ -18,6 +18,7 @@ from loci.doctor.record_checks import check_records
 from loci.documents.checks import check_owners
 from loci.files.checks import check_files
 from loci.tools.checks import check_tool_servers
+from loci.transfer.checks import check_arriving
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +75,7 @@ def _app(app: App, secrets: Callable[[], int], *, fix: bool) -> Iterator[Finding
         if any(one.state == "fault" for one in on_aws):
             return
     yield from run_check("records", lambda: check_records(app, fix=fix))
+    yield from check_arriving(app, fix=fix)
     if settings.mode == "aws" and settings.search != "s3" and settings.search_url is None:
         return
     yield from check_owners(app, fix=fix)

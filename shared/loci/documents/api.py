@@ -104,6 +104,10 @@ class Documents:
         """True if the owner has no document."""
         return self.parts.library.is_empty(owner)
 
+    def is_more_than(self, owner: Owner, number: int) -> bool:
+        """True if the owner has more documents than that, or perhaps has. Reads no more of them."""
+        return self.parts.library.is_more_than(owner, number)
+
     def undated(self, owner: Owner) -> int:
         """The number of documents that do not say their date: only that of their last change is known."""
         return sum(one.date is None for one in self.parts.library.cached(owner))

@@ -63,6 +63,11 @@ class Library:
         some, after = self._catalog.page(owner, 1, None)
         return not some and after is None
 
+    def is_more_than(self, owner: Owner, number: int) -> bool:
+        """True if the owner has more documents than that, or perhaps has. Reads no more of them."""
+        some, after = self._catalog.page(owner, number + 1, None)
+        return len(some) > number or after is not None
+
     def cached(self, owner: Owner) -> Collection[Document]:
         """All documents, read again only after somebody has written one."""
         return self._cache.of(owner).documents.values()

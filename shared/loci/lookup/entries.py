@@ -28,7 +28,7 @@ class Entry:
     def url(self, base: str) -> str:
         """The page of Loci that shows it."""
         if not self.is_file:
-            return f"{base}/ui/graph#{quote(self.name, safe='')}"
+            return f"{base}/ui/search#doc/{quote(self.name, safe='')}"
         return f"{base}/ui/files#{self.name}" + ("" if self.first is None else f"~{self.first}")
 
 

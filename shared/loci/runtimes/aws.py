@@ -10,7 +10,7 @@ from loci.adapters.aws.clients import Clients
 from loci.adapters.aws.records import DynamoRecords
 from loci.app import Adapters
 from loci.core.errors import Misconfigured, Unavailable
-from loci.core.settings import Settings
+from loci.core.settings import ARRIVING, Settings
 from loci.core.signing import Keyring, given_secrets
 from loci.core.stores import RecordStore, WriteLocks
 
@@ -42,6 +42,7 @@ def aws_adapters(settings: Settings) -> Adapters:
         keyring=keyring,
         records=records,
         blobs=blobs,
+        arriving=S3Blobs(settings.bucket or "", clients, ARRIVING),
         local_links=None,
         read_public=partial(_read_public, settings, clients),
         search=partial(for_search, settings, records, clients),

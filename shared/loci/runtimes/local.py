@@ -48,6 +48,7 @@ def local_adapters(settings: Settings) -> "Adapters":
         keyring=keyring,
         records=records,
         blobs=blobs,
+        arriving=blobs,
         local_links=blobs,
         read_public=read_public,
         search=partial(_for_search, settings, database),

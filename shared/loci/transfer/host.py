@@ -8,9 +8,9 @@ from loci.transfer.api import Transfer
 
 
 class TransferHost(Host, Protocol):
-    """The server's side, the stored bytes, and what moves."""
+    """The server's side, the pieces that arrive, and what moves."""
 
     @property
-    def blobs(self) -> BlobStore: ...
+    def arriving(self) -> BlobStore: ...
     @property
     def transfer(self) -> Transfer: ...

@@ -42,7 +42,7 @@ class TransferRoute:
         self._app = app
         self._gate = Gate(app, is_open=is_open)
         self._addresses = Addresses(app.settings, is_open=is_open)
-        self._staging = Staging(app.blobs)
+        self._staging = Staging(app.arriving)
         self._clock = clock
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

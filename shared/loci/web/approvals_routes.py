@@ -16,9 +16,11 @@ from loci.core.json import JsonObject
 from loci.mcp.threads import THREADS, WRITES, on_thread_of
 from loci.web import answers
 from loci.web.approve_routes import LONGEST_FEEDBACK
+from loci.web.first_rows import FIRST, LARGEST_LIST, ROOM, first_rows
 from loci.web.host import PagesHost
 from loci.web.live import live_answer, tagged
 from loci.web.page import HtmlPage
+from loci.web.queries import number_in
 from loci.web.seen import seen
 from loci.web.shell import PageKind, shell_page
 from loci.web.tool_words import tool_words
@@ -54,9 +56,10 @@ class ApprovalsRoutes:
             Route("/ui/approvals/{id}", self._answer, methods=["POST"]),
         ]
 
-    def waiting(self, owner: Owner) -> JsonObject:
-        """The questions, each with what its tool says about itself."""
-        return {"waiting": [self.shown(owner, one) for one in self._app.workflows.watching.questions(owner)]}
+    def waiting(self, owner: Owner, most: int = FIRST, room: int = ROOM) -> JsonObject:
+        """The first questions, each with what its tool says about itself, and how many there are."""
+        asked = self._app.workflows.watching.questions(owner)
+        return {"waiting": first_rows((self.shown(owner, one) for one in asked), most, room), "total": len(asked)}
 
     def shown(self, owner: Owner, question: JsonObject) -> JsonObject:
         """A question as pages show it."""
@@ -75,7 +78,7 @@ class ApprovalsRoutes:
     async def _page(self, visit: Visit) -> Response:
         def page() -> HtmlPage:
             facts = self.waiting(visit.caller.owner)
-            number = len(cast("list[Any]", facts["waiting"]))
+            number = cast("int", facts["total"])
             return shell_page(PAGE, visit, tagged(facts), count=f"({number}) " if number else "")
 
         began = time.perf_counter()
@@ -84,7 +87,10 @@ class ApprovalsRoutes:
         return answers.html(made)
 
     async def _list(self, request: Request) -> Response:
-        return await live_answer(self._visitors, request, self.waiting, what="ui_approvals")
+        most = number_in(request, "most") or FIRST
+        return await live_answer(
+            self._visitors, request, lambda owner: self.waiting(owner, most, LARGEST_LIST), what="ui_approvals"
+        )
 
     async def _answer(self, request: Request) -> Response:
         visit = await self._visitors.visit(request)

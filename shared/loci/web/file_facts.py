@@ -9,6 +9,7 @@ from loci.files.file import FileVersion, StoredFile
 from loci.files.locators import Locator
 from loci.files.ports import UploadTicket
 from loci.files.tools.file_views import fetched
+from loci.web.first_rows import first_rows
 
 ROWS: Final = 500
 """Files in one answer."""
@@ -20,6 +21,11 @@ LONGEST_REASON: Final = 300
 def listing(files: Sequence[StoredFile], first: int) -> JsonObject:
     """Some of the files, from this one on, and how many there are."""
     return {"files": [_row(one) for one in files[first : first + ROWS]], "total": len(files)}
+
+
+def first_listing(files: Sequence[StoredFile]) -> JsonObject:
+    """The first ones, as many as come with the page, and how many there are."""
+    return {"files": first_rows(map(_row, files)), "total": len(files)}
 
 
 def file_facts(file: StoredFile, versions: list[FileVersion]) -> JsonObject:

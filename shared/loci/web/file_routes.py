@@ -19,7 +19,7 @@ from loci.files.scope import Scope
 from loci.files.tools.search_views import MOST_TOKENS, search_answer
 from loci.mcp.threads import SEARCHES, THREADS, on_thread_of
 from loci.web import answers
-from loci.web.file_facts import file_facts, listing, passage_facts, table_facts, ticket_facts
+from loci.web.file_facts import file_facts, first_listing, listing, passage_facts, table_facts, ticket_facts
 from loci.web.host import PagesHost
 from loci.web.page import OWN, HtmlPage
 from loci.web.queries import number_in
@@ -66,7 +66,7 @@ class FileRoutes:
     async def _page(self, visit: Visit) -> Response:
         def page() -> HtmlPage:
             owner = visit.caller.owner
-            listed = listing(self._app.files.listed(owner, newest_first=True), 0)
+            listed = first_listing(self._app.files.listed(owner, newest_first=True))
             takes = self._takes_files(owner)
             facts: JsonObject = {**listed, "uploads": bool(takes)}
             return shell_page(PAGE, visit, facts, connects=list(dict.fromkeys([OWN, *takes])))

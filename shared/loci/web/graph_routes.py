@@ -1,4 +1,4 @@
-"""`/ui/graph`, and the texts that it asks for."""
+"""`/ui/graph`, and the picture and the texts that it asks for."""
 
 import time
 from collections.abc import Sequence
@@ -7,11 +7,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from loci.mcp.threads import on_thread
+from loci.mcp.threads import SEARCHES, on_thread, on_thread_of
 from loci.web import answers
 from loci.web.host import PagesHost
 from loci.web.shell import bar
-from loci.web.views import LONGEST_TEXT, excerpt, served_page
+from loci.web.views import LONGEST_TEXT, excerpt, served_page, served_picture
 from loci.web.visit import Visit
 from loci.web.visitors import Visitors
 
@@ -26,6 +26,7 @@ class GraphRoutes:
     def routes(self) -> Sequence[Route]:
         return [
             Route("/ui/graph", self._visitors.page("graph", self._page)),
+            Route("/ui/graph/picture", self._picture),
             Route("/ui/documents/{id}", self._document),
         ]
 
@@ -34,6 +35,13 @@ class GraphRoutes:
         page = await on_thread(served_page, self._app.documents, visit.caller.owner, bar("graph", visit))
         self._visitors.tell("ui_graph", visit.caller, began, len(page.html))
         return answers.html(page)
+
+    async def _picture(self, request: Request) -> Response:
+        caller, _ = await self._visitors.caller(request)
+        began = time.perf_counter()
+        answer = answers.json(await on_thread_of(SEARCHES, served_picture, self._app.documents, caller.owner))
+        self._visitors.tell("ui_picture", caller, began, len(answer.body))
+        return answer
 
     async def _document(self, request: Request) -> Response:
         caller, _ = await self._visitors.caller(request)

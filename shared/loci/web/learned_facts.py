@@ -1,21 +1,30 @@
 """Capabilities as JSON, for the page of what was learned."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from loci.core.json import JsonObject, iso
+from loci.web.first_rows import FIRST, first_rows
 
 if TYPE_CHECKING:
     from loci.tools.capabilities.capability import Capability, Version
     from loci.tools.capabilities.matching import FoundCapability
 
 TOOLS_IN_LIST: Final = 3
+MOST: Final = 200
+"""Capabilities in one answer."""
 
 
-def list_facts(known: "Sequence[Capability]") -> JsonObject:
-    """All capabilities, those that were used last first."""
+def list_facts(known: "Sequence[Capability]", first: int = 0, most: int = MOST) -> JsonObject:
+    """Some of the capabilities, from this one on, and how many there are: those that were used last come first."""
     newest = sorted(known, key=lambda one: (-one.best.used_at, one.id))
-    return {"capabilities": [_row(one) for one in newest]}
+    return {"capabilities": [_row(one) for one in newest[first : first + most]], "total": len(newest)}
+
+
+def first_facts(known: "Sequence[Capability]") -> JsonObject:
+    """The same, as many as come with the page."""
+    facts = list_facts(known, most=FIRST)
+    return {**facts, "capabilities": first_rows(cast("list[JsonObject]", facts["capabilities"]))}
 
 
 def capability_facts(found: "FoundCapability") -> JsonObject:

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -13,11 +13,15 @@ from loci.core.json import JsonObject
 from loci.mcp.threads import THREADS, on_thread_of
 from loci.web import answers
 from loci.web.host import PagesHost
-from loci.web.learned_facts import capability_facts, list_facts
+from loci.web.learned_facts import capability_facts, first_facts, list_facts
 from loci.web.page import HtmlPage
+from loci.web.queries import number_in
 from loci.web.shell import PageKind, shell_page
 from loci.web.visit import Visit
 from loci.web.visitors import Visitors
+
+if TYPE_CHECKING:
+    from loci.tools.capabilities.capability import Capability
 
 PAGE: Final = PageKind("learned", ("/sure", "main"), ("content.css", "reader.css", "sure.css"))
 LARGEST_DELETION: Final = 1024
@@ -33,18 +37,23 @@ class LearnedRoutes:
     def routes(self) -> Sequence[Route]:
         return [
             Route("/ui/learned", self._visitors.page("learned", self._page), methods=["GET"]),
+            Route("/ui/learned/list", self._list, methods=["GET"]),
             Route("/ui/learned/{id}", self._one, methods=["GET"]),
             Route("/ui/learned/{id}/delete", self._delete, methods=["POST"]),
         ]
 
     async def _page(self, visit: Visit) -> Response:
         def page() -> HtmlPage:
-            return shell_page(PAGE, visit, self._all(visit.caller.owner))
+            return shell_page(PAGE, visit, first_facts(self._known(visit.caller.owner)))
 
         began = time.perf_counter()
         made = await on_thread_of(THREADS, page)
         self._visitors.tell("ui_learned", visit.caller, began, len(made.html))
         return answers.html(made)
+
+    async def _list(self, request: Request) -> Response:
+        first = number_in(request, "from") or 0
+        return await self._answer(request, lambda owner: list_facts(self._known(owner), first), "ui_learned")
 
     async def _one(self, request: Request) -> Response:
         id = request.path_params["id"]
@@ -60,12 +69,12 @@ class LearnedRoutes:
 
         def delete(owner: Owner) -> JsonObject:
             gone = self._app.tools.capabilities.delete(owner, id)
-            return {"deleted": gone.id, **self._all(owner)}
+            return {"deleted": gone.id, **list_facts(self._known(owner))}
 
         return await self._answer(request, delete, "ui_delete_capability")
 
-    def _all(self, owner: Owner) -> JsonObject:
-        return list_facts(self._app.tools.capabilities.all(owner))
+    def _known(self, owner: Owner) -> "Sequence[Capability]":
+        return self._app.tools.capabilities.all(owner)
 
     async def _answer(self, request: Request, work: Callable[[Owner], JsonObject], what: str) -> Response:
         caller, _ = await self._visitors.caller(request)

@@ -48,6 +48,7 @@ def graph_page(shown: JsonObject, title: str, groups: str = "Topics", bar: str =
         title=title,
         styles=["base.css", *(["bar.css"] if bar else []), "graph/page.css"],
         programs=GRAPH,
+        waits=True,
         connects=[OWN] if shown["served"] else [],
     )
 
@@ -60,15 +61,17 @@ def filled(
     styles: Sequence[str],
     body: str | None = None,
     programs: Sequence[str] = (),
+    waits: bool = False,
     connects: Sequence[str] = (),
     leads: Sequence[str] = (),
 ) -> HtmlPage:
     """Fill a template. Only its own styles and programs take effect, and it asks these origins only.
 
-    `body`: the template of the page's own part. `leads`: sources to which a form's answer may send the browser on.
+    `body`: the template of the page's own part. `waits`: its programs use `await`. `leads`: sources to which a form's
+    answer may send the browser on.
     """
     css = "".join(map(_static, styles))
-    script = _program(programs) if programs else ""
+    script = _program(programs, waits=waits) if programs else ""
     policy = "; ".join(
         [
             "default-src 'none'",
@@ -96,8 +99,12 @@ def embedded(value: JsonObject) -> str:
     return encodable(json.dumps(value, ensure_ascii=False, separators=(",", ":"))).translate(ESCAPED)
 
 
-def _program(names: Sequence[str]) -> str:
-    return "(() => {\n'use strict';\n" + "\n".join(_static(f"{name}.js") for name in names) + "})();\n"
+def _program(names: Sequence[str], *, waits: bool) -> str:
+    return (
+        f"({'async ' if waits else ''}() => {{\n'use strict';\n"
+        + "\n".join(_static(f"{name}.js") for name in names)
+        + "})();\n"
+    )
 
 
 @cache

@@ -72,7 +72,7 @@ class Pages:
             await answer(scope, receive, send)
 
 
-async def _nothing(scope: Scope, receive: Receive, send: Send) -> None:
+async def _nothing(*_: object) -> None:
     raise NotFound("There is no such page", "Begin at /ui")
 
 

@@ -18,9 +18,11 @@ from loci.mcp.threads import THREADS, WRITES, on_thread_of
 from loci.web import answers
 from loci.web.approvals_routes import LARGEST_ANSWER, ApprovalsRoutes
 from loci.web.approve_routes import LONGEST_FEEDBACK
+from loci.web.first_rows import FIRST, LARGEST_LIST, ROOM, first_rows
 from loci.web.host import PagesHost
 from loci.web.live import live_answer, tagged
 from loci.web.page import OWN, HtmlPage, filled
+from loci.web.queries import number_in
 from loci.web.seen import seen
 from loci.web.shell import PageKind, shell_page
 from loci.web.sign_in import SIGN_IN
@@ -31,7 +33,8 @@ LIST: Final = PageKind("runs", ("/live", "/times", "main"), ("question.css",))
 ONE: Final = PageKind(
     "run", ("/live", "/times", "/question", "graph", "task", "replay", "main"), ("question.css",), place="runs"
 )
-ROWS: Final = 200
+MOST: Final = 2_000
+"""Runs in one answer."""
 LONGEST_SHOWN: Final = 20_000
 """Characters of a text in the first answer about a task."""
 LONGEST_WHOLE: Final = 1_500_000
@@ -62,9 +65,9 @@ class RunRoutes:
             Route("/ui/runs/{id}/tasks/{task}", self._task, methods=["GET"]),
         ]
 
-    def _listed(self, owner: Owner) -> JsonObject:
+    def _listed(self, owner: Owner, most: int = FIRST, room: int = ROOM) -> JsonObject:
         runs = self._app.workflows.watching.all(owner)
-        return {"runs": [*runs[:ROWS]], "total": len(runs)}
+        return {"runs": first_rows(runs, min(most, MOST), room), "total": len(runs)}
 
     def _run(self, owner: Owner, id: str) -> JsonObject:
         run = self._app.workflows.watching.run(owner, id)
@@ -94,7 +97,10 @@ class RunRoutes:
         return answers.html(made)
 
     async def _list(self, request: Request) -> Response:
-        return await live_answer(self._visitors, request, self._listed, what="ui_runs")
+        most = number_in(request, "most") or FIRST
+        return await live_answer(
+            self._visitors, request, lambda owner: self._listed(owner, most, LARGEST_LIST), what="ui_runs"
+        )
 
     async def _state(self, request: Request) -> Response:
         id = str(request.path_params["id"])

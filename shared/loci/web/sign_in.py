@@ -16,7 +16,7 @@ def sign_in_page(to: str, problem: str = "", issuer: str | None = None) -> HtmlP
     """The form. It says what was wrong the last time, and leads to the page that the visitor came for."""
     said = f'<p class="problem" role="alert">{html.escape(problem)}</p>' if problem else ""
     places = {"problem": said, "to": html.escape(to), "issuer": _leads_to(issuer, to) if issuer else ""}
-    return filled("sign_in.html", places, title="Sign in to Loci", styles=SIGN_IN, connects=[OWN])
+    return filled("sign_in.html", places, title="Sign in to Loci", styles=SIGN_IN, programs=["sign_in"], connects=[OWN])
 
 
 def onward_page(where: str) -> HtmlPage:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from loci.core.identity import Owner
 from loci.core.json import Json, JsonObject, iso
+from loci.web.first_rows import LARGEST_LIST, first_rows
 from loci.web.tool_words import tool_words
 
 if TYPE_CHECKING:
@@ -18,13 +19,14 @@ OWN: Final = "loci"
 CALLS: Final = 40
 MOST_TOOLS: Final = 1_000
 """In one answer."""
+MOST_SERVERS: Final = 1_000
 LONGEST_LINE: Final = 160
 LONGEST_FAILURE: Final = 1_000
 MOST_PATTERNS: Final = 50
 
 
-def servers_facts(tools: "Tools", owner: Owner) -> JsonObject:
-    """The servers with their health, and the last calls."""
+def servers_facts(tools: "Tools", owner: Owner, room: int = LARGEST_LIST) -> JsonObject:
+    """The servers with their health, as many as there is room for, how many there are, and the last calls."""
     seen = tools.overview(owner)
     own: JsonObject = {
         "name": OWN,
@@ -39,7 +41,8 @@ def servers_facts(tools: "Tools", owner: Owner) -> JsonObject:
         "approve": [],
         **_counts(seen, seen.own),
     }
-    return {"servers": [*(_server(seen, one) for one in seen.servers), own], **calls_facts(tools, owner)}
+    first = first_rows((_server(seen, one) for one in seen.servers), MOST_SERVERS, room)
+    return {"servers": [*first, own], "total": len(seen.servers), **calls_facts(tools, owner)}
 
 
 def calls_facts(tools: "Tools", owner: Owner) -> JsonObject:

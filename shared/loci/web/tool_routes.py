@@ -16,6 +16,7 @@ from loci.core.identity import Owner
 from loci.core.json import JsonObject
 from loci.mcp.threads import THREADS, UPSTREAM, on_thread_of
 from loci.web import answers
+from loci.web.first_rows import ROOM
 from loci.web.host import PagesHost
 from loci.web.page import HtmlPage
 from loci.web.shell import PageKind, shell_page
@@ -55,6 +56,7 @@ class ToolRoutes:
     def routes(self) -> Sequence[Route]:
         return [
             Route("/ui/tools", self._visitors.page("tools", self._page), methods=["GET"]),
+            Route("/ui/tools/servers", self._servers, methods=["GET"]),
             Route("/ui/tools/servers/{name}", self._tools, methods=["GET"]),
             Route("/ui/tools/calls", self._calls, methods=["GET"]),
             Route("/ui/tools/tool", self._tool, methods=["GET"]),
@@ -64,12 +66,15 @@ class ToolRoutes:
 
     async def _page(self, visit: Visit) -> Response:
         def page() -> HtmlPage:
-            return shell_page(PAGE, visit, servers_facts(self._app.tools, visit.caller.owner))
+            return shell_page(PAGE, visit, servers_facts(self._app.tools, visit.caller.owner, ROOM))
 
         began = time.perf_counter()
         made = await on_thread_of(THREADS, page)
         self._visitors.tell("ui_tools", visit.caller, began, len(made.html))
         return answers.html(made)
+
+    async def _servers(self, request: Request) -> Response:
+        return await self._answer(request, lambda owner: servers_facts(self._app.tools, owner), "ui_tools")
 
     async def _tools(self, request: Request) -> Response:
         name = request.path_params["name"]

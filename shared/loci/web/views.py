@@ -4,13 +4,18 @@ from typing import Final
 
 from loci.core.errors import LociError
 from loci.core.identity import Owner
+from loci.core.json import JsonObject
 from loci.documents.api import Documents
 from loci.documents.document import BOM, Document
 from loci.documents.graph.picture import MAX_DOCUMENTS, Picture
 from loci.web.facts import drawn
-from loci.web.page import HtmlPage, graph_page
+from loci.web.page import HtmlPage, embedded, graph_page
 
-LARGEST_PAGE: Final = 4_000_000
+MOST_IN_PAGE: Final = 50
+"""Documents. The picture of more comes when the page is painted."""
+SMALL_PAGE: Final = 60_000
+"""Bytes of a page with its documents."""
+LARGEST_PICTURE: Final = 4_000_000
 """Bytes. The answer of a Lambda function may have 6 MB, and each quotation mark counts twice in it."""
 LONGEST_TEXT: Final = 200_000
 LONGEST_EXCERPT: Final = 4_000
@@ -19,13 +24,22 @@ LONGEST_EXCERPTS: Final = 12_000_000
 
 
 def served_page(documents: Documents, owner: Owner, bar: str) -> HtmlPage:
-    """Return the page that a server sends: without texts, and with as many documents as an answer can hold."""
+    """Return the page that a server sends: without texts. If the library is not small, the page asks for it."""
+    if not documents.is_more_than(owner, MOST_IN_PAGE):
+        page = graph_page(drawn(documents.picture(owner).picture(), None), "Loci", bar=bar)
+        if len(page.html.encode()) <= SMALL_PAGE:
+            return page
+    return graph_page({"served": True, "isLater": True}, "Loci", bar=bar)
+
+
+def served_picture(documents: Documents, owner: Owner) -> JsonObject:
+    """Return what such a page asks for, with as many documents as an answer can hold."""
     source = documents.picture(owner)
     limit = MAX_DOCUMENTS
     while True:
-        page = graph_page(drawn(source.picture(limit), None), "Loci", bar=bar)
-        if len(page.html.encode()) <= LARGEST_PAGE or limit < 2:
-            return page
+        shown = drawn(source.picture(limit), None)
+        if len(embedded(shown).encode()) <= LARGEST_PICTURE or limit < 2:
+            return shown
         limit //= 2
 
 

@@ -1,6 +1,7 @@
 """The page as a function can send it."""
 
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -9,7 +10,8 @@ from loci.compose import build_app
 from loci.core.identity import LOCAL, Owner
 from loci.core.settings import load_settings
 from loci.web import views
-from loci.web.views import page_of, served_page
+from loci.web.page import embedded
+from loci.web.views import page_of, served_page, served_picture
 
 
 @pytest.fixture
@@ -24,15 +26,21 @@ def app(tmp_path: Path) -> App:
     return app
 
 
-def test_a_page_that_is_too_large_for_an_answer_shows_the_most_linked(
+def test_a_picture_that_is_too_large_for_an_answer_shows_the_most_linked(
     app: App, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = len(served_page(app.documents, LOCAL, "").html.encode())
-    monkeypatch.setattr(views, "LARGEST_PAGE", whole - 1)
+    whole = served_picture(app.documents, LOCAL)
+    size = len(embedded(whole).encode())
+    monkeypatch.setattr(views, "LARGEST_PICTURE", size - 1)
     monkeypatch.setattr(views, "MAX_DOCUMENTS", 40)
-    page = served_page(app.documents, LOCAL, "")
-    assert len(page.html.encode()) < whole
-    assert '"total":40' in page.html
+    cut = served_picture(app.documents, LOCAL)
+    assert len(embedded(cut).encode()) < size
+    assert (len(cast("list[object]", cut["documents"])), cut["total"]) == (20, 40)
+
+
+def test_a_page_with_more_documents_than_it_has_room_for_asks_for_them(app: App) -> None:
+    assert len(served_page(app.documents, LOCAL, "").html.encode()) <= 60_000
+    assert '"isLater":true' in served_page(app.documents, LOCAL, "").html
 
 
 def test_an_owner_sees_nothing_of_another(app: App) -> None:

@@ -22,35 +22,37 @@ LONGEST_LINK = 7 * 24 * 3600  # the most that S3 accepts
 class S3Blobs:
     """Blobs in a bucket, with one prefix for each owner. Nothing of AWS is loaded before the first call."""
 
-    def __init__(self, bucket: str, clients: Clients | None = None) -> None:
+    def __init__(self, bucket: str, clients: Clients | None = None, below: str = "") -> None:
+        """`below`: a folder of the bucket for the blobs of all owners, so that a rule of the bucket can name it."""
         self._bucket = bucket
         self._clients = clients or Clients()
+        self._below = f"{below}/" if below else ""
 
     def read(self, owner: Owner, key: str) -> bytes:
-        name = _name(owner, checked_key(key))
+        name = self._name(owner, checked_key(key))
         with _explained(self._bucket, key):
             return self._clients.s3.get_object(Bucket=self._bucket, Key=name)["Body"].read()
 
     def write(self, owner: Owner, key: str, content: bytes, *, durable: bool = True) -> None:  # noqa: ARG002 (every write to S3 is durable)
-        name = _name(owner, checked_key(key))
+        name = self._name(owner, checked_key(key))
         with _explained(self._bucket, key):
             self._clients.s3.put_object(Bucket=self._bucket, Key=name, Body=content)
 
     def remove(self, owner: Owner, key: str) -> None:
-        name = _name(owner, checked_key(key))
+        name = self._name(owner, checked_key(key))
         with _explained(self._bucket, key):
             self._clients.s3.delete_object(Bucket=self._bucket, Key=name)
 
     def list(self, owner: Owner, prefix: str = "") -> list[str]:
-        start = _name(owner, checked_key(prefix) if prefix else "")
+        start = self._name(owner, checked_key(prefix) if prefix else "")
         with _explained(self._bucket, prefix):
             pages = self._clients.s3.get_paginator("list_objects_v2").paginate(Bucket=self._bucket, Prefix=start)
             names = [found["Key"] for page in pages for found in page.get("Contents", ()) if "Key" in found]
-        return sorted((_key(owner, name) for name in names), key=str.encode)
+        return sorted((self._key(owner, name) for name in names), key=str.encode)
 
     def link(self, owner: Owner, key: str, seconds: int, name: str | None = None) -> str:
         """As in the port. The link ends earlier if the credentials that sign it expire."""
-        place = _name(owner, checked_key(key))
+        place = self._name(owner, checked_key(key))
         disposition = f"attachment; filename*=UTF-8''{quote(name or key.rsplit('/', 1)[-1], safe='')}"
         with _explained(self._bucket, key):
             self._clients.s3.head_object(Bucket=self._bucket, Key=place)
@@ -62,22 +64,22 @@ class S3Blobs:
 
     def copy(self, owner: Owner, key: str, to: "S3Blobs", target: str) -> None:
         """Copy the object to another bucket. S3 does it, in pieces: none of its bytes comes here."""
-        source = _name(owner, checked_key(key))
+        source = self._name(owner, checked_key(key))
         with _explained(self._bucket, key):
             self._clients.s3.copy(
-                {"Bucket": self._bucket, "Key": source}, to._bucket, _name(owner, checked_key(target))
+                {"Bucket": self._bucket, "Key": source}, to._bucket, to._name(owner, checked_key(target))
             )
 
     def take_in(self, owner: Owner, key: str, source: str, etag: str) -> None:
         """Make this object of the bucket the owner's blob, by a copy as above, unless it has another content by now."""
         with _explained(self._bucket, key):
             place = {"Bucket": self._bucket, "Key": source}
-            name, still = _name(owner, checked_key(key)), {"CopySourceIfMatch": etag}
+            name, still = self._name(owner, checked_key(key)), {"CopySourceIfMatch": etag}
             self._clients.s3.copy(place, self._bucket, name, ExtraArgs=still)  # type: ignore[arg-type]
 
     def bare_link(self, owner: Owner, key: str, seconds: int) -> str:
         """A URL that reads this one object. The object need not exist."""
-        place = {"Bucket": self._bucket, "Key": _name(owner, checked_key(key))}
+        place = {"Bucket": self._bucket, "Key": self._name(owner, checked_key(key))}
         with _explained(self._bucket, key):
             return self._clients.s3.generate_presigned_url("get_object", Params=place, ExpiresIn=seconds)
 
@@ -86,20 +88,18 @@ class S3Blobs:
         with _explained(self._bucket, key):
             made = self._clients.s3.generate_presigned_post(
                 self._bucket,
-                _name(owner, checked_key(key)),
+                self._name(owner, checked_key(key)),
                 Conditions=[["content-length-range", 0, most]],
                 ExpiresIn=seconds,
             )
         return {"url": str(made["url"]), "fields": {name: str(value) for name, value in made["fields"].items()}}
 
+    def _name(self, owner: Owner, key: str) -> str:
+        """The key in S3: ours under the owner's. S3 and browsers resolve `.` and `..`, so they are escaped with `~`."""
+        return f"{self._below}{owner.key}/" + re.sub(r"(^|/)(?=[.~])", r"\1~", key)
 
-def _name(owner: Owner, key: str) -> str:
-    """The key in S3: ours under the owner's. S3 and browsers resolve `.` and `..`, so they are escaped with `~`."""
-    return f"{owner.key}/" + re.sub(r"(^|/)(?=[.~])", r"\1~", key)
-
-
-def _key(owner: Owner, name: str) -> str:
-    return re.sub(r"(^|/)~", r"\1", name.removeprefix(f"{owner.key}/"))
+    def _key(self, owner: Owner, name: str) -> str:
+        return re.sub(r"(^|/)~", r"\1", name.removeprefix(f"{self._below}{owner.key}/"))
 
 
 @contextmanager

@@ -7,6 +7,8 @@ from loci.core.settings import PREFIX, Settings
 OUTPUTS = {"Table": "table", "Bucket": "bucket"}
 FUNCTION = "Function"
 """The output that names the gateway's function. Its variables are all settings of the deployment."""
+ENDPOINT = "Endpoint"
+"""The output with the URL of the MCP endpoint."""
 OF_THE_FUNCTION = frozenset({"data", "models"})
 """Settings that name folders of the function's own machine."""
 NO_MODELS = "/dev/null/models"
@@ -19,11 +21,19 @@ def settings_of(stack: str, clients: Clients) -> dict[str, object]:
     return {"mode": "aws", **{field: outputs[name] for name, field in OUTPUTS.items()}}
 
 
+def endpoint_of(stack: str, clients: Clients) -> str:
+    """The URL of the MCP endpoint."""
+    outputs = _outputs(stack, clients)
+    if ENDPOINT not in outputs:
+        raise _old(stack)
+    return outputs[ENDPOINT]
+
+
 def gateway_settings(stack: str, clients: Clients) -> dict[str, object]:
     """All settings of the gateway, as its function gets them."""
     outputs = _outputs(stack, clients)
     if FUNCTION not in outputs:
-        raise NotFound(f"The stack {stack} is older than this Loci", "Deploy it again", code="STACK_OLD")
+        raise _old(stack)
     what, advice = f"the function {outputs[FUNCTION]}", "Use credentials that may do lambda:GetFunctionConfiguration"
     with explained("Lambda", what, {"AccessDeniedException": advice}):
         found = clients.lambda_.get_function_configuration(FunctionName=outputs[FUNCTION])
@@ -48,6 +58,10 @@ def _outputs(stack: str, clients: Clients) -> dict[str, str]:
     if not outputs.keys() >= OUTPUTS.keys():
         raise _unknown(f"The stack {stack} is not the gateway of a Loci")
     return outputs
+
+
+def _old(stack: str) -> NotFound:
+    return NotFound(f"The stack {stack} is older than this Loci", "Deploy it again", code="STACK_OLD")
 
 
 def _unknown(what: str) -> NotFound:

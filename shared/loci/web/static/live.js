@@ -55,14 +55,15 @@ function onChange(kinds, callback) {
   return look;
 }
 
-// Asks the path when something of these kinds may have changed, and hands over the answer if it is another one.
-function watch(kinds, path, take) {
+// Asks the path when something of these kinds may have changed, and hands over the answer if it is another one. `query`
+// says what else is asked.
+function watch(kinds, path, take, query = () => ({})) {
   let seen = facts.tag;
   let goesOn = true;
   return onChange(kinds, async () => {
     let answer;
     try {
-      answer = await ask(path, { seen });
+      answer = await ask(path, { ...query(), seen });
     } catch (error) {
       trouble(error.message);
       throw error;

@@ -6,3 +6,16 @@ find('skip')?.addEventListener('click', (event) => {
   event.stopPropagation();
   find('content').focus();
 });
+
+// The place on the page that a sign-in was on the way to.
+function takePlace() {
+  const kept = JSON.parse(sessionStorage.getItem('loci-place'));
+  if (!kept || !location.pathname.endsWith(`/ui/${kept.page}`)) return;
+  sessionStorage.removeItem('loci-place');
+  if (!location.hash) history.replaceState(history.state, '', kept.hash);
+}
+try {
+  takePlace();
+} catch {
+  // A page that is a file may have no storage.
+}

@@ -1,5 +1,7 @@
 // The page: what waits, the oldest first. What was answered stays, with its answer, until the page is loaded again.
+const STEP = 50;
 const cards = new Map();
+let most = STEP;
 
 function tell(number) {
   document.title = `${number > 0 ? `(${number}) ` : ''}Approvals - Loci`;
@@ -16,8 +18,16 @@ function take(answer) {
     cards.set(asked.checkpoint_id, made);
     find('waiting').append(made.card);
   }
-  tell(answer.waiting.filter((one) => !cards.get(one.checkpoint_id).isSettled()).length);
+  const settled = answer.waiting.filter((one) => cards.get(one.checkpoint_id).isSettled()).length;
+  tell(answer.total - settled);
+  find('further').hidden = answer.waiting.length >= answer.total;
 }
 
-const look = watch(['approval', 'workflow'], 'approvals/list', take);
+const look = watch(['approval', 'workflow'], 'approvals/list', take, () => ({ most }));
+find('further').addEventListener('click', () => {
+  most += STEP;
+  look();
+});
 take(facts);
+// The page comes with as many as it has room for.
+if (facts.waiting.length < Math.min(facts.total, most)) look();

@@ -1,5 +1,24 @@
 // The data of the graph: documents first, then missing documents. A point is an index into these two lists.
-const facts = JSON.parse(document.getElementById('facts').textContent);
+// A large library is asked for once the page is painted.
+async function asked() {
+  find('counts').textContent = 'Looking at your documents …';
+  await new Promise((next) => requestAnimationFrame(() => requestAnimationFrame(next)));
+  const answer = await fetch(`graph/picture${location.search}`, { credentials: 'same-origin' });
+  if (!answer.ok) throw new Error(answer.status);
+  return answer.json();
+}
+
+async function pictured(given) {
+  if (!given.isLater) return given;
+  try {
+    return await asked();
+  } catch {
+    find('counts').textContent = 'Loci cannot show your documents now. Load the page again in a minute.';
+    return new Promise(() => {}); // nothing to go on with
+  }
+}
+
+const facts = await pictured(JSON.parse(document.getElementById('facts').textContent));
 const documents = facts.documents;
 const missing = facts.missing;
 const count = documents.length + missing.length;

@@ -31,11 +31,28 @@ function rowOf(one) {
   return item;
 }
 
-function list(answer) {
-  const some = answer.capabilities;
-  find('list').replaceChildren(...some.map(rowOf));
-  find('counts').textContent = some.length ? `${some.length === 1 ? '1 capability' : `${some.length} capabilities`}, those that were used last first` : 'Nothing is learned yet. Code that pml_execute_code runs with an intent is learned if it works.';
+function list(answer, isMore) {
+  const rows = find('list');
+  if (!isMore) rows.replaceChildren();
+  // What was used meanwhile moved up: it may come once more.
+  const known = new Set([...rows.children].map((one) => one.dataset.id));
+  rows.append(...answer.capabilities.filter((one) => !known.has(one.id)).map(rowOf));
+  const number = answer.total === 1 ? '1 capability' : `${numeral(answer.total)} capabilities`;
+  find('counts').textContent = answer.total ? `${number}, those that were used last first` : 'Nothing is learned yet. Code that pml_execute_code runs with an intent is learned if it works.';
+  find('further').hidden = rows.children.length >= answer.total || (isMore && answer.capabilities.length === 0);
   mark();
+}
+
+async function further() {
+  const from = find('list').children.length;
+  try {
+    list(await ask('learned/list', { from }), true);
+    find('list').children[from]?.querySelector('a').focus();
+    say(`${numeral(find('list').children.length)} are shown`);
+  } catch (error) {
+    find('counts').textContent = error.message;
+    say(error.message);
+  }
 }
 
 function mark() {
@@ -133,5 +150,6 @@ addEventListener('keydown', (event) => {
   event.preventDefault();
 });
 find('close').addEventListener('click', leave);
+find('further').addEventListener('click', further);
 list(facts);
 follow();

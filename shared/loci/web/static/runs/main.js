@@ -1,5 +1,7 @@
-// The page: all runs that are kept, the newest first.
+// The page: all runs that are kept, the newest first, and more of them on demand.
+const STEP = 100;
 let shown = facts;
+let most = 50;
 
 function row(run) {
   const made = element('tr');
@@ -33,9 +35,14 @@ function take(answer) {
       : answer.runs.length < answer.total
         ? `The ${answer.runs.length} newest of ${plural(answer.total, 'run')}`
         : plural(answer.total, 'run');
+  find('further').hidden = answer.runs.length >= answer.total;
   tick();
 }
 
-watch(['workflow'], 'runs/list', take);
+const look = watch(['workflow'], 'runs/list', take, () => ({ most }));
+find('further').addEventListener('click', () => {
+  most = Math.max(most, shown.runs.length) + STEP;
+  look();
+});
 setInterval(tick, 1000);
 take(facts);

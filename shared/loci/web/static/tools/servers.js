@@ -93,13 +93,19 @@ function makeServers() {
 
   function show(answer) {
     find('servers').replaceChildren(...answer.servers.map(serverOf));
-    const count = answer.servers.length - 1;
+    const count = answer.total;
     const bad = answer.servers.filter((one) => one.failure).length;
     find('counts').textContent = count ? `${plural(count, 'server')}${bad ? `, ${bad} of which failed` : ''}` : 'There are no servers yet. Add one with: loci tools add';
     showCalls(answer.calls);
   }
 
   show(facts);
+  // The page comes with as many as it has room for.
+  if (facts.servers.length - 1 < facts.total) {
+    ask('tools/servers').then(show, (error) => {
+      find('counts').textContent = error.message;
+    });
+  }
   return {
     async refreshCalls() {
       showCalls((await ask('tools/calls')).calls);
