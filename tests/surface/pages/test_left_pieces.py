@@ -76,7 +76,7 @@ def test_a_piece_that_came_twice_counts_once(app: App, ann: Visitor) -> None:
         piece = b64encode(CONTENT[begin : begin + 500_000]).decode()
         sent(ann, {"put": [{"sha256": hash, "begin": begin, "base64": piece}]})
     assert len(pieces(app)) == 3
-    assert Staging(app.arriving).whole(ANN, hash) == CONTENT
+    assert Staging(app.arriving).whole(ANN, hash, len(CONTENT)) == CONTENT
 
 
 def test_nobody_else_is_told_of_them(app: App, ann: Visitor, bob: Visitor) -> None:
