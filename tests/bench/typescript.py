@@ -20,7 +20,7 @@ from tests.bench.servers import Servers
 ROUNDS = 40
 AT_ONCE = 12
 MOST_SECONDS = 0.005
-MOST_OF_PLAIN = 0.35
+MOST_OF_PLAIN = 0.30
 UNTIL_READY = 0.6
 """Seconds in which the next spare is started: what is measured is a call that finds one."""
 
