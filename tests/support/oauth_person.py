@@ -12,6 +12,7 @@ FIELD = re.compile(r'name="form" value="([^"]+)"')
 SCOPE = re.compile(r'name="scope" value="([^"]+)"')
 PAGE = {"Accept": "text/html"}
 HERE = {**PAGE, "Sec-Fetch-Site": "same-origin"}
+LED = {**PAGE, "Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
 
 
 @dataclass
@@ -34,7 +35,7 @@ class Person:
     async def visit(self, url: str) -> None:
         """Go where the client sends the browser, until it is sent to the client."""
         async with httpx2.AsyncClient(timeout=30, transport=self.transport, cookies=self.cookies) as browser:
-            answer = await browser.get(url, headers={**PAGE, "Sec-Fetch-Site": "cross-site"})
+            answer = await browser.get(url, headers=LED)
             while answer.status_code == 200 or answer.has_redirect_location:
                 if answer.status_code == 200:
                     answer = await self._answer(browser, str(answer.request.url), answer.text)
@@ -74,7 +75,7 @@ class Person:
         async with httpx2.AsyncClient(trust_env=False) as elsewhere:
             answer = await elsewhere.get(where)
         assert answer.has_redirect_location, answer.text
-        return await browser.get(answer.headers["location"], headers={**PAGE, "Sec-Fetch-Site": "cross-site"})
+        return await browser.get(answer.headers["location"], headers=LED)
 
     async def result(self) -> AuthorizationCodeResult:
         """The answer that the browser brings to the client."""

@@ -125,4 +125,4 @@ class PeopleIssuer(Issuer):
 
 
 def _wrong(status: int, error: str) -> Given:
-    return Given(status, json.dumps({"error": error, "error_description": "<script>"}).encode())
+    return Given(status, json.dumps({"error": error, "error_description": "<script>of the issuer"}).encode())
