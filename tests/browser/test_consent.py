@@ -21,6 +21,7 @@ from tests.attack.doors import uvicorn_door
 from tests.attack.issuer import issuing
 from tests.attack.oauth.flow import CHALLENGE, VERIFIER
 from tests.servers.ports import free_port
+from tests.support.axe import barriers
 from tests.support.browser import Browser
 from tests.support.people_issuer import CLIENT, PeopleIssuer
 from tests.support.polling import until
@@ -142,6 +143,22 @@ def test_somebody_signs_in_with_a_key_and_allows_a_part(browser: Browser, served
     assert answer["iss"] == served.url
     assert served.token(answer["code"])["scope"] == "documents:read"
     assert browser.complaints() == []
+
+
+def test_the_question_fits_three_widths_in_light_and_dark_and_keeps_nobody_out(
+    browser: Browser, served: Served
+) -> None:
+    served.connect(browser)
+    browser.until("document.getElementById('key') !== null")
+    browser.type("#key", served.key)
+    browser.press("Enter")
+    is_asked(browser)
+    for width in (360, 768, 1280):
+        for scheme in ("light", "dark"):
+            browser.prefer(scheme)
+            browser.resize(width, 800)
+            assert browser.run("return document.documentElement.scrollWidth") <= width, (width, scheme)
+            assert barriers(browser) == [], (width, scheme)
 
 
 def test_who_signed_in_before_is_asked_at_once_though_another_site_leads_here(browser: Browser, served: Served) -> None:

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.browser.flows import GATED, HOSTILE, Flows, flows
+from tests.browser.flows import GATED, HOSTILE, Flows, configured, flows
 from tests.support.browser import Browser
 from tests.support.polling import until
+from tests.support.serving import call, post, serving
 from tests.surface.workflows.conftest import task
 
 pytestmark = pytest.mark.browser
@@ -172,3 +173,29 @@ def test_an_open_page_learns_of_a_change_by_an_event(browser: Browser, at: Flows
     )
     at.decide(id)
     assert browser.until("window.took") < 8000
+
+
+def test_a_run_s_page_that_was_left_open_goes_on_after_the_server_was_started_anew(
+    browser: Browser, tmp_path: Path
+) -> None:
+    data, journal = tmp_path / "data", tmp_path / "journal.jsonl"
+    configured(data, journal).close()
+    with serving(data) as server:
+        port = server.url.rpartition(":")[2]
+        tasks = [task("t1", "items"), {**GATED, "dependsOn": ["t1"]}, task("after", "note", "deploy", value=1)]
+        post(f"{server.url}/mcp", call("pml_execute_dag", {"workflow": {"tasks": tasks}}))
+        browser.go(f"{server.url}/ui/runs")
+        browser.until("document.querySelector('#rows a')")
+        browser.run("document.querySelector('#rows a').click()")
+        browser.until("document.querySelector('.question input')")
+        browser.type(".question input", "go on")
+        server.stop()
+        browser.until("document.getElementById('trouble')?.innerText.includes('cannot be reached')")
+        assert state(browser, "t1") == "node success"  # what was there is still to be seen
+    with serving(data, "--port", port):
+        browser.until("document.getElementById('trouble').hidden")
+        assert browser.run("return document.querySelector('.question input').value") == "go on"
+        browser.run("document.querySelector('.question button').click()")
+        becomes(browser, "after", "success")
+        browser.until("document.querySelector('#counts .chip.complete')")
+        assert "approve deploy, “go on”" in browser.run("return document.getElementById('events').innerText")

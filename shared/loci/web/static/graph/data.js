@@ -1,4 +1,3 @@
-// The data of the graph: documents first, then missing documents. A point is an index into these two lists.
 // A large library is asked for once the page is painted.
 async function asked() {
   find('counts').textContent = 'Looking at your documents …';
@@ -18,6 +17,7 @@ async function pictured(given) {
   }
 }
 
+// The data of the graph: documents first, then missing documents. A point is an index into these two lists.
 const facts = await pictured(JSON.parse(document.getElementById('facts').textContent));
 const documents = facts.documents;
 const missing = facts.missing;
