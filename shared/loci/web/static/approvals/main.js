@@ -29,5 +29,5 @@ find('further').addEventListener('click', () => {
   look();
 });
 take(facts);
-// The page comes with as many as it has room for.
-if (facts.waiting.length < Math.min(facts.total, most)) look();
+// The page comes with as many as it has room for. The others come when these are painted.
+if (facts.waiting.length < Math.min(facts.total, most)) requestAnimationFrame(() => requestAnimationFrame(() => look()));

@@ -50,7 +50,7 @@ function makeList() {
       total === 0
         ? 'There are no files yet.' + (facts.uploads ? ' Drop some here, or run: loci add FILE' : ' Run: loci add FILE')
         : files.length < total
-          ? `The ${files.length.toLocaleString('en')} newest of ${plural(total, 'file')}`
+          ? `The ${numeral(files.length)} newest of ${plural(total, 'file')}`
           : plural(total, 'file');
     document.querySelector('#list table').hidden = total === 0;
   }

@@ -103,7 +103,7 @@ find('counts').textContent =
   documents.length === 0
     ? 'There are no documents yet. Add some with: loci ingest PATH'
     : (documents.length < facts.total
-        ? `The ${documents.length.toLocaleString('en')} most linked of ${plural(facts.total, 'document')}`
+        ? `The ${numeral(documents.length)} most linked of ${plural(facts.total, 'document')}`
         : plural(documents.length, 'document')) + `, ${plural(written, 'link')}`;
 
 const wanted = documents.findIndex((one) => `#${encodeURIComponent(one.id)}` === location.hash);

@@ -11,11 +11,11 @@ function makeTaskPanel(runPath) {
     box.setAttribute('aria-label', name);
     const parts = [element('h3', name), box];
     if (part.text.length < part.characters && more) {
-      const button = element('button', `Show all ${part.characters.toLocaleString('en')} characters`, { className: 'act', type: 'button' });
+      const button = element('button', `Show all ${numeral(part.characters)} characters`, { className: 'act', type: 'button' });
       button.addEventListener('click', () => load(true));
       parts.push(button);
     } else if (part.text.length < part.characters) {
-      parts.push(element('p', `These are the first of ${part.characters.toLocaleString('en')} characters.`, { className: 'note' }));
+      parts.push(element('p', `These are the first of ${numeral(part.characters)} characters.`, { className: 'note' }));
     }
     return parts;
   }

@@ -33,7 +33,7 @@ function take(answer) {
     answer.total === 0
       ? 'No workflow has run in the last day.'
       : answer.runs.length < answer.total
-        ? `The ${answer.runs.length} newest of ${plural(answer.total, 'run')}`
+        ? `The ${numeral(answer.runs.length)} newest of ${plural(answer.total, 'run')}`
         : plural(answer.total, 'run');
   find('further').hidden = answer.runs.length >= answer.total;
   tick();

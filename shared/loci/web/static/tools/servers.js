@@ -100,12 +100,15 @@ function makeServers() {
   }
 
   show(facts);
-  // The page comes with as many as it has room for.
-  if (facts.servers.length - 1 < facts.total) {
-    ask('tools/servers').then(show, (error) => {
+  // The page comes with as many as it has room for. The others come when these are painted.
+  async function askAll() {
+    try {
+      show(await ask('tools/servers'));
+    } catch (error) {
       find('counts').textContent = error.message;
-    });
+    }
   }
+  if (facts.servers.length - 1 < facts.total) requestAnimationFrame(() => requestAnimationFrame(askAll));
   return {
     async refreshCalls() {
       showCalls((await ask('tools/calls')).calls);
