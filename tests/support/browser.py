@@ -98,6 +98,11 @@ class Browser:
         [element] = found.values()
         self._ask("POST", f"/element/{element}/value", {"text": text})
 
+    def enter(self, css: str) -> None:
+        """From now on, look into this frame."""
+        frame = self._ask("POST", "/element", {"using": "css selector", "value": css})
+        self._ask("POST", "/frame", {"id": frame})
+
     def press(self, key: str) -> None:
         """A key, wherever the focus is."""
         value = KEYS.get(key, key)
