@@ -112,7 +112,7 @@ class LoadedModel:
             with self._loading:
                 if self._session is None:
                     padding = self.tokenizer().padding
-                    self._session = ModelSession(self._installed.path(MODEL_FILE), padding)
+                    self._session = ModelSession(self._installed.path(MODEL_FILE), padding, _threads(self.manifest))
         return self._session
 
     def _check(self) -> None:
@@ -141,6 +141,15 @@ def _installed_at(installed: InstalledModel) -> int:
         return installed.path(MANIFEST_FILE).stat().st_mtime_ns
     except OSError:
         return 0
+
+
+def _threads(manifest: Manifest) -> int | None:
+    """The threads of one run of the model; None: all cores.
+
+    One for an embedder that reads each text alone: many texts keep all cores busy anyway, and the products of one are
+    over sooner than another thread wakes.
+    """
+    return 1 if manifest.kind == "embedder" and manifest.alone else None
 
 
 def _missing_packages() -> Unavailable | None:

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 
 class ModelSession:
-    """An ONNX session. Several threads may run it at the same time."""
+    """An ONNX session. Several threads may run it at the same time, each with so many `threads` in it."""
 
-    def __init__(self, path: Path, padding: int) -> None:
+    def __init__(self, path: Path, padding: int, threads: int | None = None) -> None:
         # Import numpy first and completely: onnxruntime loads only its core, and another thread that imports numpy then
         # gets half of it.
         import_module("numpy")
@@ -32,7 +32,7 @@ class ModelSession:
         failures = vars(import_module("onnxruntime.capi.onnxruntime_pybind11_state")).values()
 
         options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = cores()
+        options.intra_op_num_threads = threads or cores()
         options.inter_op_num_threads = 1
         options.log_severity_level = 3  # errors only: the warnings are about other people's graphs
         # Both keep the memory of the longest batch so far, for each shape: memory would only grow.
