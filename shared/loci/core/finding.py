@@ -1,11 +1,11 @@
 """Findings of `loci doctor`."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 from typing import Literal, TypeVar
 
 from loci.core.errors import LociError
-from loci.core.identity import Owner
+from loci.core.identity import LOCAL, Owner
 
 SHOWN = 3
 
@@ -46,6 +46,21 @@ def of_owner(owner: Owner, findings: list[Finding]) -> list[Finding]:
     """The findings with the owner's name beside their own."""
     name = f"{owner.tenant}/{owner.subject}" if owner.tenant else owner.subject
     return [replace(one, name=f"{one.name} of {name}") for one in findings]
+
+
+def of_owners(
+    name: str, others: Callable[[], Iterable[Owner]], check: Callable[[Owner], list[Finding]]
+) -> list[Finding]:
+    """The findings of the person at this machine, and of the others, with their names.
+
+    If the others cannot be listed, that is a finding of this `name`.
+    """
+    found = check(LOCAL)
+    try:
+        known = [owner for owner in others() if owner != LOCAL]
+    except LociError as error:
+        return [*found, Finding(name, "fault", error.what, error.resolution)]
+    return [*found, *(one for owner in known for one in of_owner(owner, check(owner)))]
 
 
 def seen_twice(look: Callable[[], set[T]]) -> set[T]:

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from itertools import islice
 from pathlib import Path
 
-from loci.core.errors import LociError, NotFound, Refused
-from loci.core.finding import Finding, FirstNames, counted, first_names, of_owner, run_check, run_checks, seen_twice
+from loci.core.errors import NotFound, Refused
+from loci.core.finding import Finding, FirstNames, counted, first_names, of_owners, run_check, run_checks, seen_twice
 from loci.core.identity import LOCAL, Owner
 from loci.documents.document import Document, Root
 from loci.documents.host import DocumentsHost
@@ -22,20 +22,16 @@ CHUNKS_AT_ONCE = 500
 
 def check_owners(app: DocumentsHost, *, fix: bool) -> list[Finding]:
     """Check the documents of the person at this machine, and of every owner with an API key and documents."""
-    found = _check_owner(app, LOCAL, fix=fix)
-    try:
-        others = [owner for owner in app.api_keys.owners() if owner != LOCAL]
-        others = [
-            owner
-            for owner in others
-            if app.documents.parts.index.counts(owner, COLLECTION).chunks
-            or next(app.documents.parts.catalog.each(owner), None)
-        ]
-    except LociError as error:
-        return [*found, Finding("owners", "fault", error.what, error.resolution)]
-    for owner in others:
-        found += of_owner(owner, _check_owner(app, owner, fix=fix))
-    return found
+
+    def others() -> list[Owner]:
+        return [owner for owner in app.api_keys.owners() if owner != LOCAL and _has_documents(app, owner)]
+
+    return of_owners("owners", others, lambda owner: _check_owner(app, owner, fix=fix))
+
+
+def _has_documents(app: DocumentsHost, owner: Owner) -> bool:
+    parts = app.documents.parts
+    return bool(parts.index.counts(owner, COLLECTION).chunks or next(parts.catalog.each(owner), None))
 
 
 def _check_owner(app: DocumentsHost, owner: Owner, *, fix: bool) -> list[Finding]:

@@ -1,7 +1,7 @@
 """`loci doctor`: the lake, its blobs and the index, compared."""
 
 from loci.core.errors import LociError, NotFound, Refused
-from loci.core.finding import Finding, counted, first_names, of_owner, run_check, seen_twice
+from loci.core.finding import Finding, counted, first_names, of_owners, run_check, seen_twice
 from loci.core.identity import LOCAL, Owner
 from loci.core.stores import every
 from loci.files.file import StoredFile
@@ -15,14 +15,12 @@ FILE = "lake"
 
 def check_files(app: FilesHost, *, fix: bool) -> list[Finding]:
     """Check the files of the person at this machine, and of every owner with an API key and files."""
-    found = _check_owner(app, LOCAL, fix=fix)
-    try:
-        others = [owner for owner in app.api_keys.owners() if owner != LOCAL]
-    except LociError as error:
-        return [*found, Finding(FILE, "fault", error.what, error.resolution)]
-    for owner in others:
-        found += of_owner(owner, [one for one in _check_owner(app, owner, fix=fix) if one.state != "ok" or one.fixed])
-    return found
+
+    def check(owner: Owner) -> list[Finding]:
+        found = _check_owner(app, owner, fix=fix)
+        return [one for one in found if owner == LOCAL or one.state != "ok" or one.fixed]
+
+    return of_owners(FILE, app.api_keys.owners, check)
 
 
 def _check_owner(app: FilesHost, owner: Owner, *, fix: bool) -> list[Finding]:

@@ -2,8 +2,7 @@
 
 import time
 
-from loci.core.errors import LociError
-from loci.core.finding import Finding, counted, of_owner, run_checks
+from loci.core.finding import Finding, counted, of_owners, run_checks
 from loci.core.identity import LOCAL, Owner
 from loci.tools.api import Tools
 from loci.tools.tools import ToolsHost
@@ -13,15 +12,12 @@ NAME = "tool servers"
 
 def check_tool_servers(app: ToolsHost) -> list[Finding]:
     """Check the servers of the person at this machine, and of every owner with an API key."""
-    found = run_checks(NAME, lambda: check_owner(app.tools, LOCAL))
-    try:
-        others = [owner for owner in app.api_keys.owners() if owner != LOCAL]
-    except LociError as error:
-        return [*found, Finding(NAME, "fault", error.what, error.resolution)]
-    for owner in others:
-        of_other = run_checks(NAME, lambda owner=owner: check_owner(app.tools, owner))
-        found += of_owner(owner, [one for one in of_other if one.state != "ok"])
-    return found
+
+    def check(owner: Owner) -> list[Finding]:
+        found = run_checks(NAME, lambda: check_owner(app.tools, owner))
+        return [one for one in found if owner == LOCAL or one.state != "ok"]
+
+    return of_owners(NAME, app.api_keys.owners, check)
 
 
 def check_owner(tools: Tools, owner: Owner) -> list[Finding]:

@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from loci.core.finding import Finding, counted, of_owner, run_check
-from loci.core.identity import LOCAL, Owner
+from loci.core.finding import Finding, counted, of_owners, run_check
+from loci.core.identity import Owner
 from loci.core.settings import LEFT_DAYS
 from loci.transfer.host import TransferHost
 from loci.transfer.staging import Staging
@@ -15,11 +15,9 @@ BUSY_SECONDS: Final = 3600.0
 
 def check_arriving(app: TransferHost, *, fix: bool) -> list[Finding]:
     """Check what is on its way to the person at this machine, and to every owner with an API key."""
-    found = run_check(ARRIVING, lambda: _check_owner(app, LOCAL, fix=fix))
-    for owner in dict.fromkeys(app.api_keys.owners()):
-        if owner != LOCAL:
-            found += of_owner(owner, run_check(ARRIVING, lambda owner=owner: _check_owner(app, owner, fix=fix)))
-    return found
+    return of_owners(
+        ARRIVING, app.api_keys.owners, lambda owner: run_check(ARRIVING, lambda: _check_owner(app, owner, fix=fix))
+    )
 
 
 def _check_owner(app: TransferHost, owner: Owner, *, fix: bool) -> Finding | None:
