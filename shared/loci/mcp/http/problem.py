@@ -1,4 +1,4 @@
-"""What a route beside the endpoints answers if it fails: a status, and `{"error": {"code", "message"}}`."""
+"""Failures of the routes beside the endpoints: each has a status, and `{"error": {"code", "message"}}`."""
 
 import json
 from collections.abc import Awaitable, Mapping
