@@ -1,6 +1,7 @@
 """Pages for people, as the server offers them."""
 
 import time
+from functools import cache
 from typing import TYPE_CHECKING
 
 from starlette.types import ASGIApp
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 def web_module(app: "PagesHost") -> Module:
     """Everything below `/ui`, and the way there from the host alone."""
 
+    @cache  # both routes have the same pages
     def pages(is_open: bool) -> ASGIApp:
         from loci.web.routes import Pages
 
